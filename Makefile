@@ -1,0 +1,55 @@
+# `make help` lists the targets. The environment is made on first use.
+PYTHON ?= python3
+VENV := .venv
+STAMP := $(VENV)/.installed
+CORES ?= all
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help reproduce test bench reference lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 14
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or later is needed, {sys.executable} is {sys.version.split()[0]}; name another one: make PYTHON=...")'
+	$(PYTHON) -m venv --clear $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --require-hashes --requirement requirements.lock
+	$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+reproduce: $(STAMP) ## run the study on config/config.yaml
+	@rm -f results/logs/fetch.log
+	@if snakemake --cores $(CORES); then :; \
+	elif grep -qs 'GroupLens could not be reached' results/logs/fetch.log; then \
+	  echo; echo 'GroupLens could not be reached: going on with the ranks of the reference run; nothing is trained.'; echo; \
+	  snakemake --cores $(CORES) --config ranks=reference; \
+	else exit 1; fi
+	@echo; cat results/tables/exact.md
+
+test: $(STAMP) ## lint, types and tests, as in continuous integration
+	ruff check
+	ruff format --check
+	snakefmt --check Snakefile workflow
+	mypy
+	snakemake --lint
+	pytest
+
+bench: $(STAMP) ## time and memory of each stage of the study
+	python tests/benchmarks/stages.py
+
+reference: $(STAMP) ## run the study and keep its results in results/reference
+	snakemake --cores $(CORES)
+	sampled-metrics study reference results/ranks/*.parquet --output results/reference/ranks
+	mkdir -p results/reference/tables
+	cp results/tables/exact.csv results/reference/tables/
+	cp results/provenance.json results/reference/
+
+lock: ## pin all dependencies anew (needs uv); then update environment.yml
+	uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --all-extras \
+	  --generate-hashes --no-emit-index-url --no-annotate \
+	  --custom-compile-command 'make lock' --output-file requirements.lock pyproject.toml
+
+clean: ## remove the environment and all results but the reference run
+	rm -rf $(VENV) .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(filter-out results/reference,$(wildcard results/*))

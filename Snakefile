@@ -1,0 +1,20 @@
+# The study of "On Sampled Metrics for Item Recommendation", from the raw archive to its numbers.
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/recommenders.smk"
+include: "workflow/rules/tables.smk"
+include: "workflow/rules/provenance.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        final_targets(),

@@ -1,0 +1,58 @@
+"""The command line: files and options at the edge, one-line errors, exit status 2."""
+
+import logging
+import sys
+from typing import Annotated, Any
+
+import typer
+
+import sampled_metrics
+from sampled_metrics.cli.study import app as study
+from sampled_metrics.errors import InputError
+
+WRONG_INPUT = 2
+# The base of all errors of the command-line library, which typer exports only by its heirs.
+_CommandLineError: type[Any] = typer.BadParameter.__mro__[2]
+
+app = typer.Typer(
+    name="sampled-metrics",
+    help="Metrics of item recommendation under sampling, and their correction.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(study, name="study")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"sampled-metrics {sampled_metrics.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_print_version, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command; what the user can mend is one line on standard error and status 2."""
+    try:
+        status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+    except InputError as error:
+        status = _fail(str(error))
+    except _CommandLineError as error:
+        status = _fail(" ".join(error.format_message().split()))
+    except OSError as error:
+        status = _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except typer.Abort:
+        status = 130
+    sys.exit(status)
+
+
+def _fail(message: str) -> int:
+    logging.getLogger("sampled_metrics").error(message)
+    return WRONG_INPUT

@@ -1,0 +1,181 @@
+"""`sampled-metrics study`: the steps of the pipeline, one command each."""
+
+import json
+import logging
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sampled_metrics.errors import InputError
+from sampled_metrics.files import write_json
+
+app = typer.Typer(help="The steps of the study, as the Snakemake rules call them.")
+_log = logging.getLogger("sampled_metrics")
+
+Input = Annotated[Path, typer.Argument(help="File to read.", show_default=False)]
+Inputs = Annotated[list[Path], typer.Argument(help="Files to read.", show_default=False)]
+Output = Annotated[Path, typer.Option(help="File to write.", show_default=False)]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of what is random.")]
+
+
+@app.callback()
+def configure(
+    log: Annotated[Path | None, typer.Option(help="Also write messages to this file.")] = None,
+) -> None:
+    """Send messages to standard error and to the log."""
+    handlers: list[logging.Handler] = [logging.StreamHandler()]
+    if log is not None:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        handlers.append(logging.FileHandler(log, mode="w", encoding="utf-8"))
+    logging.basicConfig(format="%(message)s", handlers=handlers, force=True)
+    _log.setLevel(logging.INFO)
+
+
+@app.command()
+def fetch(
+    output: Output,
+    source: Annotated[Path, typer.Option(help="Where to record its origin.", show_default=False)],
+    archive: Annotated[
+        str, typer.Option(envvar="MOVIELENS_ARCHIVE", help="Local archive to use.")
+    ] = "",
+    cache: Annotated[str, typer.Option(help="Folder for downloads.")] = "",
+    url: Annotated[str, typer.Option(help="Address to download from.")] = "",
+    timeout: Annotated[float, typer.Option(min=0, help="Seconds without a byte.")] = 30.0,
+    retries: Annotated[int, typer.Option(min=0, help="Attempts after the first.")] = 3,
+) -> None:
+    """Get the MovieLens 1M archive: a local file, else the cache, else the publisher's server."""
+    from sampled_metrics.datasets import fetch as fetching
+
+    found = fetching.fetch(
+        output,
+        Path(archive) if archive else None,
+        Path(cache) if cache else None,
+        fetching.Download(url or fetching.URL, timeout=timeout, retries=retries),
+    )
+    write_json(source, found.as_dict())
+    official = "the official" if found.ratings_is_official else "not the official"
+    _log.info("fetch: %s, %s ratings.dat", found.origin, official)
+
+
+@app.command()
+def split(
+    archive: Input,
+    output: Output,
+    counts: Annotated[Path, typer.Option(help="Where to record the counts.", show_default=False)],
+    tie_break: Annotated[str, typer.Option(help="Which of several last events.")] = "ncf",
+    seed: Seed = 0,
+) -> None:
+    """Parse the ratings, hold out each user's last event."""
+    from sampled_metrics.datasets.movielens import parse_ratings, read_archive
+    from sampled_metrics.datasets.split import leave_last_out, save_split
+    from sampled_metrics.seeds import generator
+
+    interactions = parse_ratings(read_archive(archive))
+    made = leave_last_out(interactions, tie_break, generator(seed, "split"))
+    save_split(output, made)
+    write_json(counts, {"method": "leave-last-out", "tie_break": tie_break, **made.counts()})
+    _log.info("split: %s", ", ".join(f"{n} {name}" for name, n in made.counts().items()))
+
+
+@app.command()
+def train(
+    split: Input,
+    output: Output,
+    kind: Annotated[str, typer.Option(help="als or itemknn.", show_default=False)],
+    settings: Annotated[str, typer.Option(help="Hyper-parameters, as JSON.")] = "{}",
+    threads: Annotated[int, typer.Option(min=1, help="Threads to train with.")] = 1,
+) -> None:
+    """Train a recommender."""
+    from sampled_metrics.datasets.split import load_split
+    from sampled_metrics.recommenders import create, save_recommender
+
+    recommender = create(kind, _mapping(settings, "--settings"))
+    began = time.perf_counter()
+    recommender.fit(load_split(split).train, threads)
+    save_recommender(output, recommender)
+    _log.info("train: %s in %.1f s", recommender.settings, time.perf_counter() - began)
+
+
+@app.command()
+def rank(
+    split: Input,
+    recommender: Annotated[Path, typer.Argument(help="Trained recommender.", show_default=False)],
+    output: Output,
+    block_size: Annotated[int, typer.Option(min=1, help="Users scored at a time.")] = 512,
+) -> None:
+    """Rank each held-out item among all candidates of its user."""
+    from sampled_metrics.datasets.split import load_split
+    from sampled_metrics.ranking import rank_held_out
+    from sampled_metrics.ranks import write_ranks
+    from sampled_metrics.recommenders import load_recommender
+
+    data = load_split(split)
+    try:
+        records = rank_held_out(load_recommender(recommender), data, block_size)
+    except InputError as error:
+        raise InputError(f"{recommender}: {error}") from error
+    held_out = data.item_ids[data.held_out]
+    write_ranks(output, records, user=data.user_ids, item=held_out, source="trained in this run")
+    _log.info("rank: %d users, %d with ties", len(records), (records.n_tied > 0).sum())
+
+
+@app.command()
+def exact(
+    ranks: Inputs,
+    csv: Annotated[Path, typer.Option(help="Table to write.", show_default=False)],
+    md: Annotated[Path, typer.Option(help="The same, to read.", show_default=False)],
+    metrics: Annotated[str, typer.Option(help="Measures, by commas.")] = "recall@10,ndcg@10,ap,auc",
+    ties: Annotated[str, typer.Option(help="Tie policies, by commas.")] = "expected",
+    seed: Seed = 0,
+) -> None:
+    """Compute exact metrics under each tie policy."""
+    from sampled_metrics.report.exact import by_metric, exact_table
+    from sampled_metrics.report.tables import write_csv, write_markdown
+
+    table, source = exact_table(ranks, metrics.split(","), ties.split(","), seed)
+    write_csv(table, csv, decimals=6)
+    caption = f"Exact metrics in percent, by tie policy. Ranks: {source}."
+    write_markdown(by_metric(table), md, decimals=2, caption=caption)
+    _log.info("exact: %d values from ranks: %s", len(table), source)
+
+
+@app.command()
+def provenance(
+    records: Inputs,
+    output: Output,
+    ranks: Annotated[str, typer.Option(help="trained or reference.", show_default=False)],
+    config_sha256: Annotated[str, typer.Option(help="Hash of the configuration.")] = "",
+    seeds: Annotated[str, typer.Option(help="Seeds in use, as JSON.")] = "{}",
+) -> None:
+    """Record where a run's numbers come from: data, settings, versions, machine."""
+    from sampled_metrics.provenance import provenance as collect
+
+    write_json(output, collect(records, ranks, config_sha256, _mapping(seeds, "--seeds")))
+
+
+@app.command()
+def reference(
+    ranks: Inputs,
+    output: Annotated[Path, typer.Option(help="Folder to write.", show_default=False)],
+) -> None:
+    """Keep rank records as reference ranks: no item ids, users numbered from 0."""
+    import numpy as np
+
+    from sampled_metrics.ranks import read_ranks, write_ranks
+
+    for path in ranks:
+        records, user, _ = read_ranks(path)
+        source = "reference run; nothing was trained here"
+        write_ranks(output / path.name, records, user=np.arange(user.size), source=source)
+
+
+def _mapping(text: str, option: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{option} is not JSON ({error}): {text!r}") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{option} is {text!r}; allowed: a JSON object")
+    return found

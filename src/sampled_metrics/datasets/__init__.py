@@ -1,0 +1,1 @@
+"""From an archive of interactions to training data and held-out items."""

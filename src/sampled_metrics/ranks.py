@@ -1,0 +1,136 @@
+"""Rank records: what ranking one held-out item leaves behind, in three integers.
+
+A record holds the number of candidates N, the number scored strictly better b and the number
+tied e, the held-out item itself counted in N only. Exact metrics under any tie policy and
+sampled ranks follow from it; no model and no score is needed below this point.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from sampled_metrics.errors import InputError
+from sampled_metrics.files import replacing
+
+Int = NDArray[np.int64]
+Ids = NDArray[np.integer]
+
+COLUMNS = ("n_candidates", "n_better", "n_tied")
+USER = "user_id"
+ITEM = "item_id"
+_SOURCE = b"source"
+
+
+@dataclass(frozen=True)
+class RankRecords:
+    """The outcome of full rankings, one entry a held-out item.
+
+    Attributes
+    ----------
+    n_candidates
+        Items ranked, the held-out item included; int64, shape (users,), at least 2.
+    n_better
+        Candidates scored strictly above the held-out item; int64, shape (users,).
+    n_tied
+        Other candidates with exactly its score; int64, shape (users,).
+
+    Raises
+    ------
+    InputError
+        Lengths differ, a count is negative, fewer than two candidates, or better and tied
+        candidates do not fit among the others.
+
+    >>> records = RankRecords([5, 5], [0, 2], [1, 0])
+    >>> records.best_rank
+    array([1, 3])
+    >>> records.worst_rank
+    array([2, 3])
+    """
+
+    n_candidates: Int
+    n_better: Int
+    n_tied: Int
+
+    def __post_init__(self) -> None:
+        for column in COLUMNS:
+            object.__setattr__(self, column, _integers(column, getattr(self, column)))
+        lengths = {column: getattr(self, column).size for column in COLUMNS}
+        if len(set(lengths.values())) != 1:
+            raise InputError(f"rank records: columns of different lengths: {lengths}")
+        self._check("n_candidates", self.n_candidates < 2, "at least 2")
+        self._check("n_better", self.n_better < 0, "at least 0")
+        self._check("n_tied", self.n_tied < 0, "at least 0")
+        others = self.n_candidates - 1
+        self._check("n_better", self.n_better > others, "at most n_candidates - 1")
+        self._check("n_tied", self.n_tied > others - self.n_better, "n_better + n_tied below N")
+
+    def __len__(self) -> int:
+        return self.n_candidates.size
+
+    @property
+    def best_rank(self) -> Int:
+        """Rank when every tie falls in favour of the held-out item: b + 1."""
+        return self.n_better + 1
+
+    @property
+    def worst_rank(self) -> Int:
+        """Rank when every tie falls against the held-out item: b + e + 1."""
+        return self.n_better + self.n_tied + 1
+
+    def _check(self, column: str, bad: NDArray[np.bool_], allowed: str) -> None:
+        if bad.any():
+            row = int(np.argmax(bad))
+            found = int(getattr(self, column)[row])
+            raise InputError(f"rank records: {column} is {found} in row {row}; allowed: {allowed}")
+
+
+def _integers(column: str, values: object) -> Int:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise InputError(
+            f"rank records: {column} must be a one-dimensional array of integers, "
+            f"found {array.dtype} of shape {array.shape}"
+        )
+    return array.astype(np.int64)
+
+
+def write_ranks(
+    path: Path, records: RankRecords, *, user: Ids, item: Ids | None = None, source: str
+) -> None:
+    """Write rank records as parquet, with the users' (and held-out items') ids before them.
+
+    `source` says in words where the ranks come from; everything made from them repeats it.
+    """
+    ids = {USER: user} if item is None else {USER: user, ITEM: item}
+    columns = {name: pa.array(values, pa.int32()) for name, values in ids.items()}
+    columns |= {name: pa.array(getattr(records, name), pa.int32()) for name in COLUMNS}
+    table = pa.table(columns).replace_schema_metadata({_SOURCE: source.encode()})
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary)
+
+
+def read_ranks(path: Path) -> tuple[RankRecords, Int, str]:
+    """Read rank records; return them, the user ids and the words on where they come from.
+
+    Raises
+    ------
+    InputError
+        The file is not parquet, lacks a column, or its counts are impossible.
+    """
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"{path}: not a readable parquet file ({error})") from error
+    missing = [name for name in (USER, *COLUMNS) if name not in table.column_names]
+    if missing:
+        raise InputError(f"{path}: lacks column {missing[0]}; found {table.column_names}")
+    try:
+        records = RankRecords(*(table[name].to_numpy() for name in COLUMNS))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    source = (table.schema.metadata or {}).get(_SOURCE, b"unknown").decode()
+    return records, table[USER].to_numpy().astype(np.int64), source

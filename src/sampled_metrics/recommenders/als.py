@@ -1,0 +1,122 @@
+"""Recommender X: matrix factorisation by implicit alternating least squares (section 9)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, csr_matrix
+
+from sampled_metrics.recommenders.base import Arrays, check_number
+
+
+@dataclass(frozen=True)
+class ALSSettings:
+    """Hyper-parameters in the paper's terms; `lambda_` is `lambda` in the config.
+
+    Attributes
+    ----------
+    d
+        Dimensions of the user and item vectors.
+    lambda_
+        Weight of the squared norm of all parameters.
+    alpha
+        Weight of the squared scores of all user-item pairs.
+    iterations
+        Sweeps over all users and all items (not given in the paper).
+    seed
+        Seed of the random initialisation (not given in the paper).
+
+    >>> ALSSettings(d=0)
+    Traceback (most recent call last):
+    sampled_metrics.errors.InputError: als: d is 0; allowed: a whole number of at least 1
+    """
+
+    d: int = 16
+    lambda_: float = 10.0
+    alpha: float = 0.2
+    iterations: int = 15
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_number("als: d", self.d, least=1)
+        check_number("als: lambda", self.lambda_, above=0.0)
+        check_number("als: alpha", self.alpha, above=0.0)
+        check_number("als: iterations", self.iterations, least=1)
+        check_number("als: seed", self.seed, least=0)
+
+
+class ALS:
+    """Scores are inner products of a user's and an item's vector.
+
+    The paper's loss, with H the training pairs and y(u, i) the score,
+
+        sum_H (y - 1)^2 + alpha sum_UxI y^2 + lambda ||V||^2,
+
+    is, up to a constant, alpha times the loss that `implicit` minimises,
+
+        sum_UxI c (p - y')^2 + lambda' ||V'||^2,    c = 1 + 1/alpha and p = 1 on H, c = 1 and
+        p = 0 elsewhere,    y' = (1 + alpha) y,    lambda' = lambda (1 + alpha) / alpha,
+
+    divided by (1 + alpha)^2: completing the square on H moves the target from 1 to
+    1/(1 + alpha), and scaling all vectors by sqrt(1 + alpha) moves it back. `fit` scales the
+    vectors so that `score` returns the paper's y.
+    """
+
+    KIND: ClassVar[str] = "als"
+    Settings: ClassVar[type[ALSSettings]] = ALSSettings
+
+    def __init__(self, settings: ALSSettings) -> None:
+        self.settings = settings
+        self.user_vectors = np.empty((0, settings.d))
+        self.item_vectors = np.empty((0, settings.d))
+
+    def fit(self, train: csr_array, threads: int = 1) -> Self:
+        """Minimise the loss by `iterations` sweeps from a random start, in float64.
+
+        Exact solves (Cholesky) rather than conjugate gradients, BLAS held to one thread, so that
+        the result does not depend on the number of threads.
+        """
+        from implicit.cpu.als import AlternatingLeastSquares
+        from threadpoolctl import threadpool_limits
+
+        chosen = self.settings
+        with threadpool_limits(1, user_api="blas"):
+            model = AlternatingLeastSquares(
+                factors=chosen.d,
+                regularization=chosen.lambda_ * (1 + chosen.alpha) / chosen.alpha,
+                alpha=1.0,
+                dtype=np.float64,
+                use_cg=False,
+                iterations=chosen.iterations,
+                num_threads=threads,
+            )
+            model.user_factors = np.zeros((train.shape[0], chosen.d))  # solved for first
+            model.item_factors = _start(chosen, train.shape[1])
+            confidence = csr_matrix(train, dtype=np.float32)
+            confidence.data[:] = 1 + 1 / chosen.alpha
+            model.fit(confidence, show_progress=False)
+        scale = np.sqrt(1 + chosen.alpha)
+        self.user_vectors = model.user_factors / scale
+        self.item_vectors = model.item_factors / scale
+        return self
+
+    def score(self, users: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Inner products, one by one: a matrix product's last bits would depend on the block."""
+        return np.einsum("uf,if->ui", self.user_vectors[users], self.item_vectors)
+
+    def state(self) -> Arrays:
+        """Return the vectors of users and items."""
+        return {"user_vectors": self.user_vectors, "item_vectors": self.item_vectors}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
+        """Take back the vectors."""
+        self.user_vectors, self.item_vectors = state["user_vectors"], state["item_vectors"]
+        return self
+
+
+def _start(settings: ALSSettings, items: int) -> NDArray[np.float64]:
+    """Draw random item vectors, uniform on [0, 0.01) as `implicit` draws them."""
+    rng = np.random.default_rng(np.random.SeedSequence(settings.seed))
+    return rng.uniform(0.0, 0.01, (items, settings.d))

@@ -1,0 +1,135 @@
+"""What every recommender can do, and how one is made, saved and loaded by the name of its kind."""
+
+import dataclasses
+import importlib
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sampled_metrics.errors import InputError
+from sampled_metrics.files import replacing
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class Recommender(Protocol):
+    """Scores every item for a user, from training interactions alone.
+
+    Attributes
+    ----------
+    KIND
+        The name of the kind, as in the config.
+    Settings
+        Frozen dataclass of hyper-parameters, checked when made.
+    settings
+        Those of this recommender.
+    """
+
+    KIND: ClassVar[str]
+    Settings: ClassVar[type[Any]]
+    settings: Any
+
+    def __init__(self, settings: Any) -> None: ...
+
+    def fit(self, train: csr_array, threads: int = 1) -> Self:
+        """Learn from a users x items matrix, 1 where a user interacted with an item.
+
+        `threads` changes the speed only, never the result.
+        """
+        ...
+
+    def score(self, users: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Scores of all items for some users; a fresh array of shape (len(users), items).
+
+        The scores of a user do not depend on which others are asked for with it.
+        """
+        ...
+
+    def state(self) -> Arrays:
+        """Return what `fit` learnt, as named arrays."""
+        ...
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
+        """Take back what `state` gave."""
+        ...
+
+
+_MODULES = {
+    "als": ("sampled_metrics.recommenders.als", "ALS"),
+    "itemknn": ("sampled_metrics.recommenders.itemknn", "ItemKNN"),
+}
+KINDS = tuple(_MODULES)
+
+
+def create(kind: str, settings: Mapping[str, Any]) -> Recommender:
+    """Make an unfitted recommender from its kind and its settings, named as in the config.
+
+    Raises
+    ------
+    InputError
+        The kind or a setting is not known, or a value is out of its range.
+
+    >>> create("itemknn", {"q": 3}).settings.q
+    3
+    """
+    if kind not in _MODULES:
+        raise InputError(f"unknown recommender kind {kind!r}; known: {', '.join(KINDS)}")
+    module, name = _MODULES[kind]
+    recommender: type[Recommender] = getattr(importlib.import_module(module), name)
+    fields = {field.name.rstrip("_"): field.name for field in _fields(recommender)}
+    unknown = [key for key in settings if key not in fields]
+    if unknown:
+        raise InputError(f"{kind}: unknown setting {unknown[0]!r}; known: {', '.join(fields)}")
+    values = {fields[key]: value for key, value in settings.items()}
+    return recommender(recommender.Settings(**values))
+
+
+def _fields(recommender: type[Recommender]) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(recommender.Settings)
+
+
+def save_recommender(path: Path, recommender: Recommender) -> None:
+    """Write a fitted recommender as `.npz`, without pickle."""
+    settings = {
+        name.rstrip("_"): value for name, value in dataclasses.asdict(recommender.settings).items()
+    }
+    about = np.array(json.dumps({"kind": recommender.KIND, "settings": settings}))
+    with replacing(path) as temporary:
+        np.savez(temporary, allow_pickle=False, about=about, **recommender.state())
+
+
+def load_recommender(path: Path) -> Recommender:
+    """Read a recommender written by `save_recommender`.
+
+    Raises
+    ------
+    InputError
+        The file is not one.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            about = json.loads(str(data["about"]))
+            recommender = create(about["kind"], about["settings"])
+            return recommender.restore({name: data[name] for name in data.files})
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path}: not a saved recommender ({error})") from error
+
+
+def check_number(
+    name: str, value: float, *, above: float | None = None, least: int | None = None
+) -> None:
+    """Raise InputError unless a hyper-parameter is a number in its range.
+
+    `least` asks for a whole number of at least that; `above` for a finite number above that.
+    """
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if least is not None and not (is_number and isinstance(value, int) and value >= least):
+        raise InputError(f"{name} is {value!r}; allowed: a whole number of at least {least}")
+    if above is not None and not (is_number and above < value < float("inf")):
+        raise InputError(f"{name} is {value!r}; allowed: a finite number above {above:g}")

@@ -1,0 +1,57 @@
+"""The exact metrics of the study, for each recommender, measure and tie policy."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from sampled_metrics.errors import InputError
+from sampled_metrics.measures import parse_measure
+from sampled_metrics.ranks import read_ranks
+from sampled_metrics.seeds import generator
+from sampled_metrics.ties import exact_values
+
+COLUMNS = ("recommender", "metric", "ties", "value")
+
+
+def exact_table(
+    paths: Sequence[Path], metrics: Sequence[str], ties: Sequence[str], seed: int
+) -> tuple[pd.DataFrame, str]:
+    """Mean over users of exact metrics, in percent.
+
+    Parameters
+    ----------
+    paths
+        Rank records; the file's stem is the recommender's name.
+    metrics, ties
+        Names of measures and of tie policies.
+    seed
+        Of the policy `random`; one order per recommender serves all measures.
+
+    Returns
+    -------
+    The table, with the columns `COLUMNS`, and the words on where the ranks come from.
+
+    Raises
+    ------
+    InputError
+        A measure or a policy is not known, or a file is not one of rank records.
+    """
+    measures = [parse_measure(name) for name in metrics]
+    rows, sources = [], set()
+    for path in paths:
+        records, _, source = read_ranks(path)
+        if not len(records):
+            raise InputError(f"{path}: holds no rank record; expected at least one")
+        sources.add(source)
+        for measure in measures:
+            for policy in ties:
+                values = exact_values(measure, records, policy, generator(seed, "ties", path.stem))
+                rows.append((path.stem, str(measure), policy, 100.0 * values.mean()))
+    return pd.DataFrame(rows, columns=COLUMNS), "; ".join(sorted(sources))
+
+
+def by_metric(table: pd.DataFrame) -> pd.DataFrame:
+    """Give every measure a column of its own, in the order of the table."""
+    wide = table.set_index(["recommender", "ties", "metric"])["value"].unstack(sort=False)
+    return wide.reset_index()

@@ -1,0 +1,60 @@
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from sampled_metrics.datasets.interactions import Interactions
+
+# The same examples every time, and no deadline on a busy machine.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def archive() -> Path:
+    """The MovieLens 1M archive, or a skip that says what is missing."""
+    path = os.environ.get("MOVIELENS_ARCHIVE")
+    if not path:
+        pytest.skip("MOVIELENS_ARCHIVE does not name a MovieLens 1M archive")
+    return Path(path)
+
+
+def write_archive(path: Path, ratings: bytes, member: str = "ml-1m/ratings.dat") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
+        zipped.writestr(member, ratings)
+    return path
+
+
+def synthetic_interactions(users: int = 60, items: int = 40, seed: int = 0) -> Interactions:
+    """Users of two tastes with a few stray events; timestamps with many ties."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for user in range(users):
+        liked = np.arange(user % 2, items, 2)
+        chosen = rng.permutation(liked)[: rng.integers(4, 12)]
+        chosen = np.union1d(chosen, rng.integers(0, items, 2))
+        stamps = np.sort(rng.integers(0, 6, chosen.size)) + 1000 * user
+        rows += list(
+            zip([user + 1] * chosen.size, rng.permutation(chosen) + 1, stamps, strict=True)
+        )
+    user, item, timestamp = np.array(rows, dtype=np.int64).T
+    return Interactions(user.astype(np.int32), item.astype(np.int32), timestamp)
+
+
+def as_ratings(interactions: Interactions) -> bytes:
+    columns = (interactions.user, interactions.item, interactions.timestamp)
+    return "".join(
+        f"{user}::{item}::{1 + (user + item) % 5}::{timestamp}\n"
+        for user, item, timestamp in zip(*columns, strict=True)
+    ).encode()

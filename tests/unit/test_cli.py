@@ -1,0 +1,137 @@
+"""The command line as its users meet it: one line, status 2, nothing half-written."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from sampled_metrics.ranks import RankRecords, read_ranks, write_ranks
+from tests.conftest import as_ratings, synthetic_interactions, write_archive
+
+
+def run(*arguments, cwd=None):
+    command = [sys.executable, "-m", "sampled_metrics", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+
+
+def refused(*arguments):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1
+    return lines[0]
+
+
+def test_help_and_version():
+    for arguments in ([], ["--help"], ["study", "--help"], ["study", "rank", "--help"]):
+        done = run(*arguments)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "Usage" in done.stdout
+    assert run("--version").stdout.startswith("sampled-metrics ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["evaluat"], "No such command 'evaluat'"),
+        (["study"], "Missing command"),
+        (["study", "rank"], "Missing argument"),
+        (["study", "split", "gone.zip", "--output", "o", "--counts", "c"], "gone.zip: not a read"),
+        (["study", "rank", "gone.npz", "m.npz", "--output", "o"], "gone.npz: No such file or"),
+        (["study", "exact", "gone.parquet", "--csv", "c", "--md", "m"], "gone.parquet: not a rea"),
+        (["study", "train", "s", "--kind", "als", "--settings", "{", "--output", "o"], "not JSON"),
+        (["study", "train", "s", "--kind", "als", "--settings", "3", "--output", "o"], "allowed"),
+        (["study", "train", "s", "--kind", "svd", "--output", "o"], "unknown recommender kind"),
+        (["study", "train", "s", "--kind", "als", "--threads", "0", "--output", "o"], "threads"),
+        (["study", "fetch", "--archive", "gone.zip", "--output", "o", "--source", "s"], "gone.zip"),
+    ],
+)
+def test_wrong_use_is_one_line_and_status_2(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert message in refused(*arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_steps_of_the_study(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    interactions = synthetic_interactions()
+    archive = write_archive(tmp_path / "mine.zip", as_ratings(interactions))
+    steps = [
+        ["fetch", "--archive", archive, "--output", "a.zip", "--source", "source.json"],
+        ["split", "a.zip", "--output", "s.npz", "--counts", "split.json"],
+        ["train", "s.npz", "--kind", "itemknn", "--output", "m.npz"],
+        ["rank", "s.npz", "m.npz", "--output", "ranks/A.parquet"],
+        ["exact", "ranks/A.parquet", "--csv", "e.csv", "--md", "e.md", "--ties", "random"],
+        ["provenance", "source.json", "split.json", "--ranks", "trained", "--output", "p.json"],
+        ["reference", "ranks/A.parquet", "--output", "reference"],
+    ]
+    for step in steps:
+        done = run("study", "--log", f"{step[0]}.log", *step)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / f"{step[0]}.log").read_text() == done.stderr
+    record = json.loads((tmp_path / "p.json").read_text())
+    assert record["source"]["origin"] == "local archive"
+    assert record["source"]["ratings_is_official"] is False
+    assert record["split"]["interactions"] == len(interactions)
+    assert record["ranks"] == "trained"
+    table = pd.read_csv("e.csv")
+    assert list(table.columns) == ["recommender", "metric", "ties", "value"]
+    assert table["metric"].tolist() == ["recall@10", "ndcg@10", "ap", "auc"]
+    assert "Ranks: trained in this run." in (tmp_path / "e.md").read_text()
+
+
+def test_reference_ranks_hold_no_ids(tmp_path):
+    path = tmp_path / "A.parquet"
+    ids = np.array([71, 72])
+    write_ranks(path, RankRecords([5, 6], [1, 2], [0, 1]), user=ids, item=ids, source="run")
+    assert run("study", "reference", path, "--output", tmp_path / "kept").returncode == 0
+    kept = tmp_path / "kept" / "A.parquet"
+    columns = ["user_id", "n_candidates", "n_better", "n_tied"]
+    assert pq.read_table(kept).column_names == columns
+    records, user, source = read_ranks(kept)
+    assert user.tolist() == [0, 1]
+    assert records.n_better.tolist() == [1, 2]
+    assert "reference run" in source
+
+
+def test_exact_table_by_hand(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    # ranks 1 and 2-4 (uniform) among 11: AP (1 + (1/2 + 1/3 + 1/4)/3)/2, AUC (1 + 8/10)/2
+    records = RankRecords([11, 11], [0, 1], [0, 2])
+    write_ranks(tmp_path / "A.parquet", records, user=np.arange(2), source="hand")
+    arguments = ["--csv", "e.csv", "--md", "e.md", "--metrics", "ap,auc", "--ties"]
+    assert run("study", "exact", "A.parquet", *arguments, "expected,optimistic").returncode == 0
+    ap = 100 * (1 + (1 / 2 + 1 / 3 + 1 / 4) / 3) / 2
+    assert (tmp_path / "e.csv").read_text() == (
+        "recommender,metric,ties,value\n"
+        f"A,ap,expected,{ap:.6f}\n"
+        "A,ap,optimistic,75.000000\n"
+        "A,auc,expected,90.000000\n"
+        "A,auc,optimistic,95.000000\n"
+    )
+    markdown = (tmp_path / "e.md").read_text().splitlines()
+    assert markdown[0] == "Exact metrics in percent, by tie policy. Ranks: hand."
+    assert [cell.strip() for cell in markdown[4].split("|")[1:-1]] == [
+        "A", "expected", f"{ap:.2f}", "90.00",
+    ]  # fmt: skip
+
+
+def test_user_with_a_score_that_is_not_finite_stops_the_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    archive = write_archive(tmp_path / "a.zip", as_ratings(synthetic_interactions()))
+    assert run("study", "split", archive, "--output", "s.npz", "--counts", "c").returncode == 0
+    als = ["--kind", "als", "--settings", '{"d": 2}']
+    assert run("study", "train", "s.npz", *als, "--output", "m.npz").returncode == 0
+    with np.load("m.npz") as data:
+        arrays = dict(data)
+    arrays["user_vectors"][4] = np.nan
+    np.savez("m.npz", **arrays)
+    message = refused("study", "rank", "s.npz", "m.npz", "--output", "r.parquet")
+    assert message.startswith("m.npz: score of item ")
+    assert "for user 5 is nan; expected a finite number" in message
+    assert not (tmp_path / "r.parquet").exists()

@@ -1,0 +1,108 @@
+import copy
+
+import pytest
+import yaml
+
+from sampled_metrics.config import allowed, check_config
+from sampled_metrics.errors import InputError
+from sampled_metrics.measures import parse_measure
+from sampled_metrics.recommenders import create
+from tests.conftest import ROOT
+
+SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+STUDY = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+
+
+def with_value(path, value):
+    config = copy.deepcopy(STUDY)
+    *parents, last = path
+    place = config
+    for step in parents:
+        place = place[step]
+    if value is KeyError:
+        del place[last]
+    else:
+        place[last] = value
+    return config
+
+
+def test_the_study_is_valid_and_its_values_are_usable():
+    check_config(STUDY, SCHEMA)
+    for recommender in STUDY["recommenders"]:
+        create(recommender["kind"], recommender["settings"])
+    for name in STUDY["exact"]["metrics"]:
+        parse_measure(name)
+
+
+X = ("recommenders", 0)
+Y = ("recommenders", 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("ranks",), "both", "ranks is 'both'; allowed: trained, reference"),
+        (("ranks",), KeyError, "ranks is missing; allowed: trained, reference"),
+        (("colour",), 1, "colour is 1; no such key, allowed: ranks, dataset, split"),
+        (("dataset", "retry"), 1, "dataset.retry is 1; no such key, allowed: name, archive"),
+        (("dataset", "timeout"), 0, "dataset.timeout is 0; allowed: a number above 0"),
+        (("dataset", "url"), "ftp://x", "dataset.url is 'ftp://x'; allowed: a text like https"),
+        (("dataset", "archive"), 3, "dataset.archive is 3; allowed: a text, or null"),
+        (("dataset",), None, "dataset is None; allowed: a mapping"),
+        (("split", "tie_break"), "newest", "split.tie_break is 'newest'; allowed: ncf, first, la"),
+        (("split", "seed"), -1, "split.seed is -1; allowed: a whole number of at least 0"),
+        (("recommenders",), [], r"recommenders is \[\]; allowed: a list with entries, at least 1"),
+        ((*X, "kind"), "svd", r"recommenders\[0\].kind is 'svd'; allowed: als, itemknn"),
+        ((*X, "name"), "a/b", r"recommenders\[0\].name is 'a/b'; allowed: a text like X"),
+        ((*X, "colour"), 1, r"recommenders\[0\].colour is 1; no such key, allowed: name, kind"),
+        ((*X, "settings", "alpha"), -1, r"\[0\].settings.alpha is -1; allowed: a number above 0"),
+        ((*X, "settings", "d"), 1.5, r"\[0\].settings.d is 1.5; allowed: a whole number of at le"),
+        ((*X, "settings", "q"), 3, r"\[0\].settings.q is 3; no such key, allowed: d, lambda, al"),
+        ((*X, "settings", "seed"), KeyError, r"settings.seed is missing; allowed: a whole number"),
+        ((*Y, "settings", "k"), 0, r"settings.k is 0; allowed: a whole number of at least 1, or n"),
+        ((*Y, "settings", "neighbour_axis"), "x", r"neighbour_axis is 'x'; allowed: row, column"),
+        ((*Y, "settings", "self_similarity"), "no", "is 'no'; allowed: true or false"),
+        ((*Y, "name"), "X", "recommenders holds the name 'X' twice; allowed: each name once"),
+        (("ranking", "block_size"), 0, "ranking.block_size is 0; allowed: a whole number of at le"),
+        (("exact", "metrics"), ["auc@5"], r"exact.metrics\[0\] is 'auc@5'; allowed: a text like"),
+        (("exact", "ties"), ["middle"], r"exact.ties\[0\] is 'middle'; allowed: expected, optim"),
+        (("exact", "ties"), ["random", "random"], "exact.ties is .*; allowed: no entry twice"),
+    ],
+)
+def test_a_breach_is_one_line_with_key_value_and_what_is_allowed(path, value, message):
+    with pytest.raises(InputError, match=f"^config: .*{message}") as caught:
+        check_config(with_value(path, value), SCHEMA)
+    assert "\n" not in str(caught.value)
+
+
+def schemas(schema, path="config"):
+    """Every schema of a value, with where it is."""
+    for name, value in schema.get("properties", {}).items():
+        yield f"{path}.{name}", value
+        yield from schemas(value, f"{path}.{name}")
+    if "items" in schema:
+        yield from schemas(schema["items"], f"{path}[]")
+    for case in schema.get("allOf", ()):
+        yield from schemas(case["then"]["properties"]["settings"], f"{path}.settings")
+
+
+def test_every_key_is_described_and_none_unknown_is_allowed():
+    undescribed = [
+        path
+        for path, schema in schemas(SCHEMA)
+        if "description" not in schema and not path.endswith(".settings")
+    ]
+    assert not undescribed
+    mappings = [SCHEMA, *(schema for _, schema in schemas(SCHEMA))]
+    for schema in mappings:
+        if "properties" in schema:
+            assert schema["additionalProperties"] is False
+            assert set(schema["required"]) == set(schema["properties"])
+
+
+def test_words_for_what_is_allowed():
+    assert allowed({"const": "als"}) == "als"
+    assert allowed({"type": "number", "exclusiveMinimum": 0, "maximum": 1}) == (
+        "a number above 0 of at most 1"
+    )
+    assert allowed({}) == "another value"

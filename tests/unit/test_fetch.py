@@ -1,0 +1,212 @@
+"""Downloads from a local server that answers as servers do on bad days."""
+
+import hashlib
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pooch.core
+import pytest
+
+from sampled_metrics.datasets.fetch import WAYS_ON, Download, fetch
+from sampled_metrics.errors import InputError, UnreachableError
+from tests.conftest import write_archive
+
+RATINGS = b"1::10::5::1\n1::20::3::2\n"
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.content = content
+        self.answers: list[str] = []
+        self.requests = 0
+        self.released = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/ml-1m.zip"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        self.server.requests += 1
+        answer = self.server.answers.pop(0) if self.server.answers else "complete"
+        if answer.isdigit():
+            self.send_error(int(answer))
+            return
+        content = self.server.content
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        sent = {"truncated": content[: len(content) // 2], "stalled": content[:10]}
+        self.wfile.write(sent.get(answer, content))
+        if answer == "stalled":
+            self.wfile.flush()
+            self.server.released.wait(10)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(tmp_path):
+    running = Server(write_archive(tmp_path / "published.zip", RATINGS).read_bytes())
+    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield running
+    running.released.set()
+    running.shutdown()
+    running.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def pauses(monkeypatch):
+    """Seconds slept between attempts; none is really slept."""
+    slept = []
+    monkeypatch.setattr(pooch.core.time, "sleep", slept.append)
+    return slept
+
+
+def download(server, **options):
+    checksum = hashlib.sha256(server.content).hexdigest()
+    return Download(**{"url": server.url, "sha256": checksum, "timeout": 5.0, **options})
+
+
+def files(folder):
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def attempt(tmp_path, settings):
+    return fetch(tmp_path / "out" / "ml-1m.zip", None, tmp_path / "cache", settings)
+
+
+def refused(tmp_path, settings, error=InputError):
+    with pytest.raises(error) as caught:
+        attempt(tmp_path, settings)
+    assert not (tmp_path / "out").exists()
+    assert not files(tmp_path / "cache")
+    message = str(caught.value)
+    assert "\n" not in message
+    assert WAYS_ON in message
+    return message
+
+
+def test_complete(tmp_path, server):
+    source = attempt(tmp_path, download(server))
+    assert (tmp_path / "out" / "ml-1m.zip").read_bytes() == server.content
+    assert (source.origin, source.archive) == ("download", "ml-1m.zip")
+    assert source.archive_sha256 == hashlib.sha256(server.content).hexdigest()
+    assert source.ratings_sha256 == hashlib.sha256(RATINGS).hexdigest()
+    assert not source.archive_is_official
+    assert not source.ratings_is_official
+
+
+def test_cache_comes_before_the_network(tmp_path, server):
+    attempt(tmp_path, download(server))
+    assert attempt(tmp_path, download(server)).origin == "cache"
+    assert server.requests == 1
+
+
+def test_spoilt_cache_is_downloaded_anew(tmp_path, server):
+    attempt(tmp_path, download(server))
+    (tmp_path / "cache" / "ml-1m.zip").write_bytes(b"spoilt")
+    assert attempt(tmp_path, download(server)).origin == "download"
+    assert server.requests == 2
+
+
+def test_local_archive_comes_before_the_cache(tmp_path, server):
+    attempt(tmp_path, download(server))
+    mine = write_archive(tmp_path / "mine.zip", RATINGS * 2)
+    source = fetch(tmp_path / "out" / "ml-1m.zip", mine, tmp_path / "cache", download(server))
+    assert (source.origin, source.archive) == ("local archive", "mine.zip")
+    assert (tmp_path / "out" / "ml-1m.zip").read_bytes() == mine.read_bytes()
+    assert server.requests == 1
+
+
+def test_busy_twice_then_well(tmp_path, server, pauses):
+    server.answers = ["503", "503"]
+    assert attempt(tmp_path, download(server)).origin == "download"
+    assert server.requests == 3
+    assert pauses == sorted(pauses)
+    assert pauses[0] < pauses[-1]
+
+
+def test_busy_for_good(tmp_path, server, pauses):
+    server.answers = ["503"] * 9
+    message = refused(tmp_path, download(server, retries=2), UnreachableError)
+    assert message.startswith("GroupLens could not be reached")
+    assert "503" in message
+    assert server.requests == 3
+    assert len(pauses) == 2
+
+
+def test_not_found_is_final(tmp_path, server, pauses):
+    server.answers = ["404"]
+    message = refused(tmp_path, download(server))
+    assert f"{server.url}: answered 404 Not Found" in message
+    assert (server.requests, pauses) == (1, [])
+
+
+def test_truncated(tmp_path, server, pauses):
+    server.answers = ["truncated"] * 2
+    message = refused(tmp_path, download(server, retries=1))
+    assert "broke off (fewer bytes than announced)" in message
+    assert len(pauses) == 1
+
+
+def test_truncated_then_well(tmp_path, server, pauses):
+    server.answers = ["truncated"]
+    assert attempt(tmp_path, download(server)).origin == "download"
+    assert len(pauses) == 1
+
+
+def test_wrong_checksum(tmp_path, server, pauses):
+    message = refused(tmp_path, download(server, sha256="0" * 64, retries=1))
+    assert f"something else than the official archive, whose SHA-256 is {'0' * 64}" in message
+    assert len(pauses) == 1
+
+
+def test_stalled(tmp_path, server, pauses):
+    server.answers = ["stalled"] * 2
+    message = refused(tmp_path, download(server, timeout=0.2, retries=1), UnreachableError)
+    assert "timed out" in message
+    assert len(pauses) == 1
+
+
+def test_connection_refused(tmp_path, pauses):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/ml-1m.zip"
+    message = refused(tmp_path, Download(url, timeout=1.0, retries=1), UnreachableError)
+    assert message.startswith(f"GroupLens could not be reached ({url}: connection refused)")
+    assert len(pauses) == 1
+
+
+def test_name_that_does_not_resolve(tmp_path, pauses):
+    settings = Download("http://no-such-host.invalid/ml-1m.zip", timeout=1.0, retries=0)
+    message = refused(tmp_path, settings, UnreachableError)
+    assert "its name cannot be resolved" in message
+    assert pauses == []
+
+
+def test_local_archive_must_exist_and_be_one(tmp_path):
+    with pytest.raises(InputError, match=r"none\.zip: no such file; expected a MovieLens 1M"):
+        fetch(tmp_path / "out.zip", tmp_path / "none.zip", None)
+    text = tmp_path / "text.zip"
+    text.write_text("no archive")
+    with pytest.raises(InputError, match=r"text\.zip: not a readable zip archive"):
+        fetch(tmp_path / "out.zip", text, None)
+    assert files(tmp_path) == ["text.zip"]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_bar_on_a_terminal_only(tmp_path, server, monkeypatch, capsys, terminal):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal, raising=False)
+    attempt(tmp_path, download(server))
+    assert ("100%" in capsys.readouterr().err) == terminal

@@ -1,0 +1,116 @@
+"""Eq. 27-30 against loops written from the printed equations."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from sampled_metrics.errors import InputError
+from sampled_metrics.recommenders.itemknn import ItemKNN, ItemKNNSettings, cosine_similarity
+
+
+def nearest(row, k):
+    """The k largest entries of a row, the earlier one first where two are equal."""
+    order = sorted(range(len(row)), key=lambda j: (-row[j], j))
+    return set(order[: len(row) if k is None else k])
+
+
+def scores_by_loops(train, settings):
+    histories = [set(np.flatnonzero(column)) for column in train.T]
+    n = len(histories)
+    cosine = np.zeros((n, n))
+    for i, j in itertools.product(range(n), repeat=2):
+        if histories[i] and histories[j] and (i != j or settings.self_similarity):
+            common = len(histories[i] & histories[j])
+            cosine[i, j] = np.sqrt(common**2 / (len(histories[i]) * len(histories[j])))
+    k, k_prime = settings.k, settings.k_prime
+    if settings.neighbour_axis == "column":
+        k, k_prime = k_prime, k
+    kept = np.zeros((n, n))
+    for i, j in itertools.product(range(n), repeat=2):  # eq. 28
+        if i in nearest(cosine[:, j], k) and j in nearest(cosine[i], k_prime):
+            kept[i, j] = cosine[i, j] ** settings.q
+    scores = np.zeros(train.shape)
+    for u, i in itertools.product(*map(range, train.shape)):
+        norm = np.sqrt(sum(kept[i, j] ** 2 for j in range(n)))  # eq. 29
+        row = kept[i] / norm if norm else kept[i]
+        numerator = sum(row[j] for j in range(n) if train[u, j])  # eq. 30
+        denominator = sum(row) if settings.normalise_scores else 1.0
+        scores[u, i] = numerator / denominator if denominator else 0.0
+    return scores
+
+
+def random_train(seed):
+    rng = np.random.default_rng(seed)
+    train = (rng.random((14, 11)) < 0.3).astype(float)
+    train[:, 4] = 0  # an item without training events
+    return train
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("normalise_scores", [True, False])
+@pytest.mark.parametrize("self_similarity", [True, False])
+@pytest.mark.parametrize("neighbour_axis", ["row", "column"])
+@pytest.mark.parametrize(("q", "k", "k_prime"), [(3, None, None), (1, None, 3), (0.5, 4, 2)])
+def test_every_reading_agrees_with_loops(
+    seed, q, k, k_prime, neighbour_axis, self_similarity, normalise_scores
+):
+    settings = ItemKNNSettings(q, k, k_prime, neighbour_axis, self_similarity, normalise_scores)
+    train = random_train(seed)
+    found = ItemKNN(settings).fit(csr_array(train)).score(np.arange(14))
+    np.testing.assert_allclose(found, scores_by_loops(train, settings), rtol=1e-12, atol=1e-15)
+
+
+def test_axes_differ_and_agree_with_k_and_k_prime_exchanged():
+    train = csr_array(random_train(0))
+
+    def scores(**settings):
+        return ItemKNN(ItemKNNSettings(**settings)).fit(train).score(np.arange(14))
+
+    row = scores(k_prime=3, neighbour_axis="row")
+    column = scores(k_prime=3, neighbour_axis="column")
+    assert abs(row - column).max() > 0.01
+    np.testing.assert_array_equal(column, scores(k=3, neighbour_axis="row"))
+
+
+def test_cosine_by_hand():
+    # item 0 with users {0, 1}, item 1 with {1}, item 2 with nobody
+    train = csr_array(np.array([[1.0, 0, 0], [1, 1, 0]]))
+    half = 1 / np.sqrt(2 * 1)
+    np.testing.assert_allclose(
+        cosine_similarity(train), [[1, half, 0], [half, 1, 0], [0, 0, 0]], rtol=1e-15
+    )
+
+
+def test_similarities_equal_on_paper_are_equal_in_the_machine():
+    # c^2 / (n_i n_j) = 36/(12 * 27) = 4/(4 * 9) = 1/9 for the pairs (0, 1) and (2, 3)
+    columns = np.zeros((60, 4))
+    columns[:12, 0] = columns[6:33, 1] = 1
+    columns[:4, 2] = columns[2:11, 3] = 1
+    similarity = cosine_similarity(csr_array(columns))
+    assert similarity[0, 1] == similarity[2, 3] == pytest.approx(1 / 3)
+
+
+def test_similarity_in_slabs_is_whole(monkeypatch):
+    train = csr_array(random_train(1))
+    whole = cosine_similarity(train)
+    monkeypatch.setattr("sampled_metrics.recommenders.itemknn._SLAB", 3)
+    np.testing.assert_array_equal(cosine_similarity(train), whole)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"q": 0}, "itemknn: q is 0; allowed: a finite number above 0"),
+        ({"q": float("nan")}, "itemknn: q is nan"),
+        ({"q": "3"}, "itemknn: q is '3'"),
+        ({"k": 0}, "itemknn: k is 0; allowed: a whole number of at least 1"),
+        ({"k_prime": 2.5}, "itemknn: k_prime is 2.5"),
+        ({"neighbour_axis": "diagonal"}, "neighbour_axis is 'diagonal'; allowed: row, column"),
+        ({"normalise_scores": "yes"}, "normalise_scores is 'yes'; allowed: true, false"),
+    ],
+)
+def test_settings_out_of_range(settings, message):
+    with pytest.raises(InputError, match=message):
+        ItemKNNSettings(**settings)

@@ -1,0 +1,71 @@
+"""Facts that two files hold must not drift apart; what must not be committed is not there."""
+
+import re
+import subprocess
+import tomllib
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+import sampled_metrics
+from tests.conftest import ROOT
+
+
+def locked():
+    text = (ROOT / "requirements.lock").read_text()
+    return dict(re.findall(r"^([a-z0-9-]+)==([^\s;\\]+)", text, re.MULTILINE))
+
+
+def project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_environment_pins_what_the_lock_pins():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    pins = dict(line.split(" =") for line in environment["dependencies"])
+    assert pins.pop("python") == project()["requires-python"].removeprefix(">=")
+    needed = project()["dependencies"] + project()["optional-dependencies"]["study"]
+    names = {re.match(r"[\w-]+", requirement)[0] for requirement in needed}
+    assert pins == {name: locked()[name] for name in names}
+
+
+def test_lock_holds_hashes_and_no_address():
+    text = (ROOT / "requirements.lock").read_text()
+    assert "://" not in text
+    pins = re.findall(r"^\S+==.*?(?=^\S|\Z)", text, re.MULTILINE | re.DOTALL)
+    assert len(pins) == len(locked())
+    assert all("--hash=sha256:" in pin for pin in pins)
+    names = {re.match(r"[\w-]+", name)[0].lower() for name in project()["dependencies"]}
+    assert names <= set(locked())
+
+
+def test_changelog_and_citation_know_the_project():
+    assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text() or (
+        sampled_metrics.__version__ in (ROOT / "CHANGELOG.md").read_text()
+    )
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["license"] == project()["license"]
+
+
+def test_snakefile_stays_a_table_of_contents():
+    assert len((ROOT / "Snakefile").read_text().splitlines()) < 45
+
+
+def test_reference_ranks_hold_no_movielens_event():
+    files = sorted((ROOT / "results/reference/ranks").glob("*.parquet"))
+    assert [path.stem for path in files] == ["X", "Y", "Z"]
+    for path in files:
+        table = pq.read_table(path)
+        assert table.column_names == ["user_id", "n_candidates", "n_better", "n_tied"]
+        assert table["user_id"].to_pylist() == list(range(6040))
+
+
+def test_no_data_is_committed():
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout, so nothing says what is committed")
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    names = listed.stdout.split()
+    assert not [name for name in names if name.endswith((".dat", ".zip", ".rating", ".npz"))]
