@@ -1,0 +1,85 @@
+"""A copy of the project in a folder of its own, and Snakemake run in it as a user would."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
+
+# Nothing listens on the discard port: the study behaves as without a network.
+UNREACHABLE = "http://127.0.0.1:9/ml-1m.zip"
+
+
+class Project:
+    def __init__(self, folder: Path, archive: Path | None) -> None:
+        self.folder = folder
+        for name in ("Snakefile", "Makefile", "environment.yml", "pyproject.toml"):
+            shutil.copy(ROOT / name, folder)
+        shutil.copy(ROOT / "requirements.lock", folder)
+        for name in ("config", "workflow", "src", "results/reference"):
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+        # `make` finds its environment made, and on the path the one that runs the tests.
+        (folder / ".venv").mkdir()
+        (folder / ".venv/.installed").touch()
+        self.change("dataset", url=UNREACHABLE, retries=0, cache=str(folder / "cache"))
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if name != "MOVIELENS_ARCHIVE"},
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "XDG_CACHE_HOME": str(folder / "xdg"),
+        }
+        if archive is not None:
+            self.environment["MOVIELENS_ARCHIVE"] = str(archive)
+
+    def change(self, *path, **values):
+        file = self.folder / "config/config.yaml"
+        config = yaml.safe_load(file.read_text())
+        place = config
+        for step in path:
+            place = place[step]
+        place.update(values)
+        file.write_text(yaml.safe_dump(config, sort_keys=False))
+
+    def run(self, *command):
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
+    def snakemake(self, *arguments, cores=2):
+        done = self.run("snakemake", "--cores", str(cores), *arguments)
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    def planned(self):
+        """The result files that a run would make."""
+        rows = [line.split("\t") for line in self.snakemake("--summary").splitlines()]
+        plans = {row[0]: row[-1] for row in rows if row[0].startswith("results/")}
+        assert plans
+        return {
+            name.removeprefix("results/") for name, plan in plans.items() if plan != "no update"
+        }
+
+    def result(self, name):
+        return (self.folder / "results" / name).read_bytes()
+
+
+@pytest.fixture(scope="module")
+def small_archive(tmp_path_factory):
+    path = tmp_path_factory.mktemp("archive") / "small.zip"
+    return write_archive(path, as_ratings(synthetic_interactions()))
+
+
+@pytest.fixture(scope="module")
+def make_project(tmp_path_factory):
+    return lambda archive=None: Project(tmp_path_factory.mktemp("project"), archive)

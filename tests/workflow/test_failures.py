@@ -1,0 +1,74 @@
+"""What a user reads when something is wrong, and how the study goes on without a network."""
+
+import json
+
+import pytest
+
+from tests.conftest import ROOT, write_archive
+
+
+@pytest.fixture(scope="module")
+def offline(make_project):
+    return make_project()
+
+
+def test_config_that_breaks_the_schema_is_one_line(offline):
+    done = offline.run("snakemake", "--cores", "1", "--config", "ranks=both")
+    assert done.returncode != 0
+    assert done.stdout.splitlines()[-1] == ("config: ranks is 'both'; allowed: trained, reference")
+    assert "Traceback" not in done.stdout
+
+
+def test_archive_that_is_missing_is_named(offline):
+    done = offline.run("snakemake", "--cores", "1", "--config", "dataset={archive: gone.zip}")
+    assert done.returncode != 0
+    assert "gone.zip: no such file; expected a MovieLens 1M archive" in done.stdout.splitlines()
+
+
+def test_bad_archive_leaves_nothing_half_written(make_project, tmp_path):
+    bad = write_archive(tmp_path / "bad.zip", b"1::1::5::7\n1::2::9::8\n")
+    project = make_project(bad)
+    done = project.run("snakemake", "--cores", "1")
+    assert done.returncode != 0
+    assert (
+        "results/data/ml-1m.zip:ml-1m/ratings.dat, line 2: found '1::2::9::8'; "
+        "expected a rating from 1 to 5"
+    ) in done.stdout.splitlines()
+    split = project.folder / "results/split"
+    assert not split.exists() or not list(split.iterdir())
+
+
+def test_offline_names_the_three_ways_on_once(offline):
+    done = offline.run("snakemake", "--cores", "1")
+    assert done.returncode != 0
+    told = [line for line in done.stdout.splitlines() if "could not be reached" in line]
+    assert len(told) == 1
+    for way in ("with a network", "dataset.archive", "MOVIELENS_ARCHIVE", "`ranks: reference`"):
+        assert way in told[0]
+
+
+def test_reproduce_goes_on_from_the_reference_ranks(offline):
+    done = offline.run("make", "reproduce")
+    assert done.returncode == 0, done.stdout
+    assert "GroupLens could not be reached: going on with the ranks" in done.stdout
+    assert "Training" not in done.stdout.split("going on with")[1]
+    assert not list(offline.folder.glob("results/models/*"))
+    assert "reference run; nothing was trained here" in offline.result("tables/exact.md").decode()
+    record = json.loads(offline.result("provenance.json"))
+    assert record["ranks"] == "reference"
+    committed = json.loads((ROOT / "results/reference/provenance.json").read_text())
+    assert record["provenance"] == committed
+
+
+def test_reference_ranks_give_the_reference_tables(offline):
+    offline.snakemake("--config", "ranks=reference")
+    reference = ROOT / "results/reference/tables/exact.csv"
+    assert offline.result("tables/exact.csv") == reference.read_bytes()
+
+
+def test_reproduce_does_not_hide_other_failures(make_project, tmp_path):
+    project = make_project(write_archive(tmp_path / "bad.zip", b"nothing\n"))
+    done = project.run("make", "reproduce")
+    assert done.returncode != 0
+    assert "going on with" not in done.stdout
+    assert "line 1: found 'nothing'" in done.stdout
