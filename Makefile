@@ -25,7 +25,7 @@ reproduce: $(STAMP) ## run the study on config/config.yaml
 	  echo; echo 'GroupLens could not be reached: going on with the ranks of the reference run; nothing is trained.'; echo; \
 	  snakemake --cores $(CORES) --config ranks=reference; \
 	else exit 1; fi
-	@echo; cat results/tables/exact.md
+	@echo; cat results/tables/exact.md; echo; sed -n 1,12p results/scorecard.md
 
 test: $(STAMP) ## lint, types and tests, as in continuous integration
 	ruff check
@@ -39,11 +39,14 @@ bench: $(STAMP) ## time and memory of each stage of the study
 	python tests/benchmarks/stages.py
 
 reference: $(STAMP) ## run the study and keep its results in results/reference
+	snakemake --cores $(CORES) spread
+	cp results/spread.csv results/reference/
 	snakemake --cores $(CORES)
+	snakemake --cores $(CORES) audit
 	sampled-metrics study reference results/ranks/*.parquet --output results/reference/ranks
-	mkdir -p results/reference/tables
-	cp results/tables/exact.csv results/reference/tables/
-	cp results/provenance.json results/reference/
+	rm -rf results/reference/tables results/reference/figures
+	cp -r results/tables results/figures results/reference/
+	cp results/scorecard.* results/audit.* results/provenance.json results/reference/
 
 lock: ## pin all dependencies anew (needs uv); then update environment.yml
 	uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --all-extras \

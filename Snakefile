@@ -10,7 +10,10 @@ configfile: "config/config.yaml"
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/recommenders.smk"
+include: "workflow/rules/theory.smk"
+include: "workflow/rules/experiment.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/audit.smk"
 include: "workflow/rules/provenance.smk"
 
 

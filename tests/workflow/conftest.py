@@ -16,7 +16,7 @@ UNREACHABLE = "http://127.0.0.1:9/ml-1m.zip"
 
 
 class Project:
-    def __init__(self, folder: Path, archive: Path | None) -> None:
+    def __init__(self, folder: Path, archive: Path | None, small: bool) -> None:
         self.folder = folder
         for name in ("Snakefile", "Makefile", "environment.yml", "pyproject.toml"):
             shutil.copy(ROOT / name, folder)
@@ -28,6 +28,9 @@ class Project:
         (folder / ".venv").mkdir()
         (folder / ".venv/.installed").touch()
         self.change("dataset", url=UNREACHABLE, retries=0, cache=str(folder / "cache"))
+        if small:
+            self.change("experiment", n_negatives=10, repetitions=20)
+            self.change("toy", repetitions=20)
         self.environment = {
             **{name: value for name, value in os.environ.items() if name != "MOVIELENS_ARCHIVE"},
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -82,4 +85,7 @@ def small_archive(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def make_project(tmp_path_factory):
-    return lambda archive=None: Project(tmp_path_factory.mktemp("project"), archive)
+    def make(archive=None, small=True):
+        return Project(tmp_path_factory.mktemp("project"), archive, small)
+
+    return make

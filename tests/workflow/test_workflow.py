@@ -10,7 +10,14 @@ from tests.conftest import as_ratings, synthetic_interactions, write_archive
 RANKS = [f"ranks/{name}.parquet" for name in "XYZ"]
 MODELS = [f"models/{name}.npz" for name in "XYZ"]
 SPLIT = ["split/split.npz", "split/split.json"]
-RESULTS = [*RANKS, "tables/exact.csv", "tables/exact.md"]
+SAMPLES = [f"samples/{name}.npz" for name in "XYZ"]
+EXACT = {"tables/exact.csv", "tables/exact.md"}
+TABLES_34 = {f"tables/table{n}.{form}" for n in (3, 4) for form in ("csv", "md", "tex")}
+FIGURES_56 = {f"figures/figure{n}.{form}" for n in (5, 6) for form in ("csv", "svg", "pdf", "png")}
+CELLS_34 = {"cells/table3.csv", "cells/table4.csv"}
+SCORECARD = {"scorecard.csv", "scorecard.md"}
+COMPARED = {*CELLS_34, *TABLES_34, *SCORECARD}
+RESULTS = sorted({*RANKS, *EXACT, *COMPARED, *FIGURES_56} - {"figures/figure6.png"})
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +34,11 @@ def test_everything_is_there(finished):
     assert record["ranks"] == "trained"
     assert record["source"]["origin"] == "local archive"
     assert record["split"]["users"] == 60
-    assert set(record["seeds"]) == {"split", "exact", "X"}
+    assert set(record["seeds"]) == {"split", "exact", "toy", "experiment", "X"}
     assert len(record["config_sha256"]) == 64
     assert "snakemake" in record["versions"]
-    assert "trained in this run" in finished.result("tables/exact.md").decode()
+    for name in ("tables/exact.md", "tables/table3.md", "tables/table4.tex", "scorecard.md"):
+        assert "trained in this run" in finished.result(name).decode()
     leftovers = [p for p in (finished.folder / "results").rglob(".*") if p.is_file()]
     assert not leftovers
 
@@ -41,18 +49,28 @@ def test_second_run_has_nothing_to_do(finished):
 
 def test_one_core_gives_the_same_bytes(finished, make_project, small_archive):
     other = make_project(small_archive)
-    other.snakemake(cores=1)
+    wanted = [f"results/{name}" for name in RESULTS]
+    other.snakemake(*wanted, cores=1)
     for name in RESULTS:
         assert other.result(name) == finished.result(name)
 
 
-AFTER_RANKS = {"tables/exact.csv", "tables/exact.md", "provenance.json"}
+X_ALONE = {"models/X.npz", "ranks/X.parquet", "samples/X.npz"}
+Z_ALONE = {"models/Z.npz", "ranks/Z.parquet", "samples/Z.npz"}
+BELOW_RANKS = {*EXACT, *COMPARED, *FIGURES_56}
+TOY = {f"tables/table{n}.{form}" for n in (1, 2) for form in ("csv", "md", "tex")}
 CHANGES = [
-    (("recommenders", 0, "settings"), {"iterations": 3}, {"models/X.npz", "ranks/X.parquet"}),
-    (("recommenders", 2, "settings"), {"k_prime": 4}, {"models/Z.npz", "ranks/Z.parquet"}),
-    (("ranking",), {"block_size": 7}, set(RANKS)),
-    (("exact",), {"metrics": ["auc"]}, set()),
-    (("split",), {"tie_break": "first"}, {*SPLIT, *MODELS, *RANKS}),
+    (("recommenders", 0, "settings"), {"iterations": 3}, {*X_ALONE, *BELOW_RANKS}),
+    (("recommenders", 2, "settings"), {"k_prime": 4}, {*Z_ALONE, *BELOW_RANKS}),
+    (("ranking",), {"block_size": 7}, {*RANKS, *SAMPLES, *BELOW_RANKS}),
+    (("exact",), {"metrics": ["auc"]}, EXACT),
+    (("toy",), {"seed": 5}, {"cells/table1.csv", "cells/table2.csv", *TOY, *SCORECARD}),
+    (("experiment",), {"repetitions": 30}, {*SAMPLES, *COMPARED, *FIGURES_56}),
+    (
+        ("split",),
+        {"tie_break": "first"},
+        {*SPLIT, *MODELS, *RANKS, *SAMPLES, *BELOW_RANKS},
+    ),
 ]
 
 
@@ -62,7 +80,7 @@ def test_a_change_runs_only_what_depends_on_it(finished, path, values, expected)
     before = config.read_text()
     try:
         finished.change(*path, **values)
-        assert finished.planned() == expected | AFTER_RANKS
+        assert finished.planned() == expected | {"provenance.json"}
     finally:
         config.write_text(before)
 
@@ -78,7 +96,7 @@ def test_a_changed_model_is_ranked_again(finished):
     before = model.read_bytes()
     try:
         model.write_bytes(other.read_bytes())
-        assert finished.planned() == {"ranks/Y.parquet", "tables/exact.csv", "tables/exact.md"}
+        assert finished.planned() == {"ranks/Y.parquet", "samples/Y.npz", *BELOW_RANKS}
     finally:
         model.write_bytes(before)
 

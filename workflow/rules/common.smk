@@ -30,6 +30,18 @@ RECOMMENDERS = {
     recommender["name"]: recommender for recommender in config["recommenders"]
 }
 CONFIG_SHA256 = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
+METRICS = ",".join(config["experiment"]["metrics"])
+ESTIMATORS = ",".join(config["experiment"]["estimators"])
+EXPERIMENT = json.dumps(
+    {
+        name: value
+        for name, value in config["experiment"].items()
+        if name not in ("metrics", "estimators")
+    }
+)
+STARTED = next(
+    (name for name, each in RECOMMENDERS.items() if each["kind"] == "als"), ""
+)
 ARCHIVE = config["dataset"]["archive"] or os.environ.get("MOVIELENS_ARCHIVE") or ""
 
 
@@ -37,8 +49,33 @@ wildcard_constraints:
     recommender="|".join(RECOMMENDERS),
 
 
+def table_files(*numbers):
+    return expand(
+        "results/tables/table{number}.{form}", number=numbers, form=("csv", "md", "tex")
+    )
+
+
+def figure_files(*numbers):
+    return expand(
+        "results/figures/figure{number}.{form}",
+        number=numbers,
+        form=("csv", "svg", "pdf", "png"),
+    )
+
+
+def folder_of(kind):
+    """The folder of a rule's outputs of that name."""
+    return lambda wildcards, output: str(Path(getattr(output, kind)[0]).parent)
+
+
 def final_targets():
-    return ["results/tables/exact.csv", "results/provenance.json"]
+    return [
+        *table_files(1, 2, 3, 4),
+        *figure_files(1, 2, 3, 4, 5, 6),
+        "results/tables/exact.csv",
+        "results/scorecard.csv",
+        "results/provenance.json",
+    ]
 
 
 def local_archive(wildcards):
@@ -46,11 +83,19 @@ def local_archive(wildcards):
     return [ARCHIVE] if ARCHIVE and Path(ARCHIVE).exists() else []
 
 
-def rank_records(wildcards):
+def path_of_ranks(name):
     folder = (
         "results/reference/ranks" if config["ranks"] == "reference" else "results/ranks"
     )
-    return [f"{folder}/{name}.parquet" for name in RECOMMENDERS]
+    return f"{folder}/{name}.parquet"
+
+
+def rank_record(wildcards):
+    return path_of_ranks(wildcards.recommender)
+
+
+def rank_records(wildcards):
+    return [path_of_ranks(name) for name in RECOMMENDERS]
 
 
 def provenance_inputs(wildcards):
@@ -65,4 +110,7 @@ def seeds():
         for name, recommender in RECOMMENDERS.items()
         if "seed" in recommender["settings"]
     }
-    return {"split": config["split"]["seed"], "exact": config["exact"]["seed"], **own}
+    shared = {
+        name: config[name]["seed"] for name in ("split", "exact", "toy", "experiment")
+    }
+    return shared | own

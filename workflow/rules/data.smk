@@ -6,6 +6,8 @@ rule fetch:
         source="results/data/source.json",
     log:
         "results/logs/fetch.log",
+    # First: everything else waits for it, and without it there is nothing to wait for.
+    priority: 10
     conda:
         "../../environment.yml"
     params:

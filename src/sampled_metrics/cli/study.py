@@ -1,17 +1,19 @@
 """`sampled-metrics study`: the steps of the pipeline, one command each."""
 
-import json
 import logging
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from sampled_metrics.cli.paper import app as paper
+from sampled_metrics.cli.paper import mapping
 from sampled_metrics.errors import InputError
 from sampled_metrics.files import write_json
 
 app = typer.Typer(help="The steps of the study, as the Snakemake rules call them.")
+app.add_typer(paper)
 _log = logging.getLogger("sampled_metrics")
 
 Input = Annotated[Path, typer.Argument(help="File to read.", show_default=False)]
@@ -91,7 +93,7 @@ def train(
     from sampled_metrics.datasets.split import load_split
     from sampled_metrics.recommenders import create, save_recommender
 
-    recommender = create(kind, _mapping(settings, "--settings"))
+    recommender = create(kind, mapping(settings, "--settings"))
     began = time.perf_counter()
     recommender.fit(load_split(split).train, threads)
     save_recommender(output, recommender)
@@ -152,7 +154,7 @@ def provenance(
     """Record where a run's numbers come from: data, settings, versions, machine."""
     from sampled_metrics.provenance import provenance as collect
 
-    write_json(output, collect(records, ranks, config_sha256, _mapping(seeds, "--seeds")))
+    write_json(output, collect(records, ranks, config_sha256, mapping(seeds, "--seeds")))
 
 
 @app.command()
@@ -169,13 +171,3 @@ def reference(
         records, user, _ = read_ranks(path)
         source = "reference run; nothing was trained here"
         write_ranks(output / path.name, records, user=np.arange(user.size), source=source)
-
-
-def _mapping(text: str, option: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{option} is not JSON ({error}): {text!r}") from error
-    if not isinstance(found, dict):
-        raise InputError(f"{option} is {text!r}; allowed: a JSON object")
-    return found

@@ -1,0 +1,24 @@
+"""Estimators of the exact metric from a sampled rank (section 5), each a vector of m + 1 values."""
+
+from sampled_metrics.estimators.bias_variance import bias_variance
+from sampled_metrics.estimators.matrix import estimator_matrix
+from sampled_metrics.estimators.monotone import monotone
+from sampled_metrics.estimators.names import KNOWN, Estimator, parse_estimator
+from sampled_metrics.estimators.pointwise import DIVISORS, ROUNDINGS, rank_estimate, sampled
+from sampled_metrics.estimators.system import ConditioningError, Reduced, reduced
+
+__all__ = [
+    "DIVISORS",
+    "KNOWN",
+    "ROUNDINGS",
+    "ConditioningError",
+    "Estimator",
+    "Reduced",
+    "bias_variance",
+    "estimator_matrix",
+    "monotone",
+    "parse_estimator",
+    "rank_estimate",
+    "reduced",
+    "sampled",
+]

@@ -1,0 +1,104 @@
+"""The least-squares problem behind eq. 21-26, reduced to a triangle.
+
+With D = diag(sqrt(p(r))), A = D p(sampled rank | r) and b = D M(r) (eq. 23), the columns of
+[A b] are rotated to an upper triangle: ||A x - b|| differs from ||R x - z|| by a constant.
+The rows are taken in blocks, each stacked on the triangle so far, so that the n x (m + 1) grid
+never exists as a whole and A^T A, whose condition number is the square of A's, is not formed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sampled_metrics.errors import InputError
+from sampled_metrics.measures import Measure
+from sampled_metrics.metrics import Float
+from sampled_metrics.sampling.noise import pmf
+
+_BLOCK_ROWS = 2048
+_PRIOR_SUM_ERROR = 1e-9
+
+
+class ConditioningError(InputError):
+    """The problem does not determine its solution to a useful accuracy in double precision."""
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """Least squares for several metrics at once, in m + 1 equations.
+
+    Attributes
+    ----------
+    triangle
+        R, upper triangular; float64, shape (m + 1, m + 1).
+    targets
+        z, one column a metric; float64, shape (m + 1, measures).
+    marginal
+        c of eq. 25, the probability of every sampled rank; float64, shape (m + 1,), positive.
+    """
+
+    triangle: Float
+    targets: Float
+    marginal: Float
+
+
+def reduced(
+    measures: Sequence[Measure], n: int, m: int, noise: str, prior: ArrayLike | None
+) -> Reduced:
+    """Set up eq. 21 for some metrics and reduce it to a triangle.
+
+    Time is proportional to n m^2, memory to m^2.
+
+    Raises
+    ------
+    InputError
+        n, m or the noise model are refused by `pmf`, the prior is not n probabilities, or it
+        gives a sampled rank probability 0.
+
+    >>> from sampled_metrics.measures import parse_measure
+    >>> reduced([parse_measure("auc")], 3, 1, "binomial", None).marginal
+    array([0.5, 0.5])
+    """
+    weights = _weights(n, prior)
+    ranks = np.arange(1, n + 1)
+    marginal = np.zeros(m + 1)
+    system = np.zeros((0, m + 1 + len(measures)))
+    step = max(_BLOCK_ROWS, 2 * m)
+    for start in range(0, n, step):
+        rank, weight = ranks[start : start + step], weights[start : start + step]
+        grid = pmf(rank, n, m, noise)
+        marginal += weight @ grid
+        values = np.column_stack([measure.at(rank, n) for measure in measures])
+        rows = np.hstack([grid, values]) * np.sqrt(weight)[:, None]
+        system = upper_triangle(np.vstack([system, rows]))
+    impossible = np.flatnonzero(marginal <= np.finfo(np.float64).tiny)
+    if impossible.size:
+        raise InputError(
+            f"the prior gives sampled rank {impossible[0] + 1} of {m + 1} probability 0; "
+            "allowed: a prior under which every sampled rank can occur"
+        )
+    square = np.zeros((m + 1, m + 1 + len(measures)))
+    square[: len(system)] = system[: m + 1]
+    return Reduced(square[:, : m + 1], square[:, m + 1 :], marginal)
+
+
+def upper_triangle(matrix: Float) -> Float:
+    """Rotate the columns of a matrix to an upper triangle: R of its QR factorisation."""
+    return np.asarray(np.linalg.qr(matrix, mode="r"), dtype=np.float64)
+
+
+def _weights(n: int, prior: ArrayLike | None) -> Float:
+    """p(r): 1/n, or the prior given, which must be a distribution over 1 ... n."""
+    if prior is None:
+        return np.full(n, 1.0 / n)
+    weights = np.asarray(prior, dtype=np.float64)
+    if weights.shape != (n,):
+        raise InputError(f"the prior has shape {weights.shape}; allowed: ({n},), one value a rank")
+    if not (weights >= 0.0).all() or abs(weights.sum() - 1.0) > _PRIOR_SUM_ERROR:
+        raise InputError(
+            f"the prior sums to {weights.sum():.10g} with least value {weights.min():.3g}; "
+            "allowed: probabilities of at least 0 that sum to 1"
+        )
+    return weights

@@ -1,0 +1,54 @@
+"""The audit of the paper's readings, for its readers."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from sampled_metrics.files import write_text
+from sampled_metrics.study.audit import Reading
+
+_INTRODUCTION = """\
+# Where the paper's text and its numbers part
+
+Krichene and Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020, leaves some choices
+open, and in a few places its text says something else than its numbers show. Each way to read such
+a place is measured below on MovieLens 1M, beside the published number. `yes` marks a reading from
+which the published number follows: to the printed digits where it is deterministic, within three
+standard errors of the published mean of 100 repetitions, plus half a unit of the last digit, where
+it is sampled (ours is then the closed-form expectation). Metrics are in percent.
+"""
+_REMARKS = """\
+## Two slips that no number depends on
+
+- Eq. 23 prints A as the root of p(r) p(sampled rank); eq. 21 needs the root of p(r) times
+  p(sampled rank | r).
+- Section 5.2 prints the monotonicity constraint as non-decreasing; its words, and section 6.3,
+  mean non-increasing.
+"""
+
+
+def write_audit(readings: Sequence[Reading], csv: Path, md: Path) -> None:
+    """Write the readings as CSV, and as Markdown with one table a topic."""
+    table = pd.DataFrame(readings, columns=Reading._fields)
+    table["reproduces"] = ["yes" if reading.reproduces else "no" for reading in readings]
+    write_text(csv, table.to_csv(index=False, float_format="%.4f", lineterminator="\n"))
+    parts = [_INTRODUCTION]
+    for topic, rows in table.groupby("topic", sort=False):
+        parts.append(f"## {topic}\n\n{_layout(rows)}\n")
+    write_text(md, "\n".join([*parts, _REMARKS]))
+
+
+def _layout(rows: pd.DataFrame) -> str:
+    """One line a reading and quantity; the reading is named once."""
+    repeated = rows["reading"] == rows["reading"].shift()
+    shown = pd.DataFrame(
+        {
+            "reading": rows["reading"].where(~repeated, ""),
+            "quantity": rows["quantity"],
+            "ours": [f"{value:.3f}".removesuffix(".000") for value in rows["value"]],
+            "published": [f"{value:.2f}".removesuffix(".00") for value in rows["published"]],
+            "reproduces it": rows["reproduces"],
+        }
+    )
+    return shown.to_markdown(index=False, tablefmt="github", disable_numparse=True)

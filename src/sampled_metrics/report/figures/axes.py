@@ -1,0 +1,94 @@
+"""Axes, legends and labels that the figures share."""
+
+from math import ceil
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.legend_handler import HandlerTuple
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+from sampled_metrics.report.figures.style import GREY
+
+LABEL_WIDTH = 0.35  # what a label beside a sample size takes of the axis, at most
+WHOLE_NUMBERS = "{x:,.0f}"
+
+
+def legend(figure: Figure, *panels: Axes) -> None:
+    """Legend above all panels, at most five a row: how each of these panels shows a curve."""
+    handles = [axes.get_legend_handles_labels()[0] for axes in panels]
+    labels = panels[0].get_legend_handles_labels()[1]
+    n_rows = ceil(len(labels) / 5)
+    beside: Any = list(zip(*handles, strict=True))
+    figure.legend(
+        beside,
+        labels,
+        handler_map={tuple: HandlerTuple(ndivide=None, pad=0.6)},
+        loc="outside upper center",
+        ncols=ceil(len(labels) / n_rows),
+        frameon=False,
+        handlelength=3.2 * len(panels) ** 0.75,
+    )
+
+
+def rank_axis(axes: Axes, last: int) -> None:
+    """Linear axis of the ranks from 1 to `last`, with a tick at the first rank."""
+    ticks = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(0, last)
+    axes.set_xlim(1, last)
+    axes.set_xticks([1, *(tick for tick in ticks if 1 < tick <= last)])
+    axes.xaxis.set_major_formatter(WHOLE_NUMBERS)
+
+
+def log_axis(axes: Axes, first: int, last: int) -> None:
+    """Logarithmic horizontal axis of whole numbers."""
+    axes.set_xscale("log")
+    axes.set_xlim(first, last)
+    powers_of_ten(axes.xaxis)
+
+
+def powers_of_ten(axis: Axis) -> None:
+    """Powers of ten in full on a logarithmic axis, small ticks at 2 to 9 times each."""
+    axis.set_major_locator(LogLocator(10))
+    axis.set_major_formatter(WHOLE_NUMBERS)
+    axis.set_minor_locator(LogLocator(10, subs=range(2, 10)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def size_line(axes: Axes, size: int) -> None:
+    """Dotted line at a sample size."""
+    axes.axvline(size, color=GREY, linewidth=0.8, linestyle=":", zorder=1)
+
+
+def size_label(axes: Axes, size: int, text: str) -> None:
+    """Words beside a sample size: on its roomier side, at the foot or the top, off the curves."""
+    low, high = axes.get_xlim()
+    rightwards = size < np.sqrt(low * high)
+    reach = (high / low) ** (LABEL_WIDTH if rightwards else -LABEL_WIDTH)
+    span = min(size, size * reach), max(size, size * reach)
+    foot, top = (_room(axes, span, edge) for edge in axes.get_ylim())
+    axes.annotate(
+        text,
+        (size, 1.0 if top > foot else 0.0),
+        xycoords=axes.get_xaxis_transform(),
+        xytext=(4 if rightwards else -4, -3 if top > foot else 4),
+        textcoords="offset points",
+        ha="left" if rightwards else "right",
+        va="top" if top > foot else "bottom",
+        color=GREY,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+        zorder=1.2,
+    )
+
+
+def _room(axes: Axes, span: tuple[float, float], level: float) -> float:
+    """How far from a level the nearest labelled curve stays within a span of sizes."""
+    points = np.hstack([np.array(line.get_data()) for line in _curves(axes)])
+    within = (span[0] <= points[0]) & (points[0] <= span[1])
+    return float(np.abs(points[1, within] - level).min(initial=np.inf))
+
+
+def _curves(axes: Axes) -> list[Line2D]:
+    return [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]

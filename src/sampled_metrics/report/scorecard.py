@@ -1,0 +1,151 @@
+"""Every published cell beside ours, with a verdict that follows from stated tolerances.
+
+- A deterministic cell (Table 1, column Exact) must equal the print at the printed precision.
+- A mean of R repetitions may differ by 3 standard errors of the difference of the two means plus
+  half a unit of the last printed digit.
+- A count of Table 4 may differ by 3 binomial standard errors of the difference.
+- What the paper leaves open widens these, 3 standard deviations again: the initialisation of X
+  (published and ours are one start each), the order of Z's ties in the column Exact (the
+  published is one order, ours the expectation). `study.spread` measures both.
+
+Verdicts: `exact` (same digits), `within noise`, `explained` (only with what is left open, named in
+the note), `differs`.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sampled_metrics.files import write_text
+from sampled_metrics.report.printed import DECIMALS, as_printed
+from sampled_metrics.study.unrounded import KEY
+
+VERDICTS = ("exact", "within noise", "explained", "differs")
+COLUMNS = (
+    *KEY,
+    "published",
+    "published_std",
+    "ours",
+    "ours_std",
+    "difference",
+    "tolerance",
+    "verdict",
+    "note",
+)
+SIGMAS = 3.0
+_PUBLISHED_REPETITIONS = {1: 0, 2: 1000, 3: 100, 4: 100}
+
+
+def scorecard(table: pd.DataFrame, published: pd.DataFrame, spread: pd.DataFrame) -> pd.DataFrame:
+    """Compare unrounded cells with the published ones.
+
+    Parameters
+    ----------
+    table
+        Our cells, columns of `study.unrounded.Row`.
+    published
+        The published cells as text, columns of `config/paper/tables.csv`.
+    spread
+        Standard deviation of what the paper leaves open, by cell: `spread` and `cause`.
+
+    Returns
+    -------
+    One row for each published cell, in its order, with the columns `COLUMNS`. Cells that this
+    run did not compute get the verdict `differs`.
+    """
+    ours = table.assign(
+        printed=as_printed(table)["value"].to_numpy(),
+        printed_std=as_printed(table)["std"].to_numpy(),
+    )
+    cells = published.merge(ours, on=KEY, how="left", suffixes=("_published", ""))
+    cells = cells.merge(spread, on=KEY, how="left")
+    return pd.DataFrame([_judge(cell) for cell in cells.itertuples(index=False)], columns=COLUMNS)
+
+
+def _judge(cell: Any) -> tuple[Any, ...]:
+    key = tuple(getattr(cell, name) for name in KEY)
+    shown = (cell.value_published, cell.std_published)
+    if pd.isna(cell.value):
+        return (*key, *shown, "", "", "", "", "differs", "not computed in this run")
+    noise, half = _standard_error(cell), _half_unit(cell)
+    difference = _ours(cell) - float(cell.value_published)
+    verdict, note, tolerance = "within noise", "", SIGMAS * noise + half
+    if cell.printed == cell.value_published:
+        verdict = "exact"
+    elif abs(difference) > tolerance and not pd.isna(cell.spread):
+        verdict, note = "explained", cell.cause
+        tolerance = SIGMAS * float(np.hypot(noise, cell.spread)) + half
+    if verdict != "exact" and abs(difference) > tolerance:
+        verdict, note = "differs", note and f"beyond the spread of the {note}"
+    return (
+        *(*key, *shown, cell.printed, cell.printed_std),
+        *(f"{difference:.4f}", f"{tolerance:.4f}", verdict, note or _deviation_note(cell)),
+    )
+
+
+def _standard_error(cell: Any) -> float:
+    """Of the difference between the published value and ours, from repetition alone."""
+    theirs = _PUBLISHED_REPETITIONS[cell.table]
+    if not cell.repetitions:
+        return 0.0
+    if cell.table == 4:
+        share = (float(cell.value_published) + _ours(cell)) / (2 * theirs)
+        both = 1.0 / theirs + 1.0 / cell.repetitions
+        return float(theirs * np.sqrt(share * (1 - share) * both))
+    return float(np.sqrt(float(cell.std_published) ** 2 / theirs + cell.std**2 / cell.repetitions))
+
+
+def _ours(cell: Any) -> float:
+    """Our value; a count as if repeated as often as the paper did."""
+    return float(
+        cell.value * _PUBLISHED_REPETITIONS[4] / cell.repetitions if cell.table == 4 else cell.value
+    )
+
+
+def _half_unit(cell: Any) -> float:
+    return 0.0 if cell.table == 4 else 0.5 * 10.0 ** -DECIMALS[cell.table]
+
+
+def _deviation_note(cell: Any) -> str:
+    """Remark on a standard deviation that repetition does not explain; no verdict rests on it."""
+    if cell.std_published == "" or not cell.repetitions:
+        return ""
+    theirs, ours = float(cell.std_published), cell.std
+    error = np.sqrt(
+        theirs**2 / (2 * (_PUBLISHED_REPETITIONS[cell.table] - 1))
+        + ours**2 / (2 * (cell.repetitions - 1))
+    )
+    if abs(ours - theirs) <= SIGMAS * error + _half_unit(cell):
+        return ""
+    return "the standard deviations differ by more than 3 standard errors"
+
+
+def totals(card: pd.DataFrame) -> dict[str, int]:
+    """Count the cells by verdict."""
+    return {verdict: int((card["verdict"] == verdict).sum()) for verdict in VERDICTS}
+
+
+def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None:
+    """Write the scorecard as CSV, and as Markdown with totals by table before the cells."""
+    write_text(csv, card.to_csv(index=False, lineterminator="\n"))
+    counts = pd.crosstab(card["table"], card["verdict"]).reindex(columns=list(VERDICTS))
+    counts = counts.fillna(0).astype(int)
+    counts.loc["all"] = counts.sum()
+    counts["cells"] = counts.sum(axis=1)
+    summary = counts.reset_index().to_markdown(index=False, tablefmt="github")
+    cells = card.to_markdown(index=False, tablefmt="github", disable_numparse=True)
+    write_text(
+        md,
+        f"# Scorecard against the published tables\n\nRanks: {ranks}.\n\n{summary}\n\n"
+        f"{_RULES}\n\n{cells}\n",
+    )
+
+
+_RULES = (
+    "A deterministic cell must equal the print. A mean may differ by 3 standard errors of the "
+    "difference plus half a unit of the last digit, a count of Table 4 by 3 binomial standard "
+    "errors of the difference. `explained` cells need what the paper leaves open: the "
+    "initialisation of X, or the order of Z's ties."
+)

@@ -1,0 +1,66 @@
+"""Expected sampled metrics without the sum of eq. 16 (sections 4.4.1 to 4.4.3)."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from sampled_metrics import metrics
+from sampled_metrics.metrics import Float
+from sampled_metrics.sampling.noise import checked
+
+
+def expected_auc(rank: ArrayLike, n: ArrayLike) -> Float:
+    """Return the expected sampled AUC, eq. 17: (n - r)/(n - 1) for any m and noise model.
+
+    That is the exact AUC: sampling leaves it unbiased.
+
+    >>> expected_auc([1, 2, 3], 3)
+    array([1. , 0.5, 0. ])
+    """
+    return metrics.auc(rank, n)
+
+
+def expected_recall(
+    rank: ArrayLike, n: ArrayLike, m: int, k: int, noise: str = "binomial"
+) -> Float:
+    """Return the expected sampled recall at k, eq. 18: the distribution function at k - 1.
+
+    That of B(m, (r - 1)/(n - 1)) or, without replacement, of the hypergeometric distribution;
+    divided by k it is the expected precision. Parameters and errors are those of
+    `noise.pmf`.
+
+    Returns
+    -------
+    float64, shape (ranks,), as fractions.
+
+    >>> expected_recall([1, 2, 3], 3, m=2, k=1)
+    array([1.  , 0.25, 0.  ])
+    """
+    ranks, candidates = checked(rank, n, m, noise)
+    if noise == "hypergeometric":
+        return _float(stats.hypergeom.cdf(k - 1, candidates - 1, ranks - 1, m))
+    return _float(stats.binom.cdf(k - 1, m, (ranks - 1) / (candidates - 1)))
+
+
+def expected_ap(rank: ArrayLike, n: ArrayLike, m: int) -> Float:
+    """Return the expected sampled average precision with replacement, eq. 19.
+
+    (1 - (1 - p)^(m + 1)) / (p (m + 1)) with p = (r - 1)/(n - 1), and 1 where r = 1.
+    Parameters and errors are those of `noise.pmf`.
+
+    Returns
+    -------
+    float64, shape (ranks,), as fractions.
+
+    >>> expected_ap([1, 2, 3], 3, m=1)
+    array([1.  , 0.75, 0.5 ])
+    """
+    ranks, candidates = checked(rank, n, m, "binomial")
+    first, last = ranks == 1, ranks == candidates
+    above = np.where(first | last, 0.5, (ranks - 1) / (candidates - 1))
+    missed_all = -np.expm1((m + 1) * np.log1p(-above))
+    return np.select([first, last], [1.0, 1.0 / (m + 1)], missed_all / (above * (m + 1)))
+
+
+def _float(values: ArrayLike) -> Float:
+    return np.asarray(values, dtype=np.float64)

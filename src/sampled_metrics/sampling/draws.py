@@ -1,0 +1,108 @@
+"""Draws of sampled ranks: one experiment, or the histograms of many.
+
+Both turn one uniform number a user into a sampled rank through the distribution function of
+`sampled_rank_distribution`, so they are as exact as that is, under every tie policy.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sampled_metrics.metrics import Float
+from sampled_metrics.ranks import Int, RankRecords
+from sampled_metrics.sampling.distribution import check_names, sampled_rank_distribution, take
+
+_BLOCK_ENTRIES = 1 << 20  # entries of a table held at once: 8 MB
+
+
+def draw_sampled_ranks(
+    records: RankRecords,
+    m: int,
+    rng: np.random.Generator,
+    sampling: str = "without-replacement",
+    ties: str = "random",
+) -> Int:
+    """Draw the sampled rank of every user in one experiment.
+
+    Parameters and errors are those of `sampled_rank_distribution`; `rng` gives one uniform
+    number a user, in their order.
+
+    Returns
+    -------
+    int64, shape (users,), 1-based.
+
+    >>> records = RankRecords([101, 101, 101], [0, 50, 100], [0, 0, 0])
+    >>> draw_sampled_ranks(records, 10, np.random.default_rng(1)).tolist()
+    [1, 8, 11]
+    """
+    check_names(sampling, ties)
+    columns = [
+        _inverted(table, rng.random((1, len(table))))
+        for table in _cumulated_tables(records, m, sampling, ties, _BLOCK_ENTRIES // (m + 1))
+    ]
+    return 1 + np.concatenate([np.empty(0, np.int64), *(column[:, 0] for column in columns)])
+
+
+def histograms(
+    records: RankRecords,
+    m: int,
+    generators: Sequence[np.random.Generator],
+    sampling: str = "without-replacement",
+    ties: str = "random",
+) -> Int:
+    """Count the users at every sampled rank, in repeated experiments.
+
+    Parameters and errors are those of `sampled_rank_distribution`.
+
+    Parameters
+    ----------
+    generators
+        One independent source for each repetition, so that a repetition does not depend on
+        those beside it: its histogram is that of `draw_sampled_ranks` with the same generator.
+
+    Returns
+    -------
+    int64, shape (repetitions, m + 1); column i counts sampled rank i + 1, rows sum to the
+    number of users.
+
+    >>> records = RankRecords([101, 101, 101], [0, 50, 100], [0, 0, 0])
+    >>> histograms(records, 2, [np.random.default_rng(seed) for seed in (1, 2)])
+    array([[1, 0, 2],
+           [1, 1, 1]])
+    """
+    check_names(sampling, ties)
+    repetitions = np.arange(len(generators))
+    cells = np.zeros((len(generators), m + 1), dtype=np.int64)
+    users = max(1, min(_BLOCK_ENTRIES // (m + 1), _BLOCK_ENTRIES // max(1, len(generators))))
+    for table in _cumulated_tables(records, m, sampling, ties, users):
+        uniform = np.empty((len(generators), len(table)))
+        for numbers, generator in zip(uniform, generators, strict=True):
+            generator.random(out=numbers)
+        drawn = _inverted(table, uniform) + repetitions * (m + 1)
+        cells += np.bincount(drawn.ravel(), minlength=cells.size).reshape(cells.shape)
+    return cells
+
+
+def _cumulated_tables(
+    records: RankRecords, m: int, sampling: str, ties: str, users: int
+) -> Iterator[Float]:
+    """Distribution functions of a few users at a time, shape (users, m + 1), ending in 1.
+
+    Divided by its last entry, each row reaches 1 at the last possible rank, which no uniform
+    number does: an impossible rank is never drawn.
+    """
+    step = max(1, users)
+    for start in range(0, len(records), step):
+        part = take(records, np.arange(start, min(start + step, len(records))))
+        table = np.cumsum(sampled_rank_distribution(part, m, sampling, ties), axis=1)
+        table /= table[:, -1:]
+        yield table
+
+
+def _inverted(table: Float, uniform: Float) -> Int:
+    """Turn uniform numbers (repetitions, users) into sampled ranks - 1 (users, repetitions)."""
+    by_user = np.ascontiguousarray(uniform.T)
+    drawn = np.empty(by_user.shape, dtype=np.int64)
+    for row, numbers, result in zip(table, by_user, drawn, strict=True):
+        result[:] = row.searchsorted(numbers, side="right")
+    return drawn

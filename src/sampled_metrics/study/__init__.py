@@ -1,0 +1,1 @@
+"""The experiments of the paper: toy recommenders, MovieLens, and what its figures plot."""

@@ -1,0 +1,145 @@
+"""What the figures plot, as tables: one function a figure."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from sampled_metrics.errors import InputError
+from sampled_metrics.estimators import estimator_matrix, parse_estimator
+from sampled_metrics.measures import parse_measure
+from sampled_metrics.metrics import Float
+from sampled_metrics.ranks import RankRecords, read_ranks
+from sampled_metrics.sampling import expected_values, pmf
+from sampled_metrics.seeds import generator
+from sampled_metrics.study.experiment import ExperimentSettings
+from sampled_metrics.study.labels import EXACT, estimator_label, measure_label
+from sampled_metrics.study.sample_sizes import recall_against_samples
+from sampled_metrics.study.toy import N_ITEMS, PREDICTED_RANKS
+from sampled_metrics.ties import random_rank
+
+PANELS = tuple(parse_measure(name) for name in ("auc", "ap", "ndcg", "recall@10"))
+SAMPLE_SIZES = (1, 10, 100, 1000)
+TOP_RANKS = 1000
+CORRECTIONS = ("rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
+
+
+def figure_data(
+    number: int, paths: Sequence[Path], settings: ExperimentSettings
+) -> tuple[pd.DataFrame, str]:
+    """What a figure plots, and a note on where its ranks come from.
+
+    Figures 1-4 need no ranks; 5 and 6 read rank records, named by their files.
+
+    Raises
+    ------
+    InputError
+        Figure 5 or 6 without ranks, or an unreadable file.
+    """
+    theory = (metric_against_rank, toy_against_samples, sampled_against_rank, corrected_ap)
+    if number <= len(theory):
+        return theory[number - 1](), ""
+    if not paths:
+        raise InputError(f"figure {number} needs rank records; found none")
+    read = {path.stem: read_ranks(path) for path in paths}
+    records = {name: each[0] for name, each in read.items()}
+    note = f"Ranks: {'; '.join(sorted({each[2] for each in read.values()}))}"
+    if number == 5:
+        return rank_distribution(records, settings.seed), note
+    return recall_against_samples(records, settings), note
+
+
+def metric_against_rank() -> pd.DataFrame:
+    """Figure 1: every metric at every rank of n = 10,000."""
+    ranks = np.arange(1, N_ITEMS + 1)
+    return pd.concat(
+        pd.DataFrame({"metric": measure_label(m), "rank": ranks, "value": m.at(ranks, N_ITEMS)})
+        for m in PANELS
+    )
+
+
+def toy_against_samples() -> pd.DataFrame:
+    """Figure 2: expected sampled metrics of A, B and C for m from 1 to 9,999 = n - 1.
+
+    Without replacement, as Table 2; at m = n - 1 the sampled metric is the exact one.
+    """
+    sizes = np.unique(np.geomspace(1, N_ITEMS - 1, 121).round().astype(int))
+    rows = []
+    for m in sizes:
+        for name, ranks in PREDICTED_RANKS.items():
+            for measure in PANELS:
+                values = expected_values(measure, ranks, N_ITEMS, int(m), "hypergeometric")
+                rows.append((measure_label(measure), name, m, values.mean()))
+    return pd.DataFrame(rows, columns=["metric", "recommender", "n_negatives", "value"])
+
+
+def sampled_against_rank() -> pd.DataFrame:
+    """Figure 3: expected sampled metrics at the top ranks of n = 10,000, with replacement."""
+    ranks = np.arange(1, TOP_RANKS + 1)
+    frames = []
+    for measure in PANELS:
+        curves = {f"m = {m}": expected_values(measure, ranks, N_ITEMS, m) for m in SAMPLE_SIZES}
+        curves[EXACT] = measure.at(ranks, N_ITEMS)
+        frames += [
+            pd.DataFrame(
+                {"metric": measure_label(measure), "curve": name, "rank": ranks, "value": values}
+            )
+            for name, values in curves.items()
+        ]
+    return pd.concat(frames)
+
+
+def corrected_ap(n_negatives: int = 100) -> pd.DataFrame:
+    """Figure 4: corrected AP at each sampled rank, and its expectation at each true rank.
+
+    n = 10,000, binomial noise, uniform prior (section 5.4); `panel` is `sampled rank` or
+    `true rank`.
+    """
+    measure = parse_measure("ap")
+    names = ("sampled", *CORRECTIONS)
+    estimators = [parse_estimator(name) for name in names]
+    vectors = estimator_matrix(estimators, [measure], N_ITEMS, n_negatives)[0]
+    ranks = np.arange(1, N_ITEMS + 1)
+    expectations = vectors @ pmf(ranks, N_ITEMS, n_negatives).T
+    frames = []
+    for estimator, vector, expectation in zip(estimators, vectors, expectations, strict=True):
+        label = estimator_label(estimator)
+        frames.append(_curve("sampled rank", label, np.arange(1, n_negatives + 2), vector))
+        frames.append(_curve("true rank", label, ranks, expectation))
+    frames.append(_curve("true rank", EXACT, ranks, measure.at(ranks, N_ITEMS)))
+    return pd.concat(frames)
+
+
+def _curve(panel: str, curve: str, rank: np.ndarray, value: Float) -> pd.DataFrame:
+    return pd.DataFrame({"panel": panel, "curve": curve, "rank": rank, "value": value})
+
+
+def rank_distribution(
+    records: Mapping[str, RankRecords], seed: int, width: int = 100, top: int = 100, step: int = 10
+) -> pd.DataFrame:
+    """Figure 5: users whose held-out item falls in each range of ranks.
+
+    Ties in one random order. `panel` is `all` (ranges of `width` ranks) or `top` (the first `top`
+    ranks in ranges of `step`).
+    """
+    last = max(int(each.n_candidates.max()) for each in records.values())
+    frames = []
+    for name, each in records.items():
+        ranks = random_rank(each, generator(seed, "ties", name))
+        for panel, stop, size in (("all", last + width - 1, width), ("top", top, step)):
+            edges = np.arange(0, stop + 1, size)
+            users = np.histogram(ranks, bins=edges + 0.5)[0]
+            first = edges[:-1] + 1
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "panel": panel,
+                        "recommender": name,
+                        "first_rank": first,
+                        "last_rank": edges[1:],
+                        "users": users,
+                    }
+                )
+            )
+    return pd.concat(frames)

@@ -1,0 +1,109 @@
+"""Figure 6: what the expected estimate becomes as more negatives are sampled."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from sampled_metrics.estimators import parse_estimator
+from sampled_metrics.measures import parse_measure
+from sampled_metrics.metrics import Float
+from sampled_metrics.ranks import RankRecords
+from sampled_metrics.sampling import sampled_rank_distribution
+from sampled_metrics.study.experiment import ExperimentSettings
+from sampled_metrics.study.labels import estimator_label
+from sampled_metrics.ties import exact_values
+
+MEASURE = parse_measure("recall@10")
+ESTIMATORS = tuple(parse_estimator(name) for name in ("sampled", "bv:0.1"))
+SMALLEST = 10  # with fewer negatives, every sampled rank is at most 10
+N_SIZES = 18
+
+
+def recall_against_samples(
+    records: Mapping[str, RankRecords], settings: ExperimentSettings
+) -> pd.DataFrame:
+    """Expected Recall@10 in percent against m, uncorrected and corrected by BV 0.1.
+
+    From m = 10 to the most that every user has candidates for, ties at random.
+
+    Returns
+    -------
+    Rows with `kind` = `curve` hold a recommender's expected estimate. Rows with `kind` =
+    `ordered` hold for a pair the smallest m from which on, up to the largest, it is ordered as by
+    the exact metric, and there the first one's estimate; a pair without such m has no row.
+    """
+    largest = min(int(each.n_candidates.min()) for each in records.values()) - 1
+    sizes = sorted({round(m) for m in np.geomspace(SMALLEST, largest, N_SIZES)})
+    vectors = _Vectors(settings)
+    curves = {name: _Curve(each, vectors) for name, each in records.items()}
+    rows = []
+    for e, estimator in enumerate(ESTIMATORS):
+        label = estimator_label(estimator)
+        for name, curve in curves.items():
+            rows += [("curve", name, label, m, curve.at(m)[e]) for m in sizes]
+        for a, b in combinations(curves, 2):
+            m = ordered_from(curves[a], curves[b], e, sizes)
+            if m is not None:
+                rows.append(("ordered", f"{a} vs {b}", label, m, curves[a].at(m)[e]))
+    return pd.DataFrame(rows, columns=["kind", "recommender", "estimator", "n_negatives", "value"])
+
+
+class _Vectors:
+    """Estimators' vectors for n and m, solved once for all recommenders with that n."""
+
+    def __init__(self, settings: ExperimentSettings) -> None:
+        self.settings = settings
+        self._known: dict[tuple[int, int], Float] = {}
+
+    def of(self, records: RankRecords, m: int) -> Float:
+        settings = replace(self.settings, n_negatives=m)
+        key = (settings.corrected_items(records), m)
+        if key not in self._known:
+            self._known[key] = settings.vectors(records, list(ESTIMATORS), [MEASURE])[0]
+        return self._known[key]
+
+
+class _Curve:
+    """Expected estimates of a recommender as a function of m, in percent."""
+
+    def __init__(self, records: RankRecords, vectors: _Vectors) -> None:
+        self._records, self._vectors = records, vectors
+        self._known: dict[int, Float] = {}
+        self.exact = float(exact_values(MEASURE, records).mean())
+
+    def at(self, m: int) -> Float:
+        """Values by estimator."""
+        if m not in self._known:
+            distribution = sampled_rank_distribution(
+                self._records, m, self._vectors.settings.sampling
+            )
+            of_users = distribution.mean(axis=0)
+            self._known[m] = 100.0 * (self._vectors.of(self._records, m) @ of_users)
+        return self._known[m]
+
+
+def ordered_from(a: _Curve, b: _Curve, estimator: int, sizes: list[int]) -> int | None:
+    """Smallest m from which on two recommenders are ordered as by the exact metric, or None.
+
+    Between the last of `sizes` that orders them wrongly and the next, the change is found by
+    interpolating the difference until the two sides are neighbours.
+    """
+    sign = np.sign(b.exact - a.exact)
+
+    def lead(m: int) -> float:
+        return float(sign * (b.at(m)[estimator] - a.at(m)[estimator]))
+
+    wrong = [i for i, m in enumerate(sizes) if lead(m) <= 0.0]
+    if not wrong:
+        return sizes[0]
+    if wrong[-1] == len(sizes) - 1:
+        return None
+    low, high = sizes[wrong[-1]], sizes[wrong[-1] + 1]
+    while high - low > 1:
+        share = lead(low) / (lead(low) - lead(high))
+        middle = min(max(round(low + share * (high - low)), low + 1), high - 1)
+        low, high = (middle, high) if lead(middle) <= 0.0 else (low, middle)
+    return high

@@ -1,0 +1,69 @@
+"""How far the numbers move with what the paper leaves open: the start of X, the ties of Z."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from sampled_metrics.estimators import Estimator
+from sampled_metrics.measures import Measure
+from sampled_metrics.ranks import RankRecords
+from sampled_metrics.seeds import generator
+from sampled_metrics.study.comparison import PERCENT, table3, table4
+from sampled_metrics.study.experiment import ExperimentSettings, run_experiment
+from sampled_metrics.study.labels import EXACT, measure_label
+from sampled_metrics.study.unrounded import KEY
+from sampled_metrics.ties import exact_values
+
+COLUMNS = (*KEY, "spread", "cause")
+
+
+def spread_over_starts(
+    name: str,
+    starts: list[RankRecords],
+    others: Mapping[str, RankRecords],
+    estimators: list[Estimator],
+    measures: list[Measure],
+    settings: ExperimentSettings,
+) -> pd.DataFrame:
+    """Standard deviation of the difference between two starts, for every cell of a recommender.
+
+    The published number and ours each come from one start, so it is the standard deviation over
+    starts times the root of 2; in the units of Tables 3 and 4 (counts of a hundred). Closed forms
+    stand for the repetitions, so that sampling adds nothing. Pairs name the recommender first.
+    """
+    quick = replace(settings, repetitions=2)
+    fixed = {
+        key: run_experiment(key, records, estimators, measures, quick)
+        for key, records in others.items()
+    }
+    cells = []
+    for start, records in enumerate(starts):
+        own = run_experiment(name, records, estimators, measures, quick)
+        both = pd.concat([table3({name: own}), table4({name: own, **fixed})])
+        cells.append(both[both["row"].str.split().str[0] == name].assign(start=start))
+    both = pd.concat(cells)
+    per_hundred = np.where(both["table"] == 4, PERCENT / quick.repetitions, 1.0)
+    both["spread"] = both["expected"] * per_hundred
+    table = both.groupby(KEY, sort=False)["spread"].std(ddof=1).reset_index()
+    table["spread"] *= np.sqrt(2.0)
+    return table.assign(cause=f"initialisation of {name}")
+
+
+def spread_over_ties(
+    name: str, records: RankRecords, measures: list[Measure], seed: int, draws: int = 1000
+) -> pd.DataFrame:
+    """Standard deviation of exact metrics, in percent, over random orders of tied candidates.
+
+    The published number comes from one order, ours is the expectation over all.
+    """
+    rows = []
+    for measure in measures:
+        values = [
+            exact_values(measure, records, "random", generator(seed, "ties", name, draw)).mean()
+            for draw in range(draws)
+        ]
+        spread = PERCENT * float(np.std(values, ddof=1))
+        rows.append((3, name, measure_label(measure), EXACT, spread, f"tie draw of {name}"))
+    return pd.DataFrame(rows, columns=COLUMNS)

@@ -1,0 +1,87 @@
+"""The toy recommenders A, B and C (sections 3.2 and 4.2): Tables 1 and 2."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from sampled_metrics.estimators import estimator_matrix, parse_estimator
+from sampled_metrics.measures import parse_measure
+from sampled_metrics.moments import estimates, expected_moments, simulated_moments
+from sampled_metrics.ranks import RankRecords
+from sampled_metrics.sampling import histograms, sampled_rank_distribution
+from sampled_metrics.seeds import generator
+from sampled_metrics.study.labels import EXACT, measure_label
+from sampled_metrics.study.unrounded import Row, unrounded
+
+N_ITEMS = 10_000
+PREDICTED_RANKS = {
+    "A": (100, 100, 100, 100, 100),
+    "B": (40, 40, 8437, 9266, 4482),
+    "C": (212, 2, 743, 5342, 1548),
+}
+RANKS = "toy recommenders of section 3.2"
+METRICS = tuple(parse_measure(name) for name in ("auc", "ap", "ndcg", "recall@10"))
+
+
+@dataclass(frozen=True)
+class ToySettings:
+    """How Table 2 samples: m, repetitions, with or without replacement, seed."""
+
+    n_negatives: int
+    repetitions: int
+    sampling: str
+    seed: int
+
+
+def toy_records(recommender: str) -> RankRecords:
+    """Rank records of a toy recommender: no ties.
+
+    >>> toy_records("C").best_rank.tolist()
+    [212, 2, 743, 5342, 1548]
+    """
+    ranks = np.array(PREDICTED_RANKS[recommender])
+    return RankRecords(np.full(ranks.size, N_ITEMS), ranks - 1, np.zeros_like(ranks))
+
+
+def table1() -> pd.DataFrame:
+    """Exact metrics of the toy recommenders, as fractions."""
+    rows = []
+    for name, ranks in PREDICTED_RANKS.items():
+        for measure in METRICS:
+            value = float(measure.at(ranks, N_ITEMS).mean())
+            cell = (1, name, measure_label(measure), EXACT)
+            rows.append(Row(*cell, value, None, value, None, 0, RANKS))
+    return unrounded(rows)
+
+
+def table2(settings: ToySettings) -> pd.DataFrame:
+    """Sampled metrics of the toy recommenders, simulated and in expectation, as fractions.
+
+    `std` is over repetitions of the mean over the five instances, as is `expected_std`.
+    """
+    m = settings.n_negatives
+    vectors = estimator_matrix([parse_estimator("sampled")], METRICS, N_ITEMS, m)[:, 0]
+    rows = []
+    for name in PREDICTED_RANKS:
+        records = toy_records(name)
+        generators = [generator(settings.seed, "toy", name, i) for i in range(settings.repetitions)]
+        counts = histograms(records, m, generators, settings.sampling)
+        drawn = simulated_moments(estimates(counts, vectors))
+        distribution = sampled_rank_distribution(records, m, settings.sampling)
+        expected = expected_moments(distribution, vectors)
+        for i, measure in enumerate(METRICS):
+            row = Row(
+                2,
+                name,
+                measure_label(measure),
+                "Sampled",
+                float(drawn.mean[i]),
+                float(drawn.sd[i]),
+                float(expected.mean[i]),
+                float(expected.sd[i]),
+                settings.repetitions,
+                RANKS,
+            )
+            rows.append(row)
+    return unrounded(rows)

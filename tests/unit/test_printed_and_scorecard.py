@@ -1,0 +1,168 @@
+"""Tables as printed, and verdicts that follow from stated tolerances."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sampled_metrics.errors import InputError
+from sampled_metrics.report.printed import as_printed, read_published, side_by_side, write_printed
+from sampled_metrics.report.scorecard import (
+    COLUMNS,
+    VERDICTS,
+    scorecard,
+    totals,
+    write_scorecard,
+)
+from sampled_metrics.study.unrounded import (
+    KEY,
+    Row,
+    read_unrounded,
+    unrounded,
+    write_unrounded,
+)
+from tests.conftest import ROOT
+
+PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
+NO_SPREAD = pd.DataFrame(columns=[*KEY, "spread", "cause"])
+
+
+def test_the_published_numbers_are_204_cells():
+    assert PUBLISHED.groupby("table").size().to_dict() == {1: 12, 2: 12, 3: 96, 4: 84}
+    assert not PUBLISHED.duplicated(KEY).any()
+
+
+def test_published_numbers_that_are_none(tmp_path):
+    with pytest.raises(InputError, match=r"gone\.csv: no such file; expected the published"):
+        read_published(tmp_path / "gone.csv")
+    other = tmp_path / "other.csv"
+    other.write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match=r"other\.csv: columns a, b; allowed: table,row"):
+        read_published(other)
+
+
+def cell(table, row, metric, column, value, std=None, repetitions=0):
+    return Row(table, row, metric, column, value, std, value, std, repetitions, "test")
+
+
+def test_rounded_as_each_table_prints():
+    rows = [
+        cell(1, "A", "AP", "Exact", 0.0104),
+        cell(3, "Y", "AP", "Sampled", 30.0149, 0.2049, 100),
+        cell(4, "X vs Y", "AP", "CLS", 31.0, None, 100),
+    ]
+    printed = as_printed(unrounded(rows))
+    assert printed["value"].tolist() == ["0.010", "30.01", "31"]
+    assert printed["std"].tolist() == ["", "0.20", ""]
+
+
+def test_files_of_a_table(tmp_path):
+    rows = [
+        cell(3, row, "AP", column, 1.0, std, 100)
+        for row in "XY"
+        for column, std in (("Exact", None), ("Sampled", 0.5))
+    ]
+    write_printed(unrounded(rows), PUBLISHED, tmp_path / "table3")
+    csv = (tmp_path / "table3.csv").read_text().splitlines()
+    assert csv[0] == "table,row,metric,column,value,std"
+    assert csv[1:3] == ["3,X,AP,Exact,1.00,", "3,X,AP,Sampled,1.00,0.50"]
+    markdown = (tmp_path / "table3.md").read_text()
+    assert "Ranks: test." in markdown
+    lines = [[c.strip() for c in line.split("|")[1:-1]] for line in markdown.splitlines()[4:]]
+    assert lines[:3] == [
+        ["AP", "X", "ours", "1.00", "1.00±0.50"],
+        ["AP", "X", "closed form", "1.00", "1.00±0.50"],
+        ["AP", "X", "paper", "3.75", "32.55±0.21"],
+    ]
+    tex = (tmp_path / "table3.tex").read_text()
+    assert tex.count("\\midrule") == 1
+    assert "32.55±0.21" in tex
+
+
+def test_lay_out_keeps_the_order_of_the_table():
+    rows = [cell(4, pair, "AUC", "CLS", 1.0, None, 100) for pair in ("Y vs Z", "X vs Y")]
+    assert side_by_side(unrounded(rows), PUBLISHED)["pair"].tolist() == [
+        *["Y vs Z"] * 3,
+        *["X vs Y"] * 3,
+    ]
+
+
+def test_unrounded_round_trip(tmp_path):
+    rows = [cell(3, "Y", "AP", "Sampled", 1 / 3, 0.1 + 0.2, 100), cell(3, "Y", "AP", "Exact", 2.5)]
+    write_unrounded(unrounded(rows), tmp_path / "cells.csv")
+    again = read_unrounded(tmp_path / "cells.csv")
+    assert again["value"].tolist() == [1 / 3, 2.5]
+    assert again["std"].tolist()[0] == 0.1 + 0.2
+    (tmp_path / "short.csv").write_text("table,row\n1,A\n")
+    with pytest.raises(InputError, match=r"short\.csv: lacks column metric; found table, row"):
+        read_unrounded(tmp_path / "short.csv")
+
+
+def judged(row, spread=None, cause="initialisation of X"):
+    """The line of the scorecard for one of our cells."""
+    spreads = NO_SPREAD
+    if spread is not None:
+        spreads = pd.DataFrame([(*row[:4], spread, cause)], columns=[*KEY, "spread", "cause"])
+    card = scorecard(unrounded([row]), PUBLISHED, spreads)
+    assert len(card) == 204
+    lines = card[(card[KEY] == list(row[:4])).all(axis=1)]
+    assert len(lines) == 1
+    return lines.iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("row", "spread", "verdict", "tolerance"),
+    [
+        # Exact, 8.84 published: the same digits or nothing
+        (cell(3, "Y", "Recall@10", "Exact", 8.8449), None, "exact", 0.005),
+        (cell(3, "Y", "Recall@10", "Exact", 8.8451), None, "differs", 0.005),
+        # 7.60 published: our start of X gives 7.85; the spread over starts is 0.1
+        (cell(3, "X", "Recall@10", "Exact", 7.85), 0.1, "explained", 3 * 0.1 + 0.005),
+        (cell(3, "X", "Recall@10", "Exact", 7.95), 0.1, "differs", 3 * 0.1 + 0.005),
+        # 30.01 +- 0.20 published: 3 sqrt(0.2^2/100 + 0.2^2/100) + 0.005 = 0.0899
+        (cell(3, "Y", "AP", "Sampled", 30.09, 0.2, 100), None, "within noise", 0.0898528),
+        (cell(3, "Y", "AP", "Sampled", 30.11, 0.2, 100), None, "differs", 0.0898528),
+        # 0.336 +- 0.073 over 1,000: 3 sqrt(2 * 0.073^2/1000) + 0.0005 = 0.0103
+        (cell(2, "B", "AP", "Sampled", 0.3455, 0.073, 1000), None, "within noise", 0.0102941),
+        (cell(2, "B", "AP", "Sampled", 0.3475, 0.073, 1000), None, "differs", 0.0102941),
+        # 24 of 100 published, ours 40: share 0.32, 3 * 100 sqrt(0.32 * 0.68 * 2/100) = 19.79
+        (cell(4, "X vs Y", "AP", "Rank Estimate", 40, None, 100), None, "within noise", 19.7909),
+        # ours 46: share 0.35, 3 * 100 sqrt(0.35 * 0.65 * 2/100) = 20.2361 < 22
+        (cell(4, "X vs Y", "AP", "Rank Estimate", 46, None, 100), None, "differs", 20.2361),
+        # and with a spread of 10 over starts: 3 sqrt(6.7454^2 + 10^2) = 36.1870
+        (cell(4, "X vs Y", "AP", "Rank Estimate", 46, None, 100), 10.0, "explained", 36.1870),
+        # 100 of 100 both: no noise is needed
+        (cell(4, "X vs Y", "AUC", "CLS", 100, None, 100), None, "exact", 0.0),
+        (cell(4, "X vs Y", "AUC", "CLS", 50, None, 50), None, "within noise", 0.0),
+    ],
+)
+def test_verdicts_by_hand(row, spread, verdict, tolerance):
+    line = judged(row, spread)
+    assert line["verdict"] == verdict
+    assert float(line["tolerance"]) == pytest.approx(tolerance, abs=1e-4)
+    assert ("initialisation of X" in line["note"]) == (spread is not None)
+
+
+def test_deviation_that_differs_is_remarked_upon():
+    line = judged(cell(3, "Y", "AP", "Sampled", 30.01, 0.4, 100))
+    assert line["verdict"] == "exact"
+    assert line["note"] == "the standard deviations differ by more than 3 standard errors"
+    assert judged(cell(3, "Y", "AP", "Sampled", 30.01, 0.21, 100))["note"] == ""
+
+
+def test_cells_that_were_not_computed_differ():
+    card = scorecard(unrounded([cell(1, "A", "AUC", "Exact", 0.99)]), PUBLISHED, NO_SPREAD)
+    assert totals(card) == {"exact": 1, "within noise": 0, "explained": 0, "differs": 203}
+    assert set(card.loc[card["verdict"] == "differs", "note"]) == {"not computed in this run"}
+
+
+def test_files_of_the_scorecard(tmp_path):
+    card = scorecard(unrounded([cell(1, "A", "AUC", "Exact", 0.99)]), PUBLISHED, NO_SPREAD)
+    write_scorecard(card, "from a test", tmp_path / "s.csv", tmp_path / "s.md")
+    again = pd.read_csv(tmp_path / "s.csv", dtype=str, keep_default_na=False)
+    assert tuple(again.columns) == COLUMNS
+    np.testing.assert_array_equal(again["published"], PUBLISHED["value"])
+    markdown = (tmp_path / "s.md").read_text()
+    assert "Ranks: from a test." in markdown
+    assert all(verdict in markdown for verdict in VERDICTS)
+    summary = [line for line in markdown.splitlines() if line.startswith("| all")]
+    assert [c.strip() for c in summary[0].split("|")[2:-1]] == ["1", "0", "0", "203", "204"]

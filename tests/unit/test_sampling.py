@@ -1,0 +1,329 @@
+"""Sampled ranks: probabilities against enumeration, closed forms, draws against probabilities."""
+
+from fractions import Fraction
+from itertools import combinations, product
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from sampled_metrics.errors import InputError
+from sampled_metrics.measures import parse_measure
+from sampled_metrics.ranks import RankRecords
+from sampled_metrics.sampling import (
+    NOISE_MODELS,
+    SAMPLING,
+    TIES,
+    draw_sampled_ranks,
+    expected_ap,
+    expected_auc,
+    expected_recall,
+    expected_values,
+    histograms,
+    pmf,
+    sampled_rank_distribution,
+)
+
+MEASURES = [parse_measure(name) for name in ("recall@3", "precision@2", "ap", "ndcg@5", "auc")]
+
+
+def samples_of(others, m, with_replacement):
+    return product(others, repeat=m) if with_replacement else combinations(others, m)
+
+
+def enumerated(n, better, tied, m, *, sampling, ties):
+    """Distribution of the sampled rank by listing every sample and every place among the ties."""
+    others = "b" * better + "t" * tied + "w" * (n - 1 - better - tied)
+    listed = list(samples_of(others, m, sampling == "with-replacement"))
+    probability = [Fraction(0)] * (m + 1)
+    for sample in listed:
+        above, equal = sample.count("b"), sample.count("t")
+        places = {
+            "random": range(equal + 1),
+            "paper": range(max(equal, 1)),
+            "optimistic": [0],
+            "pessimistic": [equal],
+        }[ties]
+        for place in places:
+            probability[above + place] += Fraction(1, len(listed) * len(places))
+    return [float(value) for value in probability]
+
+
+def exact_probability(rank, n, m, i, noise):
+    if noise == "binomial":
+        return Fraction(comb(m, i) * (rank - 1) ** i * (n - rank) ** (m - i), (n - 1) ** m)
+    return Fraction(comb(rank - 1, i) * comb(n - rank, m - i), comb(n - 1, m))
+
+
+class TestPmf:
+    def test_by_hand(self):
+        # rank 2 of 4: one of three others is better, p = 1/3; two draws
+        assert pmf(2, 4, 2, "binomial")[0] == pytest.approx([4 / 9, 2 * 2 / 9, 1 / 9], rel=1e-14)
+        # without replacement the pairs are bw, bw, ww
+        assert pmf(2, 4, 2, "hypergeometric")[0] == pytest.approx([1 / 3, 2 / 3, 0], rel=1e-14)
+
+    @pytest.mark.parametrize("noise", NOISE_MODELS)
+    @pytest.mark.parametrize(("n", "m"), [(3541, 100), (10**6, 100), (3541, 3000), (101, 100)])
+    def test_against_exact_fractions(self, noise, n, m):
+        for rank in {1, 2, 12, n // 7, n // 2, n - 1, n}:
+            row = pmf(rank, n, m, noise)[0]
+            for i in {0, 1, 7, m // 7, m // 2, m - 1, m}:
+                exact = exact_probability(rank, n, m, i, noise)
+                tiny = exact < Fraction(1, 10**300)
+                assert row[i] == pytest.approx(float(exact), rel=2e-12, abs=1e-299 if tiny else 0)
+
+    @pytest.mark.parametrize("noise", NOISE_MODELS)
+    def test_against_scipy(self, noise):
+        rank, n, m, i = np.arange(1, 60), 59, 40, np.arange(41)
+        theirs = {
+            "binomial": stats.binom.pmf(i, m, (rank[:, None] - 1) / (n - 1)),
+            "hypergeometric": stats.hypergeom.pmf(i, n - 1, rank[:, None] - 1, m),
+        }
+        np.testing.assert_allclose(pmf(rank, n, m, noise), theirs[noise], rtol=1e-9, atol=1e-15)
+
+    @settings(deadline=None, derandomize=True, max_examples=60)
+    @given(st.data(), st.sampled_from(NOISE_MODELS), st.integers(2, 4000))
+    def test_is_a_distribution_with_the_mean_of_section_4_4_1(self, data, noise, n):
+        rank = data.draw(st.integers(1, n))
+        m = data.draw(st.integers(1, n - 1 if noise == "hypergeometric" else 200))
+        (row,) = pmf(rank, n, m, noise)
+        assert row.min() >= 0
+        assert row.sum() == pytest.approx(1, abs=1e-14)
+        mean = row @ np.arange(1, m + 2)
+        assert mean == pytest.approx(1 + m * (rank - 1) / (n - 1), rel=1e-11)
+
+    def test_number_of_candidates_may_differ_between_users(self):
+        both = pmf([3, 3], [10, 20], 4)
+        assert np.array_equal(both, np.vstack([pmf(3, 10, 4), pmf(3, 20, 4)]))
+
+    def test_does_not_depend_on_blocks(self):
+        whole = pmf(np.arange(1, 3001), 3000, 100)
+        assert np.array_equal(whole[2345], pmf(2346, 3000, 100)[0])
+
+    def test_sampling_everything_reveals_the_rank(self):
+        assert np.array_equal(pmf([1, 2, 3, 4], 4, 3, "hypergeometric"), np.eye(4))
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ((1, 5, 2, "poisson"), "unknown noise model 'poisson'; known: binomial, hypergeom"),
+            ((0, 5, 2), "rank is 0; allowed: 1 to n"),
+            ((6, 5, 2), "rank is 6; allowed: 1 to n"),
+            ((1, 1, 2), "n is 1; allowed: at least 2"),
+            ((1, 5, 0), "m is 0; allowed: at least 1"),
+            ((1, 5, 5, "hypergeometric"), "n is 5; allowed: more than m = 5 when sampling without"),
+            ((1.5, 5, 2), "rank has type float64; allowed: integers"),
+            (([[1]], 5, 2), r"ranks have shape \(1, 1\); allowed: a number or one dimension"),
+        ],
+    )
+    def test_refuses(self, arguments, message):
+        with pytest.raises(InputError, match=message):
+            pmf(*arguments)
+
+
+class TestExpectedValues:
+    @pytest.mark.parametrize("noise", NOISE_MODELS)
+    @pytest.mark.parametrize("measure", MEASURES, ids=str)
+    def test_enumeration(self, noise, measure):
+        n, m = 6, 3
+        for rank in range(1, n + 1):
+            others = [other for other in range(1, n + 1) if other != rank]
+            drawn = list(samples_of(others, m, noise == "binomial"))
+            sampled_ranks = [1 + sum(item < rank for item in sample) for sample in drawn]
+            mean = measure.at(np.array(sampled_ranks), m + 1).mean()
+            assert expected_values(measure, rank, n, m, noise) == pytest.approx(mean, rel=1e-13)
+
+    @pytest.mark.parametrize("noise", NOISE_MODELS)
+    def test_closed_forms_equal_eq_16(self, noise):
+        n, m, rank = 400, 60, np.arange(1, 401)
+        values = {str(x): expected_values(x, rank, n, m, noise) for x in MEASURES}
+        np.testing.assert_allclose(values["auc"], expected_auc(rank, n), atol=1e-13)
+        recall = expected_recall(rank, n, m, 3, noise)
+        np.testing.assert_allclose(values["recall@3"], recall, rtol=1e-9, atol=1e-14)
+        precision = expected_recall(rank, n, m, 2, noise) / 2
+        np.testing.assert_allclose(values["precision@2"], precision, rtol=1e-9, atol=1e-14)
+        if noise == "binomial":
+            np.testing.assert_allclose(values["ap"], expected_ap(rank, n, m), rtol=1e-12)
+
+    def test_eq_19_as_printed(self):
+        # r = 3, n = 5, m = 2: (1 - (2/4)^3) / (2 * 3/4)
+        assert expected_ap(3, 5, 2) == pytest.approx((1 - (2 / 4) ** 3) / (2 * 3 / 4), rel=1e-14)
+        assert expected_ap([1, 10**6], 10**6, 100) == pytest.approx([1, 1 / 101], rel=1e-14)
+
+    @pytest.mark.parametrize("noise", NOISE_MODELS)
+    @pytest.mark.parametrize("measure", MEASURES, ids=str)
+    def test_one_sample_is_linear_in_the_rank(self, noise, measure):
+        # section 4.4.4: r (M(2) - M(1))/(n - 1) + (n M(1) - M(2))/(n - 1)
+        n, rank = 50, np.arange(1, 51)
+        first, second = measure.at([1, 2], 2)
+        line = rank * (second - first) / (n - 1) + (n * first - second) / (n - 1)
+        np.testing.assert_allclose(expected_values(measure, rank, n, 1, noise), line, atol=1e-14)
+
+    def test_table_2_of_the_paper(self):
+        # recommenders A, B, C of section 3.2 with m = 99
+        printed = {
+            "ap": (0.630, 0.336, 0.325),
+            "ndcg": (0.724, 0.444, 0.460),
+            "recall@10": (1.000, 0.400, 0.567),
+            "auc": (0.990, 0.555, 0.843),
+        }
+        ranks = [[100] * 5, [40, 40, 8437, 9266, 4482], [212, 2, 743, 5342, 1548]]
+        for name, of_recommenders in printed.items():
+            ours = [expected_values(parse_measure(name), r, 10_000, 99).mean() for r in ranks]
+            assert ours == pytest.approx(of_recommenders, abs=0.01)
+
+
+class TestDistribution:
+    @pytest.mark.parametrize("ties", TIES)
+    @pytest.mark.parametrize("sampling", SAMPLING)
+    def test_enumeration(self, sampling, ties):
+        for n in range(2, 7):
+            for better in range(n):
+                for tied in range(n - better):
+                    m = min(3, n - 1)
+                    records = RankRecords([n], [better], [tied])
+                    (ours,) = sampled_rank_distribution(records, m, sampling, ties)
+                    listed = enumerated(n, better, tied, m, sampling=sampling, ties=ties)
+                    assert ours == pytest.approx(listed, abs=2e-15)
+
+    def test_random_is_the_mean_over_all_places(self):
+        records = RankRecords([3541, 10**6], [900, 30_000], [2600, 40])
+        ours = sampled_rank_distribution(records, 100)
+        first = pmf(np.arange(901, 3502), 3541, 100, "hypergeometric").mean(axis=0)
+        second = pmf(np.arange(30_001, 30_042), 10**6, 100, "hypergeometric").mean(axis=0)
+        np.testing.assert_allclose(ours, [first, second], atol=1e-12)
+
+    def test_impossible_ranks_have_probability_0(self):
+        # at most 5 better and 3 tied; at most 4 worse, so at least 96 of 100 are not
+        table = sampled_rank_distribution(RankRecords([3541, 3541], [5, 3530], [3, 6]), 100)
+        assert np.flatnonzero(table[0]).tolist() == list(range(9))
+        assert np.flatnonzero(table[1]).tolist() == list(range(90, 101))
+
+    @pytest.mark.parametrize("sampling", SAMPLING)
+    def test_policies_are_ordered_and_agree_without_ties(self, sampling):
+        records = RankRecords([500, 500], [120, 120], [0, 300])
+        ranks = np.arange(1, 51)
+        means = {t: sampled_rank_distribution(records, 49, sampling, t) @ ranks for t in TIES}
+        assert len({means[t][0].round(12) for t in TIES}) == 1
+        optimistic, paper, random, pessimistic = (
+            means[t][1] for t in ("optimistic", "paper", "random", "pessimistic")
+        )
+        assert optimistic < paper < random < pessimistic
+        # half a place less than random wherever a tie is sampled, which is nearly always
+        assert random - paper == pytest.approx(0.5, abs=1e-9)
+
+    @pytest.mark.parametrize("ties", TIES)
+    def test_large_samples(self, ties):
+        records = RankRecords([3001, 3001, 3001], [1000, 0, 2999], [5, 3000, 1])
+        for m in (2999, 3000):
+            table = sampled_rank_distribution(records, m, ties=ties)
+            assert table.min() >= 0
+            np.testing.assert_allclose(table.sum(axis=1), 1, atol=1e-12)
+        # everything sampled: the place among the ties is all that is left to chance
+        count = {"random": 6, "paper": 5, "optimistic": 1, "pessimistic": 1}[ties]
+        start = 1005 if ties == "pessimistic" else 1000
+        expected = np.zeros(3001)
+        expected[start : start + count] = 1 / count
+        np.testing.assert_allclose(table[0], expected, atol=1e-12)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"sampling": "cluster"}, "unknown sampling 'cluster'; known: with-replacement, with"),
+            ({"ties": "middle"}, "unknown tie policy 'middle'; known: optimistic, paper, pessim"),
+            ({"m": 10}, "n is 10; allowed: more than m = 10 when sampling without replacement"),
+        ],
+    )
+    def test_refuses(self, options, message):
+        records = RankRecords([10], [3], [0])
+        with pytest.raises(InputError, match=message):
+            sampled_rank_distribution(records, **({"m": 2} | options))
+        with pytest.raises(InputError, match=message):
+            draw_sampled_ranks(records, rng=np.random.default_rng(0), **({"m": 2} | options))
+        with pytest.raises(InputError, match=message):
+            histograms(records, generators=[], **({"m": 2} | options))
+
+
+def generators(count, seed=7):
+    return [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(count)]
+
+
+class TestDraws:
+    RECORDS = RankRecords([60, 60, 80, 80, 100], [0, 20, 10, 30, 90], [0, 0, 40, 1, 9])
+
+    @pytest.mark.parametrize("ties", TIES)
+    @pytest.mark.parametrize("sampling", SAMPLING)
+    def test_chi_square_against_a_joint_draw(self, sampling, ties):
+        # the oracle draws better, tied and worse candidates together, then the place among ties
+        m, repetitions, rng = 12, 20_000, np.random.default_rng(11)
+        for n, better, tied in [(80, 10, 40), (80, 30, 1), (60, 20, 0)]:
+            one = RankRecords([n], [better], [tied])
+            ours = histograms(one, m, np.repeat(rng, repetitions), sampling, ties).sum(axis=0)
+            counts = [better, tied, n - 1 - better - tied]
+            if sampling == "with-replacement":
+                drawn = rng.multinomial(m, np.array(counts) / (n - 1), size=repetitions)
+            else:
+                drawn = rng.multivariate_hypergeometric(counts, m, size=repetitions)
+            equal = drawn[:, 1]
+            place = {
+                "random": rng.integers(0, equal + 1),
+                "paper": rng.integers(0, np.maximum(equal, 1)),
+                "optimistic": 0,
+                "pessimistic": equal,
+            }[ties]
+            theirs = np.bincount(drawn[:, 0] + place, minlength=m + 1)
+            often = ours + theirs >= 20
+            table = np.array([ours, theirs])
+            pooled = np.column_stack([table[:, often], table[:, ~often].sum(axis=1)])
+            pooled = pooled[:, pooled.sum(axis=0) > 0]
+            assert stats.chi2_contingency(pooled).pvalue > 1e-4
+
+    def test_frequencies_within_four_standard_errors(self):
+        repetitions = 4000
+        total = histograms(self.RECORDS, 20, generators(repetitions)).sum(axis=0)
+        by_user = sampled_rank_distribution(self.RECORDS, 20)
+        error = np.sqrt(repetitions * (by_user * (1 - by_user)).sum(axis=0))
+        assert (np.abs(total - repetitions * by_user.sum(axis=0)) <= 4 * error + 1e-9).all()
+
+    def test_same_seed_same_bits(self):
+        once = histograms(self.RECORDS, 20, generators(5))
+        assert np.array_equal(once, histograms(self.RECORDS, 20, generators(5)))
+        assert not np.array_equal(once, histograms(self.RECORDS, 20, generators(5, seed=8)))
+
+    @pytest.mark.parametrize("ties", TIES)
+    def test_a_repetition_stands_alone(self, ties):
+        # more users than one block holds, so that the generators are called several times
+        rng = np.random.default_rng(5)
+        n = rng.integers(200, 400, 12_000)
+        better = rng.integers(0, 100, n.size)
+        records = RankRecords(n, better, rng.integers(0, 2, n.size) * rng.integers(0, 90, n.size))
+        together = histograms(records, 100, generators(4), ties=ties)
+        for row, generator in zip(together, generators(4), strict=True):
+            alone = draw_sampled_ranks(records, 100, generator, ties=ties)
+            assert alone.dtype == np.int64
+            assert np.array_equal(row, np.bincount(alone - 1, minlength=101))
+
+    def test_impossible_ranks_are_never_drawn(self):
+        class Extreme(np.random.Generator):
+            value = 0.0
+
+            def random(self, size=None, dtype=np.float64, out=None):
+                del dtype, out
+                return np.full(size, self.value)
+
+        rng = Extreme(np.random.PCG64(0))
+        lowest = draw_sampled_ranks(self.RECORDS, 20, rng)
+        rng.value = np.nextafter(1.0, 0.0)
+        highest = draw_sampled_ranks(self.RECORDS, 20, rng)
+        # at least m - (worse) of the better ones; at most all of better and tied
+        assert lowest.tolist() == [1, 1, 1, 1, 1 + 20 - (100 - 1 - 90)]
+        assert (highest <= 1 + np.minimum(20, [0, 20, 50, 31, 99])).all()
+
+    def test_nothing_to_draw(self):
+        empty = RankRecords(*np.zeros((3, 0), dtype=np.int64))
+        assert draw_sampled_ranks(empty, 5, np.random.default_rng(0)).tolist() == []
+        assert histograms(empty, 5, generators(2)).tolist() == [[0] * 6] * 2
+        assert histograms(self.RECORDS, 5, []).shape == (0, 6)

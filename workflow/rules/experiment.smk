@@ -1,0 +1,59 @@
+rule sample:
+    input:
+        rank_record,
+    output:
+        "results/samples/{recommender}.npz",
+    log:
+        "results/logs/sample/{recommender}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        settings=EXPERIMENT,
+        metrics=METRICS,
+        estimators=ESTIMATORS,
+    message:
+        "Sampling and correcting the metrics of recommender {wildcards.recommender}"
+    shell:
+        "python -m sampled_metrics study --log {log} sample {input}"
+        " --settings {params.settings:q}"
+        " --metrics {params.metrics} --estimators {params.estimators} --output {output}"
+
+
+rule compare:
+    input:
+        samples=expand("results/samples/{recommender}.npz", recommender=RECOMMENDERS),
+        published=lookup(within=config, dpath="scorecard/published"),
+    output:
+        cells=expand("results/cells/table{number}.csv", number=(3, 4)),
+        tables=table_files(3, 4),
+    log:
+        "results/logs/compare.log",
+    conda:
+        "../../environment.yml"
+    params:
+        cells=folder_of("cells"),
+        tables=folder_of("tables"),
+    message:
+        "Comparing the recommenders: Tables 3 and 4"
+    shell:
+        "python -m sampled_metrics study --log {log} compare {input.samples}"
+        " --published {input.published} --cells {params.cells} --tables {params.tables}"
+
+
+rule ranks_figures:
+    input:
+        rank_records,
+    output:
+        figures=figure_files(5, 6),
+    log:
+        "results/logs/ranks_figures.log",
+    conda:
+        "../../environment.yml"
+    params:
+        settings=EXPERIMENT,
+        folder=folder_of("figures"),
+    message:
+        "Drawing Figures 5 and 6"
+    shell:
+        "python -m sampled_metrics study --log {log} figures {input} --numbers 5,6"
+        " --settings {params.settings:q} --folder {params.folder}"

@@ -1,0 +1,46 @@
+rule toy:
+    input:
+        lookup(within=config, dpath="scorecard/published"),
+    output:
+        cells=expand("results/cells/table{number}.csv", number=(1, 2)),
+        tables=table_files(1, 2),
+    log:
+        "results/logs/toy.log",
+    conda:
+        "../../environment.yml"
+    params:
+        n_negatives=lookup(within=config, dpath="toy/n_negatives"),
+        repetitions=lookup(within=config, dpath="toy/repetitions"),
+        sampling=lookup(within=config, dpath="toy/sampling"),
+        seed=lookup(within=config, dpath="toy/seed"),
+        cells=folder_of("cells"),
+        tables=folder_of("tables"),
+    message:
+        "Evaluating the toy recommenders: Tables 1 and 2"
+    shell:
+        "python -m sampled_metrics study --log {log} toy --published {input}"
+        " --n-negatives {params.n_negatives} --repetitions {params.repetitions}"
+        " --sampling {params.sampling} --seed {params.seed}"
+        " --cells {params.cells} --tables {params.tables}"
+
+
+rule theory_figures:
+    output:
+        figures=figure_files(1, 2, 3, 4),
+    log:
+        "results/logs/theory_figures.log",
+    conda:
+        "../../environment.yml"
+    params:
+        folder=folder_of("figures"),
+    message:
+        "Drawing Figures 1-4"
+    shell:
+        "python -m sampled_metrics study --log {log} figures --numbers 1,2,3,4"
+        " --folder {params.folder}"
+
+
+rule theory:
+    input:
+        rules.toy.output,
+        rules.theory_figures.output,
