@@ -2,6 +2,9 @@ import os
 import zipfile
 from pathlib import Path
 
+# One worker a core: threads of linear algebra would only stand in each other's way.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import settings

@@ -94,7 +94,7 @@ def test_reference_ranks_give_the_reference_figures(reproduced, number):
 
 def test_reproduce_does_not_hide_other_failures(make_project, tmp_path):
     project = make_project(write_archive(tmp_path / "bad.zip", b"nothing\n"))
-    done = project.run("make", "reproduce")
+    done = project.run("make", "reproduce", "CORES=1")
     assert done.returncode != 0
     assert "going on with" not in done.stdout
     assert "line 1: found 'nothing'" in done.stdout

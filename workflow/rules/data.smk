@@ -6,8 +6,8 @@ rule fetch:
         source="results/data/source.json",
     log:
         "results/logs/fetch.log",
-    # First: everything else waits for it, and without it there is nothing to wait for.
-    priority: 10
+    # First what the most waits for, and without which there is nothing to wait for.
+    priority: 20
     conda:
         "../../environment.yml"
     params:
@@ -33,6 +33,7 @@ rule split:
         counts="results/split/split.json",
     log:
         "results/logs/split.log",
+    priority: 20
     conda:
         "../../environment.yml"
     params:

@@ -47,6 +47,7 @@ rule ranks_figures:
         figures=figure_files(5, 6),
     log:
         "results/logs/ranks_figures.log",
+    priority: 5
     conda:
         "../../environment.yml"
     params:

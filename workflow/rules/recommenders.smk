@@ -5,6 +5,7 @@ rule train:
         "results/models/{recommender}.npz",
     log:
         "results/logs/train/{recommender}.log",
+    priority: 10
     conda:
         "../../environment.yml"
     params:
@@ -28,6 +29,7 @@ rule rank:
         "results/ranks/{recommender}.parquet",
     log:
         "results/logs/rank/{recommender}.log",
+    priority: 10
     conda:
         "../../environment.yml"
     params:

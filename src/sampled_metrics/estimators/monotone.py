@@ -4,7 +4,6 @@
 """
 
 import numpy as np
-from scipy.optimize import nnls
 
 from sampled_metrics.estimators.bias_variance import augmented
 from sampled_metrics.estimators.system import ConditioningError, Reduced, upper_triangle
@@ -68,6 +67,8 @@ def _differences(triangle: Float, target: Float, nonnegative: bool) -> Float:
 
 
 def _nnls(matrix: Float, target: Float) -> Float:
+    from scipy.optimize import nnls
+
     try:
         solution, _ = nnls(matrix, target, maxiter=_ITERATIONS * len(target))
     except RuntimeError as error:

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import bdtr
 
 from sampled_metrics import metrics
 from sampled_metrics.metrics import Float
@@ -38,8 +38,10 @@ def expected_recall(
     """
     ranks, candidates = checked(rank, n, m, noise)
     if noise == "hypergeometric":
+        from scipy import stats  # takes as long to import as most of what is done here
+
         return _float(stats.hypergeom.cdf(k - 1, candidates - 1, ranks - 1, m))
-    return _float(stats.binom.cdf(k - 1, m, (ranks - 1) / (candidates - 1)))
+    return _float(bdtr(min(k - 1, m), m, (ranks - 1) / (candidates - 1)))
 
 
 def expected_ap(rank: ArrayLike, n: ArrayLike, m: int) -> Float:
