@@ -1,33 +1,63 @@
 """The command line as its users meet it: one line, status 2, nothing half-written."""
 
 import json
+import logging
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from sampled_metrics.cli import main
 from sampled_metrics.ranks import RankRecords, read_ranks, write_ranks
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 
 
-def run(*arguments, cwd=None):
-    command = [sys.executable, "-m", "sampled_metrics", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+@pytest.fixture
+def run(monkeypatch, capfd):
+    """Run the command in this process; its exit status, standard output and standard error."""
+
+    def command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["sampled-metrics", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capfd.readouterr()
+        return SimpleNamespace(returncode=ended.value.code or 0, stdout=out, stderr=err)
+
+    yield command
+    for handler in logging.getLogger().handlers[:]:
+        if type(handler) in (logging.StreamHandler, logging.FileHandler):
+            logging.getLogger().removeHandler(handler)
+            handler.close()
 
 
-def refused(*arguments):
-    done = run(*arguments)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    lines = done.stderr.splitlines()
-    assert len(lines) == 1
-    return lines[0]
+@pytest.fixture
+def refused(run):
+    """Run the command and return the one line with which it refuses."""
+
+    def command(*arguments):
+        done = run(*arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        lines = done.stderr.splitlines()
+        assert len(lines) == 1
+        return lines[0]
+
+    return command
 
 
-def test_help_and_version():
+def test_the_command_is_a_program():
+    command = [sys.executable, "-m", "sampled_metrics", "study", "exact", "gone.parquet"]
+    command += ["--csv", "c", "--md", "m"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("gone.parquet: not a readable parquet file")
+    assert done.stderr.count("\n") == 1
+
+
+def test_help_and_version(run):
     for arguments in ([], ["--help"], ["study", "--help"], ["study", "rank", "--help"]):
         done = run(*arguments)
         assert (done.returncode, done.stderr) == (0, "")
@@ -51,13 +81,13 @@ def test_help_and_version():
         (["study", "fetch", "--archive", "gone.zip", "--output", "o", "--source", "s"], "gone.zip"),
     ],
 )
-def test_wrong_use_is_one_line_and_status_2(arguments, message, tmp_path, monkeypatch):
+def test_wrong_use_is_one_line_and_status_2(refused, arguments, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert message in refused(*arguments)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_steps_of_the_study(tmp_path, monkeypatch):
+def test_steps_of_the_study(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     interactions = synthetic_interactions()
     archive = write_archive(tmp_path / "mine.zip", as_ratings(interactions))
@@ -85,7 +115,7 @@ def test_steps_of_the_study(tmp_path, monkeypatch):
     assert "Ranks: trained in this run." in (tmp_path / "e.md").read_text()
 
 
-def test_reference_ranks_hold_no_ids(tmp_path):
+def test_reference_ranks_hold_no_ids(run, tmp_path):
     path = tmp_path / "A.parquet"
     ids = np.array([71, 72])
     write_ranks(path, RankRecords([5, 6], [1, 2], [0, 1]), user=ids, item=ids, source="run")
@@ -99,7 +129,7 @@ def test_reference_ranks_hold_no_ids(tmp_path):
     assert "reference run" in source
 
 
-def test_exact_table_by_hand(tmp_path, monkeypatch):
+def test_exact_table_by_hand(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # ranks 1 and 2-4 (uniform) among 11: AP (1 + (1/2 + 1/3 + 1/4)/3)/2, AUC (1 + 8/10)/2
     records = RankRecords([11, 11], [0, 1], [0, 2])
@@ -121,7 +151,7 @@ def test_exact_table_by_hand(tmp_path, monkeypatch):
     ]  # fmt: skip
 
 
-def test_user_with_a_score_that_is_not_finite_stops_the_run(tmp_path, monkeypatch):
+def test_user_with_a_score_that_is_not_finite_stops_the_run(run, refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     archive = write_archive(tmp_path / "a.zip", as_ratings(synthetic_interactions()))
     assert run("study", "split", archive, "--output", "s.npz", "--counts", "c").returncode == 0

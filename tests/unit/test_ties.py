@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sampled_metrics.errors import InputError
@@ -46,6 +46,7 @@ def test_every_order_of_three_tied_items_by_hand():
 
 
 @pytest.mark.parametrize("name", MEASURES)
+@settings(max_examples=30)
 @given(records=st.lists(one_record, min_size=1, max_size=8))
 def test_expected_is_the_mean_over_all_places(name, records):
     oracle = [
@@ -57,6 +58,7 @@ def test_expected_is_the_mean_over_all_places(name, records):
 
 
 @pytest.mark.parametrize("name", MEASURES)
+@settings(max_examples=30)
 @given(records=st.lists(one_record, min_size=1, max_size=8))
 def test_policies_bracket_the_expectation(name, records):
     measure, ranks = parse_measure(name), RankRecords(*zip(*records, strict=True))

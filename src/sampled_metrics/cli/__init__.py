@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 import sampled_metrics
+from sampled_metrics.cli import logs
 from sampled_metrics.cli.study import app as study
 from sampled_metrics.errors import InputError
 
@@ -40,6 +41,7 @@ def _options(
 
 def main() -> None:
     """Run the command; what the user can mend is one line on standard error and status 2."""
+    logs.configure()
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except InputError as error:

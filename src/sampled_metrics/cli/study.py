@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sampled_metrics.cli import logs
 from sampled_metrics.cli.paper import app as paper
 from sampled_metrics.cli.paper import mapping
 from sampled_metrics.errors import InputError
@@ -23,16 +24,11 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of what is random.")]
 
 
 @app.callback()
-def configure(
+def options(
     log: Annotated[Path | None, typer.Option(help="Also write messages to this file.")] = None,
 ) -> None:
     """Send messages to standard error and to the log."""
-    handlers: list[logging.Handler] = [logging.StreamHandler()]
-    if log is not None:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        handlers.append(logging.FileHandler(log, mode="w", encoding="utf-8"))
-    logging.basicConfig(format="%(message)s", handlers=handlers, force=True)
-    _log.setLevel(logging.INFO)
+    logs.configure(log)
 
 
 @app.command()
