@@ -4,6 +4,7 @@ import re
 import subprocess
 import tomllib
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -69,3 +70,41 @@ def test_no_data_is_committed():
     )
     names = listed.stdout.split()
     assert not [name for name in names if name.endswith((".dat", ".zip", ".rating", ".npz"))]
+
+
+REFERENCE = ROOT / "results/reference"
+
+
+def readme_rows():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "|" in line]
+
+
+def test_readme_shows_the_totals_of_the_reference_scorecard():
+    card = pd.read_csv(REFERENCE / "scorecard.csv")
+    verdicts = ["exact", "within noise", "explained", "differs"]
+    for table, cells in [*card.groupby("table"), ("all", card)]:
+        counts = [int((cells["verdict"] == verdict).sum()) for verdict in verdicts]
+        assert [str(table), *map(str, counts), str(len(cells))] in readme_rows()
+    assert not (card["verdict"] == "differs").any()
+
+
+def test_readme_shows_the_exact_metrics_of_the_reference_run():
+    table = pd.read_csv(REFERENCE / "tables/table3.csv", dtype=str)
+    published = pd.read_csv(ROOT / "config/paper/tables.csv", dtype=str)
+    for name in "XYZ":
+        ours, theirs = (
+            cells[(cells["table"] == "3") & (cells["row"] == name) & (cells["column"] == "Exact")]
+            for cells in (table, published)
+        )
+        both = zip(ours["value"], theirs["value"], strict=True)
+        assert [name, *(f"{value} ({printed})" for value, printed in both)] in readme_rows()
+
+
+def test_readme_names_the_sample_sizes_of_figure_6():
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    table = pd.read_csv(REFERENCE / "figures/figure6.csv")
+    ordered = table[(table["kind"] == "ordered") & (table["recommender"] == "X vs Y")]
+    sizes = dict(zip(ordered["estimator"], ordered["n_negatives"], strict=True))
+    assert f"correctly from {sizes['Sampled']} negatives on" in readme
+    assert f"with γ = 0.1 from {sizes['BV 0.1']} (the paper" in readme
