@@ -35,9 +35,7 @@ def _check_names(config: Mapping[str, Any]) -> None:
     names = [recommender["name"] for recommender in config.get("recommenders", ())]
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:
-        raise InputError(
-            f"config: recommenders holds the name {repeated[0]!r} twice; allowed: each name once"
-        )
+        raise InputError(f"config: recommenders holds {repeated[0]!r} twice; allowed: each once")
 
 
 def _message(error: Any) -> str:

@@ -1,11 +1,20 @@
-"""Writing files so that a name never holds half a result."""
+"""Writing files so that a name never holds half a result, reading them with one-line errors."""
 
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sampled_metrics.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @contextmanager
@@ -33,6 +42,49 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, content: object) -> None:
     """Write `content` as indented JSON, all or nothing."""
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_table(path: Path, columns: Sequence[str], **options: Any) -> "pd.DataFrame":
+    """Read a CSV file; `options` are those of pandas.
+
+    Raises
+    ------
+    InputError
+        The file is missing, not CSV, or lacks a column.
+    """
+    import pandas as pd
+
+    try:
+        table = pd.read_csv(path, **options)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; expected CSV") from None
+    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not CSV ({' '.join(str(error).split())})") from error
+    missing = [name for name in columns if name not in table.columns]
+    if missing:
+        raise InputError(f"{path}: lacks column {missing[0]}; found {', '.join(table.columns)}")
+    return table
+
+
+def read_arrays(path: Path, what: str, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Read all arrays of an `.npz` file, without pickle.
+
+    Raises
+    ------
+    InputError
+        The file is missing, is none, or lacks one of `names`; the message says it is not `what`.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            arrays = dict(data)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; expected {what}") from None
+    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path}: not {what} ({error})") from error
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        raise InputError(f"{path}: not {what} (it holds no {missing[0]})")
+    return arrays
 
 
 def _umask() -> int:

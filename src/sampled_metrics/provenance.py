@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import sampled_metrics
+from sampled_metrics.errors import InputError
 
 _PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
 
@@ -29,7 +30,7 @@ def provenance(
     """
     return {
         "ranks": ranks,
-        **{path.stem: json.loads(path.read_text(encoding="utf-8")) for path in records},
+        **{path.stem: _read(path) for path in records},
         "config_sha256": config_sha256,
         "seeds": dict(seeds),
         "versions": _versions(),
@@ -39,6 +40,13 @@ def provenance(
             "processors": os.cpu_count(),
         },
     }
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error})") from error
 
 
 def _versions() -> dict[str, str]:

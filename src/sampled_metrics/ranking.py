@@ -29,16 +29,30 @@ def rank_held_out(
     Raises
     ------
     InputError
-        A score is not finite; the message names the user and the item.
+        A score is not finite, the message names the user and the item; or the recommender was
+        trained on other users or items.
     """
     users = np.arange(split.held_out.size)
     counts = np.empty((3, users.size), dtype=np.int64)
     for first in range(0, users.size, block_size):
         block = users[first : first + block_size]
-        scores = recommender.score(block)
+        scores = _scores(recommender, block, split)
         _require_finite(scores, block, split)
         counts[:, block] = _count(scores, block, split)
     return RankRecords(*counts)
+
+
+def _scores(
+    recommender: Recommender, block: NDArray[np.int64], split: Split
+) -> NDArray[np.float64]:
+    expected = (block.size, split.item_ids.size)
+    try:
+        scores = recommender.score(block)
+    except IndexError:
+        raise InputError(f"the recommender knows fewer than {block[-1] + 1} users") from None
+    if scores.shape != expected:
+        raise InputError(f"the recommender gives scores of shape {scores.shape}, not {expected}")
+    return scores
 
 
 def _count(

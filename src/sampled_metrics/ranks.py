@@ -119,8 +119,11 @@ def read_ranks(path: Path) -> tuple[RankRecords, Int, str]:
     Raises
     ------
     InputError
-        The file is not parquet, lacks a column, or its counts are impossible.
+        The file is missing, not parquet, lacks a column, names a user twice, or its counts are
+        impossible.
     """
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; expected rank records")
     try:
         table = pq.read_table(path)
     except (OSError, pa.ArrowInvalid) as error:
@@ -128,9 +131,12 @@ def read_ranks(path: Path) -> tuple[RankRecords, Int, str]:
     missing = [name for name in (USER, *COLUMNS) if name not in table.column_names]
     if missing:
         raise InputError(f"{path}: lacks column {missing[0]}; found {table.column_names}")
+    user = table[USER].to_numpy()
+    if user.dtype.kind not in "iu" or np.unique(user).size != user.size:
+        raise InputError(f"{path}: {USER} must be integers, each once")
     try:
         records = RankRecords(*(table[name].to_numpy() for name in COLUMNS))
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     source = (table.schema.metadata or {}).get(_SOURCE, b"unknown").decode()
-    return records, table[USER].to_numpy().astype(np.int64), source
+    return records, user.astype(np.int64), source

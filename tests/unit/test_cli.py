@@ -53,7 +53,7 @@ def test_the_command_is_a_program():
     command += ["--csv", "c", "--md", "m"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("gone.parquet: not a readable parquet file")
+    assert done.stderr.startswith("gone.parquet: no such file; expected rank records")
     assert done.stderr.count("\n") == 1
 
 
@@ -72,12 +72,21 @@ def test_help_and_version(run):
         (["study"], "Missing command"),
         (["study", "rank"], "Missing argument"),
         (["study", "split", "gone.zip", "--output", "o", "--counts", "c"], "gone.zip: not a read"),
-        (["study", "rank", "gone.npz", "m.npz", "--output", "o"], "gone.npz: No such file or"),
-        (["study", "exact", "gone.parquet", "--csv", "c", "--md", "m"], "gone.parquet: not a rea"),
+        (["study", "rank", "gone.npz", "m.npz", "--output", "o"], "gone.npz: no such file; exp"),
+        (
+            ["study", "exact", "gone.parquet", "--csv", "c", "--md", "m"],
+            "gone.parquet: no such file",
+        ),
         (["study", "train", "s", "--kind", "als", "--settings", "{", "--output", "o"], "not JSON"),
         (["study", "train", "s", "--kind", "als", "--settings", "3", "--output", "o"], "allowed"),
         (["study", "train", "s", "--kind", "svd", "--output", "o"], "unknown recommender kind"),
         (["study", "train", "s", "--kind", "als", "--threads", "0", "--output", "o"], "threads"),
+        (
+            ["study", "sample", "config.yaml", "--settings", '{"m": 1}', "--output", "o"],
+            "unknown setting",
+        ),
+        (["study", "figures", "--numbers", "1,7", "--folder", "f"], "no figure '7'; allowed: 1, 2"),
+        (["study", "figures", "--numbers", "5", "--folder", "f"], "figure 5 needs rank records"),
         (["study", "fetch", "--archive", "gone.zip", "--output", "o", "--source", "s"], "gone.zip"),
     ],
 )
@@ -149,6 +158,28 @@ def test_exact_table_by_hand(run, tmp_path, monkeypatch):
     assert [cell.strip() for cell in markdown[4].split("|")[1:-1]] == [
         "A", "expected", f"{ap:.2f}", "90.00",
     ]  # fmt: skip
+
+
+def test_names_given_twice_and_records_that_are_no_json(refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    records = RankRecords([11, 11], [0, 1], [0, 2])
+    write_ranks(tmp_path / "A.parquet", records, user=np.arange(2), source="hand")
+    arguments = ["study", "exact", "A.parquet", "--csv", "e.csv", "--md", "e.md"]
+    assert "given twice: ap, ap" in refused(*arguments, "--metrics", "ap,ap")
+    assert "given twice: A, A" in refused(*arguments, "A.parquet")
+    (tmp_path / "p.json").write_text("{")
+    provenance = ["study", "provenance", "p.json", "--ranks", "trained", "--output", "o"]
+    assert refused(*provenance).startswith("p.json: not JSON")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["A.parquet", "p.json"]
+
+
+def test_a_fault_of_ours_is_in_the_log_too(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sampled_metrics.study.toy.table1", lambda: 1 / 0)
+    published = ["--published", "p.csv", "--cells", "c", "--tables", "t"]
+    done = run("study", "--log", "toy.log", "toy", *published)
+    assert done.returncode == 1
+    assert "ZeroDivisionError" in (tmp_path / "toy.log").read_text()
 
 
 def test_user_with_a_score_that_is_not_finite_stops_the_run(run, refused, tmp_path, monkeypatch):

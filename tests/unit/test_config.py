@@ -62,10 +62,17 @@ Y = ("recommenders", 1)
         ((*Y, "settings", "k"), 0, r"settings.k is 0; allowed: a whole number of at least 1, or n"),
         ((*Y, "settings", "neighbour_axis"), "x", r"neighbour_axis is 'x'; allowed: row, column"),
         ((*Y, "settings", "self_similarity"), "no", "is 'no'; allowed: true or false"),
-        ((*Y, "name"), "X", "recommenders holds the name 'X' twice; allowed: each name once"),
+        ((*Y, "name"), "X", "recommenders holds 'X' twice; allowed: each once"),
         (("ranking", "block_size"), 0, "ranking.block_size is 0; allowed: a whole number of at le"),
         (("exact", "metrics"), ["auc@5"], r"exact.metrics\[0\] is 'auc@5'; allowed: a text like"),
         (("exact", "ties"), ["middle"], r"exact.ties\[0\] is 'middle'; allowed: expected, optim"),
+        (
+            ("experiment", "estimators"),
+            ["bv:.1"],
+            r"estimators\[0\] is 'bv:.1'; allowed: a tex",
+        ),
+        (("experiment", "estimators"), ["bv:0.10"], r"estimators\[0\] is 'bv:0.10'; allowed: a"),
+        (("experiment", "repetitions"), 1, "repetitions is 1; allowed: a whole number of at leas"),
         (("exact", "ties"), ["random", "random"], "exact.ties is .*; allowed: no entry twice"),
     ],
 )

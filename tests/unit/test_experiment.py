@@ -10,14 +10,14 @@ from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.measures import parse_measure
 from sampled_metrics.moments import Moments
 from sampled_metrics.ranks import RankRecords, read_ranks
+from sampled_metrics.sampling import take
 from sampled_metrics.study.comparison import table3, table4
 from sampled_metrics.study.experiment import (
     Experiment,
     ExperimentSettings,
-    load_experiments,
     run_experiment,
-    save_experiment,
 )
+from sampled_metrics.study.storage import load_experiments, save_experiment
 from tests.conftest import ROOT
 
 ESTIMATORS = [
@@ -127,8 +127,49 @@ def test_experiments_that_cannot_be_compared(tmp_path, ranks, experiments):
     save_experiment(tmp_path / "X.npz", experiments["X"])
     other = run_experiment("Y", ranks["Y"], ESTIMATORS[:1], MEASURES, SETTINGS)
     save_experiment(tmp_path / "Y.npz", other)
-    with pytest.raises(InputError, match="experiments X and Y differ in measures, estimators or"):
+    with pytest.raises(InputError, match="X and Y cannot be compared: their estimators differ"):
         load_experiments([tmp_path / "X.npz", tmp_path / "Y.npz"])
+    few = take(ranks["Y"], np.arange(10))
+    for records, settings, part in (
+        (ranks["Y"], replace(SETTINGS, n_negatives=20), "settings"),
+        (few, SETTINGS, "users"),
+    ):
+        other = run_experiment("Y", records, ESTIMATORS, MEASURES, settings)
+        save_experiment(tmp_path / "Y.npz", other)
+        with pytest.raises(InputError, match=f"cannot be compared: their {part} differ"):
+            load_experiments([tmp_path / "X.npz", tmp_path / "Y.npz"])
+    with pytest.raises(InputError, match="have the same name"):
+        load_experiments([tmp_path / "X.npz", tmp_path / "X.npz"])
+
+
+def test_files_that_hold_no_experiment(tmp_path):
+    text, other = tmp_path / "text.npz", tmp_path / "other.npz"
+    text.write_text("nothing")
+    np.savez(other, a=np.zeros(3))
+    for path in (text, other, tmp_path / "gone.npz"):
+        with pytest.raises(InputError, match=f"{path.name}: .*a sampled experiment"):
+            load_experiments([path])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_negatives": 0}, "experiment: n_negatives is 0; allowed: a whole number of at least 1"),
+        ({"n_negatives": 10.5}, "experiment: n_negatives is 10.5"),
+        ({"repetitions": 1}, "experiment: repetitions is 1; allowed: a whole number of at least 2"),
+        ({"seed": -1}, "experiment: seed is -1"),
+        ({"n_items": 0}, "experiment: n_items is 0; allowed: a whole number of at least 2"),
+        ({"sampling": "none"}, "sampling is 'none'; allowed: with-replacement, without-replaceme"),
+        ({"ties": ["paper"]}, "ties is .'paper'.; allowed: optimistic, paper, pessimistic, random"),
+        ({"noise": "normal"}, "noise is 'normal'; allowed: binomial, hypergeometric"),
+        ({"rounding": "ceil"}, "rounding is 'ceil'; allowed: floor, linear"),
+        ({"divisor": "n"}, "divisor is 'n'; allowed: m, m.1"),
+        ({"shared_samples": "no"}, "shared_samples is 'no'; allowed: True, False"),
+    ],
+)
+def test_settings_out_of_range(settings, message):
+    with pytest.raises(InputError, match=message):
+        ExperimentSettings(**settings)
 
 
 def test_more_negatives_than_candidates_are_refused(ranks):
@@ -143,6 +184,8 @@ def test_more_negatives_than_candidates_are_refused(ranks):
 def by_hand(exact, repeated, mean, sd):
     """An experiment of one measure and one estimator."""
     return Experiment(
+        SETTINGS,
+        5,
         [parse_measure("ap")],
         [parse_estimator("sampled")],
         np.array([exact]),

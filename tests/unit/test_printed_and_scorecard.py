@@ -32,12 +32,16 @@ def test_the_published_numbers_are_204_cells():
 
 
 def test_published_numbers_that_are_none(tmp_path):
-    with pytest.raises(InputError, match=r"gone\.csv: no such file; expected the published"):
+    with pytest.raises(InputError, match=r"gone\.csv: no such file; expected CSV"):
         read_published(tmp_path / "gone.csv")
     other = tmp_path / "other.csv"
     other.write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match=r"other\.csv: columns a, b; allowed: table,row"):
+    with pytest.raises(InputError, match=r"other\.csv: lacks column table; found a, b"):
         read_published(other)
+    for name, content in (("empty", b""), ("binary", b"\xff\xfe\x00,\x00")):
+        (tmp_path / f"{name}.csv").write_bytes(content)
+        with pytest.raises(InputError, match=rf"{name}\.csv: not CSV"):
+            read_published(tmp_path / f"{name}.csv")
 
 
 def cell(table, row, metric, column, value, std=None, repetitions=0):
@@ -61,7 +65,7 @@ def test_files_of_a_table(tmp_path):
         for row in "XY"
         for column, std in (("Exact", None), ("Sampled", 0.5))
     ]
-    write_printed(unrounded(rows), PUBLISHED, tmp_path / "table3")
+    write_printed(3, unrounded(rows), PUBLISHED, tmp_path / "table3")
     csv = (tmp_path / "table3.csv").read_text().splitlines()
     assert csv[0] == "table,row,metric,column,value,std"
     assert csv[1:3] == ["3,X,AP,Exact,1.00,", "3,X,AP,Sampled,1.00,0.50"]
@@ -80,10 +84,39 @@ def test_files_of_a_table(tmp_path):
 
 def test_lay_out_keeps_the_order_of_the_table():
     rows = [cell(4, pair, "AUC", "CLS", 1.0, None, 100) for pair in ("Y vs Z", "X vs Y")]
-    assert side_by_side(unrounded(rows), PUBLISHED)["pair"].tolist() == [
+    assert side_by_side(4, unrounded(rows), PUBLISHED)["pair"].tolist() == [
         *["Y vs Z"] * 3,
         *["X vs Y"] * 3,
     ]
+
+
+def test_cells_that_the_paper_does_not_print_stand_alone():
+    rows = [
+        cell(3, name, metric, column, 1.0, 0.5, 100)
+        for metric in ("AP", "Recall@5")
+        for name in ("Y", "W")
+        for column in ("Sampled", "BV 0.5")
+    ]
+    laid_out = side_by_side(3, unrounded(rows), PUBLISHED)
+    lines = [(line.metric, line.recommender, line[2]) for line in laid_out.itertuples(index=False)]
+    assert lines == [
+        ("AP", "Y", "ours"),
+        ("AP", "Y", "closed form"),
+        ("AP", "Y", "paper"),
+        ("AP", "W", "ours"),
+        ("AP", "W", "closed form"),
+        ("Recall@5", "Y", "ours"),
+        ("Recall@5", "Y", "closed form"),
+        ("Recall@5", "W", "ours"),
+        ("Recall@5", "W", "closed form"),
+    ]
+    assert laid_out["BV 0.5"].tolist()[:3] == ["1.00±0.50", "1.00±0.50", ""]
+
+
+def test_one_recommender_makes_an_empty_table_4(tmp_path):
+    write_printed(4, unrounded([]), PUBLISHED, tmp_path / "table4")
+    assert (tmp_path / "table4.csv").read_text() == "table,row,metric,column,value,std\n"
+    assert "One recommender makes no pair." in (tmp_path / "table4.md").read_text()
 
 
 def test_unrounded_round_trip(tmp_path):
@@ -91,7 +124,7 @@ def test_unrounded_round_trip(tmp_path):
     write_unrounded(unrounded(rows), tmp_path / "cells.csv")
     again = read_unrounded(tmp_path / "cells.csv")
     assert again["value"].tolist() == [1 / 3, 2.5]
-    assert again["std"].tolist()[0] == 0.1 + 0.2
+    assert again["std"].tolist()[0] == pytest.approx(0.1 + 0.2, rel=1e-15)
     (tmp_path / "short.csv").write_text("table,row\n1,A\n")
     with pytest.raises(InputError, match=r"short\.csv: lacks column metric; found table, row"):
         read_unrounded(tmp_path / "short.csv")
@@ -115,6 +148,8 @@ def judged(row, spread=None, cause="initialisation of X"):
         # Exact, 8.84 published: the same digits or nothing
         (cell(3, "Y", "Recall@10", "Exact", 8.8449), None, "exact", 0.005),
         (cell(3, "Y", "Recall@10", "Exact", 8.8451), None, "differs", 0.005),
+        # on the edge of rounding, the digits decide
+        (cell(3, "Y", "AP", "Exact", 4.325001), None, "differs", 0.005),
         # 7.60 published: our start of X gives 7.85; the spread over starts is 0.1
         (cell(3, "X", "Recall@10", "Exact", 7.85), 0.1, "explained", 3 * 0.1 + 0.005),
         (cell(3, "X", "Recall@10", "Exact", 7.95), 0.1, "differs", 3 * 0.1 + 0.005),
@@ -132,7 +167,11 @@ def judged(row, spread=None, cause="initialisation of X"):
         (cell(4, "X vs Y", "AP", "Rank Estimate", 46, None, 100), 10.0, "explained", 36.1870),
         # 100 of 100 both: no noise is needed
         (cell(4, "X vs Y", "AUC", "CLS", 100, None, 100), None, "exact", 0.0),
-        (cell(4, "X vs Y", "AUC", "CLS", 50, None, 50), None, "within noise", 0.0),
+        # 50 of 50 is as 100 of 100; 990 of 1,000 is as 99, which is not 100 of 100 to the digit:
+        # share 0.995, 3 * 100 sqrt(0.995 * 0.005 (1/100 + 1/1000)) = 2.2193
+        (cell(4, "X vs Y", "AUC", "CLS", 50, None, 50), None, "exact", 0.0),
+        (cell(4, "X vs Y", "AUC", "CLS", 990, None, 1000), None, "within noise", 2.2193),
+        (cell(4, "X vs Y", "AUC", "CLS", 100, None, 1000), None, "differs", 15.6533),
     ],
 )
 def test_verdicts_by_hand(row, spread, verdict, tolerance):
@@ -147,6 +186,15 @@ def test_deviation_that_differs_is_remarked_upon():
     assert line["verdict"] == "exact"
     assert line["note"] == "the standard deviations differ by more than 3 standard errors"
     assert judged(cell(3, "Y", "AP", "Sampled", 30.01, 0.21, 100))["note"] == ""
+
+
+def test_a_cell_or_a_spread_given_twice_is_refused():
+    row = cell(1, "A", "AUC", "Exact", 0.99)
+    with pytest.raises(InputError, match="a cell is given twice: 1, A, AUC, Exact"):
+        scorecard(unrounded([row, row]), PUBLISHED, NO_SPREAD)
+    spreads = pd.DataFrame([(*row[:4], 1.0, "x")] * 2, columns=[*KEY, "spread", "cause"])
+    with pytest.raises(InputError, match="a spread is given twice: 1, A, AUC, Exact"):
+        scorecard(unrounded([row]), PUBLISHED, spreads)
 
 
 def test_cells_that_were_not_computed_differ():

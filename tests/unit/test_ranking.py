@@ -81,3 +81,11 @@ def test_score_that_is_not_finite_names_user_and_item(bad):
     scores[2, 1] = bad
     with pytest.raises(InputError, match=f"score of item 501 for user 102 is {bad}; expected a"):
         rank_held_out(Fixed(scores), split_of(np.zeros((3, 4)), [0, 0, 0]), 2)
+
+
+def test_recommender_of_other_users_or_items():
+    split = split_of(np.zeros((3, 4)), [0, 0, 0])
+    with pytest.raises(InputError, match="the recommender knows fewer than 3 users"):
+        rank_held_out(Fixed(np.ones((2, 4))), split)
+    with pytest.raises(InputError, match=r"gives scores of shape \(3, 5\), not \(3, 4\)"):
+        rank_held_out(Fixed(np.ones((3, 5))), split)

@@ -48,7 +48,7 @@ def test_round_trip(tmp_path):
 
 def test_unusable_files_are_named(tmp_path):
     missing = tmp_path / "missing.parquet"
-    with pytest.raises(InputError, match=r"missing\.parquet: not a readable parquet file"):
+    with pytest.raises(InputError, match=r"missing\.parquet: no such file; expected rank records"):
         read_ranks(missing)
     text = tmp_path / "text.parquet"
     text.write_text("n_candidates,n_better,n_tied\n")
@@ -58,6 +58,14 @@ def test_unusable_files_are_named(tmp_path):
     pq.write_table(pa.table({"user_id": [1], "n_candidates": [3], "n_better": [1]}), short)
     with pytest.raises(InputError, match=r"short\.parquet: lacks column n_tied"):
         read_ranks(short)
+    with pytest.raises(InputError, match="no such file; expected rank records"):
+        read_ranks(tmp_path)
+    for name, users in (("twice", [7, 7]), ("text", ["a", "b"])):
+        path = tmp_path / f"{name}.parquet"
+        counts = {"n_candidates": [3, 3], "n_better": [1, 0], "n_tied": [0, 0]}
+        pq.write_table(pa.table({"user_id": users, **counts}), path)
+        with pytest.raises(InputError, match=rf"{name}\.parquet: user_id must be integers, each"):
+            read_ranks(path)
     wrong = tmp_path / "wrong.parquet"
     wrong_counts = {"user_id": [1], "n_candidates": [3], "n_better": [3], "n_tied": [0]}
     pq.write_table(pa.table(wrong_counts), wrong)

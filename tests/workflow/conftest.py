@@ -64,9 +64,10 @@ class Project:
         assert done.returncode == 0, done.stdout
         return done.stdout
 
-    def planned(self):
+    def planned(self, *targets):
         """The result files that a run would make."""
-        rows = [line.split("\t") for line in self.snakemake("--summary").splitlines()]
+        summary = self.snakemake("--summary", *targets)
+        rows = [line.split("\t") for line in summary.splitlines()]
         plans = {row[0]: row[-1] for row in rows if row[0].startswith("results/")}
         assert plans
         return {

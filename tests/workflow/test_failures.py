@@ -20,12 +20,6 @@ def test_config_that_breaks_the_schema_is_one_line(offline):
     assert "Traceback" not in done.stdout
 
 
-def test_archive_that_is_missing_is_named(offline):
-    done = offline.run("snakemake", "--cores", "1", "--config", "dataset={archive: gone.zip}")
-    assert done.returncode != 0
-    assert "gone.zip: no such file; expected a MovieLens 1M archive" in done.stdout.splitlines()
-
-
 def test_bad_archive_stops_the_study_and_leaves_nothing_half_written(make_project, tmp_path):
     project = make_project(write_archive(tmp_path / "bad.zip", b"1::1::5::7\n1::2::9::8\n"))
     done = project.run("make", "reproduce", "CORES=1")

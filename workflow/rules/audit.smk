@@ -22,7 +22,7 @@ rule measure_spread:
         "Training recommender {params.name} from {params.starts} starts"
     shell:
         "python -m sampled_metrics study --log {log} spread {input.split} {input.ranks}"
-        " --name {params.name} --recommender {params.recommender:q} --starts {params.starts}"
+        " --name={params.name} --recommender {params.recommender:q} --starts {params.starts}"
         " --settings {params.settings:q} --metrics {params.metrics}"
         " --estimators {params.estimators} --threads {threads} --output {output}"
 
@@ -37,6 +37,7 @@ rule measure_readings:
         archive=rules.fetch.output.archive,
         split=rules.split.output.split,
         ranks=expand("results/ranks/{recommender}.parquet", recommender=RECOMMENDERS),
+        published=lookup(within=config, dpath="scorecard/published"),
     output:
         csv="results/audit.csv",
         md="results/audit.md",
@@ -52,7 +53,8 @@ rule measure_readings:
         "Measuring every reading of the paper"
     shell:
         "python -m sampled_metrics study --log {log} audit {input.split} {input.ranks}"
-        " --archive {input.archive} --recommenders {params.recommenders:q}"
+        " --archive {input.archive} --published {input.published}"
+        " --recommenders {params.recommenders:q}"
         " --settings {params.settings:q} --threads {threads}"
         " --csv {output.csv} --md {output.md}"
 

@@ -52,6 +52,10 @@ def main() -> None:
         status = _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except typer.Abort:
         status = 130
+    except Exception:
+        # A fault of ours: the log must hold it too, for that is where Snakemake sends its user.
+        logging.getLogger("sampled_metrics").exception("unexpected error")
+        status = 1
     sys.exit(status)
 
 

@@ -39,7 +39,7 @@ def toy(
     from sampled_metrics.study import toy as study
 
     settings = study.ToySettings(n_negatives, repetitions, sampling, seed)
-    _write_tables([study.table1(), study.table2(settings)], published, cells, tables)
+    _write_tables({1: study.table1(), 2: study.table2(settings)}, published, cells, tables)
 
 
 @app.command()
@@ -52,13 +52,13 @@ def sample(
 ) -> None:
     """Repeat the sampled evaluation of one recommender, correct it by every estimator."""
     from sampled_metrics.ranks import read_ranks
-    from sampled_metrics.study.experiment import run_experiment, save_experiment
+    from sampled_metrics.study.experiment import run_experiment
+    from sampled_metrics.study.storage import save_experiment
 
-    records, _, source = read_ranks(ranks)
+    chosen = _experiment_settings(settings)
     corrections, measures = _parsed(estimators, metrics)
-    experiment = run_experiment(
-        ranks.stem, records, corrections, measures, _experiment_settings(settings), source
-    )
+    records, _, source = read_ranks(ranks)
+    experiment = run_experiment(ranks.stem, records, corrections, measures, chosen, source)
     save_experiment(output, experiment)
     repeated = experiment.repeated
     _log.info("sample: %d estimates of %d users", repeated.size, len(records))
@@ -68,10 +68,10 @@ def sample(
 def compare(samples: Inputs, published: Published, cells: Cells, tables: Tables) -> None:
     """Compare the recommenders: Tables 3 and 4."""
     from sampled_metrics.study import comparison
-    from sampled_metrics.study.experiment import load_experiments
+    from sampled_metrics.study.storage import load_experiments
 
     experiments = load_experiments(samples)
-    made = [comparison.table3(experiments), comparison.table4(experiments)]
+    made = {3: comparison.table3(experiments), 4: comparison.table4(experiments)}
     _write_tables(made, published, cells, tables)
 
 
@@ -89,8 +89,8 @@ def figures(
     from sampled_metrics.report import figures as drawing
     from sampled_metrics.study.curves import figure_data
 
-    chosen = _experiment_settings(settings)
-    for number in (_figure_number(text) for text in numbers.split(",")):
+    chosen, wanted = _experiment_settings(settings), list(map(_figure_number, numbers.split(",")))
+    for number in wanted:
         data, note = figure_data(number, ranks or [], chosen)
         stem = folder / f"figure{number}"
         text = data.to_csv(index=False, float_format="%.10g", lineterminator="\n")
@@ -109,16 +109,15 @@ def scorecard(
     """Compare every published cell with ours."""
     import pandas as pd
 
+    from sampled_metrics.files import read_table
     from sampled_metrics.report import scorecard as report
     from sampled_metrics.report.printed import read_published
     from sampled_metrics.study.unrounded import read_unrounded
 
     ours = pd.concat([read_unrounded(path) for path in cells], ignore_index=True)
-    if not spread.is_file():
-        raise InputError(f"{spread}: no such file; `snakemake spread` makes one")
-    card = report.scorecard(ours, read_published(published), pd.read_csv(spread))
-    sources = ours.loc[ours["table"] > 2, "ranks"]
-    report.write_scorecard(card, "; ".join(sorted(set(sources))), csv, md)
+    moved = read_table(spread, report.SPREAD_COLUMNS)
+    card = report.scorecard(ours, read_published(published), moved)
+    report.write_scorecard(card, "; ".join(sorted(set(ours["ranks"]))), csv, md)
     totals = report.totals(card)
     _log.info("scorecard: %s", ", ".join(f"{count} {name}" for name, count in totals.items()))
 
@@ -126,7 +125,6 @@ def scorecard(
 @app.command()
 def spread(
     split: Input,
-    others: Annotated[list[Path], typer.Argument(help="Ranks of the others.")],
     output: Output,
     name: Annotated[str, typer.Option(help="Recommender to start anew.", show_default=False)],
     recommender: Annotated[str, typer.Option(help="Its settings, as JSON.")] = "{}",
@@ -135,6 +133,9 @@ def spread(
     metrics: Metrics = METRICS,
     estimators: Estimators = ESTIMATORS,
     threads: Annotated[int, typer.Option(min=1, help="Threads to train with.")] = 1,
+    others: Annotated[
+        list[Path] | None, typer.Argument(help="Ranks of the others.", show_default=False)
+    ] = None,
 ) -> None:
     """Measure how far cells move with the start of an als recommender and with tied ranks."""
     import pandas as pd
@@ -149,12 +150,12 @@ def spread(
     data, chosen = load_split(split), mapping(recommender, "--recommender")
     corrections, measures = _parsed(estimators, metrics)
     experiment = _experiment_settings(settings)
+    fixed = {path.stem: read_ranks(path)[0] for path in others or []}
     trained = []
     for seed in range(starts):
         model = create("als", {**chosen, "seed": seed}).fit(data.train, threads)
         trained.append(rank_held_out(model, data))
         _log.info("spread: start %d of %d", seed + 1, starts)
-    fixed = {path.stem: read_ranks(path)[0] for path in others}
     by_start = study.spread_over_starts(name, trained, fixed, corrections, measures, experiment)
     by_ties = [
         study.spread_over_ties(key, records, measures, experiment.seed)
@@ -172,6 +173,7 @@ def audit(
     split: Input,
     ranks: Inputs,
     archive: Annotated[Path, typer.Option(help="The ratings.", show_default=False)],
+    published: Published,
     csv: Output,
     md: Output,
     recommenders: Annotated[str, typer.Option(help="Their settings, as JSON.")] = "[]",
@@ -180,31 +182,43 @@ def audit(
 ) -> None:
     """Measure each reading of the paper where its text and its numbers part."""
     from sampled_metrics.report.audit import write_audit
-    from sampled_metrics.study.audit import Material, run_audit
+    from sampled_metrics.study.audit import run_audit
+    from sampled_metrics.study.readings import Material
 
-    material = Material.load(
-        archive, split, ranks, json.loads(recommenders), _experiment_settings(settings), threads
-    )
+    experiment, named = _experiment_settings(settings), dict(_recommenders(recommenders))
+    material = Material.load(archive, split, ranks, named, experiment, published, threads)
     readings = run_audit(material)
     write_audit(readings, csv, md)
     _log.info("audit: %d readings", len(readings))
 
 
-def _write_tables(made: list[Any], published: Path, cells: Path, tables: Path) -> None:
+def _write_tables(made: dict[int, Any], published: Path, cells: Path, tables: Path) -> None:
     from sampled_metrics.report.printed import read_published, write_printed
     from sampled_metrics.study.unrounded import write_unrounded
 
     print_of_paper = read_published(published)
-    for table in made:
-        name = f"table{table['table'].iloc[0]}"
-        write_unrounded(table, cells / f"{name}.csv")
-        write_printed(table, print_of_paper, tables / name)
+    for number, table in made.items():
+        write_unrounded(table, cells / f"table{number}.csv")
+        write_printed(number, table, print_of_paper, tables / f"table{number}")
 
 
 def _figure_number(text: str) -> int:
     if text not in {"1", "2", "3", "4", "5", "6"}:
         raise InputError(f"--numbers: no figure {text!r}; allowed: 1, 2, 3, 4, 5, 6")
     return int(text)
+
+
+def _recommenders(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """Names and definitions of recommenders, given as a JSON list."""
+    try:
+        return [
+            (each["name"], {"kind": each["kind"], "settings": each["settings"]})
+            for each in json.loads(text)
+        ]
+    except (json.JSONDecodeError, KeyError, TypeError):
+        raise InputError(
+            f"--recommenders is {text!r}; allowed: a JSON list of name, kind and settings"
+        ) from None
 
 
 def _parsed(estimators: str, metrics: str) -> tuple[list[Any], list[Any]]:

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.datasets.introsort import sorted_tail
 from sampled_metrics.errors import InputError
-from sampled_metrics.files import replacing
+from sampled_metrics.files import read_arrays, replacing
 
 
 @dataclass(frozen=True)
@@ -175,11 +175,18 @@ def save_split(path: Path, split: Split) -> None:
 
 
 def load_split(path: Path) -> Split:
-    """Read a split written by `save_split`."""
-    with np.load(path) as data:
-        shape = (data["user_ids"].size, data["item_ids"].size)
-        indices = data["indices"]
-        train = csr_array((np.ones(indices.size), indices, data["indptr"]), shape=shape)
-        return Split(
-            train, data["held_out"], data["user_ids"], data["item_ids"], int(data["tied_users"])
-        )
+    """Read a split written by `save_split`.
+
+    Raises
+    ------
+    InputError
+        The file is missing or is none.
+    """
+    names = ("indptr", "indices", "held_out", "user_ids", "item_ids", "tied_users")
+    data = read_arrays(path, "a split", names)
+    shape = (data["user_ids"].size, data["item_ids"].size)
+    ones = np.ones(data["indices"].size)
+    train = csr_array((ones, data["indices"], data["indptr"]), shape=shape)
+    return Split(
+        train, data["held_out"], data["user_ids"], data["item_ids"], int(data["tied_users"])
+    )

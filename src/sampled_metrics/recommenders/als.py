@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 
-from sampled_metrics.recommenders.base import Arrays, check_number
+from sampled_metrics.numbers import check_number
+from sampled_metrics.recommenders.base import Arrays
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 import dataclasses
 import importlib
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sampled_metrics.errors import InputError
-from sampled_metrics.files import replacing
+from sampled_metrics.files import read_arrays, replacing
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -112,24 +111,10 @@ def load_recommender(path: Path) -> Recommender:
     InputError
         The file is not one.
     """
+    arrays = read_arrays(path, "a saved recommender", ("about",))
     try:
-        with np.load(path, allow_pickle=False) as data:
-            about = json.loads(str(data["about"]))
-            recommender = create(about["kind"], about["settings"])
-            return recommender.restore({name: data[name] for name in data.files})
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        about = json.loads(str(arrays["about"]))
+        recommender = create(about["kind"], about["settings"])
+        return recommender.restore(arrays)
+    except (KeyError, ValueError, TypeError) as error:
         raise InputError(f"{path}: not a saved recommender ({error})") from error
-
-
-def check_number(
-    name: str, value: float, *, above: float | None = None, least: int | None = None
-) -> None:
-    """Raise InputError unless a hyper-parameter is a number in its range.
-
-    `least` asks for a whole number of at least that; `above` for a finite number above that.
-    """
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if least is not None and not (is_number and isinstance(value, int) and value >= least):
-        raise InputError(f"{name} is {value!r}; allowed: a whole number of at least {least}")
-    if above is not None and not (is_number and above < value < float("inf")):
-        raise InputError(f"{name} is {value!r}; allowed: a finite number above {above:g}")

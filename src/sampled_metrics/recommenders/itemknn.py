@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from sampled_metrics.errors import InputError
-from sampled_metrics.recommenders.base import Arrays, check_number
+from sampled_metrics.numbers import check_number
+from sampled_metrics.recommenders.base import Arrays
 
 NEIGHBOUR_AXES = ("row", "column")
 _SLAB = 256

@@ -35,8 +35,12 @@ def exact_table(
     Raises
     ------
     InputError
-        A measure or a policy is not known, or a file is not one of rank records.
+        A measure or a policy is not known, a name is given twice, or a file is not one of rank
+        records.
     """
+    for given in ([path.stem for path in paths], metrics, ties):
+        if len(set(given)) != len(given):
+            raise InputError(f"given twice: {', '.join(given)}; allowed: each once")
     measures = [parse_measure(name) for name in metrics]
     rows, sources = [], set()
     for path in paths:

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.files import write_text
+from sampled_metrics.files import read_table, write_text
 from sampled_metrics.study.labels import COLUMNS
 from sampled_metrics.study.unrounded import KEY
 
@@ -29,15 +28,9 @@ def read_published(path: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        The file is missing or its columns are not those of the tables.
+        The file is missing, not CSV or lacks a column.
     """
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; expected the published numbers")
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    if tuple(table.columns) != COLUMNS:
-        raise InputError(
-            f"{path}: columns {', '.join(table.columns)}; allowed: {','.join(COLUMNS)}"
-        )
+    table = read_table(path, COLUMNS, dtype=str, keep_default_na=False)
     return table.astype({"table": int})
 
 
@@ -57,39 +50,42 @@ def _text(number: float, decimals: int) -> str:
     return "" if pd.isna(number) else f"{number:.{decimals}f}"
 
 
-def side_by_side(table: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Lay a table out as in the paper, with lines for ours, the closed form and the paper."""
-    number = int(table["table"].iloc[0])
+def side_by_side(number: int, table: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Lay a table out as in the paper, with lines for ours, the closed form and the paper.
+
+    A line that the paper does not print is left out, a cell that it does not print left empty.
+    """
     kinds = {"ours": as_printed(table)}
     if number in _CLOSED_FORM:
         kinds["closed form"] = as_printed(table, "expected", "expected_std")
         if number == 4:
             kinds["closed form"]["std"] = ""
     kinds["paper"] = published[published["table"] == number]
-    lines = []
-    for kind, cells in kinds.items():
-        text = cells["value"].where(cells["std"] == "", cells["value"] + "±" + cells["std"])
-        wide = cells.assign(text=text).set_index([*_LINES[number], _ACROSS[number]])["text"]
-        lines.append(wide.unstack(sort=False).assign(number=kind))
-    order = lines[0].index
-    columns = [name for name in lines[0].columns if name != "number"]
-    merged = pd.concat([each.reindex(order).fillna("") for each in lines]).set_index(
-        "number", append=True
-    )
-    ordered = [(*(at if isinstance(at, tuple) else (at,)), kind) for at in order for kind in kinds]
-    laid_out = merged.loc[ordered][columns].reset_index()
-    return laid_out.rename(columns={"row": "pair" if number == 4 else "recommender", "number": ""})
+    lines = pd.concat([_line(number, kind, cells) for kind, cells in kinds.items()])
+    across = list(dict.fromkeys(table[_ACROSS[number]]))
+    keys = [*_LINES[number], "number"]
+    wide = lines.set_index([*keys, _ACROSS[number]])["text"].unstack(fill_value="", sort=False)
+    ours = table[_LINES[number]].drop_duplicates().itertuples(index=False)
+    wanted = [(*line, kind) for line in ours for kind in kinds]
+    shown = wide.loc[[key for key in wanted if key in wide.index], across].reset_index()
+    return shown.rename(columns={"row": "pair" if number == 4 else "recommender", "number": ""})
 
 
-def write_printed(table: pd.DataFrame, published: pd.DataFrame, stem: Path) -> None:
+def _line(number: int, kind: str, cells: pd.DataFrame) -> pd.DataFrame:
+    text = cells["value"].where(cells["std"] == "", cells["value"] + "±" + cells["std"])
+    return cells[[*_LINES[number], _ACROSS[number]]].assign(number=kind, text=text)
+
+
+def write_printed(number: int, table: pd.DataFrame, published: pd.DataFrame, stem: Path) -> None:
     """Write one table as `.csv` (as printed), `.md` and `.tex` (beside the published numbers)."""
-    number = int(table["table"].iloc[0])
+    caption, body, tex = f"{CAPTIONS[number]} One recommender makes no pair.", "", ""
+    if len(table):
+        laid_out = side_by_side(number, table, published)
+        caption = f"{CAPTIONS[number]} Ranks: {'; '.join(sorted(set(table['ranks'])))}."
+        body = laid_out.to_markdown(index=False, tablefmt="github", disable_numparse=True)
+        tex = laid_out.to_markdown(index=False, tablefmt="latex_booktabs", disable_numparse=True)
     write_text(stem.with_suffix(".csv"), as_printed(table).to_csv(index=False, lineterminator="\n"))
-    laid_out = side_by_side(table, published)
-    caption = f"{CAPTIONS[number]} Ranks: {'; '.join(sorted(set(table['ranks'])))}."
-    body = laid_out.to_markdown(index=False, tablefmt="github", disable_numparse=True)
     write_text(stem.with_suffix(".md"), f"{caption}\n\n{body}\n")
-    tex = laid_out.to_markdown(index=False, tablefmt="latex_booktabs", disable_numparse=True)
     write_text(
         stem.with_suffix(".tex"),
         f"\\begin{{table}}\n\\caption{{{caption}}}\n{tex}\n\\end{{table}}\n",

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sampled_metrics.errors import InputError
 from sampled_metrics.files import write_text
 from sampled_metrics.report.printed import DECIMALS, as_printed
 from sampled_metrics.study.unrounded import KEY
@@ -34,6 +35,7 @@ COLUMNS = (
     "verdict",
     "note",
 )
+SPREAD_COLUMNS = (*KEY, "spread", "cause")
 SIGMAS = 3.0
 _PUBLISHED_REPETITIONS = {1: 0, 2: 1000, 3: 100, 4: 100}
 
@@ -54,14 +56,31 @@ def scorecard(table: pd.DataFrame, published: pd.DataFrame, spread: pd.DataFrame
     -------
     One row for each published cell, in its order, with the columns `COLUMNS`. Cells that this
     run did not compute get the verdict `differs`.
+
+    Raises
+    ------
+    InputError
+        A cell or a spread is given twice.
     """
     ours = table.assign(
-        printed=as_printed(table)["value"].to_numpy(),
-        printed_std=as_printed(table)["std"].to_numpy(),
+        value=[_as_often_as_published(cell) for cell in table.itertuples(index=False)]
     )
+    printed = as_printed(ours)
+    ours = ours.assign(printed=printed["value"], printed_std=printed["std"])
+    for name, cells in (("a cell", ours), ("a spread", spread)):
+        repeated = cells[cells.duplicated(KEY)]
+        if len(repeated):
+            raise InputError(f"{name} is given twice: {', '.join(map(str, repeated[KEY].iloc[0]))}")
     cells = published.merge(ours, on=KEY, how="left", suffixes=("_published", ""))
     cells = cells.merge(spread, on=KEY, how="left")
     return pd.DataFrame([_judge(cell) for cell in cells.itertuples(index=False)], columns=COLUMNS)
+
+
+def _as_often_as_published(cell: Any) -> float:
+    """Our value; a count as if repeated as often as the paper did."""
+    if cell.table != 4:
+        return float(cell.value)
+    return float(cell.value * _PUBLISHED_REPETITIONS[4] / cell.repetitions)
 
 
 def _judge(cell: Any) -> tuple[Any, ...]:
@@ -70,18 +89,21 @@ def _judge(cell: Any) -> tuple[Any, ...]:
     if pd.isna(cell.value):
         return (*key, *shown, "", "", "", "", "differs", "not computed in this run")
     noise, half = _standard_error(cell), _half_unit(cell)
-    difference = _ours(cell) - float(cell.value_published)
-    verdict, note, tolerance = "within noise", "", SIGMAS * noise + half
+    difference = cell.value - float(cell.value_published)
+    verdict, note, tolerance = "differs", "", SIGMAS * noise + half
     if cell.printed == cell.value_published:
         verdict = "exact"
-    elif abs(difference) > tolerance and not pd.isna(cell.spread):
-        verdict, note = "explained", cell.cause
+    elif cell.repetitions and abs(difference) <= tolerance:
+        verdict = "within noise"
+    elif not pd.isna(cell.spread):
         tolerance = SIGMAS * float(np.hypot(noise, cell.spread)) + half
-    if verdict != "exact" and abs(difference) > tolerance:
-        verdict, note = "differs", note and f"beyond the spread of the {note}"
+        explained = abs(difference) <= tolerance
+        verdict = "explained" if explained else "differs"
+        note = cell.cause if explained else f"beyond the spread of the {cell.cause}"
+    notes = "; ".join(filter(None, (note, _deviation_note(cell))))
     return (
         *(*key, *shown, cell.printed, cell.printed_std),
-        *(f"{difference:.4f}", f"{tolerance:.4f}", verdict, note or _deviation_note(cell)),
+        *(f"{difference:.4f}", f"{tolerance:.4f}", verdict, notes),
     )
 
 
@@ -91,17 +113,10 @@ def _standard_error(cell: Any) -> float:
     if not cell.repetitions:
         return 0.0
     if cell.table == 4:
-        share = (float(cell.value_published) + _ours(cell)) / (2 * theirs)
+        share = (float(cell.value_published) + cell.value) / (2 * theirs)
         both = 1.0 / theirs + 1.0 / cell.repetitions
         return float(theirs * np.sqrt(share * (1 - share) * both))
     return float(np.sqrt(float(cell.std_published) ** 2 / theirs + cell.std**2 / cell.repetitions))
-
-
-def _ours(cell: Any) -> float:
-    """Our value; a count as if repeated as often as the paper did."""
-    return float(
-        cell.value * _PUBLISHED_REPETITIONS[4] / cell.repetitions if cell.table == 4 else cell.value
-    )
 
 
 def _half_unit(cell: Any) -> float:

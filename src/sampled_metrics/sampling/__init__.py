@@ -1,7 +1,12 @@
 """Sampled ranks: their distribution, the expected metrics under it, and draws (section 4)."""
 
 from sampled_metrics.sampling.closed_forms import expected_ap, expected_auc, expected_recall
-from sampled_metrics.sampling.distribution import SAMPLING, TIES, sampled_rank_distribution
+from sampled_metrics.sampling.distribution import (
+    SAMPLING,
+    TIES,
+    sampled_rank_distribution,
+    take,
+)
 from sampled_metrics.sampling.draws import draw_sampled_ranks, histograms
 from sampled_metrics.sampling.noise import NOISE_MODELS, expected_values, pmf
 
@@ -17,4 +22,5 @@ __all__ = [
     "histograms",
     "pmf",
     "sampled_rank_distribution",
+    "take",
 ]

@@ -5,105 +5,25 @@ published one. Expectations over sampling are closed forms, so nothing here is s
 random orders of ties.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from sampled_metrics.datasets.interactions import Interactions
-from sampled_metrics.datasets.movielens import parse_ratings, read_archive
-from sampled_metrics.datasets.split import TIE_BREAKS, Split, leave_last_out, load_split
-from sampled_metrics.estimators import estimator_matrix, parse_estimator
+from sampled_metrics.datasets.split import TIE_BREAKS, leave_last_out
+from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.measures import parse_measure
 from sampled_metrics.moments import expected_moments
-from sampled_metrics.ranking import rank_held_out
-from sampled_metrics.ranks import RankRecords, read_ranks
-from sampled_metrics.recommenders import create
-from sampled_metrics.sampling import sampled_rank_distribution
+from sampled_metrics.ranks import RankRecords
+from sampled_metrics.sampling import sampled_rank_distribution, take
 from sampled_metrics.seeds import generator
-from sampled_metrics.study.experiment import ExperimentSettings
-from sampled_metrics.study.labels import measure_label
+from sampled_metrics.study.labels import estimator_label, measure_label
+from sampled_metrics.study.readings import METRICS, Material, Reading
 from sampled_metrics.ties import exact_values, random_rank
 
-METRICS = tuple(parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "auc"))
-PRINTED = {
-    "X": (7.60, 3.76, 3.75, 89.13),
-    "Y": (8.84, 4.59, 4.32, 85.33),
-    "Z": (9.42, 4.79, 4.44, 74.73),
-}
 HALF_UNIT = 0.005
-
-
-class Reading(NamedTuple):
-    """One reading, one quantity.
-
-    Attributes
-    ----------
-    topic
-        Which place in the paper.
-    reading
-        How it is understood.
-    quantity
-        What is compared, in percent unless it says otherwise.
-    value, published
-        Ours under this reading, and the paper's.
-    tolerance
-        Largest difference that counts as reproducing the published number.
-    """
-
-    topic: str
-    reading: str
-    quantity: str
-    value: float
-    published: float
-    tolerance: float
-
-    @property
-    def reproduces(self) -> bool:
-        """Whether the published number follows from this reading."""
-        return abs(self.value - self.published) <= self.tolerance
-
-
-@dataclass
-class Material:
-    """What the readings are measured on: data, recommenders X, Y and Z, and their ranks."""
-
-    interactions: Interactions
-    split: Split
-    ranks: Mapping[str, RankRecords]
-    settings: Mapping[str, dict[str, Any]]
-    experiment: ExperimentSettings
-    threads: int = 1
-    kinds: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def load(
-        cls,
-        archive: Path,
-        split: Path,
-        ranks: Sequence[Path],
-        recommenders: Sequence[Mapping[str, Any]],
-        experiment: ExperimentSettings,
-        threads: int,
-    ) -> "Material":
-        """Read archive, split and ranks; `recommenders` as in the config."""
-        return cls(
-            parse_ratings(read_archive(archive)),
-            load_split(split),
-            {path.stem: read_ranks(path)[0] for path in ranks},
-            {each["name"]: each["settings"] for each in recommenders},
-            experiment,
-            threads,
-            {each["name"]: each["kind"] for each in recommenders},
-        )
-
-    def trained(self, name: str, split: Split | None = None, **settings: Any) -> RankRecords:
-        """Ranks of a recommender trained anew with other settings."""
-        data = self.split if split is None else split
-        model = create(self.kinds[name], {**self.settings[name], **settings})
-        return rank_held_out(model.fit(data.train, self.threads), data)
+STARTS = 10
 
 
 def run_audit(material: Material) -> list[Reading]:
@@ -119,11 +39,25 @@ def _exact(records: RankRecords, ties: str = "expected") -> list[float]:
 
 
 def _exact_readings(
-    topic: str, reading: str, name: str, records: RankRecords, tolerance: float = HALF_UNIT
+    material: Material, topic: str, reading: str, name: str, records: RankRecords
 ) -> Iterator[Reading]:
-    for measure, value, printed in zip(METRICS, _exact(records), PRINTED[name], strict=True):
-        quantity = f"{name}, {measure_label(measure)}, exact"
+    for place, value in enumerate(_exact(records)):
+        quantity = f"{name}, {measure_label(METRICS[place])}, exact"
+        printed = material.printed(name, place)
+        # the published number is one order of the ties, ours the expectation over all
+        tolerance = 3.0 * _over_ties(material, records, place)[1] + HALF_UNIT
         yield Reading(topic, reading, quantity, value, printed, tolerance)
+
+
+def _over_ties(material: Material, records: RankRecords, place: int) -> tuple[float, float]:
+    """Mean and standard deviation of an exact metric, in percent, over random orders of ties."""
+    if records.n_tied.mean() < 1:
+        return _exact(records)[place], 0.0
+    draws = [
+        100.0 * float(exact_values(METRICS[place], records, "random", rng).mean())
+        for rng in (generator(material.experiment.seed, "audit", i) for i in range(300))
+    ]
+    return float(np.mean(draws)), float(np.std(draws, ddof=1))
 
 
 def _ties_of_the_split(material: Material) -> Iterator[Reading]:
@@ -132,7 +66,7 @@ def _ties_of_the_split(material: Material) -> Iterator[Reading]:
         rng = generator(material.experiment.seed, "audit", "split")
         split = leave_last_out(material.interactions, rule, rng)
         records = material.trained("Y", split)
-        yield from _exact_readings(topic, f"tie_break: {rule}", "Y", records)
+        yield from _exact_readings(material, topic, f"tie_break: {rule}", "Y", records)
 
 
 def _candidates(material: Material) -> Iterator[Reading]:
@@ -145,25 +79,29 @@ def _candidates(material: Material) -> Iterator[Reading]:
         ("n = whole catalogue", everything),
     ):
         value = 100.0 * float(exact_values(auc, each).mean())
-        yield Reading(topic, reading, "Y, AUC, exact", value, PRINTED["Y"][3], HALF_UNIT)
+        printed = material.printed("Y", 3)
+        yield Reading(topic, reading, "Y, AUC, exact", value, printed, HALF_UNIT)
 
 
 def _recommender_x(material: Material) -> Iterator[Reading]:
     topic = "3. Section 9, X: iterations and random start are not given"
     for iterations in (3, 4, 5, 6, 8, 15, 30):
-        starts = [
-            _exact(material.trained("X", iterations=iterations, seed=seed)) for seed in range(5)
-        ]
-        deviations = np.std(starts, axis=0, ddof=1)
+        starts = np.array(
+            [
+                _exact(material.trained("X", iterations=iterations, seed=seed))
+                for seed in range(STARTS)
+            ]
+        )
+        # the published number is one more start, and the mean of ours is uncertain too
+        spread = starts.std(axis=0, ddof=1) * np.sqrt(1.0 + 1.0 / STARTS)
         for place, measure in enumerate(METRICS):
-            deviation = float(deviations[place])
             yield Reading(
                 topic,
-                f"{iterations} iterations, mean of 5 starts (2 standard deviations allowed)",
-                f"X, {measure_label(measure)}, exact (standard deviation {deviation:.3f})",
-                float(np.mean(starts, axis=0)[place]),
-                PRINTED["X"][place],
-                2.0 * deviation + HALF_UNIT,
+                f"{iterations} iterations, mean of {STARTS} starts",
+                f"X, {measure_label(measure)}, exact (± {2.0 * spread[place]:.3f} allowed)",
+                float(starts.mean(axis=0)[place]),
+                material.printed("X", place),
+                2.0 * float(spread[place]) + HALF_UNIT,
             )
 
 
@@ -172,11 +110,13 @@ def _recommender_y(material: Material) -> Iterator[Reading]:
     for divided in (True, False):
         reading = "divided, as printed" if divided else "numerator alone"
         records = material.trained("Y", normalise_scores=divided)
-        yield from _exact_readings(topic, reading, "Y", records)
+        yield from _exact_readings(material, topic, reading, "Y", records)
     topic = "5. Eq. 27-29, Y: whether an item is similar to itself"
     for own in (True, False):
         reading = "s_ii = 1 enters the row norm" if own else "s_ii = 0"
-        yield from _exact_readings(topic, reading, "Y", material.trained("Y", self_similarity=own))
+        yield from _exact_readings(
+            material, topic, reading, "Y", material.trained("Y", self_similarity=own)
+        )
 
 
 def _recommender_z(material: Material) -> Iterator[Reading]:
@@ -186,7 +126,7 @@ def _recommender_z(material: Material) -> Iterator[Reading]:
             records = material.trained("Z", neighbour_axis=axis, self_similarity=own)
             kept = "of each row, as printed" if axis == "row" else "of each column"
             reading = f"nearest {kept}; {'with' if own else 'without'} the item itself"
-            yield from _exact_readings(topic, reading, "Z", records)
+            yield from _exact_readings(material, topic, reading, "Z", records)
 
 
 def _ties_of_z(material: Material) -> Iterator[Reading]:
@@ -194,39 +134,34 @@ def _ties_of_z(material: Material) -> Iterator[Reading]:
     records = material.ranks["Z"]
     for place in (2, 3):
         label = measure_label(METRICS[place])
-        quantity, printed = f"Z, {label}, exact", PRINTED["Z"][place]
+        quantity, printed = f"Z, {label}, exact", material.printed("Z", place)
         for ties in ("expected", "optimistic", "pessimistic"):
             value = _exact(records, ties)[place]
             yield Reading(topic, ties, quantity, value, printed, HALF_UNIT)
-        draws = [
-            100.0 * float(METRICS[place].at(random_rank(records, rng), records.n_candidates).mean())
-            for rng in (generator(0, "audit", "ties", i) for i in range(1000))
-        ]
-        spread = float(np.std(draws, ddof=1))
+        mean, spread = _over_ties(material, records, place)
         reading = f"one random order (standard deviation {spread:.3f}, 3 of them allowed)"
-        tolerance = 3 * spread + HALF_UNIT
-        yield Reading(topic, reading, quantity, float(np.mean(draws)), printed, tolerance)
+        yield Reading(topic, reading, quantity, mean, printed, 3 * spread + HALF_UNIT)
     for ties, words in (("random", "0 ... T"), ("paper", "0 ... T - 1")):
         moments = _expected(material, "Z", "sampled", 3, ties=ties)
-        # five columns of Table 3 agree on 75.02 to 75.04
         reading = f"sampled: place among T sampled ties drawn from {words}"
-        yield Reading(topic, reading, "Z, AUC, Sampled", moments[0], 75.04, _noise_of(moments[1]))
+        printed = material.printed("Z", 3, "Sampled")
+        tolerance = _noise_of(moments[1])
+        yield Reading(topic, reading, "Z, AUC, Sampled", moments[0], printed, tolerance)
 
 
 def _rank_distribution(material: Material) -> Iterator[Reading]:
-    topic = "8. Section 6.1, text on Figure 5: users by rank (counts of users)"
+    topic = "8. Section 6.1, text on Figure 5: numbers of users by rank"
     x, z = material.ranks["X"], material.ranks["Z"]
-    half = int(np.sum(2 * x.best_rank > x.n_candidates))
-    top = "X, in the top 100"
-    yield Reading(topic, "this run's start", top, int(np.sum(x.best_rank <= 100)), 2310, 0.5)
-    yield Reading(topic, "this run's start", "X, bottom half (below 300)", half, 300, 299.5)
+    top, half = np.sum(x.best_rank <= 100), np.sum(2 * x.best_rank > x.n_candidates)
+    yield Reading(topic, "the start of this run", "X, top 100", float(top), "2310", 0.5)
+    yield Reading(topic, "the start of this run", "X, bottom half", float(half), "< 300", 0.0)
     last = int(z.n_candidates.max())
-    random = random_rank(z, generator(0, "audit", "ties"))
-    for reading, ranks in (("ties at random", random), ("ties pessimistic", z.worst_rank)):
+    random = random_rank(z, generator(material.experiment.seed, "audit", "ties"))
+    for ties, ranks in (("at random", random), ("pessimistic", z.worst_rank)):
         for width in (100, 120, 370):
-            quantity = f"Z, worst bucket of {width} ranks (over 1600)"
-            users = int(np.sum(ranks > last - width))
-            yield Reading(topic, reading, quantity, users, 1650, 50.0)
+            users = float(np.sum(ranks > last - width))
+            reading = f"ties {ties}, buckets of {width} ranks"
+            yield Reading(topic, reading, "Z, worst bucket", users, "> 1600", 0.0)
 
 
 def _expected(
@@ -251,7 +186,8 @@ def _noise_of(deviation: float, repetitions: int = 100) -> float:
 def _sampling(material: Material) -> Iterator[Reading]:
     topic = "9. Section 6: whether the m = 100 negatives are drawn with replacement"
     for sampling in ("without-replacement", "with-replacement"):
-        for place, printed in ((0, 56.51), (1, 34.82), (2, 30.01)):
+        for place in (0, 1, 2):
+            printed = material.printed("Y", place, "Sampled")
             mean, deviation = _expected(material, "Y", "sampled", place, sampling=sampling)
             quantity = f"Y, {measure_label(METRICS[place])}, Sampled"
             yield Reading(topic, sampling, quantity, mean, printed, _noise_of(deviation))
@@ -261,34 +197,41 @@ def _catalogue_size(material: Material) -> Iterator[Reading]:
     topic = "10. Section 5: which n the corrections use"
     records = material.ranks["Y"]
     mean = round(records.n_candidates.mean())
+    quantity, printed = "Y, Recall@10, BV 1", material.printed("Y", 0, "BV 1")
     for reading, n in (
         (f"n = {mean}, the mean number of candidates", mean),
         (f"n = {material.split.item_ids.size}, the catalogue", material.split.item_ids.size),
     ):
         value, deviation = _expected(material, "Y", "bv:1", 0, n_items=n)
         tolerance = _noise_of(deviation)
-        yield Reading(topic, reading, "Y, Recall@10, BV 1", value, 4.60, tolerance)
-    value = _with_n_of_each_user(material, records)
-    yield Reading(topic, "n of each user", "Y, Recall@10, BV 1", value, 4.60, tolerance)
+        yield Reading(topic, reading, quantity, value, printed, tolerance)
+    value, deviation = _with_n_of_each_user(material, records)
+    yield Reading(topic, "n of each user", quantity, value, printed, _noise_of(deviation))
 
 
-def _with_n_of_each_user(material: Material, records: RankRecords) -> float:
-    """Expected BV 1 of Recall@10 in percent, corrected with the user's own n."""
-    m = material.experiment.n_negatives
-    distribution = sampled_rank_distribution(records, m, ties=material.experiment.ties)
-    estimator, total = [parse_estimator("bv:1")], 0.0
+def _with_n_of_each_user(material: Material, records: RankRecords) -> tuple[float, float]:
+    """Expectation and deviation, in percent, of BV 1 of Recall@10 with each user's own n."""
+    chosen, estimator = material.experiment, [parse_estimator("bv:1")]
+    mean = variance = 0.0
     for n in np.unique(records.n_candidates):
-        vector = estimator_matrix(estimator, METRICS[:1], int(n), m)[0, 0]
-        total += float((distribution[records.n_candidates == n] @ vector).sum())
-    return 100.0 * total / len(records)
+        own = take(records, records.n_candidates == n)
+        vectors = replace(chosen, n_items=int(n)).vectors(own, estimator, [METRICS[0]])
+        distribution = sampled_rank_distribution(
+            own, chosen.n_negatives, chosen.sampling, chosen.ties
+        )
+        moments = expected_moments(distribution, vectors)
+        mean += len(own) * float(moments.mean[0, 0])
+        variance += (len(own) * float(moments.sd[0, 0])) ** 2
+    return 100.0 * mean / len(records), 100.0 * variance**0.5 / len(records)
 
 
 def _noise(material: Material) -> Iterator[Reading]:
     topic = "11. Section 5: noise model of the corrections (samples are drawn without replacement)"
     for noise in ("binomial", "hypergeometric"):
-        for estimator, printed in (("bv:1", 4.60), ("bv:0.1", 6.95)):
+        for estimator in ("bv:1", "bv:0.1"):
             value, deviation = _expected(material, "Y", estimator, 0, noise=noise)
-            quantity = f"Y, Recall@10, BV {estimator.removeprefix('bv:')}"
+            column = estimator_label(parse_estimator(estimator))
+            quantity, printed = f"Y, Recall@10, {column}", material.printed("Y", 0, column)
             yield Reading(topic, noise, quantity, value, printed, _noise_of(deviation))
 
 
@@ -297,7 +240,9 @@ def _cls(material: Material) -> Iterator[Reading]:
     for nonnegative in (True, False):
         reading = "non-increasing and at least 0" if nonnegative else "non-increasing"
         value, deviation = _expected(material, "Y", "cls", 0, cls_nonnegative=nonnegative)
-        yield Reading(topic, reading, "Y, Recall@10, CLS", value, 8.42, _noise_of(deviation))
+        printed = material.printed("Y", 0, "CLS")
+        tolerance = _noise_of(deviation)
+        yield Reading(topic, reading, "Y, Recall@10, CLS", value, printed, tolerance)
 
 
 def _rank_estimate(material: Material) -> Iterator[Reading]:
@@ -305,7 +250,8 @@ def _rank_estimate(material: Material) -> Iterator[Reading]:
     for divisor in ("m", "m+1"):
         for rounding in ("floor", "linear"):
             reading = f"divided by {divisor}{', as printed' if divisor == 'm' else ''}; {rounding}"
-            for place, printed in ((0, 17.26), (2, 17.81), (3, 85.48)):
+            for place in (0, 2, 3):
+                printed = material.printed("Y", place, "Rank Estimate")
                 options = {"divisor": divisor, "rounding": rounding}
                 value, deviation = _expected(material, "Y", "rank-estimate", place, **options)
                 quantity = f"Y, {measure_label(METRICS[place])}, Rank Estimate"

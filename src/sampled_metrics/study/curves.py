@@ -44,6 +44,9 @@ def figure_data(
         raise InputError(f"figure {number} needs rank records; found none")
     read = {path.stem: read_ranks(path) for path in paths}
     records = {name: each[0] for name, each in read.items()}
+    empty = [name for name, each in records.items() if not len(each)]
+    if empty:
+        raise InputError(f"{empty[0]}: holds no rank record; expected at least one")
     note = f"Ranks: {'; '.join(sorted({each[2] for each in read.values()}))}"
     if number == 5:
         return rank_distribution(records, settings.seed), note

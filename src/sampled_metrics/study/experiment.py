@@ -4,23 +4,43 @@ All that is kept of a repetition is the histogram of its sampled ranks; an estim
 histogram times the estimator's vector.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics.errors import InputError
-from sampled_metrics.estimators import Estimator, estimator_matrix, parse_estimator
-from sampled_metrics.files import replacing
-from sampled_metrics.measures import Measure, parse_measure
+from sampled_metrics.estimators import (
+    DIVISORS,
+    ROUNDINGS,
+    Estimator,
+    estimator_matrix,
+)
+from sampled_metrics.measures import Measure
 from sampled_metrics.metrics import Float
 from sampled_metrics.moments import Moments, estimates, expected_moments
+from sampled_metrics.numbers import check_number
 from sampled_metrics.ranks import RankRecords
-from sampled_metrics.sampling import histograms, sampled_rank_distribution
+from sampled_metrics.sampling import (
+    NOISE_MODELS,
+    SAMPLING,
+    TIES,
+    histograms,
+    sampled_rank_distribution,
+)
 from sampled_metrics.seeds import generator
 from sampled_metrics.ties import expected_values
+
+_CHOICES: dict[str, tuple[object, ...]] = {
+    "sampling": SAMPLING,
+    "ties": TIES,
+    "noise": NOISE_MODELS,
+    "rounding": ROUNDINGS,
+    "divisor": DIVISORS,
+    "shared_samples": (True, False),
+    "cls_nonnegative": (True, False),
+}
 
 
 @dataclass(frozen=True)
@@ -42,6 +62,11 @@ class ExperimentSettings:
         n of the corrections; None is the mean number of candidates, rounded.
     noise, cls_nonnegative, rounding, divisor
         Of the estimators, see `estimators.estimator_matrix`.
+
+    Raises
+    ------
+    InputError
+        A number is out of its range or a name is not known.
     """
 
     n_negatives: int = 100
@@ -56,13 +81,25 @@ class ExperimentSettings:
     rounding: str = "floor"
     divisor: str = "m+1"
 
+    def __post_init__(self) -> None:
+        for name, least in (("n_negatives", 1), ("repetitions", 2), ("seed", 0), ("n_items", 2)):
+            if name != "n_items" or self.n_items is not None:
+                check_number(f"experiment: {name}", getattr(self, name), least=least)
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise InputError(
+                    f"experiment: {name} is {getattr(self, name)!r}; "
+                    f"allowed: {', '.join(map(str, allowed))}"
+                )
+
     def corrected_items(self, records: RankRecords) -> int:
         """N of the corrections for some records.
 
         >>> ExperimentSettings().corrected_items(RankRecords([10, 13], [0, 0], [0, 0]))
         12
         """
-        return self.n_items or round(records.n_candidates.mean())
+        mean = round(records.n_candidates.mean())
+        return mean if self.n_items is None else self.n_items
 
     def vectors(
         self, records: RankRecords, estimators: list[Estimator], measures: list[Measure]
@@ -86,6 +123,8 @@ class Experiment:
 
     Attributes
     ----------
+    settings, users
+        How it was done, and for how many users.
     measures, estimators
         What was computed; axes of the arrays in this order.
     exact
@@ -98,12 +137,24 @@ class Experiment:
         Words on where the ranks come from.
     """
 
+    settings: ExperimentSettings
+    users: int
     measures: list[Measure]
     estimators: list[Estimator]
     exact: Float
     repeated: Float
     expected: Moments
     source: str
+
+    @property
+    def design(self) -> dict[str, Any]:
+        """What must agree before two experiments are compared."""
+        return {
+            "settings": self.settings,
+            "users": self.users,
+            "measures": [str(measure) for measure in self.measures],
+            "estimators": [str(estimator) for estimator in self.estimators],
+        }
 
 
 def run_experiment(
@@ -126,13 +177,15 @@ def run_experiment(
     """
     if not len(records):
         raise InputError(f"{name}: no rank record; expected at least one")
-    vectors = settings.vectors(records, estimators, measures)
     distribution = sampled_rank_distribution(
         records, settings.n_negatives, settings.sampling, settings.ties
     )
+    vectors = settings.vectors(records, estimators, measures)
     counts = _histograms(name, records, estimators, settings)
     repeated = [estimates(counts[i], vectors[:, i]) for i in range(len(estimators))]
     return Experiment(
+        settings,
+        len(records),
         measures,
         estimators,
         exact=np.array([expected_values(measure, records).mean() for measure in measures]),
@@ -155,58 +208,3 @@ def _histograms(
     counts = histograms(records, settings.n_negatives, generators, settings.sampling, settings.ties)
     by_stream = counts.reshape(len(streams), settings.repetitions, settings.n_negatives + 1)
     return np.broadcast_to(by_stream, (len(estimators), *by_stream.shape[1:]))
-
-
-def save_experiment(path: Path, experiment: Experiment) -> None:
-    """Write an experiment as `.npz`."""
-    with replacing(path) as temporary:
-        np.savez(
-            temporary,
-            measures=[str(measure) for measure in experiment.measures],
-            estimators=[str(estimator) for estimator in experiment.estimators],
-            exact=experiment.exact,
-            repeated=experiment.repeated,
-            expected_mean=experiment.expected.mean,
-            expected_sd=experiment.expected.sd,
-            source=experiment.source,
-        )
-
-
-def load_experiment(path: Path) -> Experiment:
-    """Read an experiment written by `save_experiment`."""
-    with np.load(path) as data:
-        return Experiment(
-            [parse_measure(str(name)) for name in data["measures"]],
-            [parse_estimator(str(name)) for name in data["estimators"]],
-            data["exact"],
-            data["repeated"],
-            Moments(data["expected_mean"], data["expected_sd"]),
-            str(data["source"]),
-        )
-
-
-def load_experiments(paths: list[Path]) -> dict[str, Experiment]:
-    """Read experiments by recommender, the stem of the file.
-
-    Raises
-    ------
-    InputError
-        They do not hold the same measures, estimators and numbers of repetitions.
-    """
-    found = {path.stem: load_experiment(path) for path in paths}
-    check_comparable(found)
-    return found
-
-
-def check_comparable(experiments: Mapping[str, Experiment]) -> None:
-    """Raise InputError unless all experiments have the same axes."""
-    axes = {
-        name: (experiment.measures, experiment.estimators, experiment.repeated.shape[-1])
-        for name, experiment in experiments.items()
-    }
-    (first, expected), *others = axes.items()
-    for name, found in others:
-        if found != expected:
-            raise InputError(
-                f"experiments {first} and {name} differ in measures, estimators or repetitions"
-            )

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from sampled_metrics.errors import InputError
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.measures import parse_measure
 from sampled_metrics.metrics import Float
@@ -34,8 +35,17 @@ def recall_against_samples(
     Rows with `kind` = `curve` hold a recommender's expected estimate. Rows with `kind` =
     `ordered` hold for a pair the smallest m from which on, up to the largest, it is ordered as by
     the exact metric, and there the first one's estimate; a pair without such m has no row.
+
+    Raises
+    ------
+    InputError
+        A user has too few candidates to sample from.
     """
     largest = min(int(each.n_candidates.min()) for each in records.values()) - 1
+    if largest <= SMALLEST:
+        raise InputError(
+            f"a user has {largest + 1} candidates; Figure 6 needs more than {SMALLEST + 1}"
+        )
     sizes = sorted({round(m) for m in np.geomspace(SMALLEST, largest, N_SIZES)})
     vectors = _Vectors(settings)
     curves = {name: _Curve(each, vectors) for name, each in records.items()}

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.files import write_text
+from sampled_metrics.files import read_table, write_text
 
 
 class Row(NamedTuple):
@@ -59,10 +58,6 @@ def read_unrounded(path: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        A column is missing.
+        The file is missing, not CSV or lacks a column.
     """
-    table = pd.read_csv(path)
-    missing = [name for name in Row._fields if name not in table.columns]
-    if missing:
-        raise InputError(f"{path}: lacks column {missing[0]}; found {', '.join(table.columns)}")
-    return table
+    return read_table(path, Row._fields)

@@ -1,0 +1,17 @@
+"""Checking a number given as a setting."""
+
+from sampled_metrics.errors import InputError
+
+
+def check_number(
+    name: str, value: float, *, above: float | None = None, least: int | None = None
+) -> None:
+    """Raise InputError unless a setting is a number in its range.
+
+    `least` asks for a whole number of at least that; `above` for a finite number above that.
+    """
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if least is not None and not (is_number and isinstance(value, int) and value >= least):
+        raise InputError(f"{name} is {value!r}; allowed: a whole number of at least {least}")
+    if above is not None and not (is_number and above < value < float("inf")):
+        raise InputError(f"{name} is {value!r}; allowed: a finite number above {above:g}")

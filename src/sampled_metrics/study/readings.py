@@ -1,0 +1,118 @@
+"""One reading of the paper, and what readings are measured on."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from sampled_metrics.datasets.interactions import Interactions
+from sampled_metrics.datasets.movielens import parse_ratings, read_archive
+from sampled_metrics.datasets.split import Split, load_split
+from sampled_metrics.errors import InputError
+from sampled_metrics.measures import parse_measure
+from sampled_metrics.ranking import rank_held_out
+from sampled_metrics.ranks import RankRecords, read_ranks
+from sampled_metrics.recommenders import create
+from sampled_metrics.report.printed import read_published
+from sampled_metrics.study.experiment import ExperimentSettings
+from sampled_metrics.study.labels import EXACT, measure_label
+
+METRICS = tuple(parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "auc"))
+
+
+class Reading(NamedTuple):
+    """One reading, one quantity.
+
+    Attributes
+    ----------
+    topic
+        Which place in the paper.
+    reading
+        How it is understood.
+    quantity
+        What is compared, in percent unless it says otherwise.
+    value
+        Ours under this reading.
+    published
+        The paper's number, as text; `< 300` and `> 1600` are bounds.
+    tolerance
+        Largest difference that counts as reproducing the published number.
+    """
+
+    topic: str
+    reading: str
+    quantity: str
+    value: float
+    published: str
+    tolerance: float
+
+    @property
+    def reproduces(self) -> bool:
+        """Whether the published number follows from this reading."""
+        sign, _, bound = self.published.rpartition(" ")
+        if sign:
+            return self.value < float(bound) if sign == "<" else self.value > float(bound)
+        return abs(self.value - float(self.published)) <= self.tolerance
+
+
+@dataclass(frozen=True)
+class Material:
+    """What the readings are measured on: data, recommenders X, Y and Z, their ranks, the print."""
+
+    interactions: Interactions
+    split: Split
+    ranks: Mapping[str, RankRecords]
+    recommenders: Mapping[str, Mapping[str, Any]]
+    experiment: ExperimentSettings
+    cells: Mapping[tuple[str, str, str], str]
+    threads: int = 1
+
+    @classmethod
+    def load(
+        cls,
+        archive: Path,
+        split: Path,
+        ranks: Sequence[Path],
+        recommenders: Mapping[str, Mapping[str, Any]],
+        experiment: ExperimentSettings,
+        published: Path,
+        threads: int,
+    ) -> "Material":
+        """Read archive, split, ranks and published cells; `recommenders` by name, as configured.
+
+        Raises
+        ------
+        InputError
+            X, Y or Z is missing or of another kind, or a file is not what it should be.
+        """
+        for name, kind in {"X": "als", "Y": "itemknn", "Z": "itemknn"}.items():
+            if recommenders.get(name, {}).get("kind") != kind:
+                raise InputError(f"the audit needs a recommender {name} of kind {kind}")
+        printed = read_published(published)
+        printed = printed[printed["table"] == 3]
+        return cls(
+            parse_ratings(read_archive(archive)),
+            load_split(split),
+            {path.stem: read_ranks(path)[0] for path in ranks},
+            recommenders,
+            experiment,
+            dict(zip(_cells_of(printed), printed["value"], strict=True)),
+            threads,
+        )
+
+    def printed(self, name: str, place: int, column: str = EXACT) -> str:
+        """The published cell of Table 3 for a recommender, one of METRICS and a column."""
+        return self.cells[name, measure_label(METRICS[place]), column]
+
+    def trained(self, name: str, split: Split | None = None, **settings: Any) -> RankRecords:
+        """Ranks of a recommender trained anew with other settings."""
+        data = self.split if split is None else split
+        own = self.recommenders[name]
+        model = create(own["kind"], {**own["settings"], **settings})
+        return rank_held_out(model.fit(data.train, self.threads), data)
+
+
+def _cells_of(printed: pd.DataFrame) -> Iterator[tuple[str, str, str]]:
+    return zip(printed["row"], printed["metric"], printed["column"], strict=True)
