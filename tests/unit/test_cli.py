@@ -173,6 +173,31 @@ def test_names_given_twice_and_records_that_are_no_json(refused, tmp_path, monke
     assert sorted(path.name for path in tmp_path.iterdir()) == ["A.parquet", "p.json"]
 
 
+KILLED_WHILE_WRITING = """
+import os, signal, sys, time
+from pathlib import Path
+from sampled_metrics import cli
+from sampled_metrics.files import replacing
+from sampled_metrics.study import toy
+
+def killed():
+    with replacing(Path("table1.csv")) as temporary:
+        temporary.write_text("half")
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(10)
+
+toy.table1 = killed
+sys.argv = ["x", "study", "toy", "--published", "p", "--cells", "c", "--tables", "t"]
+cli.main()
+"""
+
+
+def test_ended_from_outside_leaves_nothing_half_written(tmp_path):
+    command = [sys.executable, "-c", KILLED_WHILE_WRITING]
+    assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 143
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_fault_of_ours_is_in_the_log_too(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sampled_metrics.study.toy.table1", lambda: 1 / 0)

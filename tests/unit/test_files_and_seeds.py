@@ -30,6 +30,8 @@ def test_written_whole_with_ordinary_permissions(tmp_path):
 
 def test_streams_depend_on_seed_and_keys_alone():
     keys = [(0, "X"), (1, "X"), (0, "Y"), (0, "X", 0), (0, "X", 1), (0, "X", "a"), (0, "Xa")]
+    keys += [(0, 88), (0, "abcdefgh"), (0, "efgh", "abcd"), (0, "abcd", "efgh"), (0, ""), (0, 0)]
+    keys += [(0,), (0, "0"), (0, "X", "0"), (2**32, "X")]
     first = [generator(*key).random(4) for key in keys]
     again = [generator(*key).random(4) for key in reversed(keys)][::-1]
     np.testing.assert_array_equal(first, again)

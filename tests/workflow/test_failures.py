@@ -20,6 +20,16 @@ def test_config_that_breaks_the_schema_is_one_line(offline):
     assert "Traceback" not in done.stdout
 
 
+def test_reference_without_the_ranks_of_a_recommender_is_one_line(make_project):
+    project = make_project()
+    project.change("recommenders", 1, name="W")
+    done = project.run("snakemake", "--cores", "1", "--config", "ranks=reference")
+    assert done.returncode != 0
+    assert done.stdout.splitlines()[-1] == (
+        "config: ranks is 'reference', which keeps X, Y, Z; recommenders are X, W, Z"
+    )
+
+
 def test_bad_archive_stops_the_study_and_leaves_nothing_half_written(make_project, tmp_path):
     project = make_project(write_archive(tmp_path / "bad.zip", b"1::1::5::7\n1::2::9::8\n"))
     done = project.run("make", "reproduce", "CORES=1")

@@ -43,6 +43,12 @@ STARTED = next(
     (name for name, each in RECOMMENDERS.items() if each["kind"] == "als"), ""
 )
 ARCHIVE = config["dataset"]["archive"] or os.environ.get("MOVIELENS_ARCHIVE") or ""
+KEPT = sorted(path.stem for path in Path("results/reference/ranks").glob("*.parquet"))
+if config["ranks"] == "reference" and not set(RECOMMENDERS) <= set(KEPT):
+    sys.exit(
+        f"config: ranks is 'reference', which keeps {', '.join(KEPT) or 'none'}; "
+        f"recommenders are {', '.join(RECOMMENDERS)}"
+    )
 
 
 wildcard_constraints:

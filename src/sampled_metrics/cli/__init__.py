@@ -1,6 +1,7 @@
 """The command line: files and options at the edge, one-line errors, exit status 2."""
 
 import logging
+import signal
 import sys
 from typing import Annotated, Any
 
@@ -12,6 +13,8 @@ from sampled_metrics.cli.study import app as study
 from sampled_metrics.errors import InputError
 
 WRONG_INPUT = 2
+INTERRUPTED = 130
+TERMINATED = 143
 # The base of all errors of the command-line library, which typer exports only by its heirs.
 _CommandLineError: type[Any] = typer.BadParameter.__mro__[2]
 
@@ -42,6 +45,8 @@ def _options(
 def main() -> None:
     """Run the command; what the user can mend is one line on standard error and status 2."""
     logs.configure()
+    # Ended from outside, a step still removes what it has half written.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except InputError as error:
@@ -51,7 +56,7 @@ def main() -> None:
     except OSError as error:
         status = _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except typer.Abort:
-        status = 130
+        status = INTERRUPTED
     except Exception:
         # A fault of ours: the log must hold it too, for that is where Snakemake sends its user.
         logging.getLogger("sampled_metrics").exception("unexpected error")

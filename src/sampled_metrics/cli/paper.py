@@ -147,6 +147,8 @@ def spread(
     from sampled_metrics.recommenders import create
     from sampled_metrics.study import spread as study
 
+    if not name:
+        raise InputError("there is no recommender of kind als to start anew")
     data, chosen = load_split(split), mapping(recommender, "--recommender")
     corrections, measures = _parsed(estimators, metrics)
     experiment = _experiment_settings(settings)

@@ -40,7 +40,7 @@ def fetch(
     ] = "",
     cache: Annotated[str, typer.Option(help="Folder for downloads.")] = "",
     url: Annotated[str, typer.Option(help="Address to download from.")] = "",
-    timeout: Annotated[float, typer.Option(min=0, help="Seconds without a byte.")] = 30.0,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds without a byte.")] = 30.0,
     retries: Annotated[int, typer.Option(min=0, help="Attempts after the first.")] = 3,
 ) -> None:
     """Get the MovieLens 1M archive: a local file, else the cache, else the publisher's server."""
