@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.installed
 CORES ?= all
+TARGETS ?= # files to make; everything where none is named
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
@@ -20,10 +21,10 @@ $(STAMP): requirements.lock pyproject.toml
 
 reproduce: $(STAMP) ## run the study on config/config.yaml
 	@rm -f results/logs/fetch.log
-	@if snakemake --cores $(CORES); then :; \
+	@if snakemake --cores $(CORES) $(TARGETS); then :; \
 	elif grep -qs 'GroupLens could not be reached' results/logs/fetch.log; then \
 	  echo; echo 'GroupLens could not be reached: going on with the ranks of the reference run; nothing is trained.'; echo; \
-	  snakemake --cores $(CORES) --config ranks=reference; \
+	  snakemake --cores $(CORES) $(TARGETS) --config ranks=reference; \
 	else exit 1; fi
 	@echo; cat results/tables/exact.md; echo; sed -n 1,12p results/scorecard.md
 

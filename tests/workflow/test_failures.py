@@ -2,7 +2,6 @@
 
 import json
 
-import pandas as pd
 import pytest
 
 from tests.conftest import ROOT, write_archive
@@ -45,9 +44,10 @@ def test_bad_archive_stops_the_study_and_leaves_nothing_half_written(make_projec
 
 @pytest.fixture(scope="module")
 def reproduced(make_project):
-    """The paper's study, offline and without an archive."""
+    """The paper's study, offline and without an archive; figures are left to a test of theirs."""
     project = make_project(small=False)
-    done = project.run("make", "reproduce")
+    targets = "results/tables/exact.csv results/scorecard.csv results/provenance.json"
+    done = project.run("make", "reproduce", f"TARGETS={targets}")
     assert done.returncode == 0, done.stdout
     project.output = done.stdout
     return project
@@ -86,10 +86,3 @@ def test_reference_ranks_give_the_reference_tables_to_the_last_digit(reproduced)
     tables = [f"tables/table{number}.csv" for number in range(1, 5)]
     for name in ["tables/exact.csv", "scorecard.csv", *tables]:
         assert reproduced.result(name) == (reference / name).read_bytes(), name
-
-
-@pytest.mark.parametrize("number", range(1, 7))
-def test_reference_ranks_give_the_reference_figures(reproduced, number):
-    name = f"figures/figure{number}.csv"
-    found = pd.read_csv(reproduced.folder / "results" / name)
-    pd.testing.assert_frame_equal(found, pd.read_csv(ROOT / "results/reference" / name), rtol=1e-8)
