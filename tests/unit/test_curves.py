@@ -111,7 +111,7 @@ def test_figure_5_counts_every_user():
 
 
 def test_figure_6_of_the_reference_run():
-    # The acceptance test of two clean runs holds this file to the code.
+    # A test in tests/acceptance holds this file to the code.
     table = pd.read_csv(ROOT / "results/reference/figures/figure6.csv")
     ordered = pick(table, kind="ordered", recommender="X vs Y").set_index("estimator")
     # the paper: about 1,000 uncorrected, less than 60 with BV 0.1

@@ -255,8 +255,14 @@ class TestBiasVariance:
 
 class TestMonotone:
     @pytest.mark.parametrize("nonnegative", [True, False])
-    @pytest.mark.parametrize("noise", NOISES)
-    @pytest.mark.parametrize(("n", "m"), [(1200, 60), (60, 20), (2000, 30)])
+    @pytest.mark.parametrize(
+        ("n", "m", "noise"),
+        [
+            (3541, 100, "binomial"),  # as in the study
+            (1200, 60, "hypergeometric"),
+            *((n, m, noise) for n, m in ((60, 20), (2000, 30)) for noise in NOISES),
+        ],
+    )
     def test_optimality_conditions(self, n, m, noise, nonnegative):
         measures = [*MEASURES, parse_measure("ndcg"), parse_measure("recall@500")]
         a = grid(n, m, noise) / np.sqrt(n)
