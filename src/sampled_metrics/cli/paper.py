@@ -2,6 +2,7 @@
 
 import json
 import logging
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -58,10 +59,11 @@ def sample(
     chosen = _experiment_settings(settings)
     corrections, measures = _parsed(estimators, metrics)
     records, _, source = read_ranks(ranks)
+    began = time.perf_counter()
     experiment = run_experiment(ranks.stem, records, corrections, measures, chosen, source)
     save_experiment(output, experiment)
-    repeated = experiment.repeated
-    _log.info("sample: %d estimates of %d users", repeated.size, len(records))
+    seconds, size = time.perf_counter() - began, experiment.repeated.size
+    _log.info("sample: %d estimates of %d users in %.2f s", size, len(records), seconds)
 
 
 @app.command()

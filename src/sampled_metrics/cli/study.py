@@ -70,11 +70,16 @@ def split(
     from sampled_metrics.datasets.split import leave_last_out, save_split
     from sampled_metrics.seeds import generator
 
-    interactions = parse_ratings(read_archive(archive))
+    ratings = read_archive(archive)
+    began = time.perf_counter()
+    interactions = parse_ratings(ratings)
+    parsed = time.perf_counter()
     made = leave_last_out(interactions, tie_break, generator(seed, "split"))
+    seconds = f"parsed in {parsed - began:.2f} s, split in {time.perf_counter() - parsed:.2f} s"
     save_split(output, made)
     write_json(counts, {"method": "leave-last-out", "tie_break": tie_break, **made.counts()})
-    _log.info("split: %s", ", ".join(f"{n} {name}" for name, n in made.counts().items()))
+    counts_in_words = ", ".join(f"{n} {name}" for name, n in made.counts().items())
+    _log.info("split: %s; %s", counts_in_words, seconds)
 
 
 @app.command()
