@@ -1,6 +1,6 @@
 """Exact metrics from rank records, under a stated tie policy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -92,3 +92,16 @@ def exact_values(
     if ties not in _POLICIES:
         raise InputError(f"unknown tie policy {ties!r}; known: {', '.join(POLICIES)}")
     return _POLICIES[ties](measure, records, rng)
+
+
+def means_over_orders(
+    measure: Measure, records: RankRecords, generators: Iterable[np.random.Generator]
+) -> Float:
+    """Mean of an exact metric over users, for one random order of the ties a generator.
+
+    >>> from sampled_metrics.measures import parse_measure
+    >>> seeds = (np.random.default_rng(seed) for seed in range(2))
+    >>> means_over_orders(parse_measure("auc"), RankRecords([3], [1], [0]), seeds)
+    array([0.5, 0.5])
+    """
+    return np.array([exact_values(measure, records, "random", rng).mean() for rng in generators])

@@ -20,7 +20,7 @@ from sampled_metrics.sampling import sampled_rank_distribution, take
 from sampled_metrics.seeds import generator
 from sampled_metrics.study.labels import estimator_label, measure_label
 from sampled_metrics.study.readings import METRICS, Material, Reading
-from sampled_metrics.ties import exact_values, random_rank
+from sampled_metrics.ties import exact_values, means_over_orders, random_rank
 
 HALF_UNIT = 0.005
 STARTS = 10
@@ -53,11 +53,9 @@ def _over_ties(material: Material, records: RankRecords, place: int) -> tuple[fl
     """Mean and standard deviation of an exact metric, in percent, over random orders of ties."""
     if records.n_tied.mean() < 1:
         return _exact(records)[place], 0.0
-    draws = [
-        100.0 * float(exact_values(METRICS[place], records, "random", rng).mean())
-        for rng in (generator(material.experiment.seed, "audit", i) for i in range(300))
-    ]
-    return float(np.mean(draws)), float(np.std(draws, ddof=1))
+    orders = (generator(material.experiment.seed, "audit", i) for i in range(300))
+    means = 100.0 * means_over_orders(METRICS[place], records, orders)
+    return float(means.mean()), float(means.std(ddof=1))
 
 
 def _ties_of_the_split(material: Material) -> Iterator[Reading]:

@@ -14,7 +14,7 @@ from sampled_metrics.study.comparison import PERCENT, table3, table4
 from sampled_metrics.study.experiment import ExperimentSettings, run_experiment
 from sampled_metrics.study.labels import EXACT, measure_label
 from sampled_metrics.study.unrounded import KEY
-from sampled_metrics.ties import exact_values
+from sampled_metrics.ties import means_over_orders
 
 COLUMNS = (*KEY, "spread", "cause")
 
@@ -60,10 +60,7 @@ def spread_over_ties(
     """
     rows = []
     for measure in measures:
-        values = [
-            exact_values(measure, records, "random", generator(seed, "ties", name, draw)).mean()
-            for draw in range(draws)
-        ]
-        spread = PERCENT * float(np.std(values, ddof=1))
+        orders = (generator(seed, "ties", name, draw) for draw in range(draws))
+        spread = PERCENT * float(means_over_orders(measure, records, orders).std(ddof=1))
         rows.append((3, name, measure_label(measure), EXACT, spread, f"tie draw of {name}"))
     return pd.DataFrame(rows, columns=COLUMNS)
