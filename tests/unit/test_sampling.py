@@ -1,6 +1,7 @@
 """Sampled ranks: probabilities against enumeration, closed forms, draws against probabilities."""
 
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, product
 from math import comb
 
@@ -17,6 +18,7 @@ from sampled_metrics.sampling import (
     NOISE_MODELS,
     SAMPLING,
     TIES,
+    distinct_items,
     draw_sampled_ranks,
     expected_ap,
     expected_auc,
@@ -30,14 +32,19 @@ from sampled_metrics.sampling import (
 MEASURES = [parse_measure(name) for name in ("recall@3", "precision@2", "ap", "ndcg@5", "auc")]
 
 
-def samples_of(others, m, with_replacement):
-    return product(others, repeat=m) if with_replacement else combinations(others, m)
+def samples_of(others, m, sampling):
+    """Every sample of the letters in `others`, equally probable ones listed equally often."""
+    if sampling == "without-replacement":
+        return combinations(others, m)
+    places = product(range(len(others)), repeat=m)
+    kept = places if sampling == "with-replacement" else map(set, places)
+    return ([others[place] for place in sample] for sample in kept)
 
 
 def enumerated(n, better, tied, m, *, sampling, ties):
     """Distribution of the sampled rank by listing every sample and every place among the ties."""
     others = "b" * better + "t" * tied + "w" * (n - 1 - better - tied)
-    listed = list(samples_of(others, m, sampling == "with-replacement"))
+    listed = list(samples_of(others, m, sampling))
     probability = [Fraction(0)] * (m + 1)
     for sample in listed:
         above, equal = sample.count("b"), sample.count("t")
@@ -52,10 +59,31 @@ def enumerated(n, better, tied, m, *, sampling, ties):
     return [float(value) for value in probability]
 
 
+SAMPLED_BY = {
+    "binomial": "with-replacement",
+    "hypergeometric": "without-replacement",
+    "distinct": "distinct",
+}
+
+
+@cache
+def onto(m, i):
+    """Number of ways in which m draws hit all of i items, by inclusion and exclusion."""
+    return sum((-1) ** (i - j) * comb(i, j) * j**m for j in range(i + 1))
+
+
 def exact_probability(rank, n, m, i, noise):
     if noise == "binomial":
         return Fraction(comb(m, i) * (rank - 1) ** i * (n - rank) ** (m - i), (n - 1) ** m)
-    return Fraction(comb(rank - 1, i) * comb(n - rank, m - i), comb(n - 1, m))
+    if noise == "hypergeometric":
+        return Fraction(comb(rank - 1, i) * comb(n - rank, m - i), comb(n - 1, m))
+    # i of the better items are drawn and j of the worse ones, by t and m - t of the draws
+    ways = sum(
+        comb(m, t) * comb(rank - 1, i) * onto(t, i) * comb(n - rank, j) * onto(m - t, j)
+        for t in range(i, m + 1)
+        for j in range(m - t + 1)
+    )
+    return Fraction(ways, (n - 1) ** m)
 
 
 class TestPmf:
@@ -65,7 +93,7 @@ class TestPmf:
         # without replacement the pairs are bw, bw, ww
         assert pmf(2, 4, 2, "hypergeometric")[0] == pytest.approx([1 / 3, 2 / 3, 0], rel=1e-14)
 
-    @pytest.mark.parametrize("noise", NOISE_MODELS)
+    @pytest.mark.parametrize("noise", ["binomial", "hypergeometric"])
     @pytest.mark.parametrize(("n", "m"), [(3541, 100), (10**6, 100), (3541, 3000), (101, 100)])
     def test_against_exact_fractions(self, noise, n, m):
         for rank in {1, 2, 12, n // 7, n // 2, n - 1, n}:
@@ -75,7 +103,27 @@ class TestPmf:
                 tiny = exact < Fraction(1, 10**300)
                 assert row[i] == pytest.approx(float(exact), rel=2e-12, abs=1e-299 if tiny else 0)
 
-    @pytest.mark.parametrize("noise", NOISE_MODELS)
+    @pytest.mark.parametrize(("n", "m"), [(2, 5), (9, 6), (40, 25), (26, 30)])
+    def test_distinct_against_exact_fractions(self, n, m):
+        for rank in {1, 2, n // 2, n}:
+            row = pmf(rank, n, m, "distinct")[0]
+            exact = [exact_probability(rank, n, m, i, "distinct") for i in range(m + 1)]
+            assert row == pytest.approx([float(each) for each in exact], rel=1e-11, abs=1e-15)
+
+    def test_distinct_items_of_an_evaluation_of_movielens_1m(self):
+        # (n - 1)(1 - (1 - 1/(n - 1))^m) are expected: 98.6 of 100
+        others, m = 3540, 100
+        probability = distinct_items(others, m)
+        assert probability.sum() == pytest.approx(1, abs=1e-14)
+        mean = probability @ np.arange(m + 1)
+        assert mean == pytest.approx(others * (1 - (1 - 1 / others) ** m), rel=1e-12)
+        assert mean == pytest.approx(98.6, abs=0.05)
+
+    def test_every_distinct_rank_keeps_a_probability(self):
+        # 100 distinct out of 150 are as good as impossible, but the estimators divide by it
+        assert 0 < pmf(151, 151, 100, "distinct")[0, 100] < 1e-15
+
+    @pytest.mark.parametrize("noise", ["binomial", "hypergeometric"])
     def test_against_scipy(self, noise):
         rank, n, m, i = np.arange(1, 60), 59, 40, np.arange(41)
         theirs = {
@@ -92,8 +140,10 @@ class TestPmf:
         (row,) = pmf(rank, n, m, noise)
         assert row.min() >= 0
         assert row.sum() == pytest.approx(1, abs=1e-14)
+        others = n - 1
+        drawn = others * (1 - (1 - 1 / others) ** m) if noise == "distinct" else m
         mean = row @ np.arange(1, m + 2)
-        assert mean == pytest.approx(1 + m * (rank - 1) / (n - 1), rel=1e-11)
+        assert mean == pytest.approx(1 + drawn * (rank - 1) / others, rel=1e-11)
 
     def test_number_of_candidates_may_differ_between_users(self):
         both = pmf([3, 3], [10, 20], 4)
@@ -131,7 +181,7 @@ class TestExpectedValues:
         n, m = 6, 3
         for rank in range(1, n + 1):
             others = [other for other in range(1, n + 1) if other != rank]
-            drawn = list(samples_of(others, m, noise == "binomial"))
+            drawn = list(samples_of(others, m, SAMPLED_BY[noise]))
             sampled_ranks = [1 + sum(item < rank for item in sample) for sample in drawn]
             mean = measure.at(np.array(sampled_ranks), m + 1).mean()
             assert expected_values(measure, rank, n, m, noise) == pytest.approx(mean, rel=1e-13)
@@ -140,7 +190,8 @@ class TestExpectedValues:
     def test_closed_forms_equal_eq_16(self, noise):
         n, m, rank = 400, 60, np.arange(1, 401)
         values = {str(x): expected_values(x, rank, n, m, noise) for x in MEASURES}
-        np.testing.assert_allclose(values["auc"], expected_auc(rank, n), atol=1e-13)
+        if noise != "distinct":  # which ranks fewer than m + 1 items
+            np.testing.assert_allclose(values["auc"], expected_auc(rank, n), atol=1e-13)
         recall = expected_recall(rank, n, m, 3, noise)
         np.testing.assert_allclose(values["recall@3"], recall, rtol=1e-9, atol=1e-14)
         precision = expected_recall(rank, n, m, 2, noise) / 2
@@ -263,7 +314,15 @@ class TestDraws:
             one = RankRecords([n], [better], [tied])
             ours = histograms(one, m, np.repeat(rng, repetitions), sampling, ties).sum(axis=0)
             counts = [better, tied, n - 1 - better - tied]
-            if sampling == "with-replacement":
+            if sampling == "distinct":
+                letters = np.repeat([0, 1, 2], counts)
+                drawn = np.array(
+                    [
+                        np.bincount(letters[np.unique(items)], minlength=3)
+                        for items in rng.integers(0, n - 1, (repetitions, m))
+                    ]
+                )
+            elif sampling == "with-replacement":
                 drawn = rng.multinomial(m, np.array(counts) / (n - 1), size=repetitions)
             else:
                 drawn = rng.multivariate_hypergeometric(counts, m, size=repetitions)

@@ -40,7 +40,8 @@ def estimator_matrix(
     m
         Number of sampled irrelevant items.
     noise
-        Model of p(sampled rank | rank) behind `cls` and `bv`: `binomial` or `hypergeometric`.
+        Model of p(sampled rank | rank) behind `cls` and `bv`: `binomial`, `hypergeometric` or
+        `distinct`.
     prior
         p(r) of `cls` and `bv`, shape (n,), summing to 1; uniform if not given.
     cls_nonnegative

@@ -1,7 +1,9 @@
 """Sampled ranks: their distribution, the expected metrics under it, and draws (section 4)."""
 
 from sampled_metrics.sampling.closed_forms import expected_ap, expected_auc, expected_recall
+from sampled_metrics.sampling.distinct import distinct_items
 from sampled_metrics.sampling.distribution import (
+    NOISE_OF,
     SAMPLING,
     TIES,
     sampled_rank_distribution,
@@ -12,8 +14,10 @@ from sampled_metrics.sampling.noise import NOISE_MODELS, expected_values, pmf
 
 __all__ = [
     "NOISE_MODELS",
+    "NOISE_OF",
     "SAMPLING",
     "TIES",
+    "distinct_items",
     "draw_sampled_ranks",
     "expected_ap",
     "expected_auc",

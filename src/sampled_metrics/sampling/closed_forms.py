@@ -6,13 +6,15 @@ from scipy.special import bdtr
 
 from sampled_metrics import metrics
 from sampled_metrics.metrics import Float
+from sampled_metrics.sampling.distinct import parts
 from sampled_metrics.sampling.noise import checked
 
 
 def expected_auc(rank: ArrayLike, n: ArrayLike) -> Float:
-    """Return the expected sampled AUC, eq. 17: (n - r)/(n - 1) for any m and noise model.
+    """Return the expected sampled AUC, eq. 17: (n - r)/(n - 1) for any m.
 
-    That is the exact AUC: sampling leaves it unbiased.
+    That is the exact AUC: sampling leaves it unbiased, with replacement or without. (Where
+    duplicates collapse, fewer than m + 1 items are ranked, and the AUC of m + 1 is too large.)
 
     >>> expected_auc([1, 2, 3], 3)
     array([1. , 0.5, 0. ])
@@ -25,9 +27,9 @@ def expected_recall(
 ) -> Float:
     """Return the expected sampled recall at k, eq. 18: the distribution function at k - 1.
 
-    That of B(m, (r - 1)/(n - 1)) or, without replacement, of the hypergeometric distribution;
-    divided by k it is the expected precision. Parameters and errors are those of
-    `noise.pmf`.
+    That of B(m, (r - 1)/(n - 1)), without replacement that of the hypergeometric distribution, or
+    for distinct items the mean of the latter over their number. Divided by k it is the expected
+    precision. Parameters and errors are those of `noise.pmf`.
 
     Returns
     -------
@@ -37,11 +39,17 @@ def expected_recall(
     array([1.  , 0.25, 0.  ])
     """
     ranks, candidates = checked(rank, n, m, noise)
-    if noise == "hypergeometric":
-        from scipy import stats  # takes as long to import as most of what is done here
+    if noise == "binomial":
+        return _float(bdtr(min(k - 1, m), m, (ranks - 1) / (candidates - 1)))
+    from scipy import stats  # takes as long to import as most of what is done here
 
-        return _float(stats.hypergeom.cdf(k - 1, candidates - 1, ranks - 1, m))
-    return _float(bdtr(min(k - 1, m), m, (ranks - 1) / (candidates - 1)))
+    everyone = np.arange(ranks.size)
+    sizes = [(m, everyone, 1.0)] if noise == "hypergeometric" else parts(candidates, m)
+    recall = np.zeros(ranks.size)
+    for size, rows, probability in sizes:
+        others, better = candidates[rows] - 1, ranks[rows] - 1
+        recall[rows] += probability * stats.hypergeom.cdf(k - 1, others, better, size)
+    return recall
 
 
 def expected_ap(rank: ArrayLike, n: ArrayLike, m: int) -> Float:

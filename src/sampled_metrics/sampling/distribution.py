@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from sampled_metrics.errors import InputError
 from sampled_metrics.metrics import Float
 from sampled_metrics.ranks import Int, RankRecords
+from sampled_metrics.sampling.distinct import parts
 from sampled_metrics.sampling.noise import blocks, pmf
 
-_NOISE = {"with-replacement": "binomial", "without-replacement": "hypergeometric"}
-SAMPLING = tuple(_NOISE)
+_WITH, _WITHOUT, _DISTINCT = SAMPLING = ("with-replacement", "without-replacement", "distinct")
+NOISE_OF = {_WITH: "binomial", _WITHOUT: "hypergeometric", _DISTINCT: "distinct"}
 
 
 def sampled_rank_distribution(
@@ -33,7 +34,8 @@ def sampled_rank_distribution(
     m
         Number of candidates sampled for each user, among the N - 1 other than the held-out item.
     sampling
-        `without-replacement` or `with-replacement`.
+        `without-replacement`, `with-replacement`, or `distinct`: with replacement, then one of each
+        item drawn.
     ties
         Number of the T sampled ties that come before the held-out item: `random` (0 ... T, each
         equally likely), `optimistic` (0), `pessimistic` (T) or `paper` (0 ... T - 1, each
@@ -56,29 +58,35 @@ def sampled_rank_distribution(
            [0.4444, 0.4444, 0.1111]])
     """
     check_names(sampling, ties)
-    return _POLICIES[ties](records, m, sampling)
+    if sampling != _DISTINCT:
+        return _POLICIES[ties](records, m, sampling)
+    mixture = np.zeros((len(records), m + 1))
+    for size, rows, probability in parts(records.n_candidates, m):
+        of_size = _POLICIES[ties](take(records, rows), size, _WITHOUT)
+        mixture[rows, : size + 1] += of_size * probability[:, None]
+    return mixture
 
 
 def check_names(sampling: str, ties: str) -> None:
     """Raise InputError unless both names are known."""
-    if sampling not in _NOISE:
+    if sampling not in SAMPLING:
         raise InputError(f"unknown sampling {sampling!r}; known: {', '.join(SAMPLING)}")
     if ties not in _POLICIES:
         raise InputError(f"unknown tie policy {ties!r}; known: {', '.join(TIES)}")
 
 
 def _optimistic(records: RankRecords, m: int, sampling: str) -> Float:
-    return pmf(records.best_rank, records.n_candidates, m, _NOISE[sampling])
+    return pmf(records.best_rank, records.n_candidates, m, NOISE_OF[sampling])
 
 
 def _pessimistic(records: RankRecords, m: int, sampling: str) -> Float:
-    return pmf(records.worst_rank, records.n_candidates, m, _NOISE[sampling])
+    return pmf(records.worst_rank, records.n_candidates, m, NOISE_OF[sampling])
 
 
 def _random(records: RankRecords, m: int, sampling: str) -> Float:
     distribution = _optimistic(records, m, sampling)
     tied = records.n_tied > 0
-    of_tied = {"with-replacement": _mean_binomial, "without-replacement": _mean_hypergeometric}
+    of_tied = {_WITH: _mean_binomial, _WITHOUT: _mean_hypergeometric}
     distribution[tied] = of_tied[sampling](take(records, tied), m)
     return distribution
 
@@ -153,7 +161,7 @@ def _weights(count: Int, others: Int, m: int, sampling: str) -> Float:
     joint probability and puts the largest weight near the s to be expected.
     """
     drawn = np.arange(m)
-    if sampling == "with-replacement":
+    if sampling == _WITH:
         left, odds = np.repeat(count[:, None], m, axis=1), m / others
     else:
         left, odds = np.maximum(count[:, None] - drawn, 0), m / (others - m + 1)

@@ -1,7 +1,8 @@
 """Distribution of the sampled rank given the true rank (section 4.3), and eq. 16.
 
-Two noise models say how the m irrelevant items come about: `binomial` draws them with
-replacement (eq. 15), `hypergeometric` without (population n - 1, r - 1 successes, m draws).
+Noise models say how the m irrelevant items come about: `binomial` draws them with replacement
+(eq. 15), `hypergeometric` without (population n - 1, r - 1 successes, m draws), `distinct` with
+replacement and keeps one of each (a mixture of `hypergeometric` with at most m draws).
 """
 
 import math
@@ -15,6 +16,7 @@ from sampled_metrics.errors import InputError
 from sampled_metrics.measures import Measure
 from sampled_metrics.metrics import Float
 from sampled_metrics.ranks import Int
+from sampled_metrics.sampling.distinct import parts
 
 _BLOCK_ENTRIES = 1 << 17  # grid entries worked on at once: 1 MB, so that it stays in the cache
 _LOG_ZERO = -1e300  # stands for log 0, so that 0 * log 0 is 0
@@ -24,7 +26,9 @@ def pmf(rank: ArrayLike, n: ArrayLike, m: int, noise: str = "binomial") -> Float
     """Probability of every sampled rank given the true rank, section 4.3.
 
     binomial: C(m, i) p^i (1 - p)^(m - i) with p = (r - 1)/(n - 1), eq. 15;
-    hypergeometric: C(r - 1, i) C(n - r, m - i) / C(n - 1, m); both for sampled rank i + 1.
+    hypergeometric: C(r - 1, i) C(n - r, m - i) / C(n - 1, m); distinct: the sum over d of the
+    probability of d distinct items in m draws and `hypergeometric` with d for m; all for sampled
+    rank i + 1.
 
     Parameters
     ----------
@@ -35,7 +39,7 @@ def pmf(rank: ArrayLike, n: ArrayLike, m: int, noise: str = "binomial") -> Float
     m
         Number of sampled irrelevant items.
     noise
-        `binomial` or `hypergeometric`.
+        `binomial`, `hypergeometric` or `distinct`.
 
     Returns
     -------
@@ -151,6 +155,15 @@ def _hypergeometric(rank: Int, n: Int, m: int) -> Float:
     return _normalised(logs)
 
 
+def _distinct(rank: Int, n: Int, m: int) -> Float:
+    mixture = np.zeros((rank.size, m + 1))
+    for size, rows, probability in parts(n, m):
+        of_size = _hypergeometric(rank[rows], n[rows], size)
+        of_size *= probability[:, None]
+        mixture[rows, : size + 1] += of_size
+    return mixture
+
+
 def _normalised(logs: Float) -> Float:
     """exp(logs) scaled so that rows sum to 1, in place."""
     logs -= logs.max(axis=1, keepdims=True)
@@ -172,5 +185,6 @@ def _log_choose(m: int) -> Float:
 _MODELS: dict[str, Callable[[Int, Int, int], Float]] = {
     "binomial": _binomial,
     "hypergeometric": _hypergeometric,
+    "distinct": _distinct,
 }
 NOISE_MODELS = tuple(_MODELS)

@@ -1,0 +1,70 @@
+"""Draws with replacement whose duplicates collapse, so that fewer than m items are ranked.
+
+So do evaluators that scatter the scores of m drawn items into a matrix. Given how many distinct
+items were drawn, they are a sample without replacement of that size.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from sampled_metrics.metrics import Float
+from sampled_metrics.ranks import Int
+
+_NEGLIGIBLE = 1e-17  # fewer distinct items than this probable are left out
+
+
+def distinct_items(others: int, m: int) -> Float:
+    """Probability of every number of distinct items in m draws with replacement.
+
+    The recursion of the occupancy problem: a draw is new with probability 1 - d/others once d
+    items were drawn. All terms are positive, so the relative error is about m times 1e-16.
+
+    Parameters
+    ----------
+    others
+        Items drawn from, n - 1; at least 1.
+    m
+        Draws, at least 1.
+
+    Returns
+    -------
+    float64, shape (m + 1,); entry d belongs to d distinct items.
+
+    >>> distinct_items(2, 3)
+    array([0.  , 0.25, 0.75, 0.  ])
+    """
+    old = np.arange(m + 1) / others
+    new = np.maximum(1.0 - old[:-1], 0.0)
+    probability = np.zeros(m + 1)
+    probability[0] = 1.0
+    for _ in range(m):
+        arriving = probability[:-1] * new
+        probability *= np.minimum(old, 1.0)
+        probability[1:] += arriving
+    return probability
+
+
+def parts(n: Int, m: int) -> Iterator[tuple[int, Int, Float]]:
+    """Sizes of the samples without replacement that a collapsed sample may be.
+
+    Yields a number of distinct items, the rows of `n` for which it can occur and is not fewer
+    than probable, and its probabilities there. Larger numbers are kept however improbable, for
+    without them the last sampled ranks were impossible.
+    """
+    kinds, kind = np.unique(n, return_inverse=True)
+    table = np.array([_kept(int(each) - 1, m) for each in kinds]).reshape(kinds.size, m + 1)
+    for size in np.flatnonzero(table.any(axis=0)):
+        of_rows = table[kind, size]
+        rows = np.flatnonzero(of_rows)
+        yield int(size), rows, of_rows[rows]
+
+
+@lru_cache(maxsize=4096)
+def _kept(others: int, m: int) -> Float:
+    probability = distinct_items(others, m)
+    probability[: np.argmax(np.cumsum(probability) > _NEGLIGIBLE)] = 0.0
+    probability /= probability.sum()
+    probability.flags.writeable = False
+    return probability
