@@ -61,9 +61,19 @@ def pmf(rank: ArrayLike, n: ArrayLike, m: int, noise: str = "binomial") -> Float
     array([[0., 1., 0.]])
     """
     ranks, candidates = checked(rank, n, m, noise)
-    grid = np.empty((ranks.size, m + 1))
-    for rows in blocks(ranks.size, m + 1):
-        grid[rows] = _MODELS[noise](ranks[rows], candidates[rows], m)
+    return pmf_at(ranks, candidates, m, noise)
+
+
+def pmf_at(rank: Int | Float, n: Int | int, m: int, noise: str) -> Float:
+    """`pmf` for checked arguments and ranks that need not be whole; shape (ranks, m + 1).
+
+    Binomial for any rank from 1 to n; the others, which are made of binomial coefficients, for
+    whole ranks and for those with more than m candidates on both sides.
+    """
+    candidates = np.broadcast_to(n, rank.shape)
+    grid = np.empty((rank.size, m + 1))
+    for rows in blocks(rank.size, m + 1):
+        grid[rows] = _MODELS[noise](rank[rows], candidates[rows], m)
     return grid
 
 
@@ -129,7 +139,7 @@ def _reject(bad: NDArray[np.bool_], name: str, values: Int, allowed: str) -> Non
         raise InputError(f"{name} is {int(values[np.argmax(bad)])}; allowed: {allowed}")
 
 
-def _binomial(rank: Int, n: Int, m: int) -> Float:
+def _binomial(rank: Int | Float, n: Int, m: int) -> Float:
     above = (rank - 1) / (n - 1)
     below = (n - rank) / (n - 1)
     successes = np.arange(m + 1)
@@ -139,7 +149,7 @@ def _binomial(rank: Int, n: Int, m: int) -> Float:
     return _normalised(logs)
 
 
-def _hypergeometric(rank: Int, n: Int, m: int) -> Float:
+def _hypergeometric(rank: Int | Float, n: Int, m: int) -> Float:
     """Cumulated log ratios p(i + 1)/p(i) = (r - 1 - i)(m - i) / ((i + 1)(n - r - m + i + 1))."""
     better, worse = (rank - 1.0)[:, None], (n - rank + 0.0)[:, None]
     i = np.arange(m, dtype=np.float64)
@@ -155,7 +165,7 @@ def _hypergeometric(rank: Int, n: Int, m: int) -> Float:
     return _normalised(logs)
 
 
-def _distinct(rank: Int, n: Int, m: int) -> Float:
+def _distinct(rank: Int | Float, n: Int, m: int) -> Float:
     mixture = np.zeros((rank.size, m + 1))
     for size, rows, probability in parts(n, m):
         of_size = _hypergeometric(rank[rows], n[rows], size)
@@ -182,7 +192,7 @@ def _log_choose(m: int) -> Float:
     return np.array([math.log(choose) for choose in row])
 
 
-_MODELS: dict[str, Callable[[Int, Int, int], Float]] = {
+_MODELS: dict[str, Callable[[Int | Float, Int, int], Float]] = {
     "binomial": _binomial,
     "hypergeometric": _hypergeometric,
     "distinct": _distinct,
