@@ -108,13 +108,13 @@ def correct(
             )
             results.append(
                 Corrected(
-                    str(measure),
-                    str(estimator),
-                    *dataclasses.astuple(found),
-                    evaluation.mean_items,
-                    evaluation.n_negatives,
-                    evaluation.sampling,
-                    None if population is None else float(bias[i, j]),
+                    metric=str(measure),
+                    estimator=str(estimator),
+                    **dataclasses.asdict(found),
+                    n_items=evaluation.mean_items,
+                    n_negatives=evaluation.n_negatives,
+                    sampling=evaluation.sampling,
+                    bias=None if population is None else float(bias[i, j]),
                 )
             )
     return results

@@ -32,10 +32,13 @@ class Population:
         The kinds of users.
     share
         Their shares; float64, shape (kinds,), summing to 1.
+    kind
+        Which kind each user of an evaluation is, or None where there are none, only shares.
     """
 
     records: RankRecords
     share: Float
+    kind: Int | None = None
 
     @classmethod
     def of_users(cls, records: RankRecords) -> "Population":
@@ -45,8 +48,8 @@ class Population:
         array([0.333, 0.667])
         """
         rows = np.column_stack([records.n_candidates, records.n_better, records.n_tied])
-        kinds, count = np.unique(rows, axis=0, return_counts=True)
-        return cls(RankRecords(*kinds.T), count / len(records))
+        kinds, kind, count = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+        return cls(RankRecords(*kinds.T), count / len(records), kind)
 
     @classmethod
     def uniform(cls, n: int) -> "Population":
@@ -126,7 +129,7 @@ class Population:
     def outlook(
         self, vectors: Float, sampling: str = "without-replacement", ties: str = "random"
     ) -> "Outlook":
-        """Say what the estimate of one user is expected to be and how it scatters.
+        """Say what the estimate of one user is expected to be and how it scatters (eq. 16).
 
         Parameters
         ----------
@@ -141,7 +144,8 @@ class Population:
             A user has too few candidates for m negatives, or a name is not known.
         """
         flat = np.reshape(vectors, (-1, np.shape(vectors)[-1]))
-        mean, square, within = np.zeros((3, len(flat)))
+        expected = np.empty((len(flat), len(self.records)))
+        square, within = np.zeros((2, len(flat)))
         for rows in self._blocks(flat.shape[1]):
             share = self.share[rows]
             given = sampled_rank_distribution(
@@ -149,13 +153,15 @@ class Population:
             )
             for place, vector in enumerate(flat):
                 own = given @ vector
+                expected[place, rows] = own
                 own_square = given @ np.square(vector)
-                mean[place] += share @ own
                 square[place] += share @ own_square
                 within[place] += share @ np.maximum(own_square - np.square(own), 0.0)
+        mean = expected @ self.share
         total = np.maximum(square - np.square(mean), 0.0)
         shape = np.shape(vectors)[:-1]
-        return Outlook(mean.reshape(shape), within.reshape(shape), total.reshape(shape))
+        by_kind = expected.reshape(*shape, -1)
+        return Outlook(mean.reshape(shape), within.reshape(shape), total.reshape(shape), by_kind)
 
     def _blocks(self, columns: int) -> Iterator[Int]:
         step = max(1, _BLOCK_ENTRIES // columns)
@@ -175,11 +181,14 @@ class Outlook:
         Variance over negatives, averaged over users: what remains where the users are given.
     total
         Variance over users and negatives.
+    by_kind
+        Expectation over negatives for each kind of user; one axis more.
     """
 
     mean: Float
     within: Float
     total: Float
+    by_kind: Float
 
 
 def rank_blocks(n: int) -> RankRecords:

@@ -13,6 +13,7 @@ from sampled_metrics.measures import parse_measure
 from sampled_metrics.metrics import Float
 from sampled_metrics.ranks import RankRecords
 from sampled_metrics.sampling import sampled_rank_distribution
+from sampled_metrics.search import smallest_from
 from sampled_metrics.study.experiment import ExperimentSettings
 from sampled_metrics.study.labels import estimator_label
 from sampled_metrics.ties import exact_values
@@ -96,24 +97,6 @@ class _Curve:
 
 
 def ordered_from(a: _Curve, b: _Curve, estimator: int, sizes: list[int]) -> int | None:
-    """Smallest m from which on two recommenders are ordered as by the exact metric, or None.
-
-    Between the last of `sizes` that orders them wrongly and the next, the change is found by
-    interpolating the difference until the two sides are neighbours.
-    """
+    """Smallest m from which on two recommenders are ordered as by the exact metric, or None."""
     sign = np.sign(b.exact - a.exact)
-
-    def lead(m: int) -> float:
-        return float(sign * (b.at(m)[estimator] - a.at(m)[estimator]))
-
-    wrong = [i for i, m in enumerate(sizes) if lead(m) <= 0.0]
-    if not wrong:
-        return sizes[0]
-    if wrong[-1] == len(sizes) - 1:
-        return None
-    low, high = sizes[wrong[-1]], sizes[wrong[-1] + 1]
-    while high - low > 1:
-        share = lead(low) / (lead(low) - lead(high))
-        middle = min(max(round(low + share * (high - low)), low + 1), high - 1)
-        low, high = (middle, high) if lead(middle) <= 0.0 else (low, middle)
-    return high
+    return smallest_from(lambda m: float(sign * (b.at(m)[estimator] - a.at(m)[estimator])), sizes)
