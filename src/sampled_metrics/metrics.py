@@ -2,7 +2,8 @@
 
 Every function takes 1-based integer ranks of any shape and returns float64 fractions of that
 shape. With one relevant item, recall@k is the hit rate, `ap` the reciprocal rank, and recall@1
-is accuracy. `ndcg` discounts by log2(rank + 1), so the first rank counts 1.
+is accuracy. `ndcg` discounts by log2(rank + 1), so the first rank counts 1. Metrics of several
+relevant items are in `sampled_metrics.relevant`.
 """
 
 import numpy as np
@@ -47,7 +48,18 @@ def f1(rank: ArrayLike, k: int) -> Float:
     >>> f1([1, 3, 4], 3)
     array([0.5, 0.5, 0. ])
     """
-    return 2.0 * recall(rank, k) / (k + 1.0)
+    return f_beta(rank, k, 1.0)
+
+
+def f_beta(rank: ArrayLike, k: int, beta: float) -> Float:
+    """Harmonic mean of precision and recall at k, recall weighing beta^2 times as much.
+
+    (1 + beta^2) P R / (beta^2 P + R), that is (1 + beta^2)/(beta^2 + k) where r <= k, else 0.
+
+    >>> f_beta([1, 3, 4], 3, 2.0)  # P = 1/3, R = 1: 5 * 1/3 / (4/3 + 1)
+    array([0.71428571, 0.71428571, 0.        ])
+    """
+    return (1.0 + beta**2) * recall(rank, k) / (beta**2 + k)
 
 
 def ap(rank: ArrayLike, k: int | None = None) -> Float:
@@ -70,6 +82,27 @@ def ndcg(rank: ArrayLike, k: int | None = None) -> Float:
     array([1. , 0.5, 0. ])
     """
     return _truncated(1.0 / np.log2(np.asarray(rank) + 1.0), rank, k)
+
+
+def ndcg_by_k(rank: ArrayLike, k: int) -> Float:
+    """Eq. 11 divided by the gain of k relevant items in the first k places.
+
+    1 / (log2(r + 1) * sum over i = 1 ... k of 1/log2(i + 1)), 0 beyond rank k. With one relevant
+    item it stays below 1 for every k > 1; eq. 6 and 11 take the ideal list from min(|R|, k) items.
+
+    >>> ndcg_by_k([1, 3, 4], 3).round(4)  # 1 + 0.6309 + 0.5 = 2.1309
+    array([0.4693, 0.2346, 0.    ])
+    """
+    return ndcg(rank, k) / discounts(k).sum()
+
+
+def discounts(places: int) -> Float:
+    """Gain of one relevant item at each of the first places: 1/log2(i + 1) at place i.
+
+    >>> discounts(3)
+    array([1.        , 0.63092975, 0.5       ])
+    """
+    return ndcg(np.arange(1, places + 1))
 
 
 def _truncated(value: Float, rank: ArrayLike, k: int | None) -> Float:

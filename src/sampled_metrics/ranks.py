@@ -57,7 +57,8 @@ class RankRecords:
 
     def __post_init__(self) -> None:
         for column in COLUMNS:
-            object.__setattr__(self, column, _integers(column, getattr(self, column)))
+            values = integers(f"rank records: {column}", getattr(self, column))
+            object.__setattr__(self, column, values)
         lengths = {column: getattr(self, column).size for column in COLUMNS}
         if len(set(lengths.values())) != 1:
             raise InputError(f"rank records: columns of different lengths: {lengths}")
@@ -88,11 +89,12 @@ class RankRecords:
             raise InputError(f"rank records: {column} is {found} in row {row}; allowed: {allowed}")
 
 
-def _integers(column: str, values: object) -> Int:
+def integers(name: str, values: object) -> Int:
+    """Take a column as int64, or raise InputError unless it is a list of integers."""
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise InputError(
-            f"rank records: {column} must be a one-dimensional array of integers, "
+            f"{name} must be a one-dimensional array of integers, "
             f"found {array.dtype} of shape {array.shape}"
         )
     return array.astype(np.int64)

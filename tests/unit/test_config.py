@@ -5,7 +5,7 @@ import yaml
 
 from sampled_metrics.config import allowed, check_config
 from sampled_metrics.errors import InputError
-from sampled_metrics.measures import parse_measure
+from sampled_metrics.measures import KNOWN, parse_measure
 from sampled_metrics.recommenders import create
 from tests.conftest import ROOT
 
@@ -32,6 +32,17 @@ def test_the_study_is_valid_and_its_values_are_usable():
         create(recommender["kind"], recommender["settings"])
     for name in STUDY["exact"]["metrics"]:
         parse_measure(name)
+
+
+MEASURES = ["f1@3", "f0.5@10", "f12.25@10", "hit@1", "rr@3", "ap-by-hits@3", "ndcg-by-relevant@5"]
+
+
+@pytest.mark.parametrize("place", ["exact", "experiment"])
+@pytest.mark.parametrize("name", [*(name.replace("@k", "@20") for name in KNOWN), *MEASURES])
+def test_the_schema_knows_every_measure(place, name):
+    name = name.replace("fBETA", "f2")
+    assert str(parse_measure(name)) == name
+    check_config(with_value((place, "metrics"), [name]), SCHEMA)
 
 
 X = ("recommenders", 0)

@@ -7,16 +7,34 @@ from sampled_metrics.measures import KNOWN, Measure, parse_measure
 FIXED_NAMES = ["recall@10", "ndcg@10", "precision@10", "f1@10", "ap@10", "ap", "ndcg", "auc", "rr"]
 
 
-@pytest.mark.parametrize("name", FIXED_NAMES)
+OF_SEVERAL = [
+    *("f2@10", "f0.5@10", "f1e+06@3", "hit@10", "rr@10", "ap-by-relevant@10", "ap-by-hits@10"),
+    *("ndcg-by-relevant@10", "ndcg-by-k@10"),
+]
+
+
+@pytest.mark.parametrize("name", [*FIXED_NAMES, *OF_SEVERAL])
 def test_name_survives_parsing(name):
     assert str(parse_measure(name)) == name
 
 
-UNKNOWN_NAMES = ["", "recall", "Recall@10", "auc@10", "rr@5", "hit@10", " recall@10", "ndcg@²"]
+UNKNOWN_NAMES = ["", "recall", "Recall@10", "auc@10", "hit", "f1", " recall@10", "ndcg@²"]
 BAD_CUTOFFS = ["recall@", "recall@0", "recall@-1", "recall@1.5", "recall@ten", "recall@10@10"]
+BAD_BETAS = [
+    "f@5",
+    "f0@5",
+    "f-1@5",
+    "f1_0@5",
+    "finf@5",
+    "f1e999@5",
+    "fBETA@5",
+    "f0.12345678@5",
+    "f²@5",
+]
+BAD_CONVENTIONS = ["ap-by-hits", "ndcg-by-k", "ap-by-k@10", "ndcg-by-hits@10"]
 
 
-@pytest.mark.parametrize("name", [*UNKNOWN_NAMES, *BAD_CUTOFFS])
+@pytest.mark.parametrize("name", [*UNKNOWN_NAMES, *BAD_CUTOFFS, *BAD_BETAS, *BAD_CONVENTIONS])
 def test_unknown_name_lists_the_known(name):
     with pytest.raises(InputError, match="unknown measure") as caught:
         parse_measure(name)
@@ -34,3 +52,38 @@ def test_only_auc_looks_at_the_candidates():
 
 def test_rr_is_ap():
     np.testing.assert_array_equal(Measure("rr").at([1, 3], 9), Measure("ap").at([1, 3], 9))
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "beta"),
+    [
+        ("f2.0@5", "f2@5", 2),
+        ("f0.50@5", "f0.5@5", 0.5),
+        ("f1.@5", "f1@5", 1),
+        ("ap@5", "ap@5", None),
+    ],
+)
+def test_beta_has_one_spelling(text, name, beta):
+    measure = parse_measure(text)
+    assert str(measure) == name
+    assert measure == parse_measure(name)
+    assert measure.beta == beta
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [  # one relevant item at rank 1, 3 and 4, k = 3
+        ("hit@3", [1, 1, 0]),
+        ("rr@3", [1, 1 / 3, 0]),
+        ("ap-by-relevant@3", [1, 1 / 3, 0]),
+        ("ap-by-hits@3", [1, 1 / 3, 0]),
+        ("ndcg-by-relevant@3", [1, 1 / 2, 0]),
+        # k relevant items would gain 1 + 1/log2(3) + 1/2
+        ("ndcg-by-k@3", np.array([1, 1 / 2, 0]) / (1 + 1 / np.log2(3) + 1 / 2)),
+        # P = 1/3, R = 1: 5 P R / (4 P + R), and 1.25 P R / (0.25 P + R)
+        ("f2@3", [5 / 3 / (4 / 3 + 1), 5 / 3 / (4 / 3 + 1), 0]),
+        ("f0.5@3", [1.25 / 3 / (0.25 / 3 + 1), 1.25 / 3 / (0.25 / 3 + 1), 0]),
+    ],
+)
+def test_one_relevant_item_by_hand(name, expected):
+    np.testing.assert_allclose(parse_measure(name).at([1, 3, 4], 9), expected, rtol=1e-15)

@@ -18,10 +18,14 @@ RANKS = np.array([1, 2, 3, 4, 5])
         (metrics.precision(RANKS, 3), [1 / 3, 1 / 3, 1 / 3, 0, 0]),
         # precision 1/3 and recall 1: 2 * (1/3 * 1) / (1/3 + 1) = 1/2
         (metrics.f1(RANKS, 3), [1 / 2, 1 / 2, 1 / 2, 0, 0]),
+        # 1/3 and 1 again, recall twice: 5 * (1/3 * 1) / (4 * 1/3 + 1) = 5/7
+        (metrics.f_beta(RANKS, 3, 2), [5 / 7, 5 / 7, 5 / 7, 0, 0]),
         (metrics.ap(RANKS), [1 / 1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]),
         (metrics.ap(RANKS, 3), [1 / 1, 1 / 2, 1 / 3, 0, 0]),
         (metrics.ndcg(RANKS), 1 / np.log2([2, 3, 4, 5, 6])),
         (metrics.ndcg(RANKS, 3), [1 / np.log2(2), 1 / np.log2(3), 1 / np.log2(4), 0, 0]),
+        # the ideal list gains 1/log2(2) + 1/log2(3)
+        (metrics.ndcg_by_k(RANKS, 2), [*(1 / np.log2([2, 3]) / (1 + 1 / np.log2(3))), 0, 0, 0]),
     ],
 )
 def test_by_hand(found, expected):
@@ -60,6 +64,13 @@ def test_auc_is_the_share_of_irrelevant_items_below(rank_and_n):
 
 @given(st.integers(1, 1000), st.integers(1, 1000))
 def test_never_better_at_a_worse_rank(rank, k):
-    for metric in (metrics.ap, metrics.ndcg, metrics.recall, metrics.precision, metrics.f1):
+    for metric in (
+        metrics.ap,
+        metrics.ndcg,
+        metrics.recall,
+        metrics.precision,
+        metrics.f1,
+        metrics.ndcg_by_k,
+    ):
         better, worse = metric([rank, rank + 1], k)
         assert 0 <= worse <= better <= 1

@@ -6,7 +6,17 @@ from sampled_metrics.measures import Measure
 COLUMNS = ("table", "row", "metric", "column", "value", "std")
 EXACT = "Exact"
 
-_MEASURES = {"ap": "AP", "auc": "AUC", "ndcg": "NDCG", "recall": "Recall", "rr": "RR"}
+_MEASURES = {
+    "ap": "AP",
+    "ap-by-hits": "AP by hits",
+    "ap-by-relevant": "AP by relevant",
+    "auc": "AUC",
+    "ndcg": "NDCG",
+    "ndcg-by-k": "NDCG by k",
+    "ndcg-by-relevant": "NDCG by relevant",
+    "recall": "Recall",
+    "rr": "RR",
+}
 _ESTIMATORS = {"sampled": "Sampled", "rank-estimate": "Rank Estimate", "cls": "CLS"}
 
 

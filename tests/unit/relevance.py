@@ -1,0 +1,103 @@
+"""Eq. 2-6 and the other conventions written out over one list of 0 and 1, for tests to compare."""
+
+from itertools import chain, permutations, product
+from math import log2
+
+import numpy as np
+
+from sampled_metrics.relevant import RelevantRanks
+
+ALL_KINDS = (
+    *("recall", "precision", "f1", "f2", "f0.5", "hit", "rr"),
+    *("ap", "ap-by-relevant", "ap-by-hits", "ndcg", "ndcg-by-relevant", "ndcg-by-k"),
+)
+
+
+def all_names(*cutoffs):
+    return ["auc", "ap", "ndcg", "rr", *(f"{kind}@{k}" for kind in ALL_KINDS for k in cutoffs)]
+
+
+def by_definition(name, row):
+    """The metric of one ranking; `row` says of each place from the first whether it is relevant."""
+    kind, _, cutoff = name.partition("@")
+    if kind == "auc":
+        hits = [place for place, hit in enumerate(row) if hit]
+        others = [place for place, hit in enumerate(row) if not hit]
+        return sum(a < b for a in hits for b in others) / (len(hits) * len(others))
+    k = int(cutoff) if cutoff else len(row)
+    return _with_cutoff(kind, k, [place for place, hit in enumerate(row, start=1) if hit])
+
+
+def _with_cutoff(kind, k, relevant):
+    top = [place for place in relevant if place <= k]
+    if kind == "hit":
+        return float(bool(top))
+    if kind == "rr":
+        return 1 / top[0] if top else 0.0
+    if kind.startswith("ap"):
+        total = sum(nth / place for nth, place in enumerate(top, start=1))
+        return (
+            total
+            / {
+                "ap": min(len(relevant), k),
+                "ap-by-relevant": len(relevant),
+                "ap-by-hits": len(top) or 1,
+            }[kind]
+        )
+    if kind.startswith("ndcg"):
+        ideal = {
+            "ndcg": min(len(relevant), k),
+            "ndcg-by-relevant": len(relevant),
+            "ndcg-by-k": k,
+        }[kind]
+        return _gain(top) / _gain(range(1, ideal + 1))
+    return _of_precision_and_recall(kind, len(top) / k, len(top) / len(relevant))
+
+
+def _gain(places):
+    return sum(1 / log2(place + 1) for place in places)
+
+
+def _of_precision_and_recall(kind, precision, recall):
+    if kind in ("precision", "recall"):
+        return precision if kind == "precision" else recall
+    weight = float(kind[1:]) ** 2
+    if precision == 0:
+        return 0.0
+    return (1 + weight) * precision * recall / (weight * precision + recall)
+
+
+def orders(scores):
+    """Every order of the candidates by falling score, as tuples of their indexes."""
+    groups = [
+        [item for item, score in enumerate(scores) if score == level]
+        for level in sorted(set(scores), reverse=True)
+    ]
+    return [tuple(chain(*order)) for order in product(*map(permutations, groups))]
+
+
+def ranks_of(users, depth=None):
+    """RelevantRanks of fully scored users, each given as (scores, indexes of relevant items).
+
+    With a depth, what a list of that many places would show; scores must not tie then.
+    """
+    rows = []
+    for user, (scores, relevant) in enumerate(users):
+        for item in relevant:
+            better = sum(score > scores[item] for score in scores)
+            tied = sum(score == scores[item] for score in scores) - 1
+            if depth is None or better < depth:
+                rows.append((user, better, tied))
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    n = np.array([len(scores) for scores, _ in users], dtype=np.int64)
+    count = np.array([len(relevant) for _, relevant in users], dtype=np.int64)
+    return RelevantRanks(*columns, count, n, n if depth is None else np.minimum(n, depth))
+
+
+def untied(*places, n, n_relevant=None, depth=None):
+    """RelevantRanks of one user whose relevant items found stand at these places."""
+    better = np.array(places, dtype=np.int64) - 1
+    zero = np.zeros_like(better)
+    return RelevantRanks(
+        zero, better, zero, [n_relevant or len(places)], [n], [n if depth is None else depth]
+    )
