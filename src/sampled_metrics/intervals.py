@@ -60,6 +60,22 @@ class Shape:
         )
         return cls(mean, second, third, fourth, float(flat.min()), float(flat.max()))
 
+    @classmethod
+    def of_means(cls, a: "Shape", n_a: int, b: "Shape", n_b: int) -> tuple["Shape", int]:
+        """Shape and number of values whose mean scatters like mean(b) - mean(a), independent.
+
+        The cumulants of the difference of the means, k2 = v_a/n_a + v_b/n_b and so on, are those
+        of a mean of as many values as the smaller sample has.
+        """
+        n = min(n_a, n_b)
+        second = n * (b.second / n_b + a.second / n_a)
+        third = n**2 * (b.third / n_b**2 - a.third / n_a**2)
+        excess = n**3 * (
+            (b.fourth - 3.0 * b.second**2) / n_b**3 + (a.fourth - 3.0 * a.second**2) / n_a**3
+        )
+        low, high = b.low - a.high, b.high - a.low
+        return cls(b.mean - a.mean, second, third, excess + 3.0 * second**2, low, high), n
+
     def about(self, centre: float) -> Float:
         """Second to fourth moments about a centre; shape (3,)."""
         d = self.mean - centre

@@ -154,7 +154,7 @@ def plan(
     most = min(largest, pair.most_negatives)
     if most < 1:
         raise InputError(f"largest number of negatives is {most}; allowed: at least 1")
-    outlooks = _Outlooks(
+    outlooks = Outlooks(
         pair, [parse_measure(name) for name in metrics], [parse_estimator(e) for e in estimators]
     )
     sizes = sorted({round(m) for m in np.geomspace(1, most, N_SIZES)})
@@ -165,7 +165,7 @@ def plan(
     ]
 
 
-class _Outlooks:
+class Outlooks:
     """Standard deviations by which estimates are expected to stand in the right order."""
 
     def __init__(
@@ -189,7 +189,7 @@ class _Outlooks:
 
 
 def _planned(
-    outlooks: _Outlooks, measure: int, estimator: int, probability: float, sizes: list[int]
+    outlooks: Outlooks, measure: int, estimator: int, probability: float, sizes: list[int]
 ) -> Planned:
     wanted = float(ndtri(probability))
     found = smallest_from(
