@@ -1,5 +1,6 @@
 """Score matrices: `.npy` and `.npz`, with relevant and seen items as files beside them."""
 
+import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,7 +74,7 @@ def _read_scores(path: Path) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
     if path.suffix == ".npy":
         scores, beside = _load(path, _SCORES, mmap_mode="r"), {}
     else:
-        beside = read_arrays(path, "arrays with scores", ("scores",))
+        beside = _load_archive(path, "arrays with scores", "scores")
         scores = beside.pop("scores")
     if scores.ndim != 2 or scores.dtype.kind not in "fiu" or not scores.size:
         raise InputError(
@@ -176,11 +177,18 @@ def _load(path: Path, what: str, **options: Any) -> NDArray[Any]:
     try:
         return np.load(path, allow_pickle=False, **options)
     except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{path}: not {what} ({' '.join(str(error).split())})") from error
+        # numpy takes what it does not know for a pickle; that would lead a reader astray.
+        raise InputError(f"{path}: not {what}: no whole .npy file of numbers") from error
+
+
+def _load_archive(path: Path, what: str, name: str) -> dict[str, NDArray[Any]]:
+    if not zipfile.is_zipfile(path):
+        raise InputError(f"{path}: not {what}: no .npz archive")
+    return read_arrays(path, what, (name,))
 
 
 def _load_sparse(path: Path) -> Any:
-    read_arrays(path, f"{_SEEN}, as scipy.sparse.save_npz writes", ("format",))
+    _load_archive(path, f"{_SEEN}, as scipy.sparse.save_npz writes", "format")
     try:
         return load_npz(path)
     except (OSError, ValueError, KeyError) as error:

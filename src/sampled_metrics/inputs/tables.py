@@ -28,6 +28,7 @@ _KNOWN = (
 )
 _TYPES = re.compile(r":(token|float)(_seq)?$")
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+_IDS = "whole numbers or text"
 _EXACT = 2.0**53
 _HEAD = 1 << 16
 
@@ -57,7 +58,7 @@ class Table:
         return name in self.columns
 
     def __len__(self) -> int:
-        return len(next(iter(self.columns.values()))) if self.columns else 0
+        return len(next(iter(self.columns.values())))
 
     def require(self, *names: str) -> None:
         """Raise InputError for the first of `names` that is no column."""
@@ -76,16 +77,13 @@ class Table:
             The column is missing, or a value is none or out of range; the message names the row.
         """
         kind = f"whole numbers, {_range(least, None if isinstance(most, np.ndarray) else most)}"
-        values = self._numbers(name, kind)
-        if values.dtype.kind == "f":
-            whole = (np.floor(values) == values) & (np.abs(values) < _EXACT)
-            self._refuse(name, ~whole, values, kind)
+        values = self._whole(name, kind)
         bad = values < least if most is None else (values < least) | (values > most)
         if bad.any():
             row = int(np.argmax(bad))
             allowed = _range(least, most[row] if isinstance(most, np.ndarray) else most)
-            raise self.error(name, row, _plain(values[row]), allowed)
-        return values.astype(np.int64, copy=False)
+            raise self.error(name, row, values[row], allowed)
+        return values
 
     def finite(self, name: str) -> NDArray[np.float64]:
         """Return a column of finite numbers, float64.
@@ -113,11 +111,11 @@ class Table:
         from pyarrow import compute
 
         self.require(name)
-        column = self._complete(name, "ids")
+        column = self._complete(name, _IDS)
         if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-            return pa.chunked_array([pa.array(self.whole(name, -(2**62)))])
-        column = self._cast(name, column, pa.string(), "ids")
-        self._refuse_where(name, compute.equal(compute.binary_length(column), 0), "nothing", "ids")
+            return pa.chunked_array([pa.array(self._whole(name, _IDS))])
+        column = self._cast(name, column, pa.string(), _IDS)
+        self._refuse_where(name, compute.equal(compute.binary_length(column), 0), _IDS)
         return _as_integers(column)
 
     def row(self, number: int) -> str:
@@ -127,9 +125,18 @@ class Table:
 
     def error(self, name: str, row: int, found: object, allowed: str) -> InputError:
         """Make the error for a value; `row` counts from 0."""
+        if isinstance(found, np.floating):
+            found = f"{found:.15g}"
         return InputError(
             f"{self.path}: column {name}, {self.row(row)}: found {found}; allowed: {allowed}"
         )
+
+    def _whole(self, name: str, allowed: str) -> Int:
+        values = self._numbers(name, allowed)
+        if values.dtype.kind == "f":
+            whole = (np.floor(values) == values) & (np.abs(values) < _EXACT)
+            self._refuse(name, ~whole, values, allowed)
+        return values.astype(np.int64, copy=False)
 
     def _numbers(self, name: str, allowed: str) -> NDArray[Any]:
         import pyarrow as pa
@@ -170,18 +177,18 @@ class Table:
 
         column = self.columns[name]
         if column.null_count:
-            self._refuse_where(name, compute.is_null(column), "nothing", allowed)
+            self._refuse_where(name, compute.is_null(column), allowed)
         return column
 
-    def _refuse_where(self, name: str, bad: Any, found: str, allowed: str) -> None:
-        rows = np.flatnonzero(bad.to_numpy())
+    def _refuse_where(self, name: str, empty: Any, allowed: str) -> None:
+        rows = np.flatnonzero(empty.to_numpy())
         if rows.size:
-            raise self.error(name, int(rows[0]), found, allowed)
+            raise self.error(name, int(rows[0]), "nothing", allowed)
 
     def _refuse(self, name: str, bad: NDArray[np.bool_], values: Any, allowed: str) -> None:
         if bad.any():
             row = int(np.argmax(bad))
-            raise self.error(name, row, _plain(values[row]), allowed)
+            raise self.error(name, row, values[row], allowed)
 
 
 def read_table(path: Path, what: str) -> Table:
@@ -199,9 +206,13 @@ def read_table(path: Path, what: str) -> Table:
     path = Path(path)
     require_file(path, what)
     table = _read_parquet(path, what) if path.suffix == ".parquet" else _read_text(path, what)
+    if not table.columns:
+        raise InputError(
+            f"{path}: found columns {', '.join(table.names)}; expected {what}: "
+            f"some of {', '.join(_KNOWN)}"
+        )
     if not len(table):
-        kept = "a header and no rows" if table.header else "no rows"
-        found = kept if table.columns else f"columns {', '.join(table.names)}"
+        found = "no rows" if table.header is None else "a header and no rows"
         raise InputError(f"{path}: {found}; expected {what}")
     return table
 
@@ -240,8 +251,10 @@ def head(path: Path, what: str) -> str:
             beginning = stream.read(_HEAD)
         if b"\0" in beginning:
             raise InputError(f"{path}: not text; expected {what}")
-        lines = re.split(rb"[\r\n]+", beginning.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n"))
-        return lines[0].decode()
+        text = beginning.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+        if not text:
+            raise InputError(f"{path}: empty; expected {what}")
+        return re.split(rb"[\r\n]", text)[0].decode()
     except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not text ({_line_of(error)}); expected {what}") from error
 
@@ -264,7 +277,7 @@ def parse_text(path: Path, what: str, names: Sequence[str], **options: Any) -> A
 
     kept = [name for name in names if _bare(name) in _KNOWN]
     try:
-        return reader.read_csv(
+        table = reader.read_csv(
             source,
             reader.ReadOptions(column_names=given),
             reader.ParseOptions(invalid_row_handler=note, **options),
@@ -282,6 +295,10 @@ def parse_text(path: Path, what: str, names: Sequence[str], **options: Any) -> A
                 f"allowed: {row.expected_columns}"
             ) from None
         raise InputError(f"{path}: not {what} ({_line_of(error)})") from error
+    unreadable = [name for name in kept if pa.types.is_binary(table[name].type)]
+    if unreadable:
+        raise InputError(f"{path}: column {_bare(unreadable[0])}: found bytes; allowed: UTF-8 text")
+    return table
 
 
 def _read_text(path: Path, what: str) -> Table:
@@ -319,7 +336,9 @@ def _distinct(path: Path, names: Sequence[str]) -> tuple[str, ...]:
     bare = tuple(map(_bare, names))
     twice = [name for name in _KNOWN if bare.count(name) > 1]
     if twice:
-        raise InputError(f"{path}: column {twice[0]} stands there {bare.count(twice[0])} times")
+        raise InputError(
+            f"{path}: column {twice[0]} stands there {bare.count(twice[0])} times; allowed: once"
+        )
     return bare
 
 
@@ -348,10 +367,6 @@ def _as_integers(text: Any) -> Any:
 
 def _range(least: int, most: Any) -> str:
     return f"at least {least}" if most is None else f"{least} to {most}"
-
-
-def _plain(value: Any) -> str:
-    return str(int(value)) if np.isfinite(value) and value == np.floor(value) else str(value)
 
 
 def _line(path: Path, place: int) -> int:
