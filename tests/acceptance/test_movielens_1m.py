@@ -36,11 +36,13 @@ def split(interactions):
 @pytest.fixture(scope="module")
 def records(split):
     config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    made = {
+        each["name"]: create(each["kind"], each["settings"]).fit(split.train, threads=2)
+        for each in config["recommenders"]
+    }
     return {
-        made["name"]: rank_held_out(
-            create(made["kind"], made["settings"]).fit(split.train, threads=2), split
-        )
-        for made in config["recommenders"]
+        name: rank_held_out(model.score, split.train, split.held_out)
+        for name, model in made.items()
     }
 
 

@@ -37,7 +37,8 @@ def material(tmp_path_factory):
     split = leave_last_out(interactions)
     save_split(folder / "split.npz", split)
     for name, each in RECOMMENDERS.items():
-        records = rank_held_out(create(each["kind"], each["settings"]).fit(split.train), split)
+        model = create(each["kind"], each["settings"]).fit(split.train)
+        records = rank_held_out(model.score, split.train, split.held_out)
         write_ranks(folder / f"{name}.parquet", records, user=split.user_ids, source="test")
     ranks = [folder / f"{name}.parquet" for name in RECOMMENDERS]
     published = ROOT / "config/paper/tables.csv"

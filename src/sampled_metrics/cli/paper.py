@@ -158,7 +158,7 @@ def spread(
     trained = []
     for seed in range(starts):
         model = create("als", {**chosen, "seed": seed}).fit(data.train, threads)
-        trained.append(rank_held_out(model, data))
+        trained.append(rank_held_out(model.score, data.train, data.held_out))
         _log.info("spread: start %d of %d", seed + 1, starts)
     by_start = study.spread_over_starts(name, trained, fixed, corrections, measures, experiment)
     by_ties = [

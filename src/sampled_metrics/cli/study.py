@@ -116,7 +116,14 @@ def rank(
 
     data = load_split(split)
     try:
-        records = rank_held_out(load_recommender(recommender), data, block_size)
+        records = rank_held_out(
+            load_recommender(recommender).score,
+            data.train,
+            data.held_out,
+            block_size=block_size,
+            user_ids=data.user_ids,
+            item_ids=data.item_ids,
+        )
     except InputError as error:
         raise InputError(f"{recommender}: {error}") from error
     held_out = data.item_ids[data.held_out]

@@ -110,8 +110,8 @@ class Material:
         """Ranks of a recommender trained anew with other settings."""
         data = self.split if split is None else split
         own = self.recommenders[name]
-        model = create(own["kind"], {**own["settings"], **settings})
-        return rank_held_out(model.fit(data.train, self.threads), data)
+        model = create(own["kind"], {**own["settings"], **settings}).fit(data.train, self.threads)
+        return rank_held_out(model.score, data.train, data.held_out)
 
 
 def _cells_of(printed: pd.DataFrame) -> Iterator[tuple[str, str, str]]:
