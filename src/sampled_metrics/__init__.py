@@ -3,6 +3,121 @@
 Reference implementation of W. Krichene and S. Rendle, "On Sampled Metrics for Item
 Recommendation", KDD 2020, https://doi.org/10.1145/3394486.3403226. Equation and section
 numbers in this package are those of that paper.
+
+For one's own recommender, everything needed is here; the study behind the paper's tables and
+figures is in `sampled_metrics.study`. Values are fractions.
+
+A sampled Recall@10 of 60 % need not be one of 60 %:
+
+>>> import sampled_metrics as sm
+>>> evaluation = sm.SampledEvaluation([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
+>>> for each in sm.correct(evaluation, ["recall@10"], ["sampled", "cls", "bv:0.1"]):
+...     print(f"{each.estimator:8}{each.value:6.3f} ({each.ci_low:.3f} to {each.ci_high:.3f})")
+sampled  0.600 (0.085 to 0.967)
+cls      0.197 (0.012 to 0.433)
+bv:0.1   0.236 (0.021 to 0.503)
+
+With full rankings there is nothing to correct:
+
+>>> import numpy as np
+>>> scores = np.array([[0.9, 0.8, 0.1, 0.3], [0.2, 0.7, 0.4, 0.1]])  # users x items
+>>> records = sm.rank_held_out(lambda users: scores[users], None, held_out=[1, 1])
+>>> [each.value for each in sm.evaluate(sm.RelevantRanks.from_records(records), ["recall@1"])]
+[0.5]
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from sampled_metrics.comparison import Compared, compare_exact, compare_sampled
+    from sampled_metrics.correction import Corrected, correct
+    from sampled_metrics.errors import InputError
+    from sampled_metrics.estimators import estimator_matrix, parse_estimator
+    from sampled_metrics.evaluation import Evaluated, evaluate
+    from sampled_metrics.inputs import read_ranking, read_sampled_ranks
+    from sampled_metrics.measures import Measure, parse_measure
+    from sampled_metrics.planning import Pair, Planned, plan, population_with
+    from sampled_metrics.population import Population
+    from sampled_metrics.ranking import rank_held_out, rank_relevant
+    from sampled_metrics.ranks import RankRecords
+    from sampled_metrics.ratings import mae, rmse
+    from sampled_metrics.relevant import RelevantRanks, relevant_values
+    from sampled_metrics.sampled_evaluation import SampledEvaluation
+    from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
+
+_HOME = {
+    "Compared": "comparison",
+    "Corrected": "correction",
+    "Evaluated": "evaluation",
+    "InputError": "errors",
+    "Measure": "measures",
+    "Pair": "planning",
+    "Planned": "planning",
+    "Population": "population",
+    "RankRecords": "ranks",
+    "RelevantRanks": "relevant",
+    "SampledEvaluation": "sampled_evaluation",
+    "compare_exact": "comparison",
+    "compare_sampled": "comparison",
+    "correct": "correction",
+    "draw_sampled_ranks": "sampling",
+    "estimator_matrix": "estimators",
+    "evaluate": "evaluation",
+    "mae": "ratings",
+    "parse_estimator": "estimators",
+    "parse_measure": "measures",
+    "plan": "planning",
+    "population_with": "planning",
+    "rank_held_out": "ranking",
+    "rank_relevant": "ranking",
+    "read_ranking": "inputs",
+    "read_sampled_ranks": "inputs",
+    "relevant_values": "relevant",
+    "rmse": "ratings",
+    "sampled_rank_distribution": "sampling",
+}
+__all__ = [
+    "Compared",
+    "Corrected",
+    "Evaluated",
+    "InputError",
+    "Measure",
+    "Pair",
+    "Planned",
+    "Population",
+    "RankRecords",
+    "RelevantRanks",
+    "SampledEvaluation",
+    "compare_exact",
+    "compare_sampled",
+    "correct",
+    "draw_sampled_ranks",
+    "estimator_matrix",
+    "evaluate",
+    "mae",
+    "parse_estimator",
+    "parse_measure",
+    "plan",
+    "population_with",
+    "rank_held_out",
+    "rank_relevant",
+    "read_ranking",
+    "read_sampled_ranks",
+    "relevant_values",
+    "rmse",
+    "sampled_rank_distribution",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for only then: the command line must start fast."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -77,7 +77,7 @@ def compare_exact(
     b: RelevantRanks,
     metrics: Sequence[str],
     *,
-    users: tuple[ArrayLike, ArrayLike] | None = None,
+    users: tuple[ArrayLike | None, ArrayLike | None] = (None, None),
     names: tuple[str, str] = ("A", "B"),
     ties: str = "expected",
     confidence: float = CONFIDENCE,
@@ -111,7 +111,7 @@ def compare_exact(
     >>> found.difference, found.paired, found.verdict
     (0.5, True, 'B is above A')
     """
-    pairing = _Pairing.of(users, (a.n_users, b.n_users))
+    pairing = _Pairing(common_users(*users))
     items = [mean_items(each) for each in (a, b)]
     results = []
     for measure in map(parse_measure, metrics):
@@ -163,9 +163,7 @@ def compare_sampled(
     (0.421, 'B is above A')
     """
     _check_alike(a, b)
-    ids = (a.by_user, b.by_user)
-    users = None if ids[0] is None or ids[1] is None else (ids[0][0], ids[1][0])
-    pairing = _Pairing.of(users, (a.n_users, b.n_users))
+    pairing = _Pairing(common_users(*(each.by_user and each.by_user[0] for each in (a, b))))
     projection = Projection(a, b)
     measures = [parse_measure(name) for name in metrics]
     chosen = [parse_estimator(name) for name in estimators]
@@ -188,24 +186,37 @@ def compare_sampled(
     return results
 
 
+def common_users(a: ArrayLike | None, b: ArrayLike | None) -> tuple[Int, Int] | None:
+    """Places in both of the users that two evaluations have in common.
+
+    None where ids are missing or none is in common. Numbers and texts are compared as texts.
+
+    Raises
+    ------
+    InputError
+        A user appears twice in one.
+
+    >>> common_users([3, 5, 9], [9, 3, 4])
+    (array([0, 2]), array([1, 0]))
+    """
+    if a is None or b is None:
+        return None
+    ids = [np.asarray(each) for each in (a, b)]
+    if ids[0].dtype.kind != ids[1].dtype.kind:
+        ids = [each.astype(str) for each in ids]
+    for each in ids:
+        names, count = np.unique(each, return_counts=True)
+        if names.size != each.size:
+            raise InputError(f"user {names[count > 1][0]} appears twice; allowed: once")
+    _, first, second = np.intersect1d(ids[0], ids[1], assume_unique=True, return_indices=True)
+    return (first, second) if first.size else None
+
+
 @dataclass(frozen=True)
 class _Pairing:
     """Which users of two evaluations are the same; `rows` are their places in both, or None."""
 
     rows: tuple[Int, Int] | None
-
-    @classmethod
-    def of(cls, users: tuple[ArrayLike, ArrayLike] | None, sizes: tuple[int, int]) -> "_Pairing":
-        if users is None:
-            return cls(None)
-        ids = [np.asarray(each) for each in users]
-        if ids[0].dtype.kind != ids[1].dtype.kind:
-            ids = [each.astype(str) for each in ids]
-        for each, size in zip(ids, sizes, strict=True):
-            if each.shape != (size,) or np.unique(each).size != size:
-                raise InputError(f"user ids of shape {each.shape}; allowed: {size} different ones")
-        _, first, second = np.intersect1d(ids[0], ids[1], assume_unique=True, return_indices=True)
-        return cls((first, second) if first.size else None)
 
     @property
     def paired(self) -> bool:

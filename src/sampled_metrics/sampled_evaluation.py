@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from tqdm import tqdm
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.estimators import Estimator, estimator_matrix
@@ -127,7 +128,8 @@ class SampledEvaluation:
         """Vectors of every estimator, shape (measures, estimators, kinds, m + 1)."""
         noise, m = NOISE_OF[self.sampling], self.n_negatives
         by_kind = [
-            estimator_matrix(estimators, measures, int(n), m, noise=noise) for n in self.kinds[0]
+            estimator_matrix(estimators, measures, n, m, noise=noise)
+            for n in tqdm(self.kinds[0].tolist(), "n_candidates", delay=1.0, disable=None)
         ]
         return np.stack(by_kind, axis=2)
 

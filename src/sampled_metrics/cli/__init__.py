@@ -9,6 +9,8 @@ import typer
 
 import sampled_metrics
 from sampled_metrics.cli import logs
+from sampled_metrics.cli.own import app as own
+from sampled_metrics.cli.pairs import app as pairs
 from sampled_metrics.cli.study import app as study
 from sampled_metrics.errors import InputError
 
@@ -24,6 +26,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(own)
+app.add_typer(pairs)
 app.add_typer(study, name="study")
 
 

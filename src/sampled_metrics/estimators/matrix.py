@@ -1,9 +1,11 @@
 """All estimators of all metrics at once, sharing what they have in common."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
+from threadpoolctl import ThreadpoolController
 
 from sampled_metrics.estimators.bias_variance import bias_variance
 from sampled_metrics.estimators.monotone import monotone
@@ -72,8 +74,10 @@ def estimator_matrix(
     to_solve = {estimator for estimator in estimators if estimator.name in (BV, CLS)}
     solved: dict[Estimator, Float] = {}
     if to_solve and measures:
-        system = reduced(measures, n, m, noise, prior)
-        solved = {estimator: _solved(estimator, system, cls_nonnegative) for estimator in to_solve}
+        # On several threads, matrices of this size take up to ten times as long.
+        with _threads().limit(limits=1, user_api="blas"):
+            system = reduced(measures, n, m, noise, prior)
+            solved = {each: _solved(each, system, cls_nonnegative) for each in to_solve}
     for row, measure in enumerate(measures):
         for column, estimator in enumerate(estimators):
             if estimator.name == SAMPLED:
@@ -83,6 +87,11 @@ def estimator_matrix(
             else:
                 values[row, column] = solved[estimator][row]
     return values
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 def _solved(estimator: Estimator, system: Reduced, cls_nonnegative: bool) -> Float:

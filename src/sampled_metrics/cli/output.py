@@ -1,0 +1,92 @@
+"""Results as a table for people, as JSON or CSV for programs."""
+
+import dataclasses
+import json
+import math
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from sampled_metrics.files import replacing, write_text
+
+Row = dict[str, Any]
+
+
+class Format(StrEnum):
+    """How results are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+def emit(
+    rows: Sequence[Row], form: Format, output: Path | None, note: str = "", hidden: str = ""
+) -> None:
+    """Print rows of the same keys, or write them to a file, all or nothing.
+
+    `note` stands below a table only; `hidden` names keys, by blanks, that a table leaves out.
+    Numbers that do not exist are null in JSON and empty in CSV.
+    """
+    render = {Format.TABLE: _table, Format.JSON: _json, Format.CSV: _csv}[form]
+    if form is Format.TABLE:
+        rows = [{k: v for k, v in row.items() if k not in hidden.split()} for row in rows]
+    text = render([{key: _plain(value) for key, value in row.items()} for row in rows])
+    if form is Format.TABLE and note:
+        text += f"\n{note}\n"
+    _print(text, output)
+
+
+def emit_columns(columns: dict[str, Any], form: Format, output: Path | None) -> None:
+    """Print many rows given as arrays of one length; a name ending in .parquet is written so."""
+    import pandas as pd
+
+    table = pd.DataFrame(columns)
+    if output is not None and output.suffix == ".parquet":
+        with replacing(output) as temporary:
+            table.to_parquet(temporary, index=False)
+    elif form is Format.CSV:
+        _print(table.to_csv(index=False, lineterminator="\n"), output)
+    else:
+        rows = zip(*(table[name].tolist() for name in table), strict=True)
+        emit([dict(zip(table.columns, row, strict=True)) for row in rows], form, output)
+
+
+def row_of(result: Any, *without: str, **first: Any) -> Row:
+    """Turn a result into a row, some keys before it and some of its own left out."""
+    fields = dataclasses.asdict(result)
+    return first | {key: value for key, value in fields.items() if key not in without}
+
+
+def _print(text: str, output: Path | None) -> None:
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        write_text(output, text)
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _table(rows: Sequence[Row]) -> str:
+    from tabulate import tabulate
+
+    return tabulate(rows, headers="keys", floatfmt=".5f", missingval="-") + "\n"
+
+
+def _json(rows: Sequence[Row]) -> str:
+    return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
+
+
+def _csv(rows: Sequence[Row]) -> str:
+    import csv
+    import io
+
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

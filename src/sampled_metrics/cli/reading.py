@@ -1,0 +1,71 @@
+"""Files and options of the commands, turned into what the library takes."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sampled_metrics.errors import InputError
+
+if TYPE_CHECKING:
+    from sampled_metrics.inputs import Ranking
+    from sampled_metrics.population import Population
+    from sampled_metrics.sampled_evaluation import SampledEvaluation
+
+UNIFORM = "uniform"
+
+
+@contextmanager
+def errors_of(*paths: Path) -> Iterator[None]:
+    """Name the files in errors that say what is wrong with what they hold."""
+    try:
+        yield
+    except InputError as error:
+        where = " and ".join(map(str, paths))
+        raise InputError(str(error) if where in str(error) else f"{where}: {error}") from error
+
+
+def ranking(
+    path: Path, n_items: int | None, relevant: Path | None = None, seen: Path | None = None
+) -> "Ranking":
+    """Read full rankings, or lists cut somewhere."""
+    from sampled_metrics.inputs import read_ranking
+
+    return read_ranking(path, n_items=n_items, relevant=relevant, seen=seen)
+
+
+def sampled(
+    path: Path, n_negatives: int, n_items: int | None, sampling: str, per_user: bool
+) -> "SampledEvaluation":
+    """Read sampled ranks; a column `n_candidates` prevails over `n_items`."""
+    from sampled_metrics.inputs import read_sampled_ranks
+    from sampled_metrics.sampled_evaluation import SampledEvaluation
+
+    found = read_sampled_ranks(path, n_negatives, n_items)
+    if found.n_candidates is None:
+        raise InputError(
+            f"--n-items is missing, and {path} has no column n_candidates; it is the number of "
+            "candidates of a full ranking, the held-out item included"
+        )
+    with errors_of(path):
+        return SampledEvaluation(
+            found.rank, found.n_candidates, n_negatives, sampling, found.user_ids, per_user
+        )
+
+
+def population(text: str | None, n: int) -> "Population | None":
+    """Read the distribution of true ranks that a bias is stated for."""
+    from sampled_metrics.population import Population
+
+    if text is None:
+        return None
+    if text == UNIFORM:
+        return Population.uniform(n)
+    with errors_of(Path(text)):
+        return Population.of_users(ranking(Path(text), n).ranks.records())
+
+
+def names(paths: Sequence[Path]) -> list[str]:
+    """Call files by their stems, or by their whole names where two have the same."""
+    stems = [path.stem for path in paths]
+    return stems if len(set(stems)) == len(stems) else list(map(str, paths))
