@@ -232,7 +232,9 @@ def require_file(path: Path, what: str) -> None:
         raise InputError(f"{path}: a folder; expected {what}")
     if not path.exists():
         raise InputError(f"{path}: no such file; expected {what}")
-    if path.is_file() and not path.stat().st_size:
+    if not path.is_file():
+        raise InputError(f"{path}: a pipe or device, which cannot be read twice; expected {what}")
+    if not path.stat().st_size:
         raise InputError(f"{path}: empty; expected {what}")
 
 
@@ -269,18 +271,12 @@ def parse_text(path: Path, what: str, names: Sequence[str], **options: Any) -> A
     from pyarrow import csv as reader
 
     source, given = options.pop("source", str(path)), options.pop("column_names", None)
-    wrong: list[Any] = []
-
-    def note(row: Any) -> str:
-        wrong.append(row)
-        return "error"
-
     kept = [name for name in names if _bare(name) in _KNOWN]
     try:
         table = reader.read_csv(
             source,
             reader.ReadOptions(column_names=given),
-            reader.ParseOptions(invalid_row_handler=note, **options),
+            reader.ParseOptions(**options),
             reader.ConvertOptions(
                 include_columns=kept,
                 column_types={name: pa.string() for name in kept if _bare(name) in (USER, ITEM)},
@@ -288,12 +284,7 @@ def parse_text(path: Path, what: str, names: Sequence[str], **options: Any) -> A
             ),
         )
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-        if wrong:
-            row = wrong[0]
-            raise InputError(
-                f"{path}: line {_line_where(path, row.text)}: found {row.actual_columns} columns; "
-                f"allowed: {row.expected_columns}"
-            ) from None
+        _refuse_row(path, str(error), options["delimiter"])
         raise InputError(f"{path}: not {what} ({_line_of(error)})") from error
     unreadable = [name for name in kept if pa.types.is_binary(table[name].type)]
     if unreadable:
@@ -374,9 +365,18 @@ def _line(path: Path, place: int) -> int:
     return [number for number, line in enumerate(_lines(path), start=1) if line][place]
 
 
-def _line_where(path: Path, text: str) -> int:
-    """Number of the line, from 1, with a text, however its columns are spaced."""
-    return [line.split() for line in _lines(path)].index(text.encode().split()) + 1
+def _refuse_row(path: Path, message: str, delimiter: str) -> None:
+    """Raise InputError with the line, where the reader says that a row is of another length."""
+    found = re.search(r"Expected (\d+) columns, got (\d+)", message)
+    if not found:
+        return
+    allowed, actual = map(int, found.groups())
+    for number, line in enumerate(_lines(path), start=1):
+        text = line.decode(errors="replace")
+        # Between white space any number of blanks stands for one.
+        fields = text.split() if delimiter == " " else next(csv.reader([text], delimiter=delimiter))
+        if line and len(fields) == actual:
+            raise InputError(f"{path}: line {number}: found {actual} columns; allowed: {allowed}")
 
 
 def _lines(path: Path) -> list[bytes]:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.inputs.tables import ITEM, USER, Table, parse_text
@@ -72,7 +71,7 @@ def _single_spaces(text: bytes) -> bytes:
     return text
 
 
-def _is_number(text: str) -> Any:
+def _is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
