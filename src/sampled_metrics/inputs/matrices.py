@@ -10,8 +10,9 @@ from scipy.sparse import csr_array, load_npz
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.files import read_arrays
+from sampled_metrics.inputs.columns import ITEM, USER, Table
 from sampled_metrics.inputs.relevant_items import WHAT, read_pairs, refuse_repeated, relevant_rows
-from sampled_metrics.inputs.tables import ITEM, USER, Table, naming, require_file
+from sampled_metrics.inputs.tables import naming, require_file
 from sampled_metrics.ranking import Marked, rank_relevant
 from sampled_metrics.ranks import Int
 from sampled_metrics.relevant import RelevantRanks

@@ -6,7 +6,8 @@ import numpy as np
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.inputs import ids
-from sampled_metrics.inputs.tables import USER, Table, naming
+from sampled_metrics.inputs.columns import USER, Table
+from sampled_metrics.inputs.tables import naming
 from sampled_metrics.ranks import COLUMNS, Int
 from sampled_metrics.relevant import RelevantRanks
 

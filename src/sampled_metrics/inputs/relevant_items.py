@@ -8,7 +8,8 @@ import numpy as np
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.inputs import ids, trec
-from sampled_metrics.inputs.tables import ITEM, USER, Table, head, read_table, require_file
+from sampled_metrics.inputs.columns import ITEM, USER, Table
+from sampled_metrics.inputs.tables import head, read_table, require_file
 from sampled_metrics.ranks import Int
 
 WHAT = "relevant items"

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sampled_metrics.errors import InputError
-from sampled_metrics.inputs.tables import ITEM, USER, Table, parse_text
+from sampled_metrics.inputs.columns import ITEM, USER, Table
+from sampled_metrics.inputs.tables import parse_text
 
 RUN = "a TREC run (qid Q0 docid rank score tag)"
 QRELS = "qrels (qid iter docid rel)"
