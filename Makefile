@@ -7,7 +7,7 @@ TARGETS ?= # files to make; everything where none is named
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test bench reference lock clean
+.PHONY: help reproduce test peers bench reference lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 14
@@ -36,6 +36,14 @@ test: $(STAMP) ## lint, types and tests, as in continuous integration
 	snakemake --lint
 	pytest
 
+.venv-%/.installed: tests/peers/%.txt
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install --quiet --requirement $<
+	@touch $@
+
+peers: $(STAMP) .venv-rectools/.installed .venv-recbole/.installed ## export anew from RecTools and RecBole and compare (downloads PyTorch)
+	RECTOOLS_PYTHON=.venv-rectools/bin/python RECBOLE_PYTHON=.venv-recbole/bin/python pytest tests/unit/test_peer_exports.py
+
 bench: $(STAMP) ## time and memory of each stage of the study
 	python tests/benchmarks/stages.py
 
@@ -55,5 +63,5 @@ lock: ## pin all dependencies anew (needs uv); then update environment.yml
 	  --custom-compile-command 'make lock' --output-file requirements.lock pyproject.toml
 
 clean: ## remove the environment and all results but the reference run
-	rm -rf $(VENV) .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-rectools .venv-recbole .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf $(filter-out results/reference,$(wildcard results/*))

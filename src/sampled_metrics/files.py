@@ -3,7 +3,6 @@
 import json
 import os
 import tempfile
-import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,12 +74,15 @@ def read_arrays(path: Path, what: str, names: Sequence[str] = ()) -> dict[str, A
         The file is missing, is none, or lacks one of `names`; the message says it is not `what`.
     """
     try:
-        with np.load(path, allow_pickle=False) as data:
+        # numpy leaves a file open that it finds to be damaged, so it does not open it.
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as data:
             arrays = dict(data)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; expected {what}") from None
-    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: not {what} ({error})") from error
+    except Exception as error:
+        # A damaged archive makes numpy raise whatever zipfile, zlib, tokenize and ast do.
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path}: not {what} ({reason})") from error
     missing = [name for name in names if name not in arrays]
     if missing:
         raise InputError(f"{path}: not {what} (it holds no {missing[0]})")

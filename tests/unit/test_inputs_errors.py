@@ -5,6 +5,8 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.inputs import read_ranking, read_relevant, read_sampled_ranks
@@ -383,6 +385,12 @@ MASKED = np.where(np.eye(3, 4) > 0, -np.inf, ONES)
 # Scores of 3 users and 4 items, relevant items, seen items, message.
 MATRICES = [
     (
+        ONES,
+        "user_id,item_id,relevance\n0,1,0\n",
+        None,
+        "t.csv: no pair has a relevance above 0; expected relevant items",
+    ),
+    (
         np.ones(4),
         [0, 0, 0],
         None,
@@ -686,6 +694,49 @@ def test_numbers_of_negatives_and_items():
     assert message_of("", read_sampled_ranks, "s.csv", 99, 99) == (
         "n_items is 99; allowed: more than the 99 sampled negatives"
     )
+
+
+FUZZED = {
+    "r.csv": (OF_USERS + "anna,9,4,0\nbert,7,0,2\nanna,9,1,0\n").encode(),
+    "list.csv": (BY_SCORE + "1,7,0.5\n1,8,0.25\n2,7,1e3\n").encode(),
+    "r.csv.gz": gzip.compress(b"rank\n5\n6\n", mtime=0),
+    "a.run": b"q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.5 t\n",
+    "s.csv": b"sampled_rank,user_id\n1,a\n2,b\n",
+}
+
+
+def binary_files(folder):
+    """Return contents of the formats that are no text."""
+    frame = pd.DataFrame({"user_id": ["a", "b"], "rank": [1, 2]})
+    contents = {"r.parquet": frame, "s.npy": ONES, "s.npz": {"scores": ONES, "held_out": [0, 1, 2]}}
+    return {name: made(folder, name, each).read_bytes() for name, each in contents.items()}
+
+
+@given(data=st.data())
+@settings(max_examples=300)
+def test_damaged_files_are_read_or_refused_in_one_line(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("damaged")
+    files = {**FUZZED, **binary_files(folder)}
+    name = data.draw(st.sampled_from(sorted(files)))
+    content = bytearray(files[name])
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, len(content)))
+        length = data.draw(st.integers(0, 3))
+        content[place : place + length] = data.draw(st.binary(max_size=4))
+    path = made(folder, name, bytes(content))
+    relevant = made(folder, "t.csv", PAIRS + "1,7\n2,7\nq1,d2\n")
+    for read, options in (
+        (read_ranking, {"n_items": 9}),
+        (read_ranking, {"relevant": relevant}),
+        (read_sampled_ranks, {"n_negatives": 9, "n_items": None}),
+        (read_relevant, {}),
+    ):
+        message = ""
+        try:
+            read(path, **options)
+        except InputError as error:
+            message = str(error)
+        assert "\n" not in message
 
 
 def test_line_numbers_count_what_the_reader_skips(tmp_path):

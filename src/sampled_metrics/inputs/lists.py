@@ -6,8 +6,9 @@ import numpy as np
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.inputs import ids
+from sampled_metrics.inputs.columns import ITEM, USER, Table
 from sampled_metrics.inputs.relevant_items import RelevantItems, refuse_repeated
-from sampled_metrics.inputs.tables import ITEM, USER, Table, naming
+from sampled_metrics.inputs.tables import naming
 from sampled_metrics.ranks import Int
 from sampled_metrics.relevant import RelevantRanks
 

@@ -10,8 +10,9 @@ from scipy.sparse import csr_array, load_npz
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.files import read_arrays
-from sampled_metrics.inputs.relevant_items import WHAT, read_pairs, refuse_repeated
-from sampled_metrics.inputs.tables import ITEM, USER, Table, naming, require_file
+from sampled_metrics.inputs.columns import ITEM, USER, Table
+from sampled_metrics.inputs.relevant_items import WHAT, read_pairs, refuse_repeated, relevant_rows
+from sampled_metrics.inputs.tables import naming, require_file
 from sampled_metrics.ranking import Marked, rank_relevant
 from sampled_metrics.ranks import Int
 from sampled_metrics.relevant import RelevantRanks
@@ -100,8 +101,8 @@ def _relevant(
     table = read_pairs(relevant, WHAT)
     row, item = _numbers(table, shape)
     refuse_repeated(table, row, item)
-    positive = table.finite("relevance") > 0 if "relevance" in table else np.ones(row.size, bool)
-    return _marked(row[positive], item[positive], shape)
+    rows = relevant_rows(table)
+    return _marked(row[rows], item[rows], shape)
 
 
 def _one_each(path: Path, name: str, held_out: NDArray[Any], shape: Shape) -> Marked:
@@ -176,8 +177,9 @@ def _require_range(path: Path, where: str, values: NDArray[Any], end: int) -> No
 def _load(path: Path, what: str, **options: Any) -> NDArray[Any]:
     try:
         return np.load(path, allow_pickle=False, **options)
-    except (OSError, ValueError, EOFError) as error:
-        # numpy takes what it does not know for a pickle; that would lead a reader astray.
+    except Exception as error:
+        # numpy raises whatever its parsers do, and takes what it does not know for a pickle: its
+        # words would lead a reader astray.
         raise InputError(f"{path}: not {what}: no whole .npy file of numbers") from error
 
 
@@ -191,5 +193,5 @@ def _load_sparse(path: Path) -> Any:
     _load_archive(path, f"{_SEEN}, as scipy.sparse.save_npz writes", "format")
     try:
         return load_npz(path)
-    except (OSError, ValueError, KeyError) as error:
+    except Exception as error:
         raise InputError(f"{path}: not {_SEEN} ({' '.join(str(error).split())})") from error

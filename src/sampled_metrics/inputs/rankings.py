@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.inputs import lists, matrices, records, trec
+from sampled_metrics.inputs.columns import ITEM, Table
 from sampled_metrics.inputs.relevant_items import read_relevant
-from sampled_metrics.inputs.tables import ITEM, Table, head, read_table, require_file
+from sampled_metrics.inputs.tables import head, read_table, require_file
 from sampled_metrics.relevant import RelevantRanks
 
 WHAT = "ranks, lists or scores"

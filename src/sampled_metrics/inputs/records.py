@@ -6,7 +6,8 @@ import numpy as np
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.inputs import ids
-from sampled_metrics.inputs.tables import USER, Table, naming
+from sampled_metrics.inputs.columns import USER, Table
+from sampled_metrics.inputs.tables import naming
 from sampled_metrics.ranks import COLUMNS, Int
 from sampled_metrics.relevant import RelevantRanks
 
@@ -49,9 +50,8 @@ def from_plain_ranks(table: Table, n_items: int | None) -> tuple[RelevantRanks, 
     else:
         rank = table.whole("rank", 1, n_items)
         n_candidates = np.full(rank.size, n_items)
-    ranks, users = _by_user(table, n_candidates, rank - 1, np.zeros_like(rank))
     _refuse_one_rank_twice(table, rank)
-    return ranks, users
+    return _by_user(table, n_candidates, rank - 1, np.zeros_like(rank))
 
 
 def _by_user(

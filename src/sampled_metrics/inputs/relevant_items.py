@@ -8,7 +8,9 @@ import numpy as np
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.inputs import ids, trec
-from sampled_metrics.inputs.tables import ITEM, USER, Table, head, read_table, require_file
+from sampled_metrics.inputs.columns import ITEM, USER, Table
+from sampled_metrics.inputs.tables import head, read_table, require_file
+from sampled_metrics.ranks import Int
 
 WHAT = "relevant items"
 
@@ -50,12 +52,8 @@ def read_relevant(path: Path) -> RelevantItems:
     table = read_pairs(path, WHAT)
     users, items = table.ids(USER), table.ids(ITEM)
     refuse_repeated(table, ids.numbered(users)[0], ids.numbered(items)[0])
-    if "relevance" in table:
-        chosen = table.finite("relevance") > 0
-        users, items = users.filter(chosen), items.filter(chosen)
-    if not len(users):
-        raise InputError(f"{path}: no pair has a relevance above 0; expected {WHAT}")
-    return RelevantItems(path, users, items)
+    rows = relevant_rows(table)
+    return RelevantItems(path, users.take(rows), items.take(rows))
 
 
 def read_pairs(path: Path, what: str) -> Table:
@@ -67,6 +65,16 @@ def read_pairs(path: Path, what: str) -> Table:
     table = read_table(path, what)
     table.require(USER, ITEM)
     return table
+
+
+def relevant_rows(table: Table) -> Int:
+    """Return the rows of relevance above 0, all where there is no such column; at least one."""
+    if "relevance" not in table:
+        return np.arange(len(table))
+    rows = np.flatnonzero(table.finite("relevance") > 0)
+    if not rows.size:
+        raise InputError(f"{table.path}: no pair has a relevance above 0; expected {WHAT}")
+    return rows
 
 
 def refuse_repeated(table: Table, user: Any, item: Any) -> None:

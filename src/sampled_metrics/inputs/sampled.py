@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.inputs import ids
-from sampled_metrics.inputs.tables import USER, Table, read_table
+from sampled_metrics.inputs.columns import USER, Table
+from sampled_metrics.inputs.tables import read_table
 from sampled_metrics.ranks import Int
 
 

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from sampled_metrics.errors import InputError
-from sampled_metrics.inputs.tables import ITEM, USER, Table, parse_text
+from sampled_metrics.inputs.columns import ITEM, USER, Table
+from sampled_metrics.inputs.tables import parse_text
 
 RUN = "a TREC run (qid Q0 docid rank score tag)"
 QRELS = "qrels (qid iter docid rel)"
@@ -72,7 +72,7 @@ def _single_spaces(text: bytes) -> bytes:
     return text
 
 
-def _is_number(text: str) -> Any:
+def _is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:

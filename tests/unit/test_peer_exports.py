@@ -1,0 +1,117 @@
+"""What RecTools and RecBole export, read by us: the metrics must be those that they print.
+
+The files in tests/golden/peers are theirs, by tests/peers/export_*.py, on made-up interactions.
+`make peers` exports anew and compares.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sampled_metrics.inputs import read_ranking
+from tests.conftest import ROOT
+
+GOLDEN = ROOT / "tests/golden/peers"
+SCRIPTS = ROOT / "tests/peers"
+K = 10
+
+
+def metrics_by_hand(ranks):
+    """Mean recall@10, NDCG@10 and AP@10, user by user as the definitions are written."""
+    assert not ranks.n_tied.any()
+    recall, ndcg, ap = [], [], []
+    for user, n_relevant in enumerate(ranks.n_relevant):
+        places = sorted(int(better) + 1 for better in ranks.n_better[ranks.user == user])
+        hits = [place for place in places if place <= K]
+        ideal = sum(1 / np.log2(place + 1) for place in range(1, min(K, n_relevant) + 1))
+        recall.append(len(hits) / n_relevant)
+        ndcg.append(sum(1 / np.log2(place + 1) for place in hits) / ideal)
+        ap.append(sum(found / place for found, place in enumerate(hits, start=1)) / n_relevant)
+    return {"recall@10": np.mean(recall), "ndcg@10": np.mean(ndcg), "ap@10": np.mean(ap)}
+
+
+def printed(package):
+    return json.loads((GOLDEN / package / "metrics.json").read_text())["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "relevant"),
+    [
+        ("rectools", "reco.csv", "relevant.csv"),
+        ("recbole", "topk.csv", "relevant.csv"),
+        ("recbole", "scores.npy", "relevant_rows.csv"),
+    ],
+)
+def test_metrics_are_those_of_the_package(package, name, relevant):
+    folder = GOLDEN / package
+    ranking = read_ranking(folder / name, relevant=folder / relevant)
+    assert ranking.ranks.n_users == 60
+    # RecBole scores in single precision but averages in double, and prints ten decimals.
+    assert metrics_by_hand(ranking.ranks) == pytest.approx(printed(package), abs=1e-9)
+
+
+def test_rectools_by_its_scores_alone(tmp_path):
+    reco = pd.read_csv(GOLDEN / "rectools/reco.csv").drop(columns="rank")
+    reco.sample(frac=1, random_state=0).to_parquet(tmp_path / "reco.parquet")
+    relevant = GOLDEN / "rectools/relevant.csv"
+    ranks = read_ranking(tmp_path / "reco.parquet", relevant=relevant).ranks
+    assert metrics_by_hand(ranks) == pytest.approx(printed("rectools"))
+
+
+def test_recbole_masks_history_and_padding():
+    folder = GOLDEN / "recbole"
+    ranks = read_ranking(folder / "scores.npy", relevant=folder / "relevant_rows.csv").ranks
+    # 40 items without the 8 of training and the one of validation.
+    assert set(ranks.n_candidates.tolist()) == {40 - 8 - 1}
+    assert set(ranks.depth.tolist()) == {31}
+
+
+def test_topk_of_recbole_is_the_top_of_its_scores():
+    folder = GOLDEN / "recbole"
+    whole = read_ranking(folder / "scores.npy", relevant=folder / "relevant_rows.csv").ranks
+    top = read_ranking(folder / "topk.csv", relevant=folder / "relevant.csv").ranks
+    shown = whole.n_better < K
+    of_whole, of_top = (
+        sorted(zip(users.tolist(), better.tolist(), strict=True))
+        for users, better in (
+            (whole.user[shown], whole.n_better[shown]),
+            (top.user, top.n_better),
+        )
+    )
+    assert of_whole == of_top
+
+
+@pytest.mark.parametrize("package", ["rectools", "recbole"])
+def test_exported_anew(package, tmp_path):
+    variable = f"{package.upper()}_PYTHON"
+    python = os.environ.get(variable)
+    if not python:
+        pytest.skip(f"{variable} names no interpreter with {package}; `make peers` makes one")
+    script = SCRIPTS / f"export_{package}.py"
+    # Not resolved: an interpreter of a virtual environment is a link, and its place matters.
+    command = [Path(python).absolute(), script, tmp_path]
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=clean)
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {
+        path.name for path in (GOLDEN / package).iterdir()
+    }
+    for path in sorted((GOLDEN / package).iterdir()):
+        compare(path, tmp_path / path.name)
+
+
+def compare(golden, anew):
+    """Ids and places equal; scores and metrics up to the rounding of another machine."""
+    if golden.suffix == ".npy":
+        np.testing.assert_allclose(np.load(anew), np.load(golden), rtol=1e-4, atol=1e-5)
+    elif golden.suffix == ".csv":
+        one, other = pd.read_csv(anew), pd.read_csv(golden)
+        pd.testing.assert_frame_equal(one, other, rtol=1e-4, atol=1e-5)
+    else:
+        one, other = (json.loads(path.read_text())["metrics"] for path in (anew, golden))
+        assert one == pytest.approx(other, abs=1e-9)
