@@ -7,7 +7,7 @@ TARGETS ?= # files to make; everything where none is named
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test peers bench reference lock clean
+.PHONY: help reproduce test peers bench coverage reference lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 14
@@ -46,6 +46,9 @@ peers: $(STAMP) .venv-rectools/.installed .venv-recbole/.installed ## export ane
 
 bench: $(STAMP) ## time and memory of each stage of the study
 	python tests/benchmarks/stages.py
+
+coverage: $(STAMP) ## measure how often the intervals hold what they should
+	python tests/benchmarks/coverage.py > results/reference/coverage.md
 
 reference: $(STAMP) ## run the study and keep its results in results/reference
 	snakemake --cores $(CORES) spread

@@ -13,9 +13,9 @@ A sampled Recall@10 of 60 % need not be one of 60 %:
 >>> evaluation = sm.SampledEvaluation([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
 >>> for each in sm.correct(evaluation, ["recall@10"], ["sampled", "cls", "bv:0.1"]):
 ...     print(f"{each.estimator:8}{each.value:6.3f} ({each.ci_low:.3f} to {each.ci_high:.3f})")
-sampled  0.600 (0.085 to 0.967)
-cls      0.197 (0.012 to 0.433)
-bv:0.1   0.236 (0.021 to 0.503)
+sampled  0.600 (0.106 to 0.970)
+cls      0.197 (0.014 to 0.438)
+bv:0.1   0.236 (-0.005 to 0.510)
 
 With full rankings there is nothing to correct:
 

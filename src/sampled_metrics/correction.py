@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.intervals import CONFIDENCE, Shape, estimate
+from sampled_metrics.intervals import CONFIDENCE
 from sampled_metrics.measures import Measure, parse_measure
 from sampled_metrics.metrics import Float
 from sampled_metrics.population import Population
@@ -90,8 +90,8 @@ def correct(
     >>> evaluation = SampledEvaluation([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
     >>> for each in correct(evaluation, ["recall@10"], ["sampled", "bv:0.1"]):
     ...     print(each.estimator, round(each.value, 3), round(each.ci_high, 3))
-    sampled 0.6 0.967
-    bv:0.1 0.236 0.503
+    sampled 0.6 0.97
+    bv:0.1 0.236 0.51
     """
     measures = [parse_measure(name) for name in metrics]
     chosen = [parse_estimator(name) for name in estimators]
@@ -102,10 +102,7 @@ def correct(
     results = []
     for i, measure in enumerate(measures):
         for j, estimator in enumerate(chosen):
-            of_kinds = vectors[i, j]
-            found = estimate(
-                evaluation.shape(of_kinds), evaluation.n_users, Shape.of(of_kinds), confidence
-            )
+            found = evaluation.estimate(vectors[i, j], confidence)
             results.append(
                 Corrected(
                     metric=str(measure),

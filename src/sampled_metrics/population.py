@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +18,7 @@ _SINGLE_RANKS = 1000  # up to here every rank stands for itself
 _BLOCKS_PER_E_FOLD = 200  # beyond, a block of ranks is half a percent wide
 _BLOCK_ENTRIES = 1 << 20  # entries of a table held at once: 8 MB
 _ITERATIONS = 100
+_SMOOTHING_ITERATIONS = 30
 
 
 @dataclass(frozen=True)
@@ -105,8 +107,7 @@ class Population:
         True
         """
         observed = np.asarray(counts, dtype=np.float64)
-        blocks = rank_blocks(n)
-        given = sampled_rank_distribution(blocks, observed.size - 1, sampling)
+        blocks, given = _blocks_and_given(n, observed.size - 1, sampling)
         share = (blocks.n_tied + 1.0) / n
         frequency = observed / observed.sum()
         seen = frequency > 0
@@ -114,6 +115,20 @@ class Population:
         for _ in range(iterations):
             share = share * (given @ (frequency / (share @ given)))
         return cls(blocks, share / share.sum())
+
+    @staticmethod
+    def smoothed(counts: ArrayLike, n: int, sampling: str) -> Float:
+        """Smooth the shares of sampled ranks observed: those that an `estimated` one gives.
+
+        float64, shape (m + 1,), summing to 1. Few iterations, for few leave more of the smoothness
+        of the start.
+
+        >>> Population.smoothed([5, 0, 4, 0], 50, "with-replacement").round(2)
+        array([0.55, 0.13, 0.2 , 0.12])
+        """
+        size = np.size(counts)
+        found = Population.estimated(counts, n, sampling, _SMOOTHING_ITERATIONS)
+        return found.share @ _blocks_and_given(n, size - 1, sampling)[1]
 
     def exact(self, measures: Sequence[Measure]) -> Float:
         """Exact metrics, ties in expectation; shape (measures,)."""
@@ -189,6 +204,13 @@ class Outlook:
     within: Float
     total: Float
     by_kind: Float
+
+
+@lru_cache(maxsize=4)
+def _blocks_and_given(n: int, m: int, sampling: str) -> tuple[RankRecords, Float]:
+    """Blocks of ranks and the distribution of the sampled rank given each."""
+    blocks = rank_blocks(n)
+    return blocks, sampled_rank_distribution(blocks, m, sampling)
 
 
 def rank_blocks(n: int) -> RankRecords:

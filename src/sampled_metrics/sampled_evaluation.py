@@ -10,9 +10,10 @@ from tqdm import tqdm
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.estimators import Estimator, estimator_matrix
-from sampled_metrics.intervals import Shape
+from sampled_metrics.intervals import CONFIDENCE, Estimate, Shape, estimate
 from sampled_metrics.measures import Measure
 from sampled_metrics.metrics import Float
+from sampled_metrics.population import Population
 from sampled_metrics.ranks import Int
 from sampled_metrics.sampling import NOISE_OF, SAMPLING
 
@@ -144,11 +145,18 @@ class SampledEvaluation:
         codes = self.by_user[1]
         return np.asarray(np.bincount(codes, values) / np.bincount(codes), dtype=np.float64)
 
-    def shape(self, vectors: Float) -> Shape:
-        """Shape of the values of users; from counts where every row is a user's own."""
-        if self.n_users == self.sampled_ranks.size:
-            return Shape.of(vectors, self.counts)
-        return Shape.of(self.values(vectors))
+    def estimate(self, vectors: Float, confidence: float = CONFIDENCE) -> Estimate:
+        """Mean over users of vectors of shape (kinds, m + 1), with its uncertainty."""
+        prior = Shape.of(vectors)
+        if self.n_users < self.sampled_ranks.size:
+            return estimate(Shape.of(self.values(vectors)), self.n_users, prior, confidence)
+        likely = Shape.of(vectors, np.outer(self.counts.sum(axis=1), self._smoothed))
+        observed = Shape.of(vectors, self.counts)
+        return estimate(observed, self.n_users, prior, confidence, likely)
+
+    @cached_property
+    def _smoothed(self) -> Float:
+        return Population.smoothed(self.counts.sum(axis=0), self.mean_items, self.sampling)
 
 
 def _whole(name: str, values: ArrayLike) -> Int:

@@ -1,0 +1,126 @@
+"""How often the 95 % interval holds the expectation of the estimator, by simulation.
+
+    python tests/benchmarks/coverage.py [--experiments N] [--users D ...]
+
+Users are drawn from populations whose true ranks are known: recommenders X, Y and Z of the
+reference run; one whose ranks are at most k with probability (k/n)^0.2; one that ranks at random.
+Each user's sampled rank is drawn among m = 100 negatives, or the ranking is full. For every number
+of users the tables have the least and the greatest share of experiments, over estimators and
+metrics, in which the interval holds what it should, and which shares lie outside 93 to 97 %.
+"""
+
+import argparse
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from sampled_metrics.estimators import estimator_matrix, parse_estimator
+from sampled_metrics.intervals import Shape, estimate
+from sampled_metrics.measures import parse_measure
+from sampled_metrics.population import Population
+from sampled_metrics.ranks import RankRecords, read_ranks
+from sampled_metrics.sampled_evaluation import SampledEvaluation
+from sampled_metrics.sampling import sampled_rank_distribution
+from sampled_metrics.seeds import generator
+from sampled_metrics.ties import expected_values
+
+ROOT = Path(__file__).parents[2]
+N_ITEMS, N_NEGATIVES = 3541, 100
+USERS = (50, 100, 200, 500, 1000, 6000)
+MEASURES = [parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "auc")]
+ESTIMATORS = [
+    parse_estimator(name)
+    for name in ("sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
+]
+LEAST, MOST = 0.93, 0.97
+Shares = dict[str, float]
+
+
+def populations() -> dict[str, Population]:
+    ranks = {
+        name: read_ranks(ROOT / f"results/reference/ranks/{name}.parquet")[0] for name in "XYZ"
+    }
+    known = {name: Population.of_users(records) for name, records in ranks.items()}
+    return known | {
+        "(k/n)^0.2": Population.power(N_ITEMS, 0.2),
+        "random": Population.uniform(N_ITEMS),
+    }
+
+
+def of_exact(
+    population: Population, n_users: int, rng: np.random.Generator, repeats: int
+) -> Shares:
+    """Share of experiments in which the interval of each exact metric holds its expectation."""
+    if len(population.records) == 1:  # one record stands for all ranks, which a draw tells apart
+        population = Population(
+            RankRecords(np.full(N_ITEMS, N_ITEMS), np.arange(N_ITEMS), np.zeros(N_ITEMS, int)),
+            np.full(N_ITEMS, 1.0 / N_ITEMS),
+        )
+    held = dict.fromkeys((f"exact {measure}" for measure in MEASURES), 0)
+    ranks = np.arange(1, N_ITEMS + 1)
+    priors = [Shape.of(measure.at(ranks, N_ITEMS)) for measure in MEASURES]
+    values = [expected_values(measure, population.records) for measure in MEASURES]
+    for _ in range(repeats):
+        users = rng.choice(population.share.size, n_users, p=population.share)
+        for cell, value, prior in zip(held, values, priors, strict=True):
+            found = estimate(Shape.of(value[users]), n_users, prior)
+            held[cell] += found.ci_low <= value @ population.share <= found.ci_high
+    return {cell: count / repeats for cell, count in held.items()}
+
+
+def of_sampled(
+    population: Population, n_users: int, rng: np.random.Generator, repeats: int
+) -> Shares:
+    """The same for every estimate from sampled ranks."""
+    noise = "hypergeometric"
+    vectors = estimator_matrix(ESTIMATORS, MEASURES, N_ITEMS, N_NEGATIVES, noise=noise)
+    marginal = population.share @ sampled_rank_distribution(population.records, N_NEGATIVES)
+    places = list(product(range(len(MEASURES)), range(len(ESTIMATORS))))
+    held = np.zeros((len(MEASURES), len(ESTIMATORS)))
+    for counts in rng.multinomial(n_users, marginal / marginal.sum(), repeats):
+        drawn = np.repeat(np.arange(1, N_NEGATIVES + 2), counts)
+        evaluation = SampledEvaluation(drawn, N_ITEMS, N_NEGATIVES)
+        for place in places:
+            found = evaluation.estimate(vectors[place][None])
+            held[place] += found.ci_low <= vectors[place] @ marginal <= found.ci_high
+    return {f"{ESTIMATORS[j]} {MEASURES[i]}": held[i, j] / repeats for i, j in places}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--experiments", type=int, default=2000)
+    parser.add_argument("--users", type=int, nargs="+", default=list(USERS))
+    options = parser.parse_args()
+    shares = {
+        (what, name, n_users): of(
+            population, n_users, generator(0, name, n_users), options.experiments
+        )
+        for what, of in (("estimates from 100 negatives", of_sampled), ("exact metrics", of_exact))
+        for name, population in populations().items()
+        for n_users in options.users
+    }
+    print("# Coverage of the 95 % interval\n")
+    print(f"Percent of {options.experiments:,} experiments; `python tests/benchmarks/coverage.py`.")
+    for what in dict.fromkeys(key[0] for key in shares):
+        print(f"\n## {what.capitalize()}\n")
+        print("| population | users | least | mean | greatest | outside 93 to 97 | of |")
+        print("| :--------- | ----: | ----: | ---: | -------: | ---------------: | -: |")
+        chosen = {key[1:]: found for key, found in shares.items() if key[0] == what}
+        for (name, n_users), found in chosen.items():
+            values = np.array(list(found.values()))
+            spread = (100 * x for x in (values.min(), values.mean(), values.max()))
+            numbers = " | ".join(f"{x:.1f}" for x in spread)
+            bad = int(((values < LEAST) | (values > MOST)).sum())
+            print(f"| {name} | {n_users:,} | {numbers} | {bad} | {len(values)} |")
+        outside = [
+            f"{name}, {n_users:,} users: {cell} {100 * share:.1f}"
+            for (name, n_users), found in chosen.items()
+            for cell, share in found.items()
+            if not LEAST <= share <= MOST
+        ]
+        print("\nOutside: " + ("; ".join(outside) or "none") + ".")
+
+
+if __name__ == "__main__":
+    main()
