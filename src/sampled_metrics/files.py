@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sampled_metrics.errors import InputError
 
 if TYPE_CHECKING:
@@ -73,6 +71,8 @@ def read_arrays(path: Path, what: str, names: Sequence[str] = ()) -> dict[str, A
     InputError
         The file is missing, is none, or lacks one of `names`; the message says it is not `what`.
     """
+    import numpy as np  # here, for the command line must start fast
+
     try:
         # numpy leaves a file open that it finds to be damaged, so it does not open it.
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as data:

@@ -130,7 +130,7 @@ def sampled_verdict(
     apart = order(difference, names)
     if estimator.name == SAMPLED and measure.kind != "auc":
         words = apart or f"{ALIKE} with {m} negatives"
-        return f"{words} on sampled {measure}, which need not order as {measure} does"
+        return f"{words} on sampled {measure} (which need not order as {measure} does)"
     if apart:
         return apart
     words = f"{ALIKE} with {m} negatives"

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sampled_metrics.evaluation import evaluate
 from sampled_metrics.inputs import read_ranking
 from tests.conftest import ROOT
 
@@ -53,6 +54,9 @@ def test_metrics_are_those_of_the_package(package, name, relevant):
     assert ranking.ranks.n_users == 60
     # RecBole scores in single precision but averages in double, and prints ten decimals.
     assert metrics_by_hand(ranking.ranks) == pytest.approx(printed(package), abs=1e-9)
+    ours = {each.metric: each.value for each in evaluate(ranking.ranks, list(printed(package)))}
+    # Both divide AP@10 by all relevant items, of which no user here has more than ten.
+    assert ours == pytest.approx(printed(package), abs=1e-9)
 
 
 def test_rectools_by_its_scores_alone(tmp_path):

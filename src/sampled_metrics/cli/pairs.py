@@ -81,8 +81,11 @@ def compare(
                 names=(names[i], names[j]),
                 confidence=confidence,
             )
-    hidden = "std_error paired n_users n_items n_negatives sampling"
-    note = f"Fractions, b - a. {options.INTERVAL}"
+    hidden = "std_error paired n_users n_items n_negatives sampling verdict"
+    verdicts = [
+        f"{each.a}, {each.b}, {each.metric} {each.estimator}: {each.verdict}" for each in rows
+    ]
+    note = "\n".join([*verdicts, "", f"Fractions, b - a. {options.INTERVAL}"])
     emit([row_of(each) for each in rows], form, output, note, hidden)
 
 
