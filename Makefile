@@ -44,7 +44,8 @@ test: $(STAMP) ## lint, types and tests, as in continuous integration
 peers: $(STAMP) .venv-rectools/.installed .venv-recbole/.installed ## export anew from RecTools and RecBole and compare (downloads PyTorch)
 	RECTOOLS_PYTHON=.venv-rectools/bin/python RECBOLE_PYTHON=.venv-recbole/bin/python pytest tests/unit/test_peer_exports.py
 
-bench: $(STAMP) ## time and memory of each stage of the study
+bench: $(STAMP) ## time and memory of the commands and of each stage of the study
+	python tests/benchmarks/own.py
 	python tests/benchmarks/stages.py
 
 coverage: $(STAMP) ## measure how often the intervals hold what they should

@@ -1,0 +1,78 @@
+"""Time and memory of the commands for one's own recommender, on generated files.
+
+    python tests/benchmarks/own.py [--runs R]
+
+Median wall seconds and greatest resident memory of whole processes, start included.
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+ROOT = Path(__file__).parents[2]
+MIB = 1 << 20
+N_ROWS = N_ITEMS = 10**6
+N_NEGATIVES = 100
+METRICS = ("recall@10", "ndcg@10", "ap", "auc")
+ESTIMATORS = ("sampled", "rank-estimate", "cls", "bv:0.1", "bv:0.01")
+
+
+def measure(arguments: list[str], folder: Path) -> tuple[float, float]:
+    command = [sys.executable, "-m", "sampled_metrics", *arguments]
+    began = time.perf_counter()
+    with psutil.Popen(command, cwd=folder, stdout=subprocess.DEVNULL) as process:
+        peak = 0
+        while process.poll() is None:
+            try:
+                peak = max(peak, process.memory_info().rss)
+            except psutil.NoSuchProcess:
+                break
+            time.sleep(0.01)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(arguments)}: exit status {process.returncode}")
+    return time.perf_counter() - began, peak / MIB
+
+
+def write_files(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    sampled = 1 + np.floor((N_NEGATIVES + 1) * rng.random(N_ROWS) ** 3).astype(int)
+    exact = 1 + np.floor(N_ITEMS * rng.random(N_ROWS) ** 3).astype(int)
+    for name, column, values in (("s", "sampled_rank", sampled), ("e", "rank", exact)):
+        lines = (f"{user},{value}\n" for user, value in enumerate(values))
+        (folder / f"{name}.csv").write_text(f"user_id,{column}\n" + "".join(lines))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=3)
+    options = parser.parse_args()
+    metrics = [word for name in METRICS for word in ("--metric", name)]
+    estimators = [word for name in ESTIMATORS for word in ("--estimator", name)]
+    sizes = ["--n-items", str(N_ITEMS), "--n-negatives", str(N_NEGATIVES)]
+    ranks = [str(ROOT / f"results/reference/ranks/{name}.parquet") for name in "XY"]
+    commands = {
+        "--help": ["--help"],
+        "correct, 1e6 ranks, n = 1e6": ["correct", "s.csv", *sizes, *metrics, *estimators],
+        "evaluate, 1e6 ranks": ["evaluate", "e.csv", "--n-items", str(N_ITEMS), *metrics],
+        "compare, 1e6 ranks twice": ["compare", "s.csv", "s.csv", *sizes, *metrics],
+        "plan, MovieLens 1M": ["plan", "--ranks", *ranks],
+    }
+    print(f"{'command':32}{'wall s':>8}{'MiB':>8}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_files(folder)
+        for label, arguments in commands.items():
+            runs = [measure(arguments, folder) for _ in range(options.runs)]
+            wall, peak = statistics.median(run[0] for run in runs), max(run[1] for run in runs)
+            print(f"{label:32}{wall:8.2f}{peak:8.0f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
