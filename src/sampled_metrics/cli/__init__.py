@@ -1,5 +1,6 @@
 """The command line: files and options at the edge, one-line errors, exit status 2."""
 
+import inspect
 import logging
 import signal
 import sys
@@ -26,8 +27,12 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(own)
-app.add_typer(pairs)
+for commands in (own, pairs):
+    for command in commands.registered_commands:
+        # Paragraphs flow: their lines end where the terminal does, not where the source does.
+        paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
+        command.help = "\n\n".join(" ".join(each.split()) for each in paragraphs)
+    app.add_typer(commands)
 app.add_typer(study, name="study")
 
 
