@@ -32,9 +32,10 @@ def evaluate(
 
     rows = []
     for path in files:
+        ranking = reading.ranking(path, n_items, relevant, seen)
         with reading.errors_of(path):
             found = evaluation.evaluate(
-                reading.ranking(path, n_items, relevant, seen).ranks,
+                ranking.ranks,
                 metric or options.METRICS,
                 ties=ties,
                 confidence=confidence,
@@ -76,7 +77,7 @@ def correct(
         metric or options.METRICS,
         estimator or options.ESTIMATORS,
         confidence=confidence,
-        population=reading.population(show_bias, evaluation.mean_items),
+        population=reading.population(show_bias, evaluation.mean_items, n_negatives),
     )
     without = ("bias",) if show_bias is None else ()
     note = (
@@ -94,9 +95,7 @@ def sample(
     repetitions: Annotated[int, typer.Option(min=1, help="How often to sample.")] = 1,
     seed: options.Seed = 0,
     sampling: options.Sampling = options.WITHOUT,
-    ties: Annotated[
-        str, typer.Option(help="Place among sampled ties: random, optimistic, pessimistic, paper.")
-    ] = "random",
+    ties: options.SampledTies = "random",
     n_items: options.Items = None,
     relevant: options.Relevant = None,
     seen: options.Seen = None,
@@ -113,14 +112,13 @@ def sample(
     from sampled_metrics.seeds import generator
 
     ranking = reading.ranking(file, n_items, relevant, seen)
-    with reading.errors_of(file):
-        records = ranking.ranks.records()
-        drawn = [
-            draw_sampled_ranks(
-                records, n_negatives, generator(seed, "sample", repetition), sampling, ties
-            )
-            for repetition in range(repetitions)
-        ]
+    records = reading.records(file, ranking, n_negatives)
+    drawn = [
+        draw_sampled_ranks(
+            records, n_negatives, generator(seed, "sample", repetition), sampling, ties
+        )
+        for repetition in range(repetitions)
+    ]
     columns = {"repetition": np.repeat(np.arange(repetitions), len(records))}
     if ranking.user_ids is not None:
         columns["user_id"] = np.tile(ranking.user_ids, repetitions)
