@@ -237,7 +237,7 @@ class TestSampledVerdict:
         assert self.words((0.1, math.nan, math.nan, math.nan, 1)) == words
 
     def test_more_negatives(self):
-        words = self.words((0.01, 0.0102, -0.01, 0.03, 500), estimator="bv:0.5")
+        words = self.words((0.01, 0.015, -0.02, 0.04, 500))
         start = "not distinguishable with 20 negatives; about "
         assert words.startswith(start)
         assert words.endswith(" would do")

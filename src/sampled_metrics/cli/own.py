@@ -104,7 +104,8 @@ def sample(
 ) -> None:
     """Draw sampled ranks from full rankings, as if negatives had been sampled.
 
-    Keys: repetition, user_id (if there is one), n_candidates, sampled_rank.
+    Keys: repetition (from 0), user_id (if there is one; else with --repetitions the row from 1),
+    n_candidates, sampled_rank.
     """
     import numpy as np
 
@@ -120,8 +121,12 @@ def sample(
         for repetition in range(repetitions)
     ]
     columns = {"repetition": np.repeat(np.arange(repetitions), len(records))}
-    if ranking.user_ids is not None:
-        columns["user_id"] = np.tile(ranking.user_ids, repetitions)
+    users = ranking.user_ids
+    if users is None and repetitions > 1:
+        # Without an id, corrections would take every row for a user of its own.
+        users = np.arange(1, len(records) + 1)
+    if users is not None:
+        columns["user_id"] = np.tile(users, repetitions)
     columns["n_candidates"] = np.tile(records.n_candidates, repetitions)
     columns["sampled_rank"] = np.concatenate(drawn)
     emit_columns(columns, form, output)
