@@ -16,7 +16,7 @@ from sampled_metrics.estimators import (
 from sampled_metrics.measures import Measure, parse_measure
 from sampled_metrics.metrics import Float
 from sampled_metrics.population import Population
-from sampled_metrics.sampling import NOISE_OF
+from sampled_metrics.sampling import NOISE_OF, SAMPLING
 from sampled_metrics.search import smallest_from
 
 PROBABILITY = 0.95
@@ -81,6 +81,11 @@ class Pair:
         Whether user i of one is user i of the other, so that what they share cancels.
     sampling
         How negatives are drawn.
+
+    Raises
+    ------
+    InputError
+        The sampling is not known, or there is no user.
     """
 
     a: Population
@@ -89,6 +94,12 @@ class Pair:
     drawn: bool = False
     paired: bool = False
     sampling: str = "without-replacement"
+
+    def __post_init__(self) -> None:
+        if self.sampling not in SAMPLING:
+            raise InputError(f"unknown sampling {self.sampling!r}; known: {', '.join(SAMPLING)}")
+        if self.n_users < 1:
+            raise InputError(f"n_users is {self.n_users}; allowed: at least 1")
 
     @property
     def n_items(self) -> int:

@@ -26,7 +26,9 @@ class Population:
     """Kinds of users, each a rank record, and the share of users of each kind.
 
     A record with e ties stands for users whose true ranks are spread evenly over
-    b + 1 ... b + e + 1, so a few records describe a distribution over millions of ranks.
+    b + 1 ... b + e + 1, so a few records describe a distribution over millions of ranks. (Where
+    draws are with replacement, over all numbers from b + 1 to b + e + 1, since the same tied
+    candidate may be drawn again and stand elsewhere; in narrow blocks that is the same.)
 
     Attributes
     ----------
@@ -57,10 +59,10 @@ class Population:
     def uniform(cls, n: int) -> "Population":
         """Population of a recommender that ranks at random: every rank as probable.
 
-        >>> Population.uniform(4).records
-        RankRecords(n_candidates=array([4]), n_better=array([0]), n_tied=array([3]))
+        >>> Population.uniform(4).share
+        array([0.25, 0.25, 0.25, 0.25])
         """
-        return cls(RankRecords(np.array([n]), np.array([0]), np.array([n - 1])), np.ones(1))
+        return cls.power(n, 1.0)
 
     @classmethod
     def power(cls, n: int, exponent: float) -> "Population":

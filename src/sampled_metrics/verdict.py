@@ -141,9 +141,16 @@ def sampled_verdict(
     if full < _DEVIATIONS:
         users = f"{difference.n_users:,} users ({_users(full, difference.n_users)})"
         return f"{words}, and by the look of it neither with full rankings of {users}"
-    most = min(max(LARGEST, 2 * m), projection.pair.most_negatives)
-    sizes = sorted({round(size) for size in np.geomspace(m, most, N_SIZES // 2)})
+    return words + _more(deviations, m, projection.pair.most_negatives)
+
+
+def _more(deviations: Deviations, m: int, most: int) -> str:
+    """How many negatives above m would do; nothing where there are no more."""
+    if m >= most:
+        return ""
+    most = min(max(LARGEST, 2 * m), most)
+    sizes = sorted({round(size) for size in np.geomspace(m + 1, most, N_SIZES // 2)})
     enough = smallest_from(lambda size: deviations.at(size) - _DEVIATIONS, sizes, TOLERANCE)
     if enough is None:
-        return f"{words}; more than {most:,} would be needed"
-    return f"{words}; about {_two_digits(enough):,} would do"
+        return f"; more than {most:,} would be needed"
+    return f"; about {_two_digits(enough):,} would do"

@@ -1,51 +1,16 @@
 """The command line as its users meet it: one line, status 2, nothing half-written."""
 
 import json
-import logging
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from sampled_metrics.cli import main
 from sampled_metrics.ranks import RankRecords, read_ranks, write_ranks
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
-
-
-@pytest.fixture
-def run(monkeypatch, capfd):
-    """Run the command in this process; its exit status, standard output and standard error."""
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["sampled-metrics", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capfd.readouterr()
-        return SimpleNamespace(returncode=ended.value.code or 0, stdout=out, stderr=err)
-
-    yield command
-    for handler in logging.getLogger().handlers[:]:
-        if type(handler) in (logging.StreamHandler, logging.FileHandler):
-            logging.getLogger().removeHandler(handler)
-            handler.close()
-
-
-@pytest.fixture
-def refused(run):
-    """Run the command and return the one line with which it refuses."""
-
-    def command(*arguments):
-        done = run(*arguments)
-        assert (done.returncode, done.stdout) == (2, "")
-        lines = done.stderr.splitlines()
-        assert len(lines) == 1
-        return lines[0]
-
-    return command
 
 
 def test_the_command_is_a_program():

@@ -181,7 +181,8 @@ RANKS = [
     (
         "r.csv",
         "sampled_rank\n1\n",
-        "r.csv holds sampled ranks: `sampled-metrics correct` takes them",
+        "r.csv holds sampled ranks: `sampled-metrics correct` takes them, as does "
+        "`compare` with --n-negatives",
     ),
     (
         "r.csv",
@@ -571,10 +572,15 @@ SAMPLED = [
         "sampled_rank,user_id\n1,\n",
         "s.csv: column user_id, row 1 (line 2): found nothing; allowed: whole numbers or text",
     ),
-    ("rank\n1\n", "s.csv holds exact ranks (column rank): `sampled-metrics evaluate` takes them"),
+    (
+        "rank\n1\n",
+        "s.csv holds exact ranks (column rank): `sampled-metrics evaluate` takes "
+        "them, as does `compare` without --n-negatives",
+    ),
     (
         RECORDS + "5,1,0\n",
-        "s.csv holds exact ranks (column n_better): `sampled-metrics evaluate` takes them",
+        "s.csv holds exact ranks (column n_better): `sampled-metrics evaluate` takes "
+        "them, as does `compare` without --n-negatives",
     ),
     ("user_id,place\n1,1\n", "s.csv: lacks column sampled_rank; found user_id, place"),
     ("", "s.csv: empty; expected sampled ranks"),
@@ -664,8 +670,8 @@ def test_files_and_numbers_that_do_not_go_with_the_ranking(tmp_path):
     relevant = made(tmp_path, "t.csv", PAIRS + "1,7\n")
     ranks.write_text("rank\n3\n")
     for options, expected in (
-        ({}, "r.csv holds lists: a file of relevant items is needed"),
-        ({"n_items": 40}, "r.csv holds lists: a file of relevant items is needed"),
+        ({}, "r.csv holds lists: a file of relevant items (--relevant) is needed"),
+        ({"n_items": 40}, "r.csv holds lists: a file of relevant items (--relevant) is needed"),
         ({"n_items": 1}, "n_items is 1; allowed: at least 2"),
         (
             {"relevant": relevant, "seen": relevant},
@@ -674,8 +680,8 @@ def test_files_and_numbers_that_do_not_go_with_the_ranking(tmp_path):
     ):
         assert message_of(tmp_path, read_ranking, lists, **options) == expected
     assert message_of(tmp_path, read_ranking, ranks) == (
-        "ranks.csv holds ranks, but not among how many items: n_items or a column n_candidates "
-        "is needed"
+        "ranks.csv holds ranks, but not among how many items: n_items (--n-items) or a column "
+        "n_candidates is needed"
     )
     longer = made(tmp_path, "long.csv", BY_RANK + "1,7,1\n1,8,2\n1,9,3\n")
     assert message_of(tmp_path, read_ranking, longer, relevant=relevant, n_items=2) == (
@@ -692,7 +698,7 @@ def test_numbers_of_negatives_and_items():
         "n_negatives is 0; allowed: at least 1"
     )
     assert message_of("", read_sampled_ranks, "s.csv", 99, 99) == (
-        "n_items is 99; allowed: more than the 99 sampled negatives"
+        "n_items (--n-items) is 99; allowed: more than the 99 sampled negatives"
     )
 
 

@@ -64,6 +64,8 @@ def main() -> None:
         status = _fail(" ".join(error.format_message().split()))
     except OSError as error:
         status = _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except MemoryError as error:
+        status = _fail(f"not enough memory: {error}")
     except typer.Abort:
         status = INTERRUPTED
     except Exception:

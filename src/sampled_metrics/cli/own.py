@@ -32,9 +32,10 @@ def evaluate(
 
     rows = []
     for path in files:
+        ranking = reading.ranking(path, n_items, relevant, seen)
         with reading.errors_of(path):
             found = evaluation.evaluate(
-                reading.ranking(path, n_items, relevant, seen).ranks,
+                ranking.ranks,
                 metric or options.METRICS,
                 ties=ties,
                 confidence=confidence,
@@ -76,7 +77,7 @@ def correct(
         metric or options.METRICS,
         estimator or options.ESTIMATORS,
         confidence=confidence,
-        population=reading.population(show_bias, evaluation.mean_items),
+        population=reading.population(show_bias, evaluation.mean_items, n_negatives),
     )
     without = ("bias",) if show_bias is None else ()
     note = (
@@ -94,9 +95,7 @@ def sample(
     repetitions: Annotated[int, typer.Option(min=1, help="How often to sample.")] = 1,
     seed: options.Seed = 0,
     sampling: options.Sampling = options.WITHOUT,
-    ties: Annotated[
-        str, typer.Option(help="Place among sampled ties: random, optimistic, pessimistic, paper.")
-    ] = "random",
+    ties: options.SampledTies = "random",
     n_items: options.Items = None,
     relevant: options.Relevant = None,
     seen: options.Seen = None,
@@ -105,7 +104,8 @@ def sample(
 ) -> None:
     """Draw sampled ranks from full rankings, as if negatives had been sampled.
 
-    Keys: repetition, user_id (if there is one), n_candidates, sampled_rank.
+    Keys: repetition (from 0), user_id (if there is one; else with --repetitions the row from 1),
+    n_candidates, sampled_rank.
     """
     import numpy as np
 
@@ -113,17 +113,20 @@ def sample(
     from sampled_metrics.seeds import generator
 
     ranking = reading.ranking(file, n_items, relevant, seen)
-    with reading.errors_of(file):
-        records = ranking.ranks.records()
-        drawn = [
-            draw_sampled_ranks(
-                records, n_negatives, generator(seed, "sample", repetition), sampling, ties
-            )
-            for repetition in range(repetitions)
-        ]
+    records = reading.records(file, ranking, n_negatives)
+    drawn = [
+        draw_sampled_ranks(
+            records, n_negatives, generator(seed, "sample", repetition), sampling, ties
+        )
+        for repetition in range(repetitions)
+    ]
     columns = {"repetition": np.repeat(np.arange(repetitions), len(records))}
-    if ranking.user_ids is not None:
-        columns["user_id"] = np.tile(ranking.user_ids, repetitions)
+    users = ranking.user_ids
+    if users is None and repetitions > 1:
+        # Without an id, corrections would take every row for a user of its own.
+        users = np.arange(1, len(records) + 1)
+    if users is not None:
+        columns["user_id"] = np.tile(users, repetitions)
     columns["n_candidates"] = np.tile(records.n_candidates, repetitions)
     columns["sampled_rank"] = np.concatenate(drawn)
     emit_columns(columns, form, output)

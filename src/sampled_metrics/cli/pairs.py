@@ -23,7 +23,9 @@ def compare(
     n_negatives: Annotated[
         int | None,
         typer.Option(
-            help="m: negatives drawn, where the files hold sampled ranks.", show_default=False
+            help="m: negatives drawn, where the files hold sampled ranks.",
+            min=1,
+            show_default=False,
         ),
     ] = None,
     n_items: options.Items = None,
@@ -52,6 +54,8 @@ def compare(
 
     if len(files) < 2:
         raise InputError(f"one file ({files[0]}) to compare; allowed: two or more")
+    if n_negatives is None and estimator:
+        raise InputError("--estimator is of no use without --n-negatives; allowed: with both")
     names, metrics = reading.names(files), metric or options.METRICS
     rows = []
     if n_negatives is None:
@@ -108,7 +112,7 @@ def plan(
     ] = None,
     metric: options.Metrics = None,
     estimator: options.Estimators = None,
-    probability: Annotated[float, typer.Option(help="Wanted, of the right order.")] = 0.95,
+    probability: options.Probability = 0.95,
     largest: Annotated[int, typer.Option(min=1, help="Most negatives to look at.")] = 1000,
     sampling: options.Sampling = options.WITHOUT,
     form: options.Form = Format.TABLE,
@@ -128,6 +132,8 @@ def plan(
 
     metrics = metric or options.METRICS[:1]
     if ranks is not None:
+        if level is not None or effect is not None:
+            raise InputError("--level and --effect are of no use with --ranks; allowed: without it")
         groups = [(metrics, _known_pair(ranks, n_items, n_users, sampling))]
     else:
         assumed = _Assumed.checked(n_items, n_users, level, effect, sampling)
@@ -160,11 +166,9 @@ def _known_pair(
     from sampled_metrics.population import Population
     from sampled_metrics.sampling import take
 
+    reading.names(paths)
     rankings = [reading.ranking(path, n_items) for path in paths]
-    records = []
-    for path, ranking in zip(paths, rankings, strict=True):
-        with reading.errors_of(path):
-            records.append(ranking.ranks.records())
+    records = [reading.records(*each) for each in zip(paths, rankings, strict=True)]
     rows = common_users(rankings[0].user_ids, rankings[1].user_ids)
     if rows is not None:
         records = [take(each, of) for each, of in zip(records, rows, strict=True)]
@@ -204,6 +208,13 @@ class _Assumed:
         from sampled_metrics.measures import parse_measure
         from sampled_metrics.planning import Pair, population_with
 
-        measure, levels = parse_measure(metric), (self.level, self.level + self.effect)
-        a, b = (population_with(measure, each, self.n_items) for each in levels)
+        levels = {"--level": self.level, "--level plus --effect": self.level + self.effect}
+        populations = []
+        for option, level in levels.items():
+            try:
+                found = population_with(parse_measure(metric), level, self.n_items)
+            except InputError as error:
+                raise InputError(f"{option}: {error}") from error
+            populations.append(found)
+        a, b = populations
         return Pair(a, b, self.n_users, drawn=True, sampling=self.sampling)

@@ -10,6 +10,7 @@ from sampled_metrics.errors import InputError
 if TYPE_CHECKING:
     from sampled_metrics.inputs import Ranking
     from sampled_metrics.population import Population
+    from sampled_metrics.ranks import RankRecords
     from sampled_metrics.sampled_evaluation import SampledEvaluation
 
 UNIFORM = "uniform"
@@ -17,12 +18,11 @@ UNIFORM = "uniform"
 
 @contextmanager
 def errors_of(*paths: Path) -> Iterator[None]:
-    """Name the files in errors that say what is wrong with what they hold."""
+    """Name the files in errors that say what is wrong with what was read from them."""
     try:
         yield
     except InputError as error:
-        where = " and ".join(map(str, paths))
-        raise InputError(str(error) if where in str(error) else f"{where}: {error}") from error
+        raise InputError(f"{' and '.join(map(str, paths))}: {error}") from error
 
 
 def ranking(
@@ -53,7 +53,20 @@ def sampled(
         )
 
 
-def population(text: str | None, n: int) -> "Population | None":
+def records(path: Path, ranking: "Ranking", n_negatives: int = 1) -> "RankRecords":
+    """Take what was read as full rankings with more candidates than negatives."""
+    with errors_of(path):
+        found = ranking.ranks.records()
+        few = found.n_candidates <= n_negatives
+        if few.any():
+            raise InputError(
+                f"{int(found.n_candidates[few].min())} candidates in a ranking; allowed: more than "
+                f"the {n_negatives} negatives"
+            )
+        return found
+
+
+def population(text: str | None, n: int, n_negatives: int) -> "Population | None":
     """Read the distribution of true ranks that a bias is stated for."""
     from sampled_metrics.population import Population
 
@@ -61,11 +74,19 @@ def population(text: str | None, n: int) -> "Population | None":
         return None
     if text == UNIFORM:
         return Population.uniform(n)
-    with errors_of(Path(text)):
-        return Population.of_users(ranking(Path(text), n).ranks.records())
+    return Population.of_users(records(Path(text), ranking(Path(text), n), n_negatives))
 
 
 def names(paths: Sequence[Path]) -> list[str]:
-    """Call files by their stems, or by their whole names where two have the same."""
+    """Call files by their stems, or by their whole names where two have the same.
+
+    Raises
+    ------
+    InputError
+        A file is given twice.
+    """
+    twice = [path for path in paths if paths.count(path) > 1]
+    if twice:
+        raise InputError(f"{twice[0]} is given twice; allowed: different files")
     stems = [path.stem for path in paths]
     return stems if len(set(stems)) == len(stems) else list(map(str, paths))

@@ -105,7 +105,9 @@ def _read(path: Path) -> Table:
 def _taken(table: Table, n_items: int | None, relevant: Path | None) -> tuple[RelevantRanks, Any]:
     if _is_list(table):
         if relevant is None:
-            raise InputError(f"{table.path} holds lists: a file of relevant items is needed")
+            raise InputError(
+                f"{table.path} holds lists: a file of relevant items (--relevant) is needed"
+            )
         return lists.from_lists(table, read_relevant(relevant), n_items)
     take = _records(table, n_items)
     if relevant is not None:
@@ -126,7 +128,10 @@ def _records(table: Table, n_items: int | None) -> Callable[[], tuple[RelevantRa
     if "rank" in table:
         return lambda: records.from_plain_ranks(table, n_items)
     if "sampled_rank" in table:
-        raise InputError(f"{table.path} holds sampled ranks: `sampled-metrics correct` takes them")
+        raise InputError(
+            f"{table.path} holds sampled ranks: `sampled-metrics correct` takes them, as does "
+            "`compare` with --n-negatives"
+        )
     raise InputError(
         f"{table.path}: found columns {', '.join(table.names)}; expected n_candidates, n_better "
         "and n_tied, or rank, or user_id, item_id and rank or score"

@@ -45,7 +45,7 @@ def from_plain_ranks(table: Table, n_items: int | None) -> tuple[RelevantRanks, 
     elif n_items is None:
         raise InputError(
             f"{table.path} holds ranks, but not among how many items: "
-            "n_items or a column n_candidates is needed"
+            "n_items (--n-items) or a column n_candidates is needed"
         )
     else:
         rank = table.whole("rank", 1, n_items)

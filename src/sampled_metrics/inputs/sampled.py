@@ -65,7 +65,8 @@ def read_sampled_ranks(path: Path, n_negatives: int, n_items: int | None) -> Sam
         raise InputError(f"n_negatives is {n_negatives}; allowed: at least 1")
     if n_items is not None and n_items <= n_negatives:
         raise InputError(
-            f"n_items is {n_items}; allowed: more than the {n_negatives} sampled negatives"
+            f"n_items (--n-items) is {n_items}; allowed: more than the {n_negatives} sampled "
+            "negatives"
         )
     table = read_table(Path(path), "sampled ranks")
     _require_sampled(table)
@@ -86,6 +87,6 @@ def _require_sampled(table: Table) -> None:
     if "sampled_rank" not in table and exact:
         raise InputError(
             f"{table.path} holds exact ranks (column {exact[0]}): `sampled-metrics evaluate` "
-            "takes them"
+            "takes them, as does `compare` without --n-negatives"
         )
     table.require("sampled_rank")

@@ -1,0 +1,660 @@
+"""The commands for one's own recommenders: every format, every key, and every wrong input."""
+
+import csv
+import io
+import json
+import math
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+# Keys of the results in their order, as the help of each command names them.
+KEYS = {
+    "evaluate": "file, metric, ties, value, std_error, ci_low, ci_high, n_users, n_items",
+    "correct": (
+        "metric, estimator, value, std_error, ci_low, ci_high, n_users, n_items, n_negatives, "
+        "sampling"
+    ),
+    "compare": (
+        "a, b, metric, estimator, value_a, value_b, difference, std_error, ci_low, ci_high, "
+        "probability, paired, n_users, n_items, n_negatives, sampling, verdict"
+    ),
+    "plan": (
+        "metric, estimator, n_negatives, probability, at_largest, largest, exact_a, exact_b, "
+        "n_items, n_users, sampling"
+    ),
+    "sample": "repetition, user_id, n_candidates, sampled_rank",
+}
+EVALUATED, CORRECTED, COMPARED, PLANNED, SAMPLED = (keys.split(", ") for keys in KEYS.values())
+
+RANKS = "user_id,rank\nanna,1\nbert,3\ncora,11\n"
+FILES = {
+    "r.csv": RANKS,
+    "r2.csv": "user_id,rank\nbert,2\nanna,3\ncora,18\n",
+    "s.csv": "user_id,sampled_rank\nanna,1\nbert,3\ncora,11\n",
+    "s2.csv": "user_id,sampled_rank\nanna,2\nbert,3\ncora,9\n",
+    "n.csv": "sampled_rank,n_candidates\n1,50\n2,60\n",
+    "records.csv": "n_candidates,n_better,n_tied\n50,3,0\n60,2,1\n",
+    "list.csv": "user_id,item_id,rank\nanna,7,1\nanna,8,2\n",
+    "relevant.csv": "user_id,item_id\nanna,8\n",
+}
+SAMPLE = ["correct", "s.csv", "--n-negatives", 10, "--n-items", 100]
+PLAN = ["plan", "--n-items", 100, "--n-users", 50, "--level", 0.2, "--effect", 0.1]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the files above, in which the command runs."""
+    monkeypatch.chdir(tmp_path)
+    for name, content in FILES.items():
+        (tmp_path / name).write_text(content)
+    return tmp_path
+
+
+@pytest.fixture
+def rows(run, folder):
+    """Run the command in JSON and in CSV; both hold the same rows."""
+    del folder
+
+    def command(*arguments):
+        done = [run(*arguments, "--format", form) for form in ("json", "csv")]
+        assert [(each.returncode, each.stderr) for each in done] == [(0, ""), (0, "")]
+        found = json.loads(done[0].stdout)
+        table = list(csv.DictReader(io.StringIO(done[1].stdout)))
+        texts = [{k: "" if v is None else str(v) for k, v in row.items()} for row in found]
+        assert table == texts
+        assert done[1].stdout.splitlines()[0] == ",".join(found[0])
+        return found
+
+    return command
+
+
+class TestKeys:
+    def test_evaluate(self, rows):
+        found = rows("evaluate", "r.csv", "r2.csv", "--n-items", 100, "--metric", "recall@10")
+        assert [list(row) for row in found] == [EVALUATED] * 2
+        assert [row["file"] for row in found] == ["r.csv", "r2.csv"]
+        assert [row["value"] for row in found] == pytest.approx([2 / 3, 2 / 3])
+        assert found[0]["std_error"] == pytest.approx(math.sqrt(2 / 9 / 2))  # 1, 1, 0
+        assert (found[0]["n_users"], found[0]["n_items"], found[0]["ties"]) == (3, 100, "expected")
+
+    def test_evaluate_has_four_metrics_where_none_is_named(self, rows):
+        found = rows("evaluate", "r.csv", "--n-items", 100)
+        assert [row["metric"] for row in found] == ["recall@10", "ndcg@10", "ap", "auc"]
+
+    def test_evaluate_lists(self, rows):
+        (found,) = rows("evaluate", "list.csv", "--relevant", "relevant.csv", "--metric", "ap@2")
+        assert (found["value"], found["n_items"], found["std_error"]) == (0.5, None, None)
+
+    def test_correct(self, rows):
+        found = rows(*SAMPLE)
+        assert [list(row) for row in found] == [CORRECTED] * 12
+        names = [(row["metric"], row["estimator"]) for row in found]
+        assert names[:4] == [
+            ("recall@10", "sampled"),
+            ("recall@10", "cls"),
+            ("recall@10", "bv:0.1"),
+            ("ndcg@10", "sampled"),
+        ]
+        tail = [found[0][key] for key in CORRECTED[-4:]]
+        assert tail == [3, 100, 10, "without-replacement"]
+        assert found[0]["value"] == pytest.approx(2 / 3)  # sampled ranks 1, 3 and 11
+
+    def test_correct_with_bias(self, rows):
+        for text in ("uniform", "records.csv", "r.csv"):
+            found = rows(*SAMPLE, "--show-bias", text)
+            assert list(found[0]) == [*CORRECTED, "bias"]
+            assert all(isinstance(row["bias"], float) for row in found)
+
+    def test_correct_without_n_items(self, rows):
+        mean = rows("correct", "n.csv", "--n-negatives", 5, "--metric", "ap")
+        own = rows("correct", "n.csv", "--n-negatives", 5, "--metric", "ap", "--per-user")
+        assert {row["n_items"] for row in mean + own} == {55}
+        assert mean[0] == own[0]  # uncorrected
+        assert mean[2]["value"] != own[2]["value"]
+
+    def test_correct_one_user(self, rows, folder):
+        (folder / "one.csv").write_text("sampled_rank\n2\n")
+        found = rows("correct", "one.csv", "--n-negatives", 5, "--n-items", 50)
+        for key in ("std_error", "ci_low", "ci_high"):
+            assert {row[key] for row in found} == {None}
+
+    @pytest.mark.parametrize("sampling", ["with-replacement", "without-replacement", "distinct"])
+    def test_sampling(self, rows, sampling):
+        found = rows(*SAMPLE, "--sampling", sampling, "--estimator", "bv:0.1", "--metric", "ap")
+        assert [row["sampling"] for row in found] == [sampling]
+
+    def test_compare_full_rankings(self, rows):
+        (found,) = rows("compare", "r.csv", "r2.csv", "--n-items", 100, "--metric", "ap")
+        assert list(found) == COMPARED
+        a, b = np.array([1, 1 / 3, 1 / 11]), np.array([1 / 3, 1 / 2, 1 / 18])
+        assert (found["a"], found["b"]) == ("r", "r2")
+        assert found["difference"] == pytest.approx((b - a).mean())
+        assert found["std_error"] == pytest.approx((b - a).std(ddof=1) / math.sqrt(3))
+        assert found["paired"] is True
+        assert (found["n_negatives"], found["sampling"]) == (None, None)
+
+    def test_compare_sampled_ranks_of_three(self, rows, folder):
+        (folder / "s3.csv").write_text("sampled_rank\n4\n5\n")
+        found = rows(
+            *("compare", "s.csv", "s2.csv", "s3.csv", "--n-items", 100, "--n-negatives", 10),
+            *("--metric", "auc", "--estimator", "sampled"),
+        )
+        assert [(row["a"], row["b"], row["paired"]) for row in found] == [
+            ("s", "s2", True),
+            ("s", "s3", False),
+            ("s2", "s3", False),
+        ]
+        assert found[0]["difference"] == pytest.approx((-1 + 0 + 2) / 10 / 3)
+        assert (found[0]["n_negatives"], found[0]["sampling"]) == (10, "without-replacement")
+
+    def test_plan(self, rows):
+        (found,) = rows(*PLAN, "--estimator", "sampled", "--n-users", 5000)
+        assert list(found) == PLANNED
+        assert (found["exact_a"], found["exact_b"]) == pytest.approx((0.2, 0.3))
+        assert (found["largest"], found["n_users"], found["probability"]) == (99, 5000, 0.95)
+        assert 1 <= found["n_negatives"] < 99
+
+    def test_plan_from_ranks(self, rows):
+        files = ["--ranks", "r.csv", "r2.csv", "--n-items", 100]
+        (found,) = rows("plan", *files, "--metric", "auc", "--estimator", "sampled")
+        assert (found["exact_a"], found["n_users"]) == (pytest.approx((99 + 97 + 89) / 99 / 3), 3)
+        (drawn,) = rows("plan", *files, "--metric", "auc", "--estimator", "sampled", "--n-users", 9)
+        assert drawn["n_users"] == 9
+        assert drawn["at_largest"] < 1.0 == found["at_largest"]
+
+    def test_sample(self, rows):
+        found = rows("sample", "r.csv", "--n-negatives", 10, "--n-items", 100, "--repetitions", 2)
+        assert [list(row) for row in found] == [SAMPLED] * 6
+        assert [row["user_id"] for row in found] == ["anna", "bert", "cora"] * 2
+        assert [row["repetition"] for row in found] == [0, 0, 0, 1, 1, 1]
+        assert {row["n_candidates"] for row in found} == {100}
+
+    def test_sample_without_ids_counts_rows_where_they_repeat(self, rows):
+        one = rows("sample", "records.csv", "--n-negatives", 10)
+        two = rows("sample", "records.csv", "--n-negatives", 10, "--repetitions", 2)
+        assert list(one[0]) == ["repetition", "n_candidates", "sampled_rank"]
+        assert [row["user_id"] for row in two] == [1, 2, 1, 2]
+
+    def test_keys_are_those_of_the_help(self, run):
+        for command, keys in KEYS.items():
+            words = " ".join(run(command, "--help").stdout.replace("│", " ").split())
+            # Words in brackets explain a key.
+            listed = re.sub(r" \([^()]*\)|and with --show-bias.*", "", words.partition("Keys: ")[2])
+            assert listed.startswith(keys), command
+
+
+def test_table_of_one_case(run, folder):
+    del folder
+    done = run(*SAMPLE, "--metric", "recall@10", "--estimator", "sampled", "--estimator", "bv:1")
+    assert done.stdout == (
+        "metric     estimator      value    std_error    ci_low    ci_high\n"
+        "---------  -----------  -------  -----------  --------  ---------\n"
+        "recall@10  sampled      0.66667      0.33333   0.00000    1.00000\n"
+        "recall@10  bv:1         0.26139      0.22356   0.00000    0.70624\n"
+        "\n"
+        "3 users, 10 negatives drawn without-replacement from 99.\n"
+        "The interval covers the variation over users and over the drawn negatives, not bias.\n"
+    )
+
+
+class TestFiles:
+    def test_output_is_what_would_be_printed(self, run, folder):
+        for number, arguments in enumerate(
+            (
+                ["evaluate", "r.csv", "--n-items", 100],
+                SAMPLE,
+                ["compare", "r.csv", "r2.csv", "--n-items", 100],
+                PLAN,
+                ["sample", "r.csv", "--n-items", 100, "--n-negatives", 9],
+            )
+        ):
+            for form in ("table", "json", "csv"):
+                path = folder / "new" / f"{number}.{form}"
+                printed = run(*arguments, "--format", form).stdout
+                done = run(*arguments, "--format", form, "--output", path)
+                assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+                assert path.read_text() == printed
+
+    def test_separators_marks_and_compression(self, rows, folder):
+        expected = rows("evaluate", "r.csv", "--n-items", 100)
+        (folder / "t.tsv").write_text(RANKS.replace(",", "\t"))
+        (folder / "b.csv").write_bytes(b"\xef\xbb\xbf" + RANKS.replace("\n", "\r\n").encode())
+        pd.read_csv(folder / "r.csv").to_csv(folder / "z.csv.gz", index=False)
+        pd.read_csv(folder / "r.csv").to_parquet(folder / "p.parquet")
+        for name in ("t.tsv", "b.csv", "z.csv.gz", "p.parquet"):
+            found = rows("evaluate", name, "--n-items", 100)
+            assert [row | {"file": "r.csv"} for row in found] == expected
+
+    def test_sampled_ranks_go_to_the_corrections(self, rows, run, folder):
+        for seed, path in ((1, "a.parquet"), (1, "b.csv"), (2, "c.csv")):
+            done = run(
+                *("sample", "r.csv", "--n-items", 100, "--n-negatives", 10, "--seed", seed),
+                *("--repetitions", 5, "--output", path),
+            )
+            assert (done.returncode, done.stdout) == (0, "")
+        one, again = pd.read_parquet(folder / "a.parquet"), pd.read_csv(folder / "b.csv")
+        pd.testing.assert_frame_equal(one, again, check_dtype=False)
+        assert not again.equals(pd.read_csv(folder / "c.csv"))
+        found = [rows("correct", name, "--n-negatives", 10) for name in ("a.parquet", "b.csv")]
+        assert found[0] == found[1]
+        assert (found[0][0]["n_users"], found[0][0]["n_items"]) == (3, 100)
+
+    def test_repetitions_of_rows_without_ids_are_no_more_users(self, rows, run):
+        run("sample", "records.csv", "--n-negatives", 5, "--repetitions", 9, "--output", "o.csv")
+        assert {row["n_users"] for row in rows("correct", "o.csv", "--n-negatives", 5)} == {2}
+
+    def test_one_repetition_does_not_depend_on_the_others(self, run, folder):
+        del folder
+        arguments = ["sample", "r.csv", "--n-items", 100, "--n-negatives", 10, "--repetitions"]
+        few, many = (run(*arguments, number).stdout for number in (2, 4))
+        assert many.startswith(few)
+
+    def test_files_of_one_stem_are_called_by_their_paths(self, rows, folder):
+        (folder / "other").mkdir()
+        (folder / "other" / "r.csv").write_text(RANKS)
+        (found,) = rows("compare", "r.csv", "other/r.csv", "--n-items", 100, "--metric", "ap")
+        assert (found["a"], found["b"]) == ("r.csv", "other/r.csv")
+
+    def test_numbers_of_users_match_texts(self, rows, folder):
+        (folder / "1.csv").write_text("user_id,rank\n1,5\n2,6\n")
+        (folder / "2.csv").write_text("user_id,rank\n2,6\n1,5\nx,1\n")
+        (found,) = rows("compare", "1.csv", "2.csv", "--n-items", 9, "--metric", "ap")
+        assert (found["paired"], found["n_users"], found["difference"]) == (True, 2, 0.0)
+
+
+# What is asked for, of the files above, and what the message says.
+WRONG_USE = [
+    ("evaluate", "Missing argument"),
+    ("evaluate gone.csv", "gone.csv: no such file; expected ranks"),
+    ("evaluate .", ".: a folder; expected ranks"),
+    ("evaluate r.csv", ["r.csv", "--n-items", "n_candidates is needed"]),
+    (
+        "evaluate r.csv --n-items 10",
+        "r.csv: column rank, row 3 (line 4): found 11; allowed: 1 to 10",
+    ),
+    ("evaluate r.csv --n-items 1", ["'--n-items'", "greater than or equal to 2"]),
+    ("evaluate r.csv --n-items 0", "'--n-items'"),
+    ("evaluate r.csv --n-items -5", "'--n-items'"),
+    (
+        "evaluate r.csv --n-items 9223372036854775808",
+        ["'--n-items'", "less than or equal to 1000000000"],
+    ),
+    ("evaluate r.csv --n-items many", ["'--n-items'", "valid integer"]),
+    (
+        "evaluate r.csv --n-items 100 --metric recall@0",
+        ["'--metric'", "unknown measure 'recall@0'; known:"],
+    ),
+    ("evaluate r.csv --n-items 100 --metric ''", ["'--metric'", "unknown measure ''"]),
+    ("evaluate r.csv --n-items 100 --metric recall", ["unknown measure 'recall'", "recall@k"]),
+    ("evaluate r.csv --n-items 100 --metric ap --metric ndcg@1.5", ["'--metric'", "'ndcg@1.5'"]),
+    (
+        "evaluate r.csv --n-items 100 --ties paper",
+        ["'--ties'", "'paper'; allowed: expected, optimistic"],
+    ),
+    ("evaluate r.csv --n-items 100 --ties ''", "'--ties'"),
+    ("evaluate r.csv --n-items 100 --format xml", ["'--format'", "'table', 'json', 'csv'"]),
+    ("evaluate r.csv --n-items 100 --seed -1", "'--seed'"),
+    (
+        "evaluate r.csv --n-items 100 --relevant relevant.csv",
+        "r.csv holds ranks: relevant items (relevant.csv) are of no use",
+    ),
+    ("evaluate r.csv --n-items 100 --seen relevant.csv", "r.csv holds no matrix of scores"),
+    ("evaluate list.csv", ["list.csv holds lists", "--relevant"]),
+    ("evaluate list.csv --relevant relevant.csv", ["list.csv: ", "needs"]),
+    ("evaluate list.csv --relevant gone.csv", "gone.csv: no such file; expected relevant items"),
+    (
+        "evaluate s.csv --n-items 100",
+        "s.csv holds sampled ranks: `sampled-metrics correct` takes them",
+    ),
+    ("evaluate r.csv gone.csv --n-items 100", "gone.csv: no such file"),
+    ("correct s.csv --n-items 100", "Missing option '--n-negatives'"),
+    (
+        "correct s.csv --n-negatives 10",
+        "--n-items is missing, and s.csv has no column n_candidates",
+    ),
+    (
+        "correct s.csv --n-negatives 0 --n-items 100",
+        ["'--n-negatives'", "greater than or equal to 1"],
+    ),
+    ("correct s.csv --n-negatives -1 --n-items 100", "'--n-negatives'"),
+    ("correct s.csv --n-negatives 10.5 --n-items 100", "'--n-negatives'"),
+    (
+        "correct s.csv --n-negatives 3541 --n-items 3541",
+        ["--n-items", "is 3541; allowed: more than the 3541 sampled negatives"],
+    ),
+    ("correct s.csv --n-negatives 100 --n-items 99", "--n-items"),
+    ("correct s.csv --n-negatives 100000000000 --n-items 1000000000000", "'--n-items'"),
+    (
+        "correct s.csv --n-negatives 9 --n-items 100",
+        "s.csv: column sampled_rank, row 3 (line 4): found 11; allowed: 1 to 10",
+    ),
+    (
+        "correct n.csv --n-negatives 55",
+        "n.csv: column n_candidates, row 1 (line 2): found 50; allowed: at least 56",
+    ),
+    (
+        "correct r.csv --n-negatives 10 --n-items 100",
+        "r.csv holds exact ranks (column rank): `sampled-metrics evaluate`",
+    ),
+    ("correct . --n-negatives 10 --n-items 100", ".: a folder"),
+    ("correct gone --n-negatives 10 --n-items 100", "gone: no such file"),
+    ("correct s.csv s2.csv --n-negatives 10 --n-items 100", "s2.csv"),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --estimator bv:2",
+        ["'--estimator'", "unknown estimator 'bv:2'; known: sampled", "from 0 to 1"],
+    ),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --estimator bv:-0.1",
+        ["'--estimator'", "unknown estimator 'bv:-0.1'; known: sampled", "from 0 to 1"],
+    ),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --estimator bv:nan",
+        ["'--estimator'", "unknown estimator 'bv:nan'; known: sampled", "from 0 to 1"],
+    ),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --estimator bv:inf",
+        ["'--estimator'", "unknown estimator 'bv:inf'; known: sampled", "from 0 to 1"],
+    ),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --estimator bv",
+        ["'--estimator'", "unknown estimator 'bv'; known: sampled", "from 0 to 1"],
+    ),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --estimator bv:",
+        ["'--estimator'", "unknown estimator 'bv:'; known: sampled", "from 0 to 1"],
+    ),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --estimator cls:1",
+        ["'--estimator'", "unknown estimator 'cls:1'; known: sampled", "from 0 to 1"],
+    ),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --estimator ''",
+        ["'--estimator'", "unknown estimator ''; known: sampled", "from 0 to 1"],
+    ),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --estimator BV:0.1",
+        ["'--estimator'", "unknown estimator 'BV:0.1'; known: sampled", "from 0 to 1"],
+    ),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --confidence 0",
+        ["'--confidence'", "allowed: above 0 and below 1"],
+    ),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --confidence 1",
+        ["'--confidence'", "allowed: above 0 and below 1"],
+    ),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --confidence -0.5",
+        ["'--confidence'", "allowed: above 0 and below 1"],
+    ),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --confidence nan",
+        ["'--confidence'", "allowed: above 0 and below 1"],
+    ),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --confidence inf",
+        ["'--confidence'", "allowed: above 0 and below 1"],
+    ),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --confidence 95",
+        ["'--confidence'", "allowed: above 0 and below 1"],
+    ),
+    ("correct s.csv --n-negatives 10 --n-items 100 --confidence high", "'--confidence'"),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --sampling urn",
+        ["'--sampling'", "'urn'; allowed: with-replacement, without-replacement, distinct"],
+    ),
+    ("correct s.csv --n-negatives 10 --n-items 100 --metric recall@-1", "'--metric'"),
+    ("correct s.csv --n-negatives 10 --n-items 100 --format JSON5", "'--format'"),
+    ("correct s.csv --n-negatives 10 --n-items 100 --show-bias gone.csv", "gone.csv: no such file"),
+    ("correct s.csv --n-negatives 10 --n-items 100 --show-bias s.csv", "s.csv holds sampled ranks"),
+    (
+        "correct s.csv --n-negatives 55 --n-items 100 --show-bias records.csv",
+        "records.csv: 50 candidates in a ranking; allowed: more than the 55 negatives",
+    ),
+    (
+        "correct s.csv --n-negatives 90 --n-items 2000 --estimator bv:0",
+        ["gamma 0 with 90 sampled items", "a larger gamma"],
+    ),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --output .",
+        ".: a folder; expected a file to write",
+    ),
+    (
+        "correct s.csv --n-negatives 10 --n-items 100 --output s.csv/o.csv",
+        "s.csv/o.csv: cannot be written (",
+    ),
+    (
+        "sample r.csv --n-items 100 --n-negatives 9 --output r.csv/o.parquet",
+        "r.csv/o.parquet: cannot be written",
+    ),
+    ("compare r.csv --n-items 100", "one file (r.csv) to compare; allowed: two or more"),
+    ("compare r.csv r.csv --n-items 100", "r.csv is given twice"),
+    ("compare r.csv s.csv --n-items 100", ["s.csv holds sampled ranks", "--n-negatives"]),
+    (
+        "compare r.csv s.csv --n-items 100 --n-negatives 10",
+        ["r.csv holds exact ranks", "without --n-negatives"],
+    ),
+    ("compare s.csv s2.csv --n-negatives 10", "--n-items is missing"),
+    ("compare s.csv s2.csv --n-items 100 --n-negatives 0", "'--n-negatives'"),
+    ("compare s.csv s2.csv --n-items 10 --n-negatives 10", ["--n-items", "more than the 10"]),
+    ("compare s.csv n.csv --n-negatives 55 --n-items 100", "n.csv: column n_candidates"),
+    ("compare s.csv s2.csv --n-items 100 --n-negatives 10 --sampling all", "'--sampling'"),
+    (
+        "compare r.csv r2.csv --n-items 100 --estimator bv:0.1",
+        "--estimator is of no use without --n-negatives",
+    ),
+    ("compare r.csv r2.csv --n-items 100 --estimator bv:7", "'--estimator'"),
+    ("compare r.csv r2.csv --n-items 100 --ties any", "'--ties'"),
+    ("compare r.csv gone.csv --n-items 100", "gone.csv: no such file"),
+    ("plan", "--n-items is missing; give --ranks A B, or --n-items, --n-users, --level"),
+    ("plan --n-items 100 --n-users 9 --level 0.2", "--effect is missing"),
+    ("plan --n-items 100 --n-users 9 --effect 0.2", "--level is missing"),
+    ("plan --n-items 100 --level 0.2 --effect 0.2", "--n-users is missing"),
+    (
+        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --effect 0",
+        ["--effect is", "allowed: above 0"],
+    ),
+    (
+        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --effect -1",
+        ["--effect is", "allowed: above 0"],
+    ),
+    (
+        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --effect nan",
+        ["--effect is", "allowed: above 0"],
+    ),
+    (
+        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --effect 0.9",
+        "--level plus --effect: recall@10 is 1.1; allowed: 0.1 (a random ranking",
+    ),
+    (
+        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --level 2",
+        ["--level: recall@10 is", "allowed: 0.1"],
+    ),
+    (
+        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --level 0.05",
+        ["--level: recall@10 is", "allowed: 0.1"],
+    ),
+    (
+        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --level -1",
+        ["--level: recall@10 is", "allowed: 0.1"],
+    ),
+    (
+        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --level nan",
+        ["--level: recall@10 is", "allowed: 0.1"],
+    ),
+    ("plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --n-items 1", "'--n-items'"),
+    ("plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --n-users 0", "'--n-users'"),
+    ("plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --largest 0", "'--largest'"),
+    (
+        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --probability 0.4",
+        ["'--probability'", "from 0.5 to below 1"],
+    ),
+    (
+        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --probability 1",
+        ["'--probability'", "from 0.5 to below 1"],
+    ),
+    (
+        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --probability nan",
+        ["'--probability'", "from 0.5 to below 1"],
+    ),
+    (
+        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --probability 95",
+        ["'--probability'", "from 0.5 to below 1"],
+    ),
+    ("plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --sampling urn", "'--sampling'"),
+    ("plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --estimator best", "'--estimator'"),
+    ("plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --metric hits", "'--metric'"),
+    ("plan --ranks r.csv", "--ranks"),
+    ("plan --ranks r.csv r.csv --n-items 100", "r.csv is given twice"),
+    ("plan --ranks r.csv gone.csv --n-items 100", "gone.csv: no such file"),
+    ("plan --ranks r.csv r2.csv", ["r.csv holds ranks", "--n-items"]),
+    ("plan --ranks r.csv s.csv --n-items 100", "s.csv holds sampled ranks"),
+    (
+        "plan --ranks r.csv r2.csv --n-items 100 --level 0.1",
+        "--level and --effect are of no use with --ranks",
+    ),
+    ("sample r.csv --n-negatives 10", ["r.csv holds ranks", "--n-items"]),
+    ("sample r.csv --n-items 100", "Missing option '--n-negatives'"),
+    (
+        "sample r.csv --n-items 100 --n-negatives 100",
+        "r.csv: 100 candidates in a ranking; allowed: more than the 100 negatives",
+    ),
+    ("sample r.csv --n-items 100 --n-negatives 0", "'--n-negatives'"),
+    ("sample r.csv --n-items 100 --n-negatives 9 --repetitions 0", "'--repetitions'"),
+    (
+        "sample r.csv --n-items 100 --n-negatives 9 --ties expected",
+        ["'--ties'", "'expected'; allowed: optimistic, paper, pessimistic, random"],
+    ),
+    ("sample r.csv --n-items 100 --n-negatives 9 --sampling x", "'--sampling'"),
+    ("sample s.csv --n-items 100 --n-negatives 9", "s.csv holds sampled ranks"),
+    ("sample r.csv r2.csv --n-items 100 --n-negatives 9", "r2.csv"),
+    (
+        "sample list.csv --relevant relevant.csv --n-negatives 1",
+        "list.csv: the whole ranking is not known of 1 users",
+    ),
+]
+
+# The same of a file x.csv of this content.
+WRONG_CONTENT = [
+    ("evaluate x.csv --n-items 9", "", "x.csv: empty"),
+    ("evaluate x.csv --n-items 9", "rank\n", "x.csv: a header and no rows"),
+    (
+        "evaluate x.csv --n-items 9",
+        "rank\n0\n",
+        "x.csv: column rank, row 1 (line 2): found 0; allowed: 1 to 9",
+    ),
+    ("evaluate x.csv --n-items 9", "rank\n1.5\n", "found 1.5; allowed: whole numbers, 1 to 9"),
+    ("evaluate x.csv --n-items 9", "rank\n1\nabc\n", "row 2 (line 3): found 'abc'; allowed"),
+    ("evaluate x.csv --n-items 9", "rank,x\n1,a\n,b\n", "row 2 (line 3): found nothing"),
+    ("evaluate x.csv --n-items 9", "rank\ninf\n", "found inf"),
+    ("evaluate x.csv --n-items 9", "rank\nNaN\n", "found nan"),
+    ("evaluate x.csv --n-items 9", "rank\n1180591620717411303424\n", "column rank, row 1 (line 2)"),
+    ("evaluate x.csv --n-items 9", "rank,rank\n1,2\n", "column rank stands there 2 times"),
+    ("evaluate x.csv --n-items 9", b"\x93\x00\xff\xfe rank", "x.csv: not text"),
+    ("evaluate x.csv --n-items 9", b"rank\n\xff\xfe\n", ["column rank", "UTF-8"]),
+    ("evaluate x.csv --n-items 9", "\ufeffplace\n1\n", "x.csv: found columns place"),
+    (
+        "evaluate x.csv",
+        "n_candidates,n_better,n_tied\n9,9,0\n",
+        "column n_better, row 1 (line 2): found 9; allowed: 0 to 8",
+    ),
+    ("evaluate x.csv", "n_candidates,n_better,n_tied\n9,-1,0\n", ["column n_better", "found -1"]),
+    ("evaluate x.csv", "n_candidates,n_better\n9,1\n", "x.csv: lacks column n_tied"),
+    (
+        "correct x.csv --n-negatives 9 --n-items 99",
+        "sampled_rank\n1\n11\n",
+        "x.csv: column sampled_rank, row 2 (line 3): found 11; allowed: 1 to 10",
+    ),
+    (
+        "correct x.csv --n-negatives 9 --n-items 99",
+        "sampled_rank\n0\n",
+        "found 0; allowed: 1 to 10",
+    ),
+    (
+        "correct x.csv --n-negatives 9",
+        "sampled_rank,n_candidates\n1,99\n1,\n",
+        "column n_candidates, row 2 (line 3): found nothing",
+    ),
+    (
+        "correct x.csv --n-negatives 9",
+        "sampled_rank,n_candidates\n1,1208925819614629174706176\n",
+        "column n_candidates, row 1",
+    ),
+    (
+        "correct x.csv --n-negatives 9 --n-items 99",
+        "user_id,sampled_rank\n,1\n",
+        "column user_id, row 1 (line 2): found nothing",
+    ),
+    ("compare r.csv x.csv", "user_id,rank,n_candidates\nanna,2,9\n", ["r.csv", "n_candidates"]),
+    (
+        "compare r2.csv x.csv --n-items 100",
+        "user_id,rank\nanna,2\nanna,2\n",
+        "x.csv: column rank, row 2 (line 3): found 2; allowed: each once for user anna",
+    ),
+]
+
+
+def check(refused, folder, command, words):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    message = refused(*shlex.split(command))
+    for each in [words] if isinstance(words, str) else words:
+        assert each in message
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(("command", "words"), WRONG_USE)
+def test_wrong_use_is_one_line_and_status_2(refused, folder, command, words):
+    check(refused, folder, command, words)
+
+
+@pytest.mark.parametrize(("command", "content", "words"), WRONG_CONTENT)
+def test_wrong_content_is_one_line_and_status_2(refused, folder, command, content, words):
+    (folder / "x.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    check(refused, folder, command, words)
+
+
+def test_too_little_memory_is_one_line(refused, folder, monkeypatch):
+    def greedy(*_, **__):
+        raise MemoryError("Unable to allocate 7.28 TiB")
+
+    monkeypatch.setattr("sampled_metrics.correction.correct", greedy)
+    check(refused, folder, shlex.join(map(str, SAMPLE)), "not enough memory: Unable to allocate")
+
+
+def test_a_file_is_named_however_it_is_called(refused, folder):
+    """A name that occurs in the message is no reason to leave it out."""
+    (folder / "a").write_text("user_id,item_id,rank\nanna,7,1\n")
+    message = refused("evaluate", "a", "--relevant", "relevant.csv", "--metric", "auc")
+    assert message.startswith("a: auc needs n_candidates")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_a_folder_that_may_not_be_written(refused, folder):
+    (folder / "shut").mkdir(mode=0o500)
+    message = refused(*SAMPLE, "--output", "shut/o.csv")
+    assert message == "shut/o.csv: cannot be written (Permission denied)"
+
+
+class TestProgram:
+    """What only a process of its own shows."""
+
+    def done(self, folder, *arguments):
+        command = [sys.executable, "-m", "sampled_metrics", *map(str, arguments)]
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+    def test_right(self, folder):
+        done = self.done(folder, *SAMPLE, "--format", "json")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert len(json.loads(done.stdout)) == 12
+
+    def test_wrong(self, folder):
+        done = self.done(folder, *SAMPLE, "--n-items", 10)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)

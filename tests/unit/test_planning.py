@@ -1,0 +1,185 @@
+"""Planning against covariances by hand, the paper's toy reversal and simulation."""
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from sampled_metrics.errors import InputError
+from sampled_metrics.estimators import parse_estimator
+from sampled_metrics.measures import parse_measure
+from sampled_metrics.planning import Outlooks, Pair, plan, population_with, vectors_of
+from sampled_metrics.population import Population
+from sampled_metrics.ranks import RankRecords
+from sampled_metrics.sampling import sampled_rank_distribution, take
+
+N, M = 40, 6
+A_RANKS, B_RANKS = np.array([1, 5, 5, 20, 40, 2]), np.array([1, 2, 9, 30, 12, 2])
+VECTOR = np.array([1.0, 0.4, 0.0, -0.2, 0.1, 0.0, 0.0])
+
+
+def of_ranks(ranks, n=N):
+    ranks = np.asarray(ranks)
+    return Population.of_users(RankRecords(np.full(ranks.size, n), ranks - 1, np.zeros_like(ranks)))
+
+
+def moments(ranks):
+    """Expectation and variance over negatives of each user's estimate."""
+    records = RankRecords(np.full(ranks.size, N), ranks - 1, np.zeros_like(ranks))
+    given = sampled_rank_distribution(records, M)
+    mean = given @ VECTOR
+    return mean, given @ VECTOR**2 - mean**2
+
+
+class TestDifference:
+    means = tuple(moments(ranks)[0] for ranks in (A_RANKS, B_RANKS))
+    noises = tuple(moments(ranks)[1] for ranks in (A_RANKS, B_RANKS))
+
+    def check(self, variance, **options):
+        pair = Pair(of_ranks(A_RANKS), of_ranks(B_RANKS), n_users=11, **options)
+        mean, sd = pair.difference(VECTOR)
+        assert mean == pytest.approx(self.means[1].mean() - self.means[0].mean())
+        assert sd == pytest.approx(math.sqrt(variance / 11))
+
+    def test_only_the_negatives_vary(self):
+        self.check(self.noises[0].mean() + self.noises[1].mean())
+
+    def test_users_drawn_independently(self):
+        users = self.means[0].var() + self.means[1].var()
+        self.check(self.noises[0].mean() + self.noises[1].mean() + users, drawn=True)
+
+    def test_pairs_of_users_drawn(self):
+        a, b = self.means
+        users = a.var() + b.var() - 2 * np.cov(a, b, ddof=0)[0, 1]
+        noise = self.noises[0].mean() + self.noises[1].mean()
+        self.check(noise + users, drawn=True, paired=True)
+
+    def test_populations_without_users_cannot_be_paired(self):
+        a, b = Population.power(N, 0.3), Population.power(N, 0.4)
+        pairs = [Pair(a, b, 5, drawn=True, paired=paired) for paired in (False, True)]
+        sds = [pair.difference(VECTOR)[1] for pair in pairs]
+        assert sds[0] == sds[1]
+
+    def test_candidates(self):
+        a = Population.of_users(RankRecords(np.array([10, 30]), np.array([0, 1]), np.array([0, 0])))
+        pair = Pair(a, of_ranks([1, 2, 3], 25), 3)
+        assert (pair.n_items, pair.most_negatives) == (22, 9)  # (20 + 25)/2 = 22.5, to even
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"sampling": "urn"}, "unknown sampling 'urn'; known: with-replacement"),
+            ({"n_users": 0}, "n_users is 0; allowed: at least 1"),
+        ],
+    )
+    def test_wrong_pairs(self, options, words):
+        with pytest.raises(InputError, match=words):
+            Pair(**({"a": of_ranks([1]), "b": of_ranks([2]), "n_users": 3} | options))
+
+
+class TestPlan:
+    @pytest.mark.parametrize("paired", [False, True])
+    @pytest.mark.parametrize("drawn", [False, True])
+    def test_probability_is_how_often_a_simulation_is_right(self, drawn, paired):
+        rng = np.random.default_rng(5)
+        n, m, users, experiments = 300, 15, 120, 3000
+        a_ranks = np.minimum(1 + rng.geometric(0.02, users), n)
+        b_ranks = np.maximum(1, a_ranks - rng.integers(0, 12, users))
+        a, b = of_ranks(a_ranks, n), of_ranks(b_ranks, n)
+        pair = Pair(a, b, users, drawn=drawn, paired=paired)
+        (planned,) = plan(pair, ["ndcg@10"], ["bv:0.1"], largest=m)
+        vector = vectors_of(pair, [parse_measure("ndcg@10")], [parse_estimator("bv:0.1")], m)[0, 0]
+        cumulated = [
+            np.cumsum(sampled_rank_distribution(take(each.records, each.kind), m), axis=1)[:, :-1]
+            for each in (a, b)
+        ]
+        own = rng.integers(users, size=(2, experiments, users)) if drawn else None
+        right = 0
+        for trial in range(experiments):
+            who = [np.arange(users)] * 2
+            if own is not None:
+                who = [own[0, trial], own[0 if paired else 1, trial]]
+            sums = [
+                vector[(table[rows] < rng.random((users, 1))).sum(axis=1)].sum()
+                for table, rows in zip(cumulated, who, strict=True)
+            ]
+            right += sums[1] > sums[0]
+        error = math.sqrt(planned.at_largest * (1 - planned.at_largest) / experiments)
+        assert 0.6 < planned.at_largest < 0.995
+        # The estimates are normal but for 1/sqrt(users) of skewness.
+        assert right / experiments == pytest.approx(planned.at_largest, abs=4 * error + 0.01)
+
+    def test_from_there_on_the_probability_is_reached(self):
+        pair = Pair(Population.power(500, 0.4), Population.power(500, 0.37), 2000, drawn=True)
+        names = ["recall@10", "ap"], ["sampled", "bv:0.1", "cls"]
+        planned = plan(pair, *names, probability=0.9, largest=60)
+        assert [(each.metric, each.estimator) for each in planned] == [
+            (metric, estimator) for metric in names[0] for estimator in names[1]
+        ]
+        for number, each in enumerate(planned):
+            outlooks = Outlooks(
+                pair, [parse_measure(each.metric)], [parse_estimator(each.estimator)]
+            )
+            reached = [
+                NormalDist().cdf(float(outlooks.at(m)[0, 0])) >= 0.9
+                for m in range(each.n_negatives, 61, 3)
+            ]
+            assert all(reached), number
+            just_below = int(each.n_negatives * 0.95) - 1
+            if just_below >= 1:
+                assert NormalDist().cdf(float(outlooks.at(just_below)[0, 0])) < 0.9
+            assert (each.n_items, each.n_users, each.largest) == (500, 2000, 60)
+            assert each.exact_a < each.exact_b
+
+    def test_sampled_orders_wrongly_until_all_are_drawn(self):
+        """A hits the top for few users, B is never bad: recall@5 of few negatives prefers B."""
+        a = of_ranks([1] * 20 + [90] * 80, 100)
+        b = of_ranks([1] * 10 + [12] * 90, 100)
+        pair = Pair(a, b, 1000)
+        sampled, corrected = plan(pair, ["recall@5"], ["sampled", "bv:0.01"])
+        assert (sampled.exact_a, sampled.exact_b) == (0.2, 0.1)
+        assert sampled.largest == corrected.largest == 99
+        assert sampled.n_negatives > 40
+        assert corrected.n_negatives < sampled.n_negatives
+        certain = Outlooks(pair, [parse_measure("recall@5")], [parse_estimator("sampled")])
+        assert certain.at(10)[0, 0] < -10
+        assert certain.at(99)[0, 0] == math.inf
+        assert sampled.at_largest == 1.0
+
+    def test_never(self):
+        a, b = of_ranks([1, 20], 30), of_ranks([2, 20], 30)
+        (planned,) = plan(Pair(a, b, 2), ["auc"], ["sampled"], largest=3)
+        assert (planned.n_negatives, planned.largest) == (None, 3)
+        assert planned.at_largest < 0.95
+
+    def test_equal_metrics_have_no_order(self):
+        same = of_ranks([1, 7], 30)
+        (planned,) = plan(Pair(same, same, 50), ["ap"], ["bv:0.1"], largest=10)
+        assert (planned.n_negatives, planned.at_largest) == (None, 0.5)
+
+    def test_an_estimator_that_is_not_determined_does_not_count(self):
+        pair = Pair(Population.power(2000, 0.4), Population.power(2000, 0.3), 500, drawn=True)
+        both = plan(pair, ["ap"], ["bv:0", "bv:0.1"], largest=60)
+        assert (both[0].n_negatives, both[0].at_largest) == (None, 0.0)
+        assert both[1] == plan(pair, ["ap"], ["bv:0.1"], largest=60)[0]
+
+    @pytest.mark.parametrize("probability", [0.49, 1.0, -1, math.nan])
+    def test_wrong_probability(self, probability):
+        pair = Pair(of_ranks([1]), of_ranks([2]), 3)
+        with pytest.raises(InputError, match=r"allowed: from 0\.5 to below 1"):
+            plan(pair, ["ap"], ["sampled"], probability=probability)
+
+    def test_wrong_largest(self):
+        with pytest.raises(InputError, match="largest number of negatives is 0; allowed: at least"):
+            plan(Pair(of_ranks([1]), of_ranks([2]), 3), ["ap"], ["sampled"], largest=0)
+
+    def test_more_users_need_fewer_negatives(self):
+        measure = parse_measure("ndcg@10")
+        a, b = (population_with(measure, level, 2000) for level in (0.1, 0.11))
+        needed = [
+            plan(Pair(a, b, users, drawn=True), ["ndcg@10"], ["sampled"])[0].n_negatives
+            for users in (5000, 10_000, 40_000)
+        ]
+        assert needed == sorted(needed, reverse=True)
+        assert needed[0] > needed[-1]

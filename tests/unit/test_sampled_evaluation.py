@@ -1,0 +1,90 @@
+"""Sampled evaluations: what is refused, and that counts and rows tell the same."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sampled_metrics.errors import InputError
+from sampled_metrics.estimators import estimator_matrix, parse_estimator
+from sampled_metrics.intervals import Shape
+from sampled_metrics.measures import parse_measure
+from sampled_metrics.sampled_evaluation import SampledEvaluation
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"sampled_ranks": []}, "sampled_ranks of type float64; allowed: integers"),
+        ({"sampled_ranks": np.zeros(0, int)}, r"of shape \(0,\); allowed: \(rows,\), not empty"),
+        ({"sampled_ranks": [[1, 2]]}, r"of shape \(1, 2\); allowed: \(rows,\)"),
+        ({"sampled_ranks": [1.0, 2.0]}, "sampled_ranks of type float64; allowed: integers"),
+        ({"sampled_ranks": ["a"]}, "sampled_ranks of type <U1; allowed: integers"),
+        ({"sampled_ranks": [True]}, "sampled_ranks of type bool; allowed: integers"),
+        ({"sampled_ranks": [1, 0]}, "sampled rank 0 in row 2; allowed: 1 to 11"),
+        ({"sampled_ranks": [12, 0]}, "sampled rank 12 in row 1; allowed: 1 to 11"),
+        ({"n_items": 10}, "n_negatives is 10 with n_items 10; allowed: at most 9"),
+        ({"n_items": [50, 10]}, "n_negatives is 10 with n_items 10; allowed: at most 9"),
+        ({"n_items": [50]}, r"n_items of shape \(1,\); allowed: one number or \(2,\)"),
+        ({"n_items": 50.0}, "n_items of type float64; allowed: integers"),
+        ({"n_items": None}, "n_items of type object; allowed: integers"),
+        ({"n_negatives": 0}, "n_negatives is 0; allowed: at least 1"),
+        ({"n_negatives": -3}, "n_negatives is -3; allowed: at least 1"),
+        ({"sampling": "urn"}, "unknown sampling 'urn'; known: with-replacement, without"),
+        ({"users": [1]}, r"users of shape \(1,\); allowed: \(2,\)"),
+    ],
+)
+def test_refused(options, words):
+    with pytest.raises(InputError, match=words):
+        SampledEvaluation(**({"sampled_ranks": [1, 2], "n_items": 50, "n_negatives": 10} | options))
+
+
+@given(st.data())
+def test_counts_and_values_agree(data):
+    rows, m = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 6))
+    ranks = data.draw(st.lists(st.integers(1, m + 1), min_size=rows, max_size=rows))
+    items = data.draw(st.lists(st.sampled_from([10, 20, 30]), min_size=rows, max_size=rows))
+    each = SampledEvaluation(ranks, items, m, per_user=True)
+    together = SampledEvaluation(ranks, items, m)
+    assert together.counts.tolist() == [[ranks.count(i + 1) for i in range(m + 1)]]
+    assert each.counts.sum(axis=0).tolist() == together.counts[0].tolist()
+    assert each.kinds[0].tolist() == sorted(set(items))
+    vectors = np.random.default_rng(0).normal(size=(len(set(items)), m + 1))
+    values = [
+        vectors[sorted(set(items)).index(n)][rank - 1] for n, rank in zip(items, ranks, strict=True)
+    ]
+    assert each.values(vectors).tolist() == values
+    shape, expected = each.shape(vectors), Shape.of(values)
+    for name in ("mean", "second", "third", "fourth"):
+        assert getattr(shape, name) == pytest.approx(getattr(expected, name), abs=1e-12)
+
+
+def test_vectors_of_every_kind():
+    estimators = [parse_estimator(name) for name in ("sampled", "bv:0.1")]
+    measures = [parse_measure("ap")]
+    for sampling, noise in (
+        ("without-replacement", "hypergeometric"),
+        ("with-replacement", "binomial"),
+        ("distinct", "distinct"),
+    ):
+        evaluation = SampledEvaluation([1, 2, 1], [30, 20, 30], 4, sampling, per_user=True)
+        vectors = evaluation.vectors(estimators, measures)
+        assert vectors.shape == (1, 2, 2, 5)
+        for kind, n in enumerate((20, 30)):
+            expected = estimator_matrix(estimators, measures, n, 4, noise=noise)
+            assert (vectors[:, :, kind] == expected).all()
+
+
+def test_users_are_ordered_and_counted():
+    evaluation = SampledEvaluation([1, 2, 3, 1], 20, 4, users=["z", "b", "z", "a"])
+    assert evaluation.n_users == 3
+    assert evaluation.by_user[0].tolist() == ["a", "b", "z"]
+    values = evaluation.values(np.array([[10.0, 20.0, 30.0, 0.0, 0.0]]))
+    assert values.tolist() == [10.0, 20.0, 20.0]
+    assert evaluation.shape(np.array([[10.0, 20.0, 30.0, 0.0, 0.0]])).low == 10.0
+
+
+def test_the_mean_of_n():
+    assert SampledEvaluation([1, 1], [20, 21], 4).mean_items == 20
+    assert SampledEvaluation([1, 1, 1], [20, 21, 21], 4).mean_items == 21
+    assert SampledEvaluation([1, 1], 33, 4, per_user=True).kinds[0].tolist() == [33]
