@@ -17,6 +17,7 @@ from sampled_metrics.search import smallest_from
 _DEVIATIONS = 1.96  # that a difference must stand from 0 to be told from it
 _MANY_USERS = 10_000_000
 ALIKE = "not distinguishable"
+REVERSED = " but perhaps by its bias: ranks that fit the samples are ordered the other way"
 
 
 def order(difference: Estimate, names: tuple[str, str]) -> str | None:
@@ -42,7 +43,8 @@ def exact_verdict(difference: Estimate, names: tuple[str, str]) -> str:
     apart = order(difference, names)
     if apart:
         return apart
-    words = f"{ALIKE} with {difference.n_users:,} users"
+    one = difference.n_users == 1
+    words = f"{ALIKE} with " + ("1 user" if one else f"{difference.n_users:,} users")
     if not difference.value or math.isnan(difference.std_error):
         return words
     return f"{words}; {_users(difference.value / difference.std_error, difference.n_users)}"
@@ -123,24 +125,24 @@ def sampled_verdict(
 ) -> str:
     """Put a difference between estimates in words.
 
-    Where the two cannot be told apart, it says about how many negatives would do, or how many
-    users where not even full rankings would.
+    Where the two cannot be told apart, it says about how many negatives would do, if any would.
+    Where they can, it says so if the order is likely to be one of bias: if true ranks that fit
+    the sampled ones are ordered the other way, and this estimator is expected to reverse them.
     """
     m = projection.n_negatives
     apart = order(difference, names)
     if estimator.name == SAMPLED and measure.kind != "auc":
         words = apart or f"{ALIKE} with {m} negatives"
         return f"{words} on sampled {measure} (which need not order as {measure} does)"
-    if apart:
-        return apart
-    words = f"{ALIKE} with {m} negatives"
     if not difference.std_error > 0.0:
-        return words
+        return apart or f"{ALIKE} with {m} negatives"
     deviations = projection.of(measure, estimator, difference.std_error)
-    full = deviations.of_exact()
-    if full < _DEVIATIONS:
-        users = f"{difference.n_users:,} users ({_users(full, difference.n_users)})"
-        return f"{words}, and by the look of it neither with full rankings of {users}"
+    if apart:
+        reversed_by_bias = measure.kind != "auc" and deviations.at(m) < 0.0
+        return f"{apart} by {estimator}{REVERSED}" if reversed_by_bias else apart
+    words = f"{ALIKE} with {m} negatives"
+    if deviations.of_exact() < _DEVIATIONS:
+        return f"{words}; {difference.n_users:,} users may be too few even for full rankings"
     return words + _more(deviations, m, projection.pair.most_negatives)
 
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.intervals import Shape
 from sampled_metrics.measures import parse_measure
 from sampled_metrics.sampled_evaluation import SampledEvaluation
 
@@ -54,9 +53,10 @@ def test_counts_and_values_agree(data):
         vectors[sorted(set(items)).index(n)][rank - 1] for n, rank in zip(items, ranks, strict=True)
     ]
     assert each.values(vectors).tolist() == values
-    shape, expected = each.shape(vectors), Shape.of(values)
-    for name in ("mean", "second", "third", "fourth"):
-        assert getattr(shape, name) == pytest.approx(getattr(expected, name), abs=1e-12)
+    found = each.estimate(vectors)
+    assert (found.value, found.n_users) == (pytest.approx(np.mean(values), abs=1e-12), rows)
+    if rows > 1:
+        assert found.std_error == pytest.approx(np.std(values, ddof=1) / np.sqrt(rows), abs=1e-12)
 
 
 def test_vectors_of_every_kind():
@@ -81,7 +81,8 @@ def test_users_are_ordered_and_counted():
     assert evaluation.by_user[0].tolist() == ["a", "b", "z"]
     values = evaluation.values(np.array([[10.0, 20.0, 30.0, 0.0, 0.0]]))
     assert values.tolist() == [10.0, 20.0, 20.0]
-    assert evaluation.shape(np.array([[10.0, 20.0, 30.0, 0.0, 0.0]])).low == 10.0
+    found = evaluation.estimate(np.array([[10.0, 20.0, 30.0, 0.0, 0.0]]))
+    assert (found.value, found.n_users) == (pytest.approx(50 / 3), 3)
 
 
 def test_the_mean_of_n():

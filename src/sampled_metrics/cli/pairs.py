@@ -44,11 +44,12 @@ def compare(
     """Say of every two recommenders which is better, and how sure that is.
 
     From full rankings, or with --n-negatives from sampled ranks. Users are paired where the files
-    have the same user_id.
+    have the same user_id. With few negatives bias can decide the order of corrected estimates too;
+    the verdict says so where the sampled ranks show it.
 
     Keys: a, b, metric, estimator, value_a, value_b, difference (b - a), std_error, ci_low, ci_high,
-    probability (that the difference expected has the sign observed), paired, n_users, n_items,
-    n_negatives, sampling, verdict; values are fractions.
+    probability (that the difference expected has the sign observed, bias apart), paired, n_users,
+    n_items, n_negatives, sampling, verdict; values are fractions.
     """
     from sampled_metrics import comparison
 

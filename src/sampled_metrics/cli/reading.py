@@ -47,6 +47,11 @@ def sampled(
             f"--n-items is missing, and {path} has no column n_candidates; it is the number of "
             "candidates of a full ranking, the held-out item included"
         )
+    if found.repetition is not None and found.user_ids is None:
+        raise InputError(
+            f"{path}: found a column repetition but no user_id; allowed: both, so that the rows of "
+            "a user are not taken for several users"
+        )
     with errors_of(path):
         return SampledEvaluation(
             found.rank, found.n_candidates, n_negatives, sampling, found.user_ids, per_user
