@@ -54,13 +54,25 @@ SM.horizontal = (y, more = {}) => ({
   line: { color: SM.theme().soft, width: 1, dash: "dot", ...more.line },
 });
 
+// A legend in the page's own text, cheaper to lay out than Plotly's.
+function legend(id, traces) {
+  const entries = traces.filter(({ name, showlegend }) => name && showlegend !== false).map(({ name, line, marker }) => {
+    const swatch = document.createElement("i");
+    if (line) swatch.style.borderTop = `${Math.max(line.width, 2)}px ${line.dash === "dot" ? "dotted" : "solid"} ${line.color}`;
+    else swatch.textContent = marker.symbol === "x-thin" ? "✕" : "●";
+    const entry = document.createElement("span");
+    entry.append(swatch, name);
+    return entry;
+  });
+  document.getElementById(`${id}-legend`).replaceChildren(...entries);
+}
+
 SM.draw = (id, traces, xaxis, yaxis, more = {}) => {
-  const { ink } = SM.theme();
-  return Plotly.react(id, traces, {
-    margin: { l: 52, r: 12, t: 30, b: 42 },
+  legend(id, traces);
+  return Plotly.react(id, traces.map((trace) => ({ ...trace, name: "" })), {
+    margin: { l: 52, r: 12, t: 8, b: 42 },
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: "system-ui, sans-serif", size: 12, color: ink },
-    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 11 }, itemclick: false, itemdoubleclick: false },
-    hovermode: "closest", dragmode: false, showlegend: true, xaxis, yaxis, ...more,
+    font: { family: "system-ui, sans-serif", size: 12, color: SM.theme().ink },
+    hovermode: "closest", dragmode: false, showlegend: false, xaxis, yaxis, ...more,
   }, CONFIG);
 };

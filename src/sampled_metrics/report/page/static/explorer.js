@@ -3,13 +3,18 @@
 
 const MOST_CLS = 200;
 const N_RANKS = 110;
-const SLICE_MS = 12; // of work between two looks at the controls
+const SLICE_MS = 40; // of work between two looks at the controls
+const FEW_USERS = 700; // that the curve of (d) takes its variances from
 
 const element = (id) => document.getElementById(id);
 const numbers = JSON.parse(element("numbers").textContent);
 const groups = numbers.groups.map((group) => ({
   ...group,
-  recommenders: group.recommenders.map((each) => ({ ...each, records: SM.decodeRecords(each.kinds), distributions: new Map() })),
+  recommenders: group.recommenders.map((each) => {
+    const records = SM.decodeRecords(each.kinds);
+    const most = records.n.reduce((x, y) => Math.min(x, y)) - 1;
+    return { ...each, records, few: SM.thinned(records, FEW_USERS), most, distributions: new Map(), tables: new Map(), exact: new Map() };
+  }),
 }));
 
 // Numbers with a slider on a logarithmic scale beside them.
@@ -50,7 +55,7 @@ function read() {
     measure: SM.measure(element("metric").value, positions.k),
     estimator: { name: element("estimator").value, gamma: positions.gamma },
     n: positions.n, m: positions.m, gamma: positions.gamma, k: positions.k, group,
-    pair: pair ? pair.split(",").map((i) => group.recommenders[Number(i)]) : null,
+    pair: pair ? pair.split(",").map(Number) : null,
   };
 }
 
@@ -69,6 +74,12 @@ const spread = (low, high, count) => {
   return [...places];
 };
 const shown = (value) => (Math.abs(value) < 1e-3 && value !== 0 ? value.toExponential(2) : value.toFixed(4));
+const rangeOf = (...lists) => {
+  let low = 0, high = 0;
+  for (const list of lists) for (const value of list) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  const pad = 0.04 * (high - low) || 0.5;
+  return [low - pad, high + pad];
+};
 const percent = (value) => `${(100 * value).toFixed(1)} %`;
 
 function vectorPanel(state, vector) {
@@ -83,7 +94,7 @@ function vectorPanel(state, vector) {
   traces.push(SM.line("estimate", places, at(vector), { line: { color: series[0] } }));
   if (m < 60) traces.at(-1).mode = "lines+markers";
   element("reading-a").textContent = `Sampled rank 1 counts ${shown(vector[0])}, rank ${m + 1} ${shown(vector[m])}.`;
-  return SM.draw("panel-a", traces, SM.logAxis("sampled rank", 1, m + 1), SM.linearAxis(measure.label, { rangemode: "normal" }));
+  return SM.draw("panel-a", traces, SM.logAxis("sampled rank", 1, m + 1), SM.linearAxis(measure.label, { range: rangeOf(at(vector), traces[0].y) }));
 }
 
 function expectationPanel(state, vector) {
@@ -102,8 +113,8 @@ function expectationPanel(state, vector) {
     if (Math.abs(value - exact[i]) > Math.abs(expected[place] - exact[place])) place = i;
   });
   element("reading-b").textContent = `Largest bias: ${shown(expected[place] - exact[place])}, at rank ${ranks[place].toLocaleString("en")} of ${n.toLocaleString("en")}.`;
-  SM.state = { ranks, expected, exact };
-  return SM.draw("panel-b", traces, SM.logAxis("true rank", 1, n), SM.linearAxis(measure.label, { rangemode: "normal" }));
+  SM.draw("panel-b", traces, SM.logAxis("true rank", 1, n), SM.linearAxis(measure.label, { range: rangeOf(expected, exact, uncorrected) }));
+  return { ranks, expected, exact };
 }
 
 function distribution(recommender, m) {
@@ -112,21 +123,39 @@ function distribution(recommender, m) {
   return distributions.get(m);
 }
 
+function tableOf({ few, tables }, m) {
+  if (!tables.has(m)) tables.set(m, SM.table(few, m));
+  return tables.get(m);
+}
+
+function exactOf({ records, exact }, measure) {
+  if (!exact.has(measure.key)) exact.set(measure.key, SM.exactMean(measure, records));
+  return exact.get(measure.key);
+}
+
 const expectation = (distribution, vector) => {
   let sum = 0;
   for (let i = 0; i < vector.length; i++) sum += distribution[i] * vector[i];
   return sum;
 };
 
-// Expected estimates of every recommender at every size; a generator, so that work can be cut up.
-function* curves(state, sizes) {
-  const values = state.group.recommenders.map(() => []);
+// Expected estimates of every recommender at every size, and for a pair the probability of its
+// right order; a generator, so that work can be cut up.
+function* curves(state, sizes, exact) {
+  const { group, pair } = state, values = group.recommenders.map(() => []), probabilities = [];
   for (const m of sizes) {
-    const vector = SM.vector(state.estimator, state.measure, state.group.n, m);
-    state.group.recommenders.forEach((each, i) => values[i].push(expectation(distribution(each, m), vector)));
+    const vector = SM.vector(state.estimator, state.measure, group.n, m);
+    group.recommenders.forEach((each, i) => values[i].push(expectation(distribution(each, m), vector)));
+    if (pair) {
+      const both = pair.map((i) => {
+        const within = SM.within(tableOf(group.recommenders[i], m), vector), { users } = group.recommenders[i];
+        return { mean: values[i].at(-1), within, users, exact: exact[i] };
+      });
+      probabilities.push(SM.ordering(...both).probability);
+    }
     yield;
   }
-  return values;
+  return { sizes, values, probabilities };
 }
 
 function changesOf(state, sizes, values) {
@@ -137,60 +166,65 @@ function changesOf(state, sizes, values) {
   return found.sort((a, b) => a.size - b.size);
 }
 
-function curvesPanel(state, sizes, values) {
+function curvesPanel(state, { sizes, values }, exact) {
   const { series, ink } = SM.theme(), { measure, group } = state;
-  const exact = group.recommenders.map((each) => SM.exactMean(measure, each.records));
   const changes = changesOf(state, sizes, values);
   const traces = group.recommenders.map((each, i) => SM.line(plain(each.name), sizes, values[i], { line: { color: series[i % 6] } }));
   const last = group.sizes.at(-1);
-  group.recommenders.forEach((each, i) => traces.push({
-    type: "scatter", mode: "markers", x: [last], y: [exact[i]], showlegend: false, cliponaxis: false,
-    marker: { color: series[i % 6], size: 9 }, hovertemplate: `${plain(each.name)}, exact: %{y:.4f}<extra></extra>`,
-  }));
+  traces.push({
+    type: "scatter", mode: "markers", name: "exact", x: exact.map(() => last), y: exact, cliponaxis: false,
+    marker: { color: exact.map((_, i) => series[i % 6]), size: 9 },
+    text: group.recommenders.map((each) => plain(each.name)), hovertemplate: "%{text}, exact: %{y:.4f}<extra></extra>",
+  });
   traces.push({
     type: "scatter", mode: "markers", name: "change of order", x: changes.map((c) => c.size), y: changes.map((c) => c.value),
     marker: { symbol: "x-thin", size: 11, line: { width: 2, color: ink } },
     text: changes.map((c) => plain(`${c.a} and ${c.b}`)), hovertemplate: "%{text} at m ≈ %{x:.0f}<extra></extra>",
-    showlegend: changes.length > 0,
   });
   element("reading-c").textContent = changes.length
     ? `Order changes: ${changes.map((c) => `${c.a} and ${c.b} at m ≈ ${Math.round(c.size)}`).join("; ")}.`
     : "No change of order in this range.";
   Object.assign(SM.state, { sizes, curves: values, exactMeans: exact, changes });
-  return SM.draw("panel-c", traces, SM.logAxis("m, sampled negatives", 1, last), SM.linearAxis(measure.label), { shapes: [SM.vertical(state.m)] });
+  return SM.draw("panel-c", traces, SM.logAxis("m, sampled negatives", 1, last), SM.linearAxis(measure.label, { range: rangeOf(exact, ...values) }), { shapes: [SM.vertical(state.m)] });
 }
 
 // Plotly takes some tags in text for its own.
 const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-function ordering(state, m) {
-  const [a, b] = state.pair;
-  const vector = SM.vector(state.estimator, state.measure, state.group.n, m);
-  const exact = [a, b].map((each) => SM.exactMean(state.measure, each.records));
-  return SM.ordering({ ...a.records, users: a.users }, { ...b.records, users: b.users }, vector, ...exact);
-}
-
-function orderingReading(state) {
-  const { group, m, estimator, pair } = state;
+// The probability at the chosen m from all users; words, and what they rest on or null.
+function ordering(state, exact) {
+  const { group, m, estimator, measure, pair } = state;
   if (!pair) return ["One recommender makes no pair.", null];
-  const most = Math.min(...pair.map((each) => Math.min(...[each.records.n.reduce((x, y) => Math.min(x, y))]))) - 1;
+  const most = Math.min(...pair.map((i) => group.recommenders[i].most));
   const reason = m > most ? `A user has only ${most} candidates beside the held-out item.` : refusal(estimator, group.n, m);
   if (reason) return [reason, null];
-  const found = ordering(state, m);
+  const vector = SM.vector(estimator, measure, group.n, m);
+  const found = SM.ordering(...pair.map((i) => {
+    const { records, users } = group.recommenders[i];
+    return { ...SM.outlook(records, vector), users, exact: exact[i] };
+  }));
   return [`With m = ${m}: ${percent(found.probability)}.`, found];
 }
 
-function orderingPanel(state, sizes, values, found) {
+function orderingPanel(state, { sizes, probabilities }, [words, found]) {
   const { series, ink } = SM.theme();
+  element("reading-d").textContent = words;
   const traces = [
-    SM.line("probability", sizes, values, { line: { color: series[0] }, showlegend: false, hovertemplate: "m = %{x:,.0f}: %{y:.3f}<extra></extra>" }),
-    { type: "scatter", mode: "markers", x: found ? [state.m] : [], y: found ? [found.probability] : [], showlegend: false, marker: { color: ink, size: 9 }, cliponaxis: false, hovertemplate: "m = %{x}: %{y:.3f}<extra></extra>" },
+    SM.line("probability", sizes.slice(0, probabilities.length), probabilities, { line: { color: series[0] }, hovertemplate: "m = %{x:,.0f}: %{y:.3f}<extra></extra>" }),
+    { type: "scatter", mode: "markers", name: "at the chosen m", x: found ? [state.m] : [], y: found ? [found.probability] : [], marker: { color: ink, size: 9 }, cliponaxis: false, hovertemplate: "m = %{x}: %{y:.3f}<extra></extra>" },
   ];
   const last = Math.max(state.group.sizes.at(-1), 2);
+  Object.assign(SM.state, { ordering: found, probabilities });
   return SM.draw("panel-d", traces, SM.logAxis("m, sampled negatives", 1, last), SM.linearAxis("P(right order)", { range: [-0.03, 1.03], tickvals: [0, 0.25, 0.5, 0.75, 1], rangemode: "normal" }), { shapes: [SM.vertical(state.m), SM.horizontal(0.5)] });
 }
 
 let turn = 0; // of the controls; work for an older one stops
+
+const pause = () => new Promise((resolve) => {
+  const { port1, port2 } = new MessageChannel(); // setTimeout would wait for 4 ms
+  port1.onmessage = resolve;
+  port2.postMessage(null);
+});
 
 // Run a generator in slices; resolves to its value, or to null once the controls have moved on.
 async function sliced(work, mine) {
@@ -199,65 +233,61 @@ async function sliced(work, mine) {
       const { done, value } = work.next();
       if (done) return value;
     }
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await pause();
     if (mine !== turn) return null;
   }
 }
 
-function* probabilities(state, sizes) {
-  const values = [];
-  for (const m of sizes) {
-    values.push(ordering(state, m).probability);
-    yield;
-  }
-  return values;
+const estimatorKey = ({ name, gamma }) => (name === "bv" ? `bv:${gamma}` : name);
+const keyOf = ({ measure, estimator, group, pair }) =>
+  [measure.key, estimatorKey(estimator), group.label, pair].join("|");
+let kept = { key: null };
+
+// What (c) and (d) show, anew only where it changed; null if the controls move meanwhile.
+async function curvesOf(state, exact, mine) {
+  const key = keyOf(state);
+  if (kept.key === key) return kept;
+  const sizes = state.group.sizes.filter((m) => !refusal(state.estimator, state.group.n, m));
+  const found = await sliced(curves(state, sizes, exact), mine);
+  if (!found) return null;
+  kept = { key, ...found };
+  return kept;
 }
 
-let orderingKept = { key: "", sizes: [], values: [] };
-
-const sizesOf = (state) => state.group.sizes.filter((m) => !refusal(state.estimator, state.group.n, m));
-const keyOf = ({ measure, estimator, group, pair }) =>
-  [measure.key, estimator.name, estimator.name === "bv" ? estimator.gamma : "", group.label, pair?.map((each) => each.name)].join("|");
-
-// Everything that a movement of a control changes at once; the curve of (d) and, where CLS is yet
-// to be solved at many sizes, that of (c) follow in slices.
+// Everything that follows from a movement of the controls.
 async function answer(began) {
   const mine = ++turn, state = read();
   showControls(state);
   const reason = refusal(state.estimator, state.n, state.m);
   element("reason").textContent = reason;
-  const vector = reason ? null : SM.vector(state.estimator, state.measure, state.n, state.m);
-  SM.state = {};
-  if (vector) {
-    expectationPanel(state, vector);
-    vectorPanel(state, vector);
-    SM.state.vector = Array.from(vector);
-  } else empty(state);
-  const [words, found] = orderingReading(state);
-  element("reading-d").textContent = words;
-  SM.state.ordering = found;
-  const key = keyOf(state), sizes = sizesOf(state);
-  if (orderingKept.key !== key) orderingKept = { key: "", sizes: [], values: [] };
-  orderingPanel(state, orderingKept.sizes, orderingKept.values, found);
-  const values = await sliced(curves(state, sizes), mine);
-  if (!values) return;
-  curvesPanel(state, sizes, values);
+  const here = [state.measure.key, estimatorKey(state.estimator), state.n, state.m].join("|");
+  if (here !== drawn.here) {
+    SM.state = { ...SM.state, ...onePopulation(state, reason) };
+    drawn.here = here;
+  }
+  const there = [keyOf(state), state.m].join("|");
+  if (there !== drawn.there) {
+    const exact = state.group.recommenders.map((each) => exactOf(each, state.measure));
+    const found = await curvesOf(state, exact, mine);
+    if (!found) return;
+    curvesPanel(state, found, exact);
+    orderingPanel(state, found, ordering(state, exact));
+    drawn.there = there;
+  }
   element("explorer").dataset.responseMs = (performance.now() - began).toFixed(1);
-  await later(state, key, mine, found);
+  element("explorer").dataset.settled = String(mine);
 }
 
-async function later(state, key, mine, found) {
-  if (state.pair && orderingKept.key !== key) {
-    await new Promise((resolve) => setTimeout(resolve, 30));
-    if (mine !== turn) return;
-    const sizes = sizesOf(state).filter((m, i) => i % 2 === 1);
-    const values = await sliced(probabilities(state, sizes), mine);
-    if (!values) return;
-    orderingKept = { key, sizes, values };
-    orderingPanel(state, sizes, values, found);
+const drawn = { here: null, there: null };
+
+function onePopulation(state, reason) {
+  if (reason) {
+    empty(state);
+    return { vector: null, expected: null };
   }
-  SM.state.probabilities = orderingKept;
-  element("explorer").dataset.settled = String(mine);
+  const vector = SM.vector(state.estimator, state.measure, state.n, state.m);
+  vectorPanel(state, vector);
+  return { vector: Array.from(vector), ...expectationPanel(state, vector) };
 }
 
 function empty(state) {
@@ -284,8 +314,8 @@ function choosePairs() {
 let asked = null;
 function changed() {
   const began = performance.now();
-  if (asked !== null) return; // one answer a frame is enough
-  asked = requestAnimationFrame(() => {
+  if (asked !== null) return; // several events at once are one movement
+  asked = pause().then(() => {
     asked = null;
     element("explorer").dataset.settled = "";
     answer(began);
@@ -313,7 +343,11 @@ function begin() {
   element("group").addEventListener("input", choosePairs);
   element("controls").addEventListener("input", changed);
   element("controls").addEventListener("submit", (event) => event.preventDefault());
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { SM.forgetTheme(); changed(); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    SM.forgetTheme();
+    drawn.here = drawn.there = null;
+    changed();
+  });
   changed();
 }
 begin();

@@ -74,14 +74,64 @@ SM.outlook = (records, vector) => {
   return { mean, within };
 };
 
+// The distributions of sampled ranks of few kinds of users, each from its first entry on, to be used
+// again for many vectors: `starts` of rows in `values`, and `lows`, the place of the first entry.
+SM.table = (records, m) => {
+  const rows = [];
+  eachRow(records, m, (row, u) => {
+    rows[u] = [row.lo, row.values.slice(row.lo, row.hi + 1)];
+  }, (row, scale, u) => {
+    const steps = rows[u]?.[1] ?? new Float64Array(m + 1);
+    for (let i = row.lo; i <= Math.min(row.hi, m); i++) steps[i] += scale * row.values[i];
+    if (scale < 0) for (let i = 1; i <= m; i++) steps[i] += steps[i - 1];
+    rows[u] = [0, steps];
+  });
+  const starts = new Uint32Array(rows.length + 1);
+  rows.forEach(([, entries], u) => { starts[u + 1] = starts[u] + entries.length; });
+  const values = new Float32Array(starts[rows.length]);
+  rows.forEach(([, entries], u) => values.set(entries, starts[u]));
+  return { starts, values, lows: Uint16Array.from(rows, ([low]) => low), count: records.count, users: records.users };
+};
+
+// Variance over negatives of one user's estimate, averaged over the users of a table.
+SM.within = ({ starts, values, lows, count, users }, vector) => {
+  let sum = 0;
+  for (let u = 0; u < lows.length; u++) {
+    let own = 0, square = 0;
+    for (let place = starts[u], i = lows[u]; place < starts[u + 1]; place++, i++) {
+      const part = values[place] * vector[i];
+      own += part;
+      square += part * vector[i];
+    }
+    sum += count[u] * Math.max(square - own * own, 0);
+  }
+  return sum / users;
+};
+
+// Few kinds of users that stand for many: evenly spaced in the order of their ranks' share of the
+// candidates, each with its share of the users.
+SM.thinned = (records, most) => {
+  if (records.n.length <= most) return records;
+  const place = (u) => (records.better[u] + records.tied[u] / 2) / (records.n[u] - 1);
+  const order = Uint32Array.from(records.n.keys()).sort((a, b) => place(a) - place(b));
+  const chosen = [];
+  let passed = 0, wanted = records.users / most / 2;
+  for (const u of order) {
+    passed += records.count[u];
+    for (; passed >= wanted && chosen.length < most; wanted += records.users / most) chosen.push(u);
+  }
+  const pick = (column) => Float64Array.from(chosen, (u) => column[u]);
+  return SM.records({ n: pick(records.n), better: pick(records.better), tied: pick(records.tied), count: new Float64Array(chosen.length).fill(1) });
+};
+
 // Probability that the estimates of two recommenders, negatives drawn independently for each, are
-// ordered as their exact metrics are, the difference being normal.
-SM.ordering = (a, b, vector, exactA, exactB) => {
-  const [ofA, ofB] = [a, b].map((records) => SM.outlook(records, vector));
-  const difference = ofB.mean - ofA.mean;
-  const sd = Math.sqrt(ofA.within / a.users + ofB.within / b.users);
-  const right = Math.sign(exactB - exactA) * difference;
-  const scale = Math.max(Math.abs(ofA.mean), Math.abs(ofB.mean));
+// ordered as their exact metrics are, the difference being normal. `a` and `b` hold the outlook of
+// one user, the number of `users` and the `exact` metric.
+SM.ordering = (a, b) => {
+  const difference = b.mean - a.mean;
+  const sd = Math.sqrt(a.within / a.users + b.within / b.users);
+  const right = Math.sign(b.exact - a.exact) * difference;
+  const scale = Math.max(Math.abs(a.mean), Math.abs(b.mean));
   const still = Math.abs(right) <= 1e-13 * scale ? 0.5 : Number(right > 0);
   return { difference, sd, probability: sd > 0 ? SM.normal(right / sd) : still };
 };
