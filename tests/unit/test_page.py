@@ -303,10 +303,10 @@ def test_command_writes_the_page(tmp_path, page):
     }
     arguments = [text for name, path in options.items() for text in (f"--{name}", str(path))]
     ranks = [str(path) for path in sources().ranks]
+    settings = ["--config", json.dumps(config()), "--output", str(output)]
     done = CliRunner().invoke(
         app,
-        ["study", "report", *ranks, *arguments, "--config", json.dumps(config())]
-        + ["--output", str(output)],
+        ["study", "report", *ranks, *arguments, *settings],
     )
     assert done.exit_code == 0, done.output
     assert output.read_text() == page

@@ -18,9 +18,7 @@ UNPUBLISHED = "not published"
 def read_tables(folder: Path) -> dict[int, pd.DataFrame]:
     """Read our tables as printed; text, by number."""
     return {
-        number: read_table(
-            folder / f"table{number}.csv", COLUMNS, dtype=str, keep_default_na=False
-        )
+        number: read_table(folder / f"table{number}.csv", COLUMNS, dtype=str, keep_default_na=False)
         for number in TABLES
     }
 

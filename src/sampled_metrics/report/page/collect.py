@@ -73,6 +73,7 @@ def collect(sources: Sources) -> dict[str, Any]:
         "overview": overview(tables, card, ordered, sources.config, records),
         "origin": origin,
         "run": origin.get("provenance", origin),
+        "facts": facts(origin),
         "verdicts": card["verdict"].value_counts().to_dict(),
         "tables": [
             laid_out(number, tables[number], card)
@@ -108,13 +109,27 @@ def _reading(name: str, rows: pd.DataFrame) -> dict[str, Any]:
         "rows": [
             {
                 "quantity": row.quantity,
-                "ours": f"{float(row.value):.3f}".removesuffix(".000"),
+                "ours": f"{float(str(row.value)):.3f}".removesuffix(".000"),
                 "published": row.published,
                 "agrees": row.reproduces == "yes",
             }
             for row in rows.itertuples(index=False)
         ],
     }
+
+
+def facts(record: Mapping[str, Any], within: str = "") -> list[list[tuple[str, Any]]]:
+    """Flatten a record of records into groups of names and values.
+
+    >>> facts({"ranks": "trained", "seeds": {"X": 0}})
+    [[('ranks', 'trained')], [('seeds: X', 0)]]
+    """
+    plain = [(within + name, v) for name, v in record.items() if not isinstance(v, Mapping)]
+    found = [plain] if plain else []
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            found += facts(value, f"{within}{name}: ")
+    return found
 
 
 def _json(path: Path) -> Any:

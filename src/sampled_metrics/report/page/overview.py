@@ -10,12 +10,6 @@ from sampled_metrics.report.scorecard import VERDICTS
 from sampled_metrics.study.labels import EXACT
 
 _SAMPLED = "Sampled"
-_WORDS = {
-    "exact": "agree to the last printed digit",
-    "within noise": "within the noise of repetition",
-    "explained": "by what the paper leaves open",
-    "differs": "not",
-}
 
 
 def overview(
@@ -84,18 +78,22 @@ def _order(values: Mapping[str, str]) -> str:
 
 
 def _orders(table: pd.DataFrame, m: int, repetitions: int) -> list[str]:
-    """The pair of Table 4 that sampling orders worst, and what helps it most."""
+    """Take the pair of Table 4 that sampling orders worst, and what helps it most."""
     sampled = table[table["column"] == _SAMPLED]
     if sampled.empty:
         return []
-    worst = sampled.loc[sampled["value"].astype(float).idxmin()]
+    worst = _sorted(sampled)[0]
     same = table[(table["row"] == worst["row"]) & (table["metric"] == worst["metric"])]
-    best = same.loc[same["value"].astype(float).idxmax()]
+    best = _sorted(same)[-1]
     return [
         f"By {worst['metric']} with {m} negatives, {worst['row']} came out in the right order in "
         f"{worst['value']} of {repetitions} repetitions uncorrected, and in {best['value']} with "
         f"the correction that did best, {best['column']}."
     ]
+
+
+def _sorted(table: pd.DataFrame) -> list[dict[Any, Any]]:
+    return sorted(table.to_dict("records"), key=lambda row: float(row["value"]))
 
 
 def _sizes(figure6: pd.DataFrame) -> list[str]:
@@ -114,6 +112,9 @@ def _sizes(figure6: pd.DataFrame) -> list[str]:
 
 
 def _agreement(card: pd.DataFrame) -> str:
-    counts = [int((card["verdict"] == verdict).sum()) for verdict in VERDICTS]
-    parts = [f"{n} {_WORDS[verdict]}" for n, verdict in zip(counts, VERDICTS, strict=True)]
-    return f"Of {len(card)} published numbers, {', '.join(parts[:-1])}, and {parts[-1]}."
+    exact, noise, explained, differs = (int((card["verdict"] == each).sum()) for each in VERDICTS)
+    return (
+        f"Of {len(card)} published numbers, {exact} agree to the last printed digit, {noise} more "
+        f"within the noise of repetition, {explained} more given what the paper leaves open, and "
+        f"{differs} differ."
+    )

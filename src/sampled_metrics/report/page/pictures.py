@@ -9,14 +9,14 @@ from sampled_metrics.errors import InputError
 
 FIGURES = (1, 2, 3, 4, 5, 6)
 CAPTIONS = {
-    1: "Every metric against the rank of the relevant item among 10,000; the right-hand panels of "
-    "the paper are the top ranks.",
+    1: "Every metric against the rank of the relevant item among 10,000; all ranks on the "
+    "left, the top 100 on the right.",
     2: "Expected sampled metrics of the toy recommenders A, B and C against the number m of "
     "negatives. Where curves cross, the order of the recommenders changes.",
     3: "Expected sampled metrics against the true rank, for m = 1, 10, 100 and 1,000 of 10,000. "
     "With few negatives every metric looks like AUC.",
-    4: "Corrected average precision: the estimate at every sampled rank, and what it is expected to "
-    "be at every true rank; m = 100 of 10,000.",
+    4: "Corrected average precision: the estimate at every sampled rank, and what it is expected "
+    "to be at every true rank; m = 100 of 10,000.",
     5: "Users by the true rank of their held-out item, for all ranks and for the top.",
     6: "Expected Recall@10 against the number of negatives, uncorrected and corrected; the marks "
     "show from where on a pair is ordered as by the exact metric.",

@@ -73,7 +73,10 @@ const spread = (low, high, count) => {
   for (let i = 0; i < count; i++) places.add(Math.round(low * (high / low) ** (i / (count - 1))));
   return [...places];
 };
-const shown = (value) => (Math.abs(value) < 1e-3 && value !== 0 ? value.toExponential(2) : value.toFixed(4));
+const shown = (value) => {
+  const size = Math.abs(value), sign = value < 0 && size > 1e-9 ? "\u2212" : "";
+  return sign + (size > 1e-9 && size < 1e-3 ? size.toExponential(1) : size.toFixed(4));
+};
 const rangeOf = (...lists) => {
   let low = 0, high = 0;
   for (const list of lists) for (const value of list) [low, high] = [Math.min(low, value), Math.max(high, value)];
@@ -314,10 +317,10 @@ function choosePairs() {
 let asked = null;
 function changed() {
   const began = performance.now();
+  element("explorer").dataset.settled = "";
   if (asked !== null) return; // several events at once are one movement
   asked = pause().then(() => {
     asked = null;
-    element("explorer").dataset.settled = "";
     answer(began);
     SM.onPositions?.();
   });

@@ -137,10 +137,15 @@ SM.ordering = (a, b) => {
 };
 
 // Sizes at which two curves change their order, by interpolation against the logarithm of the size.
+// Where they are equal up to rounding they have none.
 SM.changes = (sizes, first, second) => {
   const found = [];
+  const apart = (i) => {
+    const difference = first[i] - second[i];
+    return Math.abs(difference) > 1e-12 * Math.abs(first[i]) ? difference : 0;
+  };
   for (let i = 1, last = 0; i < sizes.length; i++) {
-    const before = first[i - 1] - second[i - 1], now = first[i] - second[i];
+    const before = apart(i - 1), now = apart(i);
     if (before !== 0) last = Math.sign(before);
     if (now === 0 || last === 0 || Math.sign(now) === last) continue;
     const share = before / (before - now);
