@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ _EDGE = re.compile(r"(\d+)\s*->\s*(\d+)")
 _TARGET = "all"
 _PAGE = "page"  # the rule that makes the page: its time is not known before the page is
 _WIDTH, _HEIGHT, _ACROSS, _DOWN, _MARGIN = 112, 26, 12, 34, 6
+_PASSING = 10  # width of the place of a line that passes a layer
 _SWEEPS = 8
 
 
@@ -32,7 +34,7 @@ def steps(graph: Path, times: Path) -> dict[str, Any]:
         A file is missing or is not what it should be.
     """
     try:
-        rules = parse(graph.read_text(encoding="utf-8"))
+        rules = direct(parse(graph.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise InputError(f"{graph}: no such file; expected the graph of rules") from None
     jobs = _jobs(times)
@@ -51,63 +53,115 @@ def parse(text: str) -> Graph:
     return Graph(rules, {edge for edge in edges if _TARGET not in edge})
 
 
+def direct(graph: Graph) -> Graph:
+    """Leave out the lines that say no more than a way round through other rules does.
+
+    >>> sorted(direct(Graph(["a", "b", "c"], {("a", "b"), ("b", "c"), ("a", "c")})).edges)
+    [('a', 'b'), ('b', 'c')]
+    """
+    below = {name: {b for a, b in graph.edges if a == name} for name in graph.rules}
+    for _ in graph.rules:
+        below = {n: found.union(*(below[other] for other in found)) for n, found in below.items()}
+    later = {(a, c) for a, b in graph.edges for c in below[b]}
+    return Graph(graph.rules, graph.edges - later)
+
+
 def layers(graph: Graph) -> list[list[str]]:
-    """Put every rule below all that it needs, and those of a layer where edges cross little.
+    """Put every rule right above the first that needs it, and line up what belongs together.
+
+    A line that passes a layer has a place of its own there, named by both ends, so that it does
+    not run through a box.
 
     >>> layers(Graph(["a", "b", "c"], {("a", "b"), ("b", "c"), ("a", "c")}))
-    [['a'], ['b'], ['c']]
+    [['a'], ['a > c', 'b'], ['c']]
     """
-    depth = dict.fromkeys(graph.rules, 0)
+    height = dict.fromkeys(graph.rules, 0)
     for _ in graph.rules:
         for before, after in sorted(graph.edges):
-            depth[after] = max(depth[after], depth[before] + 1)
-    found = [[r for r in graph.rules if depth[r] == d] for d in sorted(set(depth.values()))]
-    for _ in range(_SWEEPS):
-        place = {name: _position(i, row) for row in found for i, name in enumerate(row)}
-        for row in found:
-            row.sort(key=lambda name: (_mean_place(name, graph, place), name))
-    return found
+            height[before] = max(height[before], height[after] + 1)
+    rows = [sorted(r for r in graph.rules if height[r] == h) for h in set(height.values())]
+    beside: dict[str, list[str]] = {}
+    for before, after in sorted(graph.edges):
+        passed = [f"{before} > {after}"] * (height[before] - height[after] - 1)
+        places = [before, *(f"{name}{' ' * i}" for i, name in enumerate(passed)), after]
+        for level, name in enumerate(places[1:-1], 1):
+            rows[height[before] - level].append(name)
+        for one, other in pairwise(places):
+            beside.setdefault(one, []).append(other)
+            beside.setdefault(other, []).append(one)
+    return _ordered([rows[level] for level in sorted(set(height.values()), reverse=True)], beside)
 
 
-def _position(i: int, row: Sequence[str]) -> float:
-    return i - (len(row) - 1) / 2.0
+def _ordered(rows: list[list[str]], beside: dict[str, list[str]]) -> list[list[str]]:
+    """Sort each row by the mean place of what its members are joined to, down and up in turn."""
+    for sweep in range(_SWEEPS):
+        for row, other in pairwise(rows if sweep % 2 == 0 else rows[::-1]):
+            place, here = _places(row), _places(other)
+            mean = {name: _mean(beside.get(name, []), place, here[name]) for name in other}
+            other.sort(key=lambda name, mean=mean: (mean[name], name))  # type: ignore[misc]
+    return rows
 
 
-def _mean_place(name: str, graph: Graph, place: dict[str, float]) -> float:
-    beside = [place[a] for a, b in graph.edges if b == name]
-    beside += [place[b] for a, b in graph.edges if a == name]
-    return sum(beside) / len(beside) if beside else place[name]
+def _mean(names: Sequence[str], place: dict[str, float], otherwise: float) -> float:
+    found = [place[name] for name in names if name in place]
+    return sum(found) / len(found) if found else otherwise
+
+
+def _places(row: Sequence[str]) -> dict[str, float]:
+    """Middles of the members of a row, the middle of the row being 0."""
+    widths = [_PASSING if _passes(name) else _WIDTH for name in row]
+    starts = [sum(widths[:i]) + _ACROSS * i for i in range(len(row))]
+    half = (sum(widths) + _ACROSS * (len(row) - 1)) / 2.0
+    return {n: x + w / 2.0 - half for n, x, w in zip(row, starts, widths, strict=True)}
+
+
+def _passes(name: str) -> bool:
+    return " > " in name
 
 
 def drawn(graph: Graph, ran: set[str]) -> dict[str, Any]:
     """Boxes and lines of the picture, in units of its `width` and `height`."""
     rows = layers(graph)
-    width = max(len(row) for row in rows) * (_WIDTH + _ACROSS) - _ACROSS
-    boxes = {
-        name: {
-            "name": name,
-            "x": width / 2.0 + _position(i, row) * (_WIDTH + _ACROSS) - _WIDTH / 2.0 + _MARGIN,
-            "y": float(depth * (_HEIGHT + _DOWN) + _MARGIN),
-            "ran": name in ran,
-        }
-        for depth, row in enumerate(rows)
-        for i, name in enumerate(row)
+    middles = [_places(row) for row in rows]
+    half = max(abs(x) for row in middles for x in row.values()) + _WIDTH / 2.0 + _MARGIN
+    at = {
+        name: (x + half, float(depth * (_HEIGHT + _DOWN) + _MARGIN))
+        for depth, row in enumerate(middles)
+        for name, x in row.items()
     }
+    boxes = [
+        {"name": name, "x": x - _WIDTH / 2.0, "y": y, "ran": name in ran}
+        for name, (x, y) in at.items()
+        if not _passes(name)
+    ]
     return {
-        "width": width + 2 * _MARGIN,
+        "width": 2.0 * half,
         "height": len(rows) * (_HEIGHT + _DOWN) - _DOWN + 2 * _MARGIN,
         "box": {"width": _WIDTH, "height": _HEIGHT},
-        "boxes": list(boxes.values()),
-        "lines": [_line(boxes[a], boxes[b]) for a, b in sorted(graph.edges)],
+        "boxes": boxes,
+        "lines": [_line(edge, at) for edge in sorted(graph.edges)],
         "words": "; ".join(f"{a} before {b}" for a, b in sorted(graph.edges)),
     }
 
 
-def _line(start: dict[str, Any], end: dict[str, Any]) -> str:
-    x, y = start["x"] + _WIDTH / 2, start["y"] + _HEIGHT
-    to_x, to_y = end["x"] + _WIDTH / 2, end["y"]
-    bend = (to_y - y) / 2
-    return f"M{x:g} {y:g}C{x:g} {y + bend:g} {to_x:g} {to_y - bend:g} {to_x:g} {to_y:g}"
+def _line(edge: tuple[str, str], at: dict[str, tuple[float, float]]) -> str:
+    """Path from the foot of one box to the head of another, straight past the rows between."""
+    before, after = edge
+    passed = sorted(
+        (place for name, place in at.items() if name.rstrip() == f"{before} > {after}"),
+        key=lambda place: place[1],
+    )
+    x, y = at[before]
+    path = f"M{x:g} {y + _HEIGHT:g}"
+    y += _HEIGHT
+    for to_x, to_y in [*passed, at[after]]:
+        bend = (to_y - y) / 2.0
+        path += f"C{x:g} {y + bend:g} {to_x:g} {to_y - bend:g} {to_x:g} {to_y:g}"
+        x, y = to_x, to_y
+        if (to_x, to_y) != at[after]:
+            y += _HEIGHT
+            path += f"V{y:g}"
+    return path
 
 
 def _jobs(folder: Path) -> list[dict[str, Any]]:
