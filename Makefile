@@ -7,7 +7,7 @@ TARGETS ?= # files to make; everything where none is named
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test peers bench coverage reference lock clean
+.PHONY: help reproduce test peers bench coverage reference graph lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 14
@@ -44,9 +44,10 @@ test: $(STAMP) ## lint, types and tests, as in continuous integration
 peers: $(STAMP) .venv-rectools/.installed .venv-recbole/.installed ## export anew from RecTools and RecBole and compare (downloads PyTorch)
 	RECTOOLS_PYTHON=.venv-rectools/bin/python RECBOLE_PYTHON=.venv-recbole/bin/python pytest tests/unit/test_peer_exports.py
 
-bench: $(STAMP) ## time and memory of the commands and of each stage of the study
+bench: $(STAMP) ## time and memory of commands and stages, size and speed of the page
 	python tests/benchmarks/own.py
 	python tests/benchmarks/stages.py
+	python tests/benchmarks/page.py
 
 coverage: $(STAMP) ## measure how often the intervals hold what they should
 	python tests/benchmarks/coverage.py > results/reference/coverage.md
@@ -60,6 +61,9 @@ reference: $(STAMP) ## run the study and keep its results in results/reference
 	rm -rf results/reference/tables results/reference/figures
 	cp -r results/tables results/figures results/reference/
 	cp results/scorecard.* results/audit.* results/provenance.json results/reference/
+
+graph: $(STAMP) ## draw the rules anew for the page, after one was added
+	snakemake --rulegraph dot | sed 's/ color = "[^"]*",//' > workflow/rulegraph.dot
 
 lock: ## pin all dependencies anew (needs uv); then update environment.yml
 	uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --all-extras \

@@ -15,6 +15,7 @@ include: "workflow/rules/experiment.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/audit.smk"
 include: "workflow/rules/provenance.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:

@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from sampled_metrics.report.page.steps import parse
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 
 RANKS = [f"ranks/{name}.parquet" for name in "XYZ"]
@@ -42,6 +43,21 @@ def test_everything_is_there(finished):
         assert "trained in this run" in finished.result(name).decode()
     leftovers = [p for p in (finished.folder / "results").rglob(".*") if p.is_file()]
     assert not leftovers
+
+
+def test_page_shows_the_small_study(finished):
+    # It needs the figures, so it is no target of the tests of what runs again.
+    finished.snakemake("results/report.html")
+    page = finished.result("report.html").decode()
+    assert "For 60 users" in page
+    assert "The ratings are not the official MovieLens 1M file" in page
+    assert page.count('class="drawing"') == 6
+    assert all(f"logs/{name}.log" in page for name in ("fetch", "train/X", "scorecard"))
+
+
+def test_graph_on_the_page_is_that_of_the_rules(finished):
+    declared = (finished.folder / "workflow/rulegraph.dot").read_text()
+    assert parse(finished.snakemake("--rulegraph", "dot")) == parse(declared), "make graph"
 
 
 def test_second_run_has_nothing_to_do(finished):

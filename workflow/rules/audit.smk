@@ -8,6 +8,8 @@ rule measure_spread:
         "results/spread.csv",
     log:
         "results/logs/spread.log",
+    benchmark:
+        "results/benchmarks/spread.tsv"
     conda:
         "../../environment.yml"
     threads: 2
@@ -43,6 +45,8 @@ rule measure_readings:
         md="results/audit.md",
     log:
         "results/logs/audit.log",
+    benchmark:
+        "results/benchmarks/audit.tsv"
     conda:
         "../../environment.yml"
     threads: 2

@@ -6,6 +6,8 @@ rule fetch:
         source="results/data/source.json",
     log:
         "results/logs/fetch.log",
+    benchmark:
+        "results/benchmarks/fetch.tsv"
     # First what the most waits for, and without which there is nothing to wait for.
     priority: 20
     conda:
@@ -33,6 +35,8 @@ rule split:
         counts="results/split/split.json",
     log:
         "results/logs/split.log",
+    benchmark:
+        "results/benchmarks/split.tsv"
     priority: 20
     conda:
         "../../environment.yml"

@@ -5,6 +5,8 @@ rule sample:
         "results/samples/{recommender}.npz",
     log:
         "results/logs/sample/{recommender}.log",
+    benchmark:
+        "results/benchmarks/sample/{recommender}.tsv"
     conda:
         "../../environment.yml"
     params:
@@ -28,6 +30,8 @@ rule compare:
         tables=table_files(3, 4),
     log:
         "results/logs/compare.log",
+    benchmark:
+        "results/benchmarks/compare.tsv"
     conda:
         "../../environment.yml"
     params:
@@ -47,6 +51,8 @@ rule ranks_figures:
         figures=figure_files(5, 6),
     log:
         "results/logs/ranks_figures.log",
+    benchmark:
+        "results/benchmarks/ranks_figures.tsv"
     priority: 5
     conda:
         "../../environment.yml"

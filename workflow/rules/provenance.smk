@@ -5,6 +5,8 @@ rule provenance:
         "results/provenance.json",
     log:
         "results/logs/provenance.log",
+    benchmark:
+        "results/benchmarks/provenance.tsv"
     conda:
         "../../environment.yml"
     params:

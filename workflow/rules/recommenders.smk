@@ -5,6 +5,8 @@ rule train:
         "results/models/{recommender}.npz",
     log:
         "results/logs/train/{recommender}.log",
+    benchmark:
+        "results/benchmarks/train/{recommender}.tsv"
     priority: 10
     conda:
         "../../environment.yml"
@@ -29,6 +31,8 @@ rule rank:
         "results/ranks/{recommender}.parquet",
     log:
         "results/logs/rank/{recommender}.log",
+    benchmark:
+        "results/benchmarks/rank/{recommender}.tsv"
     priority: 10
     conda:
         "../../environment.yml"

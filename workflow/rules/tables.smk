@@ -6,6 +6,8 @@ rule exact:
         md="results/tables/exact.md",
     log:
         "results/logs/exact.log",
+    benchmark:
+        "results/benchmarks/exact.tsv"
     conda:
         "../../environment.yml"
     params:
@@ -30,6 +32,8 @@ rule scorecard:
         md="results/scorecard.md",
     log:
         "results/logs/scorecard.log",
+    benchmark:
+        "results/benchmarks/scorecard.tsv"
     conda:
         "../../environment.yml"
     message:

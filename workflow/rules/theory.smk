@@ -6,6 +6,8 @@ rule toy:
         tables=table_files(1, 2),
     log:
         "results/logs/toy.log",
+    benchmark:
+        "results/benchmarks/toy.tsv"
     conda:
         "../../environment.yml"
     params:
@@ -29,6 +31,8 @@ rule theory_figures:
         figures=figure_files(1, 2, 3, 4),
     log:
         "results/logs/theory_figures.log",
+    benchmark:
+        "results/benchmarks/theory_figures.tsv"
     conda:
         "../../environment.yml"
     params:

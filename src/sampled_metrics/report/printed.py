@@ -17,8 +17,8 @@ CAPTIONS = {
     "repetitions.",
     4: "Table 4. Repetitions in which a pair of recommenders is ordered as by the exact metric.",
 }
-_LINES = {1: ["row"], 2: ["row"], 3: ["metric", "row"], 4: ["row", "metric"]}
-_ACROSS = {1: "metric", 2: "metric", 3: "column", 4: "column"}
+LINES = {1: ["row"], 2: ["row"], 3: ["metric", "row"], 4: ["row", "metric"]}
+ACROSS = {1: "metric", 2: "metric", 3: "column", 4: "column"}
 _CLOSED_FORM = {2, 3, 4}
 
 
@@ -62,10 +62,10 @@ def side_by_side(number: int, table: pd.DataFrame, published: pd.DataFrame) -> p
             kinds["closed form"]["std"] = ""
     kinds["paper"] = published[published["table"] == number]
     lines = pd.concat([_line(number, kind, cells) for kind, cells in kinds.items()])
-    across = list(dict.fromkeys(table[_ACROSS[number]]))
-    keys = [*_LINES[number], "number"]
-    wide = lines.set_index([*keys, _ACROSS[number]])["text"].unstack(fill_value="", sort=False)
-    ours = table[_LINES[number]].drop_duplicates().itertuples(index=False)
+    across = list(dict.fromkeys(table[ACROSS[number]]))
+    keys = [*LINES[number], "number"]
+    wide = lines.set_index([*keys, ACROSS[number]])["text"].unstack(fill_value="", sort=False)
+    ours = table[LINES[number]].drop_duplicates().itertuples(index=False)
     wanted = [(*line, kind) for line in ours for kind in kinds]
     shown = wide.loc[[key for key in wanted if key in wide.index], across].reset_index()
     return shown.rename(columns={"row": "pair" if number == 4 else "recommender", "number": ""})
@@ -73,7 +73,7 @@ def side_by_side(number: int, table: pd.DataFrame, published: pd.DataFrame) -> p
 
 def _line(number: int, kind: str, cells: pd.DataFrame) -> pd.DataFrame:
     text = cells["value"].where(cells["std"] == "", cells["value"] + "±" + cells["std"])
-    return cells[[*_LINES[number], _ACROSS[number]]].assign(number=kind, text=text)
+    return cells[[*LINES[number], ACROSS[number]]].assign(number=kind, text=text)
 
 
 def write_printed(number: int, table: pd.DataFrame, published: pd.DataFrame, stem: Path) -> None:

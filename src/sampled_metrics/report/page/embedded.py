@@ -1,0 +1,68 @@
+"""The numbers that the explorer computes from: users by their true ranks, compactly."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sampled_metrics.population import Population
+from sampled_metrics.ranks import RankRecords
+from sampled_metrics.study.toy import PREDICTED_RANKS, toy_records
+
+MOST_KINDS = 20_000
+LARGEST = 2000
+N_SIZES = 22
+_GAMMA = 0.1
+
+
+def explorer(records: Mapping[str, RankRecords], config: Mapping[str, Any]) -> dict[str, Any]:
+    """Collect what the explorer starts from.
+
+    Returns
+    -------
+    `groups`, the recommenders of this run and the toy ones, each with `label`, `n` (mean number
+    of candidates, rounded), `sizes` (numbers of negatives to draw curves at) and `recommenders`
+    (`name`, `users` and `kinds`, see `encoded`); and `start`, the first positions of the controls.
+    """
+    groups = [_group("This run", records)] if records else []
+    toy = {name: toy_records(name) for name in PREDICTED_RANKS}
+    groups.append(_group("Toy recommenders", toy))
+    m = config.get("experiment", {}).get("n_negatives", 100)
+    start = {"metric": "recall", "k": 10, "n": groups[0]["n"], "m": m}
+    return {"groups": groups, "start": {**start, "estimator": "bv", "gamma": _GAMMA}}
+
+
+def _group(label: str, records: Mapping[str, RankRecords]) -> dict[str, Any]:
+    mean = np.mean([each.n_candidates.mean() for each in records.values()])
+    most = min(min(int(each.n_candidates.min()) for each in records.values()) - 1, LARGEST)
+    return {
+        "label": label,
+        "n": round(float(mean)),
+        "sizes": sorted({round(m) for m in np.geomspace(1, most, N_SIZES).tolist()}),
+        "recommenders": [
+            {"name": name, "users": len(each), "kinds": encoded(each)}
+            for name, each in records.items()
+        ],
+        "thinned": any(len(each) > MOST_KINDS for each in records.values()),
+    }
+
+
+def encoded(records: RankRecords, most: int = MOST_KINDS) -> str:
+    """Kinds of users as base64 of little-endian uint32: all N, all b, all e, all counts.
+
+    Of more than `most` users, so many stand for all: evenly spaced in the order of their ranks'
+    share of the candidates.
+    """
+    if len(records) > most:
+        middle = records.n_better + records.n_tied / 2.0
+        order = np.argsort(middle / records.n_candidates, kind="stable")
+        rows = order[((np.arange(most) + 0.5) * len(records) / most).astype(np.int64)]
+        records = RankRecords(
+            records.n_candidates[rows], records.n_better[rows], records.n_tied[rows]
+        )
+    population = Population.of_users(records)
+    kinds = population.records
+    counts = np.rint(population.share * len(records))
+    columns = np.concatenate([kinds.n_candidates, kinds.n_better, kinds.n_tied, counts])
+    return base64.b64encode(columns.astype("<u4").tobytes()).decode()

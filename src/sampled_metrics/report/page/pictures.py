@@ -1,0 +1,65 @@
+"""Figures as inline SVG, and files as downloads inside the page."""
+
+import base64
+import re
+from pathlib import Path
+from typing import Any
+
+from sampled_metrics.errors import InputError
+
+FIGURES = (1, 2, 3, 4, 5, 6)
+CAPTIONS = {
+    1: "Every metric against the rank of the relevant item among 10,000; all ranks on the "
+    "left, the top 100 on the right.",
+    2: "Expected sampled metrics of the toy recommenders A, B and C against the number m of "
+    "negatives. Where curves cross, the order of the recommenders changes.",
+    3: "Expected sampled metrics against the true rank, for m = 1, 10, 100 and 1,000 of 10,000. "
+    "With few negatives every metric looks like AUC.",
+    4: "Corrected average precision: the estimate at every sampled rank, and what it is expected "
+    "to be at every true rank; m = 100 of 10,000.",
+    5: "Users by the true rank of their held-out item, for all ranks and for the top.",
+    6: "Expected Recall@10 against the number of negatives, uncorrected and corrected; the marks "
+    "show from where on a pair is ordered as by the exact metric.",
+}
+_MIME = {".csv": "text/csv", ".pdf": "application/pdf"}
+
+
+def picture(number: int, folder: Path) -> dict[str, Any]:
+    """Read a figure: `number`, `caption`, `svg` and the downloads `csv` and `pdf`."""
+    stem = folder / f"figure{number}"
+    return {
+        "number": number,
+        "caption": CAPTIONS[number],
+        "svg": inline_svg(_read(stem.with_suffix(".svg")).decode(), f"f{number}-"),
+        "csv": download(stem.with_suffix(".csv")),
+        "pdf": download(stem.with_suffix(".pdf")),
+    }
+
+
+def download(path: Path) -> dict[str, str]:
+    """Return the `name` and the `href` of a file that the page carries."""
+    content = base64.b64encode(_read(path)).decode()
+    return {"name": path.name, "href": f"data:{_MIME[path.suffix]};base64,{content}"}
+
+
+def inline_svg(text: str, prefix: str) -> str:
+    """Make a figure of matplotlib part of a page: no prolog, no comments, ids of its own.
+
+    >>> inline_svg('<?xml?><svg width="1pt"><!-- a --><g id="b"/><use href="#b"/></svg>', "f1-")
+    '<svg aria-hidden="true"><g id="f1-b"/><use href="#f1-b"/></svg>'
+    """
+    start = text.find("<svg")
+    if start < 0:
+        raise InputError("a figure is not SVG; expected <svg> in it")
+    body = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", text[start:], flags=re.DOTALL)
+    head, bracket, rest = body.partition(">")
+    head = re.sub(r'\s(width|height)="[^"]*"', "", head).replace("<svg", '<svg aria-hidden="true"')
+    rest = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}", rest)
+    return (head + bracket + rest).strip()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; expected a table or figure of this run") from None

@@ -1,0 +1,66 @@
+"""From the dictionary of `collect` to the page."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+
+SCRIPTS = (
+    "metrics.js",
+    "numerics.js",
+    "spectrum.js",
+    "monotone.js",
+    "estimators.js",
+    "users.js",
+    "intervals.js",
+    "charts.js",
+    "explorer.js",
+    "own.js",
+    "cells.js",
+)
+
+
+def render(content: Mapping[str, Any]) -> str:
+    """Render the page: one HTML document that loads nothing.
+
+    Everything that stands in `content` is escaped; scripts, styles and numbers are inside.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("sampled_metrics.report.page"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.get_template("page.html").render(
+        **content,
+        style=_static("page.css"),
+        scripts=_inline("\n".join(_static(name) for name in SCRIPTS)),
+        plotly=_inline(_plotly()),
+        data=_data(content["explorer"]),
+    )
+
+
+def _static(name: str) -> str:
+    return files("sampled_metrics.report.page").joinpath("static", name).read_text("utf-8")
+
+
+@cache
+def _plotly() -> str:
+    from plotly.offline import get_plotlyjs
+
+    return str(get_plotlyjs())
+
+
+def _inline(script: str) -> str:
+    """Keep a script from ending its element or opening a comment in it."""
+    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _data(content: object) -> str:
+    """JSON that can stand in a script element: no character that HTML takes for its own."""
+    text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

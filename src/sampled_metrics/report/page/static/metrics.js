@@ -1,0 +1,48 @@
+// Metrics of one relevant item as functions of its rank (eq. 7-13), as fractions.
+"use strict";
+const SM = {};
+
+SM.METRICS = {
+  recall: { label: "Recall@k", cutoff: true, at: () => 1 },
+  ndcg: { label: "NDCG@k", cutoff: true, at: (r) => 1 / Math.log2(r + 1) },
+  ap: { label: "AP@k", cutoff: true, at: (r) => 1 / r },
+  precision: { label: "Precision@k", cutoff: true, at: (r, n, k) => 1 / k },
+  "ap-all": { label: "AP", cutoff: false, at: (r) => 1 / r },
+  "ndcg-all": { label: "NDCG", cutoff: false, at: (r) => 1 / Math.log2(r + 1) },
+  auc: { label: "AUC", cutoff: false, at: (r, n) => (n - r) / (n - 1) },
+};
+
+// A metric and its cut-off: `at(rank, n)` and the last rank at which it is not zero.
+SM.measure = (kind, k) => {
+  const { label, cutoff, at } = SM.METRICS[kind];
+  return {
+    kind,
+    key: cutoff ? `${kind}@${k}` : kind,
+    label: cutoff ? label.replace("k", String(k)) : label,
+    cutoff: cutoff ? k : Infinity,
+    at: (r, n) => (cutoff && r > k ? 0 : at(r, n, k)),
+  };
+};
+
+// Mean over a uniformly random order of the ties: ranks b + 1 ... b + e + 1 equally likely.
+SM.exactValues = (measure, records) => {
+  const { n, better, tied } = records;
+  let last = 0;
+  for (let u = 0; u < n.length; u++) last = Math.max(last, better[u] + tied[u] + 1);
+  const sums = new Float64Array(last + 1);
+  if (measure.kind !== "auc") {
+    for (let r = 1; r <= last; r++) sums[r] = sums[r - 1] + measure.at(r, n[0]);
+  }
+  return Float64Array.from(n, (items, u) => {
+    const low = better[u], high = low + tied[u] + 1;
+    if (measure.kind === "auc") return measure.at(low + 1 + tied[u] / 2, items);
+    return (sums[high] - sums[low]) / (high - low);
+  });
+};
+
+SM.exactMean = (measure, records) => {
+  const values = SM.exactValues(measure, records);
+  let sum = 0;
+  for (let u = 0; u < values.length; u++) sum += records.count[u] * values[u];
+  return sum / records.users;
+};

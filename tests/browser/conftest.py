@@ -1,0 +1,71 @@
+"""The page of the reference run, open in Debian's Chromium."""
+
+import os
+import shutil
+
+import pytest
+
+from sampled_metrics.report.page import collect, render
+from tests.unit.test_page import sources
+
+SETTLED = '#explorer[data-settled]:not([data-settled=""])'
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium without a window, or a skip that says what is missing."""
+    executable = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if not executable:
+        pytest.skip("no chromium on the path (apt-get install chromium)")
+    library = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with library.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(render(collect(sources())), encoding="utf-8")
+    return path
+
+
+class Opened:
+    """A page with what it asked for and what it complained of."""
+
+    def __init__(self, context, path):
+        self.page = context.new_page()
+        self.requests, self.complaints = [], []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("console", self._heard)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.goto(path.as_uri())
+        self.settle()
+
+    def _heard(self, message):
+        if message.type in {"error", "warning"}:
+            self.complaints.append(message.text)
+
+    def settle(self):
+        self.page.wait_for_selector(SETTLED, state="attached", timeout=60_000)
+
+    def set(self, **positions):
+        """Move controls as a user does, and wait for the answer to the last movement."""
+        for name, value in positions.items():
+            control = self.page.locator(f"#{name}")
+            if name in {"metric", "estimator", "group", "pair"}:
+                control.select_option(str(value))
+            elif control.is_enabled():
+                control.fill(str(value))
+        self.settle()
+
+    def state(self):
+        return self.page.evaluate("SM.state")
+
+
+@pytest.fixture(scope="module")
+def opened(browser, report):
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    yield Opened(context, report)
+    context.close()

@@ -1,0 +1,321 @@
+"""The explorer in a real browser against the library, and what a reader relies on."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from sampled_metrics.correction import correct
+from sampled_metrics.estimators import estimator_matrix, parse_estimator
+from sampled_metrics.measures import parse_measure
+from sampled_metrics.planning import Pair, vectors_of
+from sampled_metrics.population import Population
+from sampled_metrics.ranks import read_ranks
+from sampled_metrics.sampled_evaluation import SampledEvaluation
+from sampled_metrics.sampling import sampled_rank_distribution
+from sampled_metrics.sampling.noise import pmf
+from sampled_metrics.study.toy import toy_records
+from tests.browser.conftest import Opened
+from tests.conftest import ROOT
+
+CLOSE = 1e-3
+NAMES = {"ap-all": "ap", "ndcg-all": "ndcg", "auc": "auc"}
+
+
+def measure_of(metric, k):
+    return parse_measure(NAMES.get(metric, f"{metric}@{k}"))
+
+
+def estimator_of(name):
+    kind, _, gamma = name.partition(":")
+    return {"estimator": kind} | ({"gamma": gamma} if gamma else {})
+
+
+# Metrics by estimators, while k, n and m go round on cycles of other lengths.
+METRICS = ("recall", "ndcg", "ap", "precision", "ap-all", "ndcg-all", "auc")
+ESTIMATORS = ("sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001", "bv:0.02")
+SIZES = ((3541, 100), (10_000, 99), (500, 20), (60, 59), (1_000_000, 150), (20_000, 200))
+SETTINGS = [
+    (metric, estimator, k, *size)
+    for (metric, estimator), k, size in zip(
+        itertools.product(METRICS, ESTIMATORS),
+        itertools.cycle((10, 1, 5, 20, 50)),
+        itertools.cycle(SIZES),
+        strict=False,
+    )
+]
+LARGE = [("recall", "bv:0.0001", 10, 1_000_000, 1000), ("ndcg-all", "bv:0.01", 10, 3541, 1000)]
+
+
+@pytest.mark.parametrize(("metric", "estimator", "k", "n", "m"), [*SETTINGS, *LARGE])
+def test_vector_and_expectation_are_those_of_the_library(opened, metric, estimator, k, n, m):
+    opened.set(metric=metric, k=k, **estimator_of(estimator), n=n, m=m)
+    state, measure = opened.state(), measure_of(metric, k)
+    vector = estimator_matrix(
+        [parse_estimator(estimator)], [measure], n, m, noise="hypergeometric"
+    )[0, 0]
+    np.testing.assert_allclose(state["vector"], vector, atol=CLOSE)
+    ranks = np.array(state["ranks"])
+    assert ranks[0] == 1
+    assert ranks[-1] == n
+    expected = pmf(ranks, n, m, "hypergeometric") @ vector
+    np.testing.assert_allclose(state["expected"], expected, atol=CLOSE)
+    np.testing.assert_allclose(state["exact"], measure.at(ranks, n), atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def populations():
+    paths = {name: ROOT / f"results/reference/ranks/{name}.parquet" for name in "XYZ"}
+    return {name: Population.of_users(read_ranks(path)[0]) for name, path in paths.items()}
+
+
+CURVES = [
+    ("recall", "sampled", 10),
+    ("recall", "bv:0.1", 10),
+    ("ndcg-all", "bv:0.01", 10),
+    ("ap-all", "rank-estimate", 10),
+    ("recall", "cls", 20),
+]
+
+
+@pytest.mark.parametrize(("metric", "estimator", "k"), CURVES)
+def test_curves_and_their_changes_of_order(opened, populations, metric, estimator, k):
+    opened.set(metric=metric, k=k, **estimator_of(estimator), n=3541, m=50, group=0)
+    state, measure = opened.state(), measure_of(metric, k)
+    names = list(populations)
+    pair = Pair(populations["X"], populations["Y"], 6040)
+    for m in (state["sizes"][3], state["sizes"][-6]):
+        vector = vectors_of(pair, [measure], [parse_estimator(estimator)], m)[0, 0]
+        place = state["sizes"].index(m)
+        for curve, population in zip(state["curves"], populations.values(), strict=True):
+            share = population.share @ sampled_rank_distribution(population.records, m)
+            assert curve[place] == pytest.approx(share @ vector, abs=CLOSE)
+    exact = [population.exact([measure])[0] for population in populations.values()]
+    np.testing.assert_allclose(state["exactMeans"], exact, atol=1e-9)
+    flips = [
+        {names[i], names[j]}
+        for i, j in itertools.combinations(range(3), 2)
+        for before, after in itertools.pairwise(np.subtract(state["curves"][i], state["curves"][j]))
+        if min(abs(before), abs(after)) > 1e-12 and before * after < 0
+    ]
+    marked = [{change["a"], change["b"]} for change in state["changes"]]
+    assert sorted(map(sorted, marked)) == sorted(map(sorted, flips))
+
+
+def test_order_of_x_and_y_changes_where_figure_6_says(opened):
+    opened.set(metric="recall", k=10, estimator="bv", gamma=0.1, group=0)
+    (change,) = [c for c in opened.state()["changes"] if (c["a"], c["b"]) == ("X", "Y")]
+    assert 50 < change["size"] < 56
+    assert f"X and Y at m ≈ {change['size']:.0f}" in opened.page.inner_text("#reading-c")
+
+
+def test_curves_of_the_toy_recommenders(opened):
+    opened.set(metric="ap-all", estimator="sampled", n=10_000, m=99, group=1)
+    state = opened.state()
+    place = len(state["sizes"]) // 2
+    m = state["sizes"][place]
+    vector = estimator_matrix([parse_estimator("sampled")], [parse_measure("ap")], 10_000, m)[0, 0]
+    for curve, name in zip(state["curves"], "ABC", strict=True):
+        share = sampled_rank_distribution(toy_records(name), m).mean(axis=0)
+        assert curve[place] == pytest.approx(share @ vector, abs=1e-9)
+    opened.set(group=0)
+
+
+PROBABILITIES = [
+    ("recall", "bv:0.1", 10, 100, "XY"),
+    ("recall", "bv:0.1", 10, 30, "XZ"),
+    ("recall", "sampled", 10, 100, "YZ"),
+    ("ndcg-all", "bv:0.01", 10, 60, "XY"),
+    ("ap-all", "cls", 10, 40, "XY"),
+    ("ap-all", "rank-estimate", 10, 100, "XZ"),
+    ("ndcg", "bv:0.001", 5, 200, "XY"),
+    ("auc", "sampled", 10, 1, "YZ"),
+]
+
+
+@pytest.mark.parametrize(("metric", "estimator", "k", "m", "names"), PROBABILITIES)
+def test_probability_of_the_right_order(opened, populations, metric, estimator, k, m, names):
+    chosen = ",".join(str("XYZ".index(name)) for name in names)
+    opened.set(metric=metric, k=k, **estimator_of(estimator), m=m, group=0, pair=chosen)
+    state, measure = opened.state(), measure_of(metric, k)
+    pair = Pair(*(populations[name] for name in names), n_users=6040)
+    vectors = vectors_of(pair, [measure], [parse_estimator(estimator)], m)
+    mean, sd = (float(each[0, 0]) for each in pair.difference(vectors))
+    exact_a, exact_b = (populations[name].exact([measure])[0] for name in names)
+    probability = ndtr(np.sign(exact_b - exact_a) * mean / sd)
+    assert state["ordering"]["difference"] == pytest.approx(mean, abs=1e-6)
+    assert state["ordering"]["sd"] == pytest.approx(sd, rel=1e-3)
+    assert state["ordering"]["probability"] == pytest.approx(probability, abs=CLOSE)
+    # The curve takes its variances from fewer users.
+    curve = np.interp(np.log(m), np.log(state["sizes"]), state["probabilities"])
+    assert abs(curve - probability) < 0.1
+    assert f"With m = {m}: {100 * probability:.1f} %" in opened.page.inner_text("#reading-d")
+
+
+def test_curve_of_the_probability_agrees_with_all_users(opened, populations):
+    opened.set(metric="ndcg-all", estimator="bv", gamma=0.1, group=0, pair="0,1")
+    state, pair = opened.state(), Pair(populations["X"], populations["Y"], 6040)
+    measure, estimator = parse_measure("ndcg"), parse_estimator("bv:0.1")
+    exact = [populations[name].exact([measure])[0] for name in "XY"]
+    for m, found in list(zip(state["sizes"], state["probabilities"], strict=True))[5::4]:
+        mean, sd = pair.difference(vectors_of(pair, [measure], [estimator], m))
+        right = np.sign(exact[1] - exact[0]) * mean[0, 0] / sd[0, 0]
+        assert found == pytest.approx(ndtr(right), abs=2e-3)
+
+
+def test_what_is_not_computed_is_refused_with_a_reason(opened):
+    opened.set(metric="recall", k=10, estimator="cls", n=3541, m=201)
+    assert "CLS is solved here for m up to 200" in opened.page.inner_text("#reason")
+    assert opened.state()["vector"] is None
+    opened.set(estimator="bv", n=50, m=100)
+    assert "needs more than 100 candidates" in opened.page.inner_text("#reason")
+    opened.set(n=3541)
+    assert opened.page.inner_text("#reason") == ""
+
+
+def test_a_number_out_of_range_is_marked_and_not_used(opened):
+    opened.set(estimator="bv", n=3541, m=100, gamma=0.1)
+    opened.set(gamma=7)
+    assert opened.page.get_attribute("#gamma", "aria-invalid") == "true"
+    assert opened.page.evaluate("SM.positions.gamma") == 0.1
+    opened.set(gamma=0.1)
+
+
+# ---- one's own ranks
+
+
+def own(opened, tmp_path, text, **positions):
+    path = tmp_path / "ranks.csv"
+    path.write_text(text)
+    opened.set(**positions)
+    opened.page.set_input_files("#file", path)
+    opened.page.wait_for_timeout(200)
+    return opened.page.evaluate("SM.own"), opened.page.inner_text("#own-status")
+
+
+RANKS = np.random.default_rng(5).geometric(0.08, 400).clip(1, 101)
+
+
+def test_own_ranks_are_corrected_as_by_the_library(opened, tmp_path):
+    text = "user,sampled_rank\n" + "".join(f'"u, {i}",{r}\n' for i, r in enumerate(RANKS))
+    found, status = own(opened, tmp_path, text, metric="recall", k=10, estimator="bv", gamma=0.1,
+                        n=3541, m=100)  # fmt: skip
+    assert status.startswith("400 users, m = 100 negatives of n = 3,541")
+    evaluation = SampledEvaluation(RANKS, n_items=3541, n_negatives=100)
+    expected = correct(evaluation, estimators=["sampled", "cls", "bv:0.1"])
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours["estimator"] == theirs.estimator
+        for key, value in (
+            ("value", theirs.value),
+            ("stdError", theirs.std_error),
+            ("low", theirs.ci_low),
+            ("high", theirs.ci_high),
+        ):
+            assert ours[key] == pytest.approx(value, abs=1e-5), (theirs.metric, theirs.estimator)
+    assert f"{expected[2].value:.5f}" in opened.page.inner_text("#own-results")
+
+
+def test_own_ranks_of_one_user_are_averaged(opened, tmp_path):
+    users = np.arange(RANKS.size) // 3
+    text = "user_id,sampled_rank\r\n" + "".join(
+        f"{u},{r}\r\n" for u, r in zip(users, RANKS, strict=True)
+    )
+    found, _ = own(opened, tmp_path, text, n=3541, m=100)
+    evaluation = SampledEvaluation(RANKS, n_items=3541, n_negatives=100, users=users)
+    (theirs,) = correct(evaluation, ["ap"], ["bv:0.1"])
+    ours = found[8]
+    assert ours["users"] == theirs.n_users
+    assert ours["low"] == pytest.approx(theirs.ci_low, abs=1e-6)
+    assert ours["high"] == pytest.approx(theirs.ci_high, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("sampled_rank\n3\n102\n", 'Line 3: sampled rank "102"; allowed: whole numbers'),
+        ("1\n2.5\n", 'Line 2: sampled rank "2.5"'),
+        ("a,b\n1,2\n", "No column sampled_rank; found a, b."),
+        ("", "The file is empty"),
+        ("sampled_rank\n<img src=x onerror=alert(1)>\n", 'sampled rank "<img src=x'),
+    ],
+)  # fmt: skip
+def test_wrong_files_are_named_with_line_and_range(opened, tmp_path, text, words):
+    found, status = own(opened, tmp_path, text, n=3541, m=100)
+    assert found is None
+    assert words in status
+    assert opened.page.locator("img").count() == 0
+
+
+# ---- what a reader relies on
+
+
+def test_cells_tell_what_stands_behind_them(opened):
+    page = opened.page
+    cell = page.locator("td.explained button").first
+    cell.hover()
+    assert "tolerance" in page.inner_text("#detail")
+    assert "initialisation of X" in page.inner_text("#detail")
+    page.locator("table.cells button[tabindex='0']").first.focus()
+    before = page.inner_text("#detail")
+    page.keyboard.press("ArrowDown")
+    assert page.inner_text("#detail") != before
+    page.keyboard.press("Escape")
+    assert page.locator("#detail").is_hidden()
+
+
+def test_every_control_has_a_name_and_is_reached_by_tab(opened):
+    page = opened.page
+    opened.set(metric="recall", estimator="bv")
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll("input, select, button")].filter((each) =>
+        !(each.labels?.length || each.ariaLabel || each.textContent.trim())).map((e) => e.id)"""
+    )
+    assert nameless == []
+    page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+    page.locator(".skip").focus()
+    reached = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.id"))
+    controls = page.evaluate(
+        '[...document.querySelectorAll("input, select")].map((each) => each.id)'
+    )
+    assert set(controls) <= reached
+
+
+def test_slider_moves_by_keyboard(opened):
+    opened.set(metric="recall", estimator="bv", gamma=0.1)
+    opened.page.locator("#gamma-range").focus()
+    opened.page.keyboard.press("ArrowLeft")
+    opened.page.wait_for_timeout(50)
+    opened.settle()
+    assert 0.09 < float(opened.page.input_value("#gamma")) < 0.1
+    assert opened.page.evaluate("SM.positions.gamma") < 0.1
+    assert float(opened.page.get_attribute("#explorer", "data-response-ms")) > 0
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_fits_the_screen_in_light_and_dark(browser, report, width, scheme):
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    found = Opened(context, report)
+    assert found.page.evaluate("document.documentElement.scrollWidth") <= width
+    ground = found.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    bright = sum(map(int, ground.removeprefix("rgb(").removesuffix(")").split(", "))) > 384
+    assert bright == (scheme == "light")
+    line = found.page.evaluate("document.querySelector('#panel-b .xtick text').style.fill")
+    found.page.emulate_media(color_scheme="dark" if scheme == "light" else "light")
+    found.settle()
+    other = found.page.evaluate("document.querySelector('#panel-b .xtick text').style.fill")
+    assert line != other
+    assert found.complaints == []
+    context.close()
+
+
+def test_nothing_was_asked_of_the_network_and_nothing_went_wrong(opened, report):
+    # The last test of the module: after everything that the others did.
+    assert opened.complaints == []
+    assert set(opened.requests) <= {report.as_uri()} | {
+        url for url in opened.requests if url.startswith(("data:", "blob:"))
+    }

@@ -1,0 +1,312 @@
+"""The page people look at: what goes in, that it is escaped, and that it asks for nothing."""
+
+import base64
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from sampled_metrics.cli import app
+from sampled_metrics.errors import InputError
+from sampled_metrics.ranks import RankRecords, read_ranks, write_ranks
+from sampled_metrics.report.page import Sources, collect, render
+from sampled_metrics.report.page.embedded import encoded
+from sampled_metrics.report.page.overview import overview
+from sampled_metrics.report.page.pictures import inline_svg
+from sampled_metrics.report.page.steps import drawn, parse, steps
+from tests.conftest import ROOT
+
+REFERENCE = ROOT / "results/reference"
+HOSTILE = "<script>alert(1)</script>"
+VOID = {"meta", "link", "br", "img", "input", "hr", "path", "rect", "use"}
+
+
+def config():
+    return yaml.safe_load((ROOT / "config/config.yaml").read_text())
+
+
+def sources(**changed):
+    usual = {
+        "ranks": [REFERENCE / f"ranks/{name}.parquet" for name in "XYZ"],
+        "tables": REFERENCE / "tables",
+        "figures": REFERENCE / "figures",
+        "scorecard": REFERENCE / "scorecard.csv",
+        "audit": REFERENCE / "audit.csv",
+        "provenance": REFERENCE / "provenance.json",
+        "graph": ROOT / "workflow/rulegraph.dot",
+        "times": ROOT / "no/such/folder",
+        "config": config(),
+    }
+    return Sources(**usual | changed)
+
+
+@pytest.fixture(scope="module")
+def content():
+    return collect(sources())
+
+
+@pytest.fixture(scope="module")
+def page(content):
+    return render(content)
+
+
+class Document(HTMLParser):
+    """Elements with their attributes, texts by element, and whether every one is closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.open, self.texts = [], [], {}
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.setdefault(self.open[-1] if self.open else "", []).append(data)
+
+
+@pytest.fixture(scope="module")
+def document(page):
+    return Document(page)
+
+
+def test_page_is_well_formed(document):
+    assert document.open == []
+    ids = [attrs["id"] for _, attrs in document.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    targets = {attrs["href"][1:] for tag, attrs in document.elements if _is_anchor(tag, attrs)}
+    assert targets <= set(ids)
+
+
+def _is_anchor(tag, attrs):
+    return tag in {"a", "use"} and attrs.get("href", "").startswith("#")
+
+
+def test_page_fits_in_8_mb(page):
+    assert len(page.encode()) <= 8_000_000
+
+
+def test_same_inputs_give_the_same_bytes(page):
+    assert render(collect(sources())) == page
+
+
+def test_nothing_but_links_names_an_address(document):
+    for tag, attrs in document.elements:
+        for name, value in attrs.items():
+            if name in {"src", "href", "xlink:href", "action", "data", "poster", "srcset"}:
+                local = value.startswith(("#", "data:", "logs/"))
+                assert local or (tag == "a" and value.startswith("https://doi.org/")), (tag, value)
+    assert not {"link", "img", "iframe", "object", "base"} & {tag for tag, _ in document.elements}
+    assert "@import" not in " ".join(document.texts["style"])
+    policies = [a["content"] for _, a in document.elements if "http-equiv" in a]
+    assert all("default-src 'none'" in each and "connect-src 'none'" in each for each in policies)
+    assert policies
+
+
+def test_own_scripts_ask_for_nothing():
+    folder = ROOT / "src/sampled_metrics/report/page/static"
+    for path in folder.glob("*.js"):
+        text = path.read_text()
+        assert not re.search(r"\bfetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(|eval\(", text)
+        assert "innerHTML" not in text
+
+
+def test_every_figure_and_download_is_there(document):
+    downloads = {
+        attrs["download"]: attrs["href"] for _, attrs in document.elements if "download" in attrs
+    }
+    wanted = {f"figure{i}.{form}" for i in range(1, 7) for form in ("csv", "pdf")}
+    assert downloads.keys() == wanted | {f"table{i}.csv" for i in range(1, 5)}
+    for name, address in downloads.items():
+        folder = "tables" if name.startswith("table") else "figures"
+        content = base64.b64decode(address.partition(";base64,")[2])
+        assert content == (REFERENCE / folder / name).read_bytes()
+    drawings = [attrs for _, attrs in document.elements if attrs.get("class") == "drawing"]
+    assert len(drawings) == 6
+    assert sum(tag == "svg" for tag, _ in document.elements) == 7
+
+
+def test_every_published_cell_is_there_with_its_verdict(document):
+    card = pd.read_csv(REFERENCE / "scorecard.csv", dtype=str, keep_default_na=False)
+    cells = [attrs for _, attrs in document.elements if "data-verdict" in attrs]
+    assert len(cells) == len(card)
+    shown = pd.Series([cell["data-verdict"] for cell in cells]).value_counts()
+    assert shown.to_dict() == card["verdict"].value_counts().to_dict()
+    noted = [cell for cell in cells if cell["data-verdict"] == "explained"]
+    assert all(cell["data-note"] and cell["data-tolerance"] for cell in noted)
+
+
+def test_overview_has_the_numbers_of_the_run(content):
+    sentences = " ".join(content["overview"])
+    assert len(content["overview"]) == 5
+    for words in (
+        "For 6,040 users, exact Recall@10 is X 7.75 %, Y 8.84 %, Z 9.42 %",
+        "Z > Y > X",
+        "X 66.13 %, Y 56.48 %, Z 54.20 %, which puts X > Y > Z.",
+        "in 0 of 100 repetitions uncorrected",
+        "974 (Sampled) and 53 (BV 0.1)",
+        "Of 204 published numbers, 95 agree to the last printed digit",
+    ):
+        assert words in sentences
+
+
+def test_overview_without_a_pair_says_less():
+    columns = ["table", "row", "metric", "column", "value", "std"]
+    one = pd.DataFrame([("3", "X", "AP", "Exact", "1.00", "")], columns=columns)
+    none = pd.DataFrame(columns=columns)
+    card = pd.DataFrame({"verdict": ["differs"]})
+    figure6 = pd.DataFrame({"kind": ["curve"], "n_negatives": [1]})
+    found = overview({3: one, 4: none}, card, figure6, {}, {})
+    assert len(found) == 3
+    assert "exact AP is X 1.00 %, which puts X from best to worst." in found[1]
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    """A run whose recommender, note, reading and setting all carry markup."""
+    for name in ("tables", "figures"):
+        shutil.copytree(REFERENCE / name, tmp_path / name)
+    records, users, _ = read_ranks(REFERENCE / "ranks/X.parquet")
+    ranks = tmp_path / "ranks" / f"{HOSTILE.replace('/', '∕')}.parquet"
+    write_ranks(ranks, records, user=users, source=HOSTILE)
+    for name in ("scorecard.csv", "audit.csv", "tables/table3.csv"):
+        text = (REFERENCE / name).read_text()
+        text = text.replace("initialisation of X", HOSTILE).replace("tie_break: ncf", HOSTILE)
+        (tmp_path / name).write_text(text.replace("\n3,Z,", f"\n3,{HOSTILE},"))
+    origin = json.loads((REFERENCE / "provenance.json").read_text())
+    origin["source"]["archive"] = f'"><img src=x onerror=alert(1)>{HOSTILE}'
+    (tmp_path / "provenance.json").write_text(json.dumps(origin))
+    svg = tmp_path / "figures/figure5.svg"
+    svg.write_text(svg.read_text().replace("</svg>", f"<!-- {HOSTILE} --></svg>"))
+    named = {name: tmp_path / name for name in ("tables", "figures")}
+    settings = config() | {"note": HOSTILE}
+    return sources(
+        ranks=[ranks],
+        scorecard=tmp_path / "scorecard.csv",
+        audit=tmp_path / "audit.csv",
+        provenance=tmp_path / "provenance.json",
+        config=settings,
+        **named,
+    )
+
+
+def test_all_text_is_escaped(hostile, document):
+    found = Document(render(collect(hostile)))
+    assert found.open == []
+    count = [tag for tag, _ in found.elements].count
+    assert count("script") == [tag for tag, _ in document.elements].count("script") == 3
+    assert count("img") == 0
+    assert not [attrs for _, attrs in found.elements if "onerror" in attrs]
+    assert any(HOSTILE in attrs.get("data-note", "") for _, attrs in found.elements)
+    assert any(HOSTILE in text for text in found.texts["th"])
+    (numbers,) = [t for t in found.texts["script"] if t.startswith("{")]
+    assert json.loads(numbers)["groups"][0]["recommenders"][0]["name"].startswith("<script>")
+
+
+def test_a_recommender_of_ones_own_stands_in_the_tables_without_a_verdict(hostile):
+    table = collect(hostile)["tables"][2]
+    own = [line for line in table["lines"] if HOSTILE in line["names"]]
+    assert own
+    kept = {cell["verdict"] for line in own for cell in line["cells"] if cell}
+    assert kept <= {"not published", "exact", "within noise", "explained"}
+
+
+def test_settings_do_not_show_folders_of_the_machine():
+    changed = config()
+    changed["dataset"] |= {"archive": "/home/somebody/ml-1m.zip", "cache": "/home/somebody"}
+    assert "somebody" not in collect(sources(config=changed))["config"]
+
+
+def test_times_link_to_logs(tmp_path):
+    (tmp_path / "train").mkdir()
+    for name, seconds in (("fetch", 1.25), ("train/X", 2.0), ("page", 9.0)):
+        (tmp_path / f"{name}.tsv").write_text(f"s\th:m:s\n{seconds}\t0:00:01\n")
+    found = steps(ROOT / "workflow/rulegraph.dot", tmp_path)
+    assert [(job["rule"], job["wildcards"], job["log"]) for job in found["times"]] == [
+        ("fetch", "", "logs/fetch.log"),
+        ("train", "X", "logs/train/X.log"),
+    ]
+    assert {box["name"] for box in found["graph"]["boxes"] if box["ran"]} == {
+        "fetch",
+        "train",
+        "page",
+    }
+
+
+def test_boxes_of_the_graph_do_not_overlap_and_lines_go_down():
+    graph = parse((ROOT / "workflow/rulegraph.dot").read_text())
+    picture = drawn(graph, set())
+    assert {box["name"] for box in picture["boxes"]} == set(graph.rules) >= {"fetch", "page"}
+    corners = [(box["x"], box["y"]) for box in picture["boxes"]]
+    for i, (x, y) in enumerate(corners):
+        assert 0 <= x <= picture["width"] - picture["box"]["width"]
+        for other_x, other_y in corners[:i]:
+            assert abs(x - other_x) >= picture["box"]["width"] or y != other_y
+    places = {box["name"]: box["y"] for box in picture["boxes"]}
+    assert all(places[a] < places[b] for a, b in graph.edges)
+
+
+def decoded(text):
+    return np.frombuffer(base64.b64decode(text), "<u4").reshape(4, -1).astype(np.int64)
+
+
+def test_embedded_kinds_are_the_users():
+    records, _, _ = read_ranks(REFERENCE / "ranks/Z.parquet")
+    n, better, tied, count = decoded(encoded(records))
+    assert count.sum() == len(records)
+    again = RankRecords(*(np.repeat(column, count) for column in (n, better, tied)))
+    for column in ("n_candidates", "n_better", "n_tied"):
+        assert getattr(again, column).sum() == getattr(records, column).sum()
+
+
+def test_many_users_are_thinned_evenly():
+    ranks = np.arange(10_000)
+    records = RankRecords(np.full(10_000, 10_000), ranks, np.zeros(10_000, dtype=int))
+    _, better, _, count = decoded(encoded(records, most=1000))
+    assert count.sum() == 1000
+    assert abs(better.mean() - ranks.mean()) < 1
+    assert np.diff(better).max() == 10
+
+
+def test_something_else_than_svg_is_one_line():
+    with pytest.raises(InputError, match="a figure is not SVG"):
+        inline_svg("nothing", "f1-")
+
+
+@pytest.mark.parametrize("name", ["tables", "figures", "scorecard", "audit", "graph"])
+def test_a_missing_file_is_one_line(name, tmp_path):
+    with pytest.raises(InputError, match=f"{tmp_path.name}.*no such file"):
+        collect(sources(**{name: tmp_path / "none"}))
+
+
+def test_command_writes_the_page(tmp_path, page):
+    from typer.testing import CliRunner
+
+    output = tmp_path / "report.html"
+    options = {
+        name: getattr(sources(), name)
+        for name in ("tables", "figures", "scorecard", "audit", "provenance", "graph", "times")
+    }
+    arguments = [text for name, path in options.items() for text in (f"--{name}", str(path))]
+    ranks = [str(path) for path in sources().ranks]
+    settings = ["--config", json.dumps(config()), "--output", str(output)]
+    done = CliRunner().invoke(
+        app,
+        ["study", "report", *ranks, *arguments, *settings],
+    )
+    assert done.exit_code == 0, done.output
+    assert output.read_text() == page

@@ -1,0 +1,34 @@
+rule page:
+    input:
+        ranks=rank_records,
+        tables=expand("results/tables/table{number}.csv", number=(1, 2, 3, 4)),
+        figures=expand(
+            "results/figures/figure{number}.{form}",
+            number=(1, 2, 3, 4, 5, 6),
+            form=("svg", "pdf", "csv"),
+        ),
+        scorecard=rules.scorecard.output.csv,
+        provenance=rules.provenance.output,
+        graph="workflow/rulegraph.dot",
+    output:
+        "results/report.html",
+    log:
+        "results/logs/page.log",
+    benchmark:
+        "results/benchmarks/page.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        audit=audit_table(),
+        config=json.dumps(config),
+        tables=lambda wildcards, input: str(Path(input.tables[0]).parent),
+        figures=lambda wildcards, input: str(Path(input.figures[0]).parent),
+        times="results/benchmarks",
+    message:
+        "Putting the study on one page"
+    shell:
+        "python -m sampled_metrics study --log {log} report {input.ranks}"
+        " --tables {params.tables} --figures {params.figures}"
+        " --scorecard {input.scorecard} --audit {params.audit}"
+        " --provenance {input.provenance} --graph {input.graph} --times {params.times}"
+        " --config {params.config:q} --output {output}"
