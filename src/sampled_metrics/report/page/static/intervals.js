@@ -2,6 +2,7 @@
 "use strict";
 
 const PRIOR_USERS = 0.5;
+const LIKELY_USERS = 50;
 const LEAST_CURVATURE = -2;
 
 // log Gamma by Stirling's series after a shift; relative error about 1e-15.
@@ -92,18 +93,26 @@ SM.shape = (values, weights) => {
   return { mean, second, third, fourth, low, high };
 };
 
-// A mean of users with its standard error and interval; `prior` is the shape at a random rank.
-SM.estimate = (observed, users, prior, confidence) => {
+// Second to fourth moments of a shape about a centre.
+const momentsAbout = (shape, centre) => {
+  const d = shape.mean - centre;
+  return [
+    shape.second + d ** 2,
+    shape.third + 3 * d * shape.second + d ** 3,
+    shape.fourth + 4 * d * shape.third + 6 * d ** 2 * shape.second + d ** 4,
+  ];
+};
+
+// A mean of users with its standard error and interval; `prior` is the shape at a random rank,
+// `likely` that of a smooth distribution fitted to the users, or null.
+SM.estimate = (observed, users, prior, confidence, likely) => {
   const { mean } = observed;
   if (users < 2) return { value: mean, stdError: NaN, low: NaN, high: NaN, users };
-  const d = prior.mean - mean;
-  const about = [
-    prior.second + d ** 2,
-    prior.third + 3 * d * prior.second + d ** 3,
-    prior.fourth + 4 * d * prior.third + 6 * d ** 2 * prior.second + d ** 4,
-  ];
-  const [second, third, fourth] = [observed.second, observed.third, observed.fourth].map(
-    (own, i) => (users * own + PRIOR_USERS * about[i]) / (users + PRIOR_USERS));
+  const joined = [[observed, users], [prior, PRIOR_USERS]];
+  if (likely) joined.push([likely, LIKELY_USERS]);
+  const total = joined.reduce((sum, [, number]) => sum + number, 0);
+  const [second, third, fourth] = [0, 1, 2].map((i) =>
+    joined.reduce((sum, [shape, number]) => sum + number * momentsAbout(shape, mean)[i], 0) / total);
   const stdError = Math.sqrt(observed.second / (users - 1));
   if (second <= 0) return { value: mean, stdError, low: mean, high: mean, users };
   const curvature = fourth / second ** 2 - 3 - third ** 2 / second ** 3;

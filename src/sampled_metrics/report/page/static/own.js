@@ -33,20 +33,28 @@ SM.parseRanks = (text, m) => {
   return rows;
 };
 
-// Shape of the users' values and their number.
-function usersOf(rows, vector) {
-  if (rows[0].user === null) {
-    const counts = new Float64Array(vector.length);
-    for (const { rank } of rows) counts[rank - 1]++;
-    return [SM.shape(vector, counts), rows.length];
-  }
+// Rows at every sampled rank and, where every row is a user's own, the smooth fit of them; kept for
+// as long as only the estimator changes.
+let fit = { rows: null };
+function fitOf(rows, n, m) {
+  if (fit.rows === rows && fit.n === n && fit.m === m) return fit;
+  const counts = new Float64Array(m + 1);
+  for (const { rank } of rows) counts[rank - 1]++;
+  const own = rows[0].user === null || new Set(rows.map(({ user }) => user)).size === rows.length;
+  fit = { rows, n, m, counts, smoothed: own ? SM.smoothed(counts, n) : null };
+  return fit;
+}
+
+// Shape of the users' values, their number, and the shape under the smooth fit.
+function usersOf(rows, vector, { counts, smoothed }) {
+  if (smoothed) return [SM.shape(vector, counts), rows.length, SM.shape(vector, smoothed)];
   const sums = new Map();
   for (const { rank, user } of rows) {
     const [sum, count] = sums.get(user) ?? [0, 0];
     sums.set(user, [sum + vector[rank - 1], count + 1]);
   }
   const values = Float64Array.from(sums.values(), ([sum, count]) => sum / count);
-  return [SM.shape(values, values.map(() => 1)), values.length];
+  return [SM.shape(values, values.map(() => 1)), values.length, null];
 }
 
 SM.correct = (rows, { n, m, k, gamma }) => OWN_METRICS.flatMap((kind) => {
@@ -56,9 +64,9 @@ SM.correct = (rows, { n, m, k, gamma }) => OWN_METRICS.flatMap((kind) => {
     const reason = SM.refusal(estimator, n, m);
     if (reason) return { metric: measure.label, estimator: label, reason };
     const vector = SM.vector(estimator, measure, n, m);
-    const [observed, users] = usersOf(rows, vector);
+    const [observed, users, likely] = usersOf(rows, vector, fitOf(rows, n, m));
     const prior = SM.shape(vector, vector.map(() => 1));
-    return { metric: measure.label, estimator: label, ...SM.estimate(observed, users, prior, CONFIDENCE) };
+    return { metric: measure.label, estimator: label, ...SM.estimate(observed, users, prior, CONFIDENCE, likely) };
   });
 });
 
@@ -77,12 +85,14 @@ function showOwn(results) {
 }
 
 let ownText = null;
+let parsed = { text: null };
 function correctOwn() {
   if (ownText === null) return;
   const { n, m } = SM.positions, status = element("own-status"), box = element("own-results");
   try {
     if (m >= n) throw new Error(`m = ${m} needs more than ${m} candidates, and n is ${n}.`);
-    const rows = SM.parseRanks(ownText, m);
+    if (parsed.text !== ownText || parsed.m !== m) parsed = { text: ownText, m, rows: SM.parseRanks(ownText, m) };
+    const { rows } = parsed;
     SM.own = SM.correct(rows, SM.positions);
     showOwn(SM.own);
     box.hidden = false;

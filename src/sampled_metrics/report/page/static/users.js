@@ -154,3 +154,44 @@ SM.changes = (sizes, first, second) => {
   }
   return found;
 };
+
+// Ranks 1 ... n in blocks, narrow ones first, each a kind of users with ties
+// (`population.rank_blocks` in Python).
+const SINGLE_RANKS = 1000;
+const BLOCKS_PER_E_FOLD = 200;
+SM.rankBlocks = (n) => {
+  const starts = Array.from({ length: Math.min(n, SINGLE_RANKS) }, (_, r) => r);
+  for (let step = 0; ; step++) {
+    const start = Math.floor(SINGLE_RANKS * Math.exp(step / BLOCKS_PER_E_FOLD));
+    if (start >= n) break;
+    if (start > starts.at(-1)) starts.push(start);
+  }
+  const widths = starts.map((start, i) => (starts[i + 1] ?? n) - start);
+  return SM.records({ n: starts.map(() => n), better: starts, tied: widths.map((w) => w - 1), count: widths });
+};
+
+// Shares of sampled ranks that a smooth distribution of true ranks gives which fits those counted:
+// a few steps of expectation maximisation (`Population.smoothed` in Python).
+const SMOOTHING_ITERATIONS = 30;
+SM.smoothed = (counts, n) => {
+  const { starts, values, lows, count } = SM.table(SM.rankBlocks(n), counts.length - 1);
+  const users = counts.reduce((a, b) => a + b, 0);
+  const share = Float64Array.from(count, (width) => width / n);
+  const given = () => {
+    const mean = new Float64Array(counts.length);
+    for (let b = 0; b < lows.length; b++) {
+      for (let place = starts[b], i = lows[b]; place < starts[b + 1]; place++, i++) mean[i] += share[b] * values[place];
+    }
+    return mean;
+  };
+  for (let step = 0; step < SMOOTHING_ITERATIONS; step++) {
+    const now = given(), ratio = now.map((q, i) => (counts[i] ? counts[i] / users / q : 0));
+    for (let b = 0; b < lows.length; b++) {
+      let sum = 0;
+      for (let place = starts[b], i = lows[b]; place < starts[b + 1]; place++, i++) sum += values[place] * ratio[i];
+      share[b] *= sum;
+    }
+  }
+  const fitted = given(), total = fitted.reduce((a, b) => a + b, 0);
+  return fitted.map((value) => value / total);
+};
