@@ -175,8 +175,7 @@ def test_overview_without_a_pair_says_less():
     assert "exact AP is X 1.00 %, which puts X from best to worst." in found[1]
 
 
-@pytest.fixture
-def hostile(tmp_path):
+def hostile_sources(tmp_path):
     """A run whose recommender, note, reading and setting all carry markup."""
     for name in ("tables", "figures"):
         shutil.copytree(REFERENCE / name, tmp_path / name)
@@ -202,6 +201,11 @@ def hostile(tmp_path):
         config=settings,
         **named,
     )
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    return hostile_sources(tmp_path)
 
 
 def test_all_text_is_escaped(hostile, document):
