@@ -130,9 +130,10 @@ def test_every_figure_and_download_is_there(document):
         attrs["download"]: attrs["href"] for _, attrs in document.elements if "download" in attrs
     }
     wanted = {f"figure{i}.{form}" for i in range(1, 7) for form in ("csv", "pdf")}
-    assert downloads.keys() == wanted | {f"table{i}.csv" for i in range(1, 5)}
+    wanted |= {"exact.csv", *(f"table{i}.csv" for i in range(1, 5))}
+    assert downloads.keys() == wanted
     for name, address in downloads.items():
-        folder = "tables" if name.startswith("table") else "figures"
+        folder = "figures" if name.startswith("figure") else "tables"
         content = base64.b64decode(address.partition(";base64,")[2])
         assert content == (REFERENCE / folder / name).read_bytes()
     drawings = [attrs for _, attrs in document.elements if attrs.get("class") == "drawing"]
