@@ -12,12 +12,14 @@ from sampled_metrics.measures import parse_measure
 from sampled_metrics.planning import Pair, vectors_of
 from sampled_metrics.population import Population
 from sampled_metrics.ranks import read_ranks
+from sampled_metrics.report.page import collect, render
 from sampled_metrics.sampled_evaluation import SampledEvaluation
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.sampling.noise import pmf
 from sampled_metrics.study.toy import toy_records
 from tests.browser.conftest import Opened
 from tests.conftest import ROOT
+from tests.unit.test_page import hostile_sources
 
 CLOSE = 1e-3
 NAMES = {"ap-all": "ap", "ndcg-all": "ndcg", "auc": "auc"}
@@ -309,6 +311,21 @@ def test_page_fits_the_screen_in_light_and_dark(browser, report, width, scheme):
     found.settle()
     other = found.page.evaluate("document.querySelector('#panel-b .xtick text').style.fill")
     assert line != other
+    assert found.complaints == []
+    context.close()
+
+
+def test_markup_in_names_is_text_and_one_recommender_makes_no_pair(browser, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(render(collect(hostile_sources(tmp_path))), encoding="utf-8")
+    context = browser.new_context()
+    found = Opened(context, path)
+    assert found.page.inner_text("#reading-d") == "One recommender makes no pair."
+    assert found.page.locator("#pair").is_disabled()
+    assert "<script>" in found.page.inner_text("#panel-c-legend")
+    found.set(group=1)
+    assert "With m = 100" in found.page.inner_text("#reading-d")
+    assert found.page.locator("main script, main img").count() == 0
     assert found.complaints == []
     context.close()
 

@@ -130,9 +130,10 @@ def test_every_figure_and_download_is_there(document):
         attrs["download"]: attrs["href"] for _, attrs in document.elements if "download" in attrs
     }
     wanted = {f"figure{i}.{form}" for i in range(1, 7) for form in ("csv", "pdf")}
-    assert downloads.keys() == wanted | {f"table{i}.csv" for i in range(1, 5)}
+    wanted |= {"exact.csv", *(f"table{i}.csv" for i in range(1, 5))}
+    assert downloads.keys() == wanted
     for name, address in downloads.items():
-        folder = "tables" if name.startswith("table") else "figures"
+        folder = "figures" if name.startswith("figure") else "tables"
         content = base64.b64decode(address.partition(";base64,")[2])
         assert content == (REFERENCE / folder / name).read_bytes()
     drawings = [attrs for _, attrs in document.elements if attrs.get("class") == "drawing"]
@@ -175,8 +176,7 @@ def test_overview_without_a_pair_says_less():
     assert "exact AP is X 1.00 %, which puts X from best to worst." in found[1]
 
 
-@pytest.fixture
-def hostile(tmp_path):
+def hostile_sources(tmp_path):
     """A run whose recommender, note, reading and setting all carry markup."""
     for name in ("tables", "figures"):
         shutil.copytree(REFERENCE / name, tmp_path / name)
@@ -202,6 +202,11 @@ def hostile(tmp_path):
         config=settings,
         **named,
     )
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    return hostile_sources(tmp_path)
 
 
 def test_all_text_is_escaped(hostile, document):

@@ -2,6 +2,7 @@ rule page:
     input:
         ranks=rank_records,
         tables=expand("results/tables/table{number}.csv", number=(1, 2, 3, 4)),
+        exact=rules.exact.output.csv,
         figures=expand(
             "results/figures/figure{number}.{form}",
             number=(1, 2, 3, 4, 5, 6),

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from sampled_metrics.files import read_table
+from sampled_metrics.report.page.pictures import download
 from sampled_metrics.report.printed import ACROSS, CAPTIONS, LINES
 from sampled_metrics.study.labels import COLUMNS
 from sampled_metrics.study.unrounded import KEY
@@ -20,6 +21,21 @@ def read_tables(folder: Path) -> dict[int, pd.DataFrame]:
     return {
         number: read_table(folder / f"table{number}.csv", COLUMNS, dtype=str, keep_default_na=False)
         for number in TABLES
+    }
+
+
+def exact_metrics(path: Path) -> dict[str, Any]:
+    """Lay the exact metrics out by tie policy: `heads`, `lines` of texts in percent and `csv`."""
+    table = read_table(path, ["recommender", "metric", "ties", "value"])
+    keys = ["recommender", "ties"]
+    wide = table.set_index([*keys, "metric"])["value"].unstack(sort=False).reset_index()
+    return {
+        "heads": [str(name) for name in wide.columns],
+        "lines": [
+            [*(str(row[name]) for name in keys), *(f"{row[m]:.2f}" for m in wide.columns[2:])]
+            for row in wide.to_dict("records")
+        ],
+        "csv": download(path),
     }
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from sampled_metrics.errors import InputError
 from sampled_metrics.files import read_table
 from sampled_metrics.ranks import read_ranks
-from sampled_metrics.report.page.cells import TABLES, laid_out, read_tables
+from sampled_metrics.report.page.cells import TABLES, exact_metrics, laid_out, read_tables
 from sampled_metrics.report.page.embedded import explorer
 from sampled_metrics.report.page.overview import overview
 from sampled_metrics.report.page.pictures import FIGURES, download, picture
@@ -30,7 +30,7 @@ class Sources:
     ranks
         Rank records, named by their recommenders.
     tables, figures
-        Folders of `table{1..4}.csv` and of `figure{1..6}.svg`, `.pdf`, `.csv`.
+        Folders of `table{1..4}.csv` and `exact.csv`, and of `figure{1..6}.svg`, `.pdf`, `.csv`.
     scorecard, audit, provenance
         The files of these names, the first two as CSV.
     graph
@@ -80,6 +80,7 @@ def collect(sources: Sources) -> dict[str, Any]:
             | {"csv": download(sources.tables / f"table{number}.csv")}
             for number in TABLES
         ],
+        "exact": exact_metrics(sources.tables / "exact.csv"),
         "figures": [picture(number, sources.figures) for number in FIGURES],
         "audit": _audit(sources.audit),
         "audit_of_reference": "reference" in sources.audit.parts,

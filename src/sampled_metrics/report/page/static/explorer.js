@@ -172,7 +172,7 @@ function changesOf(state, sizes, values) {
 function curvesPanel(state, { sizes, values }, exact) {
   const { series, ink } = SM.theme(), { measure, group } = state;
   const changes = changesOf(state, sizes, values);
-  const traces = group.recommenders.map((each, i) => SM.line(plain(each.name), sizes, values[i], { line: { color: series[i % 6] } }));
+  const traces = group.recommenders.map((each, i) => SM.line(each.name, sizes, values[i], { line: { color: series[i % 6] } }));
   const last = group.sizes.at(-1);
   traces.push({
     type: "scatter", mode: "markers", name: "exact", x: exact.map(() => last), y: exact, cliponaxis: false,
