@@ -29,7 +29,11 @@ except InputError as error:
 RECOMMENDERS = {
     recommender["name"]: recommender for recommender in config["recommenders"]
 }
-CONFIG_SHA256 = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
+# Where a machine keeps its files does not make another study.
+PORTABLE = config | {"dataset": config["dataset"] | {"archive": None, "cache": None}}
+CONFIG_SHA256 = hashlib.sha256(
+    json.dumps(PORTABLE, sort_keys=True).encode()
+).hexdigest()
 METRICS = ",".join(config["experiment"]["metrics"])
 ESTIMATORS = ",".join(config["experiment"]["estimators"])
 EXPERIMENT = json.dumps(
