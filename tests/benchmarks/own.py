@@ -42,9 +42,13 @@ def measure(arguments: list[str], folder: Path) -> tuple[float, float]:
 
 def write_files(folder: Path) -> None:
     rng = np.random.default_rng(0)
-    sampled = 1 + np.floor((N_NEGATIVES + 1) * rng.random(N_ROWS) ** 3).astype(int)
+    sampled, other = (
+        1 + np.floor((N_NEGATIVES + 1) * rng.random(N_ROWS) ** power).astype(int)
+        for power in (3.0, 3.01)
+    )
     exact = 1 + np.floor(N_ITEMS * rng.random(N_ROWS) ** 3).astype(int)
-    for name, column, values in (("s", "sampled_rank", sampled), ("e", "rank", exact)):
+    files = {"s": ("sampled_rank", sampled), "t": ("sampled_rank", other), "e": ("rank", exact)}
+    for name, (column, values) in files.items():
         lines = (f"{user},{value}\n" for user, value in enumerate(values))
         (folder / f"{name}.csv").write_text(f"user_id,{column}\n" + "".join(lines))
 
@@ -61,7 +65,7 @@ def main() -> None:
         "--help": ["--help"],
         "correct, 1e6 ranks, n = 1e6": ["correct", "s.csv", *sizes, *metrics, *estimators],
         "evaluate, 1e6 ranks": ["evaluate", "e.csv", "--n-items", str(N_ITEMS), *metrics],
-        "compare, 1e6 ranks twice": ["compare", "s.csv", "s.csv", *sizes, *metrics],
+        "compare, 1e6 ranks each": ["compare", "s.csv", "t.csv", *sizes, *metrics],
         "plan, MovieLens 1M": ["plan", "--ranks", *ranks],
     }
     print(f"{'command':32}{'wall s':>8}{'MiB':>8}")
