@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from sampled_metrics.correction import ESTIMATORS, METRICS
+from sampled_metrics.defaults import CONFIDENCE, ESTIMATORS, METRICS
 from sampled_metrics.errors import InputError
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.evaluation import mean_items, prior_shape, user_values
-from sampled_metrics.intervals import CONFIDENCE, Estimate, Shape, estimate
+from sampled_metrics.intervals import Estimate, Shape, estimate
 from sampled_metrics.measures import parse_measure
 from sampled_metrics.metrics import Float
 from sampled_metrics.ranks import Int

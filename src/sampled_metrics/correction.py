@@ -6,15 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sampled_metrics.defaults import CONFIDENCE, ESTIMATORS, METRICS
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.intervals import CONFIDENCE
 from sampled_metrics.measures import Measure, parse_measure
 from sampled_metrics.metrics import Float
 from sampled_metrics.population import Population
 from sampled_metrics.sampled_evaluation import SampledEvaluation
-
-METRICS = ("recall@10", "ndcg@10", "ap", "auc")
-ESTIMATORS = ("sampled", "cls", "bv:0.1")
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from sampled_metrics.defaults import CONFIDENCE
 from sampled_metrics.estimators.quadrature import rank_rule
-from sampled_metrics.intervals import CONFIDENCE, Shape, estimate
+from sampled_metrics.intervals import Shape, estimate
 from sampled_metrics.measures import Measure, parse_measure
 from sampled_metrics.relevant import RelevantRanks, relevant_values
 from sampled_metrics.seeds import generator

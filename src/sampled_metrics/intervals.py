@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
+from sampled_metrics.defaults import CONFIDENCE
 from sampled_metrics.errors import InputError
 from sampled_metrics.metrics import Float
 
-CONFIDENCE = 0.95
 _PRIOR_USERS = 0.5
 _LIKELY_USERS = 50.0
 _LEAST_CURVATURE = -2.0  # that of a share of successes, V(mu) = mu (1 - mu)

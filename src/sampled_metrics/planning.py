@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from sampled_metrics.defaults import LARGEST, PROBABILITY
 from sampled_metrics.errors import InputError
 from sampled_metrics.estimators import (
     ConditioningError,
@@ -16,11 +17,9 @@ from sampled_metrics.estimators import (
 from sampled_metrics.measures import Measure, parse_measure
 from sampled_metrics.metrics import Float
 from sampled_metrics.population import Population
-from sampled_metrics.sampling import NOISE_OF, SAMPLING
+from sampled_metrics.sampling import NOISE_OF, check_sampling
 from sampled_metrics.search import smallest_from
 
-PROBABILITY = 0.95
-LARGEST = 1000
 N_SIZES = 16
 TOLERANCE = 0.02
 _BISECTIONS = 80
@@ -96,8 +95,7 @@ class Pair:
     sampling: str = "without-replacement"
 
     def __post_init__(self) -> None:
-        if self.sampling not in SAMPLING:
-            raise InputError(f"unknown sampling {self.sampling!r}; known: {', '.join(SAMPLING)}")
+        check_sampling(self.sampling)
         if self.n_users < 1:
             raise InputError(f"n_users is {self.n_users}; allowed: at least 1")
 
@@ -184,10 +182,17 @@ class Outlooks:
     ) -> None:
         self.pair, self.measures, self.estimators = pair, measures, estimators
         self.exact = np.array([pair.a.exact(measures), pair.b.exact(measures)])
-        self._known: dict[int, Float] = {}
+        self._known: dict[int, tuple[Float, Float]] = {}
 
     def at(self, m: int) -> Float:
         """Shape (measures, estimators); -inf where an estimator is not determined."""
+        return self._of(m)[0]
+
+    def sd(self, m: int) -> Float:
+        """Standard deviation of the difference of the estimates; shape (measures, estimators)."""
+        return self._of(m)[1]
+
+    def _of(self, m: int) -> tuple[Float, Float]:
         if m not in self._known:
             vectors = vectors_of(self.pair, self.measures, self.estimators, m)
             mean, sd = self.pair.difference(np.nan_to_num(vectors))
@@ -195,7 +200,7 @@ class Outlooks:
             certain = np.where(right == 0.0, 0.0, np.copysign(np.inf, right))
             deviations = np.divide(right, sd, out=certain, where=sd > 0.0)
             deviations[np.isnan(vectors).any(axis=-1)] = -np.inf
-            self._known[m] = deviations
+            self._known[m] = deviations, sd
         return self._known[m]
 
 

@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from tqdm import tqdm
 
+from sampled_metrics.defaults import CONFIDENCE
 from sampled_metrics.errors import InputError
 from sampled_metrics.estimators import Estimator, estimator_matrix
-from sampled_metrics.intervals import CONFIDENCE, Estimate, Shape, estimate
+from sampled_metrics.intervals import Estimate, Shape, estimate
 from sampled_metrics.measures import Measure
 from sampled_metrics.metrics import Float
 from sampled_metrics.population import Population
 from sampled_metrics.ranks import Int
-from sampled_metrics.sampling import NOISE_OF, SAMPLING
+from sampled_metrics.sampling import NOISE_OF, check_sampling
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,7 @@ class SampledEvaluation:
         items = _whole("n_items", self.n_items)
         object.__setattr__(self, "sampled_ranks", rank)
         object.__setattr__(self, "n_items", items)
-        if self.sampling not in SAMPLING:
-            raise InputError(f"unknown sampling {self.sampling!r}; known: {', '.join(SAMPLING)}")
+        check_sampling(self.sampling)
         if rank.ndim != 1 or not rank.size:
             raise InputError(f"sampled ranks of shape {rank.shape}; allowed: (rows,), not empty")
         if items.shape not in {(), rank.shape}:

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sampled_metrics.defaults import LARGEST
 from sampled_metrics.estimators import Estimator
 from sampled_metrics.estimators.names import SAMPLED
 from sampled_metrics.intervals import Estimate
 from sampled_metrics.measures import Measure
-from sampled_metrics.planning import LARGEST, N_SIZES, TOLERANCE, Outlooks, Pair, vectors_of
+from sampled_metrics.planning import N_SIZES, TOLERANCE, Outlooks, Pair
 from sampled_metrics.population import Population
 from sampled_metrics.sampled_evaluation import SampledEvaluation
 from sampled_metrics.search import smallest_from
@@ -83,9 +84,7 @@ class Projection:
     def of(self, measure: Measure, estimator: Estimator, std_error: float) -> "Deviations":
         """Scale the model to the standard error observed."""
         outlooks = Outlooks(self.pair, [measure], [estimator])
-        vectors = vectors_of(self.pair, [measure], [estimator], self.n_negatives)
-        now = float(self.pair.difference(vectors)[1][0, 0])
-        return Deviations(outlooks, now / std_error)
+        return Deviations(outlooks, float(outlooks.sd(self.n_negatives)[0, 0]) / std_error)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,6 @@ import typer
 from sampled_metrics.cli.output import Format
 from sampled_metrics.errors import InputError
 
-METRICS = ["recall@10", "ndcg@10", "ap", "auc"]
-ESTIMATORS = ["sampled", "cls", "bv:0.1"]
 RANKS = (
     "Rank records (n_candidates, n_better, n_tied), exact ranks (rank), lists or scores, "
     "as CSV, parquet, TREC run, .npy or .npz."

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from sampled_metrics import defaults
 from sampled_metrics.cli import options, reading
 from sampled_metrics.cli.output import Format, emit, emit_columns, row_of
 
@@ -18,7 +19,7 @@ def evaluate(
     n_items: options.Items = None,
     relevant: options.Relevant = None,
     seen: options.Seen = None,
-    confidence: options.Confidence = 0.95,
+    confidence: options.Confidence = defaults.CONFIDENCE,
     seed: options.Seed = 0,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
@@ -36,7 +37,7 @@ def evaluate(
         with reading.errors_of(path):
             found = evaluation.evaluate(
                 ranking.ranks,
-                metric or options.METRICS,
+                metric or defaults.METRICS,
                 ties=ties,
                 confidence=confidence,
                 seed=seed,
@@ -55,7 +56,7 @@ def correct(
     sampling: options.Sampling = options.WITHOUT,
     per_user: options.PerUser = False,
     show_bias: options.Population = None,
-    confidence: options.Confidence = 0.95,
+    confidence: options.Confidence = defaults.CONFIDENCE,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
@@ -74,8 +75,8 @@ def correct(
     evaluation = reading.sampled(file, n_negatives, n_items, sampling, per_user)
     found = correction.correct(
         evaluation,
-        metric or options.METRICS,
-        estimator or options.ESTIMATORS,
+        metric or defaults.METRICS,
+        estimator or defaults.ESTIMATORS,
         confidence=confidence,
         population=reading.population(show_bias, evaluation.mean_items, n_negatives),
     )

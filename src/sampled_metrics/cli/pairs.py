@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sampled_metrics import defaults
 from sampled_metrics.cli import options, reading
 from sampled_metrics.cli.output import Format, emit, row_of
 from sampled_metrics.errors import InputError
@@ -36,7 +37,7 @@ def compare(
     ties: options.Ties = "expected",
     relevant: options.Relevant = None,
     seen: options.Seen = None,
-    confidence: options.Confidence = 0.95,
+    confidence: options.Confidence = defaults.CONFIDENCE,
     seed: options.Seed = 0,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
@@ -57,7 +58,7 @@ def compare(
         raise InputError(f"one file ({files[0]}) to compare; allowed: two or more")
     if n_negatives is None and estimator:
         raise InputError("--estimator is of no use without --n-negatives; allowed: with both")
-    names, metrics = reading.names(files), metric or options.METRICS
+    names, metrics = reading.names(files), metric or defaults.METRICS
     rows = []
     if n_negatives is None:
         rankings = [reading.ranking(path, n_items, relevant, seen) for path in files]
@@ -82,7 +83,7 @@ def compare(
                 sampled[i],
                 sampled[j],
                 metrics,
-                estimator or options.ESTIMATORS,
+                estimator or defaults.ESTIMATORS,
                 names=(names[i], names[j]),
                 confidence=confidence,
             )
@@ -113,8 +114,10 @@ def plan(
     ] = None,
     metric: options.Metrics = None,
     estimator: options.Estimators = None,
-    probability: options.Probability = 0.95,
-    largest: Annotated[int, typer.Option(min=1, help="Most negatives to look at.")] = 1000,
+    probability: options.Probability = defaults.PROBABILITY,
+    largest: Annotated[
+        int, typer.Option(min=1, help="Most negatives to look at.")
+    ] = defaults.LARGEST,
     sampling: options.Sampling = options.WITHOUT,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
@@ -131,7 +134,7 @@ def plan(
     """
     from sampled_metrics import planning
 
-    metrics = metric or options.METRICS[:1]
+    metrics = metric or defaults.METRICS[:1]
     if ranks is not None:
         if level is not None or effect is not None:
             raise InputError("--level and --effect are of no use with --ranks; allowed: without it")
@@ -145,7 +148,7 @@ def plan(
         for each in planning.plan(
             pair,
             names,
-            estimator or options.ESTIMATORS,
+            estimator or defaults.ESTIMATORS,
             probability=probability,
             largest=largest,
         )

@@ -6,6 +6,7 @@ from sampled_metrics.sampling.distribution import (
     NOISE_OF,
     SAMPLING,
     TIES,
+    check_sampling,
     sampled_rank_distribution,
     take,
 )
@@ -17,6 +18,7 @@ __all__ = [
     "NOISE_OF",
     "SAMPLING",
     "TIES",
+    "check_sampling",
     "distinct_items",
     "draw_sampled_ranks",
     "expected_ap",

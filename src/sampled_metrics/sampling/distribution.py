@@ -67,10 +67,15 @@ def sampled_rank_distribution(
     return mixture
 
 
-def check_names(sampling: str, ties: str) -> None:
-    """Raise InputError unless both names are known."""
+def check_sampling(sampling: str) -> None:
+    """Raise InputError unless the name is known."""
     if sampling not in SAMPLING:
         raise InputError(f"unknown sampling {sampling!r}; known: {', '.join(SAMPLING)}")
+
+
+def check_names(sampling: str, ties: str) -> None:
+    """Raise InputError unless both names are known."""
+    check_sampling(sampling)
     if ties not in _POLICIES:
         raise InputError(f"unknown tie policy {ties!r}; known: {', '.join(TIES)}")
 
