@@ -1,7 +1,7 @@
 # The study of "On Sampled Metrics for Item Recommendation", from the raw archive to its numbers.
 from snakemake.utils import min_version
 
-min_version("9.0")
+min_version("9.19")
 
 
 configfile: "config/config.yaml"

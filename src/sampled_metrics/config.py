@@ -107,6 +107,7 @@ def _range(schema: Schema) -> str:
         ("exclusiveMinimum", " above"),
         ("maximum", " of at most"),
         ("minItems", " with entries, at least"),
+        ("maxLength", " of length at most"),
     ):
         if keyword in schema:
             words += f"{phrase} {schema[keyword]}"

@@ -2,14 +2,16 @@ rule measure_spread:
     input:
         split=rules.split.output.split,
         ranks=lambda wildcards: [
-            f"results/ranks/{name}.parquet" for name in RECOMMENDERS if name != STARTED
+            f"<results>/ranks/{name}.parquet"
+            for name in RECOMMENDERS
+            if name != STARTED
         ],
     output:
-        "results/spread.csv",
+        "<results>/spread.csv",
     log:
-        "results/logs/spread.log",
+        "<results>/logs/spread.log",
     benchmark:
-        "results/benchmarks/spread.tsv"
+        "<results>/benchmarks/spread.tsv"
     conda:
         "../../environment.yml"
     threads: 2
@@ -38,15 +40,15 @@ rule measure_readings:
     input:
         archive=rules.fetch.output.archive,
         split=rules.split.output.split,
-        ranks=expand("results/ranks/{recommender}.parquet", recommender=RECOMMENDERS),
+        ranks=expand("<results>/ranks/{recommender}.parquet", recommender=RECOMMENDERS),
         published=lookup(within=config, dpath="scorecard/published"),
     output:
-        csv="results/audit.csv",
-        md="results/audit.md",
+        csv="<results>/audit.csv",
+        md="<results>/audit.md",
     log:
-        "results/logs/audit.log",
+        "<results>/logs/audit.log",
     benchmark:
-        "results/benchmarks/audit.tsv"
+        "<results>/benchmarks/audit.tsv"
     conda:
         "../../environment.yml"
     threads: 2

@@ -26,9 +26,24 @@ try:
 except InputError as error:
     sys.exit(str(error))
 
+
+pathvars:
+    results=config["results"],
+
+
 RECOMMENDERS = {
-    recommender["name"]: recommender for recommender in config["recommenders"]
+    recommender["name"]: {"settings": {}} | recommender
+    for recommender in config["recommenders"]
 }
+EXTERNAL = [name for name, each in RECOMMENDERS.items() if each["kind"] == "external"]
+TRAINED = [name for name in RECOMMENDERS if name not in EXTERNAL]
+# What the paper published is about its own data; its toys and its theory are shown beside it.
+PAPERS_DATA = [config["dataset"][key] for key in ("format", "name")] == [
+    "movielens",
+    "ml-1m",
+]
+TABLES = (1, 2, 3, 4) if PAPERS_DATA else (3, 4)
+FIGURES = (1, 2, 3, 4, 5, 6) if PAPERS_DATA else (5, 6)
 # Where a machine keeps its files does not make another study.
 PORTABLE = config | {"dataset": config["dataset"] | {"archive": None, "cache": None}}
 CONFIG_SHA256 = hashlib.sha256(
@@ -55,19 +70,26 @@ if config["ranks"] == "reference" and not set(RECOMMENDERS) <= set(KEPT):
     )
 
 
+def one_of(names):
+    """A pattern for a wildcard that may be one of these names, of which there may be none."""
+    return "|".join(names) or "(?!)"
+
+
 wildcard_constraints:
-    recommender="|".join(RECOMMENDERS),
+    recommender=one_of(RECOMMENDERS),
 
 
 def table_files(*numbers):
     return expand(
-        "results/tables/table{number}.{form}", number=numbers, form=("csv", "md", "tex")
+        "<results>/tables/table{number}.{form}",
+        number=numbers,
+        form=("csv", "md", "tex"),
     )
 
 
 def figure_files(*numbers):
     return expand(
-        "results/figures/figure{number}.{form}",
+        "<results>/figures/figure{number}.{form}",
         number=numbers,
         form=("csv", "svg", "pdf", "png"),
     )
@@ -80,18 +102,18 @@ def folder_of(kind):
 
 def final_targets():
     return [
-        *table_files(1, 2, 3, 4),
-        *figure_files(1, 2, 3, 4, 5, 6),
-        "results/tables/exact.csv",
-        "results/scorecard.csv",
-        "results/provenance.json",
-        "results/report.html",
+        *table_files(*TABLES),
+        *figure_files(*FIGURES),
+        "<results>/tables/exact.csv",
+        *(["<results>/scorecard.csv"] if PAPERS_DATA else []),
+        "<results>/provenance.json",
+        "<results>/report.html",
     ]
 
 
 def audit_table():
     """The audit of this run, once `snakemake audit` has made it; else that of the reference run."""
-    own = "results/audit.csv"
+    own = f"{config['results']}/audit.csv"
     return own if Path(own).exists() else "results/reference/audit.csv"
 
 
@@ -102,7 +124,9 @@ def local_archive(wildcards):
 
 def path_of_ranks(name):
     folder = (
-        "results/reference/ranks" if config["ranks"] == "reference" else "results/ranks"
+        "results/reference/ranks"
+        if config["ranks"] == "reference"
+        else "<results>/ranks"
     )
     return f"{folder}/{name}.parquet"
 
@@ -118,7 +142,7 @@ def rank_records(wildcards):
 def provenance_inputs(wildcards):
     if config["ranks"] == "reference":
         return {"reference": "results/reference/provenance.json"}
-    return {"data": "results/data/source.json", "split": "results/split/split.json"}
+    return {"data": "<results>/data/source.json", "split": "<results>/split/split.json"}
 
 
 def seeds():

@@ -2,12 +2,12 @@ rule fetch:
     input:
         local_archive,
     output:
-        archive="results/data/ml-1m.zip",
-        source="results/data/source.json",
+        archive="<results>/data/ml-1m.zip",
+        source="<results>/data/source.json",
     log:
-        "results/logs/fetch.log",
+        "<results>/logs/fetch.log",
     benchmark:
-        "results/benchmarks/fetch.tsv"
+        "<results>/benchmarks/fetch.tsv"
     # First what the most waits for, and without which there is nothing to wait for.
     priority: 20
     conda:
@@ -15,7 +15,7 @@ rule fetch:
     params:
         archive=ARCHIVE,
         cache=config["dataset"]["cache"] or "",
-        url=lookup(within=config, dpath="dataset/url"),
+        url=config["dataset"]["url"] or "",
         timeout=lookup(within=config, dpath="dataset/timeout"),
         retries=lookup(within=config, dpath="dataset/retries"),
     message:
@@ -31,12 +31,12 @@ rule split:
     input:
         rules.fetch.output.archive,
     output:
-        split="results/split/split.npz",
-        counts="results/split/split.json",
+        split="<results>/split/split.npz",
+        counts="<results>/split/split.json",
     log:
-        "results/logs/split.log",
+        "<results>/logs/split.log",
     benchmark:
-        "results/benchmarks/split.tsv"
+        "<results>/benchmarks/split.tsv"
     priority: 20
     conda:
         "../../environment.yml"

@@ -2,11 +2,11 @@ rule sample:
     input:
         rank_record,
     output:
-        "results/samples/{recommender}.npz",
+        "<results>/samples/{recommender}.npz",
     log:
-        "results/logs/sample/{recommender}.log",
+        "<results>/logs/sample/{recommender}.log",
     benchmark:
-        "results/benchmarks/sample/{recommender}.tsv"
+        "<results>/benchmarks/sample/{recommender}.tsv"
     conda:
         "../../environment.yml"
     params:
@@ -23,15 +23,15 @@ rule sample:
 
 rule compare:
     input:
-        samples=expand("results/samples/{recommender}.npz", recommender=RECOMMENDERS),
+        samples=expand("<results>/samples/{recommender}.npz", recommender=RECOMMENDERS),
         published=lookup(within=config, dpath="scorecard/published"),
     output:
-        cells=expand("results/cells/table{number}.csv", number=(3, 4)),
+        cells=expand("<results>/cells/table{number}.csv", number=(3, 4)),
         tables=table_files(3, 4),
     log:
-        "results/logs/compare.log",
+        "<results>/logs/compare.log",
     benchmark:
-        "results/benchmarks/compare.tsv"
+        "<results>/benchmarks/compare.tsv"
     conda:
         "../../environment.yml"
     params:
@@ -50,9 +50,9 @@ rule ranks_figures:
     output:
         figures=figure_files(5, 6),
     log:
-        "results/logs/ranks_figures.log",
+        "<results>/logs/ranks_figures.log",
     benchmark:
-        "results/benchmarks/ranks_figures.tsv"
+        "<results>/benchmarks/ranks_figures.tsv"
     priority: 5
     conda:
         "../../environment.yml"

@@ -2,11 +2,11 @@ rule provenance:
     input:
         unpack(provenance_inputs),
     output:
-        "results/provenance.json",
+        "<results>/provenance.json",
     log:
-        "results/logs/provenance.log",
+        "<results>/logs/provenance.log",
     benchmark:
-        "results/benchmarks/provenance.tsv"
+        "<results>/benchmarks/provenance.tsv"
     conda:
         "../../environment.yml"
     params:

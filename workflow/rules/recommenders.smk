@@ -2,11 +2,13 @@ rule train:
     input:
         rules.split.output.split,
     output:
-        "results/models/{recommender}.npz",
+        "<results>/models/{recommender}.npz",
     log:
-        "results/logs/train/{recommender}.log",
+        "<results>/logs/train/{recommender}.log",
     benchmark:
-        "results/benchmarks/train/{recommender}.tsv"
+        "<results>/benchmarks/train/{recommender}.tsv"
+    wildcard_constraints:
+        recommender=one_of(TRAINED),
     priority: 10
     conda:
         "../../environment.yml"
@@ -28,11 +30,13 @@ rule rank:
         split=rules.split.output.split,
         model=rules.train.output,
     output:
-        "results/ranks/{recommender}.parquet",
+        "<results>/ranks/{recommender}.parquet",
     log:
-        "results/logs/rank/{recommender}.log",
+        "<results>/logs/rank/{recommender}.log",
     benchmark:
-        "results/benchmarks/rank/{recommender}.tsv"
+        "<results>/benchmarks/rank/{recommender}.tsv"
+    wildcard_constraints:
+        recommender=one_of(TRAINED),
     priority: 10
     conda:
         "../../environment.yml"
@@ -43,3 +47,26 @@ rule rank:
     shell:
         "python -m sampled_metrics study --log {log} rank {input.split} {input.model}"
         " --block-size {params.block_size} --output {output}"
+
+
+rule rank_external:
+    input:
+        split=rules.split.output.split,
+        file=lambda wildcards: RECOMMENDERS[wildcards.recommender]["settings"]["path"],
+    output:
+        "<results>/ranks/{recommender}.parquet",
+    log:
+        "<results>/logs/rank_external/{recommender}.log",
+    benchmark:
+        "<results>/benchmarks/rank_external/{recommender}.tsv"
+    wildcard_constraints:
+        recommender=one_of(EXTERNAL),
+    conda:
+        "../../environment.yml"
+    params:
+        form=lambda wildcards: RECOMMENDERS[wildcards.recommender]["settings"]["format"],
+    message:
+        "Taking over the ranks of recommender {wildcards.recommender}"
+    shell:
+        "python -m sampled_metrics study --log {log} rank-external {input.split} {input.file}"
+        " --format {params.form} --output {output}"

@@ -1,22 +1,22 @@
 rule page:
     input:
         ranks=rank_records,
-        tables=expand("results/tables/table{number}.csv", number=(1, 2, 3, 4)),
+        tables=expand("<results>/tables/table{number}.csv", number=TABLES),
         exact=rules.exact.output.csv,
         figures=expand(
-            "results/figures/figure{number}.{form}",
-            number=(1, 2, 3, 4, 5, 6),
+            "<results>/figures/figure{number}.{form}",
+            number=FIGURES,
             form=("svg", "pdf", "csv"),
         ),
         scorecard=rules.scorecard.output.csv,
         provenance=rules.provenance.output,
         graph="workflow/rulegraph.dot",
     output:
-        "results/report.html",
+        "<results>/report.html",
     log:
-        "results/logs/page.log",
+        "<results>/logs/page.log",
     benchmark:
-        "results/benchmarks/page.tsv"
+        "<results>/benchmarks/page.tsv"
     conda:
         "../../environment.yml"
     params:
@@ -24,7 +24,7 @@ rule page:
         config=json.dumps(config),
         tables=lambda wildcards, input: str(Path(input.tables[0]).parent),
         figures=lambda wildcards, input: str(Path(input.figures[0]).parent),
-        times="results/benchmarks",
+        times=lambda wildcards, output: str(Path(output[0]).with_name("benchmarks")),
     message:
         "Putting the study on one page"
     shell:

@@ -2,12 +2,12 @@ rule exact:
     input:
         rank_records,
     output:
-        csv="results/tables/exact.csv",
-        md="results/tables/exact.md",
+        csv="<results>/tables/exact.csv",
+        md="<results>/tables/exact.md",
     log:
-        "results/logs/exact.log",
+        "<results>/logs/exact.log",
     benchmark:
-        "results/benchmarks/exact.tsv"
+        "<results>/benchmarks/exact.tsv"
     conda:
         "../../environment.yml"
     params:
@@ -28,12 +28,12 @@ rule scorecard:
         published=lookup(within=config, dpath="scorecard/published"),
         spread=lookup(within=config, dpath="scorecard/spread"),
     output:
-        csv="results/scorecard.csv",
-        md="results/scorecard.md",
+        csv="<results>/scorecard.csv",
+        md="<results>/scorecard.md",
     log:
-        "results/logs/scorecard.log",
+        "<results>/logs/scorecard.log",
     benchmark:
-        "results/benchmarks/scorecard.tsv"
+        "<results>/benchmarks/scorecard.tsv"
     conda:
         "../../environment.yml"
     message:

@@ -2,12 +2,12 @@ rule toy:
     input:
         lookup(within=config, dpath="scorecard/published"),
     output:
-        cells=expand("results/cells/table{number}.csv", number=(1, 2)),
+        cells=expand("<results>/cells/table{number}.csv", number=(1, 2)),
         tables=table_files(1, 2),
     log:
-        "results/logs/toy.log",
+        "<results>/logs/toy.log",
     benchmark:
-        "results/benchmarks/toy.tsv"
+        "<results>/benchmarks/toy.tsv"
     conda:
         "../../environment.yml"
     params:
@@ -30,9 +30,9 @@ rule theory_figures:
     output:
         figures=figure_files(1, 2, 3, 4),
     log:
-        "results/logs/theory_figures.log",
+        "<results>/logs/theory_figures.log",
     benchmark:
-        "results/benchmarks/theory_figures.tsv"
+        "<results>/benchmarks/theory_figures.tsv"
     conda:
         "../../environment.yml"
     params:
