@@ -1,16 +1,15 @@
 """Recommenders Y and Z: item-based collaborative filtering on cosine similarity (section 9)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.numbers import check_number
-from sampled_metrics.recommenders.base import Arrays
+from sampled_metrics.recommenders.neighbours import Neighbours
 
 NEIGHBOUR_AXES = ("row", "column")
 _SLAB = 256
@@ -66,7 +65,7 @@ class ItemKNNSettings:
                 )
 
 
-class ItemKNN:
+class ItemKNN(Neighbours):
     """Scores an item by its similarity to the items of the user's history, eq. 27-30.
 
     `weights[j, i]` is s''_ij, divided by its sum over j where scores are normalised; a user's
@@ -77,9 +76,8 @@ class ItemKNN:
     Settings: ClassVar[type[ItemKNNSettings]] = ItemKNNSettings
 
     def __init__(self, settings: ItemKNNSettings) -> None:
+        super().__init__()
         self.settings = settings
-        self.histories = csr_array((0, 0))
-        self.weights: Any = np.empty((0, 0))
 
     def fit(self, train: csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
         """Compute the weights; dense where all neighbours are kept, sparse where not."""
@@ -103,28 +101,6 @@ class ItemKNN:
         self.histories = train
         sparse = chosen.k is not None or chosen.k_prime is not None
         self.weights = csr_array(weights) if sparse else weights
-        return self
-
-    def score(self, users: NDArray[np.int64]) -> Dense:
-        """Sum the weights of each user's history, in the order of its items."""
-        scores = self.histories[users] @ self.weights
-        return scores.toarray() if issparse(scores) else scores
-
-    def state(self) -> Arrays:
-        """Return the histories and the weights."""
-        weights: Arrays = {"weights": self.weights}
-        if issparse(self.weights):
-            weights = {"weights_data": self.weights.data, **_pack("weights", self.weights)}
-        return {**_pack("histories", self.histories), **weights}
-
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Take back the histories and the weights."""
-        ones = np.ones(state["histories_indices"].size)
-        self.histories = _unpack("histories", state, ones)
-        if "weights" in state:
-            self.weights = state["weights"]
-        else:
-            self.weights = _unpack("weights", state, state["weights_data"])
         return self
 
 
@@ -168,17 +144,3 @@ def _nearest(similarity: Dense, k: int | None) -> NDArray[np.bool_]:
 
 def _divide_columns(weights: Dense, by: Dense) -> None:
     weights /= np.where(by > 0.0, by, 1.0)
-
-
-def _pack(name: str, matrix: csr_array) -> Arrays:
-    shape = np.array(matrix.shape)
-    return {
-        f"{name}_shape": shape,
-        f"{name}_indptr": matrix.indptr,
-        f"{name}_indices": matrix.indices,
-    }
-
-
-def _unpack(name: str, state: Mapping[str, NDArray[Any]], data: Dense) -> csr_array:
-    structure = (data, state[f"{name}_indices"], state[f"{name}_indptr"])
-    return csr_array(structure, shape=tuple(state[f"{name}_shape"]))
