@@ -88,7 +88,7 @@ def split(
 def train(
     split: Input,
     output: Output,
-    kind: Annotated[str, typer.Option(help="Its kind; an unknown one lists all.", show_default=False)],
+    kind: Annotated[str, typer.Option(help="Kind, as in the config.", show_default=False)],
     settings: Annotated[str, typer.Option(help="Hyper-parameters, as JSON.")] = "{}",
     threads: Annotated[int, typer.Option(min=1, help="Threads to train with.")] = 1,
 ) -> None:
