@@ -2,7 +2,7 @@
 
 import logging
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,12 +55,13 @@ class _Listed(NamedTuple):
 
 def _read(path: Path, split: Split) -> _Listed:
     known = alignment.id_column(split.user_ids), alignment.id_column(split.item_ids)
-    batches, rows = [], 0
+    columns: tuple[list[Any], ...] = ([], [], [])
+    rows = 0
     for table in read_batches(path, WHAT, (USER, ITEM, SCORE)):
         rows += len(table)
-        batches.append(_numbered(table, *known))
-    users, items, scores = zip(*batches, strict=True)
-    user, item, score = np.concatenate(users), np.concatenate(items), np.concatenate(scores)
+        for column, part in zip(columns, _numbered(table, *known), strict=True):
+            column.append(part)
+    user, item, score = map(_joined, columns)
     if user.size < rows:
         _log.info(
             "%s: ignored %s of %s rows, of users or items that the split does not have",
@@ -69,8 +70,15 @@ def _read(path: Path, split: Split) -> _Listed:
     if (user[1:] < user[:-1]).any():
         order = np.argsort(user, kind="stable")
         user, item, score = user[order], item[order], score[order]
-    start = np.searchsorted(user, np.arange(split.user_ids.size + 1))
+    start = np.searchsorted(user, np.arange(split.user_ids.size + 1, dtype=user.dtype))
     return _Listed(start, item, score)
+
+
+def _joined(parts: list[Any]) -> Any:
+    """Join the parts of a column and let go of them, for long columns are not to be held twice."""
+    whole = np.concatenate(parts)
+    parts.clear()
+    return whole
 
 
 def _numbered(
