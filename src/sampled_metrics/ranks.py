@@ -17,7 +17,7 @@ from sampled_metrics.errors import InputError
 from sampled_metrics.files import replacing
 
 Int = NDArray[np.int64]
-Ids = NDArray[np.integer]
+Ids = NDArray[np.integer] | NDArray[np.str_]
 
 COLUMNS = ("n_candidates", "n_better", "n_tied")
 USER = "user_id"
@@ -105,24 +105,27 @@ def write_ranks(
 ) -> None:
     """Write rank records as parquet, with the users' (and held-out items') ids before them.
 
-    `source` says in words where the ranks come from; everything made from them repeats it.
+    Ids are integers, written as int32 where all of them fit, or text. `source` says in words where
+    the ranks come from; everything made from them repeats it.
     """
     ids = {USER: user} if item is None else {USER: user, ITEM: item}
-    columns = {name: pa.array(values, pa.int32()) for name, values in ids.items()}
+    columns = {name: _id_column(values) for name, values in ids.items()}
     columns |= {name: pa.array(getattr(records, name), pa.int32()) for name in COLUMNS}
     table = pa.table(columns).replace_schema_metadata({_SOURCE: source.encode()})
     with replacing(path) as temporary:
         pq.write_table(table, temporary)
 
 
-def read_ranks(path: Path) -> tuple[RankRecords, Int, str]:
+def read_ranks(path: Path) -> tuple[RankRecords, Ids, str]:
     """Read rank records; return them, the user ids and the words on where they come from.
+
+    User ids are int64 or numpy's str.
 
     Raises
     ------
     InputError
-        The file is missing, not parquet, lacks a column, names a user twice, or its counts are
-        impossible.
+        The file is missing, not parquet, lacks a column, names a user twice or not at all, or its
+        counts are impossible.
     """
     if not path.is_file():
         raise InputError(f"{path}: no such file; expected rank records")
@@ -133,12 +136,40 @@ def read_ranks(path: Path) -> tuple[RankRecords, Int, str]:
     missing = [name for name in (USER, *COLUMNS) if name not in table.column_names]
     if missing:
         raise InputError(f"{path}: lacks column {missing[0]}; found {table.column_names}")
-    user = table[USER].to_numpy()
-    if user.dtype.kind not in "iu" or np.unique(user).size != user.size:
-        raise InputError(f"{path}: {USER} must be integers, each once")
+    user = _user_ids(path, table[USER])
     try:
         records = RankRecords(*(table[name].to_numpy() for name in COLUMNS))
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     source = (table.schema.metadata or {}).get(_SOURCE, b"unknown").decode()
-    return records, user.astype(np.int64), source
+    return records, user, source
+
+
+def _id_column(ids: Ids) -> pa.Array:
+    if ids.dtype.kind == "U":
+        return pa.array(ids, pa.string())
+    int32 = np.iinfo(np.int32)
+    fit = not ids.size or (ids.min() >= int32.min and ids.max() <= int32.max)
+    return pa.array(ids, pa.int32() if fit else pa.int64())
+
+
+def _user_ids(path: Path, column: pa.ChunkedArray) -> Ids:
+    """Take the users' ids as an array, or raise InputError unless each stands there once."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (pa.types.is_integer(column.type) or _is_text(column.type)):
+        raise InputError(f"{path}: {USER} is of type {column.type}; allowed: integers or text")
+    if column.null_count:
+        row = column.is_null().index(True).as_py()
+        raise InputError(f"{path}: no {USER} in row {row}; allowed: one in each")
+    values = column.to_numpy()
+    user: Ids = values.astype(np.str_ if _is_text(column.type) else np.int64)
+    ids, times = np.unique(user, return_counts=True)
+    if ids.size != user.size:
+        twice = ids[np.argmax(times > 1)]
+        raise InputError(f"{path}: {USER} {twice} stands there more than once; allowed: once")
+    return user
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)

@@ -11,7 +11,14 @@ SETTINGS = {
     "als": {"d": 2, "lambda": 0.1, "alpha": 0.1, "iterations": 50, "seed": 3},
     "itemknn": {"q": 2, "normalise_scores": False},
     "itemknn, few neighbours": {"k_prime": 3, "neighbour_axis": "row"},
+    "bm25": {"k": 12},
+    "bm25, all neighbours": {"k": 100, "k1": 2, "b": 0},
+    "bpr": {"d": 4, "learning_rate": 0.1, "regularization": 0, "iterations": 200, "seed": 1},
+    "lmf": {"d": 4, "iterations": 60, "seed": 1},
+    "popularity": {},
+    "random": {"seed": 7},
 }
+IMPERSONAL = ("popularity", "random")
 SIZE = 20
 
 
@@ -40,6 +47,7 @@ def test_every_kind_is_here():
     assert {case.split(",")[0] for case in SETTINGS} == set(KINDS)
 
 
+@pytest.mark.parametrize("case", [case for case in SETTINGS if case not in IMPERSONAL])
 def test_withheld_item_of_a_checkerboard_ranks_first(case):
     train = checkerboard()
     scores = make(case).fit(train).score(np.arange(SIZE))
@@ -56,6 +64,17 @@ def test_scores_are_fresh_float64_of_all_items(case):
     before = scores.copy()
     scores[:] = -1.0
     np.testing.assert_array_equal(model.score(np.array([4, 2, 4])), before)
+
+
+def test_any_number_of_threads_gives_the_same_bits(case):
+    one, two = (make(case).fit(scattered(), threads).score(np.arange(33)) for threads in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_order_of_users_does_not_matter(case):
+    model = make(case).fit(scattered())
+    users = np.random.default_rng(0).permutation(33)
+    np.testing.assert_array_equal(model.score(users), model.score(np.arange(33))[users])
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 32])
@@ -97,6 +116,27 @@ def test_unknown_kind_and_setting():
         create("svd", {})
     with pytest.raises(InputError, match="als: unknown setting 'factors'; known: d, lambda, alpha"):
         create("als", {"factors": 3})
+    with pytest.raises(InputError, match="popularity: unknown setting 'k'; known: none"):
+        create("popularity", {"k": 3})
+
+
+def test_only_a_seed_makes_what_is_random():
+    for kind in ("als", "bpr", "lmf", "random"):
+        one, two = (create(kind, {"seed": seed}).fit(scattered()) for seed in (1, 2))
+        assert (one.score(np.arange(33)) != two.score(np.arange(33))).any(), kind
+
+
+def test_training_is_silent(case, capfd):
+    make(case).fit(scattered())
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_item_without_events_and_a_user_with_all_of_them_have_scores(case):
+    train = scattered().tolil()
+    train[:, 3] = 0
+    train[5] = 1
+    train[5, 3] = 0
+    assert np.isfinite(make(case).fit(csr_array(train)).score(np.arange(33))).all()
 
 
 def test_files_that_hold_no_recommender(tmp_path):

@@ -99,6 +99,26 @@ def test_similarity_in_slabs_is_whole(monkeypatch):
     np.testing.assert_array_equal(cosine_similarity(train), whole)
 
 
+@pytest.mark.parametrize("neighbours", [{"k": 2}, {"k_prime": 2}, {"k": 3, "k_prime": 2}])
+@pytest.mark.parametrize("self_similarity", [True, False])
+def test_nearest_in_slabs_are_those_of_the_whole(monkeypatch, neighbours, self_similarity):
+    train = csr_array(random_train(1))
+    settings = ItemKNNSettings(**neighbours, self_similarity=self_similarity)
+    whole = ItemKNN(settings).fit(train).state()
+    monkeypatch.setattr("sampled_metrics.recommenders.itemknn._SLAB", 3)
+    for name, array in ItemKNN(settings).fit(train).state().items():
+        np.testing.assert_array_equal(array, whole[name])
+
+
+def test_keeping_at_least_all_neighbours_is_keeping_all():
+    train = csr_array(random_train(1))
+    whole = ItemKNN(ItemKNNSettings(q=2.0)).fit(train)
+    for most in (train.shape[1], 1000):
+        settings = ItemKNNSettings(q=2.0, k=most, k_prime=most)
+        weights = ItemKNN(settings).fit(train).weights
+        np.testing.assert_array_equal(weights.toarray(), whole.weights)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

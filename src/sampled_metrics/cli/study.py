@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sampled_metrics.cli import logs
+from sampled_metrics.cli.external import app as external
 from sampled_metrics.cli.page import app as page
 from sampled_metrics.cli.paper import app as paper
 from sampled_metrics.cli.paper import mapping
@@ -15,6 +16,7 @@ from sampled_metrics.errors import InputError
 from sampled_metrics.files import write_json
 
 app = typer.Typer(help="The steps of the study, as the Snakemake rules call them.")
+app.add_typer(external)
 app.add_typer(paper)
 app.add_typer(page)
 _log = logging.getLogger("sampled_metrics")
@@ -88,7 +90,7 @@ def split(
 def train(
     split: Input,
     output: Output,
-    kind: Annotated[str, typer.Option(help="als or itemknn.", show_default=False)],
+    kind: Annotated[str, typer.Option(help="Kind, as in the config.", show_default=False)],
     settings: Annotated[str, typer.Option(help="Hyper-parameters, as JSON.")] = "{}",
     threads: Annotated[int, typer.Option(min=1, help="Threads to train with.")] = 1,
 ) -> None:

@@ -33,6 +33,8 @@ class Table:
         All columns of the file, also those not read.
     header
         Lines before the first row in a text file; None where the file has no lines.
+    first
+        Rows of the file before those held here.
 
     >>> import pyarrow as pa
     >>> table = Table(Path("r.parquet"), {"rank": pa.chunked_array([[3, 0]])}, ("rank",), None)
@@ -45,6 +47,7 @@ class Table:
     columns: "dict[str, pa.ChunkedArray]"
     names: tuple[str, ...]
     header: int | None
+    first: int = 0
 
     def __contains__(self, name: str) -> bool:
         return name in self.columns
@@ -112,8 +115,9 @@ class Table:
 
     def row(self, number: int) -> str:
         """Name a row, counted here from 0; where the file has lines, with its line."""
-        line = "" if self.header is None else f" (line {_line(self.path, self.header + number)})"
-        return f"row {number + 1}{line}"
+        place = self.first + number
+        line = "" if self.header is None else f" (line {_line(self.path, self.header + place)})"
+        return f"row {place + 1}{line}"
 
     def error(self, name: str, row: int, found: object, allowed: str) -> InputError:
         """Make the error for a value; `row` counts from 0."""

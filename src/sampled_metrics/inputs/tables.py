@@ -92,6 +92,13 @@ def head(path: Path, what: str) -> str:
         raise InputError(f"{path}: not text ({_line_of(error)}); expected {what}") from error
 
 
+def text_header(path: Path, what: str) -> tuple[str, list[str]]:
+    """Return what separates the columns of a text file, and their names as they stand there."""
+    header = head(path, what)
+    delimiter = "\t" if "\t" in header else ","
+    return delimiter, next(csv.reader([header], delimiter=delimiter), [])
+
+
 def parse_text(path: Path, what: str, names: Sequence[str], **options: Any) -> Any:
     """Read text by pyarrow's reader; its errors become one line each.
 
@@ -102,7 +109,7 @@ def parse_text(path: Path, what: str, names: Sequence[str], **options: Any) -> A
     from pyarrow import csv as reader
 
     source, given = options.pop("source", str(path)), options.pop("column_names", None)
-    kept = [name for name in names if _bare(name) in _KNOWN]
+    kept = [name for name in names if bare_name(name) in _KNOWN]
     try:
         table = reader.read_csv(
             source,
@@ -110,28 +117,29 @@ def parse_text(path: Path, what: str, names: Sequence[str], **options: Any) -> A
             reader.ParseOptions(**options),
             reader.ConvertOptions(
                 include_columns=kept,
-                column_types={name: pa.string() for name in kept if _bare(name) in (USER, ITEM)},
+                column_types={
+                    name: pa.string() for name in kept if bare_name(name) in (USER, ITEM)
+                },
                 null_values=[""],
             ),
         )
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-        _refuse_row(path, str(error), options["delimiter"])
-        raise InputError(f"{path}: not {what} ({_line_of(error)})") from error
+        raise unreadable_text(path, what, error, options["delimiter"]) from error
     unreadable = [name for name in kept if pa.types.is_binary(table[name].type)]
     if unreadable:
-        raise InputError(f"{path}: column {_bare(unreadable[0])}: found bytes; allowed: UTF-8 text")
+        raise InputError(
+            f"{path}: column {bare_name(unreadable[0])}: found bytes; allowed: UTF-8 text"
+        )
     return table
 
 
 def _read_text(path: Path, what: str) -> Table:
-    header = head(path, what)
-    delimiter = "\t" if "\t" in header else ","
-    names = next(csv.reader([header], delimiter=delimiter), [])
-    bare = _distinct(path, names)
+    delimiter, names = text_header(path, what)
+    bare = distinct(path, names)
     if not any(name in _KNOWN for name in bare):
         return Table(path, {}, bare, 1)
     columns = parse_text(path, what, names, delimiter=delimiter)
-    return Table(path, {_bare(name): columns[name] for name in columns.column_names}, bare, 1)
+    return Table(path, {bare_name(name): columns[name] for name in columns.column_names}, bare, 1)
 
 
 def _read_parquet(path: Path, what: str) -> Table:
@@ -141,21 +149,28 @@ def _read_parquet(path: Path, what: str) -> Table:
     try:
         with parquet.ParquetFile(path) as file:
             names = file.schema_arrow.names
-            bare = _distinct(path, names)
-            kept = [name for name in names if _bare(name) in _KNOWN]
+            bare = distinct(path, names)
+            kept = [name for name in names if bare_name(name) in _KNOWN]
             columns = file.read(columns=kept)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path}: not parquet ({_line_of(error)}); expected {what}") from error
-    plain = {_bare(name): _without_dictionary(columns[name]) for name in kept}
+        raise unreadable_parquet(path, what, error) from error
+    plain = {bare_name(name): without_dictionary(columns[name]) for name in kept}
     return Table(path, plain, bare, None)
 
 
-def _bare(name: str) -> str:
+def unreadable_parquet(path: Path, what: str, error: Exception) -> InputError:
+    """Make the error for what pyarrow cannot read as parquet."""
+    return InputError(f"{path}: not parquet ({_line_of(error)}); expected {what}")
+
+
+def bare_name(name: str) -> str:
+    """Name of a column without the type that RecBole puts behind it."""
     return _TYPES.sub("", name.strip())
 
 
-def _distinct(path: Path, names: Sequence[str]) -> tuple[str, ...]:
-    bare = tuple(map(_bare, names))
+def distinct(path: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the bare names of columns, or raise InputError where one that is read recurs."""
+    bare = tuple(map(bare_name, names))
     twice = [name for name in _KNOWN if bare.count(name) > 1]
     if twice:
         raise InputError(
@@ -164,25 +179,27 @@ def _distinct(path: Path, names: Sequence[str]) -> tuple[str, ...]:
     return bare
 
 
-def _without_dictionary(column: Any) -> Any:
+def without_dictionary(column: Any) -> Any:
+    """Return a column with each value in its place."""
     import pyarrow as pa
 
     kind = column.type
     return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
-def _refuse_row(path: Path, message: str, delimiter: str) -> None:
-    """Raise InputError with the line, where the reader says that a row is of another length."""
-    found = re.search(r"Expected (\d+) columns, got (\d+)", message)
+def unreadable_text(path: Path, what: str, error: Exception, delimiter: str) -> InputError:
+    """Make the error for text that pyarrow's reader refuses; a row of wrong length has its line."""
+    found = re.search(r"Expected (\d+) columns, got (\d+)", str(error))
     if not found:
-        return
+        return InputError(f"{path}: not {what} ({_line_of(error)})")
     allowed, actual = map(int, found.groups())
     for number, line in enumerate(lines(path), start=1):
         text = line.decode(errors="replace")
         # Between white space any number of blanks stands for one.
         fields = text.split() if delimiter == " " else next(csv.reader([text], delimiter=delimiter))
         if line and len(fields) == actual:
-            raise InputError(f"{path}: line {number}: found {actual} columns; allowed: {allowed}")
+            return InputError(f"{path}: line {number}: found {actual} columns; allowed: {allowed}")
+    return InputError(f"{path}: found {actual} columns in a row; allowed: {allowed}")
 
 
 def _line_of(error: Exception) -> str:

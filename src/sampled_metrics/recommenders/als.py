@@ -1,15 +1,14 @@
 """Recommender X: matrix factorisation by implicit alternating least squares (section 9)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 
 from sampled_metrics.numbers import check_number
-from sampled_metrics.recommenders.base import Arrays
+from sampled_metrics.recommenders.factors import Factors
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class ALSSettings:
         check_number("als: seed", self.seed, least=0)
 
 
-class ALS:
+class ALS(Factors):
     """Scores are inner products of a user's and an item's vector.
 
     The paper's loss, with H the training pairs and y(u, i) the score,
@@ -69,9 +68,8 @@ class ALS:
     Settings: ClassVar[type[ALSSettings]] = ALSSettings
 
     def __init__(self, settings: ALSSettings) -> None:
+        super().__init__(settings.d)
         self.settings = settings
-        self.user_vectors = np.empty((0, settings.d))
-        self.item_vectors = np.empty((0, settings.d))
 
     def fit(self, train: csr_array, threads: int = 1) -> Self:
         """Minimise the loss by `iterations` sweeps from a random start, in float64.
@@ -101,19 +99,6 @@ class ALS:
         scale = np.sqrt(1 + chosen.alpha)
         self.user_vectors = model.user_factors / scale
         self.item_vectors = model.item_factors / scale
-        return self
-
-    def score(self, users: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Inner products, one by one: a matrix product's last bits would depend on the block."""
-        return np.einsum("uf,if->ui", self.user_vectors[users], self.item_vectors)
-
-    def state(self) -> Arrays:
-        """Return the vectors of users and items."""
-        return {"user_vectors": self.user_vectors, "item_vectors": self.item_vectors}
-
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Take back the vectors."""
-        self.user_vectors, self.item_vectors = state["user_vectors"], state["item_vectors"]
         return self
 
 

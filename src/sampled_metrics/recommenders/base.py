@@ -62,6 +62,11 @@ class Recommender(Protocol):
 _MODULES = {
     "als": ("sampled_metrics.recommenders.als", "ALS"),
     "itemknn": ("sampled_metrics.recommenders.itemknn", "ItemKNN"),
+    "bm25": ("sampled_metrics.recommenders.bm25", "BM25"),
+    "bpr": ("sampled_metrics.recommenders.stochastic", "BPR"),
+    "lmf": ("sampled_metrics.recommenders.stochastic", "LMF"),
+    "popularity": ("sampled_metrics.recommenders.popularity", "Popularity"),
+    "random": ("sampled_metrics.recommenders.random_order", "RandomOrder"),
 }
 KINDS = tuple(_MODULES)
 
@@ -84,7 +89,8 @@ def create(kind: str, settings: Mapping[str, Any]) -> Recommender:
     fields = {field.name.rstrip("_"): field.name for field in _fields(recommender)}
     unknown = [key for key in settings if key not in fields]
     if unknown:
-        raise InputError(f"{kind}: unknown setting {unknown[0]!r}; known: {', '.join(fields)}")
+        known = ", ".join(fields) or "none"
+        raise InputError(f"{kind}: unknown setting {unknown[0]!r}; known: {known}")
     values = {fields[key]: value for key, value in settings.items()}
     return recommender(recommender.Settings(**values))
 

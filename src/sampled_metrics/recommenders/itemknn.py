@@ -1,16 +1,16 @@
 """Recommenders Y and Z: item-based collaborative filtering on cosine similarity (section 9)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, issparse, vstack
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.numbers import check_number
-from sampled_metrics.recommenders.base import Arrays
+from sampled_metrics.recommenders.neighbours import Neighbours
 
 NEIGHBOUR_AXES = ("row", "column")
 _SLAB = 256
@@ -66,7 +66,7 @@ class ItemKNNSettings:
                 )
 
 
-class ItemKNN:
+class ItemKNN(Neighbours):
     """Scores an item by its similarity to the items of the user's history, eq. 27-30.
 
     `weights[j, i]` is s''_ij, divided by its sum over j where scores are normalised; a user's
@@ -77,55 +77,56 @@ class ItemKNN:
     Settings: ClassVar[type[ItemKNNSettings]] = ItemKNNSettings
 
     def __init__(self, settings: ItemKNNSettings) -> None:
+        super().__init__()
         self.settings = settings
-        self.histories = csr_array((0, 0))
-        self.weights: Any = np.empty((0, 0))
 
     def fit(self, train: csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
         """Compute the weights; dense where all neighbours are kept, sparse where not."""
         chosen = self.settings
-        weights = cosine_similarity(train)
-        if not chosen.self_similarity:
-            np.fill_diagonal(weights, 0.0)
-        # The similarity is symmetric, so its j-th row serves as its j-th column and the weights,
-        # s' transposed, arise in place.
-        of_columns, of_rows = (
-            (chosen.k, chosen.k_prime)
-            if chosen.neighbour_axis == "row"
-            else (chosen.k_prime, chosen.k)
-        )
-        kept = _nearest(weights, of_columns) & _nearest(weights, of_rows).T
-        np.power(weights, chosen.q, out=weights)
-        weights *= kept
-        _divide_columns(weights, np.sqrt(np.einsum("ji,ji->i", weights, weights)))
+        every = chosen.k is None and chosen.k_prime is None
+        weights: Any = (_similarity if every else _similarity_of_nearest)(train, chosen)
+        entries = weights if every else weights.data
+        np.power(entries, chosen.q, out=entries)
+        _divide_columns(weights, np.sqrt(_column_sums(weights, 2)))
         if chosen.normalise_scores:
-            _divide_columns(weights, weights.sum(axis=0))
-        self.histories = train
-        sparse = chosen.k is not None or chosen.k_prime is not None
-        self.weights = csr_array(weights) if sparse else weights
+            _divide_columns(weights, _column_sums(weights, 1))
+        if not every:
+            weights.eliminate_zeros()
+        self.histories, self.weights = train, weights
         return self
 
-    def score(self, users: NDArray[np.int64]) -> Dense:
-        """Sum the weights of each user's history, in the order of its items."""
-        scores = self.histories[users] @ self.weights
-        return scores.toarray() if issparse(scores) else scores
 
-    def state(self) -> Arrays:
-        """Return the histories and the weights."""
-        weights: Arrays = {"weights": self.weights}
-        if issparse(self.weights):
-            weights = {"weights_data": self.weights.data, **_pack("weights", self.weights)}
-        return {**_pack("histories", self.histories), **weights}
+def _similarity(train: csr_array, settings: ItemKNNSettings) -> Dense:
+    """Similarity of all pairs of items."""
+    similarity = cosine_similarity(train)
+    if not settings.self_similarity:
+        np.fill_diagonal(similarity, 0.0)
+    return similarity
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Take back the histories and the weights."""
-        ones = np.ones(state["histories_indices"].size)
-        self.histories = _unpack("histories", state, ones)
-        if "weights" in state:
-            self.weights = state["weights"]
-        else:
-            self.weights = _unpack("weights", state, state["weights_data"])
-        return self
+
+def _similarity_of_nearest(train: csr_array, settings: ItemKNNSettings) -> csr_array:
+    """Similarity s' of eq. 28, transposed and zero where not near; never dense as a whole.
+
+    The similarity is symmetric, so the nearest of its j-th row are those of its j-th column.
+    """
+    of_columns, of_rows = (
+        (settings.k, settings.k_prime)
+        if settings.neighbour_axis == "row"
+        else (settings.k_prime, settings.k)
+    )
+    near_columns: list[csr_array] = []
+    near_rows: list[csr_array] = []
+    for first, similarity in _slabs(train):
+        if not settings.self_similarity:
+            rows = np.arange(len(similarity))
+            similarity[rows, first + rows] = 0.0
+        for k, near in ((of_columns, near_columns), (of_rows, near_rows)):
+            if k is not None:
+                near.append(csr_array(similarity * _nearest(similarity, k)))
+    if not near_rows:
+        return csr_array(vstack(near_columns, format="csr"))
+    by_row = csr_array(vstack(near_rows).T.tocsr())
+    return csr_array(vstack(near_columns, format="csr") * (by_row > 0)) if near_columns else by_row
 
 
 def cosine_similarity(train: csr_array) -> Dense:
@@ -140,45 +141,45 @@ def cosine_similarity(train: csr_array) -> Dense:
            [0.7071, 1.    , 0.    ],
            [0.    , 0.    , 0.    ]])
     """
-    counted = csr_array(train, dtype=np.int32)
-    by_item = counted.T.tocsr()
-    events = np.maximum(by_item.sum(axis=1), 1).astype(np.float64)
     similarity = np.empty((train.shape[1], train.shape[1]))
-    for first in range(0, train.shape[1], _SLAB):
-        rows = slice(first, first + _SLAB)
-        common = (by_item[rows] @ counted).toarray().astype(np.float64)
-        similarity[rows] = np.sqrt(common * common / np.outer(events[rows], events))
+    for first, rows in _slabs(train):
+        similarity[first : first + _SLAB] = rows
     return similarity
 
 
-def _nearest(similarity: Dense, k: int | None) -> NDArray[np.bool_]:
+def _slabs(train: csr_array) -> Iterator[tuple[int, Dense]]:
+    """Some rows of the similarity at a time, after the number of the first."""
+    counted = csr_array(train, dtype=np.int32)
+    by_item = counted.T.tocsr()
+    events = np.maximum(by_item.sum(axis=1), 1).astype(np.float64)
+    for first in range(0, train.shape[1], _SLAB):
+        rows = slice(first, first + _SLAB)
+        common = (by_item[rows] @ counted).toarray().astype(np.float64)
+        yield first, np.sqrt(common * common / np.outer(events[rows], events))
+
+
+def _nearest(similarity: Dense, k: int) -> NDArray[np.bool_]:
     """Mark in each row its k largest entries, the earlier one where two are equal."""
     n = similarity.shape[1]
-    if k is None or k >= n:
+    if k >= n:
         return np.ones((1, 1), dtype=bool)
-    marked = np.empty(similarity.shape, dtype=bool)
-    for first in range(0, n, _SLAB):
-        rows = similarity[first : first + _SLAB]
-        kth = np.partition(rows, n - k, axis=1)[:, n - k, np.newaxis]
-        larger, equal = rows > kth, rows == kth
-        places_left = k - larger.sum(axis=1, keepdims=True)
-        marked[first : first + _SLAB] = larger | (equal & (equal.cumsum(axis=1) <= places_left))
-    return marked
+    kth = np.partition(similarity, n - k, axis=1)[:, n - k, np.newaxis]
+    larger, equal = similarity > kth, similarity == kth
+    places_left = k - larger.sum(axis=1, keepdims=True)
+    return larger | (equal & (equal.cumsum(axis=1) <= places_left))
 
 
-def _divide_columns(weights: Dense, by: Dense) -> None:
-    weights /= np.where(by > 0.0, by, 1.0)
+def _column_sums(weights: Any, power: int) -> Dense:
+    """Sum each column, or its squares, from the first row to the last."""
+    if issparse(weights):
+        sums = np.bincount(weights.indices, weights.data**power, minlength=weights.shape[1])
+        return sums.astype(np.float64)
+    return weights.sum(axis=0) if power == 1 else np.einsum("ji,ji->i", weights, weights)
 
 
-def _pack(name: str, matrix: csr_array) -> Arrays:
-    shape = np.array(matrix.shape)
-    return {
-        f"{name}_shape": shape,
-        f"{name}_indptr": matrix.indptr,
-        f"{name}_indices": matrix.indices,
-    }
-
-
-def _unpack(name: str, state: Mapping[str, NDArray[Any]], data: Dense) -> csr_array:
-    structure = (data, state[f"{name}_indices"], state[f"{name}_indptr"])
-    return csr_array(structure, shape=tuple(state[f"{name}_shape"]))
+def _divide_columns(weights: Any, by: Dense) -> None:
+    by = np.where(by > 0.0, by, 1.0)
+    if issparse(weights):
+        weights.data /= by[weights.indices]
+    else:
+        weights /= by

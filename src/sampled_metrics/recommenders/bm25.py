@@ -1,0 +1,67 @@
+"""Item-based collaborative filtering on counts weighted by BM25, as `implicit` has it."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from scipy.sparse import csr_array, csr_matrix
+
+from sampled_metrics.numbers import check_number
+from sampled_metrics.recommenders.neighbours import Neighbours
+
+
+@dataclass(frozen=True)
+class BM25Settings:
+    """Hyper-parameters and their defaults as in `implicit`, there K, K1 and B.
+
+    Attributes
+    ----------
+    k
+        Number of neighbours kept of each item, itself counted.
+    k1
+        How slowly the weight of an event grows with its count. Every count is 1 here, so with b
+        it says how much less an event of a popular item weighs.
+    b
+        How much the popularity of an item matters, 0 (not at all) to 1.
+
+    >>> BM25Settings(b=2)
+    Traceback (most recent call last):
+    sampled_metrics.errors.InputError: bm25: b is 2; allowed: a finite number from 0 to 1
+    """
+
+    k: int = 20
+    k1: float = 1.2
+    b: float = 0.75
+
+    def __post_init__(self) -> None:
+        check_number("bm25: k", self.k, least=1)
+        check_number("bm25: k1", self.k1, above=0.0)
+        check_number("bm25: b", self.b, within=(0.0, 1.0))
+
+
+class BM25(Neighbours):
+    r"""Scores an item by its similarity to the items of the user's history.
+
+    The similarity of items i and j is sum_u w_ui w_uj over their common users, of which each item
+    keeps its k largest, where with n_i events of item i, n_u events of user u, n items and the
+    mean n' of all n_i
+
+        w_ui = (k1 + 1) / (k1 (1 - b + b n_i / n') + 1) ln(n / (1 + n_u)).
+    """
+
+    KIND: ClassVar[str] = "bm25"
+    Settings: ClassVar[type[BM25Settings]] = BM25Settings
+
+    def __init__(self, settings: BM25Settings) -> None:
+        super().__init__()
+        self.settings = settings
+
+    def fit(self, train: csr_array, threads: int = 1) -> Self:
+        """Compute the similarities; each item's neighbours are found by one thread."""
+        from implicit.nearest_neighbours import ItemItemRecommender, bm25_weight
+
+        chosen = self.settings
+        model = ItemItemRecommender(K=chosen.k, num_threads=threads)
+        weighted = csr_matrix(bm25_weight(train.T, chosen.k1, chosen.b).T)
+        model.fit(weighted, show_progress=False)
+        self.histories, self.weights = train, csr_array(model.similarity)
+        return self

@@ -1,0 +1,64 @@
+"""A random order of the items for each user: what a recommender must beat."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sampled_metrics.numbers import check_number
+from sampled_metrics.recommenders.base import Arrays
+from sampled_metrics.seeds import generator
+
+
+@dataclass(frozen=True)
+class RandomOrderSettings:
+    """The seed of the scores.
+
+    >>> RandomOrderSettings(seed=-1)
+    Traceback (most recent call last):
+    sampled_metrics.errors.InputError: random: seed is -1; allowed: a whole number of at least 0
+    """
+
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_number("random: seed", self.seed, least=0)
+
+
+class RandomOrder:
+    """Scores are independent and uniform on [0, 1).
+
+    Each user has a stream of random numbers of its own, drawn again whenever the user is scored:
+    nothing of the size users x items is held. Float64, of which two hardly ever tie.
+    """
+
+    KIND: ClassVar[str] = "random"
+    Settings: ClassVar[type[RandomOrderSettings]] = RandomOrderSettings
+
+    def __init__(self, settings: RandomOrderSettings) -> None:
+        self.settings = settings
+        self.items = 0
+
+    def fit(self, train: csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
+        """Take the number of items; there is nothing to learn."""
+        self.items = train.shape[1]
+        return self
+
+    def score(self, users: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Draw the scores of each user from the stream of its running number."""
+        scores = np.empty((users.size, self.items))
+        for row, user in zip(scores, users, strict=True):
+            generator(self.settings.seed, "random", int(user)).random(out=row)
+        return scores
+
+    def state(self) -> Arrays:
+        """Return the number of items."""
+        return {"items": np.array(self.items)}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
+        """Take back the number of items."""
+        self.items = int(state["items"])
+        return self

@@ -1,0 +1,454 @@
+"""Ranks and scores from elsewhere, against counting by hand."""
+
+import io
+import logging
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from sampled_metrics.datasets.split import Split, load_split, save_split
+from sampled_metrics.errors import InputError
+from sampled_metrics.inputs import batches
+from sampled_metrics.inputs.external import read_external
+from sampled_metrics.ranks import RankRecords, read_ranks, write_ranks
+
+N_USERS, N_ITEMS = 9, 14
+COLUMNS = ["user_id", "item_id", "score"]
+
+
+def make_split(ids="integers"):
+    rng = np.random.default_rng(4)
+    seen = rng.random((N_USERS, N_ITEMS)) < 0.3
+    held_out = rng.integers(0, N_ITEMS, N_USERS)
+    seen[np.arange(N_USERS), held_out] = False
+    users = rng.permutation(100)[:N_USERS] + 5
+    items = rng.permutation(100)[:N_ITEMS] + 5
+    kinds = {
+        "integers": (users.astype(np.int32), items.astype(np.int32)),
+        "wide integers": (users + 2**40, items + 2**40),
+        "text": (np.char.add("u", users.astype(str)), np.char.add("i", items.astype(str))),
+        "digits": (users.astype(str), items.astype(str)),
+        "padded": (np.char.zfill(users.astype(str), 6), np.char.zfill(items.astype(str), 6)),
+    }
+    return Split(csr_array(seen.astype(float)), held_out, *kinds[ids], 0)
+
+
+def make_scores():
+    return np.random.default_rng(8).integers(0, 6, (N_USERS, N_ITEMS)).astype(float)
+
+
+def counted(split, scores):
+    """Candidates, better, tied of each user, one by one."""
+    seen = split.train.toarray() > 0
+    rows = []
+    for user, item in enumerate(split.held_out):
+        candidates = [i for i in range(N_ITEMS) if not seen[user, i]]
+        others = [scores[user, i] for i in candidates if i != item]
+        better = sum(score > scores[user, item] for score in others)
+        rows.append((len(candidates), better, sum(score == scores[user, item] for score in others)))
+    return rows
+
+
+def rows_of(records):
+    columns = records.n_candidates, records.n_better, records.n_tied
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def score_table(split, scores, seen=True):
+    """Rows of all users and items, in random order; without those seen where not wanted."""
+    user, item = np.indices(scores.shape).reshape(2, -1)
+    if not seen:
+        wanted = split.train.toarray()[user, item] == 0
+        user, item = user[wanted], item[wanted]
+    order = np.random.default_rng(0).permutation(user.size)
+    user, item = user[order], item[order]
+    values = split.user_ids[user], split.item_ids[item], scores[user, item]
+    return pd.DataFrame(dict(zip(COLUMNS, values, strict=True)))
+
+
+def write_table(frame, path):
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if ".tsv" in path.name else ",")
+    return path
+
+
+IDS = ("integers", "wide integers", "text", "digits", "padded")
+
+
+@pytest.fixture(params=IDS)
+def split(request):
+    return make_split(request.param)
+
+
+@pytest.mark.parametrize("seen", [True, False])
+@pytest.mark.parametrize("name", ["s.csv", "s.tsv", "s.csv.gz", "s.parquet"])
+def test_scores_in_a_table(tmp_path, split, name, seen):
+    scores = make_scores()
+    path = write_table(score_table(split, scores, seen), tmp_path / name)
+    assert rows_of(read_external(path, split, "scores")) == counted(split, scores)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 50])
+def test_batches_do_not_matter(tmp_path, monkeypatch, rows):
+    monkeypatch.setattr(batches, "_ROWS", rows)
+    monkeypatch.setattr(batches, "_BYTES", 30 * rows)
+    split, scores = make_split(), make_scores()
+    for name in ("s.csv", "s.parquet"):
+        path = write_table(score_table(split, scores), tmp_path / name)
+        assert rows_of(read_external(path, split, "scores")) == counted(split, scores)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, ">f4"])
+def test_scores_in_a_matrix(tmp_path, split, save, dtype, order):
+    scores = make_scores()
+    rng = np.random.default_rng(1)
+    users, items = rng.permutation(N_USERS), rng.permutation(N_ITEMS)
+    moved = scores[users][:, items].astype(dtype, order=order)
+    arrays = {"user_ids": split.user_ids[users], "item_ids": split.item_ids[items]}
+    save(tmp_path / "s.npz", scores=moved, **arrays)
+    assert rows_of(read_external(tmp_path / "s.npz", split, "scores")) == counted(split, scores)
+
+
+def test_seen_items_may_be_masked_in_a_matrix(tmp_path):
+    split, scores = make_split(), make_scores()
+    masked = np.where(split.train.toarray() > 0, -np.inf, scores)
+    path = tmp_path / "s.npz"
+    np.savez(path, scores=masked, user_ids=split.user_ids, item_ids=split.item_ids)
+    assert rows_of(read_external(path, split, "scores")) == counted(split, scores)
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.tsv", "r.parquet"])
+@pytest.mark.parametrize("with_items", [True, False])
+def test_ranks_in_a_table(tmp_path, split, name, with_items):
+    expected = counted(split, make_scores())
+    frame = pd.DataFrame(expected, columns=["n_candidates", "n_better", "n_tied"])
+    frame.insert(0, "user_id", split.user_ids)
+    if with_items:
+        frame.insert(1, "item_id", split.item_ids[split.held_out])
+    path = write_table(frame.sample(frac=1, random_state=3), tmp_path / name)
+    assert rows_of(read_external(path, split, "ranks")) == expected
+
+
+def test_own_rank_records_come_back(tmp_path, split):
+    expected = counted(split, make_scores())
+    records = RankRecords(*map(list, zip(*expected, strict=True)))
+    path = tmp_path / "A.parquet"
+    held_out = split.item_ids[split.held_out]
+    write_ranks(path, records, user=split.user_ids, item=held_out, source="-")
+    assert rows_of(read_external(path, split, "ranks")) == expected
+
+
+def test_ids_as_text_fit_a_split_of_integers_and_the_other_way_round(tmp_path):
+    scores = make_scores()
+    for ours, theirs in (("integers", "digits"), ("digits", "integers")):
+        split, other = make_split(ours), make_split(theirs)
+        table = write_table(score_table(other, scores), tmp_path / "s.parquet")
+        np.savez(
+            tmp_path / "s.npz", scores=scores, user_ids=other.user_ids, item_ids=other.item_ids
+        )
+        for path in (table, tmp_path / "s.npz"):
+            assert rows_of(read_external(path, split, "scores")) == counted(split, scores)
+
+
+def test_what_the_split_does_not_have_is_ignored_and_said(tmp_path, caplog):
+    split, scores = make_split("text"), make_scores()
+    more = np.random.default_rng(0).random((N_USERS + 2, N_ITEMS + 3))
+    more[1:-1, 3:] = scores
+    users = np.concatenate((["first"], split.user_ids, ["last"]))
+    items = np.concatenate((["x", "y", "z"], split.item_ids))
+    larger = Split(csr_array(more.shape), split.held_out, users, items, 0)
+    table = write_table(score_table(larger, more), tmp_path / "s.csv")
+    np.savez(tmp_path / "s.npz", scores=more, user_ids=users, item_ids=items)
+    caplog.set_level(logging.INFO)
+    for path in (table, tmp_path / "s.npz"):
+        assert rows_of(read_external(path, split, "scores")) == counted(split, scores)
+    # of 11 x 17 rows, 9 x 14 are of the split
+    by_table, by_matrix = (record.getMessage() for record in caplog.records)
+    assert by_table.endswith("s.csv: ignored 61 of 187 rows, of users or items that the split does "
+                             "not have")  # fmt: skip
+    assert by_matrix.endswith("s.npz: ignored 2 users and 3 items that the split does not have")
+
+
+@given(st.data())
+def test_table_and_matrix_give_the_same(tmp_path_factory, data):
+    split = make_split()
+    values = st.lists(st.floats(-1e300, 1e300), min_size=126, max_size=126)
+    scores = np.array(data.draw(values)).reshape(N_USERS, N_ITEMS)
+    folder = tmp_path_factory.mktemp("external")
+    table = write_table(score_table(split, scores), folder / "s.csv")
+    np.savez(folder / "s.npz", scores=scores, user_ids=split.user_ids, item_ids=split.item_ids)
+    by_table, by_matrix = (read_external(path, split, "scores") for path in (
+        table, folder / "s.npz"
+    ))  # fmt: skip
+    assert rows_of(by_table) == rows_of(by_matrix) == counted(split, scores)
+
+
+# Small enough to say what is wrong by hand: anna has seen x, bert y; held out are y and z.
+SMALL = Split(
+    csr_array([[1.0, 0, 0], [0, 1, 0]]),
+    np.array([1, 2]),
+    np.array(["anna", "bert"]),
+    np.array(["x", "y", "z"]),
+    0,
+)
+RANKS = "user_id,item_id,n_candidates,n_better,n_tied\n"
+SCORES = "user_id,item_id,score\n"
+GOOD = SCORES + "anna,y,1\nanna,z,2\nbert,x,1\nbert,z,2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("user_id,n_candidates,n_better\nanna,2,1\n", "lacks column n_tied; found user_id, n_ca"),
+        ("n_candidates,n_better,n_tied\n2,1,0\n", "lacks column user_id; found n_candidates"),
+        (RANKS, "a header and no rows; expected rank records (user_id, n_candidates, n_better"),
+        (
+            RANKS + "anna,y,2,1,0\ncarl,z,2,0,0\n",
+            "column user_id, row 2 (line 3): found carl; allowed: the 2 users of the split, each",
+        ),
+        (
+            RANKS + "anna,y,2,1,0\nanna,y,2,1,0\n",
+            "row 2 (line 3): user anna stands there a second time; allowed: once",
+        ),
+        (
+            RANKS + "anna,y,2,1,0\n",
+            "user bert is missing; allowed: every user of the split (1 of 2 are missing)",
+        ),
+        (
+            RANKS + "anna,y,2,1,0\nbert,z,3,1,0\n",
+            "column n_candidates, row 2 (line 3): found 3; allowed: 2, the items that user bert",
+        ),
+        (
+            RANKS + "bert,z,2,1,0\nanna,z,2,1,0\n",
+            "column item_id, row 2 (line 3): found z; allowed: y, the held-out item of user anna",
+        ),
+        (
+            RANKS + "bert,z,2,1,0\nanna,w,2,1,0\n",
+            "column item_id, row 2 (line 3): found w; allowed: y, the held-out item of user anna",
+        ),
+        (RANKS + "anna,y,2,2,0\nbert,z,2,1,0\n", "row 1 (line 2): found 2; allowed: 0 to 1"),
+        (RANKS + "anna,y,2,1,1\nbert,z,2,1,0\n", "row 1 (line 2): found 1; allowed: 0 to 0"),
+        (RANKS + "anna,y,2,one,0\nbert,z,2,1,0\n", "found 'one'; allowed: whole numbers, at lea"),
+    ],
+)
+def test_ranks_that_do_not_fit(tmp_path, text, message):
+    path = tmp_path / "r.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as refused:
+        read_external(path, SMALL, "ranks")
+    assert str(refused.value).startswith(f"{path}: ")
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "empty; expected scores (user_id, item_id, score), or .npz of scores, user_ids"),
+        (SCORES, "no rows; expected scores (user_id"),
+        ("user_id,item_id,rank\nanna,y,1\n", "lacks column score; found user_id, item_id, rank"),
+        ("a,b,c\nanna,y,1\n", "lacks column user_id; found a, b, c"),
+        ("score,user_id,item_id,score\n", "column score stands there 2 times; allowed: once"),
+        (
+            SCORES + "anna,y,1\nanna,z,2\nbert,x,1\n",
+            "1 of 2 candidates of user bert have no score, the first is item z; allowed: a score "
+            "of every item that the user has not seen in training",
+        ),
+        (SCORES + "anna,y,1\nanna,z,2\n", "2 of 2 candidates of user bert have no score, the fir"),
+        (SCORES + "anna,x,1\nanna,z,2\n", "1 of 2 candidates of user anna have no score, the fir"),
+        (SCORES + "carl,x,1\n", "2 of 2 candidates of user anna have no score, the first is ite"),
+        (GOOD + "bert,x,1\n", "user bert and item x stand there more than once; allowed: each p"),
+        (GOOD + "bert,y,1\nbert,y,2\n", "user bert and item y stand there more than once; allow"),
+        (GOOD + "bert,y,nan\n", "column score, row 5 (line 6): found 'nan'; allowed: finite num"),
+        (GOOD + "bert,y,\n", "column score, row 5 (line 6): found nothing; allowed: finite numb"),
+        (GOOD + "bert,y,high\n", "row 5 (line 6): found 'high'; allowed: finite numbers"),
+        (GOOD + "bert,y,1e999\n", "row 5 (line 6): found inf; allowed: finite numbers"),
+        (GOOD + ",y,1\n", "column user_id, row 5 (line 6): found nothing; allowed: whole number"),
+        (GOOD + "bert,y\n", "line 6: found 2 columns; allowed: 3"),
+    ],
+)
+@pytest.mark.parametrize("size", [32, 1 << 20])
+def test_score_tables_that_do_not_fit(tmp_path, monkeypatch, text, message, size):
+    """Also where the row at fault is not in the first batch."""
+    monkeypatch.setattr(batches, "_BYTES", size)
+    path = tmp_path / "s.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as refused:
+        read_external(path, SMALL, "scores")
+    assert str(refused.value).startswith(f"{path}: ")
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_score_parquets_that_do_not_fit(tmp_path, monkeypatch):
+    monkeypatch.setattr(batches, "_ROWS", 2)
+    path = tmp_path / "s.parquet"
+    good = pd.read_csv(io.StringIO(GOOD), dtype={"score": float})
+    good.assign(score=[1, 2, np.inf, 1]).to_parquet(path)
+    with pytest.raises(InputError, match=r"column score, row 3: found inf; allowed: finite"):
+        read_external(path, SMALL, "scores")
+    good.drop(columns="item_id").to_parquet(path)
+    with pytest.raises(InputError, match=r"s\.parquet: lacks column item_id; found user_id, sco"):
+        read_external(path, SMALL, "scores")
+    good[:0].to_parquet(path)
+    with pytest.raises(InputError, match=r"s\.parquet: no rows; expected scores"):
+        read_external(path, SMALL, "scores")
+    path.write_text(GOOD)
+    with pytest.raises(InputError, match=r"s\.parquet: not parquet .*; expected scores"):
+        read_external(path, SMALL, "scores")
+
+
+USERS, ITEMS = ["anna", "bert"], ["x", "y", "z"]
+MATRIX = {"scores": np.ones((2, 3)), "user_ids": USERS, "item_ids": ITEMS}
+
+
+def with_score(value):
+    scores = np.ones((2, 3))
+    scores[1, 0] = value
+    return scores
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scores": np.ones((3, 2))}, "scores are float64 of shape (3, 2); allowed: float32 or f"),
+        ({"scores": np.ones(6)}, "scores are float64 of shape (6,); allowed: float32 or float64"),
+        ({"scores": np.ones((2, 3), int)}, "scores are int64 of shape (2, 3); allowed: float32 o"),
+        ({"scores": np.ones((2, 3), np.float16)}, "scores are float16 of shape (2, 3); allowed: f"),
+        ({"scores": with_score(np.nan)}, "score of item x for user bert is nan; expected a finite"),
+        ({"scores": with_score(np.inf)}, "score of item x for user bert is inf; expected a finite"),
+        (
+            {"scores": with_score(-np.inf)},
+            "1 of 2 candidates of user bert have no score, the first is item x; allowed: a score",
+        ),
+        ({"user_ids": ["anna", "carl"]}, "user bert is missing; allowed: every user of the split"),
+        (
+            {"item_ids": ["y", "z", "w"]},
+            "item x is missing; allowed: every item of the split (1 of",
+        ),
+        ({"user_ids": ["bert", "bert"]}, "user_ids: bert stands there more than once; allowed: on"),
+        ({"item_ids": [[1, 2, 3]]}, "item_ids are int64 of shape (1, 3); allowed: a list of whole"),
+        ({"user_ids": [0.5, 1]}, "user_ids are float64 of shape (2,); allowed: a list of whole n"),
+        ({"user_ids": None}, "There is no item named 'user_ids.npy' in the archive"),
+        ({"scores": None}, "There is no item named 'scores.npy' in the archive"),
+    ],
+)
+def test_score_matrices_that_do_not_fit(tmp_path, change, message):
+    arrays = {name: array for name, array in {**MATRIX, **change}.items() if array is not None}
+    path = tmp_path / "s.npz"
+    np.savez(path, **arrays)
+    with pytest.raises(InputError) as refused:
+        read_external(path, SMALL, "scores")
+    assert str(refused.value).startswith(f"{path}: ")
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def damaged(path, member, content):
+    np.savez(path, **MATRIX)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, held in {**members, member: content(members[member])}.items():
+            archive.writestr(name, held)
+
+
+def test_damaged_archives(tmp_path):
+    path = tmp_path / "s.npz"
+    for member, content in (
+        ("scores.npy", lambda held: held[:-8]),
+        ("scores.npy", lambda _: b"text"),
+        ("user_ids.npy", lambda held: held[:90]),
+    ):
+        damaged(path, member, content)
+        with pytest.raises(InputError, match=r"s\.npz: not scores \(.npz of scores, user_ids, i"):
+            read_external(path, SMALL, "scores")
+    np.savez(path, **{**MATRIX, "scores": np.ones((3, 2)).T})
+    held = path.read_bytes()
+    path.write_bytes(held[:100] + b"?" + held[101:])
+    with pytest.raises(InputError, match=r"s\.npz: not scores .*Bad CRC-32 for file 'scores\.npy'"):
+        read_external(path, SMALL, "scores")
+    np.savez(path, **{**MATRIX, "user_ids": np.array(USERS, object)})
+    with pytest.raises(InputError, match=r"s\.npz: not scores .*: Object arrays cannot be loaded"):
+        read_external(path, SMALL, "scores")
+    path.write_text(GOOD)
+    with pytest.raises(InputError, match=r"s\.npz: not scores .*: File is not a zip file"):
+        read_external(path, SMALL, "scores")
+
+
+def test_unknown_formats_and_files(tmp_path):
+    with pytest.raises(InputError, match="format is 'lists'; allowed: ranks, scores"):
+        read_external(tmp_path, SMALL, "lists")
+    for form, name in (("ranks", "r.csv"), ("scores", "s.csv"), ("scores", "s.npz")):
+        with pytest.raises(InputError, match=f"{name}: no such file; expected "):
+            read_external(tmp_path / name, SMALL, form)
+
+
+def test_the_step_of_the_study(run, refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_split(tmp_path / "split.npz", SMALL)
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "mine.csv").write_text(GOOD)
+    step = ["study", "rank-external", "split.npz", "deep/mine.csv", "--format"]
+    done = run(*step, "scores", "--output", "ranks/M.parquet")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("rank-external: 2 users, 0 with ties in ")
+    records, user, source = read_ranks(tmp_path / "ranks" / "M.parquet")
+    # anna's y is below z, bert's z above x
+    assert rows_of(records) == [(2, 1, 0), (2, 0, 0)]
+    assert user.tolist() == USERS
+    assert source == "scores from mine.csv"
+    assert pq.read_table("ranks/M.parquet")["item_id"].to_pylist() == ["y", "z"]
+    again = ["study", "rank-external", "split.npz", "ranks/M.parquet", "--format", "ranks"]
+    assert run(*again, "--output", "N.parquet").returncode == 0
+    records, _, source = read_ranks(tmp_path / "N.parquet")
+    assert (rows_of(records), source) == ([(2, 1, 0), (2, 0, 0)], "ranks from M.parquet")
+    message = refused(*step, "ranks", "--output", "none.parquet")
+    assert message == ("deep/mine.csv: lacks column n_candidates; found user_id, item_id, score")
+    assert "format is 'lists'" in refused(*step, "lists", "--output", "none.parquet")
+    assert not (tmp_path / "none.parquet").exists()
+
+
+def test_later_steps_take_ids_of_text(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_split(tmp_path / "split.npz", make_split("text"))
+    table = score_table(make_split("text"), make_scores())
+    write_table(table, tmp_path / "mine.csv")
+    steps = [
+        ["rank-external", "split.npz", "mine.csv", "--format", "scores", "--output", "A.parquet"],
+        ["exact", "A.parquet", "--csv", "e.csv", "--md", "e.md"],
+        ["sample", "A.parquet", "--output", "a.npz", "--settings", '{"n_negatives": 3}'],
+        ["figures", "A.parquet", "--numbers", "5", "--folder", "figures"],
+        ["reference", "A.parquet", "--output", "kept"],
+    ]
+    for step in steps:
+        done = run("study", *step)
+        assert done.returncode == 0, done.stderr
+    done = run("evaluate", "A.parquet", "--metric", "recall@1")
+    assert done.returncode == 0, done.stderr
+    assert read_ranks(tmp_path / "kept" / "A.parquet")[1].tolist() == list(range(N_USERS))
+
+
+def test_snippet_of_the_readme(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_split(tmp_path / "split.npz", make_split("text"))
+
+    def score_all(train):
+        return train.toarray() @ (train.T @ train).toarray()
+
+    split = load_split("split.npz")  # train: users x items, 1 where a user has an event
+    scores = score_all(split.train)  # yours: float32 or float64, users x items, higher is better
+    np.savez("mine.npz", scores=scores, user_ids=split.user_ids, item_ids=split.item_ids)
+
+    records = read_external(tmp_path / "mine.npz", split, "scores")
+    assert rows_of(records) == counted(split, scores)
