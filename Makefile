@@ -7,10 +7,10 @@ TARGETS ?= # files to make; everything where none is named
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test peers bench coverage reference graph lock clean
+.PHONY: help reproduce test peers bench bench-large coverage reference graph lock clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or later is needed, {sys.executable} is {sys.version.split()[0]}; name another one: make PYTHON=...")'
@@ -48,6 +48,9 @@ bench: $(STAMP) ## time and memory of commands and stages, size and speed of the
 	python tests/benchmarks/own.py
 	python tests/benchmarks/stages.py
 	python tests/benchmarks/page.py
+
+bench-large: $(STAMP) ## time and memory of reading and splitting 20 million interactions
+	python tests/benchmarks/large.py
 
 coverage: $(STAMP) ## measure how often the intervals hold what they should
 	python tests/benchmarks/coverage.py > results/reference/coverage.md

@@ -8,7 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pooch.core
 import pytest
 
-from sampled_metrics.datasets.fetch import WAYS_ON, Download, fetch
+from sampled_metrics.datasets.catalogue import ML_1M
+from sampled_metrics.datasets.fetch import Download, fetch, ways_on
 from sampled_metrics.errors import InputError, UnreachableError
 from tests.conftest import write_archive
 
@@ -74,26 +75,27 @@ def pauses(monkeypatch):
 
 
 def download(server, **options):
-    checksum = hashlib.sha256(server.content).hexdigest()
-    return Download(**{"url": server.url, "sha256": checksum, "timeout": 5.0, **options})
+    checksum = f"sha256:{hashlib.sha256(server.content).hexdigest()}"
+    return Download(**{"url": server.url, "checksum": checksum, "timeout": 5.0, **options})
 
 
 def files(folder):
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
-def attempt(tmp_path, settings):
-    return fetch(tmp_path / "out" / "ml-1m.zip", None, tmp_path / "cache", settings)
+def attempt(tmp_path, settings, dataset=ML_1M):
+    out = tmp_path / "out" / f"{dataset.name}.zip"
+    return fetch(out, None, tmp_path / "cache", dataset, settings)
 
 
-def refused(tmp_path, settings, error=InputError):
+def refused(tmp_path, settings, error=InputError, dataset=ML_1M):
     with pytest.raises(error) as caught:
-        attempt(tmp_path, settings)
+        attempt(tmp_path, settings, dataset)
     assert not (tmp_path / "out").exists()
     assert not files(tmp_path / "cache")
     message = str(caught.value)
     assert "\n" not in message
-    assert WAYS_ON in message
+    assert ways_on(dataset) in message
     return message
 
 
@@ -123,7 +125,9 @@ def test_spoilt_cache_is_downloaded_anew(tmp_path, server):
 def test_local_archive_comes_before_the_cache(tmp_path, server):
     attempt(tmp_path, download(server))
     mine = write_archive(tmp_path / "mine.zip", RATINGS * 2)
-    source = fetch(tmp_path / "out" / "ml-1m.zip", mine, tmp_path / "cache", download(server))
+    source = fetch(
+        tmp_path / "out" / "ml-1m.zip", mine, tmp_path / "cache", ML_1M, download(server)
+    )
     assert (source.origin, source.archive) == ("local archive", "mine.zip")
     assert (tmp_path / "out" / "ml-1m.zip").read_bytes() == mine.read_bytes()
     assert server.requests == 1
@@ -167,7 +171,7 @@ def test_truncated_then_well(tmp_path, server, pauses):
 
 
 def test_wrong_checksum(tmp_path, server, pauses):
-    message = refused(tmp_path, download(server, sha256="0" * 64, retries=1))
+    message = refused(tmp_path, download(server, checksum=f"sha256:{'0' * 64}", retries=1))
     assert f"something else than the official archive, whose SHA-256 is {'0' * 64}" in message
     assert len(pauses) == 1
 
@@ -183,13 +187,13 @@ def test_connection_refused(tmp_path, pauses):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/ml-1m.zip"
-    message = refused(tmp_path, Download(url, timeout=1.0, retries=1), UnreachableError)
+    message = refused(tmp_path, Download(url, None, timeout=1.0, retries=1), UnreachableError)
     assert message.startswith(f"GroupLens could not be reached ({url}: connection refused)")
     assert len(pauses) == 1
 
 
 def test_name_that_does_not_resolve(tmp_path, pauses):
-    settings = Download("http://no-such-host.invalid/ml-1m.zip", timeout=1.0, retries=0)
+    settings = Download("http://no-such-host.invalid/ml-1m.zip", None, timeout=1.0, retries=0)
     message = refused(tmp_path, settings, UnreachableError)
     assert "its name cannot be resolved" in message
     assert pauses == []

@@ -1,11 +1,13 @@
 import hashlib
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from sampled_metrics.datasets import movielens
-from sampled_metrics.datasets.movielens import Ratings, parse_ratings, read_archive
+from sampled_metrics.datasets.archive import Ratings, read_archive
+from sampled_metrics.datasets.catalogue import ML_1M, movielens
+from sampled_metrics.datasets.movielens import parse_ratings
 from sampled_metrics.errors import InputError
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 
@@ -13,7 +15,7 @@ GOOD = b"1::10::5::978300760\n1::20::3::978302109\n2::10::4::978301968\n2::5::1:
 
 
 def test_columns_in_file_order():
-    events = parse_ratings(Ratings(GOOD, "good"))
+    events = parse_ratings(Ratings.of(GOOD, "good"))
     np.testing.assert_array_equal(events.user, [1, 1, 2, 2])
     np.testing.assert_array_equal(events.item, [10, 20, 10, 5])
     np.testing.assert_array_equal(events.timestamp, [978300760, 978302109, 978301968, 978300275])
@@ -22,12 +24,12 @@ def test_columns_in_file_order():
 
 
 def test_last_line_end_may_be_missing():
-    assert len(parse_ratings(Ratings(GOOD[:-1], "good"))) == 4
+    assert len(parse_ratings(Ratings.of(GOOD[:-1], "good"))) == 4
 
 
 def test_agrees_with_reading_line_by_line():
     interactions = synthetic_interactions()
-    events = parse_ratings(Ratings(as_ratings(interactions), "synthetic"))
+    events = parse_ratings(Ratings.of(as_ratings(interactions), "synthetic"))
     for column in ("user", "item", "timestamp"):
         np.testing.assert_array_equal(getattr(events, column), getattr(interactions, column))
 
@@ -55,7 +57,7 @@ def test_malformed_line_is_named(line, found):
     content = GOOD + line + b"\n" + b"2::7::4::1\n"
     expected = f"bad, line 5: found {found}; expected user::item::rating::timestamp, four whole"
     with pytest.raises(InputError, match=f"^{expected}".replace("(", r"\(")) as caught:
-        parse_ratings(Ratings(content, "bad"))
+        parse_ratings(Ratings.of(content, "bad"))
     assert "\n" not in str(caught.value)
 
 
@@ -78,13 +80,14 @@ def test_malformed_line_is_named(line, found):
 )
 def test_impossible_content_is_named(content, message):
     with pytest.raises(InputError, match=message):
-        parse_ratings(Ratings(content, "bad"))
+        parse_ratings(Ratings.of(content, "bad"))
 
 
 def test_reads_the_member_by_name(tmp_path):
     path = write_archive(tmp_path / "ml.zip", GOOD)
     ratings = read_archive(path)
-    assert ratings.content == GOOD
+    with ratings.open() as file:
+        assert file.read() == GOOD
     assert ratings.name == f"{path}:ml-1m/ratings.dat"
     assert not ratings.is_official
 
@@ -113,14 +116,16 @@ def test_archives_that_are_none(tmp_path):
     at = whole.index(b"ratings.dat") + 20
     damaged = tmp_path / "damaged.zip"
     damaged.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
-    with pytest.raises(InputError, match=r"damaged\.zip: not a readable zip archive"):
-        read_archive(damaged)
+    for read in (parse_ratings, lambda ratings: ratings.sha256):
+        with pytest.raises(InputError, match=r"damaged\.zip: not a readable zip archive"):
+            read(read_archive(damaged))
 
 
-def test_official_file_is_told_by_length_and_blob_id(monkeypatch):
-    ratings = Ratings(b"hello\n", "greeting")  # git hash-object of "hello\n" is ce01362...
+def test_official_file_is_told_by_length_and_blob_id():
+    ratings = Ratings.of(b"hello\n", "greeting")  # git hash-object of "hello\n" is ce01362...
     assert not ratings.is_official
-    monkeypatch.setattr(movielens, "RATINGS_BYTES", 6)
-    monkeypatch.setattr(movielens, "RATINGS_GIT_BLOB", "ce013625030ba8dba906f756967f9e9ca394464a")
-    assert ratings.is_official
+    blob = "ce013625030ba8dba906f756967f9e9ca394464a"
+    published = replace(ML_1M, ratings_bytes=6, ratings_git_blob=blob)
+    assert Ratings.of(b"hello\n", "greeting", published).is_official
+    assert Ratings.of(b"hello\n", "greeting", movielens("ml-20m")).is_official is None
     assert ratings.sha256 == hashlib.sha256(b"hello\n").hexdigest()

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sampled_metrics.cli import logs
+from sampled_metrics.cli.data import app as data
 from sampled_metrics.cli.external import app as external
 from sampled_metrics.cli.page import app as page
 from sampled_metrics.cli.paper import app as paper
@@ -16,6 +17,7 @@ from sampled_metrics.errors import InputError
 from sampled_metrics.files import write_json
 
 app = typer.Typer(help="The steps of the study, as the Snakemake rules call them.")
+app.add_typer(data)
 app.add_typer(external)
 app.add_typer(paper)
 app.add_typer(page)
@@ -33,57 +35,6 @@ def options(
 ) -> None:
     """Send messages to standard error and to the log."""
     logs.configure(log)
-
-
-@app.command()
-def fetch(
-    output: Output,
-    source: Annotated[Path, typer.Option(help="Where to record its origin.", show_default=False)],
-    archive: Annotated[
-        str, typer.Option(envvar="MOVIELENS_ARCHIVE", help="Local archive to use.")
-    ] = "",
-    cache: Annotated[str, typer.Option(help="Folder for downloads.")] = "",
-    url: Annotated[str, typer.Option(help="Address to download from.")] = "",
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds without a byte.")] = 30.0,
-    retries: Annotated[int, typer.Option(min=0, help="Attempts after the first.")] = 3,
-) -> None:
-    """Get the MovieLens 1M archive: a local file, else the cache, else the publisher's server."""
-    from sampled_metrics.datasets import fetch as fetching
-
-    found = fetching.fetch(
-        output,
-        Path(archive) if archive else None,
-        Path(cache) if cache else None,
-        fetching.Download(url or fetching.URL, timeout=timeout, retries=retries),
-    )
-    write_json(source, found.as_dict())
-    official = "the official" if found.ratings_is_official else "not the official"
-    _log.info("fetch: %s, %s ratings.dat", found.origin, official)
-
-
-@app.command()
-def split(
-    archive: Input,
-    output: Output,
-    counts: Annotated[Path, typer.Option(help="Where to record the counts.", show_default=False)],
-    tie_break: Annotated[str, typer.Option(help="Which of several last events.")] = "ncf",
-    seed: Seed = 0,
-) -> None:
-    """Parse the ratings, hold out each user's last event."""
-    from sampled_metrics.datasets.movielens import parse_ratings, read_archive
-    from sampled_metrics.datasets.split import leave_last_out, save_split
-    from sampled_metrics.seeds import generator
-
-    ratings = read_archive(archive)
-    began = time.perf_counter()
-    interactions = parse_ratings(ratings)
-    parsed = time.perf_counter()
-    made = leave_last_out(interactions, tie_break, generator(seed, "split"))
-    seconds = f"parsed in {parsed - began:.2f} s, split in {time.perf_counter() - parsed:.2f} s"
-    save_split(output, made)
-    write_json(counts, {"method": "leave-last-out", "tie_break": tie_break, **made.counts()})
-    counts_in_words = ", ".join(f"{n} {name}" for name, n in made.counts().items())
-    _log.info("split: %s; %s", counts_in_words, seconds)
 
 
 @app.command()

@@ -1,24 +1,18 @@
-"""Getting the MovieLens 1M archive: a local file, the cache, or the publisher's server."""
+"""Getting an archive of MovieLens: a local file, the cache, or the publisher's server."""
 
 import logging
 import shutil
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from sampled_metrics.datasets.movielens import ARCHIVE_SHA256, read_archive
+from sampled_metrics.datasets.archive import Ratings, read_archive
+from sampled_metrics.datasets.catalogue import CITATION, ML_1M, MovieLens
+from sampled_metrics.datasets.source import Source
 from sampled_metrics.errors import InputError, UnreachableError
 from sampled_metrics.files import replacing
 
-URL = "https://files.grouplens.org/datasets/movielens/ml-1m.zip"
-WAYS_ON = (
-    "three ways on: run again with a network; point dataset.archive (config) or "
-    "MOVIELENS_ARCHIVE (environment) at a local ml-1m.zip; or set `ranks: reference` (config) "
-    "to go on from the rank records of the reference run"
-)
-
 _log = logging.getLogger(__name__)
-_NAME = "ml-1m.zip"
 _TOO_MANY_REQUESTS = 429
 _SERVER_ERROR = 500
 
@@ -30,44 +24,58 @@ class Download:
     Attributes
     ----------
     url
-        Address of the archive; a mirror will do, for the checksum decides.
-    sha256
-        What a downloaded file must hash to.
+        Address of the archive; a mirror will do where the checksum decides.
+    checksum
+        What a downloaded file must hash to, the kind before a colon; None lets any pass.
     timeout
         Seconds without a byte after which an attempt is given up.
     retries
         Further attempts after the first, each after a longer pause.
     """
 
-    url: str = URL
-    sha256: str = ARCHIVE_SHA256
+    url: str
+    checksum: str | None
     timeout: float = 30.0
     retries: int = 3
 
+    @classmethod
+    def of(
+        cls, dataset: MovieLens, url: str = "", timeout: float = 30.0, retries: int = 3
+    ) -> "Download":
+        """Download a dataset from its publisher, or from `url` if given.
 
-@dataclass(frozen=True)
-class Source:
-    """Where the data came from, for the record of a run."""
+        Only a verified checksum is demanded.
+        """
+        checksum = dataset.checksum if dataset.checksum_verified else None
+        return cls(url or dataset.url, checksum, timeout, retries)
 
-    origin: str
-    archive: str
-    archive_sha256: str
-    archive_is_official: bool
-    ratings_sha256: str
-    ratings_is_official: bool
 
-    def as_dict(self) -> dict[str, str | bool]:
-        """Return the fields in order, for JSON."""
-        return asdict(self)
+def ways_on(dataset: MovieLens) -> str:
+    """What to do without the publisher's server."""
+    local = (
+        "point dataset.archive (config) or MOVIELENS_ARCHIVE (environment) "
+        f"at a local {dataset.name}.zip"
+    )
+    if dataset != ML_1M:  # of which alone there is a reference run
+        return f"two ways on: run again with a network; or {local}"
+    return (
+        f"three ways on: run again with a network; {local}; or set `ranks: reference` (config) "
+        "to go on from the rank records of the reference run"
+    )
 
 
 def fetch(
-    output: Path, archive: Path | None, cache: Path | None, download: Download | None = None
+    output: Path,
+    archive: Path | None,
+    cache: Path | None,
+    dataset: MovieLens = ML_1M,
+    download: Download | None = None,
 ) -> Source:
     """Put the archive at `output`: from `archive` if given, else from the cache, else downloaded.
 
-    A downloaded or cached file must have the official checksum. A local archive may differ; what
-    it holds is checked when it is parsed, and the returned source says whether it is official.
+    A downloaded or cached file must have the official checksum if that is verified; if not, a
+    difference is logged. A local archive may differ; what it holds is checked when it is parsed,
+    and the returned source says whether it is official.
 
     Parameters
     ----------
@@ -77,6 +85,8 @@ def fetch(
         A local archive, used instead of cache and network.
     cache
         Folder for downloads; None means the user's cache folder.
+    dataset
+        Which MovieLens.
     download
         Address, checksum, patience; the defaults are the publisher's.
 
@@ -91,34 +101,62 @@ def fetch(
 
     if archive is not None:
         if not archive.is_file():
-            raise InputError(f"{archive}: no such file; expected a MovieLens 1M archive")
+            raise InputError(f"{archive}: no such file; expected a {dataset.title} archive")
         found, origin = archive, "local archive"
     else:
-        found, origin = _cached_or_downloaded(
-            pooch.os_cache("sampled-metrics") if cache is None else cache, download or Download()
-        )
-    ratings = read_archive(found)
+        folder = pooch.os_cache("sampled-metrics") if cache is None else cache
+        chosen = download or Download.of(dataset)
+        found, origin = _cached_or_downloaded(Path(folder), dataset, chosen)
+    ratings = read_archive(found, dataset)
+    source = _source(found, origin, ratings)
     with replacing(output) as temporary:
         shutil.copyfile(found, temporary)
-    checksum = pooch.file_hash(str(found))
+    if source.archive_is_official is False and origin != "local archive":
+        _log.warning(
+            "%s: hashes to %s, not to %s, which is not verified",
+            found.name, _checksum(found, str(dataset.checksum)), dataset.checksum,
+        )  # fmt: skip
+    return source
+
+
+def _source(found: Path, origin: str, ratings: Ratings) -> Source:
+    dataset = ratings.dataset
+    official = None
+    if dataset.checksum is not None:
+        official = _checksum(found, dataset.checksum) == dataset.checksum
+    inside = ratings.is_official
     return Source(
+        dataset=dataset.name,
         origin=origin,
         archive=found.name,
-        archive_sha256=checksum,
-        archive_is_official=checksum == ARCHIVE_SHA256,
+        archive_sha256=_checksum(found, "sha256:").removeprefix("sha256:"),
+        archive_is_official=official,
+        bytes=found.stat().st_size,
+        checksum=dataset.checksum,
+        checksum_verified=dataset.checksum_verified,
         ratings_sha256=ratings.sha256,
-        ratings_is_official=ratings.is_official,
+        # What an official archive holds is official; what another holds may be so too.
+        ratings_is_official=(official or None) if inside is None else inside,
+        licence=dataset.licence,
+        licence_url=dataset.licence_url,
+        citation=CITATION,
     )
 
 
-def _cached_or_downloaded(cache: Path, download: Download) -> tuple[Path, str]:
+def _checksum(path: Path, like: str) -> str:
+    """Hash a file in the way of another checksum."""
     import pooch
 
-    path = Path(cache) / _NAME
-    if path.is_file() and pooch.file_hash(str(path)) == download.sha256:
+    kind = like.partition(":")[0]
+    return f"{kind}:{pooch.file_hash(str(path), alg=kind)}"
+
+
+def _cached_or_downloaded(cache: Path, dataset: MovieLens, download: Download) -> tuple[Path, str]:
+    path, wanted = cache / f"{dataset.name}.zip", download.checksum
+    if path.is_file() and (wanted is None or _checksum(path, wanted) == wanted):
         return path, "cache"
     _log.info("downloading %s", download.url)
-    _download(path, download)
+    _download(path, download, ways_on(dataset))
     return path, "download"
 
 
@@ -126,7 +164,7 @@ class _RefusedError(Exception):
     """The server's final word; deliberately none of the errors that are retried."""
 
 
-def _download(path: Path, download: Download) -> None:
+def _download(path: Path, download: Download, ways: str) -> None:
     import pooch
     import requests
 
@@ -147,24 +185,26 @@ def _download(path: Path, download: Download) -> None:
     pup = pooch.create(
         path=path.parent,
         base_url="",
-        registry={path.name: f"sha256:{download.sha256}"},
+        registry={path.name: download.checksum},
         urls={path.name: download.url},
         retry_if_failed=download.retries,
     )
     try:
         pup.fetch(path.name, downloader=attempt)
     except _RefusedError as error:
-        raise InputError(f"{download.url}: {error}; {WAYS_ON}") from error
+        raise InputError(f"{download.url}: {error}; {ways}") from error
     except (requests.ConnectionError, requests.Timeout, requests.HTTPError) as error:
         raise UnreachableError(
-            f"GroupLens could not be reached ({download.url}: {_reason(error)}); {WAYS_ON}"
+            f"GroupLens could not be reached ({download.url}: {_reason(error)}); {ways}"
         ) from error
     except requests.RequestException as error:
-        raise InputError(f"{download.url}: broke off ({_reason(error)}); {WAYS_ON}") from error
+        raise InputError(f"{download.url}: broke off ({_reason(error)}); {ways}") from error
     except ValueError as error:
+        kind, _, digest = str(download.checksum).partition(":")
+        name = {"sha256": "SHA-256"}.get(kind, kind.upper())
         raise InputError(
             f"{download.url}: sent something else than the official archive, "
-            f"whose SHA-256 is {download.sha256}; {WAYS_ON}"
+            f"whose {name} is {digest}; {ways}"
         ) from error
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-_THRESHOLD = 16
+THRESHOLD = 16
 
 
 def sorted_tail(keys: ArrayLike, size: int | None = None) -> NDArray[np.int64]:
@@ -71,7 +71,7 @@ def _sort_tail(state: _Range, first_wanted: int) -> int:
     begin = n
     while stack:
         first, last, depth = stack.pop()
-        while last - first > _THRESHOLD and last > first_wanted:
+        while last - first > THRESHOLD and last > first_wanted:
             if depth == 0:
                 _heap_sort(state, first, last)
                 break

@@ -1,26 +1,35 @@
-"""Leave-last-out: each user's last event is held out, the rest is for training.
+"""Holding out one event of each user; the rest is for training.
 
-Many users have several events at their last timestamp, so the rule that picks among those
-decides the numbers; it is part of the split, under a name:
+`leave-last-out` holds out the last one by time. Many users have several events at their last
+timestamp, so the rule that picks among those decides the numbers; it is part of the split, under
+a name:
 
 - `ncf`: as in the split published with Neural Collaborative Filtering (He et al., WWW 2017),
   which the paper uses: the user's rows in file order, sorted by `std::sort`, the last one taken;
 - `first`, `last`: the first, the last of them in file order;
 - `random`: one of them, each equally likely.
+
+The method `random` holds out any event of a user, each equally likely, and needs no times.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sampled_metrics.datasets.interactions import Interactions
-from sampled_metrics.datasets.introsort import sorted_tail
+from sampled_metrics.datasets.interactions import Interactions, Names
+from sampled_metrics.datasets.last_sorted import last_of_ranges
 from sampled_metrics.errors import InputError
 from sampled_metrics.files import read_arrays, replacing
+
+METHODS = ("leave-last-out", "random")
+
+Ids = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -37,15 +46,15 @@ class Split:
     held_out
         The held-out item of each user, int64, shape (users,); never among its training items.
     user_ids, item_ids
-        Published ids by running number, int32.
+        Published ids by running number: int32, int64 or text.
     tied_users
-        Users with more than one event at their last timestamp.
+        Users with more than one event at their last timestamp; 0 where that does not matter.
     """
 
     train: csr_array
     held_out: NDArray[np.int64]
-    user_ids: NDArray[np.int32]
-    item_ids: NDArray[np.int32]
+    user_ids: Ids
+    item_ids: Ids
     tied_users: int
 
     def counts(self) -> dict[str, int]:
@@ -57,6 +66,23 @@ class Split:
             "training_events": self.train.nnz,
             "tied_users": self.tied_users,
         }
+
+
+def hold_out(
+    interactions: Interactions, method: str, tie_break: str, rng: np.random.Generator
+) -> Split:
+    """Split by a method of that name; `tie_break` is for `leave-last-out` alone.
+
+    Raises
+    ------
+    InputError
+        The method or the tie-break is not known, or there are no times to go by.
+    """
+    if method not in METHODS:
+        raise InputError(f"unknown method {method!r}; known: {', '.join(METHODS)}")
+    if method == "random":
+        return leave_random_out(interactions, rng)
+    return leave_last_out(interactions, tie_break, rng)
 
 
 def leave_last_out(
@@ -76,7 +102,7 @@ def leave_last_out(
     Raises
     ------
     InputError
-        The tie-break is not known, or `random` has no generator.
+        The tie-break is not known, `random` has no generator, or the events have no timestamps.
 
     >>> events = Interactions(*np.array([[7, 7, 7], [1, 2, 3], [5, 9, 9]]))
     >>> split = leave_last_out(events, "last")
@@ -85,11 +111,60 @@ def leave_last_out(
     """
     if tie_break not in _TIE_BREAKS:
         raise InputError(f"unknown tie_break {tie_break!r}; known: {', '.join(TIE_BREAKS)}")
-    rows = np.argsort(interactions.user, kind="stable")
-    user_ids, begin = np.unique(interactions.user[rows], return_index=True)
-    last_events = _LastEvents(interactions.timestamp[rows], np.append(begin, rows.size))
-    held_out_rows = rows[_TIE_BREAKS[tie_break](last_events, rng)]
-    return _assemble(interactions, user_ids, held_out_rows, int((last_events.count > 1).sum()))
+    if interactions.timestamp is None:
+        raise InputError(
+            f"{interactions.name}: no timestamps, so no event is the last; "
+            "expected a column of timestamps, or the split method random"
+        )
+    users = _by_user(interactions.user)
+    last_events = _LastEvents(interactions.timestamp[users.rows], users.bounds)
+    held_out = _TIE_BREAKS[tie_break](last_events, rng)
+    return _assemble(interactions, users, held_out, int((last_events.count > 1).sum()))
+
+
+def leave_random_out(interactions: Interactions, rng: np.random.Generator) -> Split:
+    """Hold out one event of each user, each equally likely; timestamps play no part.
+
+    >>> events = Interactions(np.array([7, 7, 4, 4]), np.array([1, 2, 1, 3]))
+    >>> leave_random_out(events, np.random.default_rng(0)).counts()["training_events"]
+    2
+    """
+    users = _by_user(interactions.user)
+    held_out = users.bounds[:-1] + rng.integers(0, np.diff(users.bounds))
+    return _assemble(interactions, users, held_out, 0)
+
+
+class _Users(NamedTuple):
+    """Events by user: `rows` are those of user `ids[0]` in file order, then `ids[1]` and so on."""
+
+    rows: NDArray[np.int32]
+    ids: NDArray[np.int32]
+    bounds: NDArray[np.int64]
+
+
+def _by_user(user: NDArray[np.int32]) -> _Users:
+    first_seen, code = _encoded(user)
+    order = np.argsort(first_seen)
+    number = np.empty(order.size, dtype=np.int32)
+    number[order] = np.arange(order.size, dtype=np.int32)
+    code = number[code]
+    bounds = np.append(0, np.cumsum(np.bincount(code)))
+    return _Users(_grouped(code), first_seen[order], bounds)
+
+
+def _encoded(ids: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Ids in the order in which they first appear, and the place of each event's among them."""
+    encoded = pa.array(ids).dictionary_encode()
+    return encoded.dictionary.to_numpy(), encoded.indices.to_numpy()
+
+
+def _grouped(code: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Stable order by small numbers: a counting sort, which is how rows of a matrix are made."""
+    places = np.arange(code.size, dtype=np.int32)
+    if (code[1:] >= code[:-1]).all():
+        return places
+    ones = np.ones(code.size, dtype=np.int8)
+    return csr_array((ones, (code, places)), shape=(int(code.max()) + 1, code.size)).indices
 
 
 class _LastEvents:
@@ -124,9 +199,9 @@ def _random(events: _LastEvents, rng: np.random.Generator | None) -> NDArray[np.
 
 def _ncf(events: _LastEvents, _: np.random.Generator | None) -> NDArray[np.int64]:
     chosen = _last(events, None)
-    for user in np.flatnonzero(events.count > 1):
-        begin, end = events.bounds[user], events.bounds[user + 1]
-        chosen[user] = begin + sorted_tail(events.timestamp[begin:end], 1)[0]
+    tied = events.count > 1
+    begin, end = events.bounds[:-1][tied], events.bounds[1:][tied]
+    chosen[tied] = last_of_ranges(events.timestamp, begin, end)
     return chosen
 
 
@@ -135,29 +210,32 @@ TIE_BREAKS = tuple(_TIE_BREAKS)
 
 
 def _assemble(
-    interactions: Interactions,
-    user_ids: NDArray[np.int32],
-    held_out_rows: NDArray[np.int64],
-    tied_users: int,
+    interactions: Interactions, users: _Users, held_out: NDArray[np.int64], tied_users: int
 ) -> Split:
-    user = np.searchsorted(user_ids, interactions.user)
-    item_ids, item = _number_by_first_event(interactions.item)
-    training = np.ones(len(interactions), dtype=bool)
-    training[held_out_rows] = False
-    shape = (user_ids.size, item_ids.size)
-    train = csr_array((np.ones(training.sum()), (user[training], item[training])), shape=shape)
+    """Make the split that holds out, of the events by user, those at places `held_out`."""
+    item_ids, code = _encoded(interactions.item)
+    item = code[users.rows]
+    training = np.ones(item.size, dtype=bool)
+    training[held_out] = False
+    bounds = (users.bounds - np.arange(users.bounds.size)).astype(np.int32)
+    return Split(
+        _training(item[training], bounds, item_ids.size),
+        item[held_out].astype(np.int64),
+        _published(users.ids, interactions.user_names),
+        _published(item_ids, interactions.item_names),
+        tied_users,
+    )
+
+
+def _training(indices: NDArray[np.int32], bounds: NDArray[np.int32], items: int) -> csr_array:
+    ones = np.ones(indices.size)
+    train = csr_array((ones, indices, bounds), shape=(bounds.size - 1, items))
     train.sort_indices()
-    return Split(train, item[held_out_rows], user_ids, item_ids, tied_users)
+    return train
 
 
-def _number_by_first_event(
-    item: NDArray[np.int32],
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    ids, first, code = np.unique(item, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    number = np.empty_like(order)
-    number[order] = np.arange(order.size)
-    return ids[order], number[code]
+def _published(ids: NDArray[np.int32], names: Names | None) -> Ids:
+    return ids if names is None else names[ids]
 
 
 def save_split(path: Path, split: Split) -> None:

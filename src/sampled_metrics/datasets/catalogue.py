@@ -1,0 +1,185 @@
+"""The MovieLens datasets by name: where each lies, how it is written, what it should hold.
+
+Checksums are the MD5 that GroupLens publishes beside each archive (`NAME.zip.md5`), for ml-1m the
+SHA-256 of that same archive. `checksum_verified` says that at least two independent public sources
+agree on it; so they do on every checksum and all counts below. `ml-latest-small` has none, for the
+publisher replaces it from time to time; its counts are those of September 2018.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sampled_metrics.errors import InputError
+
+FOLDER = "https://files.grouplens.org/datasets/movielens"
+CITATION = (
+    "F. M. Harper and J. A. Konstan, The MovieLens Datasets: History and Context, "
+    "ACM Transactions on Interactive Intelligent Systems 5 (4), 2015, doi:10.1145/2827872"
+)
+_TERMS = (
+    "for research, acknowledged in publications, no endorsement implied, "
+    "no commercial use without permission, "
+)
+_CLOSED = _TERMS + "no redistribution without permission"
+_OPEN = _TERMS + "redistribution under the same terms"
+
+
+class Counts(NamedTuple):
+    """Size of a dataset; `items` are those with a rating."""
+
+    users: int
+    items: int
+    interactions: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a ratings file is written, a line an event: user, item, rating, timestamp.
+
+    Attributes
+    ----------
+    separator
+        What stands between the four values.
+    header
+        The first line, or nothing where the first line is an event.
+    half_stars
+        Whether ratings go by halves from 0.5 to 5 rather than by ones from 1 to 5.
+    """
+
+    separator: str
+    header: str = ""
+    half_stars: bool = False
+
+    @property
+    def line(self) -> str:
+        """A line in words, for messages."""
+        form = self.header or {
+            "\t": "user, item, rating, timestamp with tabs between",
+        }.get(self.separator, self.separator.join(("user", "item", "rating", "timestamp")))
+        return f"{form}, {'the rating in half stars' if self.half_stars else 'four whole numbers'}"
+
+    @property
+    def ratings(self) -> str:
+        """The allowed ratings in words."""
+        return "a rating from 0.5 to 5 by halves" if self.half_stars else "a rating from 1 to 5"
+
+    def allows(self, rating: NDArray[np.number[Any]]) -> NDArray[np.bool_]:
+        """Whether each rating is one of the scale.
+
+        >>> Layout(",", half_stars=True).allows(np.array([0.0, 0.5, 0.7, 5.0, 5.5]))
+        array([False,  True, False,  True, False])
+        """
+        steps = rating * 2 if self.half_stars else rating
+        within = (steps >= 1) & (steps <= (10 if self.half_stars else 5))
+        return within & (steps == np.floor(steps)) if self.half_stars else within
+
+
+@dataclass(frozen=True)
+class MovieLens:
+    """One of the MovieLens datasets.
+
+    Attributes
+    ----------
+    name, title
+        Its name in addresses and configurations, and in words.
+    member
+        The ratings file inside the archive.
+    layout
+        How that is written.
+    counts
+        What the published file holds.
+    checksum
+        Of the archive, the kind before a colon; None where the publisher may replace it.
+    checksum_verified
+        Whether independent sources agree on it, so that a download that differs is refused.
+    readme
+        Ending of the address of the publisher's terms.
+    licence
+        These terms in words.
+    ratings_bytes, ratings_git_blob
+        Length and git blob id of the published ratings file, where known.
+    """
+
+    name: str
+    title: str
+    member: str
+    layout: Layout
+    counts: Counts
+    checksum: str | None
+    checksum_verified: bool
+    readme: str = "README.html"
+    licence: str = _CLOSED
+    ratings_bytes: int | None = None
+    ratings_git_blob: str | None = None
+
+    @property
+    def url(self) -> str:
+        """Address of the archive."""
+        return f"{FOLDER}/{self.name}.zip"
+
+    @property
+    def licence_url(self) -> str:
+        """Address of the publisher's terms."""
+        return f"{FOLDER}/{self.name}-{self.readme}"
+
+
+_TAB, _COLONS = Layout("\t"), Layout("::")
+_CSV = Layout(",", header="userId,movieId,rating,timestamp", half_stars=True)
+
+ML_1M = MovieLens(
+    "ml-1m", "MovieLens 1M", "ml-1m/ratings.dat", _COLONS, Counts(6040, 3706, 1_000_209),
+    "sha256:a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20", True,
+    readme="README.txt",
+    ratings_bytes=24_594_131,
+    ratings_git_blob="77a7c4b150f588c23bb9e1f068aa996c0b413695",
+)  # fmt: skip
+CATALOGUE = {
+    dataset.name: dataset
+    for dataset in (
+        MovieLens(
+            "ml-100k", "MovieLens 100K", "ml-100k/u.data", _TAB, Counts(943, 1682, 100_000),
+            "md5:0e33842e24a9c977be4e0107933c0723", True, readme="README.txt",
+        ),
+        ML_1M,
+        MovieLens(
+            "ml-10m", "MovieLens 10M", "ml-10M100K/ratings.dat", Layout("::", half_stars=True),
+            Counts(69_878, 10_677, 10_000_054), "md5:ce571fd55effeba0271552578f2648bd", True,
+        ),
+        MovieLens(
+            "ml-20m", "MovieLens 20M", "ml-20m/ratings.csv", _CSV,
+            Counts(138_493, 26_744, 20_000_263), "md5:cd245b17a1ae2cc31bb14903e1204af3", True,
+        ),
+        MovieLens(
+            "ml-25m", "MovieLens 25M", "ml-25m/ratings.csv", _CSV,
+            Counts(162_541, 59_047, 25_000_095), "md5:6b51fb2759a8657d3bfcbfc42b592ada", True,
+        ),
+        MovieLens(
+            "ml-32m", "MovieLens 32M", "ml-32m/ratings.csv", _CSV,
+            Counts(200_948, 84_432, 32_000_204), "md5:d472be332d4daa821edc399621853b57", True,
+            licence=_OPEN,
+        ),
+        MovieLens(
+            "ml-latest-small", "MovieLens Latest Small", "ml-latest-small/ratings.csv", _CSV,
+            Counts(610, 9724, 100_836), None, False, licence=_OPEN,
+        ),
+    )
+}  # fmt: skip
+
+
+def movielens(name: str) -> MovieLens:
+    """Return a MovieLens dataset by its name.
+
+    Raises
+    ------
+    InputError
+        There is none of that name; the message lists those there are.
+
+    >>> movielens("ml-20m").counts.users
+    138493
+    """
+    if name not in CATALOGUE:
+        raise InputError(f"unknown dataset {name!r}; known: {', '.join(CATALOGUE)}")
+    return CATALOGUE[name]

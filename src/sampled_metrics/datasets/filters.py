@@ -1,0 +1,204 @@
+"""Which events take part: by rating, once a pair, and of users and items with enough of them."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sampled_metrics.datasets.interactions import Interactions
+from sampled_metrics.errors import InputError
+from sampled_metrics.numbers import check_number
+
+DUPLICATES = ("refuse", "first", "last")
+_LEAST = 2
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What to leave out, in the order of the attributes; None is off.
+
+    Attributes
+    ----------
+    min_rating
+        Events with a lower rating are left out.
+    duplicates
+        Of several events of a user with an item, keep the `first` or the `last` by time (in file
+        order where times are equal or missing); `refuse` is an error where there are any.
+    min_user_events, min_item_events
+        Users and items with fewer events are left out, users first, again and again until both
+        minima hold: what remains is the largest set of events in which they do (the k-core).
+
+    >>> events = Interactions(np.array([1, 1, 2, 2, 3]), np.array([7, 8, 7, 8, 8]))
+    >>> kept, removed = Filters(min_user_events=2).apply(events)
+    >>> kept.user.tolist(), removed
+    ([1, 1, 2, 2], {'min_user_events': 1})
+    """
+
+    min_rating: float | None = None
+    duplicates: str | None = None
+    min_user_events: int | None = None
+    min_item_events: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.min_rating is not None:
+            check_number("min_rating", self.min_rating, above=float("-inf"))
+        if self.duplicates is not None and self.duplicates not in DUPLICATES:
+            raise InputError(
+                f"duplicates is {self.duplicates!r}; allowed: {', '.join(DUPLICATES)}, null"
+            )
+        for name in ("min_user_events", "min_item_events"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), least=1)
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> "Filters":
+        """Make filters from settings by name; those missing are off.
+
+        Raises
+        ------
+        InputError
+            A name is not known or a value not allowed.
+        """
+        known = [field.name for field in fields(cls)]
+        unknown = [name for name in settings if name not in known]
+        if unknown:
+            raise InputError(f"unknown filter {unknown[0]!r}; known: {', '.join(known)}")
+        return cls(**settings)
+
+    @property
+    def on(self) -> dict[str, float | int | str]:
+        """The filters that are on, by name."""
+        return {
+            name: value for name, value in asdict(self).items() if value not in (None, "refuse")
+        }
+
+    def apply(self, interactions: Interactions) -> tuple[Interactions, dict[str, int]]:
+        """Leave out what the filters say; return what remains and how many events each removed.
+
+        Raises
+        ------
+        InputError
+            There is no rating for `min_rating`, a pair occurs twice, nothing remains, or a user
+            has fewer than two events, which no split can serve.
+        """
+        kept, removed = interactions, dict[str, int]()
+        if self.min_rating is not None:
+            kept = _filtered("min_rating", _by_rating(kept, self.min_rating), kept, removed)
+        if self.duplicates in (None, "refuse"):
+            _refuse_duplicates(kept)
+        else:
+            last = self.duplicates == "last"
+            kept = _filtered("duplicates", ~_repeated(kept, last), kept, removed)
+        if self.min_user_events is not None or self.min_item_events is not None:
+            by_user, by_item = _core(kept, self.min_user_events or 1, self.min_item_events or 1)
+            counts = {"min_user_events": by_user, "min_item_events": by_item}
+            removed |= {n: int(counts[n].sum()) for n in counts if n in self.on}
+            kept = _taken(kept, ~(by_user | by_item), ", ".join(n for n in counts if n in self.on))
+        _check_enough_events(kept)
+        return replace(kept, rating=None), removed
+
+
+def _filtered(
+    name: str, kept: NDArray[np.bool_], interactions: Interactions, removed: dict[str, int]
+) -> Interactions:
+    removed[name] = int(kept.size - kept.sum())
+    return _taken(interactions, kept, name)
+
+
+def _taken(interactions: Interactions, kept: NDArray[np.bool_], names: str) -> Interactions:
+    if kept.all():
+        return interactions
+    if not kept.any():
+        raise InputError(f"{interactions.name}: nothing remains after {names}; expected events")
+    return interactions.take(kept)
+
+
+def _by_rating(interactions: Interactions, least: float) -> NDArray[np.bool_]:
+    if interactions.rating is None:
+        raise InputError(
+            f"{interactions.name}: min_rating is {least:g} but there are no ratings; "
+            "expected a column of ratings"
+        )
+    return interactions.rating >= np.float32(least)
+
+
+def _pairs(interactions: Interactions) -> NDArray[np.int64]:
+    """One number for each pair of user and item."""
+    pairs = interactions.user.astype(np.int64) << 32
+    pairs |= interactions.item.astype(np.int64) & 0xFFFFFFFF
+    return pairs
+
+
+def _refuse_duplicates(interactions: Interactions) -> None:
+    pairs = _pairs(interactions)
+    if (pairs[1:] > pairs[:-1]).all():  # as MovieLens is mostly sorted
+        return
+    ordered = np.sort(pairs)
+    if (ordered[1:] != ordered[:-1]).all():
+        return
+    order = np.argsort(pairs, kind="stable")
+    repeats = np.flatnonzero(pairs[order[1:]] == pairs[order[:-1]])
+    at = repeats[np.argmin(order[repeats + 1])]
+    first, again = int(order[at]), int(order[at + 1])
+    place = interactions.place(first).rpartition(", ")[2]
+    raise interactions.error(
+        again,
+        f"{interactions.text(again)}, user and item of {place} again",
+        "each user and item once (or the filter duplicates: first or last)",
+    )
+
+
+def _repeated(interactions: Interactions, last: bool) -> NDArray[np.bool_]:
+    """Whether an event is another's of its pair that is kept: the last by time, or the first."""
+    pairs = _pairs(interactions)
+    order = np.argsort(pairs, kind="stable")
+    same = pairs[order[1:]] == pairs[order[:-1]]
+    several = np.zeros(pairs.size, dtype=bool)
+    several[order[1:][same]] = several[order[:-1][same]] = True
+    events = np.flatnonzero(several)
+    time = np.zeros(pairs.size) if interactions.timestamp is None else interactions.timestamp
+    events = events[np.lexsort((events, time[events], pairs[events]))]
+    same = pairs[events[1:]] == pairs[events[:-1]]
+    several[events] = np.append(same, False) if last else np.insert(same, 0, False)
+    return several
+
+
+def _core(
+    interactions: Interactions, least_of_user: int, least_of_item: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Events left out for their user's and for their item's few events, until none are few."""
+    codes = [_codes(interactions.user), _codes(interactions.item)]
+    left_out = [np.zeros(len(interactions), dtype=bool) for _ in codes]
+    events = np.arange(len(interactions))
+    while True:
+        before = events.size
+        for code, least, out in zip(codes, (least_of_user, least_of_item), left_out, strict=True):
+            few = np.bincount(code[events])[code[events]] < least
+            out[events[few]] = True
+            events = events[~few]
+        if events.size == before:
+            return left_out[0], left_out[1]
+
+
+def _codes(ids: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Number ids from 0, in the order in which they first appear."""
+    return pa.array(ids).dictionary_encode().indices.to_numpy()
+
+
+def _check_enough_events(interactions: Interactions) -> None:
+    encoded = pa.array(interactions.user).dictionary_encode()
+    code = encoded.indices.to_numpy()
+    counts = np.bincount(code)
+    if (counts < _LEAST).any():
+        ids = encoded.dictionary.to_numpy()
+        lonely = np.flatnonzero(counts < _LEAST)
+        event = int(np.argmax(code == lonely[np.argmin(ids[lonely])]))
+        raise interactions.error(
+            event,
+            f"the only event of user {interactions.user_id(event)}",
+            "at least two events a user, one to train on and one to hold out "
+            "(or the filter min_user_events: 2)",
+        )
