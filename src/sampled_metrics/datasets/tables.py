@@ -12,7 +12,7 @@ from pyarrow import compute, parquet
 
 from sampled_metrics.datasets.delimited import Delimited
 from sampled_metrics.datasets.interactions import Interactions, Names
-from sampled_metrics.datasets.labels import IDS, LONGEST, as_ids, longest
+from sampled_metrics.datasets.labels import IDS, as_ids, fault
 from sampled_metrics.datasets.times import TIMES, as_times, first_wrong
 from sampled_metrics.errors import InputError
 
@@ -205,7 +205,7 @@ def _refuse_missing(origin: _Origin, role: str, column: pa.ChunkedArray) -> None
         missing = compute.equal(compute.binary_length(text), 0)
     if missing is not None and compute.any(missing).as_py():
         row = int(np.argmax(missing.to_numpy()))
-        raise _wrong(origin, row, f"no {role}", f"a {role} in every row")
+        raise _wrong(origin, row, f"no {role}", "one in every row")
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -217,10 +217,9 @@ def _is_text(kind: pa.DataType) -> bool:
 def _ids(
     origin: _Origin, role: str, column: pa.ChunkedArray
 ) -> tuple[NDArray[np.int32], Names | None]:
-    if longest(column) > LONGEST:
-        raise InputError(
-            f"{origin}: found a {role} of {longest(column)} characters; expected at most {LONGEST}"
-        )
+    unfit = fault(column)
+    if unfit:
+        raise InputError(f"{origin}: column {role}: found {unfit}")
     ids = as_ids(column)
     if ids is None:
         raise InputError(f"{origin}: column {role} is of type {column.type}; expected {IDS}")
