@@ -12,7 +12,8 @@ import pooch.core
 import pytest
 
 from sampled_metrics.datasets.catalogue import ML_1M, movielens
-from sampled_metrics.datasets.fetch import Download, fetch, ways_on
+from sampled_metrics.datasets.download import Download
+from sampled_metrics.datasets.fetch import fetch, ways_on
 from sampled_metrics.errors import InputError, UnreachableError
 from tests.conftest import write_archive
 

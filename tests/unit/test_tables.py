@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from sampled_metrics.datasets.tables import TableFormat, read_interactions
+from sampled_metrics.datasets.table_format import TableFormat
+from sampled_metrics.datasets.tables import read_interactions
 from sampled_metrics.errors import InputError
 
 
