@@ -1,10 +1,13 @@
 """The commands that get data and split it: what they write, log and refuse."""
 
+import gzip
 import json
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from sampled_metrics.datasets.catalogue import CATALOGUE, CITATION, ML_1M, Counts, movielens
 from sampled_metrics.datasets.split import load_split
@@ -57,6 +60,25 @@ def test_split_of_a_table_with_filters(run, table):
     assert split.item_ids[split.held_out].tolist() == ["z", "x"]
 
 
+def test_same_events_from_any_file_give_the_same_split(run, tmp_path):
+    data = synthetic_interactions()
+    write_archive(tmp_path / "a.zip", as_ratings(data))
+    columns = {"user": data.user, "item": data.item, "timestamp": data.timestamp}
+    text = "".join(f"{u};{i};{t}.0\n" for u, i, t in zip(*columns.values(), strict=True))
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text.encode()))
+    parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    places = {"format": "table", "columns": {"user": 0, "item": 1, "timestamp": 2}}
+    splits = []
+    for file, dataset in (
+        ("a.zip", {"name": "ml-1m"}),
+        ("a.csv.gz", places | {"separator": ";"}),
+        ("a.parquet", {"format": "table"}),
+    ):
+        assert run(*split_command(file, "--dataset", json.dumps(dataset))).returncode == 0
+        splits.append((tmp_path / "s.npz").read_bytes())
+    assert splits[0] == splits[1] == splits[2]
+
+
 def test_random_split_follows_its_seed(run, table):
     options = ("--dataset", json.dumps(COLUMNS), "--filters", '{"duplicates": "last"}',
                "--method", "random")  # fmt: skip
@@ -88,9 +110,7 @@ def test_other_counts_than_published_are_told_and_do_not_stop(run, tmp_path):
     archive = write_archive(tmp_path / "a.zip", as_ratings(interactions))
     done = run(*split_command(archive))
     assert done.returncode == 0
-    told = (
-        "split: the published ml-1m has other counts: 6040 users, 3706 items, 1000209 interactions"
-    )
+    told = "split: published counts of ml-1m differ: 6040 users, 3706 items, 1000209 interactions"
     assert done.stderr.splitlines()[0] == told
     assert record("s.json")["as_expected"] is False
     assert record("s.json")["filters"] == {}

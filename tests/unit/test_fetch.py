@@ -259,9 +259,7 @@ def test_unverified_checksum_is_compared_and_does_not_stop(tmp_path, server, oth
     assert (source.origin, source.archive_is_official) == ("download", False)
     assert source.ratings_is_official is None
     assert not source.checksum_verified
-    told = (
-        f"ml-20m.zip: hashes to {other.checksum}, not to {ML_20M.checksum}, which is not verified"
-    )
+    told = f"ml-20m.zip: hashes to {other.checksum}; not verified: {ML_20M.checksum}"
     assert caplog.messages == [told]
     right = replace(other, checksum_verified=False)
     assert attempt(tmp_path, Download.of(right, server.url), right).archive_is_official

@@ -1,5 +1,8 @@
 """Ratings files of each MovieLens: what is read, and what is said of lines that differ."""
 
+import io
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -105,6 +108,23 @@ def test_fault_in_any_block(at):
     lines[at] = "7;7;4.5;7"
     with pytest.raises(InputError, match=f"^file, line {at + 2}: found '7;7;4.5;7'; expected"):
         read_ratings(ratings_of("ml-20m", "\n".join([HEADER, *lines])))
+
+
+def test_file_is_read_block_by_block():
+    sizes = []
+
+    class Recorder(io.BytesIO):
+        def read(self, size=-1):
+            sizes.append(size)
+            return super().read(size)
+
+    content = b"".join(b"%d::7::5::%d\n" % (event, event) for event in range(200_000))
+    name = movielens("ml-1m")
+    ratings = Ratings(lambda: nullcontext(Recorder(content)), len(content), "file", name)
+    assert len(read_ratings(ratings)) == 200_000
+    assert len(ratings.sha256) == 64
+    assert len(content) > 3 << 20
+    assert 0 < min(sizes) <= max(sizes) <= 1 << 20
 
 
 @given(

@@ -94,6 +94,12 @@ def test_byte_order_mark_and_quotes(read):
     assert listed(read(text)) == [("a,b", "x"), ('say "no"', "y")]
 
 
+def test_empty_lines_and_columns_that_are_not_read(read):
+    events = read("\n\n,user,,item\n\n0,1,x,20\n1,2,,30\n")
+    assert listed(events) == [(1, 20), (2, 30)]
+    assert events.place(0).endswith("mine.csv, line 5")
+
+
 def test_named_columns(read):
     columns = {"user": "uid", "item": "iid", "timestamp": "when", "rating": None}
     events = read("uid,iid,when,timestamp\n1,20,7,x\n", columns=columns)

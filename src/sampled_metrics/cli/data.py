@@ -121,9 +121,7 @@ def _expectation(chosen: "Definition", made: "Split", filtered: bool) -> dict[st
     expected, found = chosen.expected._asdict(), made.counts()
     alike = None if filtered else all(found[name] == count for name, count in expected.items())
     if alike is False:
-        _log.warning(
-            "split: the published %s has other counts: %s", chosen.name, _in_words(expected)
-        )
+        _log.warning("split: published counts of %s differ: %s", chosen.name, _in_words(expected))
     return {"expected": expected, "as_expected": alike}
 
 

@@ -39,8 +39,10 @@ class Delimited:
     def __str__(self) -> str:
         return str(self.path)
 
-    def names(self) -> list[str]:
-        """Names of the columns, or their numbers from 0 where there is no header.
+    def head(self) -> tuple[int, list[str]]:
+        """Number of the first line that is not empty, and names of the columns.
+
+        Names are numbers from 0 where there is no header.
 
         Raises
         ------
@@ -53,18 +55,20 @@ class Delimited:
             raise self._unreadable(error) from error
         if first is None:
             raise InputError(f"{self.path}: empty; expected a table of interactions")
-        fields = first[1]
-        if any(not _is_text(field) for field in fields):
-            raise InputError(f"{self.path}, line {first[0]}: found no text; expected UTF-8")
-        return fields if self.header else [str(place) for place in range(len(fields))]
+        line, fields = first
+        if not all(map(_is_text, fields)):
+            raise InputError(f"{self.path}, line {line}: found no text; expected UTF-8")
+        return line, fields if self.header else [str(place) for place in range(len(fields))]
 
-    def read(self, names: Sequence[str], types: dict[str, pa.DataType]) -> pa.Table | None:
-        """Read the columns in `types`, of all `names`; None where a row does not conform."""
+    def read(
+        self, line: int, names: Sequence[str], types: dict[str, pa.DataType]
+    ) -> pa.Table | None:
+        """Read the columns in `types`, given the head; None where a row does not conform."""
         try:
             return pyarrow.csv.read_csv(
                 str(self.path),
                 pyarrow.csv.ReadOptions(
-                    column_names=list(names), skip_rows=1 if self.header else 0
+                    column_names=list(names), skip_rows=line if self.header else 0
                 ),
                 pyarrow.csv.ParseOptions(delimiter=self.separator),
                 pyarrow.csv.ConvertOptions(

@@ -75,11 +75,10 @@ def fetch(
     source = _source(found, origin, ratings)
     with replacing(output) as temporary:
         shutil.copyfile(found, temporary)
-    if source.archive_is_official is False and origin != "local archive":
-        _log.warning(
-            "%s: hashes to %s, not to %s, which is not verified",
-            found.name, _checksum(found, str(dataset.checksum)), dataset.checksum,
-        )  # fmt: skip
+    doubtful = dataset.checksum is not None and not dataset.checksum_verified
+    if doubtful and not source.archive_is_official:
+        actual, published = _checksum(found, str(dataset.checksum)), dataset.checksum
+        _log.warning("%s: hashes to %s; not verified: %s", found.name, actual, published)
     return source
 
 

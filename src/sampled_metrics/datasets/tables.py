@@ -80,12 +80,12 @@ _Columns = dict[str, pa.ChunkedArray]
 def _from_text(path: Path, form: TableFormat) -> tuple[_Origin, _Columns]:
     separator = form.separator or ("\t" if ".tsv" in path.suffixes[-2:] else ",")
     file = Delimited(path, separator, form.header)
-    names = file.names()
-    chosen = form.chosen(names, f"{path}, line 1, by the separator {separator!r}")
+    line, names = file.head()
+    chosen = form.chosen(names, f"{path}, line {line}, by the separator {separator!r}")
     # Times are mostly whole numbers; if not, they are read as text and understood later.
     for time in (pa.int64(), pa.string()):
         kinds = {"user": _ID, "item": _ID, "rating": pa.float32(), "timestamp": time}
-        table = file.read(names, {name: kinds[role] for role, name in chosen.items()})
+        table = file.read(line, names, {name: kinds[role] for role, name in chosen.items()})
         if table is not None:
             return file, {role: table[name] for role, name in chosen.items()}
     raise file.bad_row(names, chosen.get("rating"))
