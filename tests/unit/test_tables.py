@@ -220,6 +220,13 @@ def test_text_that_is_no_table(refused, content, message):
     assert refused(content).startswith(message)
 
 
+def test_rows_of_several_lines(refused):
+    # more than the reader takes at once, so that it finds half a row
+    message = refused("user,item\n" + '1,"two\nlines"\n' * 100_000)
+    told = "mine.csv, line 3: found a line break in 'two\\nlines'; expected a row a line"
+    assert message == told
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -81,7 +81,7 @@ class Delimited:
             raise self._unreadable(error) from error
 
     def bad_row(self, names: Sequence[str], rating: str | None) -> InputError:
-        """Find the first row of another length, not UTF-8, or whose rating is no number."""
+        """Find the first row of another length, not text of one line, or whose rating is none."""
         place = None if rating is None else names.index(rating)
         try:
             for line, fields in islice(self._lines(), int(self.header), None):
@@ -98,6 +98,9 @@ class Delimited:
             return f"found {len(fields)} columns {by}; expected {width}"
         if not all(map(_is_text, fields)):
             return "found no text; expected UTF-8"
+        broken = [field for field in fields if "\n" in field or "\r" in field]
+        if broken:
+            return f"found a line break in {broken[0][:60]!r}; expected a row a line"
         if rating is not None and fields[rating] and not _NUMBER.fullmatch(fields[rating]):
             return f"found rating {fields[rating]!r}; expected a finite number of at least 0"
         return None
