@@ -1,15 +1,19 @@
 """Downloads from a local server that answers as servers do on bad days."""
 
 import hashlib
+import logging
 import socket
 import threading
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import pooch
 import pooch.core
 import pytest
 
-from sampled_metrics.datasets.catalogue import ML_1M
-from sampled_metrics.datasets.fetch import Download, fetch, ways_on
+from sampled_metrics.datasets.catalogue import ML_1M, movielens
+from sampled_metrics.datasets.download import Download
+from sampled_metrics.datasets.fetch import fetch, ways_on
 from sampled_metrics.errors import InputError, UnreachableError
 from tests.conftest import write_archive
 
@@ -214,3 +218,75 @@ def test_progress_bar_on_a_terminal_only(tmp_path, server, monkeypatch, capsys, 
     monkeypatch.setattr("sys.stderr.isatty", lambda: terminal, raising=False)
     attempt(tmp_path, download(server))
     assert ("100%" in capsys.readouterr().err) == terminal
+
+
+ML_20M = movielens("ml-20m")
+CSV = b"userId,movieId,rating,timestamp\n1,10,5.0,1\n1,20,3.5,2\n"
+
+
+@pytest.fixture
+def other(server, tmp_path):
+    """The server, which now holds an archive of ml-20m, and that dataset with its checksum."""
+    path = write_archive(tmp_path / "other.zip", CSV, member=ML_20M.member)
+    server.content = path.read_bytes()
+    return replace(ML_20M, checksum=f"md5:{pooch.file_hash(str(path), alg='md5')}")
+
+
+def test_verified_checksum_is_demanded_of_any_movielens(tmp_path, server, other):
+    source = attempt(tmp_path, Download.of(other, server.url), other)
+    assert (source.origin, source.dataset) == ("download", "ml-20m")
+    assert (source.checksum, source.checksum_verified) == (other.checksum, True)
+    # what lies in the official archive is official
+    assert (source.archive_is_official, source.ratings_is_official) == (True, True)
+    assert attempt(tmp_path, Download.of(other, server.url), other).origin == "cache"
+    (tmp_path / "cache" / "ml-20m.zip").write_bytes(b"spoilt")
+    assert attempt(tmp_path, Download.of(other, server.url), other).origin == "download"
+
+
+@pytest.mark.usefixtures("other")
+def test_other_archive_than_the_verified_one(tmp_path, server):
+    message = refused(tmp_path, Download.of(ML_20M, server.url, retries=0), dataset=ML_20M)
+    digest = ML_20M.checksum.removeprefix("md5:")
+    assert f"something else than the official archive, whose MD5 is {digest}" in message
+    assert "two ways on" in message
+    assert "ranks: reference" not in message
+
+
+def test_unverified_checksum_is_compared_and_does_not_stop(tmp_path, server, other, caplog):
+    caplog.set_level(logging.WARNING)
+    doubtful = replace(ML_20M, checksum_verified=False)
+    source = attempt(tmp_path, Download.of(doubtful, server.url), doubtful)
+    assert (source.origin, source.archive_is_official) == ("download", False)
+    assert source.ratings_is_official is None
+    assert not source.checksum_verified
+    told = f"ml-20m.zip: hashes to {other.checksum}; not verified: {ML_20M.checksum}"
+    assert caplog.messages == [told]
+    right = replace(other, checksum_verified=False)
+    assert attempt(tmp_path, Download.of(right, server.url), right).archive_is_official
+    assert caplog.messages == [told]
+
+
+def test_no_checksum(tmp_path, server, caplog):
+    caplog.set_level(logging.WARNING)
+    small = movielens("ml-latest-small")
+    path = write_archive(tmp_path / "small.zip", CSV, member=small.member)
+    server.content = path.read_bytes()
+    source = attempt(tmp_path, Download.of(small, server.url), small)
+    assert (source.archive_is_official, source.ratings_is_official) == (None, None)
+    assert attempt(tmp_path, Download.of(small, server.url), small).origin == "cache"
+    assert caplog.messages == []
+
+
+@pytest.mark.usefixtures("other")
+def test_local_archive_of_another_dataset(tmp_path):
+    local = tmp_path / "other.zip"
+    with pytest.raises(InputError, match=r"holds no ml-1m/ratings\.dat; expected a MovieLens 1M"):
+        fetch(tmp_path / "out.zip", local, None)
+    source = fetch(tmp_path / "out.zip", local, None, ML_20M)
+    assert (source.archive_is_official, source.ratings_is_official) == (False, None)
+
+
+def test_addresses_are_the_publishers_unless_given():
+    assert Download.of(ML_20M).url == "https://files.grouplens.org/datasets/movielens/ml-20m.zip"
+    assert Download.of(ML_20M, "http://mirror/x.zip").url == "http://mirror/x.zip"
+    assert Download.of(movielens("ml-latest-small")).checksum is None

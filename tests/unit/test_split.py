@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,7 +7,14 @@ from hypothesis import strategies as st
 
 from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.datasets.introsort import sorted_tail
-from sampled_metrics.datasets.split import TIE_BREAKS, leave_last_out, load_split, save_split
+from sampled_metrics.datasets.split import (
+    TIE_BREAKS,
+    hold_out,
+    leave_last_out,
+    leave_random_out,
+    load_split,
+    save_split,
+)
 from sampled_metrics.errors import InputError
 from tests.conftest import synthetic_interactions
 
@@ -114,3 +123,80 @@ def test_round_trip(tmp_path):
     for field in ("held_out", "user_ids", "item_ids"):
         np.testing.assert_array_equal(getattr(again, field), getattr(split, field))
     assert again.tied_users == split.tied_users
+
+
+class TestRandom:
+    def test_any_event_of_each_user(self):
+        data = synthetic_interactions(users=30, items=20)
+        split = leave_random_out(data, np.random.default_rng(1))
+        for row, user in enumerate(split.user_ids):
+            chosen = split.item_ids[split.held_out[row]]
+            kept = split.item_ids[split.train[[row]].indices]
+            assert sorted([*kept, chosen]) == sorted(data.item[data.user == user])
+        assert split.tied_users == 0
+
+    def test_is_uniform_and_follows_its_generator(self):
+        users = np.repeat(np.arange(9000), 3)
+        data = Interactions(users, np.tile([1, 2, 3], 9000), np.tile([1, 2, 3], 9000))
+        split = leave_random_out(data, np.random.default_rng(2))
+        counts = np.bincount(split.held_out, minlength=3)
+        # each of three events with probability 1/3; four standard deviations
+        assert (abs(counts - 3000) < 4 * np.sqrt(9000 * (1 / 3) * (2 / 3))).all()
+        again = leave_random_out(data, np.random.default_rng(2))
+        np.testing.assert_array_equal(split.held_out, again.held_out)
+
+    def test_needs_no_times(self):
+        data = synthetic_interactions(users=10)
+        untimed = replace(data, timestamp=None)
+        split = hold_out(untimed, "random", "ncf", np.random.default_rng(3))
+        timed = hold_out(data, "random", "ncf", np.random.default_rng(3))
+        np.testing.assert_array_equal(split.held_out, timed.held_out)
+        with pytest.raises(InputError) as caught:
+            hold_out(untimed, "leave-last-out", "ncf", np.random.default_rng(3))
+        assert str(caught.value) == (
+            "the interactions: no timestamps, so no event is the last; "
+            "expected a column of timestamps, or the split method random"
+        )
+
+
+def test_unknown_method():
+    with pytest.raises(InputError, match=r"^unknown method 'last'; known: leave-last-out, random$"):
+        hold_out(EVENTS, "last", "ncf", np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("users", "items"),
+    [(["ann", "bob"], ["x", "y", "zoë"]), ([2**40, 2**41], [-(2**50), 5, 2**60])],
+)
+def test_published_ids_are_kept(tmp_path, users, items):
+    # users bob, ann; items y, zoë, x in the order of their first event
+    data = Interactions(
+        np.array([1, 0, 1, 0], np.int32), np.array([1, 2, 0, 1], np.int32), np.arange(4),
+        user_names=np.array(users), item_names=np.array(items),
+    )  # fmt: skip
+    split = leave_last_out(data)
+    assert split.user_ids.tolist() == users
+    assert split.item_ids.tolist() == [items[1], items[2], items[0]]
+    assert held_out(split) == {users[0]: items[1], users[1]: items[0]}
+    save_split(tmp_path / "split.npz", split)
+    again = load_split(tmp_path / "split.npz")
+    for field in ("user_ids", "item_ids"):
+        np.testing.assert_array_equal(getattr(again, field), getattr(split, field))
+        assert getattr(again, field).dtype == getattr(split, field).dtype
+
+
+def test_indices_are_small(tmp_path):
+    split = leave_last_out(synthetic_interactions())
+    save_split(tmp_path / "split.npz", split)
+    for each in (split, load_split(tmp_path / "split.npz")):
+        assert (each.train.indices.dtype, each.train.indptr.dtype) == (np.int32, np.int32)
+        assert (each.train.dtype, each.held_out.dtype) == (np.float64, np.int64)
+
+
+@given(st.integers(0, 10_000), st.sampled_from(TIE_BREAKS))
+def test_order_of_users_in_the_file_does_not_matter(seed, tie_break):
+    data = synthetic_interactions(users=9, items=20, seed=seed)
+    order = np.argsort(np.random.default_rng(seed).random(10)[data.user], kind="stable")
+    moved = Interactions(data.user[order], data.item[order], data.timestamp[order])
+    splits = [leave_last_out(each, tie_break, np.random.default_rng(0)) for each in (data, moved)]
+    assert held_out(splits[0]) == held_out(splits[1])

@@ -40,6 +40,7 @@ def fetch(
     """Get an archive of MovieLens: a local file, else the cache, else the publisher's server."""
     from sampled_metrics.datasets import fetch as fetching
     from sampled_metrics.datasets.catalogue import movielens
+    from sampled_metrics.datasets.download import Download
 
     chosen = movielens(dataset)
     found = fetching.fetch(
@@ -47,7 +48,7 @@ def fetch(
         Path(archive) if archive else None,
         Path(cache) if cache else None,
         chosen,
-        fetching.Download.of(chosen, url, timeout, retries),
+        Download.of(chosen, url, timeout, retries),
     )
     write_json(source, found.as_dict())
     found.log_terms()
@@ -120,7 +121,7 @@ def _expectation(chosen: "Definition", made: "Split", filtered: bool) -> dict[st
     expected, found = chosen.expected._asdict(), made.counts()
     alike = None if filtered else all(found[name] == count for name, count in expected.items())
     if alike is False:
-        _log.warning("split: not all of %s, which has %s", chosen.name, _in_words(expected))
+        _log.warning("split: published counts of %s differ: %s", chosen.name, _in_words(expected))
     return {"expected": expected, "as_expected": alike}
 
 

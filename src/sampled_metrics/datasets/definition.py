@@ -9,7 +9,8 @@ from sampled_metrics.datasets.archive import read_archive
 from sampled_metrics.datasets.catalogue import Counts, movielens
 from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.datasets.movielens import read_ratings
-from sampled_metrics.datasets.tables import TableFormat, read_interactions
+from sampled_metrics.datasets.table_format import TableFormat
+from sampled_metrics.datasets.tables import read_interactions
 from sampled_metrics.errors import InputError
 
 FORMATS = ("movielens", "table")

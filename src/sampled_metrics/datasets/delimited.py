@@ -39,8 +39,10 @@ class Delimited:
     def __str__(self) -> str:
         return str(self.path)
 
-    def names(self) -> list[str]:
-        """Names of the columns, or their numbers from 0 where there is no header.
+    def head(self) -> tuple[int, list[str]]:
+        """Number of the first line that is not empty, and names of the columns.
+
+        Names are numbers from 0 where there is no header.
 
         Raises
         ------
@@ -53,18 +55,20 @@ class Delimited:
             raise self._unreadable(error) from error
         if first is None:
             raise InputError(f"{self.path}: empty; expected a table of interactions")
-        fields = first[1]
-        if any(not _is_text(field) for field in fields):
-            raise InputError(f"{self.path}, line {first[0]}: found no text; expected UTF-8")
-        return fields if self.header else [str(place) for place in range(len(fields))]
+        line, fields = first
+        if not all(map(_is_text, fields)):
+            raise InputError(f"{self.path}, line {line}: found no text; expected UTF-8")
+        return line, fields if self.header else [str(place) for place in range(len(fields))]
 
-    def read(self, names: Sequence[str], types: dict[str, pa.DataType]) -> pa.Table | None:
-        """Read the columns in `types`, of all `names`; None where a row does not conform."""
+    def read(
+        self, line: int, names: Sequence[str], types: dict[str, pa.DataType]
+    ) -> pa.Table | None:
+        """Read the columns in `types`, given the head; None where a row does not conform."""
         try:
             return pyarrow.csv.read_csv(
                 str(self.path),
                 pyarrow.csv.ReadOptions(
-                    column_names=list(names), skip_rows=1 if self.header else 0
+                    column_names=list(names), skip_rows=line if self.header else 0
                 ),
                 pyarrow.csv.ParseOptions(delimiter=self.separator),
                 pyarrow.csv.ConvertOptions(
@@ -77,7 +81,7 @@ class Delimited:
             raise self._unreadable(error) from error
 
     def bad_row(self, names: Sequence[str], rating: str | None) -> InputError:
-        """Find the first row of another length, not UTF-8, or whose rating is no number."""
+        """Find the first row of another length, not text of one line, or whose rating is none."""
         place = None if rating is None else names.index(rating)
         try:
             for line, fields in islice(self._lines(), int(self.header), None):
@@ -94,6 +98,9 @@ class Delimited:
             return f"found {len(fields)} columns {by}; expected {width}"
         if not all(map(_is_text, fields)):
             return "found no text; expected UTF-8"
+        broken = [field for field in fields if "\n" in field or "\r" in field]
+        if broken:
+            return f"found a line break in {broken[0][:60]!r}; expected a row a line"
         if rating is not None and fields[rating] and not _NUMBER.fullmatch(fields[rating]):
             return f"found rating {fields[rating]!r}; expected a finite number of at least 0"
         return None

@@ -2,52 +2,16 @@
 
 import logging
 import shutil
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from sampled_metrics.datasets.archive import Ratings, read_archive
 from sampled_metrics.datasets.catalogue import CITATION, ML_1M, MovieLens
+from sampled_metrics.datasets.download import Download, download_to
 from sampled_metrics.datasets.source import Source
-from sampled_metrics.errors import InputError, UnreachableError
+from sampled_metrics.errors import InputError
 from sampled_metrics.files import replacing
 
 _log = logging.getLogger(__name__)
-_TOO_MANY_REQUESTS = 429
-_SERVER_ERROR = 500
-
-
-@dataclass(frozen=True)
-class Download:
-    """Where and how to download.
-
-    Attributes
-    ----------
-    url
-        Address of the archive; a mirror will do where the checksum decides.
-    checksum
-        What a downloaded file must hash to, the kind before a colon; None lets any pass.
-    timeout
-        Seconds without a byte after which an attempt is given up.
-    retries
-        Further attempts after the first, each after a longer pause.
-    """
-
-    url: str
-    checksum: str | None
-    timeout: float = 30.0
-    retries: int = 3
-
-    @classmethod
-    def of(
-        cls, dataset: MovieLens, url: str = "", timeout: float = 30.0, retries: int = 3
-    ) -> "Download":
-        """Download a dataset from its publisher, or from `url` if given.
-
-        Only a verified checksum is demanded.
-        """
-        checksum = dataset.checksum if dataset.checksum_verified else None
-        return cls(url or dataset.url, checksum, timeout, retries)
 
 
 def ways_on(dataset: MovieLens) -> str:
@@ -111,11 +75,10 @@ def fetch(
     source = _source(found, origin, ratings)
     with replacing(output) as temporary:
         shutil.copyfile(found, temporary)
-    if source.archive_is_official is False and origin != "local archive":
-        _log.warning(
-            "%s: hashes to %s, not to %s, which is not verified",
-            found.name, _checksum(found, str(dataset.checksum)), dataset.checksum,
-        )  # fmt: skip
+    doubtful = dataset.checksum is not None and not dataset.checksum_verified
+    if doubtful and not source.archive_is_official:
+        actual, published = _checksum(found, str(dataset.checksum)), dataset.checksum
+        _log.warning("%s: hashes to %s; not verified: %s", found.name, actual, published)
     return source
 
 
@@ -156,67 +119,5 @@ def _cached_or_downloaded(cache: Path, dataset: MovieLens, download: Download) -
     if path.is_file() and (wanted is None or _checksum(path, wanted) == wanted):
         return path, "cache"
     _log.info("downloading %s", download.url)
-    _download(path, download, ways_on(dataset))
+    download_to(path, download, ways_on(dataset))
     return path, "download"
-
-
-class _RefusedError(Exception):
-    """The server's final word; deliberately none of the errors that are retried."""
-
-
-def _download(path: Path, download: Download, ways: str) -> None:
-    import pooch
-    import requests
-
-    pooch.get_logger().setLevel(logging.WARNING)
-    stream = pooch.HTTPDownloader(
-        progressbar=sys.stderr.isatty(), chunk_size=1 << 16, timeout=download.timeout
-    )
-
-    def attempt(url: str, output_file: object, pup: object) -> None:
-        try:
-            stream(url, output_file, pup)
-        except requests.HTTPError as error:
-            status = error.response.status_code
-            if status < _SERVER_ERROR and status != _TOO_MANY_REQUESTS:
-                raise _RefusedError(f"answered {status} {error.response.reason}") from error
-            raise
-
-    pup = pooch.create(
-        path=path.parent,
-        base_url="",
-        registry={path.name: download.checksum},
-        urls={path.name: download.url},
-        retry_if_failed=download.retries,
-    )
-    try:
-        pup.fetch(path.name, downloader=attempt)
-    except _RefusedError as error:
-        raise InputError(f"{download.url}: {error}; {ways}") from error
-    except (requests.ConnectionError, requests.Timeout, requests.HTTPError) as error:
-        raise UnreachableError(
-            f"GroupLens could not be reached ({download.url}: {_reason(error)}); {ways}"
-        ) from error
-    except requests.RequestException as error:
-        raise InputError(f"{download.url}: broke off ({_reason(error)}); {ways}") from error
-    except ValueError as error:
-        kind, _, digest = str(download.checksum).partition(":")
-        name = {"sha256": "SHA-256"}.get(kind, kind.upper())
-        raise InputError(
-            f"{download.url}: sent something else than the official archive, "
-            f"whose {name} is {digest}; {ways}"
-        ) from error
-
-
-def _reason(error: Exception) -> str:
-    """Say in a few words what went wrong below the layers of wrapping."""
-    text = str(error)
-    known = {
-        "Name or service not known": "its name cannot be resolved",
-        "name resolution": "its name cannot be resolved",
-        "NameResolutionError": "its name cannot be resolved",
-        "Connection refused": "connection refused",
-        "timed out": "timed out",
-        "IncompleteRead": "fewer bytes than announced",
-    }
-    return next((words for sign, words in known.items() if sign in text), " ".join(text.split()))

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sampled_metrics.datasets.duplicates import refuse_duplicates, repeated
 from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.errors import InputError
 from sampled_metrics.numbers import check_number
@@ -88,10 +89,10 @@ class Filters:
         if self.min_rating is not None:
             kept = _filtered("min_rating", _by_rating(kept, self.min_rating), kept, removed)
         if self.duplicates in (None, "refuse"):
-            _refuse_duplicates(kept)
+            refuse_duplicates(kept)
         else:
             last = self.duplicates == "last"
-            kept = _filtered("duplicates", ~_repeated(kept, last), kept, removed)
+            kept = _filtered("duplicates", ~repeated(kept, last), kept, removed)
         if self.min_user_events is not None or self.min_item_events is not None:
             by_user, by_item = _core(kept, self.min_user_events or 1, self.min_item_events or 1)
             counts = {"min_user_events": by_user, "min_item_events": by_item}
@@ -123,47 +124,6 @@ def _by_rating(interactions: Interactions, least: float) -> NDArray[np.bool_]:
             "expected a column of ratings"
         )
     return interactions.rating >= np.float32(least)
-
-
-def _pairs(interactions: Interactions) -> NDArray[np.int64]:
-    """One number for each pair of user and item."""
-    pairs = interactions.user.astype(np.int64) << 32
-    pairs |= interactions.item.astype(np.int64) & 0xFFFFFFFF
-    return pairs
-
-
-def _refuse_duplicates(interactions: Interactions) -> None:
-    pairs = _pairs(interactions)
-    if (pairs[1:] > pairs[:-1]).all():  # as MovieLens is mostly sorted
-        return
-    ordered = np.sort(pairs)
-    if (ordered[1:] != ordered[:-1]).all():
-        return
-    order = np.argsort(pairs, kind="stable")
-    repeats = np.flatnonzero(pairs[order[1:]] == pairs[order[:-1]])
-    at = repeats[np.argmin(order[repeats + 1])]
-    first, again = int(order[at]), int(order[at + 1])
-    place = interactions.place(first).rpartition(", ")[2]
-    raise interactions.error(
-        again,
-        f"{interactions.text(again)}, user and item of {place} again",
-        "each user and item once (or the filter duplicates: first or last)",
-    )
-
-
-def _repeated(interactions: Interactions, last: bool) -> NDArray[np.bool_]:
-    """Whether an event is another's of its pair that is kept: the last by time, or the first."""
-    pairs = _pairs(interactions)
-    order = np.argsort(pairs, kind="stable")
-    same = pairs[order[1:]] == pairs[order[:-1]]
-    several = np.zeros(pairs.size, dtype=bool)
-    several[order[1:][same]] = several[order[:-1][same]] = True
-    events = np.flatnonzero(several)
-    time = np.zeros(pairs.size) if interactions.timestamp is None else interactions.timestamp
-    events = events[np.lexsort((events, time[events], pairs[events]))]
-    same = pairs[events[1:]] == pairs[events[:-1]]
-    several[events] = np.append(same, False) if last else np.insert(same, 0, False)
-    return several
 
 
 def _core(

@@ -44,13 +44,24 @@ def as_ids(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], Names | None] | 
     return _ascending(codes, np.array(names.to_pylist(), dtype=np.str_))
 
 
-def longest(column: pa.ChunkedArray) -> int:
-    """Length of the longest text; 0 for a column of numbers."""
+def fault(column: pa.ChunkedArray) -> str | None:
+    r"""Say what makes a text no id, and what was expected; None where nothing does.
+
+    >>> fault(pa.chunked_array([["fine", "two\nlines"]]))
+    "'two\\nlines'; expected text without control characters"
+    """
     if pa.types.is_dictionary(column.type):
-        return max((longest(pa.chunked_array([c.dictionary])) for c in column.chunks), default=0)
+        faults = (fault(pa.chunked_array([chunk.dictionary])) for chunk in column.chunks)
+        return next(filter(None, faults), None)
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return 0
-    return compute.max(compute.utf8_length(column)).as_py() or 0
+        return None
+    length = compute.max(compute.utf8_length(column)).as_py() or 0
+    if length > LONGEST:
+        return f"one of {length} characters; expected at most {LONGEST}"
+    odd = column.filter(compute.match_substring_regex(column, r"[\x00-\x1f\x7f]"))
+    if len(odd):
+        return f"{odd[0].as_py()!r}; expected text without control characters"
+    return None
 
 
 def _unified(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Array]:

@@ -1,18 +1,9 @@
 """Holding out one event of each user; the rest is for training.
 
-`leave-last-out` holds out the last one by time. Many users have several events at their last
-timestamp, so the rule that picks among those decides the numbers; it is part of the split, under
-a name:
-
-- `ncf`: as in the split published with Neural Collaborative Filtering (He et al., WWW 2017),
-  which the paper uses: the user's rows in file order, sorted by `std::sort`, the last one taken;
-- `first`, `last`: the first, the last of them in file order;
-- `random`: one of them, each equally likely.
-
-The method `random` holds out any event of a user, each equally likely, and needs no times.
+`leave-last-out` holds out the last one by time, by a tie-break where a user has several of them;
+`random` any one, each equally likely, for which no times are needed.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sampled_metrics.datasets.interactions import Interactions, Names
-from sampled_metrics.datasets.last_sorted import last_of_ranges
+from sampled_metrics.datasets.last_events import PICKS, LastEvents
+from sampled_metrics.datasets.last_events import TIE_BREAKS as TIE_BREAKS  # callers' one import
 from sampled_metrics.errors import InputError
 from sampled_metrics.files import read_arrays, replacing
 
@@ -95,7 +87,7 @@ def leave_last_out(
     interactions
         Events in file order; at least two a user, each user and item once.
     tie_break
-        Which of several last events: `ncf`, `first`, `last` or `random` (see the module).
+        Which of several last events: `ncf`, `first`, `last` or `random` (see `last_events`).
     rng
         Source of the choice; only `random` uses it.
 
@@ -109,7 +101,7 @@ def leave_last_out(
     >>> int(split.item_ids[split.held_out[0]]), split.tied_users
     (3, 1)
     """
-    if tie_break not in _TIE_BREAKS:
+    if tie_break not in PICKS:
         raise InputError(f"unknown tie_break {tie_break!r}; known: {', '.join(TIE_BREAKS)}")
     if interactions.timestamp is None:
         raise InputError(
@@ -117,8 +109,8 @@ def leave_last_out(
             "expected a column of timestamps, or the split method random"
         )
     users = _by_user(interactions.user)
-    last_events = _LastEvents(interactions.timestamp[users.rows], users.bounds)
-    held_out = _TIE_BREAKS[tie_break](last_events, rng)
+    last_events = LastEvents(interactions.timestamp[users.rows], users.bounds)
+    held_out = PICKS[tie_break](last_events, rng)
     return _assemble(interactions, users, held_out, int((last_events.count > 1).sum()))
 
 
@@ -165,48 +157,6 @@ def _grouped(code: NDArray[np.int32]) -> NDArray[np.int32]:
         return places
     ones = np.ones(code.size, dtype=np.int8)
     return csr_array((ones, (code, places)), shape=(int(code.max()) + 1, code.size)).indices
-
-
-class _LastEvents:
-    """The events at each user's last timestamp, in file order."""
-
-    def __init__(self, timestamp: NDArray[np.int64], bounds: NDArray[np.int64]) -> None:
-        self.timestamp = timestamp
-        self.bounds = bounds
-        begin = bounds[:-1]
-        last = np.maximum.reduceat(timestamp, begin)
-        self.places = np.flatnonzero(timestamp == np.repeat(last, np.diff(bounds)))
-        self.offset = np.searchsorted(self.places, begin)
-        self.count = np.diff(np.append(self.offset, self.places.size))
-
-
-_Pick = Callable[[_LastEvents, np.random.Generator | None], NDArray[np.int64]]
-
-
-def _first(events: _LastEvents, _: np.random.Generator | None) -> NDArray[np.int64]:
-    return events.places[events.offset]
-
-
-def _last(events: _LastEvents, _: np.random.Generator | None) -> NDArray[np.int64]:
-    return events.places[events.offset + events.count - 1]
-
-
-def _random(events: _LastEvents, rng: np.random.Generator | None) -> NDArray[np.int64]:
-    if rng is None:
-        raise InputError("tie_break 'random' needs a random generator")
-    return events.places[events.offset + rng.integers(0, events.count)]
-
-
-def _ncf(events: _LastEvents, _: np.random.Generator | None) -> NDArray[np.int64]:
-    chosen = _last(events, None)
-    tied = events.count > 1
-    begin, end = events.bounds[:-1][tied], events.bounds[1:][tied]
-    chosen[tied] = last_of_ranges(events.timestamp, begin, end)
-    return chosen
-
-
-_TIE_BREAKS: dict[str, _Pick] = {"ncf": _ncf, "first": _first, "last": _last, "random": _random}
-TIE_BREAKS = tuple(_TIE_BREAKS)
 
 
 def _assemble(

@@ -1,9 +1,7 @@
 """Tables of interactions: user and item, maybe rating and time, as text or parquet."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,102 +10,13 @@ from pyarrow import compute, parquet
 
 from sampled_metrics.datasets.delimited import Delimited
 from sampled_metrics.datasets.interactions import Interactions, Names
-from sampled_metrics.datasets.labels import IDS, LONGEST, as_ids, longest
+from sampled_metrics.datasets.labels import IDS, as_ids, fault
+from sampled_metrics.datasets.table_format import TableFormat
 from sampled_metrics.datasets.times import TIMES, as_times, first_wrong
 from sampled_metrics.errors import InputError
 
-ROLES = ("user", "item", "rating", "timestamp")
-_NEEDED = ROLES[:2]
 _PARQUET = (".parquet", ".pq")
 _ID = pa.dictionary(pa.int32(), pa.string())
-
-
-@dataclass(frozen=True)
-class TableFormat:
-    """How a table is written.
-
-    Attributes
-    ----------
-    columns
-        Name of the column of each role, or its place counted from 0 in a file without header.
-        Roles not given are looked for under their own names, which only `user` and `item` must
-        have.
-    separator
-        One character; None goes by the ending of the file: a tab for .tsv, else a comma.
-    """
-
-    columns: Mapping[str, str | int] = field(default_factory=dict)
-    separator: str | None = None
-
-    @classmethod
-    def of(cls, columns: Any, separator: Any) -> "TableFormat":
-        """Make a format from settings.
-
-        Raises
-        ------
-        InputError
-            A role is not known, or a column or the separator not allowed.
-        """
-        if not isinstance(columns, Mapping):
-            raise InputError(f"dataset: columns is {columns!r}; allowed: names by role")
-        unknown = [role for role in columns if role not in ROLES]
-        if unknown:
-            raise InputError(
-                f"dataset: columns: unknown role {unknown[0]!r}; known: {', '.join(ROLES)}"
-            )
-        given = {role: column for role, column in columns.items() if column is not None}
-        if not (all(map(_is_name, given.values())) or all(map(_is_place, given.values()))):
-            raise InputError(
-                f"dataset: columns is {dict(columns)!r}; allowed: names, or places from 0 "
-                "for a file without header, not both"
-            )
-        if any(map(_is_place, given.values())) and not set(_NEEDED) <= set(given):
-            raise InputError(
-                f"dataset: columns is {dict(columns)!r}; allowed: places of both user and item"
-            )
-        if len(set(given.values())) < len(given):
-            raise InputError(f"dataset: columns is {dict(columns)!r}; allowed: each column once")
-        if separator is not None and not (
-            isinstance(separator, str) and len(separator) == 1 and separator not in '\r\n"'
-        ):
-            raise InputError(
-                f"dataset: separator is {separator!r}; allowed: one character, or null"
-            )
-        return cls(given, separator)
-
-    @property
-    def header(self) -> bool:
-        """Whether the first line of a text file names the columns."""
-        return not any(map(_is_place, self.columns.values()))
-
-    def chosen(self, names: list[str], where: str) -> dict[str, str]:
-        """Column of each role that a file of columns `names` has; `where` begins messages."""
-        found = {}
-        for role in ROLES:
-            name = str(self.columns.get(role, role))
-            if role in self.columns or role in _NEEDED:
-                _check_column(name, names, where)
-            if (role in self.columns or self.header) and name in names:
-                found[role] = name
-        return found
-
-
-def _is_name(column: object) -> bool:
-    return isinstance(column, str)
-
-
-def _is_place(column: object) -> bool:
-    return isinstance(column, int) and not isinstance(column, bool) and column >= 0
-
-
-def _check_column(name: str, names: list[str], where: str) -> None:
-    if names.count(name) != 1:
-        there = "twice" if name in names else "no column"
-        raise InputError(f"{where}: found {there} {name}; expected it once among {_listed(names)}")
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:20]) + (" ..." if len(names) > 20 else "")
 
 
 @dataclass(frozen=True)
@@ -171,12 +80,12 @@ _Columns = dict[str, pa.ChunkedArray]
 def _from_text(path: Path, form: TableFormat) -> tuple[_Origin, _Columns]:
     separator = form.separator or ("\t" if ".tsv" in path.suffixes[-2:] else ",")
     file = Delimited(path, separator, form.header)
-    names = file.names()
-    chosen = form.chosen(names, f"{path}, line 1, by the separator {separator!r}")
+    line, names = file.head()
+    chosen = form.chosen(names, f"{path}, line {line}, by the separator {separator!r}")
     # Times are mostly whole numbers; if not, they are read as text and understood later.
     for time in (pa.int64(), pa.string()):
         kinds = {"user": _ID, "item": _ID, "rating": pa.float32(), "timestamp": time}
-        table = file.read(names, {name: kinds[role] for role, name in chosen.items()})
+        table = file.read(line, names, {name: kinds[role] for role, name in chosen.items()})
         if table is not None:
             return file, {role: table[name] for role, name in chosen.items()}
     raise file.bad_row(names, chosen.get("rating"))
@@ -205,7 +114,7 @@ def _refuse_missing(origin: _Origin, role: str, column: pa.ChunkedArray) -> None
         missing = compute.equal(compute.binary_length(text), 0)
     if missing is not None and compute.any(missing).as_py():
         row = int(np.argmax(missing.to_numpy()))
-        raise _wrong(origin, row, f"no {role}", f"a {role} in every row")
+        raise _wrong(origin, row, f"no {role}", "one in every row")
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -217,10 +126,9 @@ def _is_text(kind: pa.DataType) -> bool:
 def _ids(
     origin: _Origin, role: str, column: pa.ChunkedArray
 ) -> tuple[NDArray[np.int32], Names | None]:
-    if longest(column) > LONGEST:
-        raise InputError(
-            f"{origin}: found a {role} of {longest(column)} characters; expected at most {LONGEST}"
-        )
+    unfit = fault(column)
+    if unfit:
+        raise InputError(f"{origin}: column {role}: found {unfit}")
     ids = as_ids(column)
     if ids is None:
         raise InputError(f"{origin}: column {role} is of type {column.type}; expected {IDS}")

@@ -1,0 +1,98 @@
+"""How a table of interactions is written: which column is what, and what separates them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sampled_metrics.errors import InputError
+
+ROLES = ("user", "item", "rating", "timestamp")
+_NEEDED = ROLES[:2]
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """How a table is written.
+
+    Attributes
+    ----------
+    columns
+        Name of the column of each role, or its place counted from 0 in a file without header.
+        Roles not given are looked for under their own names, which only `user` and `item` must
+        have.
+    separator
+        One character; None goes by the ending of the file: a tab for .tsv, else a comma.
+    """
+
+    columns: Mapping[str, str | int] = field(default_factory=dict)
+    separator: str | None = None
+
+    @classmethod
+    def of(cls, columns: Any, separator: Any) -> "TableFormat":
+        """Make a format from settings.
+
+        Raises
+        ------
+        InputError
+            A role is not known, or a column or the separator not allowed.
+        """
+        if not isinstance(columns, Mapping):
+            raise InputError(f"dataset: columns is {columns!r}; allowed: names by role")
+        unknown = [role for role in columns if role not in ROLES]
+        if unknown:
+            raise InputError(
+                f"dataset: columns: unknown role {unknown[0]!r}; known: {', '.join(ROLES)}"
+            )
+        given = {role: column for role, column in columns.items() if column is not None}
+        if not (all(map(_is_name, given.values())) or all(map(_is_place, given.values()))):
+            raise InputError(
+                f"dataset: columns is {dict(columns)!r}; allowed: names, or places from 0 "
+                "for a file without header, not both"
+            )
+        if any(map(_is_place, given.values())) and not set(_NEEDED) <= set(given):
+            raise InputError(
+                f"dataset: columns is {dict(columns)!r}; allowed: places of both user and item"
+            )
+        if len(set(given.values())) < len(given):
+            raise InputError(f"dataset: columns is {dict(columns)!r}; allowed: each column once")
+        if separator is not None and not (
+            isinstance(separator, str) and len(separator) == 1 and separator not in '\r\n"'
+        ):
+            raise InputError(
+                f"dataset: separator is {separator!r}; allowed: one character, or null"
+            )
+        return cls(given, separator)
+
+    @property
+    def header(self) -> bool:
+        """Whether the first line of a text file names the columns."""
+        return not any(map(_is_place, self.columns.values()))
+
+    def chosen(self, names: list[str], where: str) -> dict[str, str]:
+        """Column of each role that a file of columns `names` has; `where` begins messages."""
+        found = {}
+        for role in ROLES:
+            name = str(self.columns.get(role, role))
+            if role in self.columns or role in _NEEDED:
+                _check_column(name, names, where)
+            if (role in self.columns or self.header) and name in names:
+                found[role] = name
+        return found
+
+
+def _is_name(column: object) -> bool:
+    return isinstance(column, str)
+
+
+def _is_place(column: object) -> bool:
+    return isinstance(column, int) and not isinstance(column, bool) and column >= 0
+
+
+def _check_column(name: str, names: list[str], where: str) -> None:
+    if names.count(name) != 1:
+        there = "twice" if name in names else "no column"
+        raise InputError(f"{where}: found {there} {name}; expected it once among {_listed(names)}")
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:20]) + (" ..." if len(names) > 20 else "")

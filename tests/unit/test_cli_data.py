@@ -1,0 +1,199 @@
+"""The commands that get data and split it: what they write, log and refuse."""
+
+import gzip
+import json
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from sampled_metrics.datasets.catalogue import CATALOGUE, CITATION, ML_1M, Counts, movielens
+from sampled_metrics.datasets.split import load_split
+from tests.conftest import as_ratings, synthetic_interactions, write_archive
+
+TABLE = "user,item,rating,when\nann,x,5,7\nann,y,2,8\nbob,x,4,5\nann,z,4,9\nbob,z,3,6\nbob,z,5,4\n"
+COLUMNS = {"format": "table", "name": "mine", "columns": {"timestamp": "when"}}
+
+
+@pytest.fixture(autouse=True)
+def _inside(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MOVIELENS_ARCHIVE", raising=False)
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text(TABLE)
+    return path
+
+
+def split_command(file, *options):
+    return ("study", "split", file, "--output", "s.npz", "--counts", "s.json", *options)
+
+
+def record(name):
+    with open(name, encoding="utf-8") as file:  # noqa: PTH123 - the working folder is temporary
+        return json.load(file)
+
+
+def test_split_of_a_table_with_filters(run, table):
+    filters = {"duplicates": "first", "min_rating": None, "min_user_events": 2}
+    options = ("--dataset", json.dumps(COLUMNS), "--filters", json.dumps(filters))
+    done = run(*split_command(table, *options))
+    assert done.returncode == 0
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("split: 2 users, 3 items, 5 interactions, 3 training_events, 0 tied_us")
+    assert "; parsed in " in line
+    assert record("s.json") == {
+        "method": "leave-last-out", "tie_break": "ncf", "users": 2, "items": 3, "interactions": 5,
+        "training_events": 3, "tied_users": 0,
+        "filters": {"duplicates": {"value": "first", "removed": 1},
+                    "min_user_events": {"value": 2, "removed": 0}},
+        "expected": None, "as_expected": None,
+    }  # fmt: skip
+    split = load_split(table.parent / "s.npz")
+    assert split.user_ids.tolist() == ["ann", "bob"]
+    # ann's last is z at 9; of bob's z at 6 and 4 the first by time is kept, so x at 5 is his last
+    assert split.item_ids[split.held_out].tolist() == ["z", "x"]
+
+
+def test_same_events_from_any_file_give_the_same_split(run, tmp_path):
+    data = synthetic_interactions()
+    write_archive(tmp_path / "a.zip", as_ratings(data))
+    columns = {"user": data.user, "item": data.item, "timestamp": data.timestamp}
+    text = "".join(f"{u};{i};{t}.0\n" for u, i, t in zip(*columns.values(), strict=True))
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text.encode()))
+    parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    places = {"format": "table", "columns": {"user": 0, "item": 1, "timestamp": 2}}
+    splits = []
+    for file, dataset in (
+        ("a.zip", {"name": "ml-1m"}),
+        ("a.csv.gz", places | {"separator": ";"}),
+        ("a.parquet", {"format": "table"}),
+    ):
+        assert run(*split_command(file, "--dataset", json.dumps(dataset))).returncode == 0
+        splits.append((tmp_path / "s.npz").read_bytes())
+    assert splits[0] == splits[1] == splits[2]
+
+
+def test_random_split_follows_its_seed(run, table):
+    options = ("--dataset", json.dumps(COLUMNS), "--filters", '{"duplicates": "last"}',
+               "--method", "random")  # fmt: skip
+    held_out = []
+    for seed in (0, 0, 1, 2, 3, 4):
+        assert run(*split_command(table, *options, "--seed", seed)).returncode == 0
+        held_out.append(load_split(table.parent / "s.npz").held_out)
+    assert (held_out[0] == held_out[1]).all()
+    assert any((held_out[0] != each).any() for each in held_out)
+    counts = record("s.json")
+    assert (counts["method"], counts["tie_break"], counts["tied_users"]) == ("random", None, 0)
+
+
+def test_split_of_any_movielens_with_a_filter_by_rating(run, tmp_path):
+    lines = b"userId,movieId,rating,timestamp\n1,7,4.5,3\n1,8,4.0,2\n1,9,3.5,9\n"
+    archive = write_archive(tmp_path / "a.zip", lines, member="ml-32m/ratings.csv")
+    options = ("--dataset", '{"name": "ml-32m"}', "--filters", '{"min_rating": 4}')
+    assert run(*split_command(archive, *options)).returncode == 0
+    counts = record("s.json")
+    assert counts["filters"] == {"min_rating": {"value": 4, "removed": 1}}
+    assert counts["expected"] == {"users": 200948, "items": 84432, "interactions": 32000204}
+    assert counts["as_expected"] is None
+    split = load_split(tmp_path / "s.npz")
+    assert split.item_ids[split.held_out].tolist() == [7]
+
+
+def test_other_counts_than_published_are_told_and_do_not_stop(run, tmp_path):
+    interactions = synthetic_interactions()
+    archive = write_archive(tmp_path / "a.zip", as_ratings(interactions))
+    done = run(*split_command(archive))
+    assert done.returncode == 0
+    told = "split: published counts of ml-1m differ: 6040 users, 3706 items, 1000209 interactions"
+    assert done.stderr.splitlines()[0] == told
+    assert record("s.json")["as_expected"] is False
+    assert record("s.json")["filters"] == {}
+    np.testing.assert_array_equal(
+        load_split(tmp_path / "s.npz").user_ids, np.unique(interactions.user)
+    )
+
+
+def test_counts_as_published(run, tmp_path, monkeypatch):
+    archive = write_archive(tmp_path / "a.zip", b"1::7::5::1\n1::8::5::2\n")
+    # two events of one user with two items
+    monkeypatch.setitem(CATALOGUE, "ml-1m", replace(ML_1M, counts=Counts(1, 2, 2)))
+    assert run(*split_command(archive)).returncode == 0
+    assert record("s.json")["as_expected"] is True
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--dataset", "ml-1m"], "--dataset is not JSON"),
+        (["--dataset", '{"format": "csv"}'], "dataset: format is 'csv'; allowed: movielens, table"),
+        (["--dataset", '{"format": "table"}'],
+         "mine.csv, line 7: found 'bob,z,5,4', user and item of line 6 again; expected each user"),
+        (["--dataset", '{"format": "table"}', "--filters", '{"duplicates": "last"}'],
+         "mine.csv: no timestamps, so no event is the last; expected a column of timestamps"),
+        (["--dataset", json.dumps(COLUMNS), "--filters", '{"min": 2}'], "unknown filter 'min'"),
+        (["--dataset", json.dumps(COLUMNS), "--filters", '{"duplicates": "last"}',
+          "--method", "last"], "unknown method 'last'; known: leave-last-out, random"),
+        (["--dataset", json.dumps(COLUMNS)],
+         "mine.csv, line 7: found 'bob,z,5,4', user and item of line 6 again; expected each user"),
+        (["--dataset", json.dumps(COLUMNS), "--filters", '{"min_rating": 5}'],
+         "mine.csv, line 2: found the only event of user ann; expected at least two events"),
+        (["--dataset", json.dumps(COLUMNS), "--filters", '{"min_rating": 6}'],
+         "mine.csv: nothing remains after min_rating; expected events"),
+    ],
+)  # fmt: skip
+def test_one_line_for_what_cannot_be_split(refused, table, options, message):
+    told = refused(*split_command(table, *options)).removeprefix(f"{table.parent}/")
+    assert told.startswith(message)
+    assert [path.name for path in table.parent.iterdir()] == ["mine.csv"]
+
+
+def test_fetch_tells_the_terms_once(run, tmp_path):
+    lines = b"userId,movieId,rating,timestamp\r\n1,7,4.5,3\r\n1,8,4.0,2\r\n"
+    archive = write_archive(tmp_path / "mine.zip", lines, member="ml-latest-small/ratings.csv")
+    done = run("study", "fetch", "--dataset", "ml-latest-small", "--archive", archive,
+               "--output", "a.zip", "--source", "source.json")  # fmt: skip
+    dataset = movielens("ml-latest-small")
+    assert done.stderr.splitlines() == [
+        f"licence of ml-latest-small: {dataset.licence} ({dataset.licence_url})",
+        f"to be cited for ml-latest-small: {CITATION}",
+        "fetch: local archive, maybe the official ratings.csv",
+    ]
+    source = record("source.json")
+    assert source["dataset"] == "ml-latest-small"
+    assert (source["archive_is_official"], source["ratings_is_official"]) == (None, None)
+    assert (source["checksum"], source["checksum_verified"]) == (None, False)
+    assert (source["licence"], source["citation"]) == (dataset.licence, CITATION)
+    assert source["bytes"] == archive.stat().st_size
+    assert run(*split_command("a.zip", "--dataset", '{"name": "ml-latest-small"}')).returncode == 0
+
+
+def test_fetch_of_an_unknown_dataset(refused):
+    message = refused("study", "fetch", "--dataset", "ml-2m", "--output", "a", "--source", "s")
+    assert message.startswith("unknown dataset 'ml-2m'; known: ml-100k, ml-1m")
+
+
+def test_describe(run, table):
+    settings = COLUMNS | {"licence": "CC BY 4.0", "citation": "Me, 2024"}
+    done = run("study", "describe", table, "--dataset", json.dumps(settings), "--source", "s.json")
+    assert done.stderr.splitlines() == [
+        "licence of mine: CC BY 4.0",
+        "to be cited for mine: Me, 2024",
+        f"describe: mine.csv, {len(TABLE)} bytes",
+    ]
+    assert record("s.json")["origin"] == "table"
+    silent = run("study", "describe", table, "--source", "s.json")
+    assert silent.stderr.splitlines() == [f"describe: mine.csv, {len(TABLE)} bytes"]
+    assert record("s.json")["licence"] is None
+
+
+def test_describe_is_for_tables(refused, table):
+    command = ("study", "describe", table, "--source", "s.json", "--dataset", "{}")
+    assert refused(*command).startswith("--dataset: format is 'movielens'; allowed: table")
+    gone = ("study", "describe", "gone.csv", "--source", "s.json")
+    assert refused(*gone) == "gone.csv: No such file or directory; expected a table of interactions"

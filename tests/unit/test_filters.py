@@ -1,0 +1,171 @@
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sampled_metrics.datasets.filters import Filters
+from sampled_metrics.datasets.interactions import Interactions
+from sampled_metrics.errors import InputError
+
+
+def events(*rows):
+    """Events of (user, item, rating, timestamp)."""
+    user, item, rating, timestamp = np.array(rows, dtype=float).reshape(-1, 4).T
+    return Interactions(
+        user.astype(np.int32),
+        item.astype(np.int32),
+        timestamp.astype(np.int64),
+        rating.astype(np.float32),
+    )
+
+
+def listed(interactions):
+    columns = (interactions.user, interactions.item, interactions.timestamp)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def refused(filters, interactions):
+    with pytest.raises(InputError) as caught:
+        filters.apply(interactions)
+    return str(caught.value)
+
+
+def test_nothing_is_left_out_by_default():
+    data = events((1, 7, 5, 0), (1, 8, 1, 0))
+    kept, removed = Filters().apply(data)
+    assert (listed(kept), removed, Filters().on) == (listed(data), {}, {})
+    assert kept.rows is None
+    assert kept.rating is None
+
+
+def test_rating_of_at_least():
+    data = events((1, 7, 4, 0), (1, 8, 3.5, 1), (1, 9, 4.5, 2))
+    kept, removed = Filters(min_rating=4).apply(data)
+    assert listed(kept) == [(1, 7, 0), (1, 9, 2)]
+    assert removed == {"min_rating": 1}
+    assert kept.rows.tolist() == [0, 2]
+    # 3.7 is not the float32 nearest to it, but as a rating it must pass its own threshold
+    same = events((1, 7, 3.7, 0), (1, 8, 3.7, 1))
+    assert len(Filters(min_rating=3.7).apply(same)[0]) == 2
+
+
+# A pair three times, its times 5, 9, 9; another twice without order in time.
+AGAIN = events((1, 7, 1, 9), (1, 8, 1, 3), (1, 7, 1, 5), (2, 8, 1, 4), (1, 7, 1, 9), (2, 8, 1, 4),
+               (2, 9, 1, 1))  # fmt: skip
+
+
+@pytest.mark.parametrize(("duplicates", "rows"), [("first", [1, 2, 3, 6]), ("last", [1, 4, 5, 6])])
+def test_one_event_of_each_pair(duplicates, rows):
+    kept, removed = Filters(duplicates=duplicates).apply(AGAIN)
+    assert kept.rows.tolist() == rows
+    assert removed == {"duplicates": 3}
+
+
+def test_without_times_file_order_decides():
+    data = Interactions(AGAIN.user, AGAIN.item)
+    assert Filters(duplicates="first").apply(data)[0].rows.tolist() == [0, 1, 3, 6]
+    assert Filters(duplicates="last").apply(data)[0].rows.tolist() == [1, 4, 5, 6]
+
+
+def test_negative_ids_are_told_apart():
+    data = events((-1, 7, 1, 0), (-1, -7, 1, 0), (1, -7, 1, 0), (1, 7, 1, 0))
+    assert len(Filters().apply(data)[0]) == 4
+    assert len(Filters(duplicates="first").apply(data)[0]) == 4
+
+
+def test_duplicates_are_refused():
+    for filters in (Filters(), Filters(duplicates="refuse")):
+        assert refused(filters, AGAIN) == (
+            "event 3: found user 1, item 7, user and item of event 1 again; "
+            "expected each user and item once (or the filter duplicates: first or last)"
+        )
+
+
+def test_minima_follow_each_other():
+    # Item 9 goes for its single event, then user 3 for the one that is left, then item 8.
+    data = events((1, 7, 1, 0), (1, 6, 1, 0), (2, 7, 1, 0), (2, 6, 1, 0), (1, 8, 1, 0),
+                  (3, 8, 1, 0), (3, 9, 1, 0))  # fmt: skip
+    kept, removed = Filters(min_user_events=2, min_item_events=2).apply(data)
+    assert kept.rows.tolist() == [0, 1, 2, 3]
+    assert removed == {"min_user_events": 1, "min_item_events": 2}
+
+
+def core(pairs, least_of_user, least_of_item):
+    """The largest set of pairs in which both minima hold, by removing one pair at a time."""
+    pairs = list(pairs)
+    while True:
+        users, items = (Counter(pair[side] for pair in pairs) for side in (0, 1))
+        few = [p for p in pairs if users[p[0]] < least_of_user or items[p[1]] < least_of_item]
+        if not few:
+            return pairs
+        pairs.remove(few[0])
+
+
+@given(
+    st.sets(st.tuples(st.integers(0, 6), st.integers(-3, 3)), min_size=1),
+    st.integers(2, 4),
+    st.integers(1, 4),
+)
+def test_core_is_the_largest(pairs, least_of_user, least_of_item):
+    pairs = sorted(pairs, key=hash)
+    data = events(*((*pair, 1, 0) for pair in pairs))
+    filters = Filters(min_user_events=least_of_user, min_item_events=least_of_item)
+    expected = core(pairs, least_of_user, least_of_item)
+    if not expected:
+        with pytest.raises(InputError, match="nothing remains after min_user_events, min_item_eve"):
+            filters.apply(data)
+        return
+    kept, removed = filters.apply(data)
+    assert [row[:2] for row in listed(kept)] == expected
+    assert sum(removed.values()) == len(pairs) - len(expected)
+
+
+def test_order_of_filters():
+    # The low rating of the pair goes first, so that the pair is no duplicate any more.
+    data = events((1, 7, 1, 9), (1, 7, 5, 3), (1, 8, 5, 3), (2, 7, 5, 1))
+    kept, removed = Filters(min_rating=2, duplicates="last", min_user_events=2).apply(data)
+    assert kept.rows.tolist() == [1, 2]
+    assert removed == {"min_rating": 1, "duplicates": 0, "min_user_events": 1}
+
+
+def test_filters_that_cannot_be():
+    lonely = events((1, 7, 5, 0), (1, 8, 5, 0), (4, 7, 5, 0), (3, 7, 2, 0))
+    assert refused(Filters(), lonely) == (
+        "event 4: found the only event of user 3; expected at least two events a user, "
+        "one to train on and one to hold out (or the filter min_user_events: 2)"
+    )
+    only_four = refused(Filters(min_rating=3), lonely)
+    assert only_four.startswith("event 3: found the only event of user 4; expected at least two")
+    nothing = "the interactions: nothing remains after min_rating; expected events"
+    assert refused(Filters(min_rating=6), lonely) == nothing
+    unrated = Interactions(lonely.user, lonely.item)
+    assert refused(Filters(min_rating=4), unrated) == (
+        "the interactions: min_rating is 4 but there are no ratings; expected a column of ratings"
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rating": 4}, "unknown filter 'rating'; known: min_rating, duplicates, min_user_events"),
+        ({"min_rating": "4"}, "min_rating is '4'; allowed: a finite number above"),
+        ({"min_rating": float("nan")}, "min_rating is nan; allowed"),
+        ({"duplicates": "both"}, "duplicates is 'both'; allowed: refuse, first, last, null"),
+        ({"duplicates": ["first"]}, "duplicates is ['first']; allowed: refuse, first, last, null"),
+        ({"min_user_events": 0}, "min_user_events is 0; allowed: a whole number of at least 1"),
+        ({"min_item_events": 2.5}, "min_item_events is 2.5; allowed: a whole number"),
+        ({"min_item_events": True}, "min_item_events is True; allowed: a whole number"),
+    ],
+)
+def test_settings_that_are_not_allowed(settings, message):
+    with pytest.raises(InputError, match=f"^{re.escape(message)}"):
+        Filters.of(settings)
+
+
+def test_settings_by_name():
+    settings = {"min_rating": 3.5, "duplicates": None, "min_user_events": 5}
+    assert Filters.of(settings) == Filters(min_rating=3.5, min_user_events=5)
+    assert Filters.of(settings).on == {"min_rating": 3.5, "min_user_events": 5}

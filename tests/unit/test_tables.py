@@ -1,0 +1,308 @@
+"""Tables of interactions as text and parquet, and what is said of those that are none."""
+
+import csv
+import gzip
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from sampled_metrics.datasets.table_format import TableFormat
+from sampled_metrics.datasets.tables import read_interactions
+from sampled_metrics.errors import InputError
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Write a table, text or columns by name, and read it; errors name it `mine`."""
+
+    def reader(content, name="mine.csv", columns=None, separator=None, **options):
+        path = tmp_path / name
+        if isinstance(content, dict):
+            parquet.write_table(pa.table(content), path)
+        else:
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        try:
+            return read_interactions(path, TableFormat.of(columns or {}, separator), **options)
+        except InputError as error:
+            raise InputError(str(error).replace(f"{path.parent}/", "")) from error
+
+    return reader
+
+
+@pytest.fixture
+def refused(read):
+    def reader(*arguments, **options):
+        with pytest.raises(InputError) as caught:
+            read(*arguments, **options)
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    return reader
+
+
+def listed(events):
+    """Published ids and times of the events."""
+    user, item = events.user, events.item
+    user = user if events.user_names is None else events.user_names[user]
+    item = item if events.item_names is None else events.item_names[item]
+    return list(zip(user.tolist(), item.tolist(), strict=True))
+
+
+def test_default_columns(read):
+    events = read("timestamp,item,other,user,rating\n9,20,x,1,3.5\n5,10,y,1,0\n", with_rating=True)
+    assert listed(events) == [(1, 20), (1, 10)]
+    assert events.timestamp.tolist() == [9, 5]
+    assert events.rating.tolist() == [3.5, 0]
+    assert (events.user.dtype, events.rating.dtype) == (np.int32, np.float32)
+    assert events.user_names is None
+    assert events.item_names is None
+
+
+def test_user_and_item_suffice(read):
+    events = read("user,item\n1,20\n")
+    assert (listed(events), events.timestamp, events.rating) == ([(1, 20)], None, None)
+
+
+@pytest.mark.parametrize("ending", ["", "\n", "\n\n"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_ends_of_lines(read, newline, ending):
+    text = "user,item\n1,20\n2,30".replace("\n", newline) + ending.replace("\n", newline)
+    assert listed(read(text)) == [(1, 20), (2, 30)]
+
+
+@pytest.mark.parametrize(
+    ("name", "separator", "between"),
+    [("a.tsv", None, "\t"), ("a.txt", "|", "|"), ("a.csv", ";", ";"), ("a.csv", None, ",")],
+)
+def test_separators(read, name, separator, between):
+    text = "user,item,timestamp\nann,x,1\nbob,y,2\n".replace(",", between)
+    assert listed(read(text, name, separator=separator)) == [("ann", "x"), ("bob", "y")]
+
+
+def test_compressed(read):
+    plain = b"user\titem\n1\t20\n2\t30\n"
+    assert listed(read(gzip.compress(plain), "a.tsv.gz")) == [(1, 20), (2, 30)]
+
+
+def test_byte_order_mark_and_quotes(read):
+    text = b'\xef\xbb\xbf"user",item\n"a,b",x\n"say ""no""",y\n'
+    assert listed(read(text)) == [("a,b", "x"), ('say "no"', "y")]
+
+
+def test_empty_lines_and_columns_that_are_not_read(read):
+    events = read("\n\n,user,,item\n\n0,1,x,20\n1,2,,30\n")
+    assert listed(events) == [(1, 20), (2, 30)]
+    assert events.place(0).endswith("mine.csv, line 5")
+
+
+def test_named_columns(read):
+    columns = {"user": "uid", "item": "iid", "timestamp": "when", "rating": None}
+    events = read("uid,iid,when,timestamp\n1,20,7,x\n", columns=columns)
+    assert (listed(events), events.timestamp.tolist()) == ([(1, 20)], [7])
+
+
+def test_places_mean_no_header(read):
+    columns = {"user": 0, "item": 1, "timestamp": 3}
+    events = read("1,20,5,7\n2,30,4,8\n", columns=columns)
+    assert (listed(events), events.timestamp.tolist()) == ([(1, 20), (2, 30)], [7, 8])
+    assert events.rating is None
+
+
+class TestIds:
+    def test_small_numbers_serve_as_published(self, read):
+        events = read(f"user,item\n{2**31 - 1},{-(2**31)}\n-5,0\n")
+        assert listed(events) == [(2**31 - 1, -(2**31)), (-5, 0)]
+        assert events.user_names is None
+
+    def test_large_numbers_are_kept_as_numbers(self, read):
+        events = read(f"user,item\n{2**40},1\n7,1\n")
+        assert listed(events) == [(2**40, 1), (7, 1)]
+        assert events.user_names.tolist() == [7, 2**40]
+        assert events.user_names.dtype == np.int64
+
+    @pytest.mark.parametrize("odd", ["007", "+7", "-0", " 7", "7.0", "0x7", "9" * 30, "NA", "null"])
+    def test_other_spellings_make_text_of_all(self, read, odd):
+        events = read(f"user,item\n{odd},1\n7,1\n12,1\n")
+        assert listed(events) == [(odd, 1), ("7", 1), ("12", 1)]
+        assert events.user_names.tolist() == sorted([odd, "7", "12"])
+        assert events.user.dtype == np.int32
+
+    def test_order_of_names_is_that_of_numbers(self, read):
+        events = read("user,item\nb,z\na,y\nb,ä\n")
+        assert events.user.tolist() == [1, 0, 1]
+        assert events.item_names.tolist() == ["y", "z", "ä"]
+
+    @pytest.mark.parametrize(
+        "column",
+        [
+            pa.array([7, 12, 7], pa.int64()),
+            pa.array([7, 12, 7], pa.uint8()),
+            pa.array([7, 2**40, 7], pa.int64()),
+            pa.array(["b", "a", "b"], pa.large_string()),
+            pa.array(["b", "a", "b"]).dictionary_encode(),
+            pa.array([7, 12, 7]).dictionary_encode(),
+            pa.DictionaryArray.from_arrays([2, 1, 2], ["unused", "a", "b"]),
+            pa.array(["07", "7", "07"]),
+        ],
+    )
+    def test_columns_of_parquet(self, read, column):
+        events = read({"user": column, "item": [1, 2, 3]}, "a.parquet")
+        assert listed(events) == list(zip(column.to_pylist(), [1, 2, 3], strict=True))
+        if events.user_names is not None:
+            assert events.user_names.tolist() == sorted(set(column.to_pylist()))
+
+
+@given(st.lists(st.tuples(st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1),
+                          st.integers(-(2**62), 2**62)), min_size=1))  # fmt: skip
+def test_ids_survive(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("ids") / "a.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("user", "item"), *rows])
+    users, items = zip(*rows, strict=True)
+    found = listed(read_interactions(path))
+    canonical = all(re.fullmatch("0|-?[1-9][0-9]{0,17}", user) for user in users)
+    assert [item for _, item in found] == list(items)
+    assert [user for user, _ in found] == (list(map(int, users)) if canonical else list(users))
+
+
+class TestTimestamps:
+    def test_decimals_and_dates(self, read):
+        assert read("user,item,timestamp\n1,2,5\n1,3,4.5\n").timestamp.tolist() == [50, 45]
+        dates = "user,item,timestamp\n1,2,1970-01-02\n1,3,1970-01-01T00:00:05\n"
+        assert read(dates).timestamp.tolist() == [86_400, 5]
+
+    def test_columns_of_parquet(self, read):
+        columns = {"user": [1, 1], "item": [2, 3], "timestamp": [1.25, 1.0]}
+        late, early = read(columns, "a.parquet").timestamp
+        assert early < late
+
+
+MANY = "user,item,rating,timestamp\n1,20,4.5,7\n\n2,30,5,8\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "mine.csv: empty; expected a table of interactions"),
+        ("user,item\n", "mine.csv: no events; expected a table of interactions"),
+        ("uid,item\n1,2\n", "mine.csv, line 1, by the separator ',': found no column user; expected"
+         " it once among uid, item"),
+        ("user;item\n1;2\n", "mine.csv, line 1, by the separator ',': found no column user; "
+         "expected it once among user;item"),
+        ("user,item,user\n1,2,3\n", "mine.csv, line 1, by the separator ',': found twice user; "
+         "expected it once among user, item, user"),
+        (f"{MANY}1,2,3\n", "mine.csv, line 5: found 3 columns by the separator ','; expected 4"),
+        (f"{MANY},2,3,4\n", "mine.csv, line 5: found no user; expected one in every row"),
+        (f"{MANY}1,,3,4\n", "mine.csv, line 5: found no item; expected one in every row"),
+        (f"{MANY}1,2,,4\n", "mine.csv, line 5: found no rating; expected one in every row"),
+        (f"{MANY}1,2,3,\n", "mine.csv, line 5: found no timestamp; expected one in every"),
+        (f"{MANY}1,2,-1,4\n", "mine.csv, line 5: found rating -1; expected a finite number of at"),
+        (f"{MANY}1,2,nan,4\n", "mine.csv, line 5: found rating nan; expected a finite number of"),
+        (f"{MANY}1,2,inf,4\n", "mine.csv, line 5: found rating inf; expected a finite number of"),
+        (f"{MANY}1,2,good,4\n", "mine.csv, line 5: found rating 'good'; expected a finite number"),
+        (f"{MANY}1,2,3,noon\n", "mine.csv, line 5: found timestamp 'noon'; expected numbers, or "
+         "dates and times as in ISO 8601, the same in all rows"),
+        (f"{MANY}1,2,3,1970-01-01\n", "mine.csv, line 5: found timestamp '1970-01-01'; expected"),
+        (f"{MANY}{'x' * 201},2,3,4\n", "mine.csv: column user: found one of 201 characters"),
+        (MANY.encode() + b"\xff,2,3,4\n", "mine.csv, line 5: found no text; expected UTF-8"),
+        (b"user,item\xff\n1,2\n", "mine.csv, line 1: found no text; expected UTF-8"),
+        (b"PK\x03\x04\0\0rest", "mine.csv, line 1: found no text; expected UTF-8"),
+        ('user,item\n1,"2\n3,4\n', "mine.csv: column item: found '2\\n3,4\\n'; expected text"),
+        ('user,item\na\0,2\n', "mine.csv: column user: found 'a\\x00'; expected text"),
+    ],
+)  # fmt: skip
+def test_text_that_is_no_table(refused, content, message):
+    assert refused(content).startswith(message)
+
+
+def test_rows_of_several_lines(refused):
+    # more than the reader takes at once, so that it finds half a row
+    message = refused("user,item\n" + '1,"two\nlines"\n' * 100_000)
+    told = "mine.csv, line 3: found a line break in 'two\\nlines'; expected a row a line"
+    assert message == told
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"user": [1]}, "a.parquet: found no column item; expected it once among user"),
+        ({"user": [1, None], "item": [1, 2]}, "a.parquet, row 2: found no user; expected one in"),
+        ({"user": ["a", ""], "item": [1, 2]}, "a.parquet, row 2: found no user; expected one in"),
+        ({"user": [1.0], "item": [1]}, "a.parquet: column user is of type double; expected whole"),
+        ({"user": [[1]], "item": [1]}, "a.parquet: column user is of type list"),
+        ({"user": [1], "item": [1], "rating": ["x"]}, "a.parquet: column rating is of type string"),
+        ({"user": [1], "item": [1], "rating": [-1]}, "a.parquet, row 1: found rating -1; expected"),
+        ({"user": [1], "item": [1], "timestamp": [True]}, "a.parquet, row 1: found timestamp 'Tr"),
+        ({"user": [], "item": []}, "a.parquet: no events; expected a table of interactions"),
+        (b"user,item\n1,2\n", "a.parquet: not parquet ("),
+    ],
+)
+def test_parquet_that_is_no_table(refused, content, message):
+    assert refused(content, "a.parquet").startswith(message)
+
+
+def test_missing_and_damaged_files(refused, tmp_path):
+    for name in ("gone.csv", "gone.parquet"):
+        with pytest.raises(InputError, match=rf"{name}: no such file; expected a table"):
+            read_interactions(tmp_path / name)
+    whole = gzip.compress(b"user,item\n" + b"1,2\n" * 9)
+    assert "a.csv.gz: cannot be read (" in refused(whole[:-12], "a.csv.gz")
+    assert "a.csv.gz: cannot be read (" in refused(b"user,item\n1,2\n", "a.csv.gz")
+
+
+@pytest.mark.parametrize(
+    ("columns", "separator", "message"),
+    [
+        ([], None, "dataset: columns is []; allowed: names by role"),
+        (
+            {"who": "a"},
+            None,
+            "dataset: columns: unknown role 'who'; known: user, item, rating, tim",
+        ),
+        (
+            {"user": 0, "item": "b"},
+            None,
+            "dataset: columns is {'user': 0, 'item': 'b'}; allowed: n",
+        ),
+        ({"user": True, "item": 1}, None, "dataset: columns is"),
+        ({"user": -1, "item": 1}, None, "dataset: columns is"),
+        ({"user": 1.5}, None, "dataset: columns is"),
+        (
+            {"user": 0, "timestamp": 1},
+            None,
+            "dataset: columns is {'user': 0, 'timestamp': 1}; allo",
+        ),
+        (
+            {"user": "a", "item": "a"},
+            None,
+            "dataset: columns is {'user': 'a', 'item': 'a'}; allowe",
+        ),
+        ({}, "::", "dataset: separator is '::'; allowed: one character, or null"),
+        ({}, "\n", "dataset: separator is '\\n'; allowed: one character, or null"),
+        ({}, 7, "dataset: separator is 7; allowed: one character, or null"),
+    ],
+)
+def test_formats_that_are_none(columns, separator, message):
+    with pytest.raises(InputError, match=f"^{re.escape(message)}"):
+        TableFormat.of(columns, separator)
+
+
+def test_places_beyond_the_columns(refused):
+    columns = {"user": 0, "item": 2}
+    message = refused("1,2\n", columns=columns)
+    assert message.endswith("found no column 2; expected it once among 0, 1")
+    assert "expected names, no places" in refused({"user": [1]}, "a.parquet", columns=columns)
+
+
+def test_rows_name_their_lines(read):
+    events = read('user,item\n\n1,20\n"2",30\n')
+    assert events.place(1).endswith("mine.csv, line 4")
+    assert events.text(1) == "'2,30'"
+    rows = read({"user": ["a", "b"], "item": [1, 2]}, "a.parquet")
+    assert rows.place(1).endswith("a.parquet, row 2")
+    assert rows.text(1) == "user b, item 2"
