@@ -193,6 +193,17 @@ def test_table_and_matrix_give_the_same(tmp_path_factory, data):
     assert rows_of(by_table) == rows_of(by_matrix) == counted(split, scores)
 
 
+def test_typed_headers_and_other_columns(tmp_path):
+    """As RecBole writes them; what is not read may hold anything."""
+    split, scores = make_split(), make_scores()
+    frame = score_table(split, scores).assign(title=[None, "a, b"] * (N_USERS * N_ITEMS // 2))
+    frame = frame.rename(columns=dict(zip(COLUMNS, (
+        "user_id:token", "item_id:token", "score:float"), strict=True)))  # fmt: skip
+    for name in ("s.csv", "s.parquet"):
+        path = write_table(frame, tmp_path / name)
+        assert rows_of(read_external(path, split, "scores")) == counted(split, scores)
+
+
 # Small enough to say what is wrong by hand: anna has seen x, bert y; held out are y and z.
 SMALL = Split(
     csr_array([[1.0, 0, 0], [0, 1, 0]]),

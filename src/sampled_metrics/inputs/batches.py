@@ -30,11 +30,12 @@ def read_batches(path: Path, what: str, columns: Sequence[str]) -> Iterator[Tabl
     """
     path = Path(path)
     require_file(path, what)
-    batches = _parquet(path, what, columns) if path.suffix == ".parquet" else _text(path, what)
+    batches = (
+        _parquet(path, what, columns) if path.suffix == ".parquet" else _text(path, what, columns)
+    )
     first = 0
     for header, names, batch in batches:
-        held = {name: column for name, column in batch.items() if name in columns}
-        table = Table(path, held, names, header, first)
+        table = Table(path, batch, names, header, first)
         table.require(*columns)
         if len(table):
             yield table
@@ -43,27 +44,30 @@ def read_batches(path: Path, what: str, columns: Sequence[str]) -> Iterator[Tabl
         raise InputError(f"{path}: no rows; expected {what}")
 
 
+# Lines of the header, names of all columns, the columns read; the first has no rows.
 _Batches = Iterator[tuple[int | None, tuple[str, ...], dict[str, Any]]]
 
 
-def _text(path: Path, what: str) -> _Batches:
-    """All columns as text, so that a type found in the first rows does not bind the others."""
+def _text(path: Path, what: str, wanted: Sequence[str]) -> _Batches:
+    """Columns as text, so that a type found in the first rows does not bind the others."""
     import pyarrow as pa
     from pyarrow import csv as reader
 
     delimiter, names = text_header(path, what)
     bare = distinct(path, names)
-    yield 1, bare, dict.fromkeys(bare, pa.chunked_array([], pa.string()))
+    kept = [name for name in names if bare_name(name) in wanted]
+    yield 1, bare, {bare_name(name): pa.chunked_array([], pa.string()) for name in kept}
     try:
         with reader.open_csv(
             str(path),
             reader.ReadOptions(block_size=_BYTES),
             reader.ParseOptions(delimiter=delimiter),
-            reader.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+            reader.ConvertOptions(
+                include_columns=kept, column_types=dict.fromkeys(kept, pa.string())
+            ),
         ) as batches:
             for batch in batches:
-                columns = map(_chunked, batch.columns)
-                yield 1, bare, dict(zip(bare, columns, strict=True))
+                yield 1, bare, {bare_name(name): _chunked(batch[name]) for name in kept}
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise unreadable_text(path, what, error, delimiter) from error
 
@@ -77,11 +81,9 @@ def _parquet(path: Path, what: str, wanted: Sequence[str]) -> _Batches:
             names = file.schema_arrow.names
             bare = distinct(path, names)
             kept = [name for name in names if bare_name(name) in wanted]
-            empty = {bare_name(name): pa.chunked_array([], pa.null()) for name in kept}
-            yield None, bare, empty
+            yield None, bare, {bare_name(name): pa.chunked_array([], pa.null()) for name in kept}
             for batch in file.iter_batches(_ROWS, columns=kept):
-                columns = {bare_name(name): _chunked(batch[name]) for name in kept}
-                yield None, bare, columns
+                yield None, bare, {bare_name(name): _chunked(batch[name]) for name in kept}
     except (OSError, pa.ArrowException) as error:
         raise unreadable_parquet(path, what, error) from error
 

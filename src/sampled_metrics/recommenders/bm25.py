@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 
 from sampled_metrics.numbers import check_number
@@ -61,7 +62,8 @@ class BM25(Neighbours):
 
         chosen = self.settings
         model = ItemItemRecommender(K=chosen.k, num_threads=threads)
-        weighted = csr_matrix(bm25_weight(train.T, chosen.k1, chosen.b).T)
+        events = csr_array(train, dtype=np.float64)
+        weighted = csr_matrix(bm25_weight(events.T, chosen.k1, chosen.b).T)
         model.fit(weighted, show_progress=False)
         self.histories, self.weights = train, csr_array(model.similarity)
         return self
