@@ -22,7 +22,7 @@ $(STAMP): requirements.lock pyproject.toml
 reproduce: $(STAMP) ## run the study on config/config.yaml
 	@rm -f results/logs/fetch.log
 	@if snakemake --cores $(CORES) $(TARGETS); then :; \
-	elif grep -qs 'GroupLens could not be reached' results/logs/fetch.log; then \
+	elif grep -qs 'set `ranks: reference`' results/logs/fetch.log; then \
 	  echo; echo 'GroupLens could not be reached: going on with the ranks of the reference run; nothing is trained.'; echo; \
 	  snakemake --cores $(CORES) $(TARGETS) --config ranks=reference; \
 	else exit 1; fi
@@ -66,7 +66,7 @@ reference: $(STAMP) ## run the study and keep its results in results/reference
 	cp results/scorecard.* results/audit.* results/provenance.json results/reference/
 
 graph: $(STAMP) ## draw the rules anew for the page, after one was added
-	snakemake --rulegraph dot | sed 's/ color = "[^"]*",//' > workflow/rulegraph.dot
+	python -m tests.workflow.graph > workflow/rulegraph.dot
 
 lock: ## pin all dependencies anew (needs uv); then update environment.yml
 	uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --all-extras \

@@ -13,9 +13,14 @@ include: "workflow/rules/recommenders.smk"
 include: "workflow/rules/theory.smk"
 include: "workflow/rules/experiment.smk"
 include: "workflow/rules/tables.smk"
-include: "workflow/rules/audit.smk"
 include: "workflow/rules/provenance.smk"
 include: "workflow/rules/report.smk"
+
+
+# What the paper published is about its own data.
+if PAPERS_DATA:
+
+    include: "workflow/rules/published.smk"
 
 
 rule all:

@@ -1,12 +1,16 @@
 import copy
+import re
+from dataclasses import fields
 
 import pytest
 import yaml
 
 from sampled_metrics.config import allowed, check_config
+from sampled_metrics.datasets.catalogue import CATALOGUE, movielens
+from sampled_metrics.datasets.split import TIE_BREAKS
 from sampled_metrics.errors import InputError
 from sampled_metrics.measures import KNOWN, parse_measure
-from sampled_metrics.recommenders import create
+from sampled_metrics.recommenders import KINDS, create
 from tests.conftest import ROOT
 
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
@@ -26,10 +30,51 @@ def with_value(path, value):
     return config
 
 
-def test_the_study_is_valid_and_its_values_are_usable():
-    check_config(STUDY, SCHEMA)
-    for recommender in STUDY["recommenders"]:
-        create(recommender["kind"], recommender["settings"])
+def merged(config, changes):
+    """As Snakemake lays one configuration over another: mappings key by key."""
+    both = {
+        key: merged(config.get(key, {}), value) if isinstance(value, dict) else value
+        for key, value in changes.items()
+    }
+    return (config if isinstance(config, dict) else {}) | both
+
+
+SECOND = merged(STUDY, yaml.safe_load((ROOT / "config/ml-100k.yaml").read_text()))
+
+
+@pytest.mark.parametrize("study", [STUDY, SECOND])
+def test_the_studies_are_valid_and_their_values_are_usable(study):
+    check_config(study, SCHEMA)
+    movielens(study["dataset"]["name"])
+    for recommender in study["recommenders"]:
+        create(recommender["kind"], recommender.get("settings", {}))
+
+
+def test_the_readme_shows_a_study_that_is_valid():
+    text = (ROOT / "README.md").read_text()
+    (shown,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    check_config(merged(STUDY, yaml.safe_load(shown)), SCHEMA)
+
+
+def test_the_schema_knows_what_there_is():
+    kinds = SCHEMA["properties"]["recommenders"]["items"]["properties"]["kind"]["enum"]
+    assert sorted(kinds) == sorted([*KINDS, "external"])
+    names = SCHEMA["properties"]["dataset"]["allOf"][0]["then"]["properties"]["name"]["enum"]
+    assert names == list(CATALOGUE)
+    assert SCHEMA["properties"]["split"]["properties"]["tie_break"]["enum"] == list(TIE_BREAKS)
+
+
+def test_a_recommender_has_the_settings_that_the_schema_asks_for():
+    for case in SCHEMA["properties"]["recommenders"]["items"]["allOf"]:
+        kind = case["if"]["properties"]["kind"]
+        for name in kind.get("enum", [kind.get("const")]):
+            if name != "external":
+                asked = case["then"]["properties"]["settings"].get("properties", {})
+                known = [field.name.rstrip("_") for field in fields(create(name, {}).Settings)]
+                assert list(asked) == known, name
+
+
+def test_the_study_has_known_measures():
     for name in STUDY["exact"]["metrics"]:
         parse_measure(name)
 

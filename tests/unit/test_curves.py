@@ -8,6 +8,7 @@ import pytest
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.ranks import RankRecords
+from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.study import curves, sample_sizes
 from sampled_metrics.study.experiment import ExperimentSettings
 from tests.conftest import ROOT
@@ -154,3 +155,13 @@ def test_reference_ranks_give_the_reference_figures(number):
     found, _ = curves.figure_data(number, ranks, ExperimentSettings())
     kept = pd.read_csv(reference / f"figures/figure{number}.csv")
     pd.testing.assert_frame_equal(found.reset_index(drop=True), kept, rtol=1e-8, check_dtype=False)
+
+
+@pytest.mark.parametrize("entries", [1, 36, 10_000])
+def test_the_mean_distribution_does_not_depend_on_the_blocks(entries):
+    rng = np.random.default_rng(0)
+    better = rng.integers(0, 30, 50)
+    records = RankRecords(np.full(50, 40), better, rng.integers(0, 9, 50))
+    whole = sampled_rank_distribution(records, 11, "without-replacement").mean(axis=0)
+    found = sample_sizes.mean_distribution(records, 11, "without-replacement", entries)
+    np.testing.assert_allclose(found, whole, rtol=0, atol=1e-15)

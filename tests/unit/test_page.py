@@ -236,6 +236,59 @@ def test_settings_do_not_show_folders_of_the_machine():
     assert "somebody" not in collect(sources(config=changed))["config"]
 
 
+def without_scorecard(tmp_path):
+    """A study on other data: nothing was published, and only what is about the data is there."""
+    for folder, names in (
+        ("tables", ("table3", "table4", "exact")),
+        ("figures", ("figure5", "figure6")),
+    ):
+        (tmp_path / folder).mkdir()
+        for name in names:
+            for path in (REFERENCE / folder).glob(f"{name}.*"):
+                shutil.copy(path, tmp_path / folder)
+    origin = json.loads((REFERENCE / "provenance.json").read_text())
+    origin["source"] |= {
+        "dataset": "events",
+        "ratings_is_official": None,
+        "licence": "None & <none>",
+        "licence_url": None,
+        "citation": "Somebody (2026).",
+    }
+    expected = {"users": 6040, "items": 3706, "interactions": 1_000_210}
+    origin["split"] |= {"expected": expected, "as_expected": False}
+    (tmp_path / "provenance.json").write_text(json.dumps(origin))
+    named = {name: tmp_path / name for name in ("tables", "figures", "provenance.json")}
+    return sources(
+        tables=named["tables"],
+        figures=named["figures"],
+        provenance=named["provenance.json"],
+        scorecard=None,
+        audit=None,
+    )
+
+
+def test_a_study_on_other_data_has_no_verdicts_and_no_audit(tmp_path):
+    content = collect(without_scorecard(tmp_path))
+    found = Document(render(content))
+    assert found.open == []
+    assert [table["number"] for table in content["tables"]] == [3, 4]
+    assert [figure["number"] for figure in content["figures"]] == [5, 6]
+    cells = [attrs for tag, attrs in found.elements if tag == "button" and "data-ours" in attrs]
+    assert cells
+    assert not any(cell["data-verdict"] or cell["data-published"] for cell in cells)
+    assert "audit" not in {attrs.get("id") for _, attrs in found.elements}
+    words = " ".join(" ".join(texts) for texts in found.texts.values())
+    assert "published numbers" not in words
+    assert "Tables 3 and 4" in words
+    assert "Figures 5 and 6" in words
+    overview = re.sub(r"\s+", " ", " ".join(found.texts["p"]))
+    assert "The data is events" in overview
+    assert "There are 6,040 users, 3,706 items and 1,000,209 interactions in it;" in overview
+    assert "published file has 6,040 users, 3,706 items and 1,000,210 interactions." in overview
+    assert "Licence of the data: None & <none>." in overview
+    assert "To be cited for it: Somebody (2026)." in overview
+
+
 def test_times_link_to_logs(tmp_path):
     (tmp_path / "train").mkdir()
     for name, seconds in (("fetch", 1.25), ("train/X", 2.0), ("page", 9.0)):
@@ -253,7 +306,7 @@ def test_times_link_to_logs(tmp_path):
 
 
 def test_boxes_of_the_graph_do_not_overlap_and_lines_go_down():
-    graph = parse((ROOT / "workflow/rulegraph.dot").read_text())
+    graph = parse((ROOT / "workflow/rulegraph.dot").read_text())[0]
     picture = drawn(graph, set())
     assert {box["name"] for box in picture["boxes"]} == set(graph.rules) >= {"fetch", "page"}
     corners = [(box["x"], box["y"]) for box in picture["boxes"]]

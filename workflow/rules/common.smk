@@ -38,14 +38,15 @@ RECOMMENDERS = {
 EXTERNAL = [name for name, each in RECOMMENDERS.items() if each["kind"] == "external"]
 TRAINED = [name for name in RECOMMENDERS if name not in EXTERNAL]
 # What the paper published is about its own data; its toys and its theory are shown beside it.
-PAPERS_DATA = [config["dataset"][key] for key in ("format", "name")] == [
-    "movielens",
-    "ml-1m",
-]
+MOVIELENS = config["dataset"]["format"] == "movielens"
+PAPERS_DATA = MOVIELENS and config["dataset"]["name"] == "ml-1m"
 TABLES = (1, 2, 3, 4) if PAPERS_DATA else (3, 4)
 FIGURES = (1, 2, 3, 4, 5, 6) if PAPERS_DATA else (5, 6)
 # Where a machine keeps its files does not make another study.
-PORTABLE = config | {"dataset": config["dataset"] | {"archive": None, "cache": None}}
+PORTABLE = config | {
+    "results": None,
+    "dataset": config["dataset"] | {"archive": None, "cache": None, "path": None},
+}
 CONFIG_SHA256 = hashlib.sha256(
     json.dumps(PORTABLE, sort_keys=True).encode()
 ).hexdigest()
@@ -61,8 +62,26 @@ EXPERIMENT = json.dumps(
 STARTED = next(
     (name for name, each in RECOMMENDERS.items() if each["kind"] == "als"), ""
 )
+# What the data is, without where this machine keeps it and how it gets there.
+DATASET = json.dumps(
+    {
+        key: value
+        for key, value in config["dataset"].items()
+        if key not in ("archive", "cache", "url", "timeout", "retries", "path")
+    }
+)
+EVENTS = (
+    f"<results>/data/{config['dataset']['name']}.zip"
+    if MOVIELENS
+    else config["dataset"]["path"]
+)
 ARCHIVE = config["dataset"]["archive"] or os.environ.get("MOVIELENS_ARCHIVE") or ""
 KEPT = sorted(path.stem for path in Path("results/reference/ranks").glob("*.parquet"))
+if config["ranks"] == "reference" and not PAPERS_DATA:
+    sys.exit(
+        "config: ranks is 'reference', which keeps those of ml-1m; "
+        f"dataset.name is {config['dataset']['name']!r}"
+    )
 if config["ranks"] == "reference" and not set(RECOMMENDERS) <= set(KEPT):
     sys.exit(
         f"config: ranks is 'reference', which keeps {', '.join(KEPT) or 'none'}; "
@@ -100,6 +119,11 @@ def folder_of(kind):
     return lambda wildcards, output: str(Path(getattr(output, kind)[0]).parent)
 
 
+def option(name, files):
+    """An option of a command, or nothing where there is no such file."""
+    return f"{name} {files[0]}" if files else ""
+
+
 def final_targets():
     return [
         *table_files(*TABLES),
@@ -111,10 +135,12 @@ def final_targets():
     ]
 
 
-def audit_table():
+def audit_tables():
     """The audit of this run, once `snakemake audit` has made it; else that of the reference run."""
+    if not PAPERS_DATA:
+        return []
     own = f"{config['results']}/audit.csv"
-    return own if Path(own).exists() else "results/reference/audit.csv"
+    return [own if Path(own).exists() else "results/reference/audit.csv"]
 
 
 def local_archive(wildcards):

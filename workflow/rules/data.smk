@@ -1,35 +1,59 @@
-rule fetch:
-    input:
-        local_archive,
-    output:
-        archive="<results>/data/ml-1m.zip",
-        source="<results>/data/source.json",
-    log:
-        "<results>/logs/fetch.log",
-    benchmark:
-        "<results>/benchmarks/fetch.tsv"
-    # First what the most waits for, and without which there is nothing to wait for.
-    priority: 20
-    conda:
-        "../../environment.yml"
-    params:
-        archive=ARCHIVE,
-        cache=config["dataset"]["cache"] or "",
-        url=config["dataset"]["url"] or "",
-        timeout=lookup(within=config, dpath="dataset/timeout"),
-        retries=lookup(within=config, dpath="dataset/retries"),
-    message:
-        "Getting the MovieLens 1M archive"
-    shell:
-        "python -m sampled_metrics study --log {log} fetch"
-        " --archive={params.archive:q} --cache={params.cache:q} --url={params.url:q}"
-        " --timeout {params.timeout} --retries {params.retries}"
-        " --output {output.archive} --source {output.source}"
+if MOVIELENS:
+
+    rule fetch:
+        input:
+            local_archive,
+        output:
+            archive=EVENTS,
+            source="<results>/data/source.json",
+        log:
+            "<results>/logs/fetch.log",
+        benchmark:
+            "<results>/benchmarks/fetch.tsv"
+        # First what the most waits for, and without which there is nothing to wait for.
+        priority: 20
+        conda:
+            "../../environment.yml"
+        params:
+            name=lookup(within=config, dpath="dataset/name"),
+            archive=ARCHIVE,
+            cache=config["dataset"]["cache"] or "",
+            url=config["dataset"]["url"] or "",
+            timeout=lookup(within=config, dpath="dataset/timeout"),
+            retries=lookup(within=config, dpath="dataset/retries"),
+        message:
+            "Getting the archive of {params.name}"
+        shell:
+            "python -m sampled_metrics study --log {log} fetch --dataset {params.name}"
+            " --archive={params.archive:q} --cache={params.cache:q} --url={params.url:q}"
+            " --timeout {params.timeout} --retries {params.retries}"
+            " --output {output.archive} --source {output.source}"
+
+else:
+
+    rule describe:
+        input:
+            EVENTS,
+        output:
+            source="<results>/data/source.json",
+        log:
+            "<results>/logs/describe.log",
+        benchmark:
+            "<results>/benchmarks/describe.tsv"
+        conda:
+            "../../environment.yml"
+        params:
+            dataset=DATASET,
+        message:
+            "Describing {input}"
+        shell:
+            "python -m sampled_metrics study --log {log} describe {input:q}"
+            " --dataset {params.dataset:q} --source {output.source}"
 
 
 rule split:
     input:
-        rules.fetch.output.archive,
+        EVENTS,
     output:
         split="<results>/split/split.npz",
         counts="<results>/split/split.json",
@@ -41,11 +65,15 @@ rule split:
     conda:
         "../../environment.yml"
     params:
+        dataset=DATASET,
+        filters=json.dumps(config["filters"]),
+        method=lookup(within=config, dpath="split/method"),
         tie_break=lookup(within=config, dpath="split/tie_break"),
         seed=lookup(within=config, dpath="split/seed"),
     message:
-        "Holding out each user's last event"
+        "Holding out one event of each user"
     shell:
-        "python -m sampled_metrics study --log {log} split {input}"
-        " --tie-break {params.tie_break} --seed {params.seed}"
+        "python -m sampled_metrics study --log {log} split {input:q}"
+        " --dataset {params.dataset:q} --filters {params.filters:q}"
+        " --method {params.method} --tie-break {params.tie_break} --seed {params.seed}"
         " --output {output.split} --counts {output.counts}"

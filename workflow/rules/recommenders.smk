@@ -68,5 +68,5 @@ rule rank_external:
     message:
         "Taking over the ranks of recommender {wildcards.recommender}"
     shell:
-        "python -m sampled_metrics study --log {log} rank-external {input.split} {input.file}"
+        "python -m sampled_metrics study --log {log} rank-external {input.split} {input.file:q}"
         " --format {params.form} --output {output}"

@@ -8,7 +8,7 @@ rule page:
             number=FIGURES,
             form=("svg", "pdf", "csv"),
         ),
-        scorecard=rules.scorecard.output.csv,
+        scorecard=["<results>/scorecard.csv"] if PAPERS_DATA else [],
         provenance=rules.provenance.output,
         graph="workflow/rulegraph.dot",
     output:
@@ -20,7 +20,8 @@ rule page:
     conda:
         "../../environment.yml"
     params:
-        audit=audit_table(),
+        scorecard=lambda wildcards, input: option("--scorecard", input.scorecard),
+        audit=option("--audit", audit_tables()),
         config=json.dumps(config),
         tables=lambda wildcards, input: str(Path(input.tables[0]).parent),
         figures=lambda wildcards, input: str(Path(input.figures[0]).parent),
@@ -30,6 +31,6 @@ rule page:
     shell:
         "python -m sampled_metrics study --log {log} report {input.ranks}"
         " --tables {params.tables} --figures {params.figures}"
-        " --scorecard {input.scorecard} --audit {params.audit}"
+        " {params.scorecard} {params.audit}"
         " --provenance {input.provenance} --graph {input.graph} --times {params.times}"
         " --config {params.config:q} --output {output}"

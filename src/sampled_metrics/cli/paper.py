@@ -67,7 +67,14 @@ def sample(
 
 
 @app.command()
-def compare(samples: Inputs, published: Published, cells: Cells, tables: Tables) -> None:
+def compare(
+    samples: Inputs,
+    cells: Cells,
+    tables: Tables,
+    published: Annotated[
+        Path | None, typer.Option(help="Published cells, where the data is the paper's.")
+    ] = None,
+) -> None:
     """Compare the recommenders: Tables 3 and 4."""
     from sampled_metrics.study import comparison
     from sampled_metrics.study.storage import load_experiments
@@ -196,11 +203,11 @@ def audit(
     _log.info("audit: %d readings", len(readings))
 
 
-def _write_tables(made: dict[int, Any], published: Path, cells: Path, tables: Path) -> None:
+def _write_tables(made: dict[int, Any], published: Path | None, cells: Path, tables: Path) -> None:
     from sampled_metrics.report.printed import read_published, write_printed
     from sampled_metrics.study.unrounded import write_unrounded
 
-    print_of_paper = read_published(published)
+    print_of_paper = None if published is None else read_published(published)
     for number, table in made.items():
         write_unrounded(table, cells / f"table{number}.csv")
         write_printed(number, table, print_of_paper, tables / f"table{number}")

@@ -50,7 +50,9 @@ def _text(number: float, decimals: int) -> str:
     return "" if pd.isna(number) else f"{number:.{decimals}f}"
 
 
-def side_by_side(number: int, table: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+def side_by_side(
+    number: int, table: pd.DataFrame, published: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Lay a table out as in the paper, with lines for ours, the closed form and the paper.
 
     A line that the paper does not print is left out, a cell that it does not print left empty.
@@ -60,7 +62,8 @@ def side_by_side(number: int, table: pd.DataFrame, published: pd.DataFrame) -> p
         kinds["closed form"] = as_printed(table, "expected", "expected_std")
         if number == 4:
             kinds["closed form"]["std"] = ""
-    kinds["paper"] = published[published["table"] == number]
+    if published is not None:
+        kinds["paper"] = published[published["table"] == number]
     lines = pd.concat([_line(number, kind, cells) for kind, cells in kinds.items()])
     across = list(dict.fromkeys(table[ACROSS[number]]))
     keys = [*LINES[number], "number"]
@@ -76,8 +79,10 @@ def _line(number: int, kind: str, cells: pd.DataFrame) -> pd.DataFrame:
     return cells[[*LINES[number], ACROSS[number]]].assign(number=kind, text=text)
 
 
-def write_printed(number: int, table: pd.DataFrame, published: pd.DataFrame, stem: Path) -> None:
-    """Write one table as `.csv` (as printed), `.md` and `.tex` (beside the published numbers)."""
+def write_printed(
+    number: int, table: pd.DataFrame, published: pd.DataFrame | None, stem: Path
+) -> None:
+    """Write one table as `.csv` (as printed), `.md` and `.tex` (beside any published numbers)."""
     caption, body, tex = f"{CAPTIONS[number]} One recommender makes no pair.", "", ""
     if len(table):
         laid_out = side_by_side(number, table, published)

@@ -11,7 +11,7 @@ from sampled_metrics.errors import InputError
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.measures import parse_measure
 from sampled_metrics.metrics import Float
-from sampled_metrics.ranks import RankRecords
+from sampled_metrics.ranks import COLUMNS, RankRecords
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.search import smallest_from
 from sampled_metrics.study.experiment import ExperimentSettings
@@ -21,7 +21,10 @@ from sampled_metrics.ties import exact_values
 MEASURE = parse_measure("recall@10")
 ESTIMATORS = tuple(parse_estimator(name) for name in ("sampled", "bv:0.1"))
 SMALLEST = 10  # with fewer negatives, every sampled rank is at most 10
+LARGEST = 2000  # beyond it the corrections of a large catalogue take hours to solve
 N_SIZES = 12
+# Probabilities held at a time; a user has m + 1 of them.
+_BLOCK = 1 << 24
 
 
 def recall_against_samples(
@@ -29,7 +32,8 @@ def recall_against_samples(
 ) -> pd.DataFrame:
     """Expected Recall@10 in percent against m, uncorrected and corrected by BV 0.1.
 
-    From m = 10 to the most that every user has candidates for, ties at random.
+    From m = 10 to the most that every user has candidates for, but not beyond 2,000; ties at
+    random.
 
     Returns
     -------
@@ -47,6 +51,7 @@ def recall_against_samples(
         raise InputError(
             f"a user has {largest + 1} candidates; Figure 6 needs more than {SMALLEST + 1}"
         )
+    largest = min(largest, LARGEST)
     sizes = sorted({round(m) for m in np.geomspace(SMALLEST, largest, N_SIZES)})
     vectors = _Vectors(settings)
     curves = {name: _Curve(each, vectors) for name, each in records.items()}
@@ -88,12 +93,26 @@ class _Curve:
     def at(self, m: int) -> Float:
         """Values by estimator."""
         if m not in self._known:
-            distribution = sampled_rank_distribution(
-                self._records, m, self._vectors.settings.sampling
-            )
-            of_users = distribution.mean(axis=0)
+            of_users = mean_distribution(self._records, m, self._vectors.settings.sampling)
             self._known[m] = 100.0 * (self._vectors.of(self._records, m) @ of_users)
         return self._known[m]
+
+
+def mean_distribution(records: RankRecords, m: int, sampling: str, entries: int = _BLOCK) -> Float:
+    """Distribution of the sampled rank of a user taken at random, shape (m + 1,).
+
+    Users go in blocks of about `entries` probabilities, so that memory does not grow with them.
+
+    >>> mean_distribution(RankRecords([3, 3], [0, 2], [0, 0]), 1, "without-replacement")
+    array([0.5, 0.5])
+    """
+    size = max(1, entries // (m + 1))
+    total = np.zeros(m + 1)
+    for first in range(0, len(records), size):
+        rows = slice(first, first + size)
+        block = RankRecords(*(getattr(records, column)[rows] for column in COLUMNS))
+        total += sampled_rank_distribution(block, m, sampling).sum(axis=0)
+    return total / len(records)
 
 
 def ordered_from(a: _Curve, b: _Curve, estimator: int, sizes: list[int]) -> int | None:

@@ -93,7 +93,11 @@ def line_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """
     others = [name for name in names if name != EXACT]
     styles: dict[str, dict[str, Any]] = {
-        name: {"color": _cycled(_COLOURS, i), "dashes": _cycled(_DASHES, i), "label": shown(name)}
+        name: {
+            "color": _cycled(_COLOURS, i),
+            "dashes": _cycled(_DASHES, _shifted(i)),
+            "label": shown(name),
+        }
         for i, name in enumerate(others)
     }
     exact = {"color": "black", "dashes": (), "linewidth": 2.2, "zorder": 1.5, "label": EXACT}
@@ -102,7 +106,7 @@ def line_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 def markers(names: Sequence[str]) -> dict[str, str]:
     """Marker by curve."""
-    return {name: _cycled(_MARKERS, i) for i, name in enumerate(names)}
+    return {name: _cycled(_MARKERS, _shifted(i)) for i, name in enumerate(names)}
 
 
 def bar_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -110,7 +114,7 @@ def bar_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     return {
         name: {
             "facecolor": _cycled(_COLOURS, i),
-            "hatch": _cycled(_HATCHES, i),
+            "hatch": _cycled(_HATCHES, _shifted(i)),
             "edgecolor": "white",
             "linewidth": 0.3,
             "label": shown(name),
@@ -127,6 +131,11 @@ def shown(name: object) -> str:
     """
     text = str(name)
     return (" " if text.startswith("_") else "") + text.replace("$", r"\$")
+
+
+def _shifted(i: int) -> int:
+    """Let the colours come again with other dashes, markers and hatches."""
+    return i + i // len(_COLOURS)
 
 
 def _cycled(values: Sequence[Any], i: int) -> Any:

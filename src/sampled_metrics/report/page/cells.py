@@ -1,5 +1,6 @@
 """Tables 1-4 as grids of cells, ours beside the published value with its verdict."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,16 @@ from sampled_metrics.study.labels import COLUMNS
 from sampled_metrics.study.unrounded import KEY
 
 TABLES = (1, 2, 3, 4)
+TABLES_OF_DATA = (3, 4)
 _OF_CARD = ("published", "published_std", "difference", "tolerance", "verdict", "note")
 UNPUBLISHED = "not published"
 
 
-def read_tables(folder: Path) -> dict[int, pd.DataFrame]:
+def read_tables(folder: Path, numbers: Sequence[int]) -> dict[int, pd.DataFrame]:
     """Read our tables as printed; text, by number."""
     return {
         number: read_table(folder / f"table{number}.csv", COLUMNS, dtype=str, keep_default_na=False)
-        for number in TABLES
+        for number in numbers
     }
 
 
@@ -39,7 +41,7 @@ def exact_metrics(path: Path) -> dict[str, Any]:
     }
 
 
-def laid_out(number: int, table: pd.DataFrame, card: pd.DataFrame) -> dict[str, Any]:
+def laid_out(number: int, table: pd.DataFrame, card: pd.DataFrame | None) -> dict[str, Any]:
     """Lay a table out as in the paper.
 
     Parameters
@@ -49,17 +51,21 @@ def laid_out(number: int, table: pd.DataFrame, card: pd.DataFrame) -> dict[str, 
     table
         Our cells as printed, columns of the published file.
     card
-        The scorecard as text; cells that only it holds come last.
+        The scorecard as text; cells that only it holds come last. None where nothing was
+        published to compare with: no cell has a verdict then.
 
     Returns
     -------
     `number`, `caption`, `heads` (names of the leading columns), `across` (names of the others) and
     `lines`, each with its leading `names` and its `cells`: dictionaries of texts, or None.
     """
-    cells = {_key(row): _cell(row) for row in card[card["table"] == str(number)].to_dict("records")}
+    cells, none = {}, dict.fromkeys(_OF_CARD, "")
+    if card is not None:
+        of_table = card[card["table"] == str(number)].to_dict("records")
+        cells, none = {_key(row): _cell(row) for row in of_table}, none | {"verdict": UNPUBLISHED}
     printed = {}
     for row in table.to_dict("records"):
-        found = cells.pop(_key(row), dict.fromkeys(_OF_CARD, "") | {"verdict": UNPUBLISHED})
+        found = cells.pop(_key(row), none)
         printed[_key(row)] = found | {"ours": row["value"], "ours_std": row["std"]}
     printed |= cells
     keyed = [(dict(zip(KEY[1:], key[1:], strict=True)), cell) for key, cell in printed.items()]

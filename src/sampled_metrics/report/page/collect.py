@@ -11,14 +11,20 @@ import pandas as pd
 from sampled_metrics.errors import InputError
 from sampled_metrics.files import read_table
 from sampled_metrics.ranks import read_ranks
-from sampled_metrics.report.page.cells import TABLES, exact_metrics, laid_out, read_tables
+from sampled_metrics.report.page.cells import (
+    TABLES,
+    TABLES_OF_DATA,
+    exact_metrics,
+    laid_out,
+    read_tables,
+)
 from sampled_metrics.report.page.embedded import explorer
 from sampled_metrics.report.page.overview import overview
-from sampled_metrics.report.page.pictures import FIGURES, download, picture
+from sampled_metrics.report.page.pictures import FIGURES, FIGURES_OF_DATA, download, picture
 from sampled_metrics.report.page.steps import steps
 
 _AUDIT_COLUMNS = ("topic", "reading", "quantity", "value", "published", "reproduces")
-_OF_THE_MACHINE = ("archive", "cache")
+_OF_THE_MACHINE = ("archive", "cache", "path")
 
 
 @dataclass(frozen=True)
@@ -30,26 +36,29 @@ class Sources:
     ranks
         Rank records, named by their recommenders.
     tables, figures
-        Folders of `table{1..4}.csv` and `exact.csv`, and of `figure{1..6}.svg`, `.pdf`, `.csv`.
-    scorecard, audit, provenance
-        The files of these names, the first two as CSV.
+        Folders of `table{1..4}.csv` and `exact.csv`, and of `figure{1..6}.svg`, `.pdf`, `.csv`;
+        without a scorecard only what is about the data: Tables 3 and 4, Figures 5 and 6.
+    provenance
+        The file of this name.
     graph
-        The graph of rules, as `snakemake --rulegraph` prints it.
+        The graphs of rules, as `snakemake --rulegraph dot` prints them.
     times
         Folder of what Snakemake measures of each job (`benchmark:`); it may be missing.
     config
         The configuration.
+    scorecard, audit
+        Where the data is the paper's, the comparison with its numbers and the audit; CSV.
     """
 
     ranks: Sequence[Path]
     tables: Path
     figures: Path
-    scorecard: Path
-    audit: Path
     provenance: Path
     graph: Path
     times: Path
     config: Mapping[str, Any]
+    scorecard: Path | None = None
+    audit: Path | None = None
 
 
 def collect(sources: Sources) -> dict[str, Any]:
@@ -65,8 +74,9 @@ def collect(sources: Sources) -> dict[str, Any]:
         A file is missing or is not what it should be.
     """
     records = {path.stem: read_ranks(path)[0] for path in sources.ranks}
-    card = read_table(sources.scorecard, ["verdict"], dtype=str, keep_default_na=False)
-    tables = read_tables(sources.tables)
+    card = _text(sources.scorecard, ["verdict"]) if sources.scorecard else None
+    tables = read_tables(sources.tables, TABLES_OF_DATA if card is None else TABLES)
+    figures = FIGURES_OF_DATA if card is None else FIGURES
     ordered = read_table(sources.figures / "figure6.csv", ["kind", "n_negatives"])
     origin = _json(sources.provenance)
     return {
@@ -74,24 +84,27 @@ def collect(sources: Sources) -> dict[str, Any]:
         "origin": origin,
         "run": origin.get("provenance", origin),
         "facts": facts(origin),
-        "verdicts": card["verdict"].value_counts().to_dict(),
+        "verdicts": {} if card is None else card["verdict"].value_counts().to_dict(),
         "tables": [
-            laid_out(number, tables[number], card)
-            | {"csv": download(sources.tables / f"table{number}.csv")}
-            for number in TABLES
+            laid_out(number, table, card) | {"csv": download(sources.tables / f"table{number}.csv")}
+            for number, table in tables.items()
         ],
         "exact": exact_metrics(sources.tables / "exact.csv"),
-        "figures": [picture(number, sources.figures) for number in FIGURES],
-        "audit": _audit(sources.audit),
-        "audit_of_reference": "reference" in sources.audit.parts,
+        "figures": [picture(number, sources.figures) for number in figures],
+        "audit": _audit(sources.audit) if sources.audit else [],
+        "audit_of_reference": sources.audit is not None and "reference" in sources.audit.parts,
         "explorer": explorer(records, sources.config),
-        **steps(sources.graph, sources.times),
+        **steps(sources.graph, sources.times, of_paper=card is not None),
         "config": _shown(sources.config),
     }
 
 
+def _text(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    return read_table(path, columns, dtype=str, keep_default_na=False)
+
+
 def _audit(path: Path) -> list[dict[str, Any]]:
-    table = read_table(path, _AUDIT_COLUMNS, dtype=str, keep_default_na=False)
+    table = _text(path, _AUDIT_COLUMNS)
     return [
         {"topic": topic, "readings": [_reading(name, rows) for name, rows in groups(of, "reading")]}
         for topic, of in groups(table, "topic")

@@ -14,7 +14,7 @@ _SAMPLED = "Sampled"
 
 def overview(
     tables: Mapping[int, pd.DataFrame],
-    card: pd.DataFrame,
+    card: pd.DataFrame | None,
     figure6: pd.DataFrame,
     config: Mapping[str, Any],
     records: Mapping[str, RankRecords],
@@ -26,7 +26,7 @@ def overview(
     tables
         Our tables as printed, by number.
     card
-        The scorecard.
+        The scorecard, where there is one.
     figure6
         What Figure 6 plots.
     config
@@ -42,7 +42,7 @@ def overview(
         *_levels(tables[3], m, records),
         *_orders(tables[4], m, experiment.get("repetitions", 100)),
         *_sizes(figure6),
-        _agreement(card),
+        *([] if card is None else [_agreement(card)]),
     ]
 
 

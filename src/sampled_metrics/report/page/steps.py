@@ -25,8 +25,17 @@ class Graph(NamedTuple):
     edges: set[tuple[str, str]]
 
 
-def steps(graph: Path, times: Path) -> dict[str, Any]:
+def steps(graph: Path, times: Path, *, of_paper: bool = True) -> dict[str, Any]:
     """Return the picture of the rules (`graph`) and the time of every job (`times`).
+
+    Parameters
+    ----------
+    graph
+        What `snakemake --rulegraph dot` prints for the paper's study, then for others.
+    times
+        Folder of benchmarks.
+    of_paper
+        Whether to show the rules of the paper's study that did not run, too.
 
     Raises
     ------
@@ -34,23 +43,61 @@ def steps(graph: Path, times: Path) -> dict[str, Any]:
         A file is missing or is not what it should be.
     """
     try:
-        rules = direct(parse(graph.read_text(encoding="utf-8")))
+        studies = parse(graph.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{graph}: no such file; expected the graph of rules") from None
     jobs = _jobs(times)
-    return {"graph": drawn(rules, {_PAGE, *(job["rule"] for job in jobs)}), "times": jobs}
+    ran = {_PAGE, *(job["rule"] for job in jobs)}
+    shown = ran.union(studies[0].rules) if of_paper else ran
+    return {"graph": drawn(direct(together(studies, shown)), ran), "times": jobs}
 
 
-def parse(text: str) -> Graph:
-    """Read what `snakemake --rulegraph` prints.
+def parse(text: str) -> list[Graph]:
+    """Read what `snakemake --rulegraph` prints, for one study or several.
 
     >>> parse('digraph d { 0[label = "all"]; 1[label = "fetch"]; 1 -> 0 }')
-    Graph(rules=['fetch'], edges=set())
+    [Graph(rules=['fetch'], edges=set())]
+
+    Raises
+    ------
+    InputError
+        There is no graph.
     """
+    graphs = [_graph(part) for part in text.split("digraph")[1:]]
+    if not graphs:
+        raise InputError("the graph of rules is none; expected what `snakemake --rulegraph` prints")
+    return graphs
+
+
+def _graph(text: str) -> Graph:
     names = dict(_NODE.findall(text))
     rules = sorted(name for name in names.values() if name != _TARGET)
     edges = {(names[a], names[b]) for a, b in _EDGE.findall(text)}
     return Graph(rules, {edge for edge in edges if _TARGET not in edge})
+
+
+def together(graphs: Sequence[Graph], shown: set[str]) -> Graph:
+    """Join graphs, of which only some rules are shown; a line may stand for a way through others.
+
+    >>> together([Graph(["a", "b", "c"], {("a", "b"), ("b", "c")})], {"a", "c"})
+    Graph(rules=['a', 'c'], edges={('a', 'c')})
+    """
+    rules = sorted(shown & {rule for graph in graphs for rule in graph.rules})
+    below = _below({edge for graph in graphs for edge in graph.edges})
+    return Graph(rules, {(a, b) for a in rules for b in below.get(a, ()) if b in rules})
+
+
+def _below(edges: set[tuple[str, str]]) -> dict[str, set[str]]:
+    """All that needs a rule, directly or through others."""
+    below: dict[str, set[str]] = {}
+    for a, b in edges:
+        below.setdefault(a, set()).add(b)
+    for _ in range(len(below)):
+        below = {
+            name: found.union(*(below.get(other, ()) for other in found))
+            for name, found in below.items()
+        }
+    return below
 
 
 def direct(graph: Graph) -> Graph:
@@ -59,10 +106,8 @@ def direct(graph: Graph) -> Graph:
     >>> sorted(direct(Graph(["a", "b", "c"], {("a", "b"), ("b", "c"), ("a", "c")})).edges)
     [('a', 'b'), ('b', 'c')]
     """
-    below = {name: {b for a, b in graph.edges if a == name} for name in graph.rules}
-    for _ in graph.rules:
-        below = {n: found.union(*(below[other] for other in found)) for n, found in below.items()}
-    later = {(a, c) for a, b in graph.edges for c in below[b]}
+    below = _below(graph.edges)
+    later = {(a, c) for a, b in graph.edges for c in below.get(b, ())}
     return Graph(graph.rules, graph.edges - later)
 
 

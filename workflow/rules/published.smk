@@ -1,3 +1,25 @@
+rule scorecard:
+    input:
+        cells=[*rules.toy.output.cells, *rules.compare.output.cells],
+        published=lookup(within=config, dpath="scorecard/published"),
+        spread=lookup(within=config, dpath="scorecard/spread"),
+    output:
+        csv="<results>/scorecard.csv",
+        md="<results>/scorecard.md",
+    log:
+        "<results>/logs/scorecard.log",
+    benchmark:
+        "<results>/benchmarks/scorecard.tsv"
+    conda:
+        "../../environment.yml"
+    message:
+        "Comparing every published cell with ours"
+    shell:
+        "python -m sampled_metrics study --log {log} scorecard {input.cells}"
+        " --published {input.published} --spread {input.spread}"
+        " --csv {output.csv} --md {output.md}"
+
+
 rule measure_spread:
     input:
         split=rules.split.output.split,

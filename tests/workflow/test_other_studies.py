@@ -1,0 +1,119 @@
+"""Studies on other data than the paper's, from the data to the page."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from tests.workflow.studies import write_ml_100k, write_own
+
+RECOMMENDERS = ["Factors", "AllNeighbours", "TenNeighbours", "Popularity", "Random"]
+
+
+@pytest.fixture(scope="module")
+def second(make_project, tmp_path_factory):
+    archive = write_ml_100k(tmp_path_factory.mktemp("archive") / "ml-100k.zip")
+    project = make_project(archive)
+    project.output = project.snakemake("--configfile", "config/ml-100k.yaml")
+    project.results = project.folder / "results/ml-100k"
+    return project
+
+
+@pytest.fixture(scope="module")
+def own(make_project):
+    project = make_project()
+    project.configfile = str(write_own(project.folder).relative_to(project.folder))
+    project.output = project.snakemake("--configfile", project.configfile)
+    project.results = project.folder / "results/own"
+    return project
+
+
+def made(project):
+    return {
+        str(path.relative_to(project.results))
+        for path in project.results.rglob("*")
+        if path.is_file()
+        and path.relative_to(project.results).parts[0] not in {"logs", "benchmarks"}
+    }
+
+
+def test_the_second_study_makes_what_is_about_its_data(second):
+    files = made(second)
+    assert {f"ranks/{name}.parquet" for name in RECOMMENDERS} < files
+    assert {"tables/table3.csv", "tables/table4.md", "figures/figure5.svg", "report.html"} < files
+    papers = ("scorecard", "tables/table1", "tables/table2", "figures/figure1", "audit")
+    assert not [name for name in files if name.startswith(papers)]
+    # Nothing lies beside the study's own folder but what came with the project.
+    assert {path.name for path in (second.folder / "results").iterdir()} == {"reference", "ml-100k"}
+
+
+def test_tables_follow_the_list_of_recommenders(second):
+    table3 = pd.read_csv(second.results / "tables/table3.csv")
+    assert table3["row"].drop_duplicates().tolist() == RECOMMENDERS
+    table4 = pd.read_csv(second.results / "tables/table4.csv")
+    assert table4["row"].nunique() == 5 * 4 // 2
+    assert "paper" not in (second.results / "tables/table3.md").read_text()
+    figure = pd.read_csv(second.results / "figures/figure5.csv")
+    assert figure["recommender"].drop_duplicates().tolist() == RECOMMENDERS
+
+
+def test_licence_and_citation_are_said_once_and_stand_in_the_report(second, own):
+    for project, licence, citation in (
+        (second, "no commercial use without permission", "Harper"),
+        (own, "None of anybody's business.", "Somebody (2026)."),
+    ):
+        told = [line for line in project.output.splitlines() if licence in line]
+        assert len(told) == 1
+        source = json.loads((project.results / "provenance.json").read_text())["source"]
+        assert licence in source["licence"]
+        assert citation in source["citation"]
+        page = (project.results / "report.html").read_text()
+        assert "Licence of the data:" in page
+        assert citation in page
+
+
+def test_the_sample_is_not_taken_for_the_published_data(second):
+    record = json.loads((second.results / "provenance.json").read_text())
+    assert record["source"]["ratings_is_official"] is not True
+    assert record["split"]["users"] == 60
+    assert "943" in (second.results / "report.html").read_text()
+
+
+def test_seeds_of_the_list_are_recorded(second):
+    seeds = json.loads((second.results / "provenance.json").read_text())["seeds"]
+    assert seeds["Factors"] == seeds["Random"] == 0
+    assert "Popularity" not in seeds
+
+
+def test_a_table_of_ones_own_with_scores_made_elsewhere(own):
+    record = json.loads((own.results / "provenance.json").read_text())
+    assert record["split"]["method"] == "random"
+    assert record["source"]["dataset"] == "Listening at home"
+    ranks = pd.read_parquet(own.results / "ranks/Elsewhere.parquet")
+    assert ranks["user_id"].str.startswith("u").all()
+    assert len(ranks) == 60
+    exact = pd.read_csv(own.results / "tables/exact.csv")
+    value = exact.set_index(["recommender", "metric", "ties"])["value"]
+    assert value["Elsewhere", "auc", "expected"] > value["Popularity", "auc", "expected"]
+    assert "scores from scores.csv" in (own.results / "tables/exact.md").read_text()
+
+
+def test_a_second_run_has_nothing_to_do(second, own):
+    for project, name in ((second, "config/ml-100k.yaml"), (own, own.configfile)):
+        assert "Nothing to be done" in project.snakemake("--configfile", name)
+
+
+@pytest.mark.parametrize("target", ["audit", "spread", "results/own/scorecard.csv"])
+def test_what_is_the_papers_is_not_made_of_other_data(own, target):
+    done = own.run("snakemake", "--cores", "1", target, "--configfile", own.configfile)
+    assert done.returncode != 0
+    assert "MissingRuleException" in done.stdout
+
+
+def test_last_events_need_times(own):
+    late = own.folder / "config/late.yaml"
+    late.write_text("results: results/late\nsplit: {method: leave-last-out}\n")
+    settings = ("--configfile", own.configfile, "config/late.yaml")
+    done = own.run("snakemake", "--cores", "1", *settings)
+    assert done.returncode != 0
+    assert "or the split method random" in done.stdout
