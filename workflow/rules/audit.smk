@@ -15,6 +15,9 @@ rule measure_spread:
     conda:
         "../../environment.yml"
     threads: 2
+    resources:
+        mem_mb=memory_mb,
+        runtime=minutes,
     params:
         name=STARTED,
         recommender=json.dumps(RECOMMENDERS.get(STARTED, {}).get("settings", {})),
@@ -52,6 +55,9 @@ rule measure_readings:
     conda:
         "../../environment.yml"
     threads: 2
+    resources:
+        mem_mb=memory_mb,
+        runtime=minutes,
     params:
         recommenders=json.dumps(config["recommenders"]),
         settings=EXPERIMENT,

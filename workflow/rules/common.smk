@@ -44,8 +44,12 @@ PAPERS_DATA = [config["dataset"][key] for key in ("format", "name")] == [
 ]
 TABLES = (1, 2, 3, 4) if PAPERS_DATA else (3, 4)
 FIGURES = (1, 2, 3, 4, 5, 6) if PAPERS_DATA else (5, 6)
-# Where a machine keeps its files does not make another study.
-PORTABLE = config | {"dataset": config["dataset"] | {"archive": None, "cache": None}}
+# Where a machine keeps its files and how steps are cut do not make another study.
+PORTABLE = config | {
+    "dataset": config["dataset"] | {"archive": None, "cache": None},
+    "ranking": config["ranking"] | {"pieces": None},
+    "experiment": config["experiment"] | {"pieces": None},
+}
 CONFIG_SHA256 = hashlib.sha256(
     json.dumps(PORTABLE, sort_keys=True).encode()
 ).hexdigest()
@@ -55,7 +59,7 @@ EXPERIMENT = json.dumps(
     {
         name: value
         for name, value in config["experiment"].items()
-        if name not in ("metrics", "estimators")
+        if name not in ("metrics", "estimators", "pieces")
     }
 )
 STARTED = next(

@@ -12,6 +12,9 @@ rule fetch:
     priority: 20
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory_mb,
+        runtime=minutes,
     params:
         archive=ARCHIVE,
         cache=config["dataset"]["cache"] or "",
@@ -40,6 +43,9 @@ rule split:
     priority: 20
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory_mb,
+        runtime=minutes,
     params:
         tie_break=lookup(within=config, dpath="split/tie_break"),
         seed=lookup(within=config, dpath="split/seed"),

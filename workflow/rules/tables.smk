@@ -10,6 +10,9 @@ rule exact:
         "<results>/benchmarks/exact.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory_mb,
+        runtime=minutes,
     params:
         metrics=",".join(config["exact"]["metrics"]),
         ties=",".join(config["exact"]["ties"]),
@@ -36,6 +39,9 @@ rule scorecard:
         "<results>/benchmarks/scorecard.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory_mb,
+        runtime=minutes,
     message:
         "Comparing every published cell with ours"
     shell:
