@@ -4,10 +4,11 @@ VENV := .venv
 STAMP := $(VENV)/.installed
 CORES ?= all
 TARGETS ?= # files to make; everything where none is named
+SMALL ?= # 1 for the synthetic study only
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test peers bench bench-large coverage reference graph lock clean
+.PHONY: help reproduce test test-cluster peers bench bench-large coverage reference graph lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -35,6 +36,9 @@ test: $(STAMP) ## lint, types and tests, as in continuous integration
 	mypy
 	snakemake --lint
 	pytest
+
+test-cluster: $(STAMP) ## the study on a SLURM started on this machine (Debian, root); SMALL=1 without MovieLens
+	python -m tests.cluster $(if $(SMALL),--small)
 
 .venv-%/.installed: tests/peers/%.txt
 	$(PYTHON) -m venv --clear $(@D)

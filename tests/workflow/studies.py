@@ -30,6 +30,8 @@ OWN = {
          "settings": {"path": "own/scores.csv", "format": "scores"}},
         {"name": "Popularity", "kind": "popularity"},
     ],
+    "ranking": {"pieces": 3},
+    "experiment": {"pieces": 4},
 }  # fmt: skip
 
 

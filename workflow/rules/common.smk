@@ -42,10 +42,12 @@ MOVIELENS = config["dataset"]["format"] == "movielens"
 PAPERS_DATA = MOVIELENS and config["dataset"]["name"] == "ml-1m"
 TABLES = (1, 2, 3, 4) if PAPERS_DATA else (3, 4)
 FIGURES = (1, 2, 3, 4, 5, 6) if PAPERS_DATA else (5, 6)
-# Where a machine keeps its files does not make another study.
+# Where a machine keeps its files and how steps are cut do not make another study.
 PORTABLE = config | {
     "results": None,
     "dataset": config["dataset"] | {"archive": None, "cache": None, "path": None},
+    "ranking": config["ranking"] | {"pieces": None},
+    "experiment": config["experiment"] | {"pieces": None},
 }
 CONFIG_SHA256 = hashlib.sha256(
     json.dumps(PORTABLE, sort_keys=True).encode()
@@ -56,7 +58,7 @@ EXPERIMENT = json.dumps(
     {
         name: value
         for name, value in config["experiment"].items()
-        if name not in ("metrics", "estimators")
+        if name not in ("metrics", "estimators", "pieces")
     }
 )
 STARTED = next(

@@ -1,5 +1,8 @@
 if MOVIELENS:
 
+    localrules:
+        fetch,
+
     rule fetch:
         input:
             local_archive,
@@ -14,6 +17,9 @@ if MOVIELENS:
         priority: 20
         conda:
             "../../environment.yml"
+        resources:
+            mem_mb=memory_mb,
+            runtime=minutes,
         params:
             name=lookup(within=config, dpath="dataset/name"),
             archive=ARCHIVE,
@@ -31,6 +37,9 @@ if MOVIELENS:
 
 else:
 
+    localrules:
+        describe,
+
     rule describe:
         input:
             EVENTS,
@@ -42,6 +51,9 @@ else:
             "<results>/benchmarks/describe.tsv"
         conda:
             "../../environment.yml"
+        resources:
+            mem_mb=memory_mb,
+            runtime=minutes,
         params:
             dataset=DATASET,
         message:
@@ -64,6 +76,9 @@ rule split:
     priority: 20
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory_mb,
+        runtime=minutes,
     params:
         dataset=DATASET,
         filters=json.dumps(config["filters"]),

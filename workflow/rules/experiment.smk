@@ -1,24 +1,83 @@
-rule sample:
-    input:
-        rank_record,
-    output:
-        "<results>/samples/{recommender}.npz",
-    log:
-        "<results>/logs/sample/{recommender}.log",
-    benchmark:
-        "<results>/benchmarks/sample/{recommender}.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        settings=EXPERIMENT,
-        metrics=METRICS,
-        estimators=ESTIMATORS,
-    message:
-        "Sampling and correcting the metrics of recommender {wildcards.recommender}"
-    shell:
-        "python -m sampled_metrics study --log {log} sample {input}"
-        " --settings {params.settings:q}"
-        " --metrics {params.metrics} --estimators {params.estimators} --output {output}"
+if config["experiment"]["pieces"] == 1:
+
+    rule sample:
+        input:
+            rank_record,
+        output:
+            "<results>/samples/{recommender}.npz",
+        log:
+            "<results>/logs/sample/{recommender}.log",
+        benchmark:
+            "<results>/benchmarks/sample/{recommender}.tsv"
+        conda:
+            "../../environment.yml"
+        resources:
+            mem_mb=memory_mb,
+            runtime=minutes,
+        params:
+            settings=EXPERIMENT,
+            metrics=METRICS,
+            estimators=ESTIMATORS,
+        message:
+            "Sampling and correcting the metrics of recommender {wildcards.recommender}"
+        shell:
+            "python -m sampled_metrics study --log {log} sample {input}"
+            " --settings {params.settings:q}"
+            " --metrics {params.metrics} --estimators {params.estimators} --output {output}"
+
+else:
+
+    rule draw:
+        input:
+            rank_record,
+        output:
+            temp("<results>/samples/pieces/{recommender}/{scatteritem}.npz"),
+        log:
+            "<results>/logs/draw/{recommender}/{scatteritem}.log",
+        benchmark:
+            "<results>/benchmarks/draw/{recommender}/{scatteritem}.tsv"
+        conda:
+            "../../environment.yml"
+        resources:
+            mem_mb=memory_mb,
+            runtime=minutes,
+        params:
+            settings=EXPERIMENT,
+            estimators=ESTIMATORS,
+        message:
+            "Sampling recommender {wildcards.recommender}: piece {wildcards.scatteritem}"
+        shell:
+            "python -m sampled_metrics study --log {log} draw {input}"
+            " --piece {wildcards.scatteritem} --settings {params.settings:q}"
+            " --estimators {params.estimators} --output {output}"
+
+    rule sample:
+        input:
+            ranks=rank_record,
+            pieces=gather.experiment(
+                "<results>/samples/pieces/{{recommender}}/{scatteritem}.npz"
+            ),
+        output:
+            "<results>/samples/{recommender}.npz",
+        log:
+            "<results>/logs/sample/{recommender}.log",
+        benchmark:
+            "<results>/benchmarks/sample/{recommender}.tsv"
+        conda:
+            "../../environment.yml"
+        resources:
+            mem_mb=memory_mb,
+            runtime=minutes,
+        params:
+            settings=EXPERIMENT,
+            metrics=METRICS,
+            estimators=ESTIMATORS,
+        message:
+            "Correcting the metrics of recommender {wildcards.recommender}"
+        shell:
+            "python -m sampled_metrics study --log {log} gather-samples {input.ranks}"
+            " {input.pieces} --settings {params.settings:q}"
+            " --metrics {params.metrics} --estimators {params.estimators} --output {output}"
 
 
 rule compare:
@@ -34,6 +93,9 @@ rule compare:
         "<results>/benchmarks/compare.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory_mb,
+        runtime=minutes,
     params:
         published=lambda wildcards, input: option("--published", input.published),
         cells=folder_of("cells"),
@@ -57,6 +119,9 @@ rule ranks_figures:
     priority: 5
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory_mb,
+        runtime=minutes,
     params:
         settings=EXPERIMENT,
         folder=folder_of("figures"),

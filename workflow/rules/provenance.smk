@@ -9,6 +9,9 @@ rule provenance:
         "<results>/benchmarks/provenance.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory_mb,
+        runtime=minutes,
     params:
         ranks=lookup(within=config, dpath="ranks"),
         config_sha256=CONFIG_SHA256,

@@ -12,6 +12,9 @@ rule scorecard:
         "<results>/benchmarks/scorecard.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory_mb,
+        runtime=minutes,
     message:
         "Comparing every published cell with ours"
     shell:
@@ -37,6 +40,9 @@ rule measure_spread:
     conda:
         "../../environment.yml"
     threads: 2
+    resources:
+        mem_mb=memory_mb,
+        runtime=minutes,
     params:
         name=STARTED,
         recommender=json.dumps(RECOMMENDERS.get(STARTED, {}).get("settings", {})),
@@ -74,6 +80,9 @@ rule measure_readings:
     conda:
         "../../environment.yml"
     threads: 2
+    resources:
+        mem_mb=memory_mb,
+        runtime=minutes,
     params:
         recommenders=json.dumps(config["recommenders"]),
         settings=EXPERIMENT,

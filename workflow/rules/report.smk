@@ -19,6 +19,9 @@ rule page:
         "<results>/benchmarks/page.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory_mb,
+        runtime=minutes,
     params:
         scorecard=lambda wildcards, input: option("--scorecard", input.scorecard),
         audit=option("--audit", audit_tables()),

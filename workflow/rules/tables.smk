@@ -10,6 +10,9 @@ rule exact:
         "<results>/benchmarks/exact.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory_mb,
+        runtime=minutes,
     params:
         metrics=",".join(config["exact"]["metrics"]),
         ties=",".join(config["exact"]["ties"]),

@@ -10,6 +10,9 @@ rule toy:
         "<results>/benchmarks/toy.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory_mb,
+        runtime=minutes,
     params:
         n_negatives=lookup(within=config, dpath="toy/n_negatives"),
         repetitions=lookup(within=config, dpath="toy/repetitions"),
@@ -35,6 +38,9 @@ rule theory_figures:
         "<results>/benchmarks/theory_figures.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory_mb,
+        runtime=minutes,
     params:
         folder=folder_of("figures"),
     message:

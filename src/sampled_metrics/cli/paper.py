@@ -56,8 +56,8 @@ def sample(
     from sampled_metrics.study.experiment import run_experiment
     from sampled_metrics.study.storage import save_experiment
 
-    chosen = _experiment_settings(settings)
-    corrections, measures = _parsed(estimators, metrics)
+    chosen = experiment_settings(settings)
+    corrections, measures = parsed(estimators, metrics)
     records, _, source = read_ranks(ranks)
     began = time.perf_counter()
     experiment = run_experiment(ranks.stem, records, corrections, measures, chosen, source)
@@ -98,7 +98,7 @@ def figures(
     from sampled_metrics.report import figures as drawing
     from sampled_metrics.study.curves import figure_data
 
-    chosen, wanted = _experiment_settings(settings), list(map(_figure_number, numbers.split(",")))
+    chosen, wanted = experiment_settings(settings), list(map(_figure_number, numbers.split(",")))
     for number in wanted:
         data, note = figure_data(number, ranks or [], chosen)
         stem = folder / f"figure{number}"
@@ -159,8 +159,8 @@ def spread(
     if not name:
         raise InputError("there is no recommender of kind als to start anew")
     data, chosen = load_split(split), mapping(recommender, "--recommender")
-    corrections, measures = _parsed(estimators, metrics)
-    experiment = _experiment_settings(settings)
+    corrections, measures = parsed(estimators, metrics)
+    experiment = experiment_settings(settings)
     fixed = {path.stem: read_ranks(path)[0] for path in others or []}
     trained = []
     for seed in range(starts):
@@ -196,7 +196,7 @@ def audit(
     from sampled_metrics.study.audit import run_audit
     from sampled_metrics.study.readings import Material
 
-    experiment, named = _experiment_settings(settings), dict(_recommenders(recommenders))
+    experiment, named = experiment_settings(settings), dict(_recommenders(recommenders))
     material = Material.load(archive, split, ranks, named, experiment, published, threads)
     readings = run_audit(material)
     write_audit(readings, csv, md)
@@ -232,7 +232,8 @@ def _recommenders(text: str) -> list[tuple[str, dict[str, Any]]]:
         ) from None
 
 
-def _parsed(estimators: str, metrics: str) -> tuple[list[Any], list[Any]]:
+def parsed(estimators: str, metrics: str) -> tuple[list[Any], list[Any]]:
+    """Estimators and measures, given by commas."""
     from sampled_metrics.estimators import parse_estimator
     from sampled_metrics.measures import parse_measure
 
@@ -242,7 +243,8 @@ def _parsed(estimators: str, metrics: str) -> tuple[list[Any], list[Any]]:
     )
 
 
-def _experiment_settings(text: str) -> Any:
+def experiment_settings(text: str) -> Any:
+    """Read the settings of the experiment, given as a JSON object."""
     import dataclasses
 
     from sampled_metrics.study.experiment import ExperimentSettings

@@ -13,6 +13,7 @@ from sampled_metrics.cli.external import app as external
 from sampled_metrics.cli.page import app as page
 from sampled_metrics.cli.paper import app as paper
 from sampled_metrics.cli.paper import mapping
+from sampled_metrics.cli.pieces import app as pieces
 from sampled_metrics.errors import InputError
 from sampled_metrics.files import write_json
 
@@ -21,6 +22,7 @@ app.add_typer(data)
 app.add_typer(external)
 app.add_typer(paper)
 app.add_typer(page)
+app.add_typer(pieces)
 _log = logging.getLogger("sampled_metrics")
 
 Input = Annotated[Path, typer.Argument(help="File to read.", show_default=False)]
@@ -62,27 +64,23 @@ def rank(
     recommender: Annotated[Path, typer.Argument(help="Trained recommender.", show_default=False)],
     output: Output,
     block_size: Annotated[int, typer.Option(min=1, help="Users scored at a time.")] = 512,
+    piece: Annotated[str, typer.Option(help="Which of several pieces of the users.")] = "1-of-1",
 ) -> None:
     """Rank each held-out item among all candidates of its user."""
     from sampled_metrics.datasets.split import load_split
-    from sampled_metrics.ranking import rank_held_out
+    from sampled_metrics.pieces import parse_piece, rank_piece
     from sampled_metrics.ranks import write_ranks
     from sampled_metrics.recommenders import load_recommender
 
-    data = load_split(split)
+    chosen, data = parse_piece(piece), load_split(split)
     try:
-        records = rank_held_out(
-            load_recommender(recommender).score,
-            data.train,
-            data.held_out,
-            block_size=block_size,
-            user_ids=data.user_ids,
-            item_ids=data.item_ids,
-        )
+        records = rank_piece(load_recommender(recommender).score, data, chosen, block_size)
     except InputError as error:
         raise InputError(f"{recommender}: {error}") from error
-    held_out = data.item_ids[data.held_out]
-    write_ranks(output, records, user=data.user_ids, item=held_out, source="trained in this run")
+    users = chosen.of(data.held_out.size)
+    rows = slice(users.start, users.stop)
+    held_out, source = data.item_ids[data.held_out[rows]], "trained in this run"
+    write_ranks(output, records, user=data.user_ids[rows], item=held_out, source=source)
     _log.info("rank: %d users, %d with ties", len(records), (records.n_tied > 0).sum())
 
 

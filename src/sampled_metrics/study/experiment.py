@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sampled_metrics.errors import InputError
 from sampled_metrics.estimators import (
@@ -21,7 +20,7 @@ from sampled_metrics.measures import Measure
 from sampled_metrics.metrics import Float
 from sampled_metrics.moments import Moments, estimates, expected_moments
 from sampled_metrics.numbers import check_number
-from sampled_metrics.ranks import RankRecords
+from sampled_metrics.ranks import Int, RankRecords
 from sampled_metrics.sampling import (
     NOISE_MODELS,
     SAMPLING,
@@ -175,14 +174,75 @@ def run_experiment(
     InputError
         There is no record, m exceeds a user's other candidates, or an option is not known.
     """
+    counts = draw(name, records, estimators, settings, range(settings.repetitions))
+    return corrected(records, estimators, measures, settings, counts, source)
+
+
+def draw(
+    name: str,
+    records: RankRecords,
+    estimators: list[Estimator],
+    settings: ExperimentSettings,
+    repetitions: range,
+) -> Int:
+    """Draw some repetitions of the sampled evaluation.
+
+    They do not depend on those beside them, so an experiment may be drawn in pieces.
+
+    Returns
+    -------
+    Histograms of sampled ranks; int64, shape (streams, repetitions, m + 1), see `streams`.
+
+    Raises
+    ------
+    InputError
+        As for `run_experiment`.
+    """
     if not len(records):
         raise InputError(f"{name}: no rank record; expected at least one")
+    drawn = streams(estimators, settings)
+    generators = [
+        generator(settings.seed, name, stream, repetition)
+        for stream in drawn
+        for repetition in repetitions
+    ]
+    counts = histograms(records, settings.n_negatives, generators, settings.sampling, settings.ties)
+    return counts.reshape(len(drawn), len(repetitions), settings.n_negatives + 1)
+
+
+def streams(estimators: list[Estimator], settings: ExperimentSettings) -> list[str]:
+    """Name what draws samples of its own: every estimator, or all of them together."""
+    return ["shared"] if settings.shared_samples else [str(each) for each in estimators]
+
+
+def corrected(
+    records: RankRecords,
+    estimators: list[Estimator],
+    measures: list[Measure],
+    settings: ExperimentSettings,
+    counts: Int,
+    source: str = "unknown",
+) -> Experiment:
+    """Correct all repetitions, which `draw` has drawn, and put the closed forms beside them.
+
+    Parameters
+    ----------
+    records
+        At least one.
+    counts
+        Histograms of sampled ranks; int64, shape (streams, repetitions, m + 1).
+
+    Raises
+    ------
+    InputError
+        As for `run_experiment`.
+    """
     distribution = sampled_rank_distribution(
         records, settings.n_negatives, settings.sampling, settings.ties
     )
     vectors = settings.vectors(records, estimators, measures)
-    counts = _histograms(name, records, estimators, settings)
-    repeated = [estimates(counts[i], vectors[:, i]) for i in range(len(estimators))]
+    of_each = np.broadcast_to(counts, (len(estimators), *counts.shape[1:]))
+    repeated = [estimates(of_each[i], vectors[:, i]) for i in range(len(estimators))]
     return Experiment(
         settings,
         len(records),
@@ -193,18 +253,3 @@ def run_experiment(
         expected=expected_moments(distribution, vectors),
         source=source,
     )
-
-
-def _histograms(
-    name: str, records: RankRecords, estimators: list[Estimator], settings: ExperimentSettings
-) -> NDArray[np.int64]:
-    """Histograms of sampled ranks, shape (estimators, repetitions, m + 1)."""
-    streams = ["shared"] if settings.shared_samples else [str(each) for each in estimators]
-    generators = [
-        generator(settings.seed, name, stream, repetition)
-        for stream in streams
-        for repetition in range(settings.repetitions)
-    ]
-    counts = histograms(records, settings.n_negatives, generators, settings.sampling, settings.ties)
-    by_stream = counts.reshape(len(streams), settings.repetitions, settings.n_negatives + 1)
-    return np.broadcast_to(by_stream, (len(estimators), *by_stream.shape[1:]))

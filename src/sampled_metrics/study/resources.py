@@ -1,0 +1,250 @@
+"""What a step of the study asks of a scheduler: memory and time, from the size of the data.
+
+Each step has two formulas, its peak of resident memory and its processor time. What is asked for
+is MARGIN times the peak, that of Snakemake on the node included, and TIME_MARGIN times the time,
+at least LEAST_MINUTES. Both double with every attempt: where a formula falls short, the next
+attempt has twice as much.
+
+Beside each formula stand the peaks measured (MiB, largest of one process): on MovieLens 1M (6,040
+users, 3,706 items, 1,000,209 events) and, after the stroke, on a synthetic study of 24,000 users,
+8,000 items and 2,528,868 events, with the settings of `config/config.yaml`.
+"""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+MARGIN = 1.5
+TIME_MARGIN = 5.0
+LEAST_MINUTES = 10
+SNAKEMAKE = 190  # MiB: it runs twice beside a job on a node, 94 measured each
+_ROUND_MB = 100
+_MIB = 1.048576  # MB
+_ARCHIVE_BYTES = 5  # an event takes at least, compressed
+_EVENTS_PER_ITEM = 250
+_EVENTS_PER_USER = 20
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the data is.
+
+    Attributes
+    ----------
+    users, items, interactions
+        Numbers of them, before the split.
+    """
+
+    users: int
+    items: int
+    interactions: int
+
+    @classmethod
+    def of_counts(cls, path: Path) -> "Size":
+        """Read the counts that the split leaves."""
+        counts = json.loads(path.read_text(encoding="utf-8"))
+        return cls(*(int(counts[name]) for name in ("users", "items", "interactions")))
+
+    @classmethod
+    def of_archive(cls, n_bytes: int) -> "Size":
+        """Guess from the size of a compressed archive, rather too much than too little.
+
+        No MovieLens archive spends fewer than 5 bytes on an event, has more users than one in 20
+        events (its publishers left others out) or, from 1M on, more items than one in 250.
+
+        >>> Size.of_archive(5_917_549)
+        Size(users=59176, items=4735, interactions=1183509)
+        """
+        events = max(n_bytes // _ARCHIVE_BYTES, 1)
+        return cls(events // _EVENTS_PER_USER + 1, events // _EVENTS_PER_ITEM + 1, events)
+
+
+MOVIELENS_1M = Size(6040, 3706, 1_000_209)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is done with the data, as far as memory and time depend on it.
+
+    Attributes
+    ----------
+    size
+        Of the data.
+    n_negatives, draws
+        m, and how often every user's sampled rank is drawn.
+    block_size
+        Users scored at a time.
+    d, iterations, starts
+        Of the als recommenders, the largest of them.
+    file_bytes
+        Size of what is read from elsewhere.
+    pieces
+        Jobs that share the step.
+    """
+
+    size: Size
+    n_negatives: int = 100
+    draws: int = 700
+    block_size: int = 512
+    d: int = 16
+    iterations: int = 4
+    starts: int = 20
+    file_bytes: int = 0
+    pieces: int = 1
+
+    @property
+    def square(self) -> float:
+        """Bytes of float64 for each pair of items."""
+        return 8.0 * self.size.items**2
+
+    @property
+    def scores(self) -> float:
+        """Bytes of a block of scores."""
+        return 8.0 * min(self.block_size, self.size.users) * self.size.items
+
+    @property
+    def vectors(self) -> float:
+        """Bytes of the vectors of als."""
+        return 8.0 * self.d * (self.size.users + self.size.items)
+
+    @property
+    def sweep(self) -> float:
+        """Multiplications of one iteration of als."""
+        size = self.size
+        return size.interactions * self.d**2 + (size.users + size.items) * self.d**3
+
+
+class Need(NamedTuple):
+    """Formulas of a step: peak in MiB, processor seconds."""
+
+    peak: Callable[[Work], float]
+    seconds: Callable[[Work], float]
+
+
+def _bytes(of: Callable[[Work], float], fixed: float) -> Callable[[Work], float]:
+    """Peak of `fixed` MiB for interpreter and libraries, and the bytes that grow."""
+    return lambda work: fixed + of(work) / 2**20
+
+
+def _fixed(peak: float, seconds: float) -> Need:
+    return Need(lambda _: peak, lambda _: seconds)
+
+
+# By rule, or by rule and kind of recommender. Peaks measured are in the comments.
+NEEDS: dict[str, Need] = {
+    # 128 / 214: the unpacked ratings
+    "fetch": Need(_bytes(lambda w: 60 * w.size.interactions, 80), lambda _: 1),
+    "describe": Need(lambda _: 100, lambda w: 1 + 1e-8 * w.file_bytes),
+    # 291 / 536: columns of events, and their order
+    "split": Need(
+        _bytes(lambda w: 170 * w.size.interactions, 130), lambda w: 1 + 1e-6 * w.size.interactions
+    ),
+    # 106 / 155: events, vectors twice (implicit's own and the scaled ones)
+    "train als": Need(
+        _bytes(lambda w: 32 * w.size.interactions + 2 * w.vectors, 80),
+        lambda w: 1 + 1e-9 * w.iterations * w.sweep,
+    ),
+    # Y 217 / 675, Z 220 / 723: the similarity; what is kept of it, marked and, if not all is
+    # kept, packed: up to 1.5 times as much again, where k is large
+    "train itemknn": Need(
+        _bytes(lambda w: 2 * w.square + 32 * w.size.interactions, 100),
+        lambda w: 1 + 1.5e-8 * w.square + 1e-6 * w.size.interactions,
+    ),
+    # other kinds keep a number for an item
+    "train": Need(_bytes(lambda w: 32 * w.size.interactions, 100), lambda _: 2),
+    # X 158 / 200: events, vectors, a block of scores and what is compared in it
+    "rank als": Need(
+        _bytes(lambda w: 32 * w.size.interactions + w.vectors + 3 * w.scores, 120),
+        lambda w: 1 + 1e-9 * (w.d + 1) * w.size.users * w.size.items / w.pieces,
+    ),
+    # Y 258 / 754, Z 160 / 267: the weights besides
+    "rank itemknn": Need(
+        _bytes(lambda w: 1.2 * w.square + 32 * w.size.interactions + 3 * w.scores, 120),
+        lambda w: 1 + 1e-9 * w.size.interactions * w.size.items / w.pieces,
+    ),
+    "rank": Need(
+        _bytes(lambda w: 32 * w.size.interactions + 3 * w.scores, 120),
+        lambda w: 1 + 2e-9 * w.size.users * w.size.items / w.pieces,
+    ),
+    # not measured: what is read, unpacked
+    "rank_external": Need(
+        _bytes(lambda w: 10 * w.file_bytes + 32 * w.size.interactions, 200),
+        lambda w: 5 + 1e-6 * w.file_bytes,
+    ),
+    # 220 / 213: blocks of draws, and the distribution of every user's sampled rank
+    "sample": Need(
+        _bytes(lambda w: 24.0 * w.size.users * (w.n_negatives + 1), 220),
+        lambda w: 2 + 1e-7 * w.size.users * (w.draws / w.pieces + w.n_negatives),
+    ),
+    # 450 / 5939: Figure 6 goes up to as many negatives as a user has candidates
+    "ranks_figures": Need(
+        _bytes(lambda w: 32.0 * w.size.users * w.size.items, 200),
+        lambda w: 10 + 1e-6 * w.size.users * w.size.items,
+    ),
+    # 442: Y and Z trained anew, beside the events of the archive; 191 s on ML-1M
+    "measure_readings": Need(
+        _bytes(lambda w: 170 * w.size.interactions + 2 * w.square + 3 * w.scores, 150),
+        lambda w: 60 + 100 * 1e-9 * w.size.interactions * w.size.items,
+    ),
+    # 222: X trained anew and the distributions of all recommenders
+    "measure_spread": Need(
+        _bytes(
+            lambda w: (
+                32 * w.size.interactions
+                + 2 * w.vectors
+                + 3 * w.scores
+                + 24.0 * w.size.users * (w.n_negatives + 1)
+            ),
+            200,
+        ),
+        lambda w: (
+            10 + 1e-9 * w.starts * (w.iterations * w.sweep + w.d * w.size.users * w.size.items)
+        ),
+    ),
+    # 144 / 155
+    "exact": Need(_bytes(lambda w: 400.0 * w.size.users, 150), lambda w: 1 + 1e-4 * w.size.users),
+    "compare": _fixed(160, 2),  # 154 / 154
+    "scorecard": _fixed(160, 2),  # 155 / 154
+    "toy": _fixed(160, 2),  # 157 / 156
+    "theory_figures": _fixed(240, 10),  # 231 / 229
+    "provenance": _fixed(100, 1),  # 33 / 33
+    # 207 / 219
+    "page": Need(_bytes(lambda w: 400.0 * w.size.users, 220), lambda _: 5),
+}
+# A piece needs the memory of the whole: the model is the same, blocks are as large.
+NEEDS |= {"draw": NEEDS["sample"]}
+
+
+def need(rule: str, kind: str = "") -> Need:
+    """Return the formulas of a rule, of the kind of recommender where they differ.
+
+    >>> need("rank", "als") is need("rank", "popularity")
+    False
+    """
+    rule = rule.removesuffix("_piece")
+    return NEEDS.get(f"{rule} {kind}", NEEDS[rule])
+
+
+def memory_mb(rule: str, work: Work, attempt: int = 1, kind: str = "") -> int:
+    """Memory to ask for, in MB, in whole hundreds.
+
+    >>> memory_mb("split", Work(MOVIELENS_1M))
+    800
+    >>> memory_mb("split", Work(MOVIELENS_1M), attempt=2)
+    1600
+    """
+    asked = MARGIN * _MIB * (SNAKEMAKE + need(rule, kind).peak(work))
+    return math.ceil(asked / _ROUND_MB) * _ROUND_MB * 2 ** (attempt - 1)
+
+
+def minutes(rule: str, work: Work, attempt: int = 1, kind: str = "") -> int:
+    """Wall time to ask for, in minutes.
+
+    >>> minutes("split", Work(MOVIELENS_1M))
+    10
+    """
+    asked = max(TIME_MARGIN * need(rule, kind).seconds(work) / 60, LEAST_MINUTES)
+    return math.ceil(asked) * 2 ** (attempt - 1)

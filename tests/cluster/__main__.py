@@ -1,0 +1,91 @@
+"""The study through a real SLURM on this machine: the same bytes, also where jobs and nodes fail.
+
+    python -m tests.cluster [--small] [--if-possible]
+
+Installs SLURM where it can (Debian, root), starts two virtual nodes, and stops and restores
+everything in the end. The small study is synthetic; without --small and with MOVIELENS_ARCHIVE
+the paper's is run as well. Each is run on this machine in one piece, through SLURM in pieces,
+and through SLURM while one job is cancelled and one node goes down.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.cluster import runs, slurm
+from tests.conftest import as_ratings, synthetic_interactions, write_archive
+from tests.workflow.conftest import Project
+
+CANNOT = 2
+PIECES = (2, 2)  # of ranking and of the experiment
+OTHER_PIECES = (3, 1)
+# What the small study makes while it is disturbed: drawing is neither cut nor short.
+TABLES = ("results/tables/exact.csv", "results/scorecard.csv")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--small", action="store_true", help="the synthetic study only")
+    parser.add_argument(
+        "--if-possible", action="store_true", help="succeed where no SLURM can be started"
+    )
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    reason = slurm.missing()
+    if reason:
+        runs.say(f"the study was not run through SLURM: {reason}")
+        sys.exit(0 if options.if_possible else CANNOT)
+    archive = "" if options.small else os.environ.get("MOVIELENS_ARCHIVE", "")
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="cluster.") as folder, slurm.cluster() as cluster:
+        try:
+            small = write_archive(Path(folder, "small.zip"), as_ratings(synthetic_interactions()))
+            study(cluster, Path(folder, "small"), small, is_small=True)
+            if archive:
+                study(cluster, Path(folder, "full"), Path(archive), is_small=False)
+        except runs.RunError as failure:
+            sys.exit(f"FAILED: {failure}")
+    runs.say(f"all of it in {time.monotonic() - began:.0f} s")
+
+
+def study(cluster: slurm.Slurm, folder: Path, archive: Path, *, is_small: bool) -> None:
+    """Run one study three times and compare."""
+    projects = {}
+    for name in ("local", "slurm", "disturbed"):
+        (folder / name).mkdir(parents=True)
+        projects[name] = Project(folder / name, archive, is_small)
+    seconds = runs.locally(projects["local"])
+    expected = runs.results(projects["local"])
+    runs.say(f"{folder.name}: {len(expected)} files on this machine in {seconds:.0f} s")
+    run = runs.through(cluster, projects["slurm"], PIECES)
+    tell(f"{folder.name}: through SLURM in {PIECES} pieces", run)
+    runs.compare(expected, runs.results(projects["slurm"]))
+    disturbance = runs.Disturbance(cluster)
+    targets = TABLES if is_small else ()
+    run = runs.through(cluster, projects["disturbed"], OTHER_PIECES, disturbance, targets)
+    tell(f"{folder.name}: disturbed, in {OTHER_PIECES} pieces", run)
+    for job in (disturbance.cancelled, disturbance.failed):
+        record = run.jobs[job]
+        runs.say(f"  job {job} on {record['NodeList']} ({record['Comment']}): {record['JobState']}")
+    disturbance.check(run)
+    found = runs.results(projects["disturbed"])
+    runs.compare({name: expected[name] for name in found} if is_small else expected, found)
+    runs.say(f"{folder.name}: the same bytes in all three runs")
+
+
+def tell(title: str, run: runs.Run) -> None:
+    """Print the counts of a run."""
+    states = Counter(each["JobState"] for each in run.jobs.values())
+    nodes = Counter(each["NodeList"] for each in run.jobs.values())
+    most = max(map(runs.megabytes, run.jobs.values()))
+    counts = ", ".join(f"{count} {name}" for name, count in sorted((states + nodes).items()))
+    runs.say(f"{title}: {len(run.jobs)} jobs in {run.seconds:.0f} s: {counts}; {most} MB at most")
+
+
+if __name__ == "__main__":
+    main()

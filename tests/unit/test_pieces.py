@@ -1,0 +1,262 @@
+"""Ranking and sampling in pieces: what is gathered is what one step makes, byte for byte."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from sampled_metrics.datasets.split import Split, leave_last_out, save_split
+from sampled_metrics.errors import InputError
+from sampled_metrics.estimators import parse_estimator
+from sampled_metrics.measures import parse_measure
+from sampled_metrics.pieces import Piece, gather_ranks, parse_piece, rank_piece
+from sampled_metrics.ranks import RankRecords, write_ranks
+from sampled_metrics.recommenders import KINDS, create, save_recommender
+from sampled_metrics.study.experiment import ExperimentSettings, corrected, draw, run_experiment
+from sampled_metrics.study.gathering import design, gather_draws, save_draws
+from tests.conftest import synthetic_interactions
+
+COLUMNS = ("n_candidates", "n_better", "n_tied")
+
+
+@given(st.integers(0, 50), st.integers(1, 60))
+def test_pieces_are_all_in_order_and_nearly_equal(size, count):
+    pieces = [Piece(number, count).of(size) for number in range(1, count + 1)]
+    assert [each for piece in pieces for each in piece] == list(range(size))
+    lengths = [len(piece) for piece in pieces]
+    assert max(lengths) - min(lengths) <= 1
+
+
+@pytest.mark.parametrize("text", ["", "2", "0-of-3", "2-of-0", "2 of 3", "-1-of-3", "2-of-3-of-4"])
+def test_text_that_is_no_piece(text):
+    with pytest.raises(InputError, match=f"piece '{text}'; allowed: one like 2-of-3"):
+        parse_piece(text)
+
+
+def test_piece_beyond_the_last():
+    with pytest.raises(InputError, match="piece 4-of-3; allowed: from 1-of-3 to the last"):
+        parse_piece("4-of-3")
+
+
+@pytest.fixture(scope="module")
+def split():
+    return leave_last_out(synthetic_interactions(users=23, items=31), "last")
+
+
+SETTINGS = {
+    "als": {"d": 3, "lambda": 0.1, "alpha": 0.1, "iterations": 2, "seed": 3},
+    "itemknn": {"k_prime": 3},
+    "random": {"seed": 1},
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def model(request, split):
+    return create(request.param, SETTINGS.get(request.param, {})).fit(split.train)
+
+
+def write_pieces(folder, model, split, count, source="test"):
+    paths = [folder / f"{number}-of-{count}.parquet" for number in range(1, count + 1)]
+    for number, path in enumerate(paths, 1):
+        piece = Piece(number, count)
+        users = list(piece.of(split.held_out.size))
+        records = rank_piece(model.score, split, piece, block_size=4)
+        assert len(records) == len(users)
+        held_out = split.item_ids[split.held_out[users]]
+        write_ranks(path, records, user=split.user_ids[users], item=held_out, source=source)
+    return paths
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 23, 30])
+def test_ranks_of_any_number_of_pieces_are_those_of_one(tmp_path, model, split, count):
+    whole = rank_piece(model.score, split, Piece())
+    paths = write_pieces(tmp_path, model, split, count)
+    gathered, source = gather_ranks(paths, split)
+    assert source == "test"
+    for column in COLUMNS:
+        np.testing.assert_array_equal(getattr(gathered, column), getattr(whole, column))
+
+
+def test_a_piece_asks_for_its_users_by_their_numbers_in_the_whole(split):
+    asked = []
+
+    def score(users):
+        asked.extend(users.tolist())
+        return np.zeros((users.size, split.item_ids.size))
+
+    rank_piece(score, split, Piece(2, 3), block_size=3)
+    assert asked == list(range(23 // 3, 2 * 23 // 3))
+
+
+def test_faults_of_a_piece_name_users_as_the_whole_does(split):
+    user = split.user_ids[22]
+    scores = np.zeros((23, split.item_ids.size))
+    scores[22, 0] = np.nan
+    with pytest.raises(InputError, match=f"for user {user} is nan"):
+        rank_piece(lambda users: scores[users], split, Piece(2, 2))
+    with pytest.raises(InputError, match="the recommender knows fewer than 23 users"):
+        rank_piece(lambda users: scores[:20][users], split, Piece(2, 2))
+
+
+def of_users(user_ids):
+    """A split of these users, who have seen the first of three items and hold out the second."""
+    users = len(user_ids)
+    train = csr_array(np.tile([1.0, 0, 0], (users, 1)))
+    return Split(train, np.ones(users, int), np.array(user_ids), np.arange(3), 0)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "message"),
+    [
+        ([], "no piece of rank records; allowed: all of them"),
+        ([[7, 8]], "0.parquet: ends with user 2 of 3; expected all of them"),
+        ([[9], [7, 8]], "0.parquet: user 9 in row 0; expected user 7"),
+        ([[7], [7, 8]], "1.parquet: user 7 in row 0; expected user 8"),
+        ([[7, 8], [9, 5]], "1.parquet: user 5 in row 1; expected no more users"),
+        ([[7, 8, 9], [5]], "1.parquet: user 5 in row 0; expected no more users"),
+    ],
+)
+def test_pieces_that_are_not_the_users_of_the_split(tmp_path, pieces, message):
+    paths = [tmp_path / f"{number}.parquet" for number in range(len(pieces))]
+    for path, users in zip(paths, pieces, strict=True):
+        ones = np.ones(len(users), int)
+        records = RankRecords(2 * ones, 0 * ones, 0 * ones)
+        write_ranks(path, records, user=np.array(users), source="test")
+    with pytest.raises(InputError, match=message):
+        gather_ranks(paths, of_users([7, 8, 9]))
+
+
+def test_pieces_from_two_places(tmp_path):
+    paths = [tmp_path / f"{number}.parquet" for number in range(2)]
+    for number, path in enumerate(paths):
+        records = RankRecords([2], [0], [0])
+        write_ranks(path, records, user=np.array([7 + number]), source=f"run {number}")
+    with pytest.raises(InputError, match="pieces of rank records differ: 'run 0' and 'run 1'"):
+        gather_ranks(paths, of_users([7, 8]))
+
+
+ESTIMATORS = [parse_estimator(name) for name in ("sampled", "bv:0.1")]
+MEASURES = [parse_measure(name) for name in ("recall@10", "auc")]
+
+
+def records_of(users, seed=0):
+    rng = np.random.default_rng(seed)
+    n = rng.integers(50, 90, users)
+    better = rng.integers(0, 40, users)
+    return RankRecords(n, better, rng.integers(0, 9, users))
+
+
+def save_pieces(folder, records, settings, count):
+    paths = [folder / f"{number}.npz" for number in range(1, count + 1)]
+    for number, path in enumerate(paths, 1):
+        repetitions = Piece(number, count).of(settings.repetitions)
+        counts = draw("X", records, ESTIMATORS, settings, repetitions)
+        save_draws(path, design("X", records, ESTIMATORS, settings), repetitions, counts)
+    return paths
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 7, 9])
+def test_experiment_of_any_number_of_pieces_is_that_of_one(tmp_path, shared, count):
+    records = records_of(200)
+    settings = ExperimentSettings(n_negatives=20, repetitions=7, shared_samples=shared)
+    paths = save_pieces(tmp_path, records, settings, count)
+    counts = gather_draws(paths, design("X", records, ESTIMATORS, settings))
+    assert counts.shape == (1 if shared else 2, 7, 21)
+    assert (counts.sum(axis=-1) == 200).all()
+    gathered = corrected(records, ESTIMATORS, MEASURES, settings, counts)
+    whole = run_experiment("X", records, ESTIMATORS, MEASURES, settings)
+    np.testing.assert_array_equal(gathered.repeated, whole.repeated)
+
+
+def test_draws_that_do_not_belong_together(tmp_path):
+    records, settings = records_of(30), ExperimentSettings(n_negatives=20, repetitions=4)
+    one, two = save_pieces(tmp_path, records, settings, 2)
+    expected = design("X", records, ESTIMATORS, settings)
+    for paths, message in (
+        ([one], "draws end with repetition 2 of 4; expected all of them"),
+        ([two, one], "2.npz: begins with repetition 2; expected 0"),
+        ([one, one], "1.npz: begins with repetition 0; expected 2"),
+        ([], "draws end with repetition 0 of 4"),
+        ([tmp_path / "gone.npz"], "gone.npz: no such file; expected draws of an experiment"),
+    ):
+        with pytest.raises(InputError, match=message):
+            gather_draws(paths, expected)
+    for other, part in (
+        (design("W", records, ESTIMATORS, settings), "name is 'X'; expected 'W'"),
+        (design("X", records_of(29), ESTIMATORS, settings), "users is 30; expected 29"),
+        (design("X", records, ESTIMATORS[:1], settings), "streams is .*; expected .'sampled'.$"),
+        (design("X", records, ESTIMATORS, ExperimentSettings(seed=1)), "settings is .*'seed': 0"),
+    ):
+        with pytest.raises(InputError, match=rf"1\.npz: {part}"):
+            gather_draws([one, two], other)
+
+
+def test_no_record_is_refused_before_anything_is_drawn():
+    with pytest.raises(InputError, match="E: no rank record; expected at least one"):
+        draw("E", RankRecords([], [], []), ESTIMATORS, ExperimentSettings(), range(3))
+
+
+@pytest.fixture
+def finished(run, tmp_path, monkeypatch, split):
+    """A folder with a split, a model and what one step each makes of them."""
+    monkeypatch.chdir(tmp_path)
+    save_split(tmp_path / "split.npz", split)
+    save_recommender(tmp_path / "model.npz", create("itemknn", {}).fit(split.train))
+    assert run("study", *RANK, "--output", "one/X.parquet").returncode == 0
+    assert run("study", "sample", "one/X.parquet", *CHOSEN, "--output", "one.npz").returncode == 0
+    return tmp_path
+
+
+RANK = ("rank", "split.npz", "model.npz")
+CHOSEN = ("--settings", '{"n_negatives": 5, "repetitions": 7}', "--estimators", "sampled,cls")
+
+
+def test_commands_gather_the_same_files(run, finished):
+    pieces = [f"{number}-of-3" for number in (1, 2, 3)]
+    ranks, draws = [f"{piece}.parquet" for piece in pieces], [f"{piece}.npz" for piece in pieces]
+    for piece, output in zip(pieces, ranks, strict=True):
+        assert run("study", *RANK, "--piece", piece, "--output", output).returncode == 0
+    gathering = ("gather-ranks", "split.npz", *ranks, "--output", "gathered/X.parquet")
+    assert "gather-ranks: 23 users from 3 pieces" in run("study", *gathering).stderr
+    for piece, output in zip(pieces, draws, strict=True):
+        step = ("draw", "gathered/X.parquet", "--piece", piece, *CHOSEN, "--output", output)
+        assert run("study", *step).returncode == 0
+    gathering = (
+        "gather-samples",
+        "gathered/X.parquet",
+        *draws,
+        *CHOSEN,
+        "--output",
+        "gathered.npz",
+    )
+    assert "gather-samples: 56 estimates from 3 pieces" in run("study", *gathering).stderr
+    for one, gathered in (("one/X.parquet", "gathered/X.parquet"), ("one.npz", "gathered.npz")):
+        assert (finished / one).read_bytes() == (finished / gathered).read_bytes()
+
+
+@pytest.mark.usefixtures("finished")
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ((*RANK, "--piece", "half"), "piece 'half'; allowed: one like 2-of-3"),
+        (
+            ("gather-ranks", "split.npz", "one/X.parquet", "one/X.parquet"),
+            "one/X.parquet: user 1 in row 0; expected no more users",
+        ),
+        (
+            ("draw", "one/X.parquet", "--piece", "3-of-2", *CHOSEN),
+            "piece 3-of-2; allowed: from 1-of-2 to the last",
+        ),
+        (
+            ("gather-samples", "one/X.parquet", "one.npz", *CHOSEN),
+            "one.npz: not draws of an experiment (it holds no design)",
+        ),
+    ],
+)
+def test_commands_refuse_in_one_line_and_write_nothing(refused, step, message):
+    assert refused("study", *step, "--output", "out") == message
+    assert not Path("out").exists()

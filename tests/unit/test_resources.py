@@ -1,0 +1,181 @@
+"""What rules ask of a scheduler: formulas that grow with the data and stay above what was seen."""
+
+import re
+from dataclasses import fields, replace
+
+import pytest
+import yaml
+
+from sampled_metrics.study.resources import (
+    LEAST_MINUTES,
+    MOVIELENS_1M,
+    NEEDS,
+    Size,
+    Work,
+    memory_mb,
+    minutes,
+    need,
+)
+from tests.conftest import ROOT
+
+RULE = re.compile(r"(?m)^(?: {4})?rule (\w+):\n((?:(?: {4}.*)?\n)+)")
+BLOCKS = {
+    name: [block for each, block in found if each == name]
+    for found in [
+        [
+            match
+            for path in sorted((ROOT / "workflow/rules").glob("*.smk"))
+            for match in RULE.findall(path.read_text())
+        ]
+    ]
+    for name, _ in found
+}
+LOGGED = {name: block for name, each in BLOCKS.items() for block in each if "log:\n" in block}
+SMALL = Work(MOVIELENS_1M)
+LARGE = Work(Size(24_000, 8_000, 2_528_868))
+# Largest resident memory (MiB) of one process, as `make bench` measures it: on the small and, if
+# it was run there, on the large data.
+MEASURED = {
+    "fetch": (128, 214),
+    "split": (291, 536),
+    "train als": (106, 155),
+    "train itemknn": (220, 723),
+    "rank als": (158, 200),
+    "rank itemknn": (258, 754),
+    "sample": (220, 213),
+    "draw": (220, 213),
+    "ranks_figures": (450, 5939),
+    "measure_readings": (442, None),
+    "measure_spread": (222, None),
+    "exact": (144, 155),
+    "compare": (154, 154),
+    "scorecard": (155, 154),
+    "toy": (157, 156),
+    "theory_figures": (231, 229),
+    "provenance": (33, 33),
+    "page": (207, 219),
+}
+UNMEASURED = {"describe", "train", "rank", "rank_external"}
+
+
+def test_every_rule_with_a_log_asks_for_memory_and_time_by_the_formulas():
+    assert {"fetch", "train", "rank_piece", "draw", "measure_spread", "page"} <= LOGGED.keys()
+    for name, each in BLOCKS.items():
+        for block in each:
+            if "log:\n" in block:
+                asked = r"resources:\n +mem_mb=memory_mb,\n +runtime=minutes,\n"
+                assert re.search(asked, block), name
+                assert need(name)
+
+
+def test_every_formula_is_of_a_rule_and_was_measured_or_says_not():
+    rules = {name.split()[0] for name in NEEDS}
+    assert rules == {name.removesuffix("_piece") for name in LOGGED}
+    assert MEASURED.keys() | UNMEASURED == NEEDS.keys()
+
+
+@pytest.mark.parametrize("step", MEASURED)
+def test_request_exceeds_what_was_measured_by_the_margin(step):
+    rule, _, kind = step.partition(" ")
+    for work, peak in zip((SMALL, LARGE), MEASURED[step], strict=True):
+        if peak is not None:
+            # 1 MiB is 1.048576 MB; beside the step Snakemake runs twice, with 94 MiB each
+            assert memory_mb(rule, work, kind=kind) >= 1.5 * 1.048576 * (peak + 2 * 94)
+
+
+@pytest.mark.parametrize("step", NEEDS)
+@pytest.mark.parametrize("field", [field.name for field in fields(Size)])
+def test_requests_never_shrink_as_the_data_grows(step, field):
+    rule, _, kind = step.partition(" ")
+    sizes = [replace(MOVIELENS_1M, **{field: 2000 * 10**power}) for power in range(6)]
+    for ask in (memory_mb, minutes):
+        asked = [ask(rule, Work(size), kind=kind) for size in sizes]
+        assert asked == sorted(asked)
+
+
+@pytest.mark.parametrize(
+    ("step", "field"),
+    [
+        ("split", "interactions"),
+        ("train als", "users"),
+        ("train itemknn", "items"),
+        ("rank itemknn", "items"),
+        ("sample", "users"),
+        ("ranks_figures", "users"),
+        ("measure_readings", "interactions"),
+        ("measure_spread", "users"),
+    ],
+)
+def test_what_grows_with_the_data_asks_for_more(step, field):
+    rule, _, kind = step.partition(" ")
+    more = Work(replace(MOVIELENS_1M, **{field: 2000 * getattr(MOVIELENS_1M, field)}))
+    assert memory_mb(rule, more, kind=kind) > 10 * memory_mb(rule, SMALL, kind=kind)
+    assert minutes(rule, more, kind=kind) > LEAST_MINUTES
+
+
+@pytest.mark.parametrize("step", NEEDS)
+def test_every_attempt_doubles_memory_and_time(step):
+    rule, _, kind = step.partition(" ")
+    for ask in (memory_mb, minutes):
+        first, second, third = (ask(rule, LARGE, attempt, kind) for attempt in (1, 2, 3))
+        assert (second, third) == (2 * first, 4 * first)
+
+
+def test_pieces_take_the_memory_of_the_whole_and_less_time():
+    huge = Work(Size(10**6, 10**5, 10**8), draws=70_000)
+    for rule, kind in (("rank_piece", "itemknn"), ("draw", "")):
+        cut = replace(huge, pieces=50)
+        assert memory_mb(rule, cut, kind=kind) == memory_mb(rule, huge, kind=kind)
+        assert minutes(rule, cut, kind=kind) < minutes(rule, huge, kind=kind)
+
+
+def test_sizes_from_counts_and_from_an_archive(tmp_path):
+    path = tmp_path / "split.json"
+    path.write_text('{"method": "x", "users": 3, "items": 2, "interactions": 7}')
+    assert Size.of_counts(path) == Size(3, 2, 7)
+    # the official ml-1m.zip
+    guessed = Size.of_archive(5_917_549)
+    for field in fields(Size):
+        assert getattr(guessed, field.name) >= getattr(MOVIELENS_1M, field.name)
+
+
+def test_rules_of_the_login_node_are_those_that_the_readme_names():
+    text = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    groups = re.findall(r"localrules:\n((?: +\w+,\n)+)", text)
+    local = sorted(name for group in groups for name in re.findall(r"\w+", group))
+    assert local == ["describe", "fetch", "provenance", "rank"]
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert "`fetch`, `describe`, `provenance` and the gathering of ranks run on the login node" in readme
+    profile = (ROOT / "workflow/profiles/slurm/config.yaml").read_text()
+    assert "the login node: fetch, describe, provenance, gathering ranks" in profile
+
+
+def test_profiles():
+    local, slurm = (
+        yaml.safe_load((ROOT / f"workflow/profiles/{name}/config.yaml").read_text())
+        for name in ("local", "slurm")
+    )
+    assert local == {"cores": "all"}
+    assert slurm["executor"] == "slurm"
+    assert slurm["retries"] >= 1
+    assert slurm["latency-wait"] > 0
+    assert slurm["jobs"] > 1
+    # whose they are only their user knows
+    assert not {"slurm_account", "slurm_partition"} & slurm["default-resources"].keys()
+
+
+ALLOWED = ("workflow/profiles/", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "tests/",
+           "Makefile", ".ci/", "pyproject.toml", "requirements.lock")  # fmt: skip
+
+
+def test_no_executor_is_named_outside_the_profiles():
+    files = [ROOT / "Snakefile", ROOT / "environment.yml"]
+    for name in ("workflow", "src", "config"):
+        files += [path for path in (ROOT / name).rglob("*") if path.is_file()]
+    named = [
+        path.relative_to(ROOT).as_posix()
+        for path in files
+        if path.suffix not in (".pyc", ".png")
+        and re.search(r"(?i)slurm|\bsge\b|htcondor|\blsf\b|kubernetes", path.read_text("utf-8"))
+    ]
+    assert [name for name in named if not name.startswith(ALLOWED)] == []

@@ -1,0 +1,72 @@
+# What each job asks of a scheduler, from the size of the data: sampled_metrics.study.resources
+# has the formulas. On one machine they bind nothing unless `--resources mem_mb=...` does.
+from sampled_metrics.study import resources as needs
+
+
+# These rules, fetch, describe and the gathering of ranks run where Snakemake runs: the nodes of a
+# cluster often have no network, and what takes a second is not worth a place in a queue.
+localrules:
+    provenance,
+
+
+scattergather:
+    ranking=config["ranking"]["pieces"],
+    experiment=config["experiment"]["pieces"],
+
+
+def size_of_data():
+    """Of the split as soon as there is one; before, guessed from what is there."""
+    counts = Path(config["results"], "split/split.json")
+    if counts.exists():
+        return needs.Size.of_counts(counts)
+    return size_of_archive([ARCHIVE or config["dataset"].get("path") or ""])
+
+
+def size_of_archive(paths):
+    """Guessed from files of events; the paper's data where they are still to be downloaded."""
+    n_bytes = bytes_of(paths)
+    return needs.Size.of_archive(n_bytes) if n_bytes else needs.MOVIELENS_1M
+
+
+def bytes_of(paths):
+    return sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
+
+
+def largest_of_als(setting, default):
+    each = [one["settings"] for one in RECOMMENDERS.values() if one["kind"] == "als"]
+    return max((settings.get(setting, default) for settings in each), default=default)
+
+
+def work_of(rule, input):
+    """What the formulas depend on. Only the split can be of newer data than the last split."""
+    pieces = {"rank_piece": "ranking", "draw": "experiment"}.get(rule)
+    experiment = config["experiment"]
+    streams = 1 if experiment["shared_samples"] else len(experiment["estimators"])
+    return needs.Work(
+        size_of_archive(input) if rule == "split" else size_of_data(),
+        n_negatives=experiment["n_negatives"],
+        draws=experiment["repetitions"] * streams,
+        block_size=config["ranking"]["block_size"],
+        d=largest_of_als("d", 1),
+        iterations=largest_of_als("iterations", 1),
+        starts=config["scorecard"]["starts"],
+        file_bytes=bytes_of(input),
+        pieces=config[pieces]["pieces"] if pieces else 1,
+    )
+
+
+def kind_of(wildcards):
+    """Of the recommender that a job is about, if any."""
+    return RECOMMENDERS.get(getattr(wildcards, "recommender", ""), {}).get("kind", "")
+
+
+def memory_mb(wildcards, input, attempt, rulename):
+    return needs.memory_mb(
+        rulename, work_of(rulename, input), attempt, kind_of(wildcards)
+    )
+
+
+def minutes(wildcards, input, attempt, rulename):
+    return needs.minutes(
+        rulename, work_of(rulename, input), attempt, kind_of(wildcards)
+    )
