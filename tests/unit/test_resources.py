@@ -145,7 +145,10 @@ def test_rules_of_the_login_node_are_those_that_the_readme_names():
     local = sorted(name for group in groups for name in re.findall(r"\w+", group))
     assert local == ["describe", "fetch", "provenance", "rank"]
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert "`fetch`, `describe`, `provenance` and the gathering of ranks run on the login node" in readme
+    assert (
+        "`fetch`, `describe`, `provenance` and the gathering of ranks run on the login node"
+        in readme
+    )
     profile = (ROOT / "workflow/profiles/slurm/config.yaml").read_text()
     assert "the login node: fetch, describe, provenance, gathering ranks" in profile
 
