@@ -33,9 +33,10 @@ def bytes_of(paths):
     return sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
 
 
-def largest_of_als(setting, default):
-    each = [one["settings"] for one in RECOMMENDERS.values() if one["kind"] == "als"]
-    return max((settings.get(setting, default) for settings in each), default=default)
+def largest(setting):
+    """Of all recommenders that have such a setting."""
+    settings = [each["settings"] for each in RECOMMENDERS.values()]
+    return max((each[setting] for each in settings if setting in each), default=1)
 
 
 def work_of(rule, input):
@@ -48,8 +49,8 @@ def work_of(rule, input):
         n_negatives=experiment["n_negatives"],
         draws=experiment["repetitions"] * streams,
         block_size=config["ranking"]["block_size"],
-        d=largest_of_als("d", 1),
-        iterations=largest_of_als("iterations", 1),
+        d=largest("d"),
+        iterations=largest("iterations"),
         starts=config["scorecard"]["starts"],
         file_bytes=bytes_of(input),
         pieces=config[pieces]["pieces"] if pieces else 1,
