@@ -20,7 +20,7 @@ EDITS = {
     "# slurm-status-command: squeue": "slurm-status-command: squeue",
     "local-cores: 1": "local-cores: 2",
     "latency-wait: 60": "latency-wait: 10",
-    "slurm-init-seconds-before-status-checks: 20": "slurm-init-seconds-before-status-checks: 8",
+    "slurm-init-seconds-before-status-checks: 20": "slurm-init-seconds-before-status-checks: 10",
 }
 LOG = "snakemake.log"
 # Logs and benchmarks tell of one run.

@@ -36,7 +36,7 @@ def bytes_of(paths):
 def largest(setting):
     """Of all recommenders that have such a setting."""
     settings = [each["settings"] for each in RECOMMENDERS.values()]
-    return max((each[setting] for each in settings if setting in each), default=1)
+    return max((each[setting] for each in settings if each.get(setting)), default=1)
 
 
 def work_of(rule, input):
