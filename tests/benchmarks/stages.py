@@ -1,11 +1,13 @@
 """Time and memory of the study by stage, and of a whole run of Snakemake.
 
-    python tests/benchmarks/stages.py [--cores N] [--runs R]
+    python tests/benchmarks/stages.py [--cores N] [--runs R] [--study FILE] [TARGET ...]
 
-Needs the archive named by MOVIELENS_ARCHIVE. Everything is done in temporary folders. Each row is
-the median over the runs of wall and processor seconds, and the largest peak of resident memory:
-of one process for a stage, of all processes together (sampled ten times a second) for a run of
-Snakemake, at the end of the table.
+Needs the archive named by MOVIELENS_ARCHIVE, of whichever MovieLens the study is. Everything is
+done in temporary folders. Each row is the median over the runs of wall and processor seconds, and
+the largest peak of resident memory: of one process for a stage, of all processes together (sampled
+ten times a second) for a run of Snakemake, at the end of the table. Targets such as `spread audit`
+or another study are measured by stage alone; `sampled_metrics.study.resources` has its formulas
+from here.
 """
 
 import argparse
@@ -38,10 +40,10 @@ def copy_project(folder: Path) -> None:
             shutil.copy(ROOT / name, folder)
 
 
-def printed_commands(folder: Path, cores: int) -> list[tuple[str, list[str]]]:
+def printed_commands(folder: Path, cores: int, targets: list[str]) -> list[tuple[str, list[str]]]:
     """The shell commands of a run, in an order that works, from Snakemake's own dry run."""
     done = subprocess.run(
-        ["snakemake", "--cores", str(cores), "--dry-run", "--printshellcmds"],
+        ["snakemake", "--cores", str(cores), "--dry-run", "--printshellcmds", *targets],
         cwd=folder, capture_output=True, text=True, check=True,
     )  # fmt: skip
     lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
@@ -118,21 +120,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--study", type=Path, help="configuration of another study")
+    parser.add_argument("targets", nargs="*")
     options = parser.parse_args()
     if not os.environ.get("MOVIELENS_ARCHIVE"):
         sys.exit("MOVIELENS_ARCHIVE does not name a MovieLens 1M archive; nothing to measure")
+    targets = options.targets
+    if options.study:
+        targets = [*targets, "--configfile", str(options.study.resolve())]
     rows: dict[str, list[tuple[float, ...]]] = {}
     for _ in range(options.runs):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             copy_project(folder)
             environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
-            for stage, command in printed_commands(folder, options.cores):
+            for stage, command in printed_commands(folder, options.cores, targets):
                 rows.setdefault(stage, []).append(measure(command, folder, environment))
-        for name, targets in WHOLE_RUNS.items():
+        for name, wanted in () if targets else WHOLE_RUNS.items():
             with tempfile.TemporaryDirectory() as folder_name:
                 copy_project(Path(folder_name))
-                measured = measure_run(Path(folder_name), options.cores, targets)
+                measured = measure_run(Path(folder_name), options.cores, wanted)
                 rows.setdefault(name, []).append(measured)
     print(f"| {'stage':<22} | wall s | cpu s | peak MiB |")
     print(f"| :{'-' * 21} | -----: | ----: | -------: |")

@@ -1,5 +1,6 @@
 """The study run on this machine and through SLURM, and what the two left behind compared."""
 
+import os
 import re
 import signal
 import subprocess
@@ -19,7 +20,7 @@ EDITS = {
     "# slurm-status-command: squeue": "slurm-status-command: squeue",
     "local-cores: 1": "local-cores: 2",
     "latency-wait: 60": "latency-wait: 10",
-    "slurm-init-seconds-before-status-checks: 20": "slurm-init-seconds-before-status-checks: 5",
+    "slurm-init-seconds-before-status-checks: 20": "slurm-init-seconds-before-status-checks: 10",
 }
 LOG = "snakemake.log"
 # Logs and benchmarks tell of one run.
@@ -126,7 +127,7 @@ def through(
 def _snakemake(
     project: Project, profile: str, targets: Sequence[str] = ()
 ) -> Iterator["subprocess.Popen[bytes]"]:
-    """Start Snakemake; it is interrupted, which ends its jobs, if we do not wait for it."""
+    """Start Snakemake; ended with all that it runs here if we do not wait for it."""
     with (project.folder / LOG).open("wb") as output:
         process = subprocess.Popen(
             ["snakemake", "--profile", f"workflow/profiles/{profile}", *targets],
@@ -134,13 +135,14 @@ def _snakemake(
             env=project.environment,
             stdout=output,
             stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
         try:
             yield process
         finally:
             if process.poll() is None:
-                process.send_signal(signal.SIGINT)
-                process.wait(60)
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
 
 
 def _require_success(project: Project, process: "subprocess.Popen[bytes]") -> str:

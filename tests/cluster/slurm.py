@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -22,6 +22,7 @@ MUNGE = Path("/run/munge")
 MARK = "# Written by tests/cluster; removed when it ends."
 NODES = ("n1", "n2")
 DAEMONS = ("slurmctld", "slurmd", "munged")
+STEP = "slurmstepd"
 PACKAGES = ("slurm-wlm", "munge")
 
 
@@ -89,7 +90,7 @@ def missing() -> str:
         return "starting SLURM needs root"
     if importlib.util.find_spec("snakemake_executor_plugin_slurm") is None:
         return "snakemake-executor-plugin-slurm is not installed (extra `cluster`)"
-    running = [name for name in DAEMONS if _output("pgrep", "-x", name)]
+    running = [name for name in (*DAEMONS, STEP) if _pids(name)]
     if running:
         return f"{running[0]} is running on this machine, and it is not ours to touch"
     if not all(map(shutil.which, DAEMONS)):
@@ -189,12 +190,9 @@ def _start(folder: Path) -> None:
     subprocess.run(["slurmctld"], check=True, capture_output=True)
     for name in NODES:
         subprocess.run(["slurmd", "-N", name], check=True, capture_output=True)
-    deadline = time.monotonic() + 60
-    while set(_output("sinfo", "-h", "-o", "%t").split()) != {"idle"}:
-        if time.monotonic() > deadline:
-            log = (folder / "slurmctld.log").read_text()[-2000:]
-            raise RuntimeError(f"SLURM did not come up within a minute:\n{log}")
-        time.sleep(0.2)
+    if not _wait(lambda: set(_output("sinfo", "-h", "-o", "%t").split()) == {"idle"}, 60):
+        log = (folder / "slurmctld.log").read_text()[-2000:]
+        raise RuntimeError(f"SLURM did not come up within a minute:\n{log}")
 
 
 def free_ports() -> tuple[int, int, int]:
@@ -211,22 +209,36 @@ def free_ports() -> tuple[int, int, int]:
 
 
 def _stop(folder: Path) -> None:
-    with suppress(OSError, subprocess.TimeoutExpired):
-        subprocess.run(["scancel", "--user=root"], capture_output=True, check=False, timeout=10)
+    """End all jobs, then the daemons, and what is still left of jobs; none ran here before."""
+    if _output("squeue", "--noheader"):
+        subprocess.run(["scancel", "--user=root"], capture_output=True, check=False)
+        _wait(lambda: not _output("squeue", "--noheader"), 20)
     files = [
         *(folder / f"slurmd.{name}.pid" for name in NODES),
         folder / "slurmctld.pid",
         MUNGE / "munged.pid",
     ]
     pids = [int(file.read_text()) for file in files if file.exists()]
-    _end(pids, signal.SIGTERM, 15)
-    _end(pids, signal.SIGKILL, 5)
+    _end([*pids, *_pids(STEP)], signal.SIGTERM, 15)
+    _end([*pids, *_pids(STEP)], signal.SIGKILL, 5)
+
+
+def _pids(name: str) -> list[int]:
+    return [int(pid) for pid in _output("pgrep", "-x", name).split()]
 
 
 def _end(pids: list[int], how: signal.Signals, patience: float) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, how)
+    _wait(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), patience)
+
+
+def _wait(until: Callable[[], bool], patience: float) -> bool:
+    """Whether something has come about, within so many seconds."""
     deadline = time.monotonic() + patience
-    while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < deadline:
+    while not until():
+        if time.monotonic() > deadline:
+            return False
         time.sleep(0.1)
+    return True

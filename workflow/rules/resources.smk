@@ -1,5 +1,6 @@
 # What each job asks of a scheduler, from the size of the data: sampled_metrics.study.resources
 # has the formulas. On one machine they bind nothing unless `--resources mem_mb=...` does.
+from sampled_metrics.datasets.catalogue import movielens
 from sampled_metrics.study import resources as needs
 
 
@@ -15,26 +16,28 @@ scattergather:
 
 
 def size_of_data():
-    """Of the split as soon as there is one; before, guessed from what is there."""
+    """Of the split as soon as there is one; before, what is expected."""
     counts = Path(config["results"], "split/split.json")
     if counts.exists():
         return needs.Size.of_counts(counts)
-    return size_of_archive([ARCHIVE or config["dataset"].get("path") or ""])
+    return size_expected()
 
 
-def size_of_archive(paths):
-    """Guessed from files of events; the paper's data where they are still to be downloaded."""
-    n_bytes = bytes_of(paths)
-    return needs.Size.of_archive(n_bytes) if n_bytes else needs.MOVIELENS_1M
+def size_expected():
+    """As the publisher counts, or guessed from a table."""
+    if MOVIELENS:
+        return needs.Size(*movielens(config["dataset"]["name"]).counts)
+    return needs.Size.of_table(bytes_of([EVENTS]))
 
 
 def bytes_of(paths):
     return sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
 
 
-def largest_of_als(setting, default):
-    each = [one["settings"] for one in RECOMMENDERS.values() if one["kind"] == "als"]
-    return max((settings.get(setting, default) for settings in each), default=default)
+def largest(setting):
+    """Of all recommenders that have such a setting."""
+    settings = [each["settings"] for each in RECOMMENDERS.values()]
+    return max((each[setting] for each in settings if each.get(setting)), default=1)
 
 
 def work_of(rule, input):
@@ -43,21 +46,28 @@ def work_of(rule, input):
     experiment = config["experiment"]
     streams = 1 if experiment["shared_samples"] else len(experiment["estimators"])
     return needs.Work(
-        size_of_archive(input) if rule == "split" else size_of_data(),
+        size_expected() if rule == "split" else size_of_data(),
         n_negatives=experiment["n_negatives"],
         draws=experiment["repetitions"] * streams,
         block_size=config["ranking"]["block_size"],
-        d=largest_of_als("d", 1),
-        iterations=largest_of_als("iterations", 1),
+        d=largest("d"),
+        iterations=largest("iterations"),
         starts=config["scorecard"]["starts"],
-        file_bytes=bytes_of(input),
+        # .npz is read row by row
+        file_bytes=bytes_of(path for path in input if Path(path).suffix != ".npz"),
         pieces=config[pieces]["pieces"] if pieces else 1,
     )
 
 
 def kind_of(wildcards):
-    """Of the recommender that a job is about, if any."""
-    return RECOMMENDERS.get(getattr(wildcards, "recommender", ""), {}).get("kind", "")
+    """Of the recommender that a job is about, if any; itemknn-all keeps all neighbours."""
+    one = RECOMMENDERS.get(getattr(wildcards, "recommender", ""), {"kind": ""})
+    kept = (
+        [one["settings"][k] for k in ("k", "k_prime")]
+        if one["kind"] == "itemknn"
+        else []
+    )
+    return "itemknn-all" if kept == [None, None] else one["kind"]
 
 
 def memory_mb(wildcards, input, attempt, rulename):
