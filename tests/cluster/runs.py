@@ -154,8 +154,9 @@ def _require_success(project: Project, process: "subprocess.Popen[bytes]") -> st
 
 
 class Disturbance:
-    """One job cancelled while it runs, then one node taken down under a job that runs."""
+    """In the middle of a run, a piece's job cancelled, then the node of another taken down."""
 
+    RULE = "rule_rank_piece"
     PATIENCE = 300
     BEGUN = 2  # seconds, after which a job is at work
 
@@ -176,7 +177,8 @@ class Disturbance:
         """Strike at jobs at work until one has ended as it should; one that ended first is not."""
         deadline = time.monotonic() + self.PATIENCE
         while time.monotonic() < deadline:
-            for job in self.slurm.running(self.BEGUN)[:1]:
+            at_work = self.slurm.running(self.BEGUN)
+            for job in [each for each in at_work if each["Comment"].startswith(self.RULE)][:1]:
                 strike(job)
                 if self._ended(job["JobId"]) == state:
                     return job["JobId"]
