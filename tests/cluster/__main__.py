@@ -36,21 +36,29 @@ def main() -> None:
     )
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    archive = "" if options.small else os.environ.get("MOVIELENS_ARCHIVE", "")
+    began = time.monotonic()
     reason = slurm.missing()
+    try:
+        if not reason:
+            run_all(archive)
+    except slurm.StartError as error:
+        reason = f"it did not start: {error}"
+    except runs.RunError as failure:
+        sys.exit(f"FAILED: {failure}")
     if reason:
         runs.say(f"the study was not run through SLURM: {reason}")
         sys.exit(0 if options.if_possible else CANNOT)
-    archive = "" if options.small else os.environ.get("MOVIELENS_ARCHIVE", "")
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="cluster.") as folder, slurm.cluster() as cluster:
-        try:
-            small = write_archive(Path(folder, "small.zip"), as_ratings(synthetic_interactions()))
-            study(cluster, Path(folder, "small"), small, is_small=True)
-            if archive:
-                study(cluster, Path(folder, "full"), Path(archive), is_small=False)
-        except runs.RunError as failure:
-            sys.exit(f"FAILED: {failure}")
     runs.say(f"all of it in {time.monotonic() - began:.0f} s")
+
+
+def run_all(archive: str) -> None:
+    """Run the small study, and the paper's if there is an archive."""
+    with tempfile.TemporaryDirectory(prefix="cluster.") as folder, slurm.cluster() as cluster:
+        small = write_archive(Path(folder, "small.zip"), as_ratings(synthetic_interactions()))
+        study(cluster, Path(folder, "small"), small, is_small=True)
+        if archive:
+            study(cluster, Path(folder, "full"), Path(archive), is_small=False)
 
 
 def study(cluster: slurm.Slurm, folder: Path, archive: Path, *, is_small: bool) -> None:

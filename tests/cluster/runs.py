@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tests.acceptance.test_twice import TIMES
+from tests.acceptance.test_twice import HOW_IT_RAN
 from tests.cluster.slurm import Slurm
 from tests.workflow.conftest import Project
 
@@ -63,7 +63,7 @@ def edited(profile: str) -> str:
 
 
 def results(project: Project) -> dict[str, bytes]:
-    """Every result by name; of the page what neither times nor the cutting changes."""
+    """Every result by name; of the page what neither times nor pieces change."""
     folder = project.folder / "results"
     names = [
         path.relative_to(folder).as_posix()
@@ -73,7 +73,7 @@ def results(project: Project) -> dict[str, bytes]:
     found = {name: (folder / name).read_bytes() for name in names if not name.startswith(LEFT_OUT)}
     if "report.html" in found:
         page = found["report.html"].decode()
-        found["report.html"] = PIECES.sub("", TIMES.sub("", page)).encode()
+        found["report.html"] = PIECES.sub("", HOW_IT_RAN.sub("", page)).encode()
     return found
 
 

@@ -26,6 +26,10 @@ STEP = "slurmstepd"
 PACKAGES = ("slurm-wlm", "munge")
 
 
+class StartError(Exception):
+    """Why the daemons did not come up."""
+
+
 def conf(folder: Path, ports: tuple[int, int, int], cpus: int = 2, memory: int = 16000) -> str:
     """The text of slurm.conf: a controller and two nodes that share this machine, no accounting."""
     controller, *nodes = ports
@@ -152,7 +156,10 @@ def cluster() -> Iterator[Slurm]:
     had_munge = MUNGE.exists()
     folder = Path(tempfile.mkdtemp(prefix="slurm."))
     try:
-        _start(folder)
+        try:
+            _start(folder)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise StartError(_in_a_line(error)) from error
         yield Slurm()
     finally:
         with _undisturbed():
@@ -184,15 +191,21 @@ def _start(folder: Path) -> None:
         ["install", "-d", "-o", "munge", "-g", "munge", "-m", "755", str(MUNGE)], check=True
     )
     as_munge = ["setpriv", "--reuid=munge", "--regid=munge", "--clear-groups"]
-    subprocess.run([*as_munge, shutil.which("munged") or "munged"], check=True)
+    munged = shutil.which("munged") or "munged"
+    subprocess.run([*as_munge, munged], check=True, capture_output=True)
     CONF.parent.mkdir(parents=True, exist_ok=True)
     CONF.write_text(conf(folder, free_ports()))
     subprocess.run(["slurmctld"], check=True, capture_output=True)
     for name in NODES:
         subprocess.run(["slurmd", "-N", name], check=True, capture_output=True)
     if not _wait(lambda: set(_output("sinfo", "-h", "-o", "%t").split()) == {"idle"}, 60):
-        log = (folder / "slurmctld.log").read_text()[-2000:]
-        raise RuntimeError(f"SLURM did not come up within a minute:\n{log}")
+        last = (folder / "slurmctld.log").read_text().splitlines()[-1:]
+        raise StartError(" ".join(["its nodes were not idle within a minute:", *last]))
+
+
+def _in_a_line(error: OSError | subprocess.CalledProcessError) -> str:
+    told = getattr(error, "stderr", None) or b""
+    return " ".join([str(error), *told.decode(errors="replace").split()])
 
 
 def free_ports() -> tuple[int, int, int]:
