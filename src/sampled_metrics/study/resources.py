@@ -137,9 +137,9 @@ def _fixed(peak: float, seconds: float) -> Need:
 NEEDS: dict[str, Need] = {
     "fetch": Need(lambda _: 70, lambda w: 1 + 1e-6 * w.size.interactions),  # 56 / 56
     "describe": Need(lambda _: 100, lambda w: 1 + 2e-8 * w.file_bytes),  # 88, of 150 MB
-    # 222 / 394: columns of events, and their order
+    # 246 / 394: columns of events, and their order
     "split": Need(
-        _bytes(lambda w: 110 * w.size.interactions, 130), lambda w: 1 + 1e-6 * w.size.interactions
+        _bytes(lambda w: 110 * w.size.interactions, 150), lambda w: 1 + 1e-6 * w.size.interactions
     ),
     # 127 / 171: events, vectors twice (implicit's own and the scaled ones)
     "train als": Need(
@@ -186,12 +186,12 @@ NEEDS: dict[str, Need] = {
         _bytes(lambda w: 32.0 * min(w.size.users * w.size.items, 2**24) + 200 * w.size.users, 250),
         lambda w: 30 + 2e-3 * w.size.users,
     ),
-    # 442: Y and Z trained anew, beside the events of the archive
+    # 400: Y and Z trained anew, beside the events of the archive
     "measure_readings": Need(
         _bytes(lambda w: 170 * w.size.interactions + 2 * w.square + 3 * w.scores, 150),
         lambda w: 60 + 100 * 1e-9 * w.size.interactions * w.size.items,
     ),
-    # 222: X trained anew and the distributions of all recommenders
+    # 217: X trained anew and the distributions of all recommenders
     "measure_spread": Need(
         _bytes(
             lambda w: (
