@@ -18,6 +18,7 @@ from sampled_metrics.report.figures.axes import (
 from sampled_metrics.report.figures.style import bar_styles, groups, line_styles, markers, shown
 from sampled_metrics.study.labels import estimator_label
 
+LONGEST_PAIR = 24  # characters that still fit beside a sample size
 UNCORRECTED = estimator_label(parse_estimator("sampled"))
 
 
@@ -88,4 +89,5 @@ def _mark_order(axes: Axes, row: Any, pair: str) -> None:
     m = row.n_negatives
     size_line(axes, m)
     axes.plot(m, row.value, "o", color="black", fillstyle="none", markersize=8, zorder=4)
-    size_label(axes, m, f"Order of {shown(pair)}\ncorrect from $m$ = {m:,}")
+    named = shown(pair) if len(pair) <= LONGEST_PAIR else "the first two"
+    size_label(axes, m, f"Order of {named}\ncorrect from $m$ = {m:,}")
