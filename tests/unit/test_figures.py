@@ -330,7 +330,6 @@ def test_many_recommenders_of_long_names_stay_on_the_page(number, recommenders):
             assert words.get_window_extent().x1 <= page.x1
 
 
-
 def test_three_small_files_that_do_not_name_matplotlibs_version(saved):
     assert sorted(saved) == ["figure5.pdf", "figure5.png", "figure5.svg"]
     assert max(map(len, saved.values())) < 400_000

@@ -30,11 +30,15 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
         draw(axes, rows)
         rank_axis(axes, int(rows["last_rank"].max()))
         width = int((rows["last_rank"] - rows["first_rank"]).iloc[0]) + 1
-        axes.set(xlabel="Predicted rank $r$", ylabel=f"Users per {width} ranks")
+        axes.set(xlabel="Predicted rank $r$", ylabel=f"Users per {_ranks(width)}")
     left.set(title="All ranks", yscale="log", ylim=(0.8, None))
     powers_of_ten(left.yaxis)
     right.set_title(f"Top {table.loc[table['panel'] == 'top', 'last_rank'].max()} ranks")
     legend(figure, left, right)
+
+
+def _ranks(width: int) -> str:
+    return "rank" if width == 1 else f"{width} ranks"
 
 
 def _outlines(axes: Axes, rows: pd.DataFrame) -> None:
