@@ -169,7 +169,7 @@ TABLE = {"format": "table", "name": "Ours", "path": "ours.csv"}
         ({"columns": {"who": "u"}}, "columns.who is 'u'; no such key, allowed: user, item, rat"),
         (
             {"columns": {"user": -1}},
-            r"columns.user is -1; allowed: a text of length at least 1, or a whole number of at lea",
+            r"columns.user is -1; allowed: a text of length at least 1, or a whole number of at",
         ),
         (
             {"separator": "::"},

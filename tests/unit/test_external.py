@@ -2,6 +2,7 @@
 
 import io
 import logging
+import re
 import zipfile
 
 import numpy as np
@@ -12,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from sampled_metrics.datasets.split import Split, load_split, save_split
+from sampled_metrics.datasets.split import Split, save_split
 from sampled_metrics.errors import InputError
 from sampled_metrics.inputs import batches
 from sampled_metrics.inputs.external import read_external
 from sampled_metrics.ranks import RankRecords, read_ranks, write_ranks
+from tests.conftest import ROOT
 
 N_USERS, N_ITEMS = 9, 14
 COLUMNS = ["user_id", "item_id", "score"]
@@ -452,14 +454,31 @@ def test_later_steps_take_ids_of_text(run, tmp_path, monkeypatch):
 
 def test_snippet_of_the_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    save_split(tmp_path / "split.npz", make_split("text"))
+    save_split(tmp_path / "results/shop/split/split.npz", make_split("text"))
 
     def score_all(train):
         return train.toarray() @ (train.T @ train).toarray()
 
-    split = load_split("split.npz")  # train: users x items, 1 where a user has an event
-    scores = score_all(split.train)  # yours: float32 or float64, users x items, higher is better
-    np.savez("mine.npz", scores=scores, user_ids=split.user_ids, item_ids=split.item_ids)
+    (snippet,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    left = {"score_all": score_all}
+    exec(snippet, left)  # noqa: S102 - as a reader would
 
-    records = read_external(tmp_path / "mine.npz", split, "scores")
-    assert rows_of(records) == counted(split, scores)
+    records = read_external(tmp_path / "scores.npz", left["split"], "scores")
+    assert rows_of(records) == counted(left["split"], left["scores"])
+
+
+@pytest.mark.parametrize("step", ["rank", "rank-external"])
+def test_a_user_who_has_seen_all_items_is_named(step, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_split(
+        tmp_path / "split.npz",
+        Split(csr_array([[1.0, 0]]), np.array([1]), np.array([7]), np.array([1, 2]), 0),
+    )
+    options = ("--format", "scores") if step == "rank-external" else ()
+    done = run("study", step, "split.npz", "any.npz", *options, "--output", "ranks.parquet")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "split.npz: user 7 has an event with each of the 2 items; expected an item without one, "
+        "to rank beside the held-out item"
+    ]
+    assert not (tmp_path / "ranks.parquet").exists()
