@@ -161,8 +161,10 @@ TABLE = {"format": "table", "name": "Ours", "path": "ours.csv"}
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"path": ""}, "path is ''; allowed: a text of length at least 1"),
-        ({"path": None}, "path is None; allowed: a text of length at least 1"),
+        ({"path": ""}, "path is ''; allowed: a text like purchases.parquet"),
+        ({"path": None}, "path is None; allowed: a text like purchases.parquet"),
+        # Snakemake would take it for a wildcard.
+        ({"path": "{day}.csv"}, "path is '{day}.csv'; allowed: a text like purchases.parquet"),
         # What config.yaml says, and a study of a table leaves as it is.
         ({"name": "ml-1m"}, "name is 'ml-1m'; allowed: any but ml-100k, ml-1m, ml-10m, ml-20m"),
         ({"columns": ["u", "i"]}, r"columns is \['u', 'i'\]; allowed: a mapping, or null"),

@@ -293,9 +293,9 @@ def test_missing_and_damaged_files(refused, tmp_path):
             None,
             "dataset: columns is {'user': 'a', 'item': 'a'}; allowe",
         ),
-        ({}, "::", "dataset: separator is '::'; allowed: one character, or null"),
-        ({}, "\n", "dataset: separator is '\\n'; allowed: one character, or null"),
-        ({}, 7, "dataset: separator is 7; allowed: one character, or null"),
+        ({}, "::", "dataset: separator is '::'; allowed: one character, no quote"),
+        ({}, "\n", "dataset: separator is '\\n'; allowed: one character, no quote"),
+        ({}, 7, "dataset: separator is 7; allowed: one character, no quote"),
     ],
 )
 def test_formats_that_are_none(columns, separator, message):

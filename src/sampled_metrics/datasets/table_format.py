@@ -59,7 +59,8 @@ class TableFormat:
             isinstance(separator, str) and len(separator) == 1 and separator not in '\r\n"'
         ):
             raise InputError(
-                f"dataset: separator is {separator!r}; allowed: one character, or null"
+                f"dataset: separator is {separator!r}; "
+                "allowed: one character, no quote or line break, or null"
             )
         return cls(given, separator)
 

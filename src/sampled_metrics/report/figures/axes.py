@@ -49,7 +49,7 @@ def legend(figure: Figure, *panels: Axes) -> None:
 
 def rank_axis(axes: Axes, last: int) -> None:
     """Linear axis of the ranks from 1 to `last`, with a tick at the first rank."""
-    ticks = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(0, last)
+    ticks = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10], integer=True).tick_values(0, last)
     axes.set_xlim(1, last)
     axes.set_xticks([1, *(tick for tick in ticks if 1 < tick <= last)])
     axes.xaxis.set_major_formatter(WHOLE_NUMBERS)
