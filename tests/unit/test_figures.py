@@ -307,6 +307,13 @@ def saved(tmp_path_factory):
     return contents(folder)
 
 
+def test_ticks_of_ranks_are_whole_numbers():
+    figure = render(5, pd.concat([bins("all", 43, 1), bins("top", 11, 1)]))
+    assert figure.axes[0].get_xticks().tolist() == [1, 20, 40]
+    assert figure.axes[1].get_xticks().tolist() == [1, 5, 10]
+    assert [axes.get_ylabel() for axes in figure.axes] == ["Users per rank"] * 2
+
+
 @pytest.mark.parametrize("number", [5, 6])
 @pytest.mark.parametrize("recommenders", [1, 12])
 def test_many_recommenders_of_long_names_stay_on_the_page(number, recommenders):
