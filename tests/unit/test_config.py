@@ -184,7 +184,9 @@ def test_a_breach_in_the_description_of_a_table(changes, message):
         check_config(merged(STUDY, {"dataset": TABLE | changes}), SCHEMA)
 
 
-@pytest.mark.parametrize("columns", [None, {}, {"timestamp": "day"}, {"user": 0, "item": 1}])
+@pytest.mark.parametrize(
+    "columns", [None, {}, {"timestamp": "day"}, {"rating": None}, {"user": 0, "item": 1}]
+)
 def test_columns_of_a_table_may_have_their_own_names(columns):
     config = merged(STUDY, {"dataset": TABLE})
     config["dataset"]["columns"] = columns

@@ -172,6 +172,17 @@ def test_ids_survive(tmp_path_factory, rows):
     assert [user for user, _ in found] == (list(map(int, users)) if canonical else list(users))
 
 
+def test_columns_that_are_not_wanted_are_not_read(read):
+    unread = {"rating": None, "timestamp": None}
+    for content in (
+        "user,item,rating,timestamp\n1,2,good,noon\n",
+        {"user": [1], "item": [2], "rating": ["good"], "timestamp": ["noon"]},
+    ):
+        name = "a.csv" if isinstance(content, str) else "a.parquet"
+        events = read(content, name, unread, with_rating=True)
+        assert (listed(events), events.timestamp, events.rating) == ([(1, 2)], None, None)
+
+
 def test_ratings_below_zero(read):
     events = read("user,item,rating\n1,2,-1\n1,3,-9.5\n1,4,+1\n", with_rating=True)
     assert events.rating.tolist() == [-1, -9.5, 1]
