@@ -23,12 +23,26 @@ def check_config(config: Mapping[str, Any], schema: Schema) -> None:
     """
     from jsonschema import Draft202012Validator
 
+    _check_format(config)
     errors = sorted(
         Draft202012Validator(schema).iter_errors(config), key=lambda error: list(error.path)
     )
     if errors:
         raise InputError(f"config: {_message(errors[0])}")
     _check_names(config)
+
+
+def _check_format(config: Mapping[str, Any]) -> None:
+    """Say so first where a table is described but the format is another: names follow from it."""
+    dataset = config.get("dataset")
+    if not isinstance(dataset, Mapping) or dataset.get("format") != "movielens":
+        return
+    for key in ("path", "columns", "separator"):
+        if dataset.get(key) is not None:
+            raise InputError(
+                f"config: dataset.{key} is {dataset[key]!r} but dataset.format is 'movielens'; "
+                "allowed: with dataset.format table alone"
+            )
 
 
 def _check_names(config: Mapping[str, Any]) -> None:
@@ -43,13 +57,15 @@ def _message(error: Any) -> str:
     if error.validator == "additionalProperties":
         known = list(error.schema["properties"])
         unknown = next(name for name in error.instance if name not in known)
-        value = error.instance[unknown]
-        return f"{_join(key, unknown)} is {value!r}; no such key, allowed: {', '.join(known)}"
+        value, listed = error.instance[unknown], ", ".join(known) or "none"
+        return f"{_join(key, unknown)} is {value!r}; no such key, allowed: {listed}"
     if error.validator == "required":
         missing = next(name for name in error.validator_value if name not in error.instance)
         return f"{_join(key, missing)} is missing; allowed: {_allowed_at(error.schema, missing)}"
     if error.validator == "uniqueItems":
         return f"{key} is {error.instance!r}; allowed: no entry twice"
+    if error.validator == "not":
+        return f"{key} is {error.instance!r}; allowed: any but {allowed(error.validator_value)}"
     return f"{key or 'the whole'} is {error.instance!r}; allowed: {allowed(error.schema)}"
 
 
@@ -94,21 +110,27 @@ def allowed(schema: Schema) -> str:
         return ", ".join(str(value) for value in schema["enum"])
     types = schema.get("type", [])
     types = [types] if isinstance(types, str) else list(types)
-    words = [_TYPES[name] + (_range(schema) if name != "null" else "") for name in types]
+    words = [_TYPES[name] + _range(schema, name) for name in types]
     return ", or ".join(words) or "another value"
 
 
-def _range(schema: Schema) -> str:
+# Keywords of a schema in words, by the types that they say something of.
+_NUMBERS, _TEXTS, _LISTS = ("integer", "number"), ("string",), ("array",)
+_RANGES = (
+    ("minimum", " of at least", _NUMBERS),
+    ("exclusiveMinimum", " above", _NUMBERS),
+    ("maximum", " of at most", _NUMBERS),
+    ("minItems", " with entries, at least", _LISTS),
+    ("minLength", " of length at least", _TEXTS),
+    ("maxLength", " and at most", _TEXTS),
+)
+
+
+def _range(schema: Schema, kind: str) -> str:
     words = ""
-    if "pattern" in schema:
+    if "pattern" in schema and kind == "string":
         words += f" like {schema['examples'][0]} ({schema['pattern']})"
-    for keyword, phrase in (
-        ("minimum", " of at least"),
-        ("exclusiveMinimum", " above"),
-        ("maximum", " of at most"),
-        ("minItems", " with entries, at least"),
-        ("maxLength", " of length at most"),
-    ):
-        if keyword in schema:
+    for keyword, phrase, kinds in _RANGES:
+        if keyword in schema and kind in kinds:
             words += f"{phrase} {schema[keyword]}"
     return words

@@ -11,7 +11,7 @@ from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.measures import parse_measure
 from sampled_metrics.planning import Pair, vectors_of
 from sampled_metrics.population import Population
-from sampled_metrics.ranks import read_ranks
+from sampled_metrics.ranks import COLUMNS, RankRecords, read_ranks, write_ranks
 from sampled_metrics.report.page import collect, render
 from sampled_metrics.sampled_evaluation import SampledEvaluation
 from sampled_metrics.sampling import sampled_rank_distribution
@@ -19,7 +19,7 @@ from sampled_metrics.sampling.noise import pmf
 from sampled_metrics.study.toy import toy_records
 from tests.browser.conftest import Opened
 from tests.conftest import ROOT
-from tests.unit.test_page import hostile_sources
+from tests.unit.test_page import REFERENCE, hostile_sources, sources
 
 CLOSE = 1e-3
 NAMES = {"ap-all": "ap", "ndcg-all": "ndcg", "auc": "auc"}
@@ -326,6 +326,31 @@ def test_markup_in_names_is_text_and_one_recommender_makes_no_pair(browser, tmp_
     found.set(group=1)
     assert "With m = 100" in found.page.inner_text("#reading-d")
     assert found.page.locator("main script, main img").count() == 0
+    assert found.complaints == []
+    context.close()
+
+
+def test_many_recommenders_are_told_apart_and_changes_of_order_in_a_few_words(browser, tmp_path):
+    (x, users, _), (y, _, _) = (read_ranks(REFERENCE / f"ranks/{name}.parquet") for name in "XY")
+    names = [f"Mixture-{part}-of-X-and-Y" for part in range(8)]
+    for part, name in enumerate(names):
+        of_x = np.arange(len(x)) % 7 < part
+        mixed = RankRecords(*(np.where(of_x, getattr(x, c), getattr(y, c)) for c in COLUMNS))
+        write_ranks(tmp_path / f"{name}.parquet", mixed, user=users, source="mixed")
+    path = tmp_path / "report.html"
+    ranks = [tmp_path / f"{name}.parquet" for name in names]
+    path.write_text(render(collect(sources(ranks=ranks))), encoding="utf-8")
+    context = browser.new_context()
+    found = Opened(context, path)
+    found.set(metric="recall", k=10, estimator="sampled")
+    changes = len(found.state()["changes"])
+    assert changes > 6
+    words = found.page.inner_text("#reading-c")
+    assert words.count(" at m ≈ ") == 6
+    assert words.endswith(f"; {changes - 6} more.")
+    drawn = "document.getElementById('panel-c').data.slice(0, 8).map((c) => c.line)"
+    looks = {(each["color"], each["dash"]) for each in found.page.evaluate(drawn)}
+    assert len(looks) == len(names)
     assert found.complaints == []
     context.close()
 

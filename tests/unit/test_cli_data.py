@@ -144,7 +144,10 @@ def test_counts_as_published(run, tmp_path, monkeypatch):
         (["--dataset", json.dumps(COLUMNS), "--filters", '{"min_rating": 5}'],
          "mine.csv, line 2: found the only event of user ann; expected at least two events"),
         (["--dataset", json.dumps(COLUMNS), "--filters", '{"min_rating": 6}'],
-         "mine.csv: nothing remains after min_rating; expected events"),
+         "mine.csv: nothing remains after min_rating: 6; expected events"),
+        (["--dataset", json.dumps(COLUMNS), "--filters",
+          '{"duplicates": "last", "min_user_events": 7, "min_item_events": 2}'],
+         "mine.csv: nothing remains after min_user_events: 7, min_item_events: 2; expected eve"),
     ],
 )  # fmt: skip
 def test_one_line_for_what_cannot_be_split(refused, table, options, message):

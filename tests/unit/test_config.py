@@ -61,6 +61,8 @@ def test_the_schema_knows_what_there_is():
     assert sorted(kinds) == sorted([*KINDS, "external"])
     names = SCHEMA["properties"]["dataset"]["allOf"][0]["then"]["properties"]["name"]["enum"]
     assert names == list(CATALOGUE)
+    others = SCHEMA["properties"]["dataset"]["allOf"][1]["then"]["properties"]["name"]["not"]
+    assert others["enum"] == names
     assert SCHEMA["properties"]["split"]["properties"]["tie_break"]["enum"] == list(TIE_BREAKS)
 
 
@@ -105,8 +107,13 @@ Y = ("recommenders", 1)
         (("dataset", "url"), "ftp://x", "dataset.url is 'ftp://x'; allowed: a text like https"),
         (("dataset", "name"), "ml-2m", "dataset.name is 'ml-2m'; allowed: ml-100k, ml-1m, ml-10m"),
         (("dataset", "format"), "table", "dataset.path is missing; allowed: a text"),
-        (("dataset", "columns"), {"user": "u"}, "dataset.columns.item is missing; allowed: a text"),
-        (("dataset", "separator"), "::", "separator is '::'; allowed: a text of length at most 1"),
+        (("dataset", "path"), "x.csv", "path is 'x.csv' but dataset.format is 'movielens'; allowe"),
+        (
+            ("dataset", "columns"),
+            {"user": "u"},
+            "columns is {'user': 'u'} but dataset.format is 'm",
+        ),
+        (("results",), "results/reference", "results is 'results/reference'; allowed: any but res"),
         (("results",), "a{b}", "results is 'a{b}'; allowed: a text like results"),
         (("filters", "duplicates"), "drop", "duplicates is 'drop'; allowed: refuse, first, last"),
         (("filters", "min_user_events"), 0, "min_user_events is 0; allowed: a whole number of at"),
@@ -148,6 +155,50 @@ def test_a_breach_is_one_line_with_key_value_and_what_is_allowed(path, value, me
     assert "\n" not in str(caught.value)
 
 
+TABLE = {"format": "table", "name": "Ours", "path": "ours.csv"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"path": ""}, "path is ''; allowed: a text like purchases.parquet"),
+        ({"path": None}, "path is None; allowed: a text like purchases.parquet"),
+        # Snakemake would take it for a wildcard.
+        ({"path": "{day}.csv"}, "path is '{day}.csv'; allowed: a text like purchases.parquet"),
+        # What config.yaml says, and a study of a table leaves as it is.
+        ({"name": "ml-1m"}, "name is 'ml-1m'; allowed: any but ml-100k, ml-1m, ml-10m, ml-20m"),
+        ({"columns": ["u", "i"]}, r"columns is \['u', 'i'\]; allowed: a mapping, or null"),
+        ({"columns": {"who": "u"}}, "columns.who is 'u'; no such key, allowed: user, item, rat"),
+        (
+            {"columns": {"user": -1}},
+            r"columns.user is -1; allowed: a text of length at least 1, or a whole number of at",
+        ),
+        (
+            {"separator": "::"},
+            "separator is '::'; allowed: a text of length at least 1 and at most 1, or null",
+        ),
+    ],
+)
+def test_a_breach_in_the_description_of_a_table(changes, message):
+    with pytest.raises(InputError, match=f"^config: dataset.{message}"):
+        check_config(merged(STUDY, {"dataset": TABLE | changes}), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "columns", [None, {}, {"timestamp": "day"}, {"rating": None}, {"user": 0, "item": 1}]
+)
+def test_columns_of_a_table_may_have_their_own_names(columns):
+    config = merged(STUDY, {"dataset": TABLE})
+    config["dataset"]["columns"] = columns
+    check_config(config, SCHEMA)
+
+
+def test_a_recommender_without_settings_says_that_none_is_allowed():
+    popular = {"name": "P", "kind": "popularity", "settings": {"seed": 1}}
+    with pytest.raises(InputError, match=r"settings.seed is 1; no such key, allowed: none$"):
+        check_config(STUDY | {"recommenders": [popular]}, SCHEMA)
+
+
 def schemas(schema, path="config"):
     """Every schema of a value, with where it is."""
     for name, value in schema.get("properties", {}).items():
@@ -162,7 +213,7 @@ def schemas(schema, path="config"):
 
 OPTIONAL = {
     "config.dataset": {"path", "columns", "separator", "licence", "citation"},
-    "config.dataset.columns": {"rating", "timestamp"},
+    "config.dataset.columns": {"user", "item", "rating", "timestamp"},
     "config.recommenders[]": {"settings"},
 }
 
@@ -177,7 +228,7 @@ def test_every_key_is_described_and_none_unknown_is_allowed():
     for path, schema in [("config", SCHEMA), *schemas(SCHEMA)]:
         if "properties" in schema:
             assert schema["additionalProperties"] is False
-            optional = set(schema["properties"]) - set(schema["required"])
+            optional = set(schema["properties"]) - set(schema.get("required", ()))
             assert optional == OPTIONAL.get(path, set()), path
 
 

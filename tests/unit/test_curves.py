@@ -104,11 +104,25 @@ def test_figure_5_counts_every_user():
         "A": 50,
         "B": 50,
     }
-    # ranks 1, 6, 11 ... 246 of A: two in each range of ten, twenty in each hundred
+    # ranks 1, 6, 11 ... 246 of A: two in each range of ten
     top = pick(table, panel="top", recommender="A")
     assert top["users"].tolist() == [2] * 10
     assert (top["first_rank"].iloc[0], top["last_rank"].iloc[-1]) == (1, 100)
-    assert pick(table, panel="all", recommender="A")["users"].tolist() == [20, 20, 10]
+    assert pick(table, panel="all", recommender="A")["users"].tolist() == [2] * 25
+
+
+@pytest.mark.parametrize(
+    ("n", "width", "top"),
+    [(7, 1, 10), (42, 1, 10), (99, 1, 10), (100, 10, 100), (999, 10, 100), (1000, 100, 100),
+     (3706, 100, 100), (84_432, 100, 100)],
+)  # fmt: skip
+def test_figure_5_has_narrower_ranges_where_there_are_few_candidates(n, width, top):
+    table = curves.rank_distribution({"A": RankRecords([n, n], [0, n - 1], [0, 0])}, 0)
+    every, first = (table[table["panel"] == panel] for panel in ("all", "top"))
+    assert set(every["last_rank"] - every["first_rank"] + 1) == {width}
+    assert n <= every["last_rank"].max() < n + width
+    assert every["users"].sum() == 2
+    assert (first["last_rank"].max(), len(first)) == (top, 10)
 
 
 def test_figure_6_of_the_reference_run():

@@ -172,11 +172,16 @@ def test_settings_out_of_range(settings, message):
         ExperimentSettings(**settings)
 
 
-def test_more_negatives_than_candidates_are_refused(ranks):
-    with pytest.raises(InputError, match="allowed"):
-        run_experiment(
-            "Y", ranks["Y"], ESTIMATORS[:1], MEASURES, replace(SETTINGS, n_negatives=2000)
-        )
+def test_more_negatives_than_candidates_are_refused():
+    # beside the held-out item the second user has 6 others
+    few = RankRecords([9, 7, 8], [0, 0, 0], [0, 0, 0])
+    run_experiment("E", few, ESTIMATORS[:1], MEASURES, replace(SETTINGS, n_negatives=6))
+    message = (
+        "^E: experiment: n_negatives is 7; allowed: at most 6, for a user has 7 candidates and "
+        "sampling is without-replacement$"
+    )
+    with pytest.raises(InputError, match=message):
+        run_experiment("E", few, ESTIMATORS[:1], MEASURES, replace(SETTINGS, n_negatives=7))
     with pytest.raises(InputError, match="no rank record"):
         run_experiment("E", RankRecords([], [], []), ESTIMATORS[:1], MEASURES, SETTINGS)
 

@@ -392,7 +392,7 @@ def test_damaged_archives(tmp_path):
     with pytest.raises(InputError, match=r"s\.npz: not scores .*Bad CRC-32 for file 'scores\.npy'"):
         read_external(path, SMALL, "scores")
     np.savez(path, **{**MATRIX, "user_ids": np.array(USERS, object)})
-    with pytest.raises(InputError, match=r"s\.npz: not scores .*: Object arrays cannot be loaded"):
+    with pytest.raises(InputError, match=r"s\.npz: user_ids are Python objects, as pandas keeps"):
         read_external(path, SMALL, "scores")
     path.write_text(GOOD)
     with pytest.raises(InputError, match=r"s\.npz: not scores .*: File is not a zip file"):
@@ -455,8 +455,30 @@ def test_later_steps_take_ids_of_text(run, tmp_path, monkeypatch):
 def test_snippet_of_the_readme(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save_split(tmp_path / "results/shop/split/split.npz", make_split("text"))
+
+    def score_all(train):
+        return train.toarray() @ (train.T @ train).toarray()
+
     (snippet,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    names = {"score_all": lambda train: train.toarray() @ (train.T @ train).toarray()}
-    exec(snippet, names)  # noqa: S102 - it is our own
-    records = read_external(tmp_path / "scores.npz", names["split"], "scores")
-    assert rows_of(records) == counted(names["split"], names["scores"])
+    left = {"score_all": score_all}
+    exec(snippet, left)  # noqa: S102 - as a reader would
+
+    records = read_external(tmp_path / "scores.npz", left["split"], "scores")
+    assert rows_of(records) == counted(left["split"], left["scores"])
+
+
+@pytest.mark.parametrize("step", ["rank", "rank-external"])
+def test_a_user_who_has_seen_all_items_is_named(step, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_split(
+        tmp_path / "split.npz",
+        Split(csr_array([[1.0, 0]]), np.array([1]), np.array([7]), np.array([1, 2]), 0),
+    )
+    options = ("--format", "scores") if step == "rank-external" else ()
+    done = run("study", step, "split.npz", "any.npz", *options, "--output", "ranks.parquet")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "split.npz: user 7 has an event with each of the 2 items; expected an item without one, "
+        "to rank beside the held-out item"
+    ]
+    assert not (tmp_path / "ranks.parquet").exists()

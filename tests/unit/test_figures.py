@@ -307,6 +307,36 @@ def saved(tmp_path_factory):
     return contents(folder)
 
 
+def test_ticks_of_ranks_are_whole_numbers():
+    figure = render(5, pd.concat([bins("all", 43, 1), bins("top", 11, 1)]))
+    assert figure.axes[0].get_xticks().tolist() == [1, 20, 40]
+    assert figure.axes[1].get_xticks().tolist() == [1, 5, 10]
+    assert [axes.get_ylabel() for axes in figure.axes] == ["Users per rank"] * 2
+
+
+@pytest.mark.parametrize("number", [5, 6])
+@pytest.mark.parametrize("recommenders", [1, 12])
+def test_many_recommenders_of_long_names_stay_on_the_page(number, recommenders):
+    names = [f"Recommender-{i}-of-a-name-that-is-long-indeed" for i in range(recommenders)]
+    few = TABLES[number]
+    of_one = few[few["recommender"] == NAMES[0]]
+    tables = [of_one.assign(recommender=name) for name in names]
+    if number == 6:
+        pair = " vs ".join(names[:2])
+        tables.append(few[few["kind"] == "ordered"].iloc[:1].assign(recommender=pair))
+    figure = render(number, pd.concat(tables), NOTE)
+    FigureCanvasAgg(figure).draw()
+    box, page = figure.legends[0].get_window_extent(), figure.bbox
+    assert page.x0 <= box.x0 < box.x1 <= page.x1
+    for axes in figure.axes:
+        panel = axes.get_tightbbox()
+        assert page.x0 - 1 <= panel.x0 < panel.x1 <= page.x1 + 1
+        assert panel.y1 <= box.y0
+        assert axes.bbox.height > page.height / 4
+        for words in axes.texts:
+            assert words.get_window_extent().x1 <= page.x1
+
+
 def test_three_small_files_that_do_not_name_matplotlibs_version(saved):
     assert sorted(saved) == ["figure5.pdf", "figure5.png", "figure5.svg"]
     assert max(map(len, saved.values())) < 400_000

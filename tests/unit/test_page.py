@@ -173,7 +173,7 @@ def test_overview_without_a_pair_says_less():
     figure6 = pd.DataFrame({"kind": ["curve"], "n_negatives": [1]})
     found = overview({3: one, 4: none}, card, figure6, {}, {})
     assert len(found) == 3
-    assert "exact AP is X 1.00 %, which puts X from best to worst." in found[1]
+    assert "exact AP is X 1.00 %." in found[1]
 
 
 def hostile_sources(tmp_path):

@@ -13,6 +13,7 @@ from sampled_metrics.datasets.split import (
     leave_last_out,
     leave_random_out,
     load_split,
+    require_candidates,
     save_split,
 )
 from sampled_metrics.errors import InputError
@@ -113,6 +114,18 @@ def test_wrong_rule_and_missing_generator():
         leave_last_out(EVENTS, "newest")
     with pytest.raises(InputError, match="'random' needs a random generator"):
         leave_last_out(EVENTS, "random")
+
+
+def test_a_user_with_events_of_all_items_cannot_be_ranked():
+    enough = events((1, 10, 1), (1, 20, 2), (2, 20, 2), (2, 30, 3))
+    require_candidates(leave_last_out(enough, "last"), "mine.csv")
+    everything = events((1, 10, 1), (1, 20, 2), (2, 10, 1), (2, 20, 2), (2, 30, 3))
+    message = (
+        "^mine.csv: user 2 has an event with each of the 3 items; expected an item without one, "
+        "to rank beside the held-out item$"
+    )
+    with pytest.raises(InputError, match=message):
+        require_candidates(leave_last_out(everything, "last"), "mine.csv")
 
 
 def test_round_trip(tmp_path):

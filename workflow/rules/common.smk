@@ -26,6 +26,9 @@ try:
 except InputError as error:
     sys.exit(str(error))
 
+# With a slash at its end, say, the names below would not be those that Snakemake goes by.
+config["results"] = os.path.normpath(config["results"])
+
 
 pathvars:
     results=config["results"],

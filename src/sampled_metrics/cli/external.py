@@ -19,11 +19,12 @@ def rank_external(
     output: Annotated[Path, typer.Option(help="File to write.", show_default=False)],
 ) -> None:
     """Rank each held-out item as a recommender does that was trained elsewhere."""
-    from sampled_metrics.datasets.split import load_split
+    from sampled_metrics.datasets.split import load_split, require_candidates
     from sampled_metrics.inputs.external import read_external
     from sampled_metrics.ranks import write_ranks
 
     data = load_split(split)
+    require_candidates(data, str(split))
     began = time.perf_counter()
     records = read_external(file, data, form)
     held_out = data.item_ids[data.held_out]

@@ -67,12 +67,13 @@ def rank(
     piece: Annotated[str, typer.Option(help="Which of several pieces of the users.")] = "1-of-1",
 ) -> None:
     """Rank each held-out item among all candidates of its user."""
-    from sampled_metrics.datasets.split import load_split
+    from sampled_metrics.datasets.split import load_split, require_candidates
     from sampled_metrics.pieces import parse_piece, rank_piece
     from sampled_metrics.ranks import write_ranks
     from sampled_metrics.recommenders import load_recommender
 
     chosen, data = parse_piece(piece), load_split(split)
+    require_candidates(data, str(split))
     try:
         records = rank_piece(load_recommender(recommender).score, data, chosen, block_size)
     except InputError as error:

@@ -102,7 +102,7 @@ class Delimited:
         if broken:
             return f"found a line break in {broken[0][:60]!r}; expected a row a line"
         if rating is not None and fields[rating] and not _NUMBER.fullmatch(fields[rating]):
-            return f"found rating {fields[rating]!r}; expected a finite number of at least 0"
+            return f"found rating {fields[rating]!r}; expected a finite number"
         return None
 
     def place(self, row: int) -> str:

@@ -87,33 +87,39 @@ class Filters:
         """
         kept, removed = interactions, dict[str, int]()
         if self.min_rating is not None:
-            kept = _filtered("min_rating", _by_rating(kept, self.min_rating), kept, removed)
+            by_rating = _by_rating(kept, self.min_rating)
+            kept = _filtered("min_rating", self.min_rating, by_rating, kept, removed)
         if self.duplicates in (None, "refuse"):
             refuse_duplicates(kept)
         else:
             last = self.duplicates == "last"
-            kept = _filtered("duplicates", ~repeated(kept, last), kept, removed)
+            kept = _filtered("duplicates", self.duplicates, ~repeated(kept, last), kept, removed)
         if self.min_user_events is not None or self.min_item_events is not None:
             by_user, by_item = _core(kept, self.min_user_events or 1, self.min_item_events or 1)
             counts = {"min_user_events": by_user, "min_item_events": by_item}
             removed |= {n: int(counts[n].sum()) for n in counts if n in self.on}
-            kept = _taken(kept, ~(by_user | by_item), ", ".join(n for n in counts if n in self.on))
+            told = ", ".join(f"{n}: {self.on[n]}" for n in counts if n in self.on)
+            kept = _taken(kept, ~(by_user | by_item), told)
         _check_enough_events(kept)
         return replace(kept, rating=None), removed
 
 
 def _filtered(
-    name: str, kept: NDArray[np.bool_], interactions: Interactions, removed: dict[str, int]
+    name: str,
+    value: object,
+    kept: NDArray[np.bool_],
+    interactions: Interactions,
+    removed: dict[str, int],
 ) -> Interactions:
     removed[name] = int(kept.size - kept.sum())
-    return _taken(interactions, kept, name)
+    return _taken(interactions, kept, f"{name}: {value}")
 
 
-def _taken(interactions: Interactions, kept: NDArray[np.bool_], names: str) -> Interactions:
+def _taken(interactions: Interactions, kept: NDArray[np.bool_], filters: str) -> Interactions:
     if kept.all():
         return interactions
     if not kept.any():
-        raise InputError(f"{interactions.name}: nothing remains after {names}; expected events")
+        raise InputError(f"{interactions.name}: nothing remains after {filters}; expected events")
     return interactions.take(kept)
 
 

@@ -12,6 +12,7 @@ LONGEST = 200
 # Not 007 or +7: as numbers these would be the same id as 7.
 _CANONICAL = r"^(0|-?[1-9]\d{0,18})$"
 _SMALL = np.iinfo(np.int32)
+_LARGEST = np.iinfo(np.int64).max
 
 
 def as_ids(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], Names | None] | None:
@@ -29,8 +30,11 @@ def as_ids(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], Names | None] | 
     kind = column.type
     of = kind.value_type if pa.types.is_dictionary(kind) else kind
     text = pa.types.is_string(of) or pa.types.is_large_string(of)
-    if not (text or (pa.types.is_integer(of) and of != pa.uint64())):
+    if not (text or pa.types.is_integer(of)):
         return None
+    if of == pa.uint64():  # fault() has refused those that int64 cannot hold
+        kind, column = pa.int64(), column.cast(pa.int64())
+        of = kind
     if kind == of:
         column = column.dictionary_encode()
     codes, names = _unified(column)
@@ -45,11 +49,13 @@ def as_ids(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], Names | None] | 
 
 
 def fault(column: pa.ChunkedArray) -> str | None:
-    r"""Say what makes a text no id, and what was expected; None where nothing does.
+    r"""Say what makes an id none, and what was expected; None where nothing does.
 
     >>> fault(pa.chunked_array([["fine", "two\nlines"]]))
     "'two\\nlines'; expected text without control characters"
     """
+    if column.type == pa.uint64() and (compute.max(column).as_py() or 0) > _LARGEST:
+        return f"{compute.max(column)}; expected at most {_LARGEST}, or the ids as text"
     if pa.types.is_dictionary(column.type):
         faults = (fault(pa.chunked_array([chunk.dictionary])) for chunk in column.chunks)
         return next(filter(None, faults), None)

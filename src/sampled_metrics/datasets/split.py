@@ -126,6 +126,25 @@ def leave_random_out(interactions: Interactions, rng: np.random.Generator) -> Sp
     return _assemble(interactions, users, held_out, 0)
 
 
+def require_candidates(split: Split, name: str) -> None:
+    """Raise InputError for a user of whom nothing is left to rank beside the held-out item.
+
+    Only ranking needs more; `name` is that of the file, for the message.
+
+    >>> events = Interactions(np.array([7, 7]), np.array([1, 3]))
+    >>> require_candidates(leave_random_out(events, np.random.default_rng(0)), "mine.csv")
+    Traceback (most recent call last):
+    sampled_metrics.errors.InputError: mine.csv: user 7 has an event with each of the 2 items; ...
+    """
+    items = split.item_ids.size
+    full = np.flatnonzero(np.diff(split.train.indptr) + 1 >= items)
+    if full.size:
+        raise InputError(
+            f"{name}: user {split.user_ids[full[0]]} has an event with each of the {items:,} "
+            "items; expected an item without one, to rank beside the held-out item"
+        )
+
+
 class _Users(NamedTuple):
     """Events by user: `rows` are those of user `ids[0]` in file order, then `ids[1]` and so on."""
 

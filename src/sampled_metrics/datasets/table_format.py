@@ -19,12 +19,12 @@ class TableFormat:
     columns
         Name of the column of each role, or its place counted from 0 in a file without header.
         Roles not given are looked for under their own names, which only `user` and `item` must
-        have.
+        have; None for a rating or a timestamp leaves a column of that name unread.
     separator
         One character; None goes by the ending of the file: a tab for .tsv, else a comma.
     """
 
-    columns: Mapping[str, str | int] = field(default_factory=dict)
+    columns: Mapping[str, str | int | None] = field(default_factory=dict)
     separator: str | None = None
 
     @classmethod
@@ -43,6 +43,9 @@ class TableFormat:
             raise InputError(
                 f"dataset: columns: unknown role {unknown[0]!r}; known: {', '.join(ROLES)}"
             )
+        unread = dict.fromkeys(
+            role for role in columns if columns[role] is None and role not in _NEEDED
+        )
         given = {role: column for role, column in columns.items() if column is not None}
         if not (all(map(_is_name, given.values())) or all(map(_is_place, given.values()))):
             raise InputError(
@@ -59,9 +62,10 @@ class TableFormat:
             isinstance(separator, str) and len(separator) == 1 and separator not in '\r\n"'
         ):
             raise InputError(
-                f"dataset: separator is {separator!r}; allowed: one character, or null"
+                f"dataset: separator is {separator!r}; "
+                "allowed: one character, no quote or line break, or null"
             )
-        return cls(given, separator)
+        return cls(given | unread, separator)
 
     @property
     def header(self) -> bool:
@@ -72,7 +76,10 @@ class TableFormat:
         """Column of each role that a file of columns `names` has; `where` begins messages."""
         found = {}
         for role in ROLES:
-            name = str(self.columns.get(role, role))
+            column = self.columns.get(role, role)
+            if column is None:
+                continue
+            name = str(column)
             if role in self.columns or role in _NEEDED:
                 _check_column(name, names, where)
             if (role in self.columns or self.header) and name in names:

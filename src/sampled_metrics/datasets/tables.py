@@ -136,11 +136,11 @@ def _ids(
 
 
 def _ratings(origin: _Origin, column: pa.ChunkedArray) -> NDArray[np.float32]:
-    kind, allowed = column.type, "a finite number of at least 0"
+    kind, allowed = column.type, "a finite number"
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise InputError(f"{origin}: column rating is of type {kind}; expected numbers")
     rating: NDArray[np.float32] = column.cast(pa.float32(), safe=False).to_numpy()
-    bad = ~(np.isfinite(rating) & (rating >= 0))
+    bad = ~np.isfinite(rating)
     if bad.any():
         row = int(np.argmax(bad))
         raise _wrong(origin, row, f"rating {rating[row]:g}", allowed)

@@ -123,15 +123,17 @@ def _curve(panel: str, curve: str, rank: np.ndarray, value: Float) -> pd.DataFra
     return pd.DataFrame({"panel": panel, "curve": curve, "rank": rank, "value": value})
 
 
-def rank_distribution(
-    records: Mapping[str, RankRecords], seed: int, width: int = 100, top: int = 100, step: int = 10
-) -> pd.DataFrame:
+def rank_distribution(records: Mapping[str, RankRecords], seed: int) -> pd.DataFrame:
     """Figure 5: users whose held-out item falls in each range of ranks.
 
-    Ties in one random order. `panel` is `all` (ranges of `width` ranks) or `top` (the first `top`
-    ranks in ranges of `step`).
+    Ties in one random order. `panel` is `all` or `top`. From 1,000 candidates on, `all` has ranges
+    of 100 ranks, and `top` the first 100 ranks in ranges of 10. Where there are fewer, ranges are
+    ten or a hundred times as narrow, so that there are still at least ten of them.
     """
     last = max(int(each.n_candidates.max()) for each in records.values())
+    power = 10 ** (len(str(last)) - 1)  # of ten, at most `last`
+    width, top = max(1, min(100, power // 10)), max(10, min(100, power))
+    step = top // 10
     frames = []
     for name, each in records.items():
         ranks = random_rank(each, generator(seed, "ties", name))

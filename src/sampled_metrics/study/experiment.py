@@ -200,6 +200,7 @@ def draw(
     """
     if not len(records):
         raise InputError(f"{name}: no rank record; expected at least one")
+    _check_candidates(name, records, settings)
     drawn = streams(estimators, settings)
     generators = [
         generator(settings.seed, name, stream, repetition)
@@ -208,6 +209,15 @@ def draw(
     ]
     counts = histograms(records, settings.n_negatives, generators, settings.sampling, settings.ties)
     return counts.reshape(len(drawn), len(repetitions), settings.n_negatives + 1)
+
+
+def _check_candidates(name: str, records: RankRecords, settings: ExperimentSettings) -> None:
+    most = int(records.n_candidates.min()) - 1
+    if settings.sampling == "without-replacement" and settings.n_negatives > most:
+        raise InputError(
+            f"{name}: experiment: n_negatives is {settings.n_negatives}; allowed: at most {most}, "
+            f"for a user has {most + 1} candidates and sampling is without-replacement"
+        )
 
 
 def streams(estimators: list[Estimator], settings: ExperimentSettings) -> list[str]:

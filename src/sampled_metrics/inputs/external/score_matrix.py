@@ -108,6 +108,13 @@ class _Matrix:
 
 def _ids(path: Path, archive: zipfile.ZipFile, name: str) -> Ids:
     with _reading(path), archive.open(f"{name}.npy") as stream:
+        kind = _HEADERS[npy.read_magic(stream)](stream)[2]
+    if kind.hasobject:
+        raise InputError(
+            f"{path}: {name} are Python objects, as pandas keeps text; allowed: whole numbers or "
+            f"text of numpy, {name}.astype(str)"
+        )
+    with _reading(path), archive.open(f"{name}.npy") as stream:
         found = npy.read_array(stream, allow_pickle=False)
     if found.ndim != 1 or found.dtype.kind not in "iuU":
         raise InputError(

@@ -13,30 +13,43 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from sampled_metrics.report.figures.style import GREY
 
+MOST_COLUMNS = 5  # of a legend
+ROW_HEIGHT = 0.17  # inches, of a legend
 LABEL_WIDTH = 0.35  # what a label beside a sample size takes of the axis, at most
 WHOLE_NUMBERS = "{x:,.0f}"
 
 
 def legend(figure: Figure, *panels: Axes) -> None:
-    """Legend above all panels, at most five a row: how each of these panels shows a curve."""
+    """Legend above all panels: how each of these panels shows a curve.
+
+    At most five a row, fewer where names are long; what that needs beyond two rows, the figure is
+    higher.
+    """
     handles = [axes.get_legend_handles_labels()[0] for axes in panels]
     labels = panels[0].get_legend_handles_labels()[1]
-    n_rows = ceil(len(labels) / 5)
     beside: Any = list(zip(*handles, strict=True))
-    figure.legend(
-        beside,
-        labels,
-        handler_map={tuple: HandlerTuple(ndivide=None, pad=0.6)},
-        loc="outside upper center",
-        ncols=ceil(len(labels) / n_rows),
-        frameon=False,
-        handlelength=3.2 * len(panels) ** 0.75,
-    )
+    columns = ceil(len(labels) / ceil(len(labels) / MOST_COLUMNS))
+    while True:
+        drawn = figure.legend(
+            beside,
+            labels,
+            handler_map={tuple: HandlerTuple(ndivide=None, pad=0.6)},
+            loc="outside upper center",
+            ncols=columns,
+            frameon=False,
+            handlelength=3.2 * len(panels) ** 0.75,
+        )
+        if columns == 1 or drawn.get_window_extent().width <= figure.bbox.width:
+            break
+        drawn.remove()
+        columns -= 1
+    rows = ceil(len(labels) / columns)
+    figure.set_figheight(figure.get_figheight() + ROW_HEIGHT * max(0, rows - 2))
 
 
 def rank_axis(axes: Axes, last: int) -> None:
     """Linear axis of the ranks from 1 to `last`, with a tick at the first rank."""
-    ticks = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(0, last)
+    ticks = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10], integer=True).tick_values(0, last)
     axes.set_xlim(1, last)
     axes.set_xticks([1, *(tick for tick in ticks if 1 < tick <= last)])
     axes.xaxis.set_major_formatter(WHOLE_NUMBERS)

@@ -18,6 +18,7 @@ from sampled_metrics.report.figures.axes import (
 from sampled_metrics.report.figures.style import bar_styles, groups, line_styles, markers, shown
 from sampled_metrics.study.labels import estimator_label
 
+LONGEST_PAIR = 24  # characters that still fit beside a sample size
 UNCORRECTED = estimator_label(parse_estimator("sampled"))
 
 
@@ -29,11 +30,15 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
         draw(axes, rows)
         rank_axis(axes, int(rows["last_rank"].max()))
         width = int((rows["last_rank"] - rows["first_rank"]).iloc[0]) + 1
-        axes.set(xlabel="Predicted rank $r$", ylabel=f"Users per {width} ranks")
+        axes.set(xlabel="Predicted rank $r$", ylabel=f"Users per {_ranks(width)}")
     left.set(title="All ranks", yscale="log", ylim=(0.8, None))
     powers_of_ten(left.yaxis)
     right.set_title(f"Top {table.loc[table['panel'] == 'top', 'last_rank'].max()} ranks")
     legend(figure, left, right)
+
+
+def _ranks(width: int) -> str:
+    return "rank" if width == 1 else f"{width} ranks"
 
 
 def _outlines(axes: Axes, rows: pd.DataFrame) -> None:
@@ -88,4 +93,5 @@ def _mark_order(axes: Axes, row: Any, pair: str) -> None:
     m = row.n_negatives
     size_line(axes, m)
     axes.plot(m, row.value, "o", color="black", fillstyle="none", markersize=8, zorder=4)
-    size_label(axes, m, f"Order of {shown(pair)}\ncorrect from $m$ = {m:,}")
+    named = shown(pair) if len(pair) <= LONGEST_PAIR else "the first two"
+    size_label(axes, m, f"Order of {named}\ncorrect from $m$ = {m:,}")

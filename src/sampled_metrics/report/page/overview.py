@@ -57,16 +57,14 @@ def _levels(table: pd.DataFrame, m: int, records: Mapping[str, RankRecords]) -> 
         for column in (EXACT, _SAMPLED)
     )
     users = f"{len(next(iter(records.values()))):,}" if records else "the"
-    words = (
-        f"For {users} users, exact {metric} is {_listed(exact)}, which puts "
-        f"{_order(exact)} from best to worst"
-    )
-    if not sampled:
-        return [f"{words}."]
-    return [
-        f"{words}; among {m} sampled negatives it reads {_listed(sampled)}, which puts "
-        f"{_order(sampled)}."
-    ]
+    words = f"For {users} users, exact {metric} is {_listed(exact)}"
+    if len(exact) > 1:
+        words += f", which puts {_order(exact)} from best to worst"
+    if sampled:
+        words += f"; among {m} sampled negatives it reads {_listed(sampled)}"
+    if len(sampled) > 1:
+        words += f", which puts {_order(sampled)}"
+    return [f"{words}."]
 
 
 def _listed(values: Mapping[str, str]) -> str:

@@ -169,10 +169,13 @@ function changesOf(state, sizes, values) {
   return found.sort((a, b) => a.size - b.size);
 }
 
+const MOST_TOLD = 6; // changes of order in words; the crosses show all
+const DASHES = ["solid", "dash", "dot"]; // by turns, where the colours come again
+
 function curvesPanel(state, { sizes, values }, exact) {
   const { series, ink } = SM.theme(), { measure, group } = state;
   const changes = changesOf(state, sizes, values);
-  const traces = group.recommenders.map((each, i) => SM.line(each.name, sizes, values[i], { line: { color: series[i % 6] } }));
+  const traces = group.recommenders.map((each, i) => SM.line(each.name, sizes, values[i], { line: { color: series[i % 6], dash: DASHES[Math.floor(i / 6) % 3] } }));
   const last = group.sizes.at(-1);
   traces.push({
     type: "scatter", mode: "markers", name: "exact", x: exact.map(() => last), y: exact, cliponaxis: false,
@@ -184,8 +187,10 @@ function curvesPanel(state, { sizes, values }, exact) {
     marker: { symbol: "x-thin", size: 11, line: { width: 2, color: ink } },
     text: changes.map((c) => plain(`${c.a} and ${c.b}`)), hovertemplate: "%{text} at m ≈ %{x:.0f}<extra></extra>",
   });
+  const told = changes.slice(0, MOST_TOLD).map((c) => `${c.a} and ${c.b} at m ≈ ${Math.round(c.size)}`);
+  if (changes.length > MOST_TOLD) told.push(`${changes.length - MOST_TOLD} more`);
   element("reading-c").textContent = changes.length
-    ? `Order changes: ${changes.map((c) => `${c.a} and ${c.b} at m ≈ ${Math.round(c.size)}`).join("; ")}.`
+    ? `Order changes: ${told.join("; ")}.`
     : "No change of order in this range.";
   Object.assign(SM.state, { sizes, curves: values, exactMeans: exact, changes });
   return SM.draw("panel-c", traces, SM.logAxis("m, sampled negatives", 1, last), SM.linearAxis(measure.label, { range: rangeOf(exact, ...values) }), { shapes: [SM.vertical(state.m)] });
