@@ -80,6 +80,10 @@ EVENTS = (
     if MOVIELENS
     else config["dataset"]["path"]
 )
+if not MOVIELENS and not Path(EVENTS).is_file():
+    sys.exit(
+        f"config: dataset.path is {EVENTS!r}; no such file, expected a table of events"
+    )
 ARCHIVE = config["dataset"]["archive"] or os.environ.get("MOVIELENS_ARCHIVE") or ""
 KEPT = sorted(path.stem for path in Path("results/reference/ranks").glob("*.parquet"))
 if config["ranks"] == "reference" and not PAPERS_DATA:
