@@ -312,6 +312,16 @@ def test_ticks_of_ranks_are_whole_numbers():
     assert figure.axes[0].get_xticks().tolist() == [1, 20, 40]
     assert figure.axes[1].get_xticks().tolist() == [1, 5, 10]
     assert [axes.get_ylabel() for axes in figure.axes] == ["Users per rank"] * 2
+    # the bars and steps of the first and the last rank are as broad as the others
+    assert [axes.get_xlim() for axes in figure.axes] == [(0.5, 42.5), (0.5, 10.5)]
+
+
+def test_sizes_within_one_power_of_ten_have_ticks():
+    rows = TABLES[6][TABLES[6]["kind"] == "curve"]
+    for last, ticks in ((40, [10, 20]), (60, [10, 20, 50]), (600, [10, 100])):
+        figure = render(6, rows.assign(n_negatives=np.linspace(10, last, len(rows)).round()))
+        shown = [tick for tick in figure.axes[0].get_xticks() if 10 <= tick <= last]
+        assert shown == ticks
 
 
 @pytest.mark.parametrize("number", [5, 6])

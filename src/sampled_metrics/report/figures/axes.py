@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
+from matplotlib.axis import Axis, XAxis
 from matplotlib.figure import Figure
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
@@ -63,8 +63,12 @@ def log_axis(axes: Axes, first: int, last: int) -> None:
 
 
 def powers_of_ten(axis: Axis) -> None:
-    """Powers of ten in full on a logarithmic axis, small ticks at 2 to 9 times each."""
-    axis.set_major_locator(LogLocator(10))
+    """Powers of ten in full on a logarithmic axis, small ticks at 2 to 9 times each.
+
+    Within one power, 2 and 5 times it are in full as well. Call it last: it asks for the limits.
+    """
+    low, high = axis.axes.get_xlim() if isinstance(axis, XAxis) else axis.axes.get_ylim()
+    axis.set_major_locator(LogLocator(10, subs=(1,) if high >= 10 * low else (1, 2, 5)))
     axis.set_major_formatter(WHOLE_NUMBERS)
     axis.set_minor_locator(LogLocator(10, subs=range(2, 10)))
     axis.set_minor_formatter(NullFormatter())

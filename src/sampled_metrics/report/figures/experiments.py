@@ -19,6 +19,7 @@ from sampled_metrics.report.figures.style import bar_styles, groups, line_styles
 from sampled_metrics.study.labels import estimator_label
 
 LONGEST_PAIR = 24  # characters that still fit beside a sample size
+NARROW = 10  # ranks a range, of which half a rank at either end of the axis is something
 UNCORRECTED = estimator_label(parse_estimator("sampled"))
 
 
@@ -30,6 +31,9 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
         draw(axes, rows)
         rank_axis(axes, int(rows["last_rank"].max()))
         width = int((rows["last_rank"] - rows["first_rank"]).iloc[0]) + 1
+        if width < NARROW:
+            low, high = axes.get_xlim()
+            axes.set_xlim(low - 0.5, high + 0.5)
         axes.set(xlabel="Predicted rank $r$", ylabel=f"Users per {_ranks(width)}")
     left.set(title="All ranks", yscale="log", ylim=(0.8, None))
     powers_of_ten(left.yaxis)
