@@ -28,7 +28,7 @@ OWN = {
     "recommenders": [
         {"name": "Elsewhere", "kind": "external",
          "settings": {"path": "own/scores.csv", "format": "scores"}},
-        {"name": "Popularity", "kind": "popularity"},
+        {"name": "most_popular.1", "kind": "popularity"},
     ],
     "ranking": {"pieces": 3},
     "experiment": {"pieces": 4},

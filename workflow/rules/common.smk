@@ -1,6 +1,7 @@
 import hashlib
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -100,7 +101,7 @@ if config["ranks"] == "reference" and not set(RECOMMENDERS) <= set(KEPT):
 
 def one_of(names):
     """A pattern for a wildcard that may be one of these names, of which there may be none."""
-    return "|".join(names) or "(?!)"
+    return "|".join(map(re.escape, names)) or "(?!)"
 
 
 wildcard_constraints:
