@@ -30,7 +30,7 @@ LARGE = Work(Size(24_000, 8_000, 2_528_868))
 MEASURED = {
     "fetch": (56, 56),
     "describe": (88, None),
-    "split": (246, 394),
+    "split": (250, 394),
     "train als": (127, 171),
     "train itemknn-all": (250, 708),
     "train itemknn": (160, 239),
@@ -38,8 +38,8 @@ MEASURED = {
     "rank itemknn-all": (251, 734),
     "rank": (173, 248),
     "rank_external": (None, 245),
-    "sample": (195, 211),
-    "draw": (195, 211),
+    "sample": (197, 211),
+    "draw": (197, 211),
     "ranks_figures": (400, 738),
     "measure_readings": (400, None),
     "measure_spread": (217, None),
@@ -47,7 +47,7 @@ MEASURED = {
     "compare": (156, 156),
     "scorecard": (156, None),
     "toy": (156, None),
-    "theory_figures": (229, None),
+    "theory_figures": (232, None),
     "provenance": (33, 33),
     "page": (214, 233),
 }

@@ -137,7 +137,7 @@ def _fixed(peak: float, seconds: float) -> Need:
 NEEDS: dict[str, Need] = {
     "fetch": Need(lambda _: 70, lambda w: 1 + 1e-6 * w.size.interactions),  # 56 / 56
     "describe": Need(lambda _: 100, lambda w: 1 + 2e-8 * w.file_bytes),  # 88, of 150 MB
-    # 246 / 394: columns of events, and their order
+    # 250 / 394: columns of events, and their order
     "split": Need(
         _bytes(lambda w: 110 * w.size.interactions, 150), lambda w: 1 + 1e-6 * w.size.interactions
     ),
@@ -176,7 +176,7 @@ NEEDS: dict[str, Need] = {
         _bytes(lambda w: 10 * w.file_bytes + 32 * w.size.interactions, 200),
         lambda w: 5 + 1e-6 * w.file_bytes + 1e-8 * w.size.users * w.size.items,
     ),
-    # 195 / 211: blocks of draws, and the distribution of every user's sampled rank
+    # 197 / 211: blocks of draws, and the distribution of every user's sampled rank
     "sample": Need(
         _bytes(lambda w: 24.0 * w.size.users * (w.n_negatives + 1), 220),
         lambda w: 2 + 1e-7 * w.size.users * (w.draws / w.pieces + w.n_negatives),
@@ -211,7 +211,7 @@ NEEDS: dict[str, Need] = {
     "compare": _fixed(160, 2),  # 156 / 156
     "scorecard": _fixed(160, 2),  # 156
     "toy": _fixed(160, 2),  # 156
-    "theory_figures": _fixed(240, 10),  # 229
+    "theory_figures": _fixed(240, 10),  # 232
     "provenance": _fixed(100, 1),  # 33 / 33
     # 214 / 233
     "page": Need(_bytes(lambda w: 1000.0 * w.size.users, 220), lambda _: 5),
