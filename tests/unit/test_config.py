@@ -137,6 +137,12 @@ Y = ("recommenders", 1)
         ((*Y, "settings", "self_similarity"), "no", "is 'no'; allowed: true or false"),
         ((*Y, "name"), "X", "recommenders holds 'X' twice; allowed: each once"),
         (("ranking", "block_size"), 0, "ranking.block_size is 0; allowed: a whole number of at le"),
+        (("ranking", "pieces"), 0, "pieces is 0; allowed: a whole number of at least 1 of at most"),
+        (
+            ("experiment", "pieces"),
+            1001,
+            "pieces is 1001; allowed: a whole number of at least 1 of",
+        ),
         (("exact", "metrics"), ["auc@5"], r"exact.metrics\[0\] is 'auc@5'; allowed: a text like"),
         (("exact", "ties"), ["middle"], r"exact.ties\[0\] is 'middle'; allowed: expected, optim"),
         (
