@@ -119,7 +119,7 @@ _NUMBERS, _TEXTS, _LISTS = ("integer", "number"), ("string",), ("array",)
 _RANGES = (
     ("minimum", " of at least", _NUMBERS),
     ("exclusiveMinimum", " above", _NUMBERS),
-    ("maximum", " of at most", _NUMBERS),
+    ("maximum", " and at most", _NUMBERS),
     ("minItems", " with entries, at least", _LISTS),
     ("minLength", " of length at least", _TEXTS),
     ("maxLength", " and at most", _TEXTS),

@@ -137,11 +137,11 @@ Y = ("recommenders", 1)
         ((*Y, "settings", "self_similarity"), "no", "is 'no'; allowed: true or false"),
         ((*Y, "name"), "X", "recommenders holds 'X' twice; allowed: each once"),
         (("ranking", "block_size"), 0, "ranking.block_size is 0; allowed: a whole number of at le"),
-        (("ranking", "pieces"), 0, "pieces is 0; allowed: a whole number of at least 1 of at most"),
+        (("ranking", "pieces"), 0, "pieces is 0; allowed: a whole number of at least 1 and at m"),
         (
             ("experiment", "pieces"),
             1001,
-            "pieces is 1001; allowed: a whole number of at least 1 of",
+            "pieces is 1001; allowed: a whole number of at least 1 and",
         ),
         (("exact", "metrics"), ["auc@5"], r"exact.metrics\[0\] is 'auc@5'; allowed: a text like"),
         (("exact", "ties"), ["middle"], r"exact.ties\[0\] is 'middle'; allowed: expected, optim"),
@@ -241,6 +241,6 @@ def test_every_key_is_described_and_none_unknown_is_allowed():
 def test_words_for_what_is_allowed():
     assert allowed({"const": "als"}) == "als"
     assert allowed({"type": "number", "exclusiveMinimum": 0, "maximum": 1}) == (
-        "a number above 0 of at most 1"
+        "a number above 0 and at most 1"
     )
     assert allowed({}) == "another value"

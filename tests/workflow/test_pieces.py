@@ -74,5 +74,5 @@ def test_no_piece_at_all_is_refused(make_project, small_archive, part):
     done = project.run("snakemake", "--cores", "1")
     assert done.returncode != 0
     assert done.stdout.splitlines()[-1] == (
-        f"config: {part}.pieces is 0; allowed: a whole number of at least 1"
+        f"config: {part}.pieces is 0; allowed: a whole number of at least 1 and at most 1000"
     )
