@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import yaml
 
-from sampled_metrics.datasets.movielens import parse_ratings, read_archive
+from sampled_metrics.datasets.archive import read_archive
+from sampled_metrics.datasets.movielens import parse_ratings
 from sampled_metrics.datasets.split import leave_last_out
 from sampled_metrics.measures import parse_measure
 from sampled_metrics.ranking import rank_held_out

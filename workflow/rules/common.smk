@@ -41,8 +41,8 @@ RECOMMENDERS = {
 }
 EXTERNAL = [name for name, each in RECOMMENDERS.items() if each["kind"] == "external"]
 TRAINED = [name for name in RECOMMENDERS if name not in EXTERNAL]
-# What the paper published is about its own data; its toys and its theory are shown beside it.
 MOVIELENS = config["dataset"]["format"] == "movielens"
+# What the paper published is about its own data; its toys and its theory are shown beside it.
 PAPERS_DATA = MOVIELENS and config["dataset"]["name"] == "ml-1m"
 TABLES = (1, 2, 3, 4) if PAPERS_DATA else (3, 4)
 FIGURES = (1, 2, 3, 4, 5, 6) if PAPERS_DATA else (5, 6)

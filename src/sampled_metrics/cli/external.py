@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from sampled_metrics.cli.paper import Output
+
 app = typer.Typer()
 _log = logging.getLogger("sampled_metrics")
 
@@ -16,7 +18,7 @@ def rank_external(
     split: Annotated[Path, typer.Argument(help="Split to rank for.", show_default=False)],
     file: Annotated[Path, typer.Argument(help="Ranks or scores.", show_default=False)],
     form: Annotated[str, typer.Option("--format", help="ranks or scores.", show_default=False)],
-    output: Annotated[Path, typer.Option(help="File to write.", show_default=False)],
+    output: Output,
 ) -> None:
     """Rank each held-out item as a recommender does that was trained elsewhere."""
     from sampled_metrics.datasets.split import load_split, require_candidates
@@ -27,8 +29,7 @@ def rank_external(
     require_candidates(data, str(split))
     began = time.perf_counter()
     records = read_external(file, data, form)
-    held_out = data.item_ids[data.held_out]
     source = f"{form} from {file.name}"
-    write_ranks(output, records, user=data.user_ids, item=held_out, source=source)
+    write_ranks(output, records, user=data.user_ids, item=data.held_out_ids, source=source)
     ties, seconds = (records.n_tied > 0).sum(), time.perf_counter() - began
     _log.info("rank-external: %d users, %d with ties in %.1f s", len(records), ties, seconds)

@@ -35,8 +35,7 @@ def gather_ranks(split: Input, pieces: Pieces, output: Output) -> None:
 
     data = load_split(split)
     records, source = gather(pieces, data)
-    held_out = data.item_ids[data.held_out]
-    write_ranks(output, records, user=data.user_ids, item=held_out, source=source)
+    write_ranks(output, records, user=data.user_ids, item=data.held_out_ids, source=source)
     _log.info("gather-ranks: %d users from %d pieces", len(records), len(pieces))
 
 

@@ -11,8 +11,8 @@ from sampled_metrics.cli import logs
 from sampled_metrics.cli.data import app as data
 from sampled_metrics.cli.external import app as external
 from sampled_metrics.cli.page import app as page
+from sampled_metrics.cli.paper import Input, Inputs, Output, mapping
 from sampled_metrics.cli.paper import app as paper
-from sampled_metrics.cli.paper import mapping
 from sampled_metrics.cli.pieces import app as pieces
 from sampled_metrics.errors import InputError
 from sampled_metrics.files import write_json
@@ -25,9 +25,6 @@ app.add_typer(page)
 app.add_typer(pieces)
 _log = logging.getLogger("sampled_metrics")
 
-Input = Annotated[Path, typer.Argument(help="File to read.", show_default=False)]
-Inputs = Annotated[list[Path], typer.Argument(help="Files to read.", show_default=False)]
-Output = Annotated[Path, typer.Option(help="File to write.", show_default=False)]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of what is random.")]
 
 
@@ -80,7 +77,7 @@ def rank(
         raise InputError(f"{recommender}: {error}") from error
     users = chosen.of(data.held_out.size)
     rows = slice(users.start, users.stop)
-    held_out, source = data.item_ids[data.held_out[rows]], "trained in this run"
+    held_out, source = data.held_out_ids[rows], "trained in this run"
     write_ranks(output, records, user=data.user_ids[rows], item=held_out, source=source)
     _log.info("rank: %d users, %d with ties", len(records), (records.n_tied > 0).sum())
 

@@ -5,11 +5,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from sampled_metrics.datasets.duplicates import refuse_duplicates, repeated
-from sampled_metrics.datasets.interactions import Interactions
+from sampled_metrics.datasets.interactions import Interactions, encoded
 from sampled_metrics.errors import InputError
 from sampled_metrics.numbers import check_number
 
@@ -136,7 +135,7 @@ def _core(
     interactions: Interactions, least_of_user: int, least_of_item: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Events left out for their user's and for their item's few events, until none are few."""
-    codes = [_codes(interactions.user), _codes(interactions.item)]
+    codes = [encoded(ids)[1] for ids in (interactions.user, interactions.item)]
     left_out = [np.zeros(len(interactions), dtype=bool) for _ in codes]
     events = np.arange(len(interactions))
     while True:
@@ -149,17 +148,10 @@ def _core(
             return left_out[0], left_out[1]
 
 
-def _codes(ids: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Number ids from 0, in the order in which they first appear."""
-    return pa.array(ids).dictionary_encode().indices.to_numpy()
-
-
 def _check_enough_events(interactions: Interactions) -> None:
-    encoded = pa.array(interactions.user).dictionary_encode()
-    code = encoded.indices.to_numpy()
+    ids, code = encoded(interactions.user)
     counts = np.bincount(code)
     if (counts < _LEAST).any():
-        ids = encoded.dictionary.to_numpy()
         lonely = np.flatnonzero(counts < _LEAST)
         event = int(np.argmax(code == lonely[np.argmin(ids[lonely])]))
         raise interactions.error(

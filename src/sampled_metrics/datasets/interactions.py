@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sampled_metrics.errors import InputError
@@ -97,3 +98,14 @@ class Interactions:
 
     def _row(self, event: int) -> int:
         return event if self.rows is None else int(self.rows[event])
+
+
+def encoded(ids: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Ids in the order in which they first appear, and the place of each event's among them.
+
+    >>> first_seen, code = encoded(np.array([7, 4, 7], dtype=np.int32))
+    >>> first_seen.tolist(), code.tolist()
+    ([7, 4], [0, 1, 0])
+    """
+    column = pa.array(ids).dictionary_encode()
+    return column.dictionary.to_numpy(), column.indices.to_numpy()

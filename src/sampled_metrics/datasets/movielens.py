@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.csv
 
 from sampled_metrics.datasets.archive import Ratings
-from sampled_metrics.datasets.archive import read_archive as read_archive  # callers' one import
 from sampled_metrics.datasets.catalogue import Layout
 from sampled_metrics.datasets.filters import Filters
 from sampled_metrics.datasets.interactions import Interactions

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sampled_metrics.datasets.interactions import Interactions, Names
+from sampled_metrics.datasets.interactions import Interactions, Names, encoded
 from sampled_metrics.datasets.last_events import PICKS, LastEvents
 from sampled_metrics.datasets.last_events import TIE_BREAKS as TIE_BREAKS  # callers' one import
 from sampled_metrics.errors import InputError
@@ -48,6 +47,16 @@ class Split:
     user_ids: Ids
     item_ids: Ids
     tied_users: int
+
+    @property
+    def n_candidates(self) -> NDArray[np.int64]:
+        """Items that each user has not seen in training; int64, shape (users,)."""
+        return self.item_ids.size - np.diff(self.train.indptr).astype(np.int64)
+
+    @property
+    def held_out_ids(self) -> Ids:
+        """Published id of each user's held-out item, shape (users,)."""
+        return self.item_ids[self.held_out]
 
     def counts(self) -> dict[str, int]:
         """Sizes worth reporting: users, items, interactions, training events, tied users."""
@@ -136,12 +145,12 @@ def require_candidates(split: Split, name: str) -> None:
     Traceback (most recent call last):
     sampled_metrics.errors.InputError: mine.csv: user 7 has an event with each of the 2 items; ...
     """
-    items = split.item_ids.size
-    full = np.flatnonzero(np.diff(split.train.indptr) + 1 >= items)
+    full = np.flatnonzero(split.n_candidates < 2)
     if full.size:
         raise InputError(
-            f"{name}: user {split.user_ids[full[0]]} has an event with each of the {items:,} "
-            "items; expected an item without one, to rank beside the held-out item"
+            f"{name}: user {split.user_ids[full[0]]} has an event with each of the "
+            f"{split.item_ids.size:,} items; "
+            "expected an item without one, to rank beside the held-out item"
         )
 
 
@@ -154,19 +163,13 @@ class _Users(NamedTuple):
 
 
 def _by_user(user: NDArray[np.int32]) -> _Users:
-    first_seen, code = _encoded(user)
+    first_seen, code = encoded(user)
     order = np.argsort(first_seen)
     number = np.empty(order.size, dtype=np.int32)
     number[order] = np.arange(order.size, dtype=np.int32)
     code = number[code]
     bounds = np.append(0, np.cumsum(np.bincount(code)))
     return _Users(_grouped(code), first_seen[order], bounds)
-
-
-def _encoded(ids: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Ids in the order in which they first appear, and the place of each event's among them."""
-    encoded = pa.array(ids).dictionary_encode()
-    return encoded.dictionary.to_numpy(), encoded.indices.to_numpy()
 
 
 def _grouped(code: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -182,7 +185,7 @@ def _assemble(
     interactions: Interactions, users: _Users, held_out: NDArray[np.int64], tied_users: int
 ) -> Split:
     """Make the split that holds out, of the events by user, those at places `held_out`."""
-    item_ids, code = _encoded(interactions.item)
+    item_ids, code = encoded(interactions.item)
     item = code[users.rows]
     training = np.ones(item.size, dtype=bool)
     training[held_out] = False

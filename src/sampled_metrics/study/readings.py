@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from sampled_metrics.datasets.archive import read_archive
 from sampled_metrics.datasets.interactions import Interactions
-from sampled_metrics.datasets.movielens import parse_ratings, read_archive
+from sampled_metrics.datasets.movielens import parse_ratings
 from sampled_metrics.datasets.split import Split, load_split
 from sampled_metrics.errors import InputError
 from sampled_metrics.measures import parse_measure

@@ -19,11 +19,6 @@ def id_column(ids: Ids) -> Any:
     return pa.array(ids, pa.string()) if ids.dtype.kind == "U" else pa.array(ids.astype(np.int64))
 
 
-def n_candidates(split: Split) -> Int:
-    """Count the items that each user has not seen in training; int64, shape (users,)."""
-    return split.item_ids.size - np.diff(split.train.indptr).astype(np.int64)
-
-
 def require_all(path: Path, kind: str, there: Any, ids: Ids) -> None:
     """Raise InputError unless the file has every user or item of the split."""
     missing = np.flatnonzero(~there)

@@ -27,7 +27,7 @@ def from_rank_table(path: Path, split: Split) -> RankRecords:
     table = read_table(path, WHAT)
     table.require(USER, *COLUMNS)
     user = _users(table, split)
-    expected = alignment.n_candidates(split)[user]
+    expected = split.n_candidates[user]
     candidates = table.whole("n_candidates", 2)
     differs = np.flatnonzero(candidates != expected)
     if differs.size:
