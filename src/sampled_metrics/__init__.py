@@ -10,7 +10,7 @@ figures is in `sampled_metrics.study`. Values are fractions.
 A sampled Recall@10 of 60 % need not be one of 60 %:
 
 >>> import sampled_metrics as sm
->>> evaluation = sm.SampledEvaluation([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
+>>> evaluation = sm.SampledRanks([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
 >>> for each in sm.correct(evaluation, ["recall@10"], ["sampled", "cls", "bv:0.1"]):
 ...     print(f"{each.estimator:8}{each.value:6.3f} ({each.ci_low:.3f} to {each.ci_high:.3f})")
 sampled  0.600 (0.106 to 0.970)
@@ -32,51 +32,53 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from sampled_metrics.comparison import Compared, compare_exact, compare_sampled
-    from sampled_metrics.correction import Corrected, correct
-    from sampled_metrics.errors import InputError
+    from sampled_metrics._base.errors import InputError
     from sampled_metrics.estimators import estimator_matrix, parse_estimator
-    from sampled_metrics.evaluation import Evaluated, evaluate
-    from sampled_metrics.inputs import read_ranking, read_sampled_ranks
-    from sampled_metrics.measures import Measure, parse_measure
-    from sampled_metrics.planning import Pair, Planned, plan, population_with
-    from sampled_metrics.population import Population
-    from sampled_metrics.ranking import rank_held_out, rank_relevant
-    from sampled_metrics.ranks import RankRecords
-    from sampled_metrics.ratings import mae, rmse
-    from sampled_metrics.relevant import RelevantRanks, relevant_values
-    from sampled_metrics.sampled_evaluation import SampledEvaluation
+    from sampled_metrics.inference.compare import Compared, compare_exact, compare_sampled
+    from sampled_metrics.inference.correct import Corrected, correct
+    from sampled_metrics.inference.evaluate import Evaluated, evaluate
+    from sampled_metrics.inference.plan import Pair, Planned, plan, population_with
+    from sampled_metrics.inference.population import Population
+    from sampled_metrics.inference.sampled_evaluation import SampledRanks
+    from sampled_metrics.metrics.measures import Measure, parse_measure
+    from sampled_metrics.metrics.ratings import mae, rmse
+    from sampled_metrics.metrics.values import relevant_values
+    from sampled_metrics.ranks.ranking import rank_held_out, rank_relevant
+    from sampled_metrics.ranks.reading import read_ranking
+    from sampled_metrics.ranks.records import Ranks
+    from sampled_metrics.ranks.relevant import RelevantRanks
+    from sampled_metrics.ranks.sampled_tables import read_sampled_ranks
     from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 
 _HOME = {
-    "Compared": "comparison",
-    "Corrected": "correction",
-    "Evaluated": "evaluation",
-    "InputError": "errors",
-    "Measure": "measures",
-    "Pair": "planning",
-    "Planned": "planning",
-    "Population": "population",
-    "RankRecords": "ranks",
-    "RelevantRanks": "relevant",
-    "SampledEvaluation": "sampled_evaluation",
-    "compare_exact": "comparison",
-    "compare_sampled": "comparison",
-    "correct": "correction",
+    "Compared": "inference.compare",
+    "Corrected": "inference.correct",
+    "Evaluated": "inference.evaluate",
+    "InputError": "_base.errors",
+    "Measure": "metrics.measures",
+    "Pair": "inference.plan",
+    "Planned": "inference.plan",
+    "Population": "inference.population",
+    "Ranks": "ranks.records",
+    "RelevantRanks": "ranks.relevant",
+    "SampledRanks": "inference.sampled_evaluation",
+    "compare_exact": "inference.compare",
+    "compare_sampled": "inference.compare",
+    "correct": "inference.correct",
     "draw_sampled_ranks": "sampling",
     "estimator_matrix": "estimators",
-    "evaluate": "evaluation",
-    "mae": "ratings",
+    "evaluate": "inference.evaluate",
+    "mae": "metrics.ratings",
     "parse_estimator": "estimators",
-    "parse_measure": "measures",
-    "plan": "planning",
-    "population_with": "planning",
-    "rank_held_out": "ranking",
-    "rank_relevant": "ranking",
-    "read_ranking": "inputs",
-    "read_sampled_ranks": "inputs",
-    "relevant_values": "relevant",
-    "rmse": "ratings",
+    "parse_measure": "metrics.measures",
+    "plan": "inference.plan",
+    "population_with": "inference.plan",
+    "rank_held_out": "ranks.ranking",
+    "rank_relevant": "ranks.ranking",
+    "read_ranking": "ranks.reading",
+    "read_sampled_ranks": "ranks.sampled_tables",
+    "relevant_values": "metrics.values",
+    "rmse": "metrics.ratings",
     "sampled_rank_distribution": "sampling",
 }
 __all__ = [
@@ -88,9 +90,9 @@ __all__ = [
     "Pair",
     "Planned",
     "Population",
-    "RankRecords",
+    "Ranks",
     "RelevantRanks",
-    "SampledEvaluation",
+    "SampledRanks",
     "compare_exact",
     "compare_sampled",
     "correct",

@@ -9,11 +9,11 @@ import yaml
 from sampled_metrics.datasets.archive import read_archive
 from sampled_metrics.datasets.movielens import parse_ratings
 from sampled_metrics.datasets.split import leave_last_out
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.ranking import rank_held_out
-from sampled_metrics.ranks import read_ranks
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics.ties import exact_values
+from sampled_metrics.ranks.ranking import rank_held_out
+from sampled_metrics.ranks.records import read_ranks
 from sampled_metrics.recommenders import create
-from sampled_metrics.ties import exact_values
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.archive

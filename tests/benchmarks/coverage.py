@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
+from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.intervals import Shape, estimate
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.population import Population
-from sampled_metrics.ranks import RankRecords, read_ranks
-from sampled_metrics.sampled_evaluation import SampledEvaluation
+from sampled_metrics.inference.intervals import Shape, estimate
+from sampled_metrics.inference.population import Population
+from sampled_metrics.inference.sampled_evaluation import SampledRanks
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics.ties import expected_values
+from sampled_metrics.ranks.records import Ranks, read_ranks
 from sampled_metrics.sampling import sampled_rank_distribution
-from sampled_metrics.seeds import generator
-from sampled_metrics.ties import expected_values
 
 ROOT = Path(__file__).parents[2]
 N_ITEMS, N_NEGATIVES = 3541, 100
@@ -54,7 +54,7 @@ def of_exact(
     """Share of experiments in which the interval of each exact metric holds its expectation."""
     if len(population.records) == 1:  # one record stands for all ranks, which a draw tells apart
         population = Population(
-            RankRecords(np.full(N_ITEMS, N_ITEMS), np.arange(N_ITEMS), np.zeros(N_ITEMS, int)),
+            Ranks(np.full(N_ITEMS, N_ITEMS), np.arange(N_ITEMS), np.zeros(N_ITEMS, int)),
             np.full(N_ITEMS, 1.0 / N_ITEMS),
         )
     held = dict.fromkeys((f"exact {measure}" for measure in MEASURES), 0)
@@ -80,7 +80,7 @@ def of_sampled(
     held = np.zeros((len(MEASURES), len(ESTIMATORS)))
     for counts in rng.multinomial(n_users, marginal / marginal.sum(), repeats):
         drawn = np.repeat(np.arange(1, N_NEGATIVES + 2), counts)
-        evaluation = SampledEvaluation(drawn, N_ITEMS, N_NEGATIVES)
+        evaluation = SampledRanks(drawn, N_ITEMS, N_NEGATIVES)
         for place in places:
             found = evaluation.estimate(vectors[place][None])
             held[place] += found.ci_low <= vectors[place] @ marginal <= found.ci_high

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from sampled_metrics.correction import correct
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.planning import Pair, vectors_of
-from sampled_metrics.population import Population
-from sampled_metrics.ranks import COLUMNS, RankRecords, read_ranks, write_ranks
+from sampled_metrics.inference.correct import correct
+from sampled_metrics.inference.plan import Pair, vectors_of
+from sampled_metrics.inference.population import Population
+from sampled_metrics.inference.sampled_evaluation import SampledRanks
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks.records import COLUMNS, Ranks, read_ranks, write_ranks
 from sampled_metrics.report.page import collect, render
-from sampled_metrics.sampled_evaluation import SampledEvaluation
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.sampling.noise import pmf
 from sampled_metrics.study.toy import toy_records
@@ -204,7 +204,7 @@ def test_own_ranks_are_corrected_as_by_the_library(opened, tmp_path):
     found, status = own(opened, tmp_path, text, metric="recall", k=10, estimator="bv", gamma=0.1,
                         n=3541, m=100)  # fmt: skip
     assert status.startswith("400 users, m = 100 negatives of n = 3,541")
-    evaluation = SampledEvaluation(RANKS, n_items=3541, n_negatives=100)
+    evaluation = SampledRanks(RANKS, n_items=3541, n_negatives=100)
     expected = correct(evaluation, estimators=["sampled", "cls", "bv:0.1"])
     for ours, theirs in zip(found, expected, strict=True):
         assert ours["estimator"] == theirs.estimator
@@ -224,7 +224,7 @@ def test_own_ranks_of_one_user_are_averaged(opened, tmp_path):
         f"{u},{r}\r\n" for u, r in zip(users, RANKS, strict=True)
     )
     found, _ = own(opened, tmp_path, text, n=3541, m=100)
-    evaluation = SampledEvaluation(RANKS, n_items=3541, n_negatives=100, users=users)
+    evaluation = SampledRanks(RANKS, n_items=3541, n_negatives=100, users=users)
     (theirs,) = correct(evaluation, ["ap"], ["bv:0.1"])
     ours = found[8]
     assert ours["users"] == theirs.n_users
@@ -335,7 +335,7 @@ def test_many_recommenders_are_told_apart_and_changes_of_order_in_a_few_words(br
     names = [f"Mixture-{part}-of-X-and-Y" for part in range(8)]
     for part, name in enumerate(names):
         of_x = np.arange(len(x)) % 7 < part
-        mixed = RankRecords(*(np.where(of_x, getattr(x, c), getattr(y, c)) for c in COLUMNS))
+        mixed = Ranks(*(np.where(of_x, getattr(x, c), getattr(y, c)) for c in COLUMNS))
         write_ranks(tmp_path / f"{name}.parquet", mixed, user=users, source="mixed")
     path = tmp_path / "report.html"
     ranks = [tmp_path / f"{name}.parquet" for name in names]

@@ -49,7 +49,7 @@ for name, ranked in records.items():
 
 # 3. What an evaluation with 100 random negatives sees, uncorrected and corrected.
 evaluations = {
-    name: sm.SampledEvaluation(
+    name: sm.SampledRanks(
         sm.draw_sampled_ranks(ranked, N_NEGATIVES, rng), N_ITEMS, N_NEGATIVES, users=users
     )
     for name, ranked in records.items()

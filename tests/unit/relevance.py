@@ -5,7 +5,7 @@ from math import log2
 
 import numpy as np
 
-from sampled_metrics.relevant import RelevantRanks
+from sampled_metrics.ranks.relevant import RelevantRanks
 
 ALL_KINDS = (
     *("recall", "precision", "f1", "f2", "f0.5", "hit", "rr"),

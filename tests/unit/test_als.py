@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.recommenders.als import ALS, ALSSettings
 
 TRAIN = (np.random.default_rng(0).random((40, 25)) < 0.2).astype(float)

@@ -6,19 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import leave_last_out, save_split
-from sampled_metrics.errors import InputError
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.ranking import rank_held_out
-from sampled_metrics.ranks import RankRecords, write_ranks
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics.ties import exact_values
+from sampled_metrics.ranks.ranking import rank_held_out
+from sampled_metrics.ranks.records import Ranks, write_ranks
 from sampled_metrics.recommenders import create
 from sampled_metrics.report.audit import write_audit
 from sampled_metrics.study.audit import _expected, _with_n_of_each_user, run_audit
 from sampled_metrics.study.experiment import ExperimentSettings
 from sampled_metrics.study.readings import Material, Reading
 from sampled_metrics.study.spread import spread_over_starts, spread_over_ties
-from sampled_metrics.ties import exact_values
 from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
 
 RECOMMENDERS = {
@@ -76,7 +76,7 @@ def test_settings_of_the_study_give_the_values_of_the_study(material, readings):
 
 
 def test_one_n_for_all_users_when_all_have_it(material):
-    even = RankRecords(np.full(30, 25), np.arange(30) % 25, np.zeros(30, int))
+    even = Ranks(np.full(30, 25), np.arange(30) % 25, np.zeros(30, int))
     alike = replace(material, ranks={**material.ranks, "Y": even})
     assert _with_n_of_each_user(alike, even) == pytest.approx(_expected(alike, "Y", "bv:1", 0))
 
@@ -118,8 +118,8 @@ def test_audit_needs_the_papers_recommenders(tmp_path):
 
 def test_spread_over_starts_is_that_of_the_difference_of_two():
     # exact AP of the three starts: 1, 1/2 and 1/4
-    starts = [RankRecords(np.full(4, 50), np.full(4, b), np.zeros(4, int)) for b in (0, 1, 3)]
-    other = RankRecords(np.full(4, 50), np.full(4, 9), np.zeros(4, int))
+    starts = [Ranks(np.full(4, 50), np.full(4, b), np.zeros(4, int)) for b in (0, 1, 3)]
+    other = Ranks(np.full(4, 50), np.full(4, 9), np.zeros(4, int))
     table = spread_over_starts(
         "X", starts, {"Y": other}, [parse_estimator("sampled")], [parse_measure("ap")], SETTINGS
     )
@@ -133,7 +133,7 @@ def test_spread_over_starts_is_that_of_the_difference_of_two():
 
 def test_spread_over_ties_by_its_closed_form():
     # e + 1 = 3 equally likely ranks 1, 2, 3 of AP: variance of (1, 1/2, 1/3) over 400 users
-    records = RankRecords(np.full(400, 20), np.zeros(400, int), np.full(400, 2))
+    records = Ranks(np.full(400, 20), np.zeros(400, int), np.full(400, 2))
     table = spread_over_ties("Z", records, [parse_measure("ap")], seed=0, draws=4000)
     exact = 100 * np.sqrt(np.var([1, 1 / 2, 1 / 3]) / 400)
     assert table["spread"].item() == pytest.approx(exact, rel=4 / np.sqrt(2 * 4000))

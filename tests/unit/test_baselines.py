@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 from scipy.sparse import csr_array
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.ranking import rank_held_out
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks.ranking import rank_held_out
 from sampled_metrics.recommenders import create
 
 

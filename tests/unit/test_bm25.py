@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.recommenders.bm25 import BM25, BM25Settings
 
 TRAIN = (np.random.default_rng(2).random((30, 14)) < 0.3).astype(float)

@@ -3,8 +3,8 @@ import re
 import numpy as np
 import pytest
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.catalogue import CATALOGUE, CITATION, FOLDER, Layout, movielens
-from sampled_metrics.errors import InputError
 
 NAMES = ["ml-100k", "ml-1m", "ml-10m", "ml-20m", "ml-25m", "ml-32m", "ml-latest-small"]
 

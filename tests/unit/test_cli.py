@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from sampled_metrics.ranks import RankRecords, read_ranks, write_ranks
+from sampled_metrics.ranks.records import Ranks, read_ranks, write_ranks
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 
 
@@ -92,7 +92,7 @@ def test_steps_of_the_study(run, tmp_path, monkeypatch):
 def test_reference_ranks_hold_no_ids(run, tmp_path):
     path = tmp_path / "A.parquet"
     ids = np.array([71, 72])
-    write_ranks(path, RankRecords([5, 6], [1, 2], [0, 1]), user=ids, item=ids, source="run")
+    write_ranks(path, Ranks([5, 6], [1, 2], [0, 1]), user=ids, item=ids, source="run")
     assert run("study", "reference", path, "--output", tmp_path / "kept").returncode == 0
     kept = tmp_path / "kept" / "A.parquet"
     columns = ["user_id", "n_candidates", "n_better", "n_tied"]
@@ -106,7 +106,7 @@ def test_reference_ranks_hold_no_ids(run, tmp_path):
 def test_exact_table_by_hand(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # ranks 1 and 2-4 (uniform) among 11: AP (1 + (1/2 + 1/3 + 1/4)/3)/2, AUC (1 + 8/10)/2
-    records = RankRecords([11, 11], [0, 1], [0, 2])
+    records = Ranks([11, 11], [0, 1], [0, 2])
     write_ranks(tmp_path / "A.parquet", records, user=np.arange(2), source="hand")
     arguments = ["--csv", "e.csv", "--md", "e.md", "--metrics", "ap,auc", "--ties"]
     assert run("study", "exact", "A.parquet", *arguments, "expected,optimistic").returncode == 0
@@ -127,7 +127,7 @@ def test_exact_table_by_hand(run, tmp_path, monkeypatch):
 
 def test_names_given_twice_and_records_that_are_no_json(refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    records = RankRecords([11, 11], [0, 1], [0, 2])
+    records = Ranks([11, 11], [0, 1], [0, 2])
     write_ranks(tmp_path / "A.parquet", records, user=np.arange(2), source="hand")
     arguments = ["study", "exact", "A.parquet", "--csv", "e.csv", "--md", "e.md"]
     assert "given twice: ap, ap" in refused(*arguments, "--metrics", "ap,ap")
@@ -142,7 +142,7 @@ KILLED_WHILE_WRITING = """
 import os, signal, sys, time
 from pathlib import Path
 from sampled_metrics import cli
-from sampled_metrics.files import replacing
+from sampled_metrics._base.files import replacing
 from sampled_metrics.study import toy
 
 def killed():

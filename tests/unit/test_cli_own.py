@@ -625,7 +625,7 @@ def test_too_little_memory_is_one_line(refused, folder, monkeypatch):
     def greedy(*_, **__):
         raise MemoryError("Unable to allocate 7.28 TiB")
 
-    monkeypatch.setattr("sampled_metrics.correction.correct", greedy)
+    monkeypatch.setattr("sampled_metrics.inference.correct.correct", greedy)
     check(refused, folder, shlex.join(map(str, SAMPLE)), "not enough memory: Unable to allocate")
 
 

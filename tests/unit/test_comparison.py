@@ -9,17 +9,17 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from sampled_metrics.comparison import common_users, compare_exact, compare_sampled
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.intervals import Estimate
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.population import Population
-from sampled_metrics.ranks import RankRecords, read_ranks
-from sampled_metrics.relevant import RelevantRanks
-from sampled_metrics.sampled_evaluation import SampledEvaluation
+from sampled_metrics.inference.compare import common_users, compare_exact, compare_sampled
+from sampled_metrics.inference.intervals import Estimate
+from sampled_metrics.inference.population import Population
+from sampled_metrics.inference.sampled_evaluation import SampledRanks
+from sampled_metrics.inference.verdict import Projection, exact_verdict, sampled_verdict
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks.records import Ranks, read_ranks
+from sampled_metrics.ranks.relevant import RelevantRanks
 from sampled_metrics.sampling import draw_sampled_ranks
-from sampled_metrics.verdict import Projection, exact_verdict, sampled_verdict
 from tests.conftest import ROOT
 
 AB = ("A", "B")
@@ -27,7 +27,7 @@ AB = ("A", "B")
 
 def ranks_of(ranks, n=100):
     return RelevantRanks.from_records(
-        RankRecords([n] * len(ranks), np.array(ranks) - 1, [0] * len(ranks))
+        Ranks([n] * len(ranks), np.array(ranks) - 1, [0] * len(ranks))
     )
 
 
@@ -114,7 +114,7 @@ class TestExact:
 class TestSampled:
     def evaluation(self, ranks, users=True, m=10):
         names = np.arange(len(ranks)) if users else None
-        return SampledEvaluation(np.array(ranks), 300, m, users=names)
+        return SampledRanks(np.array(ranks), 300, m, users=names)
 
     def test_paired_by_hand(self):
         a, b = self.evaluation([1, 2, 4]), self.evaluation([1, 1, 2])
@@ -127,7 +127,7 @@ class TestSampled:
 
     def test_pairing_cancels_what_users_share(self):
         rng = np.random.default_rng(0)
-        records = RankRecords([300] * 400, rng.geometric(0.02, 400) % 300, [0] * 400)
+        records = Ranks([300] * 400, rng.geometric(0.02, 400) % 300, [0] * 400)
         ranks = [draw_sampled_ranks(records, 100, rng) for _ in range(2)]
         paired, unpaired = (
             compare_sampled(
@@ -144,8 +144,8 @@ class TestSampled:
             assert (one.paired, other.paired) == (True, False)
 
     def test_repeated_rows_are_averaged_before_pairing(self):
-        a = SampledEvaluation(np.array([1, 4, 2]), 300, 10, users=np.array([5, 5, 6]))
-        b = SampledEvaluation(np.array([2, 1]), 300, 10, users=np.array([6, 5]))
+        a = SampledRanks(np.array([1, 4, 2]), 300, 10, users=np.array([5, 5, 6]))
+        b = SampledRanks(np.array([2, 1]), 300, 10, users=np.array([6, 5]))
         (found,) = compare_sampled(a, b, ["ap"], ["sampled"])
         assert found.value_a == pytest.approx(((1 + 1 / 4) / 2 + 1 / 2) / 2)
         assert found.difference == pytest.approx((1 - 5 / 8 + 1 / 2 - 1 / 2) / 2)
@@ -204,7 +204,7 @@ class TestSampledVerdict:
         def drawn(exponent):
             population = Population.power(n, exponent)
             counts = np.round(users * population.outlook(np.eye(m + 1)).mean).astype(int)
-            return SampledEvaluation(np.repeat(np.arange(1, m + 2), counts), n, m)
+            return SampledRanks(np.repeat(np.arange(1, m + 2), counts), n, m)
 
         return Projection(drawn(0.5), drawn(exponent))
 
@@ -254,7 +254,7 @@ class TestSampledVerdict:
         assert words.endswith("; 4,000 users may be too few even for full rankings")
 
     def test_more_than_would_be_looked_at(self, monkeypatch):
-        monkeypatch.setattr("sampled_metrics.verdict.LARGEST", 30)
+        monkeypatch.setattr("sampled_metrics.inference.verdict.LARGEST", 30)
         words = self.words((0.01, 0.017, -0.02, 0.04, 500))
         assert words == "not distinguishable with 20 negatives; more than 40 would be needed"
 
@@ -280,7 +280,7 @@ class TestReversal:
             records = self.records(name)
             ranks = draw_sampled_ranks(records, m, np.random.default_rng(seed))
             users = np.arange(len(records))
-            evaluations.append(SampledEvaluation(ranks, records.n_candidates, m, users=users))
+            evaluations.append(SampledRanks(ranks, records.n_candidates, m, users=users))
         found = compare_sampled(*evaluations, ["recall@10"], estimators, names=("X", "Y"))
         return {each.estimator: each for each in found}
 
@@ -310,7 +310,7 @@ class TestReversal:
         for name in "XY":
             expected = Population.of_users(self.records(name)).outlook(np.eye(31)).mean
             ranks = np.repeat(np.arange(1, 32), np.round(6040 * expected).astype(int))
-            evaluations.append(SampledEvaluation(ranks, 3541, 30))
+            evaluations.append(SampledRanks(ranks, 3541, 30))
         (found,) = compare_sampled(*evaluations, ["recall@10"], ["cls"], names=("X", "Y"))
         assert found.probability > 0.99
         assert found.verdict == (

@@ -5,12 +5,12 @@ from dataclasses import fields
 import pytest
 import yaml
 
-from sampled_metrics.config import allowed, check_config
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.catalogue import CATALOGUE, movielens
 from sampled_metrics.datasets.split import TIE_BREAKS
-from sampled_metrics.errors import InputError
-from sampled_metrics.measures import KNOWN, parse_measure
+from sampled_metrics.metrics.measures import KNOWN, parse_measure
 from sampled_metrics.recommenders import KINDS, create
+from sampled_metrics.study.config import allowed, check_config
 from tests.conftest import ROOT
 
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from scipy import linalg, optimize, stats
 
-from sampled_metrics.correction import correct
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import bias_variance, monotone, parse_estimator, reduced
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.population import Population
-from sampled_metrics.ranks import RankRecords
-from sampled_metrics.sampled_evaluation import SampledEvaluation
+from sampled_metrics.inference.correct import correct
+from sampled_metrics.inference.population import Population
+from sampled_metrics.inference.sampled_evaluation import SampledRanks
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks.records import Ranks
 
 SAMPLING = ("without-replacement", "with-replacement", "distinct")
 SEEDS, SETTINGS_OF_SEED = range(12), 17
@@ -116,7 +116,7 @@ def test_values_in_random_settings(seed):
         given = given_rank(n, m, sampling)
         values = metric(name, np.arange(1, n + 1), n)
         ranks = observed(rng, given)
-        evaluation = SampledEvaluation(ranks, n, m, sampling)
+        evaluation = SampledRanks(ranks, n, m, sampling)
         estimators = ["sampled", "rank-estimate", f"bv:{gamma}", "cls"]
         expected = [
             sampled_oracle(name, n, m),
@@ -147,7 +147,7 @@ def test_constrained_least_squares_is_optimal(seed):
         n, m, name, _, sampling = setting = random_setting(rng, SAMPLING[seed % 3])
         name = "auc" if seed >= 3 else name
         given = given_rank(n, m, sampling)
-        evaluation = SampledEvaluation(np.array([1]), n, m, sampling)
+        evaluation = SampledRanks(np.array([1]), n, m, sampling)
         vectors = evaluation.vectors([parse_estimator("cls")], [parse_measure(name)])
         steps = -np.diff(vectors[0, 0, 0], append=0.0)
         lifted = np.cumsum(given, axis=1)
@@ -196,7 +196,7 @@ def test_a_million_items_against_beta_integrals():
     <= k/n), the sum over whole ranks differing from the integral by parts in a million.
     """
     n, m, k = 10**6, 100, 20_000
-    evaluation = SampledEvaluation(np.array([1]), n, m, "with-replacement")
+    evaluation = SampledRanks(np.array([1]), n, m, "with-replacement")
     vectors = evaluation.vectors([parse_estimator("bv:1")], [parse_measure(f"recall@{k}")])
     i = np.arange(m + 1)
     expected = stats.beta.cdf((k - 0.5) / (n - 1), i + 1, m - i + 1)
@@ -212,14 +212,14 @@ class TestUsers:
 
     def test_mean_and_standard_error(self):
         ranks = np.array([1, 2, 2, 5, 11])
-        (found,) = correct(SampledEvaluation(ranks, 500, 10), ["ap"], ["sampled"])
+        (found,) = correct(SampledRanks(ranks, 500, 10), ["ap"], ["sampled"])
         assert (found.value, found.std_error) == pytest.approx(
             self.by_hand([1, 1 / 2, 1 / 2, 1 / 5, 1 / 11])
         )
         assert (found.n_users, found.n_items, found.n_negatives) == (5, 500, 10)
 
     def test_rows_of_one_user_are_averaged_first(self):
-        evaluation = SampledEvaluation(
+        evaluation = SampledRanks(
             np.array([1, 2, 4, 5, 10]), 500, 10, users=np.array(["b", "a", "b", "a", "c"])
         )
         (found,) = correct(evaluation, ["ap"], ["sampled"])
@@ -232,7 +232,7 @@ class TestUsers:
     def test_users_each_once_are_as_no_users(self):
         ranks = np.array([3, 1, 7, 1])
         results = [
-            correct(SampledEvaluation(ranks, 90, 10, users=users), ["recall@5"], ["cls", "bv:0.1"])
+            correct(SampledRanks(ranks, 90, 10, users=users), ["recall@5"], ["cls", "bv:0.1"])
             for users in (None, np.array([9, 4, 7, 1]))
         ]
         for one, other in zip(*results, strict=True):
@@ -249,10 +249,10 @@ class TestUsers:
             )
             for n in (30, 40, 42, 50)
         }
-        (mean,) = correct(SampledEvaluation(ranks, items, 5), ["ndcg@7"], ["bv:0.1"])
+        (mean,) = correct(SampledRanks(ranks, items, 5), ["ndcg@7"], ["bv:0.1"])
         assert mean.n_items == 42  # 170 / 4 = 42.5, rounded to even
         assert mean.value == pytest.approx(vectors[42][ranks - 1].mean(), abs=1e-12)
-        own = SampledEvaluation(ranks, items, 5, per_user=True)
+        own = SampledRanks(ranks, items, 5, per_user=True)
         (found,) = correct(own, ["ndcg@7"], ["bv:0.1"])
         each = [vectors[n][rank - 1] for n, rank in zip(items, ranks, strict=True)]
         assert (found.value, found.std_error) == pytest.approx(self.by_hand(each))
@@ -264,7 +264,7 @@ class TestUsers:
             n: bv_oracle(given_rank(n, 5, SAMPLING[1]), metric("ap", np.arange(1, n + 1), n), 0.5)
             for n in (30, 50)
         }
-        own = SampledEvaluation(
+        own = SampledRanks(
             ranks, items, 5, SAMPLING[1], users=np.array([1, 2, 1, 1]), per_user=True
         )
         (found,) = correct(own, ["ap"], ["bv:0.5"])
@@ -272,7 +272,7 @@ class TestUsers:
         assert found.value == pytest.approx((first + vectors[50][1]) / 2)
 
     def test_fields_are_plain(self):
-        evaluation = SampledEvaluation(np.array([1, 4]), np.array([30, 40]), 5)
+        evaluation = SampledRanks(np.array([1, 4]), np.array([30, 40]), 5)
         for each in correct(evaluation, population=Population.uniform(35)):
             types = {key: type(value) for key, value in asdict(each).items()}
             assert types.pop("metric") is types.pop("estimator") is types.pop("sampling") is str
@@ -282,7 +282,7 @@ class TestUsers:
 
     def test_all_negatives_without_replacement_need_no_correction(self):
         ranks = np.array([1, 3, 9, 20])
-        found = correct(SampledEvaluation(ranks, 20, 19), ["ndcg@5", "auc"], ["bv:0.1", "cls"])
+        found = correct(SampledRanks(ranks, 20, 19), ["ndcg@5", "auc"], ["bv:0.1", "cls"])
         exact = [metric(name, ranks, 20).mean() for name in ("ndcg@5", "auc")]
         assert [each.value for each in found] == pytest.approx(np.repeat(exact, 2), abs=1e-9)
 
@@ -292,7 +292,7 @@ class TestBias:
     @pytest.mark.parametrize("n", [40, 3000])
     def test_none_under_the_prior_that_gamma_1_assumes(self, n, sampling):
         """Eq. 26 averaged over uniform ranks is the mean of the metric."""
-        evaluation = SampledEvaluation(np.array([1]), n, 30, sampling)
+        evaluation = SampledRanks(np.array([1]), n, 30, sampling)
         (found,) = correct(evaluation, ["recall@5"], ["bv:1"], population=Population.uniform(n))
         assert found.bias == pytest.approx(0.0, abs=1e-14 if n < 1000 else 1e-9)
 
@@ -300,7 +300,7 @@ class TestBias:
     def test_bias_over_all_ranks(self, sampling):
         n, m = 60, 9
         given = given_rank(n, m, sampling)
-        records = RankRecords(np.full(4, n), np.array([0, 0, 7, 30]), np.array([0, 2, 0, 5]))
+        records = Ranks(np.full(4, n), np.array([0, 0, 7, 30]), np.array([0, 2, 0, 5]))
 
         def spread(better, tied):
             """Sampled rank of a user with ties."""
@@ -317,7 +317,7 @@ class TestBias:
         share = sum(
             np.isin(np.arange(n), np.arange(b, b + e + 1)) / (e + 1) / len(users) for b, e in users
         )
-        evaluation = SampledEvaluation(np.array([1, 2, 9]), n, m, sampling)
+        evaluation = SampledRanks(np.array([1, 2, 9]), n, m, sampling)
         names, estimators = ["recall@5", "ap"], ["sampled", "bv:0.01"]
         for population, p, drawn in (
             (Population.of_users(records), share, of_users),
@@ -336,7 +336,7 @@ class TestBias:
     def test_bias_of_rows_corrected_for_their_own_n(self):
         """Vectors are weighted as their rows are: two rows with n = 20, one with n = 60."""
         m, items = 5, np.array([20, 60, 20])
-        evaluation = SampledEvaluation(np.array([1, 2, 3]), items, m, per_user=True)
+        evaluation = SampledRanks(np.array([1, 2, 3]), items, m, per_user=True)
         (found,) = correct(evaluation, ["ap"], ["bv:1"], population=Population.uniform(40))
         vector = sum(
             bv_oracle(given_rank(n, m, SAMPLING[0]), metric("ap", np.arange(1, n + 1), n), 1.0)
@@ -347,11 +347,11 @@ class TestBias:
         assert found.bias == pytest.approx(expected, abs=1e-12)
 
     def test_none_where_no_population_is_stated(self):
-        assert correct(SampledEvaluation(np.array([1]), 9, 2), ["ap"], ["cls"])[0].bias is None
+        assert correct(SampledRanks(np.array([1]), 9, 2), ["ap"], ["cls"])[0].bias is None
 
 
 def test_names_that_are_not_known():
-    evaluation = SampledEvaluation(np.array([1, 2]), 9, 2)
+    evaluation = SampledRanks(np.array([1, 2]), 9, 2)
     for arguments, words in (
         ({"metrics": ["recall@0"]}, "unknown measure 'recall@0'"),
         ({"estimators": ["bv:2"]}, "unknown estimator 'bv:2'"),

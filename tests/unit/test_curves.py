@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.ranks import RankRecords
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks.records import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.study import curves, sample_sizes
 from sampled_metrics.study.experiment import ExperimentSettings
@@ -96,8 +96,8 @@ def test_figure_4_expectations_come_closer_to_the_exact_metric():
 
 def test_figure_5_counts_every_user():
     records = {
-        "A": RankRecords(np.full(50, 250), np.arange(50) * 5, np.zeros(50, int)),
-        "B": RankRecords(np.full(50, 249), np.zeros(50, int), np.full(50, 3)),
+        "A": Ranks(np.full(50, 250), np.arange(50) * 5, np.zeros(50, int)),
+        "B": Ranks(np.full(50, 249), np.zeros(50, int), np.full(50, 3)),
     }
     table = curves.rank_distribution(records, seed=0)
     assert pick(table, panel="all").groupby("recommender")["users"].sum().to_dict() == {
@@ -117,7 +117,7 @@ def test_figure_5_counts_every_user():
      (3706, 100, 100), (84_432, 100, 100)],
 )  # fmt: skip
 def test_figure_5_has_narrower_ranges_where_there_are_few_candidates(n, width, top):
-    table = curves.rank_distribution({"A": RankRecords([n, n], [0, n - 1], [0, 0])}, 0)
+    table = curves.rank_distribution({"A": Ranks([n, n], [0, n - 1], [0, 0])}, 0)
     every, first = (table[table["panel"] == panel] for panel in ("all", "top"))
     assert set(every["last_rank"] - every["first_rank"] + 1) == {width}
     assert n <= every["last_rank"].max() < n + width
@@ -137,7 +137,7 @@ def test_figure_6_of_the_reference_run():
 def small(rank_sets):
     n = 60
     return {
-        name: RankRecords(np.full(len(ranks), n), np.array(ranks) - 1, np.zeros(len(ranks), int))
+        name: Ranks(np.full(len(ranks), n), np.array(ranks) - 1, np.zeros(len(ranks), int))
         for name, ranks in rank_sets.items()
     }
 
@@ -175,7 +175,7 @@ def test_reference_ranks_give_the_reference_figures(number):
 def test_the_mean_distribution_does_not_depend_on_the_blocks(entries):
     rng = np.random.default_rng(0)
     better = rng.integers(0, 30, 50)
-    records = RankRecords(np.full(50, 40), better, rng.integers(0, 9, 50))
+    records = Ranks(np.full(50, 40), better, rng.integers(0, 9, 50))
     whole = sampled_rank_distribution(records, 11, "without-replacement").mean(axis=0)
     found = sample_sizes.mean_distribution(records, 11, "without-replacement", entries)
     np.testing.assert_allclose(found, whole, rtol=0, atol=1e-15)

@@ -2,11 +2,11 @@ import re
 
 import pytest
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.catalogue import CATALOGUE
 from sampled_metrics.datasets.definition import Definition
 from sampled_metrics.datasets.source import describe_table
 from sampled_metrics.datasets.table_format import TableFormat
-from sampled_metrics.errors import InputError
 from tests.conftest import write_archive
 
 

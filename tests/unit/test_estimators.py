@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import beta
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import (
     ConditioningError,
     Estimator,
@@ -23,7 +23,7 @@ from sampled_metrics.estimators import (
     reduced,
     sampled,
 )
-from sampled_metrics.measures import parse_measure
+from sampled_metrics.metrics.measures import parse_measure
 
 NAMES = ("sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
 ESTIMATORS = [parse_estimator(name) for name in NAMES]

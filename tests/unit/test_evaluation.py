@@ -7,16 +7,16 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.evaluation import evaluate, mean_items, prior_shape
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.ranks import RankRecords
-from sampled_metrics.relevant import RelevantRanks
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.inference.evaluate import evaluate, mean_items, prior_shape
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks.relevant import RelevantRanks
 
 
 def ranks_of(n, better, tied=None):
     tied = [0] * len(better) if tied is None else tied
-    return RelevantRanks.from_records(RankRecords([n] * len(better), better, tied))
+    return RelevantRanks.from_records(Ranks([n] * len(better), better, tied))
 
 
 def test_by_hand():

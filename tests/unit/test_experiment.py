@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.moments import Moments
-from sampled_metrics.ranks import RankRecords, read_ranks
+from sampled_metrics.inference.moments import Moments
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks.records import Ranks, read_ranks
 from sampled_metrics.sampling import take
 from sampled_metrics.study.comparison import table3, table4
 from sampled_metrics.study.experiment import (
@@ -174,7 +174,7 @@ def test_settings_out_of_range(settings, message):
 
 def test_more_negatives_than_candidates_are_refused():
     # beside the held-out item the second user has 6 others
-    few = RankRecords([9, 7, 8], [0, 0, 0], [0, 0, 0])
+    few = Ranks([9, 7, 8], [0, 0, 0], [0, 0, 0])
     run_experiment("E", few, ESTIMATORS[:1], MEASURES, replace(SETTINGS, n_negatives=6))
     message = (
         "^E: experiment: n_negatives is 7; allowed: at most 6, for a user has 7 candidates and "
@@ -183,7 +183,7 @@ def test_more_negatives_than_candidates_are_refused():
     with pytest.raises(InputError, match=message):
         run_experiment("E", few, ESTIMATORS[:1], MEASURES, replace(SETTINGS, n_negatives=7))
     with pytest.raises(InputError, match="no rank record"):
-        run_experiment("E", RankRecords([], [], []), ESTIMATORS[:1], MEASURES, SETTINGS)
+        run_experiment("E", Ranks([], [], []), ESTIMATORS[:1], MEASURES, SETTINGS)
 
 
 def by_hand(exact, repeated, mean, sd):

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split, save_split
-from sampled_metrics.errors import InputError
-from sampled_metrics.inputs import batches
-from sampled_metrics.inputs.external import read_external
-from sampled_metrics.ranks import RankRecords, read_ranks, write_ranks
+from sampled_metrics.ranks.records import Ranks, read_ranks, write_ranks
+from sampled_metrics.recommenders.external import read_external
+from sampled_metrics.tables import batches
 from tests.conftest import ROOT
 
 N_USERS, N_ITEMS = 9, 14
@@ -143,7 +143,7 @@ def test_ranks_in_a_table(tmp_path, split, name, with_items):
 
 def test_own_rank_records_come_back(tmp_path, split):
     expected = counted(split, make_scores())
-    records = RankRecords(*map(list, zip(*expected, strict=True)))
+    records = Ranks(*map(list, zip(*expected, strict=True)))
     path = tmp_path / "A.parquet"
     held_out = split.item_ids[split.held_out]
     write_ranks(path, records, user=split.user_ids, item=held_out, source="-")

@@ -11,10 +11,10 @@ import pooch
 import pooch.core
 import pytest
 
+from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics.datasets.catalogue import ML_1M, movielens
 from sampled_metrics.datasets.download import Download
 from sampled_metrics.datasets.fetch import fetch, ways_on
-from sampled_metrics.errors import InputError, UnreachableError
 from tests.conftest import write_archive
 
 RATINGS = b"1::10::5::1\n1::20::3::2\n"

@@ -4,8 +4,8 @@ import stat
 import numpy as np
 import pytest
 
-from sampled_metrics.files import write_json, write_text
-from sampled_metrics.seeds import generator
+from sampled_metrics._base.files import write_json, write_text
+from sampled_metrics._base.seeds import generator
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.filters import Filters
 from sampled_metrics.datasets.interactions import Interactions
-from sampled_metrics.errors import InputError
 
 
 def events(*rows):

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.inputs import read_ranking, read_relevant, read_sampled_ranks
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks.reading import read_ranking
+from sampled_metrics.ranks.relevant_items import read_relevant
+from sampled_metrics.ranks.sampled_tables import read_sampled_ranks
 
 RECORDS = "n_candidates,n_better,n_tied\n"
 OF_USERS = "user_id,n_candidates,n_better,n_tied\n"

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, save_npz
 
-from sampled_metrics.inputs import read_ranking, read_relevant
-from sampled_metrics.ranks import RankRecords, write_ranks
-from sampled_metrics.relevant import RelevantRanks
+from sampled_metrics.ranks.reading import read_ranking
+from sampled_metrics.ranks.records import Ranks, write_ranks
+from sampled_metrics.ranks.relevant import RelevantRanks
+from sampled_metrics.ranks.relevant_items import read_relevant
 
 COLUMNS = ("user", "n_better", "n_tied", "n_relevant", "n_candidates", "depth")
 
@@ -103,7 +104,7 @@ def test_records_without_users(tmp_path):
     )
 )
 def test_records_come_back_as_written(tmp_path_factory, rows):
-    records = RankRecords(*np.array(rows).T)
+    records = Ranks(*np.array(rows).T)
     path = tmp_path_factory.mktemp("records") / "r.parquet"
     user = np.arange(len(rows))[::-1] + 7
     write_ranks(path, records, user=user, source="test")

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sampled_metrics.inputs import read_sampled_ranks
+from sampled_metrics.ranks.sampled_tables import read_sampled_ranks
 
 
 def test_by_hand(tmp_path):

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.archive import Ratings, read_archive
 from sampled_metrics.datasets.catalogue import CATALOGUE, movielens
 from sampled_metrics.datasets.movielens import parse_ratings, read_ratings
-from sampled_metrics.errors import InputError
 from tests.conftest import write_archive
 
 HEADER = "userId,movieId,rating,timestamp"

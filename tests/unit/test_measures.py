@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.measures import KNOWN, Measure, parse_measure
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.metrics.measures import KNOWN, Measure, parse_measure
 
 FIXED_NAMES = ["recall@10", "ndcg@10", "precision@10", "f1@10", "ap@10", "ap", "ndcg", "auc", "rr"]
 

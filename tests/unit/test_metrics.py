@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampled_metrics import metrics
+from sampled_metrics.metrics import formulas as metrics
 
 RANKS = np.array([1, 2, 3, 4, 5])
 

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.moments import (
+from sampled_metrics.inference.moments import (
     Moments,
     count_less,
     estimates,
@@ -20,7 +19,8 @@ from sampled_metrics.moments import (
     probability_less,
     simulated_moments,
 )
-from sampled_metrics.ranks import RankRecords
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks.records import Ranks
 from sampled_metrics.sampling import histograms, sampled_rank_distribution
 
 
@@ -32,7 +32,7 @@ def records(seed, users=300, scale=150):
     rng = np.random.default_rng(seed)
     n = rng.integers(900, 1001, users)
     better = np.minimum(rng.exponential(scale, users).astype(int), 800)
-    return RankRecords(n, better, rng.integers(0, 2, users) * rng.integers(0, 90, users))
+    return Ranks(n, better, rng.integers(0, 2, users) * rng.integers(0, 90, users))
 
 
 VECTORS = estimator_matrix(
@@ -86,7 +86,7 @@ class TestExpectedMoments:
         assert (expected_moments(spread, constant).sd == 0.0).all()
 
     def test_auc_is_unbiased(self):
-        data = RankRecords([101] * 3, [0, 50, 77], [0, 0, 0])
+        data = Ranks([101] * 3, [0, 50, 77], [0, 0, 0])
         auc = parse_measure("auc")
         moments = expected_moments(sampled_rank_distribution(data, 9), auc.at(np.arange(1, 11), 10))
         assert moments.mean == pytest.approx(auc.at([1, 51, 78], 101).mean(), rel=1e-13)

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.archive import Ratings, read_archive
 from sampled_metrics.datasets.catalogue import ML_1M, movielens
 from sampled_metrics.datasets.movielens import parse_ratings
-from sampled_metrics.errors import InputError
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 
 GOOD = b"1::10::5::978300760\n1::20::3::978302109\n2::10::4::978301968\n2::5::1::978300275\n"

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 import yaml
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli import app
-from sampled_metrics.errors import InputError
-from sampled_metrics.ranks import RankRecords, read_ranks, write_ranks
+from sampled_metrics.ranks.records import Ranks, read_ranks, write_ranks
 from sampled_metrics.report.page import Sources, collect, render
 from sampled_metrics.report.page.embedded import encoded
 from sampled_metrics.report.page.overview import overview
@@ -326,14 +326,14 @@ def test_embedded_kinds_are_the_users():
     records, _, _ = read_ranks(REFERENCE / "ranks/Z.parquet")
     n, better, tied, count = decoded(encoded(records))
     assert count.sum() == len(records)
-    again = RankRecords(*(np.repeat(column, count) for column in (n, better, tied)))
+    again = Ranks(*(np.repeat(column, count) for column in (n, better, tied)))
     for column in ("n_candidates", "n_better", "n_tied"):
         assert getattr(again, column).sum() == getattr(records, column).sum()
 
 
 def test_many_users_are_thinned_evenly():
     ranks = np.arange(10_000)
-    records = RankRecords(np.full(10_000, 10_000), ranks, np.zeros(10_000, dtype=int))
+    records = Ranks(np.full(10_000, 10_000), ranks, np.zeros(10_000, dtype=int))
     _, better, _, count = decoded(encoded(records, most=1000))
     assert count.sum() == 1000
     assert abs(better.mean() - ranks.mean()) < 1

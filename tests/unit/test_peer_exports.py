@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sampled_metrics.evaluation import evaluate
-from sampled_metrics.inputs import read_ranking
+from sampled_metrics.inference.evaluate import evaluate
+from sampled_metrics.ranks.reading import read_ranking
 from tests.conftest import ROOT
 
 GOLDEN = ROOT / "tests/golden/peers"

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split, leave_last_out, save_split
-from sampled_metrics.errors import InputError
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.pieces import Piece, gather_ranks, parse_piece, rank_piece
-from sampled_metrics.ranks import RankRecords, write_ranks
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks.pieces import Piece, gather_ranks, parse_piece, rank_piece
+from sampled_metrics.ranks.records import Ranks, write_ranks
 from sampled_metrics.recommenders import KINDS, create, save_recommender
 from sampled_metrics.study.experiment import ExperimentSettings, corrected, draw, run_experiment
 from sampled_metrics.study.gathering import design, gather_draws, save_draws
@@ -123,7 +123,7 @@ def test_pieces_that_are_not_the_users_of_the_split(tmp_path, pieces, message):
     paths = [tmp_path / f"{number}.parquet" for number in range(len(pieces))]
     for path, users in zip(paths, pieces, strict=True):
         ones = np.ones(len(users), int)
-        records = RankRecords(2 * ones, 0 * ones, 0 * ones)
+        records = Ranks(2 * ones, 0 * ones, 0 * ones)
         write_ranks(path, records, user=np.array(users), source="test")
     with pytest.raises(InputError, match=message):
         gather_ranks(paths, of_users([7, 8, 9]))
@@ -132,7 +132,7 @@ def test_pieces_that_are_not_the_users_of_the_split(tmp_path, pieces, message):
 def test_pieces_from_two_places(tmp_path):
     paths = [tmp_path / f"{number}.parquet" for number in range(2)]
     for number, path in enumerate(paths):
-        records = RankRecords([2], [0], [0])
+        records = Ranks([2], [0], [0])
         write_ranks(path, records, user=np.array([7 + number]), source=f"run {number}")
     with pytest.raises(InputError, match="pieces of rank records differ: 'run 0' and 'run 1'"):
         gather_ranks(paths, of_users([7, 8]))
@@ -146,7 +146,7 @@ def records_of(users, seed=0):
     rng = np.random.default_rng(seed)
     n = rng.integers(50, 90, users)
     better = rng.integers(0, 40, users)
-    return RankRecords(n, better, rng.integers(0, 9, users))
+    return Ranks(n, better, rng.integers(0, 9, users))
 
 
 def save_pieces(folder, records, settings, count):
@@ -197,7 +197,7 @@ def test_draws_that_do_not_belong_together(tmp_path):
 
 def test_no_record_is_refused_before_anything_is_drawn():
     with pytest.raises(InputError, match="E: no rank record; expected at least one"):
-        draw("E", RankRecords([], [], []), ESTIMATORS, ExperimentSettings(), range(3))
+        draw("E", Ranks([], [], []), ESTIMATORS, ExperimentSettings(), range(3))
 
 
 @pytest.fixture

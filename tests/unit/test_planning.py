@@ -6,12 +6,12 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.planning import Outlooks, Pair, plan, population_with, vectors_of
-from sampled_metrics.population import Population
-from sampled_metrics.ranks import RankRecords
+from sampled_metrics.inference.plan import Outlooks, Pair, plan, population_with, vectors_of
+from sampled_metrics.inference.population import Population
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks.records import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution, take
 
 N, M = 40, 6
@@ -21,12 +21,12 @@ VECTOR = np.array([1.0, 0.4, 0.0, -0.2, 0.1, 0.0, 0.0])
 
 def of_ranks(ranks, n=N):
     ranks = np.asarray(ranks)
-    return Population.of_users(RankRecords(np.full(ranks.size, n), ranks - 1, np.zeros_like(ranks)))
+    return Population.of_users(Ranks(np.full(ranks.size, n), ranks - 1, np.zeros_like(ranks)))
 
 
 def moments(ranks):
     """Expectation and variance over negatives of each user's estimate."""
-    records = RankRecords(np.full(ranks.size, N), ranks - 1, np.zeros_like(ranks))
+    records = Ranks(np.full(ranks.size, N), ranks - 1, np.zeros_like(ranks))
     given = sampled_rank_distribution(records, M)
     mean = given @ VECTOR
     return mean, given @ VECTOR**2 - mean**2
@@ -62,7 +62,7 @@ class TestDifference:
         assert sds[0] == sds[1]
 
     def test_candidates(self):
-        a = Population.of_users(RankRecords(np.array([10, 30]), np.array([0, 1]), np.array([0, 0])))
+        a = Population.of_users(Ranks(np.array([10, 30]), np.array([0, 1]), np.array([0, 0])))
         pair = Pair(a, of_ranks([1, 2, 3], 25), 3)
         assert (pair.n_items, pair.most_negatives) == (22, 9)  # (20 + 25)/2 = 22.5, to even
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.planning import population_with
-from sampled_metrics.population import Population, rank_blocks
-from sampled_metrics.ranks import RankRecords, read_ranks
+from sampled_metrics.inference.plan import population_with
+from sampled_metrics.inference.population import Population, rank_blocks
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks.records import Ranks, read_ranks
 from tests.conftest import ROOT
 
 MEASURES = [parse_measure(name) for name in ("recall@2", "ap", "ndcg@3", "auc")]
@@ -37,7 +37,7 @@ def sampled_ranks(n, rank, m, sampling):
 def test_outlook_is_what_all_users_and_all_draws_give(sampling):
     n, m = 5, 3
     ranks = [1, 2, 2, 5]
-    records = RankRecords(np.full(4, n), np.array(ranks) - 1, np.zeros(4, int))
+    records = Ranks(np.full(4, n), np.array(ranks) - 1, np.zeros(4, int))
     vector = np.array([1.3, 0.2, -0.4, 0.1])
     population = Population.of_users(records)
     outlook = population.outlook(np.array([vector, 2 * vector]), sampling)
@@ -54,7 +54,7 @@ def test_outlook_is_what_all_users_and_all_draws_give(sampling):
 
 def test_outlook_of_tied_users_averages_their_ranks():
     n, vector = 6, np.array([1.0, 0.3, 0.0])
-    tied = Population.of_users(RankRecords(np.array([n]), np.array([1]), np.array([2])))
+    tied = Population.of_users(Ranks(np.array([n]), np.array([1]), np.array([2])))
     estimates = [vector[np.array(sampled_ranks(n, rank, 2, SAMPLING[0])) - 1] for rank in (2, 3, 4)]
     assert tied.outlook(vector).mean == pytest.approx(np.mean(estimates))
     assert tied.outlook(vector).total == pytest.approx(np.var(estimates))
@@ -64,7 +64,7 @@ def test_outlook_in_blocks(monkeypatch):
     population = Population.power(300, 0.4)
     vectors = np.random.default_rng(0).normal(size=(2, 3, 8))
     whole = population.outlook(vectors)
-    monkeypatch.setattr("sampled_metrics.population._BLOCK_ENTRIES", 80)
+    monkeypatch.setattr("sampled_metrics.inference.population._BLOCK_ENTRIES", 80)
     blocked = population.outlook(vectors)
     for name in ("mean", "within", "total", "by_kind"):
         ours, theirs = getattr(blocked, name), getattr(whole, name)
@@ -76,9 +76,7 @@ def test_outlook_in_blocks(monkeypatch):
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=20))
 def test_of_users_counts_them(ranks):
-    records = RankRecords(
-        np.full(len(ranks), 6), np.array(ranks) - 1, np.zeros(len(ranks), dtype=int)
-    )
+    records = Ranks(np.full(len(ranks), 6), np.array(ranks) - 1, np.zeros(len(ranks), dtype=int))
     population = Population.of_users(records)
     count = Counter(ranks)
     found = population.records.best_rank.tolist()

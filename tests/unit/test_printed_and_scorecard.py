@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.report.printed import as_printed, read_published, side_by_side, write_printed
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.report.scorecard import (
     COLUMNS,
     VERDICTS,
@@ -13,6 +12,7 @@ from sampled_metrics.report.scorecard import (
     totals,
     write_scorecard,
 )
+from sampled_metrics.study.printed import as_printed, read_published, side_by_side, write_printed
 from sampled_metrics.study.unrounded import (
     KEY,
     Row,

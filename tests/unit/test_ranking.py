@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.ranking import rank_held_out, rank_relevant
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks.ranking import rank_held_out, rank_relevant
 
 
 class Fixed:

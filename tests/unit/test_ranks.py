@@ -3,8 +3,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.ranks import RankRecords, read_ranks, write_ranks
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks.records import Ranks, read_ranks, write_ranks
 
 
 @pytest.mark.parametrize(
@@ -22,19 +22,19 @@ from sampled_metrics.ranks import RankRecords, read_ranks, write_ranks
 )
 def test_impossible_counts_are_refused(counts, message):
     with pytest.raises(InputError, match=message):
-        RankRecords(*counts)
+        Ranks(*counts)
 
 
 def test_ends_of_the_range():
-    records = RankRecords([5, 5, 5], [0, 4, 0], [0, 0, 4])
+    records = Ranks([5, 5, 5], [0, 4, 0], [0, 0, 4])
     np.testing.assert_array_equal(records.best_rank, [1, 5, 1])
     np.testing.assert_array_equal(records.worst_rank, [1, 5, 5])
     assert len(records) == 3
-    assert len(RankRecords([], [], [])) == 0
+    assert len(Ranks([], [], [])) == 0
 
 
 def test_round_trip(tmp_path):
-    records = RankRecords([9, 8], [1, 0], [0, 3])
+    records = Ranks([9, 8], [1, 0], [0, 3])
     path = tmp_path / "deep" / "A.parquet"
     write_ranks(path, records, user=np.array([7, 9]), item=np.array([1, 2]), source="a test")
     again, user, source = read_ranks(path)
@@ -62,7 +62,7 @@ COUNTS = {"n_candidates": [3, 3], "n_better": [1, 0], "n_tied": [0, 0]}
 )
 def test_ids_of_any_type_come_back(tmp_path, ids, written):
     path = tmp_path / "A.parquet"
-    write_ranks(path, RankRecords([9, 8], [1, 0], [0, 3]), user=ids, item=ids[::-1], source="-")
+    write_ranks(path, Ranks([9, 8], [1, 0], [0, 3]), user=ids, item=ids[::-1], source="-")
     table = pq.read_table(path)
     assert [table.schema.field(name).type for name in ("user_id", "item_id")] == [written] * 2
     assert table["item_id"].to_pylist() == ids[::-1].tolist()
@@ -73,7 +73,7 @@ def test_ids_of_any_type_come_back(tmp_path, ids, written):
 
 def test_no_users_are_written_as_integers(tmp_path):
     none = np.empty(0, np.int64)
-    write_ranks(tmp_path / "A.parquet", RankRecords([], [], []), user=none, source="-")
+    write_ranks(tmp_path / "A.parquet", Ranks([], [], []), user=none, source="-")
     assert pq.read_table(tmp_path / "A.parquet").schema.field("user_id").type == pa.int32()
 
 

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.ratings import mae, rmse
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.metrics.ratings import mae, rmse
 
 TRUE, PREDICTED = [4, 3, 5, 1], [3.5, 3, 4, 3]  # errors 0.5, 0, 1, -2
 

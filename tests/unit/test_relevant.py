@@ -5,9 +5,10 @@ from math import log2
 import numpy as np
 import pytest
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.relevant import RelevantRanks, relevant_values
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics.values import relevant_values
+from sampled_metrics.ranks.relevant import RelevantRanks
 from tests.unit.relevance import untied
 
 

@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.ranks import RankRecords
-from sampled_metrics.relevant import RelevantRanks, relevant_values
-from sampled_metrics.relevant.levels import random_places
-from sampled_metrics.relevant.sums import reciprocals
-from sampled_metrics.ties import exact_values
+from sampled_metrics.metrics.levels import random_places
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics.sums import reciprocals
+from sampled_metrics.metrics.ties import exact_values
+from sampled_metrics.metrics.values import relevant_values
+from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks.relevant import RelevantRanks
 from tests.unit.relevance import all_names, by_definition, orders, ranks_of
 
 
@@ -129,7 +130,7 @@ one_record = st.integers(2, 60).flatmap(
 @settings(max_examples=40)
 @given(records=st.lists(one_record, min_size=1, max_size=8), k=st.integers(1, 70))
 def test_one_relevant_item_is_the_simplified_metric(records, k):
-    records = RankRecords(*zip(*records, strict=True))
+    records = Ranks(*zip(*records, strict=True))
     ranks = RelevantRanks.from_records(records)
     for name in all_names(k):
         for ties in ("expected", "optimistic", "pessimistic"):

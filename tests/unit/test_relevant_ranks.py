@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.ranks import RankRecords
-from sampled_metrics.relevant import RelevantRanks, relevant_values
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics.values import relevant_values
+from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks.relevant import RelevantRanks
 from tests.unit.relevance import untied
 
 # User 0 is fully ranked, user 1 a list of the top 5 with one of three relevant items.
@@ -38,7 +39,7 @@ def test_no_users_at_all():
 
 
 def test_records_there_and_back():
-    records = RankRecords([5, 6], [1, 2], [0, 3])
+    records = Ranks([5, 6], [1, 2], [0, 3])
     back = RelevantRanks.from_records(records).records()
     for column in ("n_candidates", "n_better", "n_tied"):
         np.testing.assert_array_equal(getattr(back, column), getattr(records, column))

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.sampled_evaluation import SampledEvaluation
+from sampled_metrics.inference.sampled_evaluation import SampledRanks
+from sampled_metrics.metrics.measures import parse_measure
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ from sampled_metrics.sampled_evaluation import SampledEvaluation
 )
 def test_refused(options, words):
     with pytest.raises(InputError, match=words):
-        SampledEvaluation(**({"sampled_ranks": [1, 2], "n_items": 50, "n_negatives": 10} | options))
+        SampledRanks(**({"sampled_ranks": [1, 2], "n_items": 50, "n_negatives": 10} | options))
 
 
 @given(st.data())
@@ -43,8 +43,8 @@ def test_counts_and_values_agree(data):
     rows, m = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 6))
     ranks = data.draw(st.lists(st.integers(1, m + 1), min_size=rows, max_size=rows))
     items = data.draw(st.lists(st.sampled_from([10, 20, 30]), min_size=rows, max_size=rows))
-    each = SampledEvaluation(ranks, items, m, per_user=True)
-    together = SampledEvaluation(ranks, items, m)
+    each = SampledRanks(ranks, items, m, per_user=True)
+    together = SampledRanks(ranks, items, m)
     assert together.counts.tolist() == [[ranks.count(i + 1) for i in range(m + 1)]]
     assert each.counts.sum(axis=0).tolist() == together.counts[0].tolist()
     assert each.kinds[0].tolist() == sorted(set(items))
@@ -67,7 +67,7 @@ def test_vectors_of_every_kind():
         ("with-replacement", "binomial"),
         ("distinct", "distinct"),
     ):
-        evaluation = SampledEvaluation([1, 2, 1], [30, 20, 30], 4, sampling, per_user=True)
+        evaluation = SampledRanks([1, 2, 1], [30, 20, 30], 4, sampling, per_user=True)
         vectors = evaluation.vectors(estimators, measures)
         assert vectors.shape == (1, 2, 2, 5)
         for kind, n in enumerate((20, 30)):
@@ -76,7 +76,7 @@ def test_vectors_of_every_kind():
 
 
 def test_users_are_ordered_and_counted():
-    evaluation = SampledEvaluation([1, 2, 3, 1], 20, 4, users=["z", "b", "z", "a"])
+    evaluation = SampledRanks([1, 2, 3, 1], 20, 4, users=["z", "b", "z", "a"])
     assert evaluation.n_users == 3
     assert evaluation.by_user[0].tolist() == ["a", "b", "z"]
     values = evaluation.values(np.array([[10.0, 20.0, 30.0, 0.0, 0.0]]))
@@ -86,6 +86,6 @@ def test_users_are_ordered_and_counted():
 
 
 def test_the_mean_of_n():
-    assert SampledEvaluation([1, 1], [20, 21], 4).mean_items == 20
-    assert SampledEvaluation([1, 1, 1], [20, 21, 21], 4).mean_items == 21
-    assert SampledEvaluation([1, 1], 33, 4, per_user=True).kinds[0].tolist() == [33]
+    assert SampledRanks([1, 1], [20, 21], 4).mean_items == 20
+    assert SampledRanks([1, 1, 1], [20, 21, 21], 4).mean_items == 21
+    assert SampledRanks([1, 1], 33, 4, per_user=True).kinds[0].tolist() == [33]

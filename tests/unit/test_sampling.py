@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.ranks import RankRecords
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks.records import Ranks
 from sampled_metrics.sampling import (
     NOISE_MODELS,
     SAMPLING,
@@ -235,13 +235,13 @@ class TestDistribution:
             for better in range(n):
                 for tied in range(n - better):
                     m = min(3, n - 1)
-                    records = RankRecords([n], [better], [tied])
+                    records = Ranks([n], [better], [tied])
                     (ours,) = sampled_rank_distribution(records, m, sampling, ties)
                     listed = enumerated(n, better, tied, m, sampling=sampling, ties=ties)
                     assert ours == pytest.approx(listed, abs=2e-15)
 
     def test_random_is_the_mean_over_all_places(self):
-        records = RankRecords([3541, 10**6], [900, 30_000], [2600, 40])
+        records = Ranks([3541, 10**6], [900, 30_000], [2600, 40])
         ours = sampled_rank_distribution(records, 100)
         first = pmf(np.arange(901, 3502), 3541, 100, "hypergeometric").mean(axis=0)
         second = pmf(np.arange(30_001, 30_042), 10**6, 100, "hypergeometric").mean(axis=0)
@@ -249,13 +249,13 @@ class TestDistribution:
 
     def test_impossible_ranks_have_probability_0(self):
         # at most 5 better and 3 tied; at most 4 worse, so at least 96 of 100 are not
-        table = sampled_rank_distribution(RankRecords([3541, 3541], [5, 3530], [3, 6]), 100)
+        table = sampled_rank_distribution(Ranks([3541, 3541], [5, 3530], [3, 6]), 100)
         assert np.flatnonzero(table[0]).tolist() == list(range(9))
         assert np.flatnonzero(table[1]).tolist() == list(range(90, 101))
 
     @pytest.mark.parametrize("sampling", SAMPLING)
     def test_policies_are_ordered_and_agree_without_ties(self, sampling):
-        records = RankRecords([500, 500], [120, 120], [0, 300])
+        records = Ranks([500, 500], [120, 120], [0, 300])
         ranks = np.arange(1, 51)
         means = {t: sampled_rank_distribution(records, 49, sampling, t) @ ranks for t in TIES}
         assert len({means[t][0].round(12) for t in TIES}) == 1
@@ -268,7 +268,7 @@ class TestDistribution:
 
     @pytest.mark.parametrize("ties", TIES)
     def test_large_samples(self, ties):
-        records = RankRecords([3001, 3001, 3001], [1000, 0, 2999], [5, 3000, 1])
+        records = Ranks([3001, 3001, 3001], [1000, 0, 2999], [5, 3000, 1])
         for m in (2999, 3000):
             table = sampled_rank_distribution(records, m, ties=ties)
             assert table.min() >= 0
@@ -289,7 +289,7 @@ class TestDistribution:
         ],
     )
     def test_refuses(self, options, message):
-        records = RankRecords([10], [3], [0])
+        records = Ranks([10], [3], [0])
         with pytest.raises(InputError, match=message):
             sampled_rank_distribution(records, **({"m": 2} | options))
         with pytest.raises(InputError, match=message):
@@ -303,7 +303,7 @@ def generators(count, seed=7):
 
 
 class TestDraws:
-    RECORDS = RankRecords([60, 60, 80, 80, 100], [0, 20, 10, 30, 90], [0, 0, 40, 1, 9])
+    RECORDS = Ranks([60, 60, 80, 80, 100], [0, 20, 10, 30, 90], [0, 0, 40, 1, 9])
 
     @pytest.mark.parametrize("ties", TIES)
     @pytest.mark.parametrize("sampling", SAMPLING)
@@ -311,7 +311,7 @@ class TestDraws:
         # the oracle draws better, tied and worse candidates together, then the place among ties
         m, repetitions, rng = 12, 20_000, np.random.default_rng(11)
         for n, better, tied in [(80, 10, 40), (80, 30, 1), (60, 20, 0)]:
-            one = RankRecords([n], [better], [tied])
+            one = Ranks([n], [better], [tied])
             ours = histograms(one, m, np.repeat(rng, repetitions), sampling, ties).sum(axis=0)
             counts = [better, tied, n - 1 - better - tied]
             if sampling == "distinct":
@@ -358,7 +358,7 @@ class TestDraws:
         rng = np.random.default_rng(5)
         n = rng.integers(200, 400, 12_000)
         better = rng.integers(0, 100, n.size)
-        records = RankRecords(n, better, rng.integers(0, 2, n.size) * rng.integers(0, 90, n.size))
+        records = Ranks(n, better, rng.integers(0, 2, n.size) * rng.integers(0, 90, n.size))
         together = histograms(records, 100, generators(4), ties=ties)
         for row, generator in zip(together, generators(4), strict=True):
             alone = draw_sampled_ranks(records, 100, generator, ties=ties)
@@ -382,7 +382,7 @@ class TestDraws:
         assert (highest <= 1 + np.minimum(20, [0, 20, 50, 31, 99])).all()
 
     def test_nothing_to_draw(self):
-        empty = RankRecords(*np.zeros((3, 0), dtype=np.int64))
+        empty = Ranks(*np.zeros((3, 0), dtype=np.int64))
         assert draw_sampled_ranks(empty, 5, np.random.default_rng(0)).tolist() == []
         assert histograms(empty, 5, generators(2)).tolist() == [[0] * 6] * 2
         assert histograms(self.RECORDS, 5, []).shape == (0, 6)

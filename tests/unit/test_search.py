@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampled_metrics.search import smallest_from
+from sampled_metrics.inference.search import smallest_from
 
 
 @given(st.integers(1, 200), st.integers(2, 200))

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.datasets.introsort import sorted_tail
 from sampled_metrics.datasets.split import (
@@ -16,7 +17,6 @@ from sampled_metrics.datasets.split import (
     require_candidates,
     save_split,
 )
-from sampled_metrics.errors import InputError
 from tests.conftest import synthetic_interactions
 
 

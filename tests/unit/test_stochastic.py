@@ -6,7 +6,7 @@ from implicit.cpu.bpr import BayesianPersonalizedRanking
 from implicit.cpu.lmf import LogisticMatrixFactorization
 from scipy.sparse import csr_array, csr_matrix
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.recommenders import create
 
 TRAIN = (np.random.default_rng(0).random((40, 25)) < 0.2).astype(np.float32)

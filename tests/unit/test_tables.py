@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.table_format import TableFormat
 from sampled_metrics.datasets.tables import read_interactions
-from sampled_metrics.errors import InputError
 
 
 @pytest.fixture

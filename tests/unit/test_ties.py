@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.ranks import RankRecords
-from sampled_metrics.ties import POLICIES, exact_values, random_rank
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics.ties import POLICIES, exact_values, random_rank
+from sampled_metrics.ranks.records import Ranks
 
 MEASURES = ["recall@10", "recall@3", "precision@3", "f1@3", "ap@3", "ap", "ndcg@3", "ndcg", "auc"]
 
@@ -40,7 +40,7 @@ def test_every_order_of_three_tied_items_by_hand():
     orders = list(itertools.permutations("HPQ"))
     ranks = [2 + order.index("H") for order in orders]
     assert sorted(ranks) == [2, 2, 3, 3, 4, 4]
-    records = RankRecords([6], [1], [2])
+    records = Ranks([6], [1], [2])
     expected = np.mean([1 / rank for rank in ranks])  # (1/2 + 1/3 + 1/4) / 3
     assert exact_values(parse_measure("ap"), records).item() == pytest.approx(expected, rel=1e-15)
 
@@ -53,7 +53,7 @@ def test_expected_is_the_mean_over_all_places(name, records):
         np.mean([value_by_definition(name, b + 1 + place, n) for place in range(e + 1)])
         for n, b, e in records
     ]
-    found = exact_values(parse_measure(name), RankRecords(*zip(*records, strict=True)))
+    found = exact_values(parse_measure(name), Ranks(*zip(*records, strict=True)))
     np.testing.assert_allclose(found, oracle, rtol=1e-12, atol=1e-15)
 
 
@@ -61,7 +61,7 @@ def test_expected_is_the_mean_over_all_places(name, records):
 @settings(max_examples=30)
 @given(records=st.lists(one_record, min_size=1, max_size=8))
 def test_policies_bracket_the_expectation(name, records):
-    measure, ranks = parse_measure(name), RankRecords(*zip(*records, strict=True))
+    measure, ranks = parse_measure(name), Ranks(*zip(*records, strict=True))
     rng = np.random.default_rng(0)
     values = {policy: exact_values(measure, ranks, policy, rng) for policy in POLICIES}
     for policy in ("expected", "random"):
@@ -74,7 +74,7 @@ def test_policies_bracket_the_expectation(name, records):
 
 def test_expected_stays_accurate_in_a_large_catalogue():
     # the mean of 1/r over the ranks 900,001 ... 900,011, summed by itself
-    records = RankRecords([1_000_000], [900_000], [10])
+    records = Ranks([1_000_000], [900_000], [10])
     oracle = sum(1 / rank for rank in range(900_001, 900_012)) / 11
     found = exact_values(parse_measure("ap"), records).item()
     assert found == pytest.approx(oracle, rel=1e-8)
@@ -82,14 +82,14 @@ def test_expected_stays_accurate_in_a_large_catalogue():
 
 def test_random_places_are_uniform():
     # 30,000 users with 2 ties: three places, each expected 10,000 times; 4 sd = 4 * 82
-    records = RankRecords(np.full(30_000, 9), np.full(30_000, 3), np.full(30_000, 2))
+    records = Ranks(np.full(30_000, 9), np.full(30_000, 3), np.full(30_000, 2))
     ranks, counts = np.unique(random_rank(records, np.random.default_rng(1)), return_counts=True)
     np.testing.assert_array_equal(ranks, [4, 5, 6])
     assert (abs(counts - 10_000) < 4 * np.sqrt(30_000 * (1 / 3) * (2 / 3))).all()
 
 
 def test_same_seed_same_values():
-    records = RankRecords(np.full(50, 99), np.zeros(50, int), np.arange(50))
+    records = Ranks(np.full(50, 99), np.zeros(50, int), np.arange(50))
     measure = parse_measure("ap")
     one, two = (
         exact_values(measure, records, "random", np.random.default_rng(5)) for _ in range(2)
@@ -98,7 +98,7 @@ def test_same_seed_same_values():
 
 
 def test_wrong_policy_and_missing_generator():
-    records = RankRecords([5], [0], [1])
+    records = Ranks([5], [0], [1])
     with pytest.raises(InputError, match="unknown tie policy 'middle'; known: expected, "):
         exact_values(parse_measure("ap"), records, "middle")
     with pytest.raises(InputError, match="'random' needs a random generator"):

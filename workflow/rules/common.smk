@@ -14,8 +14,8 @@ os.environ.update(
     PYTHONPATH=os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")]))
 )
 
-from sampled_metrics.config import check_config
-from sampled_metrics.errors import InputError
+from sampled_metrics.study.config import check_config
+from sampled_metrics._base.errors import InputError
 
 try:
     check_config(

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 import sampled_metrics
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli import logs
 from sampled_metrics.cli.own import app as own
 from sampled_metrics.cli.pairs import app as pairs
 from sampled_metrics.cli.study import app as study
-from sampled_metrics.errors import InputError
 
 WRONG_INPUT = 2
 INTERRUPTED = 130

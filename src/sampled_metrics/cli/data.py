@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import write_json
 from sampled_metrics.cli.paper import Input, Output, mapping
-from sampled_metrics.errors import InputError
-from sampled_metrics.files import write_json
 
 if TYPE_CHECKING:
     from sampled_metrics.datasets.definition import Definition
@@ -88,10 +88,10 @@ def split(
     seed: Annotated[int, typer.Option(min=0, help="Seed of what is random.")] = 0,
 ) -> None:
     """Read the events of an archive or table, filter them, hold out one of each user."""
+    from sampled_metrics._base.seeds import generator
     from sampled_metrics.datasets.definition import Definition
     from sampled_metrics.datasets.filters import Filters
     from sampled_metrics.datasets.split import hold_out, save_split
-    from sampled_metrics.seeds import generator
 
     chosen = Definition.of(mapping(dataset, "--dataset"))
     wanted = Filters.of(mapping(filters, "--filters"))

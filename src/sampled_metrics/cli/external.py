@@ -22,8 +22,8 @@ def rank_external(
 ) -> None:
     """Rank each held-out item as a recommender does that was trained elsewhere."""
     from sampled_metrics.datasets.split import load_split, require_candidates
-    from sampled_metrics.inputs.external import read_external
-    from sampled_metrics.ranks import write_ranks
+    from sampled_metrics.ranks.records import write_ranks
+    from sampled_metrics.recommenders.external import read_external
 
     data = load_split(split)
     require_candidates(data, str(split))

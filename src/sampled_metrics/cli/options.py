@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli.output import Format
-from sampled_metrics.errors import InputError
 
 RANKS = (
     "Rank records (n_candidates, n_better, n_tied), exact ranks (rank), lists or scores, "
@@ -29,7 +29,7 @@ def _each(parse: Callable[[str], object], texts: Sequence[str] | None) -> Sequen
 
 
 def _metrics(names: list[str] | None) -> Any:
-    from sampled_metrics.measures import parse_measure
+    from sampled_metrics.metrics.measures import parse_measure
 
     return _each(parse_measure, names)
 
@@ -47,7 +47,7 @@ def _sampling(name: str) -> str:
 
 
 def _ties(name: str) -> str:
-    from sampled_metrics.ties import POLICIES
+    from sampled_metrics.metrics.ties import POLICIES
 
     return _one_of(POLICIES, name)
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from sampled_metrics.files import replacing, write_text
+from sampled_metrics._base.files import replacing, write_text
 
 Row = dict[str, Any]
 

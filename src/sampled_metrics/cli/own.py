@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from sampled_metrics import defaults
+from sampled_metrics._base import defaults
 from sampled_metrics.cli import options, reading
 from sampled_metrics.cli.output import Format, emit, emit_columns, row_of
 
@@ -29,7 +29,7 @@ def evaluate(
     Keys: file, metric, ties, value, std_error, ci_low, ci_high, n_users, n_items; values are
     fractions.
     """
-    from sampled_metrics import evaluation
+    from sampled_metrics.inference import evaluate as evaluation
 
     rows = []
     for path in files:
@@ -70,7 +70,7 @@ def correct(
     Keys: metric, estimator, value, std_error, ci_low, ci_high, n_users, n_items, n_negatives,
     sampling, and with --show-bias bias; values are fractions.
     """
-    from sampled_metrics import correction
+    from sampled_metrics.inference import correct as correction
 
     evaluation = reading.sampled(file, n_negatives, n_items, sampling, per_user)
     found = correction.correct(
@@ -110,8 +110,8 @@ def sample(
     """
     import numpy as np
 
+    from sampled_metrics._base.seeds import generator
     from sampled_metrics.sampling import draw_sampled_ranks
-    from sampled_metrics.seeds import generator
 
     ranking = reading.ranking(file, n_items, relevant, seen)
     records = reading.records(file, ranking, n_negatives)

@@ -31,7 +31,7 @@ def report(
     audit: Annotated[Path | None, typer.Option(help="Where the data is the paper's.")] = None,
 ) -> None:
     """Put the whole study on one page that opens without a network."""
-    from sampled_metrics.files import write_text
+    from sampled_metrics._base.files import write_text
     from sampled_metrics.report.page import Sources, collect, render
 
     files = (tables, figures, provenance, graph, times)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sampled_metrics import defaults
+from sampled_metrics._base import defaults
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli import options, reading
 from sampled_metrics.cli.output import Format, emit, row_of
-from sampled_metrics.errors import InputError
 
 if TYPE_CHECKING:
-    from sampled_metrics.planning import Pair
+    from sampled_metrics.inference.plan import Pair
 
 app = typer.Typer()
 
@@ -52,7 +52,7 @@ def compare(
     probability (that the difference expected has the sign observed, bias apart), paired, n_users,
     n_items, n_negatives, sampling, verdict; values are fractions.
     """
-    from sampled_metrics import comparison
+    from sampled_metrics.inference import compare as comparison
 
     if len(files) < 2:
         raise InputError(f"one file ({files[0]}) to compare; allowed: two or more")
@@ -132,7 +132,7 @@ def plan(
     Keys: metric, estimator, n_negatives (null if more than largest), probability, at_largest (the
     probability there), largest, exact_a, exact_b, n_items, n_users, sampling.
     """
-    from sampled_metrics import planning
+    from sampled_metrics.inference import plan as planning
 
     metrics = metric or defaults.METRICS[:1]
     if ranks is not None:
@@ -165,9 +165,9 @@ def _known_pair(
     paths: tuple[Path, Path], n_items: int | None, n_users: int | None, sampling: str
 ) -> "Pair":
     """Two recommenders with their true ranks, users matched where both files have them."""
-    from sampled_metrics.comparison import common_users
-    from sampled_metrics.planning import Pair
-    from sampled_metrics.population import Population
+    from sampled_metrics.inference.compare import common_users
+    from sampled_metrics.inference.plan import Pair
+    from sampled_metrics.inference.population import Population
     from sampled_metrics.sampling import take
 
     reading.names(paths)
@@ -209,8 +209,8 @@ class _Assumed:
         return cls(n_items, n_users, level, effect, sampling)
 
     def pair(self, metric: str) -> "Pair":
-        from sampled_metrics.measures import parse_measure
-        from sampled_metrics.planning import Pair, population_with
+        from sampled_metrics.inference.plan import Pair, population_with
+        from sampled_metrics.metrics.measures import parse_measure
 
         levels = {"--level": self.level, "--level plus --effect": self.level + self.effect}
         populations = []

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 
 app = typer.Typer()
 _log = logging.getLogger("sampled_metrics")
@@ -52,7 +52,7 @@ def sample(
     estimators: Estimators = ESTIMATORS,
 ) -> None:
     """Repeat the sampled evaluation of one recommender, correct it by every estimator."""
-    from sampled_metrics.ranks import read_ranks
+    from sampled_metrics.ranks.records import read_ranks
     from sampled_metrics.study.experiment import run_experiment
     from sampled_metrics.study.storage import save_experiment
 
@@ -94,7 +94,7 @@ def figures(
     settings: Settings = "{}",
 ) -> None:
     """Compute what figures plot, and draw them."""
-    from sampled_metrics.files import write_text
+    from sampled_metrics._base.files import write_text
     from sampled_metrics.report import figures as drawing
     from sampled_metrics.study.curves import figure_data
 
@@ -118,9 +118,9 @@ def scorecard(
     """Compare every published cell with ours."""
     import pandas as pd
 
-    from sampled_metrics.files import read_table
+    from sampled_metrics._base.files import read_table
     from sampled_metrics.report import scorecard as report
-    from sampled_metrics.report.printed import read_published
+    from sampled_metrics.study.printed import read_published
     from sampled_metrics.study.unrounded import read_unrounded
 
     ours = pd.concat([read_unrounded(path) for path in cells], ignore_index=True)
@@ -149,10 +149,10 @@ def spread(
     """Measure how far cells move with the start of an als recommender and with tied ranks."""
     import pandas as pd
 
+    from sampled_metrics._base.files import write_text
     from sampled_metrics.datasets.split import load_split
-    from sampled_metrics.files import write_text
-    from sampled_metrics.ranking import rank_held_out
-    from sampled_metrics.ranks import read_ranks
+    from sampled_metrics.ranks.ranking import rank_held_out
+    from sampled_metrics.ranks.records import read_ranks
     from sampled_metrics.recommenders import create
     from sampled_metrics.study import spread as study
 
@@ -204,7 +204,7 @@ def audit(
 
 
 def _write_tables(made: dict[int, Any], published: Path | None, cells: Path, tables: Path) -> None:
-    from sampled_metrics.report.printed import read_published, write_printed
+    from sampled_metrics.study.printed import read_published, write_printed
     from sampled_metrics.study.unrounded import write_unrounded
 
     print_of_paper = None if published is None else read_published(published)
@@ -235,7 +235,7 @@ def _recommenders(text: str) -> list[tuple[str, dict[str, Any]]]:
 def parsed(estimators: str, metrics: str) -> tuple[list[Any], list[Any]]:
     """Estimators and measures, given by commas."""
     from sampled_metrics.estimators import parse_estimator
-    from sampled_metrics.measures import parse_measure
+    from sampled_metrics.metrics.measures import parse_measure
 
     return (
         [parse_estimator(name) for name in estimators.split(",")],

@@ -30,8 +30,8 @@ Which = Annotated[str, typer.Option("--piece", help="Such as 2-of-3.", show_defa
 def gather_ranks(split: Input, pieces: Pieces, output: Output) -> None:
     """Put together the rank records of all pieces of the users."""
     from sampled_metrics.datasets.split import load_split
-    from sampled_metrics.pieces import gather_ranks as gather
-    from sampled_metrics.ranks import write_ranks
+    from sampled_metrics.ranks.pieces import gather_ranks as gather
+    from sampled_metrics.ranks.records import write_ranks
 
     data = load_split(split)
     records, source = gather(pieces, data)
@@ -48,8 +48,8 @@ def draw(
     estimators: Estimators = ESTIMATORS,
 ) -> None:
     """Draw some repetitions of the sampled evaluation of one recommender."""
-    from sampled_metrics.pieces import parse_piece
-    from sampled_metrics.ranks import read_ranks
+    from sampled_metrics.ranks.pieces import parse_piece
+    from sampled_metrics.ranks.records import read_ranks
     from sampled_metrics.study import experiment
     from sampled_metrics.study.gathering import design, save_draws
 
@@ -73,7 +73,7 @@ def gather_samples(
     estimators: Estimators = ESTIMATORS,
 ) -> None:
     """Put together the repetitions of all pieces, correct them by every estimator."""
-    from sampled_metrics.ranks import read_ranks
+    from sampled_metrics.ranks.records import read_ranks
     from sampled_metrics.study.experiment import corrected
     from sampled_metrics.study.gathering import design, gather_draws
     from sampled_metrics.study.storage import save_experiment

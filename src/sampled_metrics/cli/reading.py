@@ -5,13 +5,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 
 if TYPE_CHECKING:
-    from sampled_metrics.inputs import Ranking
-    from sampled_metrics.population import Population
-    from sampled_metrics.ranks import RankRecords
-    from sampled_metrics.sampled_evaluation import SampledEvaluation
+    from sampled_metrics.inference.population import Population
+    from sampled_metrics.inference.sampled_evaluation import SampledRanks
+    from sampled_metrics.ranks.reading import Ranking
+    from sampled_metrics.ranks.records import Ranks
 
 UNIFORM = "uniform"
 
@@ -29,17 +29,17 @@ def ranking(
     path: Path, n_items: int | None, relevant: Path | None = None, seen: Path | None = None
 ) -> "Ranking":
     """Read full rankings, or lists cut somewhere."""
-    from sampled_metrics.inputs import read_ranking
+    from sampled_metrics.ranks.reading import read_ranking
 
     return read_ranking(path, n_items=n_items, relevant=relevant, seen=seen)
 
 
 def sampled(
     path: Path, n_negatives: int, n_items: int | None, sampling: str, per_user: bool
-) -> "SampledEvaluation":
+) -> "SampledRanks":
     """Read sampled ranks; a column `n_candidates` prevails over `n_items`."""
-    from sampled_metrics.inputs import read_sampled_ranks
-    from sampled_metrics.sampled_evaluation import SampledEvaluation
+    from sampled_metrics.inference.sampled_evaluation import SampledRanks
+    from sampled_metrics.ranks.sampled_tables import read_sampled_ranks
 
     found = read_sampled_ranks(path, n_negatives, n_items)
     if found.n_candidates is None:
@@ -53,12 +53,12 @@ def sampled(
             "a user are not taken for several users"
         )
     with errors_of(path):
-        return SampledEvaluation(
+        return SampledRanks(
             found.rank, found.n_candidates, n_negatives, sampling, found.user_ids, per_user
         )
 
 
-def records(path: Path, ranking: "Ranking", n_negatives: int = 1) -> "RankRecords":
+def records(path: Path, ranking: "Ranking", n_negatives: int = 1) -> "Ranks":
     """Take what was read as full rankings with more candidates than negatives."""
     with errors_of(path):
         found = ranking.ranks.records()
@@ -73,7 +73,7 @@ def records(path: Path, ranking: "Ranking", n_negatives: int = 1) -> "RankRecord
 
 def population(text: str | None, n: int, n_negatives: int) -> "Population | None":
     """Read the distribution of true ranks that a bias is stated for."""
-    from sampled_metrics.population import Population
+    from sampled_metrics.inference.population import Population
 
     if text is None:
         return None

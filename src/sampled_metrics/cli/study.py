@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import write_json
 from sampled_metrics.cli import logs
 from sampled_metrics.cli.data import app as data
 from sampled_metrics.cli.external import app as external
@@ -14,8 +16,6 @@ from sampled_metrics.cli.page import app as page
 from sampled_metrics.cli.paper import Input, Inputs, Output, mapping
 from sampled_metrics.cli.paper import app as paper
 from sampled_metrics.cli.pieces import app as pieces
-from sampled_metrics.errors import InputError
-from sampled_metrics.files import write_json
 
 app = typer.Typer(help="The steps of the study, as the Snakemake rules call them.")
 app.add_typer(data)
@@ -65,8 +65,8 @@ def rank(
 ) -> None:
     """Rank each held-out item among all candidates of its user."""
     from sampled_metrics.datasets.split import load_split, require_candidates
-    from sampled_metrics.pieces import parse_piece, rank_piece
-    from sampled_metrics.ranks import write_ranks
+    from sampled_metrics.ranks.pieces import parse_piece, rank_piece
+    from sampled_metrics.ranks.records import write_ranks
     from sampled_metrics.recommenders import load_recommender
 
     chosen, data = parse_piece(piece), load_split(split)
@@ -111,7 +111,7 @@ def provenance(
     seeds: Annotated[str, typer.Option(help="Seeds in use, as JSON.")] = "{}",
 ) -> None:
     """Record where a run's numbers come from: data, settings, versions, machine."""
-    from sampled_metrics.provenance import provenance as collect
+    from sampled_metrics.study.provenance import provenance as collect
 
     write_json(output, collect(records, ranks, config_sha256, mapping(seeds, "--seeds")))
 
@@ -124,7 +124,7 @@ def reference(
     """Keep rank records as reference ranks: no item ids, users numbered from 0."""
     import numpy as np
 
-    from sampled_metrics.ranks import read_ranks, write_ranks
+    from sampled_metrics.ranks.records import read_ranks, write_ranks
 
     for path in ranks:
         records, user, _ = read_ranks(path)

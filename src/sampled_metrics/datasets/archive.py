@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.catalogue import ML_1M, MovieLens
-from sampled_metrics.errors import InputError
 
 _CHUNK = 1 << 20
 _UNREADABLE = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 
 FOLDER = "https://files.grouplens.org/datasets/movielens"
 CITATION = (

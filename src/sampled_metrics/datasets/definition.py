@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.archive import read_archive
 from sampled_metrics.datasets.catalogue import Counts, movielens
 from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.datasets.movielens import read_ratings
 from sampled_metrics.datasets.table_format import TableFormat
 from sampled_metrics.datasets.tables import read_interactions
-from sampled_metrics.errors import InputError
 
 FORMATS = ("movielens", "table")
 _KEYS = ("format", "name", "columns", "separator", "licence", "citation")

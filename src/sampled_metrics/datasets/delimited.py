@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 _UNREADABLE = (OSError, EOFError, pa.ArrowException, csv.Error)

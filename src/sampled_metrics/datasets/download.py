@@ -5,8 +5,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics.datasets.catalogue import MovieLens
-from sampled_metrics.errors import InputError, UnreachableError
 
 _TOO_MANY_REQUESTS = 429
 _SERVER_ERROR = 500

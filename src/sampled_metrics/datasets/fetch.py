@@ -4,12 +4,12 @@ import logging
 import shutil
 from pathlib import Path
 
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import replacing
 from sampled_metrics.datasets.archive import Ratings, read_archive
 from sampled_metrics.datasets.catalogue import CITATION, ML_1M, MovieLens
 from sampled_metrics.datasets.download import Download, download_to
 from sampled_metrics.datasets.source import Source
-from sampled_metrics.errors import InputError
-from sampled_metrics.files import replacing
 
 _log = logging.getLogger(__name__)
 

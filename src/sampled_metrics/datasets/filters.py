@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.numbers import check_number
 from sampled_metrics.datasets.duplicates import refuse_duplicates, repeated
 from sampled_metrics.datasets.interactions import Interactions, encoded
-from sampled_metrics.errors import InputError
-from sampled_metrics.numbers import check_number
 
 DUPLICATES = ("refuse", "first", "last")
 _LEAST = 2

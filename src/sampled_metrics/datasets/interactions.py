@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 
 Names = NDArray[np.str_] | NDArray[np.int64]
 

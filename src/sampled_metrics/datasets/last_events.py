@@ -14,8 +14,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.last_sorted import last_of_ranges
-from sampled_metrics.errors import InputError
 
 
 class LastEvents:

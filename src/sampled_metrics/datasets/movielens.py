@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.archive import Ratings
 from sampled_metrics.datasets.catalogue import Layout
 from sampled_metrics.datasets.filters import Filters
 from sampled_metrics.datasets.interactions import Interactions
-from sampled_metrics.errors import InputError
 
 _COLUMNS = ("user", "item", "rating", "timestamp")
 

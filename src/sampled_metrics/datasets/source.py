@@ -5,7 +5,7 @@ import logging
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 
 _log = logging.getLogger(__name__)
 

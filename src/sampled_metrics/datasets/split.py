@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import read_arrays, replacing
 from sampled_metrics.datasets.interactions import Interactions, Names, encoded
 from sampled_metrics.datasets.last_events import PICKS, LastEvents
 from sampled_metrics.datasets.last_events import TIE_BREAKS as TIE_BREAKS  # callers' one import
-from sampled_metrics.errors import InputError
-from sampled_metrics.files import read_arrays, replacing
 
 METHODS = ("leave-last-out", "random")
 
@@ -143,7 +143,7 @@ def require_candidates(split: Split, name: str) -> None:
     >>> events = Interactions(np.array([7, 7]), np.array([1, 3]))
     >>> require_candidates(leave_random_out(events, np.random.default_rng(0)), "mine.csv")
     Traceback (most recent call last):
-    sampled_metrics.errors.InputError: mine.csv: user 7 has an event with each of the 2 items; ...
+    sampled_metrics.InputError: mine.csv: user 7 has an event with each of the 2 items; ...
     """
     full = np.flatnonzero(split.n_candidates < 2)
     if full.size:

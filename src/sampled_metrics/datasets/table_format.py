@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 
 ROLES = ("user", "item", "rating", "timestamp")
 _NEEDED = ROLES[:2]

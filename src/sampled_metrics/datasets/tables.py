@@ -8,12 +8,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute, parquet
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.delimited import Delimited
 from sampled_metrics.datasets.interactions import Interactions, Names
 from sampled_metrics.datasets.labels import IDS, as_ids, fault
 from sampled_metrics.datasets.table_format import TableFormat
 from sampled_metrics.datasets.times import TIMES, as_times, first_wrong
-from sampled_metrics.errors import InputError
 
 _PARQUET = (".parquet", ".pq")
 _ID = pa.dictionary(pa.int32(), pa.string())

@@ -12,8 +12,8 @@ has a condition number of at most 1/sqrt(gamma).
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
+from sampled_metrics._base.arrays import Float
 from sampled_metrics.estimators.system import ConditioningError, Reduced, upper_triangle
-from sampled_metrics.metrics import Float
 
 MAX_CONDITION = 1e8
 
@@ -44,7 +44,7 @@ def bias_variance(system: Reduced, gamma: float) -> Float:
         n = 3,541 and m = 100 has entries of 1e27, of no use in double precision or anywhere.
 
     >>> from sampled_metrics.estimators.system import reduced
-    >>> from sampled_metrics.measures import parse_measure
+    >>> from sampled_metrics.metrics.measures import parse_measure
     >>> bias_variance(reduced([parse_measure("auc")], 3, 2, "binomial", None), 0.0).round(6) + 0
     array([[1. , 0.5, 0. ]])
     """

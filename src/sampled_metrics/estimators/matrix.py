@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import ThreadpoolController
 
+from sampled_metrics._base.arrays import Float
 from sampled_metrics.estimators.bias_variance import bias_variance
 from sampled_metrics.estimators.monotone import monotone
 from sampled_metrics.estimators.names import BV, CLS, RANK_ESTIMATE, SAMPLED, Estimator
 from sampled_metrics.estimators.pointwise import rank_estimate, sampled
 from sampled_metrics.estimators.system import Reduced, reduced
-from sampled_metrics.measures import Measure
-from sampled_metrics.metrics import Float
+from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.sampling.noise import checked
 
 
@@ -63,7 +63,7 @@ def estimator_matrix(
         A `bv` with gamma near 0 is not determined in double precision.
 
     >>> from sampled_metrics.estimators import parse_estimator
-    >>> from sampled_metrics.measures import parse_measure
+    >>> from sampled_metrics.metrics.measures import parse_measure
     >>> names = ["sampled", "rank-estimate", "cls", "bv:0.1"]
     >>> measures = [parse_measure("recall@10")]
     >>> estimator_matrix([parse_estimator(name) for name in names], measures, 3541, 100)[0, :, 0]

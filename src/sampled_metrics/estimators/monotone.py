@@ -5,9 +5,9 @@
 
 import numpy as np
 
+from sampled_metrics._base.arrays import Float
 from sampled_metrics.estimators.bias_variance import augmented
 from sampled_metrics.estimators.system import ConditioningError, Reduced, upper_triangle
-from sampled_metrics.metrics import Float
 
 _TIE_BREAK = 1e-12
 _ITERATIONS = 30
@@ -40,7 +40,7 @@ def monotone(system: Reduced, nonnegative: bool = True) -> Float:
         The active sets do not settle.
 
     >>> from sampled_metrics.estimators.system import reduced
-    >>> from sampled_metrics.measures import parse_measure
+    >>> from sampled_metrics.metrics.measures import parse_measure
     >>> system = reduced([parse_measure("recall@10")], 3541, 100, "binomial", None)
     >>> monotone(system)[0, :3].round(5) + 0
     array([0.48764, 0.     , 0.     ])

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 
 SAMPLED = "sampled"
 RANK_ESTIMATE = "rank-estimate"

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.measures import Measure
-from sampled_metrics.metrics import Float
+from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.sampling.noise import checked
 
 ROUNDINGS = ("floor", "linear")
@@ -18,7 +18,7 @@ def sampled(measure: Measure, m: int) -> Float:
     -------
     float64, shape (m + 1,), indexed by sampled rank - 1.
 
-    >>> from sampled_metrics.measures import parse_measure
+    >>> from sampled_metrics.metrics.measures import parse_measure
     >>> sampled(parse_measure("auc"), 2)
     array([1. , 0.5, 0. ])
     """
@@ -50,7 +50,7 @@ def rank_estimate(
     InputError
         The rounding or divisor is not known, n is below 2 or m below 1.
 
-    >>> from sampled_metrics.measures import parse_measure
+    >>> from sampled_metrics.metrics.measures import parse_measure
     >>> rank_estimate(parse_measure("ap"), 8, 2, divisor="m")  # ranks 1, floor(4.5), 8
     array([1.   , 0.25 , 0.125])
     """

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-from sampled_metrics.metrics import Float
+from sampled_metrics._base.arrays import Float
 
 ONE_BY_ONE = 1 << 14  # up to so many ranks, each is taken by itself
 _NODES = 20

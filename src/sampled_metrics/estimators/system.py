@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.quadrature import rank_rule
-from sampled_metrics.measures import Measure
-from sampled_metrics.metrics import Float
+from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.sampling.noise import checked, pmf_at
 
 _BLOCK_ROWS = 2048
@@ -60,7 +60,7 @@ def reduced(
         n, m or the noise model are refused by `pmf`, the prior is not n probabilities, or it
         gives a sampled rank probability 0.
 
-    >>> from sampled_metrics.measures import parse_measure
+    >>> from sampled_metrics.metrics.measures import parse_measure
     >>> reduced([parse_measure("auc")], 3, 1, "binomial", None).marginal
     array([0.5, 0.5])
     """

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 
-from sampled_metrics.numbers import check_number
+from sampled_metrics._base.numbers import check_number
 from sampled_metrics.recommenders.factors import Factors
 
 
@@ -30,7 +30,7 @@ class ALSSettings:
 
     >>> ALSSettings(d=0)
     Traceback (most recent call last):
-    sampled_metrics.errors.InputError: als: d is 0; allowed: a whole number of at least 1
+    sampled_metrics.InputError: als: d is 0; allowed: a whole number of at least 1
     """
 
     d: int = 16

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.files import read_arrays, replacing
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import read_arrays, replacing
 
 Arrays = dict[str, NDArray[Any]]
 

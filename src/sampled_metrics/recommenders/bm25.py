@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 
-from sampled_metrics.numbers import check_number
+from sampled_metrics._base.numbers import check_number
 from sampled_metrics.recommenders.neighbours import Neighbours
 
 
@@ -26,7 +26,7 @@ class BM25Settings:
 
     >>> BM25Settings(b=2)
     Traceback (most recent call last):
-    sampled_metrics.errors.InputError: bm25: b is 2; allowed: a finite number from 0 to 1
+    sampled_metrics.InputError: bm25: b is 2; allowed: a finite number from 0 to 1
     """
 
     k: int = 20

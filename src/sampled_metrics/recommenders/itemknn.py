@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.numbers import check_number
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.numbers import check_number
 from sampled_metrics.recommenders.neighbours import Neighbours
 
 NEIGHBOUR_AXES = ("row", "column")
@@ -39,7 +39,7 @@ class ItemKNNSettings:
 
     >>> ItemKNNSettings(k=0)
     Traceback (most recent call last):
-    sampled_metrics.errors.InputError: itemknn: k is 0; allowed: a whole number of at least 1
+    sampled_metrics.InputError: itemknn: k is 0; allowed: a whole number of at least 1
     """
 
     q: float = 1.0

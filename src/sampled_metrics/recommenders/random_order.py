@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sampled_metrics.numbers import check_number
+from sampled_metrics._base.numbers import check_number
+from sampled_metrics._base.seeds import generator
 from sampled_metrics.recommenders.base import Arrays
-from sampled_metrics.seeds import generator
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class RandomOrderSettings:
 
     >>> RandomOrderSettings(seed=-1)
     Traceback (most recent call last):
-    sampled_metrics.errors.InputError: random: seed is -1; allowed: a whole number of at least 0
+    sampled_metrics.InputError: random: seed is -1; allowed: a whole number of at least 0
     """
 
     seed: int = 0

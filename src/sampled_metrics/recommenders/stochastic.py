@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.numbers import check_number
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.numbers import check_number
 from sampled_metrics.recommenders.factors import Factors
 
 
@@ -35,7 +35,7 @@ class StochasticSettings:
 
     >>> BPRSettings(learning_rate=0)
     Traceback (most recent call last):
-    sampled_metrics.errors.InputError: bpr: learning_rate is 0; allowed: a finite number above 0
+    sampled_metrics.InputError: bpr: learning_rate is 0; allowed: a finite number above 0
     """
 
     KIND: ClassVar[str]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from sampled_metrics.files import write_text
+from sampled_metrics._base.files import write_text
 from sampled_metrics.study.readings import Reading
 
 _INTRODUCTION = """\

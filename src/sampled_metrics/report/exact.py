@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.ranks import read_ranks
-from sampled_metrics.seeds import generator
-from sampled_metrics.ties import exact_values
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.seeds import generator
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics.ties import exact_values
+from sampled_metrics.ranks.records import read_ranks
 
 COLUMNS = ("recommender", "metric", "ties", "value")
 

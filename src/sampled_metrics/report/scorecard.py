@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.files import write_text
-from sampled_metrics.report.printed import DECIMALS, as_printed
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import write_text
+from sampled_metrics.study.printed import DECIMALS, as_printed
 from sampled_metrics.study.unrounded import KEY
 
 VERDICTS = ("exact", "within noise", "explained", "differs")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from sampled_metrics.files import write_text
+from sampled_metrics._base.files import write_text
 
 
 def write_csv(table: pd.DataFrame, path: Path, decimals: int) -> None:

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr
 
-from sampled_metrics import metrics
-from sampled_metrics.metrics import Float
+from sampled_metrics._base.arrays import Float
+from sampled_metrics.metrics import formulas as metrics
 from sampled_metrics.sampling.distinct import parts
 from sampled_metrics.sampling.noise import checked
 

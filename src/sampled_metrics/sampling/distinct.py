@@ -9,8 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from sampled_metrics.metrics import Float
-from sampled_metrics.ranks import Int
+from sampled_metrics._base.arrays import Float, Int
 
 _NEGLIGIBLE = 1e-17  # fewer distinct items than this probable are left out
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.metrics import Float
-from sampled_metrics.ranks import Int, RankRecords
+from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks.records import Ranks
 from sampled_metrics.sampling.distinct import parts
 from sampled_metrics.sampling.noise import blocks, pmf
 
@@ -20,7 +20,7 @@ NOISE_OF = {_WITH: "binomial", _WITHOUT: "hypergeometric", _DISTINCT: "distinct"
 
 
 def sampled_rank_distribution(
-    records: RankRecords,
+    records: Ranks,
     m: int,
     sampling: str = "without-replacement",
     ties: str = "random",
@@ -53,7 +53,7 @@ def sampled_rank_distribution(
         The sampling or the tie policy is not known, m is not positive, or it exceeds N - 1
         without replacement.
 
-    >>> sampled_rank_distribution(RankRecords([4, 4], [0, 0], [1, 2]), 2).round(4)
+    >>> sampled_rank_distribution(Ranks([4, 4], [0, 0], [1, 2]), 2).round(4)
     array([[0.6667, 0.3333, 0.    ],
            [0.4444, 0.4444, 0.1111]])
     """
@@ -80,15 +80,15 @@ def check_names(sampling: str, ties: str) -> None:
         raise InputError(f"unknown tie policy {ties!r}; known: {', '.join(TIES)}")
 
 
-def _optimistic(records: RankRecords, m: int, sampling: str) -> Float:
+def _optimistic(records: Ranks, m: int, sampling: str) -> Float:
     return pmf(records.best_rank, records.n_candidates, m, NOISE_OF[sampling])
 
 
-def _pessimistic(records: RankRecords, m: int, sampling: str) -> Float:
+def _pessimistic(records: Ranks, m: int, sampling: str) -> Float:
     return pmf(records.worst_rank, records.n_candidates, m, NOISE_OF[sampling])
 
 
-def _random(records: RankRecords, m: int, sampling: str) -> Float:
+def _random(records: Ranks, m: int, sampling: str) -> Float:
     distribution = _optimistic(records, m, sampling)
     tied = records.n_tied > 0
     of_tied = {_WITH: _mean_binomial, _WITHOUT: _mean_hypergeometric}
@@ -96,7 +96,7 @@ def _random(records: RankRecords, m: int, sampling: str) -> Float:
     return distribution
 
 
-def _mean_hypergeometric(records: RankRecords, m: int) -> Float:
+def _mean_hypergeometric(records: Ranks, m: int) -> Float:
     """Mean of the untied distributions of true ranks b + 1 ... b + e + 1.
 
     Ordering all tied candidates at random before the draw or those drawn after it is the same.
@@ -112,7 +112,7 @@ def _mean_hypergeometric(records: RankRecords, m: int) -> Float:
     return mean
 
 
-def _mean_binomial(records: RankRecords, m: int) -> Float:
+def _mean_binomial(records: Ranks, m: int) -> Float:
     """Mean of B(m, p) over p uniform between b/(N - 1) and (b + e)/(N - 1).
 
     A uniform place among T ties is B(T, u) with u uniform, so S plus it is B(m, (b + u e)/(N - 1)).
@@ -130,7 +130,7 @@ def _cumulated(difference: Float, scale: Float) -> Float:
     return mean
 
 
-def _paper(records: RankRecords, m: int, sampling: str) -> Float:
+def _paper(records: Ranks, m: int, sampling: str) -> Float:
     distribution = _optimistic(records, m, sampling)
     tied = np.flatnonzero(records.n_tied)
     for rows in blocks(tied.size, m + 1):
@@ -138,7 +138,7 @@ def _paper(records: RankRecords, m: int, sampling: str) -> Float:
     return distribution
 
 
-def _before_last_tie(records: RankRecords, m: int, sampling: str) -> Float:
+def _before_last_tie(records: Ranks, m: int, sampling: str) -> Float:
     """Sum over t of P(S = s, T = t)/t, spread over the places s ... s + t - 1 (s where t = 0).
 
     The joint probability is a product of one weight each for the candidates better, tied and
@@ -178,12 +178,12 @@ def _weights(count: Int, others: Int, m: int, sampling: str) -> Float:
     return weights
 
 
-def take(records: RankRecords, rows: Int | NDArray[np.bool_]) -> RankRecords:
+def take(records: Ranks, rows: Int | NDArray[np.bool_]) -> Ranks:
     """Pick the records of some users."""
-    return RankRecords(records.n_candidates[rows], records.n_better[rows], records.n_tied[rows])
+    return Ranks(records.n_candidates[rows], records.n_better[rows], records.n_tied[rows])
 
 
-_POLICIES: dict[str, Callable[[RankRecords, int, str], Float]] = {
+_POLICIES: dict[str, Callable[[Ranks, int, str], Float]] = {
     "optimistic": _optimistic,
     "paper": _paper,
     "pessimistic": _pessimistic,

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sampled_metrics.metrics import Float
-from sampled_metrics.ranks import Int, RankRecords
+from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics.ranks.records import Ranks
 from sampled_metrics.sampling.distribution import check_names, sampled_rank_distribution, take
 
 _BLOCK_ENTRIES = 1 << 20  # entries of a table held at once: 8 MB
 
 
 def draw_sampled_ranks(
-    records: RankRecords,
+    records: Ranks,
     m: int,
     rng: np.random.Generator,
     sampling: str = "without-replacement",
@@ -31,7 +31,7 @@ def draw_sampled_ranks(
     -------
     int64, shape (users,), 1-based.
 
-    >>> records = RankRecords([101, 101, 101], [0, 50, 100], [0, 0, 0])
+    >>> records = Ranks([101, 101, 101], [0, 50, 100], [0, 0, 0])
     >>> draw_sampled_ranks(records, 10, np.random.default_rng(1)).tolist()
     [1, 8, 11]
     """
@@ -44,7 +44,7 @@ def draw_sampled_ranks(
 
 
 def histograms(
-    records: RankRecords,
+    records: Ranks,
     m: int,
     generators: Sequence[np.random.Generator],
     sampling: str = "without-replacement",
@@ -65,7 +65,7 @@ def histograms(
     int64, shape (repetitions, m + 1); column i counts sampled rank i + 1, rows sum to the
     number of users.
 
-    >>> records = RankRecords([101, 101, 101], [0, 50, 100], [0, 0, 0])
+    >>> records = Ranks([101, 101, 101], [0, 50, 100], [0, 0, 0])
     >>> histograms(records, 2, [np.random.default_rng(seed) for seed in (1, 2)])
     array([[1, 0, 2],
            [1, 1, 1]])
@@ -84,7 +84,7 @@ def histograms(
 
 
 def _cumulated_tables(
-    records: RankRecords, m: int, sampling: str, ties: str, users: int
+    records: Ranks, m: int, sampling: str, ties: str, users: int
 ) -> Iterator[Float]:
     """Distribution functions of a few users at a time, shape (users, m + 1), ending in 1.
 

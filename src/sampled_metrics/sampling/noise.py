@@ -12,10 +12,9 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.measures import Measure
-from sampled_metrics.metrics import Float
-from sampled_metrics.ranks import Int
+from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.sampling.distinct import parts
 
 _BLOCK_ENTRIES = 1 << 17  # grid entries worked on at once: 1 MB, so that it stays in the cache
@@ -90,7 +89,7 @@ def expected_values(
     -------
     float64, shape (ranks,), as fractions.
 
-    >>> from sampled_metrics.measures import parse_measure
+    >>> from sampled_metrics.metrics.measures import parse_measure
     >>> expected_values(parse_measure("ap"), [1, 2, 3], 3, 1)
     array([1.  , 0.75, 0.5 ])
     """

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from sampled_metrics._base.seeds import generator
 from sampled_metrics.datasets.split import TIE_BREAKS, leave_last_out
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.moments import expected_moments
-from sampled_metrics.ranks import RankRecords
+from sampled_metrics.inference.moments import expected_moments
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics.ties import exact_values, means_over_orders, random_rank
+from sampled_metrics.ranks.records import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution, take
-from sampled_metrics.seeds import generator
 from sampled_metrics.study.labels import estimator_label, measure_label
 from sampled_metrics.study.readings import METRICS, Material, Reading
-from sampled_metrics.ties import exact_values, means_over_orders, random_rank
 
 HALF_UNIT = 0.005
 STARTS = 10
@@ -34,12 +34,12 @@ def run_audit(material: Material) -> list[Reading]:
     return [reading for part in parts for reading in part(material)]
 
 
-def _exact(records: RankRecords, ties: str = "expected") -> list[float]:
+def _exact(records: Ranks, ties: str = "expected") -> list[float]:
     return [100.0 * float(exact_values(m, records, ties).mean()) for m in METRICS]
 
 
 def _exact_readings(
-    material: Material, topic: str, reading: str, name: str, records: RankRecords
+    material: Material, topic: str, reading: str, name: str, records: Ranks
 ) -> Iterator[Reading]:
     for place, value in enumerate(_exact(records)):
         quantity = f"{name}, {measure_label(METRICS[place])}, exact"
@@ -49,7 +49,7 @@ def _exact_readings(
         yield Reading(topic, reading, quantity, value, printed, tolerance)
 
 
-def _over_ties(material: Material, records: RankRecords, place: int) -> tuple[float, float]:
+def _over_ties(material: Material, records: Ranks, place: int) -> tuple[float, float]:
     """Mean and standard deviation of an exact metric, in percent, over random orders of ties."""
     if records.n_tied.mean() < 1:
         return _exact(records)[place], 0.0
@@ -207,7 +207,7 @@ def _catalogue_size(material: Material) -> Iterator[Reading]:
     yield Reading(topic, "n of each user", quantity, value, printed, _noise_of(deviation))
 
 
-def _with_n_of_each_user(material: Material, records: RankRecords) -> tuple[float, float]:
+def _with_n_of_each_user(material: Material, records: Ranks) -> tuple[float, float]:
     """Expectation and deviation, in percent, of BV 1 of Recall@10 with each user's own n."""
     chosen, estimator = material.experiment, [parse_estimator("bv:1")]
     mean = variance = 0.0

@@ -6,7 +6,12 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from sampled_metrics.moments import Moments, count_less, probability_less, simulated_moments
+from sampled_metrics.inference.moments import (
+    Moments,
+    count_less,
+    probability_less,
+    simulated_moments,
+)
 from sampled_metrics.study.experiment import Experiment
 from sampled_metrics.study.labels import EXACT, estimator_label, measure_label
 from sampled_metrics.study.unrounded import Row, unrounded

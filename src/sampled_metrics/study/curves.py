@@ -6,18 +6,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.metrics import Float
-from sampled_metrics.ranks import RankRecords, read_ranks
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics.ties import random_rank
+from sampled_metrics.ranks.records import Ranks, read_ranks
 from sampled_metrics.sampling import expected_values, pmf
-from sampled_metrics.seeds import generator
 from sampled_metrics.study.experiment import ExperimentSettings
 from sampled_metrics.study.labels import EXACT, estimator_label, measure_label
 from sampled_metrics.study.sample_sizes import recall_against_samples
 from sampled_metrics.study.toy import N_ITEMS, PREDICTED_RANKS
-from sampled_metrics.ties import random_rank
 
 PANELS = tuple(parse_measure(name) for name in ("auc", "ap", "ndcg", "recall@10"))
 SAMPLE_SIZES = (1, 10, 100, 1000)
@@ -123,7 +123,7 @@ def _curve(panel: str, curve: str, rank: np.ndarray, value: Float) -> pd.DataFra
     return pd.DataFrame({"panel": panel, "curve": curve, "rank": rank, "value": value})
 
 
-def rank_distribution(records: Mapping[str, RankRecords], seed: int) -> pd.DataFrame:
+def rank_distribution(records: Mapping[str, Ranks], seed: int) -> pd.DataFrame:
     """Figure 5: users whose held-out item falls in each range of ranks.
 
     Ties in one random order. `panel` is `all` or `top`. From 1,000 candidates on, `all` has ranges

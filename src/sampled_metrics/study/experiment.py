@@ -9,18 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.numbers import check_number
+from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators import (
     DIVISORS,
     ROUNDINGS,
     Estimator,
     estimator_matrix,
 )
-from sampled_metrics.measures import Measure
-from sampled_metrics.metrics import Float
-from sampled_metrics.moments import Moments, estimates, expected_moments
-from sampled_metrics.numbers import check_number
-from sampled_metrics.ranks import Int, RankRecords
+from sampled_metrics.inference.moments import Moments, estimates, expected_moments
+from sampled_metrics.metrics.measures import Measure
+from sampled_metrics.metrics.ties import expected_values
+from sampled_metrics.ranks.records import Ranks
 from sampled_metrics.sampling import (
     NOISE_MODELS,
     SAMPLING,
@@ -28,8 +30,6 @@ from sampled_metrics.sampling import (
     histograms,
     sampled_rank_distribution,
 )
-from sampled_metrics.seeds import generator
-from sampled_metrics.ties import expected_values
 
 _CHOICES: dict[str, tuple[object, ...]] = {
     "sampling": SAMPLING,
@@ -91,17 +91,17 @@ class ExperimentSettings:
                     f"allowed: {', '.join(map(str, allowed))}"
                 )
 
-    def corrected_items(self, records: RankRecords) -> int:
+    def corrected_items(self, records: Ranks) -> int:
         """N of the corrections for some records.
 
-        >>> ExperimentSettings().corrected_items(RankRecords([10, 13], [0, 0], [0, 0]))
+        >>> ExperimentSettings().corrected_items(Ranks([10, 13], [0, 0], [0, 0]))
         12
         """
         mean = round(records.n_candidates.mean())
         return mean if self.n_items is None else self.n_items
 
     def vectors(
-        self, records: RankRecords, estimators: list[Estimator], measures: list[Measure]
+        self, records: Ranks, estimators: list[Estimator], measures: list[Measure]
     ) -> Float:
         """Estimators as vectors over sampled ranks, shape (measures, estimators, m + 1)."""
         return estimator_matrix(
@@ -158,7 +158,7 @@ class Experiment:
 
 def run_experiment(
     name: str,
-    records: RankRecords,
+    records: Ranks,
     estimators: list[Estimator],
     measures: list[Measure],
     settings: ExperimentSettings,
@@ -180,7 +180,7 @@ def run_experiment(
 
 def draw(
     name: str,
-    records: RankRecords,
+    records: Ranks,
     estimators: list[Estimator],
     settings: ExperimentSettings,
     repetitions: range,
@@ -211,7 +211,7 @@ def draw(
     return counts.reshape(len(drawn), len(repetitions), settings.n_negatives + 1)
 
 
-def _check_candidates(name: str, records: RankRecords, settings: ExperimentSettings) -> None:
+def _check_candidates(name: str, records: Ranks, settings: ExperimentSettings) -> None:
     most = int(records.n_candidates.min()) - 1
     if settings.sampling == "without-replacement" and settings.n_negatives > most:
         raise InputError(
@@ -226,7 +226,7 @@ def streams(estimators: list[Estimator], settings: ExperimentSettings) -> list[s
 
 
 def corrected(
-    records: RankRecords,
+    records: Ranks,
     estimators: list[Estimator],
     measures: list[Measure],
     settings: ExperimentSettings,

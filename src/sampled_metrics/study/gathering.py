@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import read_arrays, replacing
 from sampled_metrics.estimators import Estimator
-from sampled_metrics.files import read_arrays, replacing
-from sampled_metrics.ranks import Int, RankRecords
+from sampled_metrics.ranks.records import Ranks
 from sampled_metrics.study.experiment import ExperimentSettings, streams
 
 
@@ -41,7 +42,7 @@ class Design:
 
 
 def design(
-    name: str, records: RankRecords, estimators: list[Estimator], settings: ExperimentSettings
+    name: str, records: Ranks, estimators: list[Estimator], settings: ExperimentSettings
 ) -> Design:
     """Say what is drawn for one recommender."""
     return Design(name, len(records), tuple(streams(estimators, settings)), settings)

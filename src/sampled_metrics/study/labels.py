@@ -1,7 +1,7 @@
 """How the paper's tables spell measures and estimators."""
 
 from sampled_metrics.estimators import Estimator
-from sampled_metrics.measures import Measure
+from sampled_metrics.metrics.measures import Measure
 
 COLUMNS = ("table", "row", "metric", "column", "value", "std")
 EXACT = "Exact"
@@ -23,7 +23,7 @@ _ESTIMATORS = {"sampled": "Sampled", "rank-estimate": "Rank Estimate", "cls": "C
 def measure_label(measure: Measure) -> str:
     """Spell a measure as the tables do.
 
-    >>> from sampled_metrics.measures import parse_measure
+    >>> from sampled_metrics.metrics.measures import parse_measure
     >>> [measure_label(parse_measure(name)) for name in ("recall@10", "ap", "precision@5")]
     ['Recall@10', 'AP', 'Precision@5']
     """

@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.archive import read_archive
 from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.datasets.movielens import parse_ratings
 from sampled_metrics.datasets.split import Split, load_split
-from sampled_metrics.errors import InputError
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.ranking import rank_held_out
-from sampled_metrics.ranks import RankRecords, read_ranks
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks.ranking import rank_held_out
+from sampled_metrics.ranks.records import Ranks, read_ranks
 from sampled_metrics.recommenders import create
-from sampled_metrics.report.printed import read_published
 from sampled_metrics.study.experiment import ExperimentSettings
 from sampled_metrics.study.labels import EXACT, measure_label
+from sampled_metrics.study.printed import read_published
 
 METRICS = tuple(parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "auc"))
 
@@ -64,7 +64,7 @@ class Material:
 
     interactions: Interactions
     split: Split
-    ranks: Mapping[str, RankRecords]
+    ranks: Mapping[str, Ranks]
     recommenders: Mapping[str, Mapping[str, Any]]
     experiment: ExperimentSettings
     cells: Mapping[tuple[str, str, str], str]
@@ -107,7 +107,7 @@ class Material:
         """The published cell of Table 3 for a recommender, one of METRICS and a column."""
         return self.cells[name, measure_label(METRICS[place]), column]
 
-    def trained(self, name: str, split: Split | None = None, **settings: Any) -> RankRecords:
+    def trained(self, name: str, split: Split | None = None, **settings: Any) -> Ranks:
         """Ranks of a recommender trained anew with other settings."""
         data = self.split if split is None else split
         own = self.recommenders[name]

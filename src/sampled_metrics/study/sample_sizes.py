@@ -7,16 +7,16 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.metrics import Float
-from sampled_metrics.ranks import COLUMNS, RankRecords
+from sampled_metrics.inference.search import smallest_from
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics.ties import exact_values
+from sampled_metrics.ranks.records import COLUMNS, Ranks
 from sampled_metrics.sampling import sampled_rank_distribution
-from sampled_metrics.search import smallest_from
 from sampled_metrics.study.experiment import ExperimentSettings
 from sampled_metrics.study.labels import estimator_label
-from sampled_metrics.ties import exact_values
 
 MEASURE = parse_measure("recall@10")
 ESTIMATORS = tuple(parse_estimator(name) for name in ("sampled", "bv:0.1"))
@@ -28,7 +28,7 @@ _BLOCK = 1 << 24
 
 
 def recall_against_samples(
-    records: Mapping[str, RankRecords], settings: ExperimentSettings
+    records: Mapping[str, Ranks], settings: ExperimentSettings
 ) -> pd.DataFrame:
     """Expected Recall@10 in percent against m, uncorrected and corrected by BV 0.1.
 
@@ -74,7 +74,7 @@ class _Vectors:
         self.settings = settings
         self._known: dict[tuple[int, int], Float] = {}
 
-    def of(self, records: RankRecords, m: int) -> Float:
+    def of(self, records: Ranks, m: int) -> Float:
         settings = replace(self.settings, n_negatives=m)
         key = (settings.corrected_items(records), m)
         if key not in self._known:
@@ -85,7 +85,7 @@ class _Vectors:
 class _Curve:
     """Expected estimates of a recommender as a function of m, in percent."""
 
-    def __init__(self, records: RankRecords, vectors: _Vectors) -> None:
+    def __init__(self, records: Ranks, vectors: _Vectors) -> None:
         self._records, self._vectors = records, vectors
         self._known: dict[int, Float] = {}
         self.exact = float(exact_values(MEASURE, records).mean())
@@ -98,19 +98,19 @@ class _Curve:
         return self._known[m]
 
 
-def mean_distribution(records: RankRecords, m: int, sampling: str, entries: int = _BLOCK) -> Float:
+def mean_distribution(records: Ranks, m: int, sampling: str, entries: int = _BLOCK) -> Float:
     """Distribution of the sampled rank of a user taken at random, shape (m + 1,).
 
     Users go in blocks of about `entries` probabilities, so that memory does not grow with them.
 
-    >>> mean_distribution(RankRecords([3, 3], [0, 2], [0, 0]), 1, "without-replacement")
+    >>> mean_distribution(Ranks([3, 3], [0, 2], [0, 0]), 1, "without-replacement")
     array([0.5, 0.5])
     """
     size = max(1, entries // (m + 1))
     total = np.zeros(m + 1)
     for first in range(0, len(records), size):
         rows = slice(first, first + size)
-        block = RankRecords(*(getattr(records, column)[rows] for column in COLUMNS))
+        block = Ranks(*(getattr(records, column)[rows] for column in COLUMNS))
         total += sampled_rank_distribution(block, m, sampling).sum(axis=0)
     return total / len(records)
 

@@ -6,23 +6,23 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators import Estimator
-from sampled_metrics.measures import Measure
-from sampled_metrics.ranks import RankRecords
-from sampled_metrics.seeds import generator
+from sampled_metrics.metrics.measures import Measure
+from sampled_metrics.metrics.ties import means_over_orders
+from sampled_metrics.ranks.records import Ranks
 from sampled_metrics.study.comparison import PERCENT, table3, table4
 from sampled_metrics.study.experiment import ExperimentSettings, run_experiment
 from sampled_metrics.study.labels import EXACT, measure_label
 from sampled_metrics.study.unrounded import KEY
-from sampled_metrics.ties import means_over_orders
 
 COLUMNS = (*KEY, "spread", "cause")
 
 
 def spread_over_starts(
     name: str,
-    starts: list[RankRecords],
-    others: Mapping[str, RankRecords],
+    starts: list[Ranks],
+    others: Mapping[str, Ranks],
     estimators: list[Estimator],
     measures: list[Measure],
     settings: ExperimentSettings,
@@ -52,7 +52,7 @@ def spread_over_starts(
 
 
 def spread_over_ties(
-    name: str, records: RankRecords, measures: list[Measure], seed: int, draws: int = 1000
+    name: str, records: Ranks, measures: list[Measure], seed: int, draws: int = 1000
 ) -> pd.DataFrame:
     """Standard deviation of exact metrics, in percent, over random orders of tied candidates.
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import read_arrays, replacing
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.files import read_arrays, replacing
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.moments import Moments
+from sampled_metrics.inference.moments import Moments
+from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.study.experiment import Experiment, ExperimentSettings
 
 

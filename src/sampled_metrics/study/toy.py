@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.measures import parse_measure
-from sampled_metrics.moments import estimates, expected_moments, simulated_moments
-from sampled_metrics.ranks import RankRecords
+from sampled_metrics.inference.moments import estimates, expected_moments, simulated_moments
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks.records import Ranks
 from sampled_metrics.sampling import histograms, sampled_rank_distribution
-from sampled_metrics.seeds import generator
 from sampled_metrics.study.labels import EXACT, measure_label
 from sampled_metrics.study.unrounded import Row, unrounded
 
@@ -34,14 +34,14 @@ class ToySettings:
     seed: int
 
 
-def toy_records(recommender: str) -> RankRecords:
+def toy_records(recommender: str) -> Ranks:
     """Rank records of a toy recommender: no ties.
 
     >>> toy_records("C").best_rank.tolist()
     [212, 2, 743, 5342, 1548]
     """
     ranks = np.array(PREDICTED_RANKS[recommender])
-    return RankRecords(np.full(ranks.size, N_ITEMS), ranks - 1, np.zeros_like(ranks))
+    return Ranks(np.full(ranks.size, N_ITEMS), ranks - 1, np.zeros_like(ranks))
 
 
 def table1() -> pd.DataFrame:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from sampled_metrics.files import read_table, write_text
+from sampled_metrics._base.files import read_table, write_text
 
 
 class Row(NamedTuple):

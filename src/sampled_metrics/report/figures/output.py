@@ -4,7 +4,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from sampled_metrics.files import replacing
+from sampled_metrics._base.files import replacing
 from sampled_metrics.report.figures.style import styled
 
 # What would name the day or the version of matplotlib.

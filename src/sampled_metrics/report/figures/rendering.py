@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.report.figures import analysis, experiments
 from sampled_metrics.report.figures.style import new_figure, styled
 

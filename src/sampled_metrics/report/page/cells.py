@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from sampled_metrics.files import read_table
+from sampled_metrics._base.files import read_table
 from sampled_metrics.report.page.pictures import download
-from sampled_metrics.report.printed import ACROSS, CAPTIONS, LINES
 from sampled_metrics.study.labels import COLUMNS
+from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES
 from sampled_metrics.study.unrounded import KEY
 
 TABLES = (1, 2, 3, 4)

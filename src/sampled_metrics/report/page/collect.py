@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.files import read_table
-from sampled_metrics.ranks import read_ranks
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import read_table
+from sampled_metrics.ranks.records import read_ranks
 from sampled_metrics.report.page.cells import (
     TABLES,
     TABLES_OF_DATA,

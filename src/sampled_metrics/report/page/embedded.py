@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sampled_metrics.population import Population
-from sampled_metrics.ranks import RankRecords
+from sampled_metrics.inference.population import Population
+from sampled_metrics.ranks.records import Ranks
 from sampled_metrics.study.toy import PREDICTED_RANKS, toy_records
 
 MOST_KINDS = 20_000
@@ -16,7 +16,7 @@ N_SIZES = 22
 _GAMMA = 0.1
 
 
-def explorer(records: Mapping[str, RankRecords], config: Mapping[str, Any]) -> dict[str, Any]:
+def explorer(records: Mapping[str, Ranks], config: Mapping[str, Any]) -> dict[str, Any]:
     """Collect what the explorer starts from.
 
     Returns
@@ -33,7 +33,7 @@ def explorer(records: Mapping[str, RankRecords], config: Mapping[str, Any]) -> d
     return {"groups": groups, "start": {**start, "estimator": "bv", "gamma": _GAMMA}}
 
 
-def _group(label: str, records: Mapping[str, RankRecords]) -> dict[str, Any]:
+def _group(label: str, records: Mapping[str, Ranks]) -> dict[str, Any]:
     mean = np.mean([each.n_candidates.mean() for each in records.values()])
     most = min(min(int(each.n_candidates.min()) for each in records.values()) - 1, LARGEST)
     return {
@@ -48,7 +48,7 @@ def _group(label: str, records: Mapping[str, RankRecords]) -> dict[str, Any]:
     }
 
 
-def encoded(records: RankRecords, most: int = MOST_KINDS) -> str:
+def encoded(records: Ranks, most: int = MOST_KINDS) -> str:
     """Kinds of users as base64 of little-endian uint32: all N, all b, all e, all counts.
 
     Of more than `most` users, so many stand for all: evenly spaced in the order of their ranks'
@@ -58,9 +58,7 @@ def encoded(records: RankRecords, most: int = MOST_KINDS) -> str:
         middle = records.n_better + records.n_tied / 2.0
         order = np.argsort(middle / records.n_candidates, kind="stable")
         rows = order[((np.arange(most) + 0.5) * len(records) / most).astype(np.int64)]
-        records = RankRecords(
-            records.n_candidates[rows], records.n_better[rows], records.n_tied[rows]
-        )
+        records = Ranks(records.n_candidates[rows], records.n_better[rows], records.n_tied[rows])
     population = Population.of_users(records)
     kinds = population.records
     counts = np.rint(population.share * len(records))

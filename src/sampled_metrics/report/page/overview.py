@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from sampled_metrics.ranks import RankRecords
+from sampled_metrics.ranks.records import Ranks
 from sampled_metrics.report.scorecard import VERDICTS
 from sampled_metrics.study.labels import EXACT
 
@@ -17,7 +17,7 @@ def overview(
     card: pd.DataFrame | None,
     figure6: pd.DataFrame,
     config: Mapping[str, Any],
-    records: Mapping[str, RankRecords],
+    records: Mapping[str, Ranks],
 ) -> list[str]:
     """Sum the run up; what it did not compute is left out.
 
@@ -46,7 +46,7 @@ def overview(
     ]
 
 
-def _levels(table: pd.DataFrame, m: int, records: Mapping[str, RankRecords]) -> list[str]:
+def _levels(table: pd.DataFrame, m: int, records: Mapping[str, Ranks]) -> list[str]:
     """Exact and sampled values of the first metric of Table 3."""
     if table.empty:
         return []

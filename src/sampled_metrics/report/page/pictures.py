@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from sampled_metrics.errors import InputError
+from sampled_metrics._base.errors import InputError
 
 FIGURES = (1, 2, 3, 4, 5, 6)
 FIGURES_OF_DATA = (5, 6)

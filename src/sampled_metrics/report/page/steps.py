@@ -6,8 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sampled_metrics.errors import InputError
-from sampled_metrics.files import read_table
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import read_table
 
 _NODE = re.compile(r'(\d+)\[\s*label\s*=\s*"([^"]*)"')
 _EDGE = re.compile(r"(\d+)\s*->\s*(\d+)")

@@ -1,0 +1,102 @@
+"""Writing files so that a name never holds half a result, reading them with one-line errors."""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sampled_metrics._base.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; on success it takes its place, else it is removed."""
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path}: a folder; expected a file to write")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(
+            dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix
+        )
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write `text` as UTF-8 with Unix line ends, all or nothing."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write `content` as indented JSON, all or nothing."""
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_table(path: Path, columns: Sequence[str], **options: Any) -> "pd.DataFrame":
+    """Read a CSV file; `options` are those of pandas.
+
+    Raises
+    ------
+    InputError
+        The file is missing, not CSV, or lacks a column.
+    """
+    import pandas as pd
+
+    try:
+        table = pd.read_csv(path, **options)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; expected CSV") from None
+    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not CSV ({' '.join(str(error).split())})") from error
+    missing = [name for name in columns if name not in table.columns]
+    if missing:
+        raise InputError(f"{path}: lacks column {missing[0]}; found {', '.join(table.columns)}")
+    return table
+
+
+def read_arrays(path: Path, what: str, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Read all arrays of an `.npz` file, without pickle.
+
+    Raises
+    ------
+    InputError
+        The file is missing, is none, or lacks one of `names`; the message says it is not `what`.
+    """
+    import numpy as np  # here, for the command line must start fast
+
+    try:
+        # numpy leaves a file open that it finds to be damaged, so it does not open it.
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as data:
+            arrays = dict(data)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; expected {what}") from None
+    except Exception as error:
+        # A damaged archive makes numpy raise whatever zipfile, zlib, tokenize and ast do.
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path}: not {what} ({reason})") from error
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        raise InputError(f"{path}: not {what} (it holds no {missing[0]})")
+    return arrays
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

@@ -1,0 +1,1 @@
+"""What ranks allow to say: estimates, intervals, comparisons, plans."""

@@ -1,0 +1,106 @@
+"""Exact metrics of one's own full rankings, with error bars."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from sampled_metrics._base.defaults import CONFIDENCE
+from sampled_metrics._base.seeds import generator
+from sampled_metrics.estimators.quadrature import rank_rule
+from sampled_metrics.inference.intervals import Shape, estimate
+from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics.metrics.values import relevant_values
+from sampled_metrics.ranks.relevant import RelevantRanks
+
+_UNKNOWN_ITEMS = 1000  # for the half user at random of a list whose catalogue is not known
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """One exact metric.
+
+    Attributes
+    ----------
+    metric
+        What was computed.
+    ties
+        How tied candidates were ordered, see `relevant.relevant_values`.
+    value
+        Mean over users, as a fraction.
+    std_error, ci_low, ci_high
+        Over users, see `intervals`; nan for one user.
+    n_users
+        Users averaged over.
+    n_items
+        n: candidates of a full ranking; the mean where users differ, None where it is not known.
+    """
+
+    metric: str
+    ties: str
+    value: float
+    std_error: float
+    ci_low: float
+    ci_high: float
+    n_users: int
+    n_items: int | None
+
+
+def evaluate(
+    ranks: RelevantRanks,
+    metrics: Sequence[str],
+    *,
+    ties: str = "expected",
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+) -> list[Evaluated]:
+    """Average exact metrics over users.
+
+    Parameters
+    ----------
+    ranks
+        Where the relevant items stand; `RelevantRanks.from_records` takes rank records.
+    metrics
+        Their names.
+    ties
+        `expected`, `random` (drawn with `seed`), `optimistic` or `pessimistic`.
+    confidence
+        Nominal coverage of the intervals.
+
+    Raises
+    ------
+    InputError
+        A name is not known, or a metric needs more of the rankings than is known.
+
+    >>> from sampled_metrics.ranks.records import Ranks
+    >>> ranks = RelevantRanks.from_records(Ranks([10] * 4, [0, 2, 5, 9], [0] * 4))
+    >>> [(each.metric, each.value) for each in evaluate(ranks, ["recall@3", "auc"])]
+    [('recall@3', 0.5), ('auc', 0.5555555555555556)]
+    """
+    results = []
+    for measure in [parse_measure(name) for name in metrics]:
+        values = user_values(measure, ranks, ties, seed)
+        found = estimate(Shape.of(values), values.size, prior_shape(measure, ranks), confidence)
+        results.append(
+            Evaluated(metric=str(measure), ties=ties, **asdict(found), n_items=mean_items(ranks))
+        )
+    return results
+
+
+def user_values(measure: Measure, ranks: RelevantRanks, ties: str, seed: int) -> np.ndarray:
+    """Exact metric of every user; with `random` ties the same order for all measures."""
+    return relevant_values(measure, ranks, ties, generator(seed, "ties"))
+
+
+def mean_items(ranks: RelevantRanks) -> int | None:
+    """Mean number of candidates, rounded, or None where one is not known."""
+    if not ranks.n_candidates.all():
+        return None
+    return round(float(ranks.n_candidates.mean()))
+
+
+def prior_shape(measure: Measure, ranks: RelevantRanks) -> Shape:
+    """Shape of a metric of one relevant item at a uniformly random rank."""
+    n = mean_items(ranks) or _UNKNOWN_ITEMS
+    places, weights = rank_rule(n, 1, [measure.cutoff] if measure.cutoff else [])
+    return Shape.of(measure.at(places, n), weights)

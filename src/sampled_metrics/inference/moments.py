@@ -1,0 +1,198 @@
+"""What an estimate is expected to be, how it scatters, and how often it orders two recommenders.
+
+An estimate is the mean over users of one vector's value at each user's sampled rank. Users are
+sampled independently, so expectation and variance follow from the users' distributions of
+sampled ranks without simulation; the same quantities from repeated experiments stand beside
+them, to be checked against.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr
+
+from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.sampling.noise import blocks
+
+_ROUNDING = 1e-13  # a spread or difference of means below this fraction of the values is noise
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Mean and standard deviation over sampling, arrays of one shape.
+
+    Attributes
+    ----------
+    mean
+        Expectation of the estimate; float64, as fractions.
+    sd
+        Standard deviation of the estimate over repeated sampling; float64, same shape and unit.
+    """
+
+    mean: Float
+    sd: Float
+
+
+def expected_moments(distribution: Float, vectors: Float) -> Moments:
+    """Calculate the expectation and spread of estimates, without simulation.
+
+    mean = sum over u of E[v | u] / U, sd^2 = sum over u of Var[v | u] / U^2 for U users.
+
+    Parameters
+    ----------
+    distribution
+        Probability of every sampled rank of every user; shape (users, m + 1), at least one user.
+    vectors
+        Estimators, shape (..., m + 1).
+
+    Returns
+    -------
+    Moments of shape (...). `sd` is that of the distribution itself, not an estimate, so there
+    are no degrees of freedom to take off. A spread below 1e-13 of the largest entry of its
+    vector is rounding and returned as 0.
+
+    Raises
+    ------
+    InputError
+        The shapes do not fit or there is no user.
+
+    >>> expected_moments(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[1.0, 0.0]]))
+    Moments(mean=array([0.75]), sd=array([0.25]))
+    """
+    flat = _rows(distribution, vectors)
+    mean, sd = np.empty(len(flat)), np.empty(len(flat))
+    for place, vector in enumerate(flat):
+        by_user = distribution @ vector
+        mean[place] = by_user.mean()
+        sd[place] = np.sqrt(_variance(distribution, vector, by_user)) / len(distribution)
+    shape = np.shape(vectors)[:-1]
+    return Moments(mean.reshape(shape), sd.reshape(shape))
+
+
+def estimates(histograms: ArrayLike, vectors: Float) -> Float:
+    """Return the estimates of repeated experiments: histogram @ vector / users.
+
+    Parameters
+    ----------
+    histograms
+        Users at every sampled rank, shape (repetitions, m + 1), each row with the same positive
+        sum.
+    vectors
+        Estimators, shape (..., m + 1).
+
+    Returns
+    -------
+    float64, shape (..., repetitions), as fractions.
+
+    Raises
+    ------
+    InputError
+        The shapes do not fit or there is no repetition or no user.
+
+    >>> estimates([[3, 1], [2, 2]], np.array([1.0, 0.0]))
+    array([0.75, 0.5 ])
+    """
+    counts = np.asarray(histograms, dtype=np.float64)
+    flat = _rows(counts, vectors)
+    users = counts.sum(axis=1)
+    if users.min() != users.max() or users.min() <= 0.0:
+        raise InputError(
+            f"histograms of {users.min():g} to {users.max():g} users; allowed: one positive number"
+        )
+    means: Float = flat @ counts.T / users
+    return means.reshape((*np.shape(vectors)[:-1], len(counts)))
+
+
+def simulated_moments(values: Float) -> Moments:
+    """Calculate mean and standard deviation over repetitions, the last axis.
+
+    `sd` divides by repetitions - 1 (ddof = 1), so that its square is an unbiased estimate of the
+    variance that `expected_moments` knows; at least two repetitions are needed.
+
+    Raises
+    ------
+    InputError
+        There are fewer than two repetitions.
+
+    >>> simulated_moments(np.array([0.25, 0.75])).mean
+    array(0.5)
+    """
+    repetitions = values.shape[-1]
+    if repetitions <= 1:
+        raise InputError(f"{repetitions} repetitions; allowed: at least 2 for a deviation")
+    return Moments(np.asarray(values.mean(axis=-1)), np.asarray(values.std(axis=-1, ddof=1)))
+
+
+def probability_less(a: Moments, b: Moments) -> Float:
+    """Approximate the probability that A's estimate comes out below B's.
+
+    Both are sampled independently, and the difference of their means over users is taken to be
+    normal: ndtr((mean_b - mean_a) / sqrt(sd_a^2 + sd_b^2)). The probability that A comes out
+    above is that with `a` and `b` exchanged, and the two sum to 1: equal outcomes count half.
+    The error falls as 1/sqrt(users), or faster where the users' distributions are not skewed the
+    same way. Against the exact distribution, for `rank-estimate` of recall@10 of 6,040 users,
+    it is 1e-4; but outcomes are then whole numbers of users with a deviation near 20 and equal
+    in 1.5 % of the cases, half of which is the distance to "strictly below" (`count_less`).
+
+    Returns
+    -------
+    float64 of the shape of the means. Where neither scatters: 1, 0, or 0.5 for means that are
+    equal to within rounding (1e-13 of the larger).
+
+    >>> still = np.zeros(3)
+    >>> probability_less(Moments(np.array([1.0, 2.0, 3.0]), still), Moments(np.full(3, 2.0), still))
+    array([1. , 0.5, 0. ])
+    """
+    difference = np.asarray(b.mean - a.mean, dtype=np.float64)
+    scale = np.maximum(np.abs(a.mean), np.abs(b.mean))
+    sign = np.where(np.abs(difference) <= _ROUNDING * scale, 0.0, np.sign(difference))
+    sd = np.hypot(a.sd, b.sd)
+    still = sd == 0.0
+    normal = ndtr(difference / np.where(still, 1.0, sd))
+    return np.asarray(np.where(still, (1.0 + sign) / 2.0, normal), dtype=np.float64)
+
+
+def count_less(a: Float, b: Float) -> Int:
+    """Count the repetitions, the last axis, in which A's estimate is strictly below B's.
+
+    Repetition i of A is compared to repetition i of B; equal estimates do not count.
+
+    Returns
+    -------
+    int64, shape of the other axes.
+
+    Raises
+    ------
+    InputError
+        The shapes differ.
+
+    >>> count_less(np.array([0.1, 0.2, 0.3]), np.array([0.2, 0.2, 0.2]))
+    array(1)
+    """
+    if np.shape(a) != np.shape(b):
+        raise InputError(f"estimates of shapes {np.shape(a)} and {np.shape(b)}; allowed: the same")
+    return np.asarray((a < b).sum(axis=-1), dtype=np.int64)
+
+
+def _variance(distribution: Float, vector: Float, by_user: Float) -> float:
+    """Sum over users of Var[v | u], from deviations, or 0 if that is rounding."""
+    scale = np.abs(vector).max()
+    if scale == 0.0:
+        return 0.0
+    total = 0.0
+    for rows in blocks(*distribution.shape):
+        deviation = (vector - by_user[rows, None]) / scale
+        total += float(np.vdot(distribution[rows], np.square(deviation)))
+    return total * scale**2 if total > _ROUNDING**2 * len(distribution) else 0.0
+
+
+def _rows(per_row: Float, vectors: Float) -> Float:
+    """Vectors as rows, after checking that they fit a table of shape (rows, m + 1)."""
+    if not len(per_row) or per_row.shape != (len(per_row), *np.shape(vectors)[-1:]):
+        raise InputError(
+            f"table of shape {per_row.shape} and vectors of shape {np.shape(vectors)}; "
+            "allowed: (at least one row, m + 1) and (..., m + 1)"
+        )
+    return np.reshape(vectors, (-1, per_row.shape[1]))

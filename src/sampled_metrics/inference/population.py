@@ -1,0 +1,239 @@
+"""Populations of users by their true ranks, and what an evaluation of them is expected to give."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.metrics.measures import Measure
+from sampled_metrics.metrics.ties import expected_values
+from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.sampling import sampled_rank_distribution, take
+
+_SINGLE_RANKS = 1000  # up to here every rank stands for itself
+_BLOCKS_PER_E_FOLD = 200  # beyond, a block of ranks is half a percent wide
+_BLOCK_ENTRIES = 1 << 20  # entries of a table held at once: 8 MB
+_ITERATIONS = 100
+_SMOOTHING_ITERATIONS = 30
+
+
+@dataclass(frozen=True)
+class Population:
+    """Kinds of users, each a rank record, and the share of users of each kind.
+
+    A record with e ties stands for users whose true ranks are spread evenly over
+    b + 1 ... b + e + 1, so a few records describe a distribution over millions of ranks. (Where
+    draws are with replacement, over all numbers from b + 1 to b + e + 1, since the same tied
+    candidate may be drawn again and stand elsewhere; in narrow blocks that is the same.)
+
+    Attributes
+    ----------
+    records
+        The kinds of users.
+    share
+        Their shares; float64, shape (kinds,), summing to 1.
+    kind
+        Which kind each user of an evaluation is, or None where there are none, only shares.
+    """
+
+    records: Ranks
+    share: Float
+    kind: Int | None = None
+
+    @classmethod
+    def of_users(cls, records: Ranks) -> "Population":
+        """Population that the users of an evaluation are.
+
+        >>> Population.of_users(Ranks([5, 5, 5], [1, 0, 1], [0, 0, 0])).share.round(3)
+        array([0.333, 0.667])
+        """
+        rows = np.column_stack([records.n_candidates, records.n_better, records.n_tied])
+        kinds, kind, count = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+        return cls(Ranks(*kinds.T), count / len(records), kind)
+
+    @classmethod
+    def uniform(cls, n: int) -> "Population":
+        """Population of a recommender that ranks at random: every rank as probable.
+
+        >>> Population.uniform(4).share
+        array([0.25, 0.25, 0.25, 0.25])
+        """
+        return cls.power(n, 1.0)
+
+    @classmethod
+    def power(cls, n: int, exponent: float) -> "Population":
+        """Population whose ranks are at most k with probability (k/n)^exponent.
+
+        Exponent 1 is a random recommender, smaller ones are better.
+
+        >>> population = Population.power(4, 0.5)
+        >>> population.share.round(3)
+        array([0.5  , 0.207, 0.159, 0.134])
+        """
+        blocks = rank_blocks(n)
+        share = (blocks.worst_rank / n) ** exponent - (blocks.n_better / n) ** exponent
+        return cls(blocks, share)
+
+    @classmethod
+    def estimated(
+        cls, counts: ArrayLike, n: int, sampling: str, iterations: int = _ITERATIONS
+    ) -> "Population":
+        """Population under which sampled ranks like those observed are probable.
+
+        Maximum likelihood by expectation maximisation from equally probable ranks,
+
+            p(r) <- p(r) sum over i of f_i P(i | r) / sum over r' of p(r') P(i | r'),
+
+        with f_i the share of users at sampled rank i (Jin, Li, Mudrak, Gao, Liu, "On Estimating
+        Recommendation Evaluation Metrics under Sampling", AAAI 2021). m + 1 shares do not
+        determine n probabilities: the number of iterations is a hidden regulariser, and the
+        result is for planning, not for quoting.
+
+        Parameters
+        ----------
+        counts
+            Users at every sampled rank, shape (m + 1,).
+        n
+            Number of candidates, the held-out item included.
+        sampling
+            See `sampling.sampled_rank_distribution`.
+        iterations
+            Steps of the expectation maximisation.
+
+        >>> found = Population.estimated([90, 10], 11, "without-replacement")
+        >>> bool(found.share[:2].sum() > 0.5)
+        True
+        """
+        observed = np.asarray(counts, dtype=np.float64)
+        blocks, given = _blocks_and_given(n, observed.size - 1, sampling)
+        share = (blocks.n_tied + 1.0) / n
+        frequency = observed / observed.sum()
+        seen = frequency > 0
+        given, frequency = given[:, seen], frequency[seen]
+        for _ in range(iterations):
+            share = share * (given @ (frequency / (share @ given)))
+        return cls(blocks, share / share.sum())
+
+    @staticmethod
+    def smoothed(counts: ArrayLike, n: int, sampling: str) -> Float:
+        """Smooth the shares of sampled ranks observed: those that an `estimated` one gives.
+
+        float64, shape (m + 1,), summing to 1. Few iterations, for few leave more of the smoothness
+        of the start.
+
+        >>> Population.smoothed([5, 0, 4, 0], 50, "with-replacement").round(2)
+        array([0.55, 0.13, 0.2 , 0.12])
+        """
+        size = np.size(counts)
+        found = Population.estimated(counts, n, sampling, _SMOOTHING_ITERATIONS)
+        return found.share @ _blocks_and_given(n, size - 1, sampling)[1]
+
+    def exact(self, measures: Sequence[Measure]) -> Float:
+        """Exact metrics, ties in expectation; shape (measures,)."""
+        return np.array(
+            [self.share @ expected_values(measure, self.records) for measure in measures]
+        )
+
+    def sd_of_exact(self, measure: Measure) -> float:
+        """Standard deviation of the exact metric over users."""
+        values = expected_values(measure, self.records)
+        return float(np.sqrt(self.share @ np.square(values - self.share @ values)))
+
+    def outlook(
+        self, vectors: Float, sampling: str = "without-replacement", ties: str = "random"
+    ) -> "Outlook":
+        """Say what the estimate of one user is expected to be and how it scatters (eq. 16).
+
+        Parameters
+        ----------
+        vectors
+            Estimators, shape (..., m + 1).
+        sampling, ties
+            See `sampling.sampled_rank_distribution`.
+
+        Raises
+        ------
+        InputError
+            A user has too few candidates for m negatives, or a name is not known.
+        """
+        flat = np.reshape(vectors, (-1, np.shape(vectors)[-1]))
+        expected = np.empty((len(flat), len(self.records)))
+        square, within = np.zeros((2, len(flat)))
+        for rows in self._blocks(flat.shape[1]):
+            share = self.share[rows]
+            given = sampled_rank_distribution(
+                take(self.records, rows), flat.shape[1] - 1, sampling, ties
+            )
+            for place, vector in enumerate(flat):
+                own = given @ vector
+                expected[place, rows] = own
+                own_square = given @ np.square(vector)
+                square[place] += share @ own_square
+                within[place] += share @ np.maximum(own_square - np.square(own), 0.0)
+        mean = expected @ self.share
+        total = np.maximum(square - np.square(mean), 0.0)
+        shape = np.shape(vectors)[:-1]
+        by_kind = expected.reshape(*shape, -1)
+        return Outlook(mean.reshape(shape), within.reshape(shape), total.reshape(shape), by_kind)
+
+    def _blocks(self, columns: int) -> Iterator[Int]:
+        step = max(1, _BLOCK_ENTRIES // columns)
+        for start in range(0, len(self.records), step):
+            yield np.arange(start, min(start + step, len(self.records)))
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """Moments of the estimate of one user drawn from a population; arrays of one shape.
+
+    Attributes
+    ----------
+    mean
+        Expectation over users and negatives, as a fraction.
+    within
+        Variance over negatives, averaged over users: what remains where the users are given.
+    total
+        Variance over users and negatives.
+    by_kind
+        Expectation over negatives for each kind of user; one axis more.
+    """
+
+    mean: Float
+    within: Float
+    total: Float
+    by_kind: Float
+
+
+@lru_cache(maxsize=4)
+def _blocks_and_given(n: int, m: int, sampling: str) -> tuple[Ranks, Float]:
+    """Blocks of ranks and the distribution of the sampled rank given each."""
+    blocks = rank_blocks(n)
+    return blocks, sampled_rank_distribution(blocks, m, sampling)
+
+
+def rank_blocks(n: int) -> Ranks:
+    """Cut the ranks 1 ... n into blocks, narrow ones first, each as a record with ties.
+
+    The first thousand ranks stand for themselves; from there on a block is half a percent wide,
+    so that 1e6 ranks make 2,400 records.
+
+    Raises
+    ------
+    InputError
+        n is below 2.
+
+    >>> len(rank_blocks(10**6))
+    2382
+    """
+    if n < 2:
+        raise InputError(f"n is {n}; allowed: at least 2")
+    first = np.arange(min(n, _SINGLE_RANKS))
+    steps = np.arange(1, 1 + int(_BLOCKS_PER_E_FOLD * np.log(max(n / _SINGLE_RANKS, 1.0))))
+    later = np.floor(_SINGLE_RANKS * np.exp(steps / _BLOCKS_PER_E_FOLD)).astype(np.int64)
+    starts = np.concatenate([first, [_SINGLE_RANKS] if n > _SINGLE_RANKS else [], later])
+    starts = np.unique(starts[starts < n].astype(np.int64))
+    return Ranks(np.full(starts.size, n), starts, np.diff(starts, append=n) - 1)

@@ -1,0 +1,1 @@
+"""Ranking metrics: names, formulas, tie policies."""

@@ -1,0 +1,68 @@
+"""Errors of predicted ratings.
+
+They say how far predictions are from ratings, in the unit of the ratings, not how items are
+ordered.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.errors import InputError
+
+
+def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
+    """Root mean squared error: sqrt of the mean of (r - p)^2 over all pairs.
+
+    Parameters
+    ----------
+    true, predicted
+        Ratings r and their predictions p, in one order; finite numbers of one shape.
+
+    Returns
+    -------
+    At least 0, in the unit of the ratings.
+
+    Raises
+    ------
+    InputError
+        The shapes differ, there is no rating, or one is not a finite number.
+
+    >>> rmse([3, 5], [3, 1])  # sqrt((0 + 16) / 2)
+    2.8284271247461903
+    """
+    return float(np.sqrt(np.mean(_errors(true, predicted) ** 2)))
+
+
+def mae(true: ArrayLike, predicted: ArrayLike) -> float:
+    """Mean absolute error: the mean of |r - p| over all pairs.
+
+    Parameters, result and errors are those of `rmse`, which it never exceeds.
+
+    >>> mae([3, 5], [3, 1])  # (0 + 4) / 2
+    2.0
+    """
+    return float(np.mean(np.abs(_errors(true, predicted))))
+
+
+def _errors(true: ArrayLike, predicted: ArrayLike) -> Float:
+    ratings, predictions = _numbers("ratings", true), _numbers("predictions", predicted)
+    if ratings.shape != predictions.shape:
+        raise InputError(
+            f"ratings have shape {ratings.shape}, predictions {predictions.shape}; allowed: one "
+            "shape"
+        )
+    if ratings.size == 0:
+        raise InputError("no ratings; allowed: at least one")
+    return ratings - predictions
+
+
+def _numbers(name: str, values: ArrayLike) -> Float:
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf" and array.size:
+        raise InputError(f"{name} have type {array.dtype}; allowed: numbers")
+    numbers = array.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        bad = numbers[~np.isfinite(numbers)]
+        raise InputError(f"{name} hold {bad.size} values like {bad.flat[0]}; allowed: finite ones")
+    return numbers

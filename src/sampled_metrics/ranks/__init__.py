@@ -1,0 +1,1 @@
+"""Ranks of relevant items, in full rankings and among sampled negatives; their readers."""

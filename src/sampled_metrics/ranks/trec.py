@@ -1,0 +1,80 @@
+"""Files of trec_eval: runs and qrels, columns between white space, no header."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.tables.columns import ITEM, USER, Table
+from sampled_metrics.tables.reading import parse_text
+
+RUN = "a TREC run (qid Q0 docid rank score tag)"
+QRELS = "qrels (qid iter docid rel)"
+# Columns that trec_eval does not look at have a name that nothing reads.
+_RUN_COLUMNS = (USER, "Q0", ITEM, "place", "score", "tag")
+_QRELS_COLUMNS = (USER, "iter", ITEM, "relevance")
+
+
+def is_run(line: str) -> bool:
+    """Tell whether a first line is one of a run.
+
+    >>> is_run("q1 Q0 d7 1 12.5 bm25"), is_run("user_id,item_id,score")
+    (True, False)
+    """
+    fields = line.split()
+    return len(fields) == len(_RUN_COLUMNS) and _is_number(fields[3]) and _is_number(fields[4])
+
+
+def is_qrels(line: str) -> bool:
+    """Tell whether a first line is one of qrels.
+
+    >>> is_qrels("q1 0 d7 1"), is_qrels("user_id item_id relevance weight")
+    (True, False)
+    """
+    fields = line.split()
+    return len(fields) == len(_QRELS_COLUMNS) and _is_number(fields[3])
+
+
+def read_run(path: Path) -> Table:
+    """Read a run as a table of `user_id`, `item_id` and `score`; trec_eval ignores the ranks."""
+    return _read(path, RUN, _RUN_COLUMNS)
+
+
+def read_qrels(path: Path) -> Table:
+    """Read qrels as a table of `user_id`, `item_id` and `relevance`."""
+    return _read(path, QRELS, _QRELS_COLUMNS)
+
+
+def _read(path: Path, what: str, names: Sequence[str]) -> Table:
+    import pyarrow as pa
+
+    try:
+        with pa.input_stream(str(path)) as stream:
+            text = stream.read()
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: not {what} ({' '.join(str(error).split())})") from error
+    columns = parse_text(
+        path,
+        what,
+        names,
+        source=pa.BufferReader(_single_spaces(text)),
+        column_names=list(names),
+        delimiter=" ",
+        quote_char=False,
+    )
+    return Table(path, {name: columns[name] for name in columns.column_names}, tuple(names), 0)
+
+
+def _single_spaces(text: bytes) -> bytes:
+    text = text.removeprefix(b"\xef\xbb\xbf")
+    if any(mark in text for mark in (b"\t", b"  ", b" \n", b"\n ", b" \r")) or text[:1] == b" ":
+        return re.sub(rb"^ | (?=\r?$)", b"", re.sub(rb"[ \t]+", b" ", text), flags=re.MULTILINE)
+    return text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

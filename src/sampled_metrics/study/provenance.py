@@ -1,0 +1,62 @@
+"""Where the numbers of a run come from."""
+
+import json
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import sampled_metrics
+from sampled_metrics._base.errors import InputError
+
+_PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
+
+
+def provenance(
+    records: Sequence[Path], ranks: str, config_sha256: str, seeds: Mapping[str, int]
+) -> dict[str, Any]:
+    """Collect the record of a run.
+
+    Parameters
+    ----------
+    records
+        JSON files of earlier steps, each kept under its file's stem.
+    ranks
+        `trained` in this run, or from the `reference` run.
+    config_sha256, seeds
+        What was asked for.
+    """
+    return {
+        "ranks": ranks,
+        **{path.stem: _read(path) for path in records},
+        "config_sha256": config_sha256,
+        "seeds": dict(seeds),
+        "versions": _versions(),
+        "host": {
+            "system": platform.system(),
+            "machine": platform.machine(),
+            "processors": os.cpu_count(),
+        },
+    }
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error})") from error
+
+
+def _versions() -> dict[str, str]:
+    found = {
+        "python": platform.python_version(),
+        "sampled-metrics": sampled_metrics.__version__,
+    }
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

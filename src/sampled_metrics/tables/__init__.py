@@ -1,0 +1,1 @@
+"""Reading tables: CSV, TSV and parquet, columns checked, errors that name the row."""
