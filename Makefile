@@ -34,6 +34,7 @@ test: $(STAMP) ## lint, types and tests, as in continuous integration
 	ruff format --check
 	snakefmt --check Snakefile workflow
 	mypy
+	lint-imports
 	snakemake --lint
 	pytest
 

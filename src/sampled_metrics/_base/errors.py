@@ -1,14 +1,81 @@
 """The errors that a user of the package can mend."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
 
 class InputError(ValueError):
-    """Something given from outside is not what it must be.
+    """A file, an argument or a setting is invalid.
 
-    The message is one line: what was found, where, and what is allowed.
+    Readers and public functions raise it for anything that their caller can mend, so their
+    docstrings list it only where they say more than that. The message is one line: place, problem,
+    remedy.
+
+    Parameters
+    ----------
+    problem
+        What is wrong and, where that is not obvious, what to do about it.
+    path
+        File in which it was found.
+    row, line
+        Row of a table, from 1 without the header, and its line in a text file.
+    column
+        Name of the column.
+
+    >>> print(InputError("duplicate user_id 7", path="X.csv", row=3))
+    X.csv, row 3: duplicate user_id 7
     """
 
     __module__ = "sampled_metrics"  # its public place, which tracebacks show
 
+    def __init__(
+        self,
+        problem: str,
+        *,
+        path: Path | str | None = None,
+        row: int | None = None,
+        line: int | None = None,
+        column: str | None = None,
+    ) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.path = path
+        self.row = row
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        parts = [] if self.path is None else [str(self.path)]
+        if self.row is not None:
+            parts.append(f"row {self.row}" + (f" (line {self.line})" if self.line else ""))
+        if self.column is not None:
+            parts.append(f"column {self.column}")
+        place = ", ".join(parts)
+        return f"{place}: {self.problem}" if place else self.problem
+
+    def found_in(self, path: Path | str) -> Self:
+        """Name the file, where the error does not name one yet; return the error itself."""
+        if self.path is None:
+            self.path = path
+        return self
+
 
 class UnreachableError(InputError):
     """The publisher's server could not be reached, so nothing can be said of the data."""
+
+
+@contextmanager
+def reading(path: Path | str) -> Iterator[None]:
+    """Name a file in errors about its content.
+
+    >>> with reading("X.csv"):
+    ...     raise InputError("no rows")
+    Traceback (most recent call last):
+    sampled_metrics.InputError: X.csv: no rows
+    """
+    try:
+        yield
+    except InputError as error:
+        raise error.found_in(path) from error.__cause__
