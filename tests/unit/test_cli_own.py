@@ -277,7 +277,7 @@ WRONG_USE = [
     ("evaluate r.csv", ["r.csv", "--n-items", "n_candidates is needed"]),
     (
         "evaluate r.csv --n-items 10",
-        "r.csv: column rank, row 3 (line 4): found 11; allowed: 1 to 10",
+        "r.csv, row 3 (line 4), column rank: found 11; expected 1 to 10",
     ),
     ("evaluate r.csv --n-items 1", ["'--n-items'", "greater than or equal to 2"]),
     ("evaluate r.csv --n-items 0", "'--n-items'"),
@@ -333,11 +333,11 @@ WRONG_USE = [
     ("correct s.csv --n-negatives 100000000000 --n-items 1000000000000", "'--n-items'"),
     (
         "correct s.csv --n-negatives 9 --n-items 100",
-        "s.csv: column sampled_rank, row 3 (line 4): found 11; allowed: 1 to 10",
+        "s.csv, row 3 (line 4), column sampled_rank: found 11; expected 1 to 10",
     ),
     (
         "correct n.csv --n-negatives 55",
-        "n.csv: column n_candidates, row 1 (line 2): found 50; allowed: at least 56",
+        "n.csv, row 1 (line 2), column n_candidates: found 50; expected at least 56",
     ),
     (
         "correct r.csv --n-negatives 10 --n-items 100",
@@ -445,7 +445,10 @@ WRONG_USE = [
     ("compare s.csv s2.csv --n-negatives 10", "--n-items is missing"),
     ("compare s.csv s2.csv --n-items 100 --n-negatives 0", "'--n-negatives'"),
     ("compare s.csv s2.csv --n-items 10 --n-negatives 10", ["--n-items", "more than the 10"]),
-    ("compare s.csv n.csv --n-negatives 55 --n-items 100", "n.csv: column n_candidates"),
+    (
+        "compare s.csv n.csv --n-negatives 55 --n-items 100",
+        "n.csv, row 1 (line 2), column n_candidates",
+    ),
     ("compare s.csv s2.csv --n-items 100 --n-negatives 10 --sampling all", "'--sampling'"),
     (
         "compare r.csv r2.csv --n-items 100 --estimator bv:0.1",
@@ -545,59 +548,67 @@ WRONG_USE = [
 # The same of a file x.csv of this content.
 WRONG_CONTENT = [
     ("evaluate x.csv --n-items 9", "", "x.csv: empty"),
-    ("evaluate x.csv --n-items 9", "rank\n", "x.csv: a header and no rows"),
+    ("evaluate x.csv --n-items 9", "rank\n", "x.csv: no rows"),
     (
         "evaluate x.csv --n-items 9",
         "rank\n0\n",
-        "x.csv: column rank, row 1 (line 2): found 0; allowed: 1 to 9",
+        "x.csv, row 1 (line 2), column rank: found 0; expected 1 to 9",
     ),
-    ("evaluate x.csv --n-items 9", "rank\n1.5\n", "found 1.5; allowed: whole numbers, 1 to 9"),
-    ("evaluate x.csv --n-items 9", "rank\n1\nabc\n", "row 2 (line 3): found 'abc'; allowed"),
-    ("evaluate x.csv --n-items 9", "rank,x\n1,a\n,b\n", "row 2 (line 3): found nothing"),
+    ("evaluate x.csv --n-items 9", "rank\n1.5\n", "found 1.5; expected whole numbers, 1 to 9"),
+    (
+        "evaluate x.csv --n-items 9",
+        "rank\n1\nabc\n",
+        "row 2 (line 3), column rank: found 'abc'; expected",
+    ),
+    (
+        "evaluate x.csv --n-items 9",
+        "rank,x\n1,a\n,b\n",
+        "row 2 (line 3), column rank: found nothing",
+    ),
     ("evaluate x.csv --n-items 9", "rank\ninf\n", "found inf"),
     ("evaluate x.csv --n-items 9", "rank\nNaN\n", "found nan"),
-    ("evaluate x.csv --n-items 9", "rank\n1180591620717411303424\n", "column rank, row 1 (line 2)"),
-    ("evaluate x.csv --n-items 9", "rank,rank\n1,2\n", "column rank stands there 2 times"),
+    ("evaluate x.csv --n-items 9", "rank\n1180591620717411303424\n", "row 1 (line 2), column rank"),
+    ("evaluate x.csv --n-items 9", "rank,rank\n1,2\n", "duplicate column rank"),
     ("evaluate x.csv --n-items 9", b"\x93\x00\xff\xfe rank", "x.csv: not text"),
     ("evaluate x.csv --n-items 9", b"rank\n\xff\xfe\n", ["column rank", "UTF-8"]),
     ("evaluate x.csv --n-items 9", "\ufeffplace\n1\n", "x.csv: found columns place"),
     (
         "evaluate x.csv",
         "n_candidates,n_better,n_tied\n9,9,0\n",
-        "column n_better, row 1 (line 2): found 9; allowed: 0 to 8",
+        "row 1 (line 2), column n_better: found 9; expected 0 to 8",
     ),
     ("evaluate x.csv", "n_candidates,n_better,n_tied\n9,-1,0\n", ["column n_better", "found -1"]),
     ("evaluate x.csv", "n_candidates,n_better\n9,1\n", "x.csv: lacks column n_tied"),
     (
         "correct x.csv --n-negatives 9 --n-items 99",
         "sampled_rank\n1\n11\n",
-        "x.csv: column sampled_rank, row 2 (line 3): found 11; allowed: 1 to 10",
+        "x.csv, row 2 (line 3), column sampled_rank: found 11; expected 1 to 10",
     ),
     (
         "correct x.csv --n-negatives 9 --n-items 99",
         "sampled_rank\n0\n",
-        "found 0; allowed: 1 to 10",
+        "found 0; expected 1 to 10",
     ),
     (
         "correct x.csv --n-negatives 9",
         "sampled_rank,n_candidates\n1,99\n1,\n",
-        "column n_candidates, row 2 (line 3): found nothing",
+        "row 2 (line 3), column n_candidates: found nothing",
     ),
     (
         "correct x.csv --n-negatives 9",
         "sampled_rank,n_candidates\n1,1208925819614629174706176\n",
-        "column n_candidates, row 1",
+        "row 1 (line 2), column n_candidates",
     ),
     (
         "correct x.csv --n-negatives 9 --n-items 99",
         "user_id,sampled_rank\n,1\n",
-        "column user_id, row 1 (line 2): found nothing",
+        "row 1 (line 2), column user_id: found nothing",
     ),
     ("compare r.csv x.csv", "user_id,rank,n_candidates\nanna,2,9\n", ["r.csv", "n_candidates"]),
     (
         "compare r2.csv x.csv --n-items 100",
         "user_id,rank\nanna,2\nanna,2\n",
-        "x.csv: column rank, row 2 (line 3): found 2; allowed: each once for user anna",
+        "x.csv, row 2 (line 3), column rank: found 2; expected each once for user anna",
     ),
 ]
 

@@ -26,80 +26,80 @@ BY_SCORE = "user_id,item_id,score\n"
 # A file of ranks, ranks out of 3541 items: name, content, message.
 RANKS = [
     ("r.csv", "", "r.csv: empty; expected ranks, lists or scores"),
-    ("r.csv", "rank\n", "r.csv: a header and no rows; expected ranks, lists or scores"),
+    ("r.csv", "rank\n", "r.csv: no rows; expected ranks, lists or scores"),
     ("r.csv", "\n\n", "r.csv: empty; expected ranks, lists or scores"),
-    ("r.csv", "rank\n5\n7\n0\n", "r.csv: column rank, row 3 (line 4): found 0; allowed: 1 to 3541"),
+    ("r.csv", "rank\n5\n7\n0\n", "r.csv, row 3 (line 4), column rank: found 0; expected 1 to 3541"),
     (
         "r.csv",
         "\nrank\n\n5\n\n0\n",
-        "r.csv: column rank, row 2 (line 6): found 0; allowed: 1 to 3541",
+        "r.csv, row 2 (line 6), column rank: found 0; expected 1 to 3541",
     ),
-    ("r.csv", "rank\n3542\n", "r.csv: column rank, row 1 (line 2): found 3542; allowed: 1 to 3541"),
-    ("r.csv", "rank\n-1\n", "r.csv: column rank, row 1 (line 2): found -1; allowed: 1 to 3541"),
+    ("r.csv", "rank\n3542\n", "r.csv, row 1 (line 2), column rank: found 3542; expected 1 to 3541"),
+    ("r.csv", "rank\n-1\n", "r.csv, row 1 (line 2), column rank: found -1; expected 1 to 3541"),
     (
         "r.csv",
         "rank\n1\n2.5\n",
-        "r.csv: column rank, row 2 (line 3): found 2.5; allowed: whole numbers, 1 to 3541",
+        "r.csv, row 2 (line 3), column rank: found 2.5; expected whole numbers, 1 to 3541",
     ),
     (
         "r.csv",
         "rank\n3.0\n0.0\n",
-        "r.csv: column rank, row 2 (line 3): found 0; allowed: 1 to 3541",
+        "r.csv, row 2 (line 3), column rank: found 0; expected 1 to 3541",
     ),
     (
         "r.csv",
         "rank\n1\nNaN\n",
-        "r.csv: column rank, row 2 (line 3): found nan; allowed: whole numbers, 1 to 3541",
+        "r.csv, row 2 (line 3), column rank: found nan; expected whole numbers, 1 to 3541",
     ),
     (
         "r.csv",
         "rank\n1\ninf\n",
-        "r.csv: column rank, row 2 (line 3): found inf; allowed: whole numbers, 1 to 3541",
+        "r.csv, row 2 (line 3), column rank: found inf; expected whole numbers, 1 to 3541",
     ),
     (
         "r.csv",
         "rank\n1e30\n",
-        "r.csv: column rank, row 1 (line 2): found 1e+30; allowed: whole numbers, 1 to 3541",
+        "r.csv, row 1 (line 2), column rank: found 1e+30; expected whole numbers, 1 to 3541",
     ),
     (
         "r.csv",
         "rank\n99999999999999999999\n",
-        "r.csv: column rank, row 1 (line 2): found 1e+20; allowed: whole numbers, 1 to 3541",
+        "r.csv, row 1 (line 2), column rank: found 1e+20; expected whole numbers, 1 to 3541",
     ),
     (
         "r.csv",
         "rank\n1\nabc\n",
-        "r.csv: column rank, row 2 (line 3): found 'abc'; allowed: whole numbers, 1 to 3541",
+        "r.csv, row 2 (line 3), column rank: found 'abc'; expected whole numbers, 1 to 3541",
     ),
     (
         "r.csv",
         "rank,x\n1,2\n,2\n",
-        "r.csv: column rank, row 2 (line 3): found nothing; allowed: whole numbers, 1 to 3541",
+        "r.csv, row 2 (line 3), column rank: found nothing; expected whole numbers, 1 to 3541",
     ),
     (
         "r.csv",
         "rank,x\na,2\n,2\n",
-        "r.csv: column rank, row 1 (line 2): found 'a'; allowed: whole numbers, 1 to 3541",
+        "r.csv, row 1 (line 2), column rank: found 'a'; expected whole numbers, 1 to 3541",
     ),
     (
         "r.csv",
         'rank,x\n1,2\n"",2\nb,2\n',
-        "r.csv: column rank, row 2 (line 3): found nothing; allowed: whole numbers, 1 to 3541",
+        "r.csv, row 2 (line 3), column rank: found nothing; expected whole numbers, 1 to 3541",
     ),
     (
         "r.csv",
         "rank\n2020-01-01\n",
-        "r.csv: column rank, row 1 (line 2): found '2020-01-01'; allowed: whole numbers, 1 to 3541",
+        "r.csv, row 1 (line 2), column rank: found '2020-01-01'; expected whole numbers, 1 to 3541",
     ),
     (
         "r.csv",
         "rank\ntrue\n",
-        "r.csv: column rank, row 1 (line 2): found 'true'; allowed: whole numbers, 1 to 3541",
+        "r.csv, row 1 (line 2), column rank: found 'true'; expected whole numbers, 1 to 3541",
     ),
-    ("r.csv", "rank,rank\n1,2\n", "r.csv: column rank stands there 2 times; allowed: once"),
-    ("r.csv", "rank:float,rank\n1,2\n", "r.csv: column rank stands there 2 times; allowed: once"),
-    ("r.csv", "rank,x\n1,2\n3\n", "r.csv: line 3: found 1 columns; allowed: 2"),
-    ("r.csv", "rank,x\n1,2\n3,4,5\n", "r.csv: line 3: found 3 columns; allowed: 2"),
+    ("r.csv", "rank,rank\n1,2\n", "r.csv: duplicate column rank"),
+    ("r.csv", "rank:float,rank\n1,2\n", "r.csv: duplicate column rank"),
+    ("r.csv", "rank,x\n1,2\n3\n", "r.csv, line 3: found 1 columns; expected 2"),
+    ("r.csv", "rank,x\n1,2\n3,4,5\n", "r.csv, line 3: found 3 columns; expected 2"),
     (
         "r.csv",
         "1\n2\n3\n",
@@ -116,37 +116,38 @@ RANKS = [
         "r.csv: found columns rank;user_id; expected ranks, lists or scores" + KNOWN,
     ),
     ("r.csv", b"\x00\x01\x02", "r.csv: not text; expected ranks, lists or scores"),
-    ("r.csv", b"rank\n\xff\n", "r.csv: column rank: found bytes; allowed: UTF-8 text"),
+    ("r.csv", b"rank\n\xff\n", "r.csv, column rank: found bytes; expected UTF-8 text"),
     ("r.csv", b"r\xffnk\n1\n", "r.csv: not text (…"),
     ("r.csv", b"PK\x03\x04\x14\x00\x06", "r.csv: not text; expected ranks, lists or scores"),
     ("r.csv.gz", b"rank\n1\n", "r.csv.gz: not text (…"),
     (
         "r.csv.gz",
         gzip.compress(b"rank\n5\n0\n", mtime=0),
-        "r.csv.gz: column rank, row 2 (line 3): found 0; allowed: 1 to 3541",
+        "r.csv.gz, row 2 (line 3), column rank: found 0; expected 1 to 3541",
     ),
     ("r.parquet", b"rank\n1\n", "r.parquet: not parquet (…"),
-    ("r.parquet", {"rank": [5, 0]}, "r.parquet: column rank, row 2: found 0; allowed: 1 to 3541"),
+    ("r.parquet", {"rank": [5, 0]}, "r.parquet, row 2, column rank: found 0; expected 1 to 3541"),
     (
         "r.parquet",
         {"rank": [5, None]},
-        "r.parquet: column rank, row 2: found nothing; allowed: whole numbers, 1 to 3541",
+        "r.parquet, row 2, column rank: found nothing; expected whole numbers, 1 to 3541",
     ),
     (
         "r.parquet",
         {"rank": [5, 2**63]},
-        "r.parquet: column rank, row 2: found 9.22337203685478e+18; "
-        "allowed: whole numbers, 1 to 3541",
+        "r.parquet, row 2, column rank: found 9.22337203685478e+18; "
+        "expected whole numbers, 1 to 3541",
     ),
     (
         "r.parquet",
         {"rank": ["5", "x"]},
-        "r.parquet: column rank, row 2: found 'x'; allowed: whole numbers, 1 to 3541",
+        "r.parquet, row 2, column rank: found 'x'; expected whole numbers, 1 to 3541",
     ),
     (
         "r.parquet",
         {"rank": [[5], [6]]},
-        "r.parquet: column rank is of type list<element: int64>; allowed: whole numbers, 1 to 3541",
+        "r.parquet, column rank: found type list<element: int64>; "
+        "expected whole numbers, 1 to 3541",
     ),
     ("r.parquet", {"rank": []}, "r.parquet: no rows; expected ranks, lists or scores"),
     (
@@ -157,28 +158,28 @@ RANKS = [
     (
         "r.csv",
         "user_id,rank\n7,5\n7,5\n",
-        "r.csv: column rank, row 2 (line 3): found 5; allowed: each once for user 7",
+        "r.csv, row 2 (line 3), column rank: found 5; expected each once for user 7",
     ),
     (
         "r.csv",
         "user_id,rank\n,5\n",
-        "r.csv: column user_id, row 1 (line 2): found nothing; allowed: whole numbers or text",
+        "r.csv, row 1 (line 2), column user_id: found nothing; expected whole numbers or text",
     ),
     (
         "r.csv",
         "rank,n_candidates\n5,4\n",
-        "r.csv: column rank, row 1 (line 2): found 5; allowed: 1 to 4",
+        "r.csv, row 1 (line 2), column rank: found 5; expected 1 to 4",
     ),
     (
         "r.csv",
         "rank,n_candidates\n1,1\n",
-        "r.csv: column n_candidates, row 1 (line 2): found 1; allowed: at least 2",
+        "r.csv, row 1 (line 2), column n_candidates: found 1; expected at least 2",
     ),
     (
         "r.csv",
         "rank,n_candidates\n1,\n",
-        "r.csv: column n_candidates, row 1 (line 2): found nothing; "
-        "allowed: whole numbers, at least 2",
+        "r.csv, row 1 (line 2), column n_candidates: found nothing; "
+        "expected whole numbers, at least 2",
     ),
     (
         "r.csv",
@@ -189,27 +190,27 @@ RANKS = [
     (
         "r.csv",
         RECORDS + "5,5,0\n",
-        "r.csv: column n_better, row 1 (line 2): found 5; allowed: 0 to 4",
+        "r.csv, row 1 (line 2), column n_better: found 5; expected 0 to 4",
     ),
     (
         "r.csv",
         RECORDS + "9,0,0\n5,-1,0\n",
-        "r.csv: column n_better, row 2 (line 3): found -1; allowed: 0 to 4",
+        "r.csv, row 2 (line 3), column n_better: found -1; expected 0 to 4",
     ),
     (
         "r.csv",
         RECORDS + "5,2,3\n",
-        "r.csv: column n_tied, row 1 (line 2): found 3; allowed: 0 to 2",
+        "r.csv, row 1 (line 2), column n_tied: found 3; expected 0 to 2",
     ),
     (
         "r.csv",
         RECORDS + "5,2,-3\n",
-        "r.csv: column n_tied, row 1 (line 2): found -3; allowed: 0 to 2",
+        "r.csv, row 1 (line 2), column n_tied: found -3; expected 0 to 2",
     ),
     (
         "r.csv",
         RECORDS + "1,0,0\n",
-        "r.csv: column n_candidates, row 1 (line 2): found 1; allowed: at least 2",
+        "r.csv, row 1 (line 2), column n_candidates: found 1; expected at least 2",
     ),
     (
         "r.csv",
@@ -219,24 +220,25 @@ RANKS = [
     (
         "r.csv",
         OF_USERS + "a,5,0,0\nb,5,0,0\na,6,1,0\n",
-        "r.csv: column n_candidates, row 3 (line 4): found 6; "
-        "allowed: 5, as in row 1 of the same user",
+        "r.csv, row 3 (line 4), column n_candidates: found 6; "
+        "expected 5, as in row 1 of the same user",
     ),
     (
         "r.parquet",
         {"user_id": [[1]], "n_candidates": [5], "n_better": [0], "n_tied": [0]},
-        "r.parquet: column user_id is of type list<element: int64>; allowed: whole numbers or text",
+        "r.parquet, column user_id: found type list<element: int64>; "
+        "expected whole numbers or text",
     ),
     (
         "r.parquet",
         {"user_id": [1.5], "n_candidates": [5], "n_better": [0], "n_tied": [0]},
-        "r.parquet: column user_id, row 1: found 1.5; allowed: whole numbers or text",
+        "r.parquet, row 1, column user_id: found 1.5; expected whole numbers or text",
     ),
-    ("r.run", "q1 Q0 d1 1 2.0\n", "r.run: line 1: found 5 columns; allowed: 6"),
+    ("r.run", "q1 Q0 d1 1 2.0\n", "r.run, line 1: found 5 columns; expected 6"),
     (
         "r.run",
         "q1 Q0 d1 1 2.0 t\nq1 Q0 d2 2 1.0 t x\n",
-        "r.run: line 2: found 7 columns; allowed: 6",
+        "r.run, line 2: found 7 columns; expected 6",
     ),
     ("r.npy", b"", "r.npy: empty; expected ranks, lists or scores"),
     (
@@ -253,19 +255,19 @@ LISTS = [
         "r.csv",
         BY_RANK + "1,7,1\n1,8,3\n",
         PAIRS + "1,7\n",
-        "r.csv: column rank, row 2 (line 3): found 3; allowed: 1 to 2 of user 1, each once",
+        "r.csv, row 2 (line 3), column rank: found 3; expected 1 to 2 of user 1, each once",
     ),
     (
         "r.csv",
         BY_RANK + "1,7,1\n1,8,1\n",
         PAIRS + "1,7\n",
-        "r.csv: column rank, row 2 (line 3): found 1; allowed: 1 to 2 of user 1, each once",
+        "r.csv, row 2 (line 3), column rank: found 1; expected 1 to 2 of user 1, each once",
     ),
     (
         "r.csv",
         BY_RANK + "1,7,0\n1,8,1\n",
         PAIRS + "1,7\n",
-        "r.csv: column rank, row 1 (line 2): found 0; allowed: at least 1",
+        "r.csv, row 1 (line 2), column rank: found 0; expected at least 1",
     ),
     (
         "r.csv",
@@ -284,25 +286,25 @@ LISTS = [
         "r.csv",
         BY_RANK + "1,,1\n",
         PAIRS + "1,7\n",
-        "r.csv: column item_id, row 1 (line 2): found nothing; allowed: whole numbers or text",
+        "r.csv, row 1 (line 2), column item_id: found nothing; expected whole numbers or text",
     ),
     (
         "r.csv",
         BY_SCORE + "1,7,1\n1,8,nan\n",
         PAIRS + "1,7\n",
-        "r.csv: column score, row 2 (line 3): found nan; allowed: finite numbers",
+        "r.csv, row 2 (line 3), column score: found nan; expected finite numbers",
     ),
     (
         "r.csv",
         BY_SCORE + "1,7,1\n1,8,-inf\n",
         PAIRS + "1,7\n",
-        "r.csv: column score, row 2 (line 3): found -inf; allowed: finite numbers",
+        "r.csv, row 2 (line 3), column score: found -inf; expected finite numbers",
     ),
     (
         "r.csv",
         BY_SCORE + "1,7,high\n",
         PAIRS + "1,7\n",
-        "r.csv: column score, row 1 (line 2): found 'high'; allowed: finite numbers",
+        "r.csv, row 1 (line 2), column score: found 'high'; expected finite numbers",
     ),
     (
         "r.csv",
@@ -314,7 +316,7 @@ LISTS = [
         "r.csv",
         BY_SCORE + "1,7,1\n",
         PAIRS + "a,7\n,8\n",
-        "t.csv: column user_id, row 2 (line 3): found nothing; allowed: whole numbers or text",
+        "t.csv, row 2 (line 3), column user_id: found nothing; expected whole numbers or text",
     ),
     (
         "r.csv",
@@ -332,9 +334,9 @@ LISTS = [
         "r.csv",
         BY_SCORE + "1,7,1\n",
         "user_id,item_id,relevance\n1,7,yes\n",
-        "t.csv: column relevance, row 1 (line 2): found 'yes'; allowed: finite numbers",
+        "t.csv, row 1 (line 2), column relevance: found 'yes'; expected finite numbers",
     ),
-    ("r.csv", BY_SCORE + "1,7,1\n", PAIRS, "t.csv: a header and no rows; expected relevant items"),
+    ("r.csv", BY_SCORE + "1,7,1\n", PAIRS, "t.csv: no rows; expected relevant items"),
     ("r.csv", BY_SCORE + "1,7,1\n", "", "t.csv: empty; expected relevant items"),
     (
         "r.csv",
@@ -352,7 +354,7 @@ LISTS = [
         "r.run",
         "q Q0 d 1 2.0 t\nq Q0 e 2 x t\n",
         "q 0 d 1\n",
-        "r.run: column score, row 2 (line 2): found 'x'; allowed: finite numbers",
+        "r.run, row 2 (line 2), column score: found 'x'; expected finite numbers",
     ),
     (
         "r.run",
@@ -377,9 +379,9 @@ LISTS = [
         "r.run",
         "q Q0 d 1 2.0 t\n",
         "q 0 d 1\nq 0 e high\n",
-        "t.csv: column relevance, row 2 (line 2): found 'high'; allowed: finite numbers",
+        "t.csv, row 2 (line 2), column relevance: found 'high'; expected finite numbers",
     ),
-    ("r.run", "q Q0 d 1 2.0 t\n", "q 0 d 1\nq 0 e\n", "t.csv: line 2: found 3 columns; allowed: 4"),
+    ("r.run", "q Q0 d 1 2.0 t\n", "q 0 d 1\nq 0 e\n", "t.csv, line 2: found 3 columns; expected 4"),
 ]
 
 ONES = np.ones((3, 4))
@@ -457,19 +459,19 @@ MATRICES = [
         ONES,
         PAIRS + "0,4\n",
         None,
-        "t.csv: column item_id, row 1 (line 2): found 4; allowed: 0 to 3",
+        "t.csv, row 1 (line 2), column item_id: found 4; expected 0 to 3",
     ),
     (
         ONES,
         PAIRS + "0,0\n3,0\n",
         None,
-        "t.csv: column user_id, row 2 (line 3): found 3; allowed: 0 to 2",
+        "t.csv, row 2 (line 3), column user_id: found 3; expected 0 to 2",
     ),
     (
         ONES,
         PAIRS + "anna,0\n",
         None,
-        "t.csv: column user_id, row 1 (line 2): found 'anna'; allowed: whole numbers, 0 to 2",
+        "t.csv, row 1 (line 2), column user_id: found 'anna'; expected whole numbers, 0 to 2",
     ),
     (
         ONES,
@@ -487,7 +489,7 @@ MATRICES = [
         ONES,
         [0, 1, 2],
         PAIRS + "0,5\n",
-        "seen.csv: column item_id, row 1 (line 2): found 5; allowed: 0 to 3",
+        "seen.csv, row 1 (line 2), column item_id: found 5; expected 0 to 3",
     ),
     (ONES, [0, 1, 2], "item_id\n5\n", "seen.csv: lacks column user_id; found item_id"),
     (
@@ -552,27 +554,27 @@ MATRICES = [
 SAMPLED = [
     (
         "sampled_rank\n1\n0\n",
-        "s.csv: column sampled_rank, row 2 (line 3): found 0; allowed: 1 to 100",
+        "s.csv, row 2 (line 3), column sampled_rank: found 0; expected 1 to 100",
     ),
     (
         "sampled_rank\n101\n",
-        "s.csv: column sampled_rank, row 1 (line 2): found 101; allowed: 1 to 100",
+        "s.csv, row 1 (line 2), column sampled_rank: found 101; expected 1 to 100",
     ),
     (
         "sampled_rank\n1\nx\n",
-        "s.csv: column sampled_rank, row 2 (line 3): found 'x'; allowed: whole numbers, 1 to 100",
+        "s.csv, row 2 (line 3), column sampled_rank: found 'x'; expected whole numbers, 1 to 100",
     ),
     (
         "sampled_rank,n_candidates\n1,99\n",
-        "s.csv: column n_candidates, row 1 (line 2): found 99; allowed: at least 100",
+        "s.csv, row 1 (line 2), column n_candidates: found 99; expected at least 100",
     ),
     (
         "sampled_rank,repetition\n1,-1\n",
-        "s.csv: column repetition, row 1 (line 2): found -1; allowed: at least 0",
+        "s.csv, row 1 (line 2), column repetition: found -1; expected at least 0",
     ),
     (
         "sampled_rank,user_id\n1,\n",
-        "s.csv: column user_id, row 1 (line 2): found nothing; allowed: whole numbers or text",
+        "s.csv, row 1 (line 2), column user_id: found nothing; expected whole numbers or text",
     ),
     (
         "rank\n1\n",
@@ -586,7 +588,7 @@ SAMPLED = [
     ),
     ("user_id,place\n1,1\n", "s.csv: lacks column sampled_rank; found user_id, place"),
     ("", "s.csv: empty; expected sampled ranks"),
-    ("sampled_rank\n", "s.csv: a header and no rows; expected sampled ranks"),
+    ("sampled_rank\n", "s.csv: no rows; expected sampled ranks"),
 ]
 
 
@@ -750,7 +752,7 @@ def test_damaged_files_are_read_or_refused_in_one_line(tmp_path_factory, data):
 def test_line_numbers_count_what_the_reader_skips(tmp_path):
     text = "\ufeff\r\nrank,x\r\n\r\n1,a\r\n\r\n\r\nx,b\r\n"
     assert message_of(tmp_path, read_ranking, made(tmp_path, "r.csv", text), n_items=9) == (
-        "r.csv: column rank, row 2 (line 7): found 'x'; allowed: whole numbers, 1 to 9"
+        "r.csv, row 2 (line 7), column rank: found 'x'; expected whole numbers, 1 to 9"
     )
 
 
@@ -760,5 +762,5 @@ def test_text_far_below_numbers(tmp_path):
     rows[299_990] = "oops"
     path = made(tmp_path, "r.csv", "\n".join(["rank", *rows]))
     assert message_of(tmp_path, read_ranking, path, n_items=9) == (
-        "r.csv: column rank, row 299991 (line 299992): found 'oops'; allowed: whole numbers, 1 to 9"
+        "r.csv, row 299991 (line 299992), column rank: found 'oops'; expected whole numbers, 1 to 9"
     )

@@ -50,6 +50,8 @@ class InputError(ValueError):
         parts = [] if self.path is None else [str(self.path)]
         if self.row is not None:
             parts.append(f"row {self.row}" + (f" (line {self.line})" if self.line else ""))
+        elif self.line is not None:
+            parts.append(f"line {self.line}")
         if self.column is not None:
             parts.append(f"column {self.column}")
         place = ", ".join(parts)

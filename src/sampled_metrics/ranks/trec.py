@@ -62,7 +62,7 @@ def _read(path: Path, what: str, names: Sequence[str]) -> Table:
         delimiter=" ",
         quote_char=False,
     )
-    return Table(path, {name: columns[name] for name in columns.column_names}, tuple(names), 0)
+    return Table(path, columns, tuple(names), 0)
 
 
 def _single_spaces(text: bytes) -> bytes:

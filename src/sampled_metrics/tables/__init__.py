@@ -1,1 +1,1 @@
-"""Reading tables: CSV, TSV and parquet, columns checked, errors that name the row."""
+"""Reading tables: CSV, TSV and parquet, with checked columns and errors that name the row."""

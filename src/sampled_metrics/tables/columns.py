@@ -1,5 +1,8 @@
-"""Columns of a table, checked: numbers, ids, and errors that name the row and its line."""
+"""Columns of a table: numbers, times and ids, with errors that name the row and the line."""
 
+import io
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,38 +12,40 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.tables.ids import Codes, as_numbers, encoded
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 USER, ITEM = "user_id", "item_id"
-_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-_IDS = "whole numbers or text"
+IDS = "whole numbers or text"
+TIMES = "numbers, or ISO 8601 dates and times, of one kind in all rows"
+LONGEST_ID = 200
 _EXACT = 2.0**53
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of a file, which say where they are wrong.
+    """Columns of a file, checked when they are asked for.
 
     Attributes
     ----------
     path
         The file.
     columns
-        pyarrow's chunked arrays by name, all of one length of at least 1.
+        pyarrow's chunked arrays by name, all of one length.
     names
         All columns of the file, also those not read.
     header
-        Lines before the first row in a text file; None where the file has no lines.
+        Lines before the first row of a text file; None for parquet, which has no lines.
     first
-        Rows of the file before those held here.
+        Rows of the file before the first one here.
 
     >>> import pyarrow as pa
     >>> table = Table(Path("r.parquet"), {"rank": pa.chunked_array([[3, 0]])}, ("rank",), None)
     >>> table.whole("rank", 1, 9)
     Traceback (most recent call last):
-    sampled_metrics.InputError: r.parquet: column rank, row 2: found 0; allowed: 1 to 9
+    sampled_metrics.InputError: r.parquet, row 2, column rank: found 0; expected 1 to 9
     """
 
     path: Path
@@ -56,165 +61,227 @@ class Table:
         return len(next(iter(self.columns.values())))
 
     def require(self, *names: str) -> None:
-        """Raise InputError for the first of `names` that is no column."""
+        """Raise InputError for the first of `names` that is missing."""
         for name in names:
             if name not in self.columns:
-                raise InputError(f"{self.path}: lacks column {name}; found {', '.join(self.names)}")
+                raise InputError(
+                    f"lacks column {name}; found {', '.join(self.names)}", path=self.path
+                )
 
     def whole(self, name: str, least: int, most: int | Int | None = None) -> Int:
-        """Return a column of whole numbers, int64, each from `least` to `most`.
+        """Return a column of whole numbers from `least` to `most` as int64.
 
-        `most` is one number, or one a row, or None for no bound. Floats that are whole pass.
-
-        Raises
-        ------
-        InputError
-            The column is missing, or a value is none or out of range; the message names the row.
+        `most` is one number, an array with one per row, or None for no bound. Floats that are
+        whole numbers are accepted.
         """
-        kind = f"whole numbers, {_range(least, None if isinstance(most, np.ndarray) else most)}"
-        values = self._whole(name, kind)
+        expected = f"whole numbers, {_range(least, None if isinstance(most, np.ndarray) else most)}"
+        values = self._whole(name, expected)
         bad = values < least if most is None else (values < least) | (values > most)
         if bad.any():
             row = int(np.argmax(bad))
-            allowed = _range(least, most[row] if isinstance(most, np.ndarray) else most)
-            raise self.error(name, row, values[row], allowed)
+            expected = _range(least, most[row] if isinstance(most, np.ndarray) else most)
+            raise self.error(name, row, values[row], expected)
         return values
 
     def finite(self, name: str) -> NDArray[np.float64]:
-        """Return a column of finite numbers, float64.
+        """Return a column of finite numbers as float64."""
+        expected = "finite numbers"
+        values = self._numbers(name, expected).astype(np.float64, copy=False)
+        self._refuse(name, ~np.isfinite(values), values, expected)
+        return values
 
-        Raises
-        ------
-        InputError
-            The column is missing or a value is no finite number; the message names the row.
+    def times(self, name: str) -> NDArray[np.int64] | NDArray[np.float64]:
+        """Return a column of times as numbers in the same order.
+
+        Numbers stay as they are. Dates become days, dates with times the number of seconds, or of
+        a finer unit if the column needs it, since 1970.
         """
-        values = self._numbers(name, "finite numbers").astype(np.float64, copy=False)
-        self._refuse(name, ~np.isfinite(values), values, "finite numbers")
+        import pyarrow as pa
+
+        column = plain(self._complete(name, TIMES))
+        if _is_text(column.type):
+            column = self._parsed_times(name, column)
+        kind = column.type
+        if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
+            small = pa.types.is_date32(kind) or pa.types.is_time32(kind)
+            return (column.cast(pa.int32()) if small else column).cast(pa.int64()).to_numpy()
+        values = self._numbers(name, TIMES)
+        self._refuse(name, ~np.isfinite(values), values, TIMES)
         return values
 
     def ids(self, name: str) -> "pa.ChunkedArray":
         """Return a column of ids: int64 where all are whole numbers as usually written, else text.
 
-        `007` is no such number, so a column that holds it stays text and it differs from `7`.
-
-        Raises
-        ------
-        InputError
-            The column is missing, or an id is empty or neither a whole number nor text.
+        `007` is not written as a number usually is, so a column that holds it stays text and it
+        differs from `7`.
         """
         import pyarrow as pa
-        from pyarrow import compute
 
-        self.require(name)
-        column = self._complete(name, _IDS)
-        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-            return pa.chunked_array([pa.array(self._whole(name, _IDS))])
-        column = self._cast(name, column, pa.string(), _IDS)
-        self._refuse_where(name, compute.equal(compute.binary_length(column), 0), _IDS)
-        return _as_integers(column)
+        codes, names = self.codes(name)
+        return pa.chunked_array([names.take(pa.array(codes))])
+
+    def codes(self, name: str) -> "tuple[Codes, pa.Array]":
+        """Encode a column of ids: int32 codes of the rows, and the id of each code.
+
+        Codes count from 0 in the order in which the ids first appear; the ids are those of `ids`.
+        """
+        import pyarrow as pa
+
+        column = self._complete(name, IDS)
+        is_encoded = pa.types.is_dictionary(column.type)
+        kind = column.type.value_type if is_encoded else column.type
+        if pa.types.is_floating(kind) or kind == pa.uint64():
+            kind, column = pa.int64(), pa.chunked_array([pa.array(self._whole(name, IDS))])
+        if not (_is_text(kind) or pa.types.is_integer(kind)):
+            raise self._wrong_type(name, column, IDS)
+        codes, names = encoded(column)
+        if not _is_text(kind):
+            return codes, names.cast(pa.int64())
+        self._check_text(name, codes, names)
+        return codes, as_numbers(names)
+
+    def line(self, row: int) -> int | None:
+        """Return the line, from 1, of a row, from 0; None where the file has no lines."""
+        if self.header is None:
+            return None
+        place = self.header + self.first + row
+        filled = (number for number, line in lines(self.path) if line.rstrip("\r\n"))
+        return next(number for count, number in enumerate(filled) if count == place)
 
     def row(self, number: int) -> str:
-        """Name a row, counted here from 0; where the file has lines, with its line."""
-        place = self.first + number
-        line = "" if self.header is None else f" (line {_line(self.path, self.header + place)})"
-        return f"row {place + 1}{line}"
+        """Name a row, counted here from 0, and where the file has lines its line."""
+        line = self.line(number)
+        return f"row {self.first + number + 1}" + (f" (line {line})" if line else "")
 
-    def error(self, name: str, row: int, found: object, allowed: str) -> InputError:
+    def error(self, name: str, row: int, found: object, expected: str) -> InputError:
         """Make the error for a value; `row` counts from 0."""
         if isinstance(found, np.floating):
             found = f"{found:.15g}"
+        return self.error_in(row, f"found {found}; expected {expected}", name)
+
+    def error_in(self, row: int, problem: str, column: str | None = None) -> InputError:
+        """Make the error for a row, which counts from 0."""
         return InputError(
-            f"{self.path}: column {name}, {self.row(row)}: found {found}; allowed: {allowed}"
+            problem,
+            path=self.path,
+            row=self.first + row + 1,
+            line=self.line(row),
+            column=column,
         )
 
-    def _whole(self, name: str, allowed: str) -> Int:
-        values = self._numbers(name, allowed)
+    def _whole(self, name: str, expected: str) -> Int:
+        values = self._numbers(name, expected)
         if values.dtype.kind == "f":
             whole = (np.floor(values) == values) & (np.abs(values) < _EXACT)
-            self._refuse(name, ~whole, values, allowed)
+            self._refuse(name, ~whole, values, expected)
         return values.astype(np.int64, copy=False)
 
-    def _numbers(self, name: str, allowed: str) -> NDArray[Any]:
+    def _numbers(self, name: str, expected: str) -> NDArray[Any]:
         import pyarrow as pa
+        from pyarrow import compute
 
-        self.require(name)
-        column = self._complete(name, allowed)
+        column = plain(self._complete(name, expected))
         kind = column.type
-        if pa.types.is_integer(kind) and kind != pa.uint64():
-            return column.cast(pa.int64()).to_numpy()
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-            column = self._parse(name, column, allowed)
+        if pa.types.is_integer(kind):
+            large = kind == pa.uint64() and compute.max(column).as_py() >= 1 << 63
+            return column.cast(pa.float64() if large else pa.int64(), safe=False).to_numpy()
+        if not (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+            if not _casts(column, pa.string()):
+                raise self._wrong_type(name, column, expected)
+            text = compute.utf8_trim_whitespace(column.cast(pa.string()))
+            column = self._cast(name, text, pa.float64(), expected)
         return column.cast(pa.float64(), safe=False).to_numpy()
 
-    def _parse(self, name: str, column: Any, allowed: str) -> Any:
-        """Take text for numbers, or name the first that is none."""
-        import pyarrow as pa
-        from pyarrow import compute
-
-        text = self._cast(name, column, pa.string(), allowed)
-        wrong = np.flatnonzero(~compute.match_substring_regex(text, _NUMBER).to_numpy())
-        if wrong.size:
-            value = text[int(wrong[0])].as_py()
-            raise self.error(name, int(wrong[0]), repr(value) if value else "nothing", allowed)
-        return compute.utf8_trim_whitespace(text).cast(pa.float64())
-
-    def _cast(self, name: str, column: Any, kind: Any, allowed: str) -> Any:
+    def _parsed_times(self, name: str, text: Any) -> Any:
+        """Convert text to whole numbers, other numbers or dates, the first that fits all rows."""
         import pyarrow as pa
 
-        try:
-            return column.cast(kind)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            raise InputError(
-                f"{self.path}: column {name} is of type {column.type}; allowed: {allowed}"
-            ) from None
+        units = [pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "us", "ns")]
+        fitting = [kind for kind in (pa.int64(), pa.float64(), *units) if _casts(text[:1], kind)]
+        for kind in fitting:
+            if _casts(text, kind):
+                return text.cast(kind)
+        return self._cast(name, text, fitting[-1] if fitting else pa.float64(), TIMES)
 
-    def _complete(self, name: str, allowed: str) -> Any:
+    def _cast(self, name: str, text: Any, kind: Any, expected: str) -> Any:
+        """Cast a column, or raise InputError for the first value that does not fit."""
+        if _casts(text, kind):
+            return text.cast(kind)
+        row = bisect_left(range(len(text)), True, key=lambda at: not _casts(text[: at + 1], kind))
+        value = text[row].as_py()
+        raise self.error(name, row, repr(value) if value else "nothing", expected)
+
+    def _check_text(self, name: str, codes: Codes, names: Any) -> None:
+        """Refuse ids without a character, very long ones, and those of more than one line."""
         from pyarrow import compute
 
+        length = compute.utf8_length(names).to_numpy()
+        control = compute.match_substring_regex(names, r"[\x00-\x1f\x7f]")
+        bad = (length == 0) | (length > LONGEST_ID) | control.to_numpy(zero_copy_only=False)
+        if bad.any():
+            row = int(np.argmax(bad[codes]))
+            code = int(codes[row])
+            if length[code] > LONGEST_ID:
+                expected = f"at most {LONGEST_ID}"
+                raise self.error(name, row, f"an id of {length[code]} characters", expected)
+            if not length[code]:
+                raise self.error(name, row, "nothing", IDS)
+            value = repr(names[code].as_py())
+            raise self.error(name, row, value, "text without control characters")
+
+    def _complete(self, name: str, expected: str) -> Any:
+        """Return a column, or raise InputError where it is missing or a value is."""
+        from pyarrow import compute
+
+        self.require(name)
         column = self.columns[name]
         if column.null_count:
-            self._refuse_where(name, compute.is_null(column), allowed)
+            row = int(np.argmax(compute.is_null(column).to_numpy()))
+            raise self.error(name, row, "nothing", expected)
         return column
 
-    def _refuse_where(self, name: str, empty: Any, allowed: str) -> None:
-        rows = np.flatnonzero(empty.to_numpy())
-        if rows.size:
-            raise self.error(name, int(rows[0]), "nothing", allowed)
+    def _wrong_type(self, name: str, column: Any, expected: str) -> InputError:
+        problem = f"found type {column.type}; expected {expected}"
+        return InputError(problem, path=self.path, column=name)
 
-    def _refuse(self, name: str, bad: NDArray[np.bool_], values: Any, allowed: str) -> None:
+    def _refuse(self, name: str, bad: NDArray[np.bool_], values: Any, expected: str) -> None:
         if bad.any():
             row = int(np.argmax(bad))
-            raise self.error(name, row, values[row], allowed)
+            raise self.error(name, row, values[row], expected)
 
 
-def _as_integers(text: Any) -> Any:
+def plain(column: Any) -> Any:
+    """Return a column without dictionary encoding."""
     import pyarrow as pa
-    from pyarrow import compute
 
-    padded = compute.or_(
-        compute.and_(
-            compute.starts_with(text, "0"), compute.greater(compute.binary_length(text), 1)
-        ),
-        compute.starts_with(text, "-0"),
-    )
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+
+
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the numbers, from 1, and the text of the lines of a file, which may be compressed."""
+    import pyarrow as pa
+
+    with pa.input_stream(str(path)) as stream:
+        text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8-sig", errors="replace")
+        yield from enumerate(text, start=1)
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _casts(column: Any, kind: Any) -> bool:
+    import pyarrow as pa
+
     try:
-        return text if compute.any(padded).as_py() else text.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return text
+        column.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return False
+    return True
 
 
 def _range(least: int, most: Any) -> str:
     return f"at least {least}" if most is None else f"{least} to {most}"
-
-
-def _line(path: Path, place: int) -> int:
-    """Number of the line, from 1, of a row; the reader skips lines that are empty."""
-    return [number for number, line in enumerate(lines(path), start=1) if line][place]
-
-
-def lines(path: Path) -> list[bytes]:
-    """Return the lines of a text file, which may be compressed."""
-    import pyarrow as pa
-
-    with pa.input_stream(str(path)) as stream:
-        return stream.read().removeprefix(b"\xef\xbb\xbf").splitlines()

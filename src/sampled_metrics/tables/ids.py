@@ -1,6 +1,6 @@
-"""Ids of users and items: the same one in two files, whole numbers or text."""
+"""Ids of users and items, which are whole numbers or text."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,46 +10,107 @@ from sampled_metrics._base.arrays import Int
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Codes: TypeAlias = NDArray[np.int32]
+Names: TypeAlias = NDArray[np.str_] | NDArray[np.int64]
+# 007 and +7 are not canonical: as numbers they would be the same id as 7.
+_CANONICAL = r"^(0|-?[1-9]\d{0,18})$"
+_INT32 = np.iinfo(np.int32)
 
-def alike(one: Any, other: Any) -> tuple[Any, Any]:
-    """Bring two columns of ids to one type: text, unless both are whole numbers."""
+
+def column_of(ids: NDArray[Any]) -> "pa.Array":
+    """Convert an array of ids to a pyarrow array of int64 or text."""
     import pyarrow as pa
 
-    if one.type == other.type:
-        return one, other
-    return one.cast(pa.string()), other.cast(pa.string())
+    return pa.array(ids, pa.string()) if ids.dtype.kind == "U" else pa.array(ids.astype(np.int64))
 
 
-def numbered(ids: Any) -> tuple[Int, "pa.Array"]:
+def numbered(ids: Any) -> "tuple[Int, pa.Array]":
     """Number ids in the order in which they first appear; return the numbers and the ids.
 
     >>> import pyarrow as pa
     >>> numbered(pa.chunked_array([["b", "a", "b"]]))[0]
     array([0, 1, 0])
     """
-    import pyarrow as pa
-
-    whole = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
-    encoded = whole.dictionary_encode()
-    return encoded.indices.to_numpy().astype(np.int64), encoded.dictionary
+    codes, names = encoded(ids)
+    return codes.astype(np.int64), names
 
 
 def places(ids: Any, among: Any) -> Int:
-    """Place of each id in `among`, -1 where it is not there.
+    """Return the place of each id in `among`, -1 where it is missing.
+
+    Numbers are compared with text as they are usually written.
 
     >>> import pyarrow as pa
-    >>> places(pa.array([7, 9]), pa.array([8, 7]))
+    >>> places(pa.array([7, 9]), pa.array(["8", "7"]))
     array([ 1, -1])
     """
+    import pyarrow as pa
     from pyarrow import compute
 
-    ids, among = alike(ids, among)
+    if ids.type != among.type:
+        ids, among = ids.cast(pa.string()), among.cast(pa.string())
     return compute.fill_null(compute.index_in(ids, among), -1).to_numpy().astype(np.int64)
 
 
 def as_numpy(ids: Any) -> NDArray[Any]:
-    """Ids as an array: int64, or object where they are text."""
+    """Convert a pyarrow array of ids to numpy: int64, or object where they are text."""
     import pyarrow as pa
 
     whole = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
     return whole.to_numpy(zero_copy_only=False)
+
+
+def encoded(column: Any) -> "tuple[Codes, pa.Array]":
+    """Dictionary-encode a column: int32 codes of all rows, and the values that occur."""
+    import pyarrow as pa
+
+    column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    column = column.unify_dictionaries()
+    names = column.chunk(0).dictionary
+    codes = np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks])
+    used = np.zeros(len(names), dtype=bool)
+    used[codes] = True
+    if not used.all():
+        codes, names = (np.cumsum(used) - 1)[codes], names.filter(pa.array(used))
+    return codes.astype(np.int32, copy=False), names
+
+
+def as_numbers(names: Any) -> Any:
+    """Convert text to int64 if all of it is whole numbers as usually written."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if not compute.all(compute.match_substring_regex(names, _CANONICAL)).as_py():
+        return names
+    try:
+        return names.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return names
+
+
+def as_int32(codes: Codes, names: Any) -> tuple[Codes, Names | None]:
+    """Encode ids as int32, with a lookup table where needed.
+
+    Whole numbers that int32 can hold are returned as they are, without a table. Otherwise the
+    numbers returned are places in a table of the ids in ascending order.
+
+    >>> import pyarrow as pa
+    >>> as_int32(*encoded(pa.array([12, 7, 12])))
+    (array([12,  7, 12], dtype=int32), None)
+    >>> as_int32(*encoded(pa.array(["12", "007", "12"])))
+    (array([1, 0, 1], dtype=int32), array(['007', '12'], dtype='<U3'))
+    """
+    import pyarrow as pa
+
+    if pa.types.is_integer(names.type):
+        table = names.to_numpy()
+        if table.min() >= _INT32.min and table.max() <= _INT32.max:
+            return table.astype(np.int32)[codes], None
+    else:
+        table = np.array(names.to_pylist(), dtype=np.str_)
+    order = np.argsort(table)
+    place = np.empty(order.size, dtype=np.int32)
+    place[order] = np.arange(order.size, dtype=np.int32)
+    return place[codes], table[order]

@@ -1,4 +1,4 @@
-"""Tables of other people: CSV, TSV and parquet, read or refused in one line.
+"""Reading CSV, TSV and parquet, whole or in batches; each failure is one InputError.
 
 Columns have the names of RecTools and RecBole (`user_id`, `item_id`, `score`, `rank`); RecBole's
 typed headers (`user_id:token`) lose their types. Rows are counted from 1, without the header.
@@ -6,201 +6,210 @@ typed headers (`user_id:token`) lose their types. Rows are counted from 1, witho
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.tables.columns import ITEM, USER, Table, lines
 
-_KNOWN = (
+KNOWN = (
     *(USER, ITEM, "rank", "score", "relevance"),
     *("n_candidates", "n_better", "n_tied", "sampled_rank", "repetition"),
 )
+PARQUET = (".parquet", ".pq")
+naming = reading
 _TYPES = re.compile(r":(token|float)(_seq)?$")
 _HEAD = 1 << 16
 
 
-def read_table(path: Path, what: str) -> Table:
-    """Read a table: parquet where the file is named so, else text with a header.
+def read_table(
+    path: Path,
+    what: str,
+    columns: Sequence[str] = KNOWN,
+    *,
+    ids: Sequence[str] = (USER, ITEM),
+    separator: str | None = None,
+    header: bool = True,
+) -> Table:
+    """Read a table: parquet if the file is named so, else text, which may be compressed.
 
-    The header tells whether commas or tabs separate the columns. Text may be compressed, as its
-    name says (`.csv.gz`). Columns of names that nothing here reads are not kept.
-
-    Raises
-    ------
-    InputError
-        The file is missing, empty, no such table, or its rows differ in length; the message says
-        it was to be `what`.
+    Parameters
+    ----------
+    path
+        The file.
+    what
+        What it should be, for messages.
+    columns
+        Columns to read where they are present; at least one must be.
+    ids
+        Those of them that hold ids.
+    separator
+        What separates columns of text; by default a tab if the first line has one, else a comma.
+    header
+        Whether the first line names the columns; otherwise they are called `0`, `1` and so on.
     """
     path = Path(path)
     require_file(path, what)
-    table = _read_parquet(path, what) if path.suffix == ".parquet" else _read_text(path, what)
+    if path.suffix.lower() in PARQUET:
+        if not header:
+            raise InputError("parquet names its columns; use names, not places", path=path)
+        table = _read_parquet(path, what, columns)
+    else:
+        separator, names = text_header(path, what, separator)
+        names = names if header else [str(place) for place in range(len(names))]
+        bare = distinct(path, names, columns)
+        read = {}
+        if set(bare) & set(columns):
+            options: dict[str, Any] = {} if header else {"column_names": names}
+            read = parse_text(
+                path, what, names, columns=columns, ids=ids, delimiter=separator, **options
+            )
+        table = Table(path, read, bare, int(header))
     if not table.columns:
         raise InputError(
-            f"{path}: found columns {', '.join(table.names)}; expected {what}: "
-            f"some of {', '.join(_KNOWN)}"
+            f"found columns {', '.join(table.names)}; expected {what}: "
+            f"some of {', '.join(columns)}",
+            path=path,
         )
     if not len(table):
-        found = "no rows" if table.header is None else "a header and no rows"
-        raise InputError(f"{path}: {found}; expected {what}")
+        raise InputError(f"no rows; expected {what}", path=path)
     return table
 
 
-@contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Put the file's name before the message of an InputError that does not know it."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
-
-
 def require_file(path: Path, what: str) -> None:
-    """Raise InputError unless `path` is a file that holds something."""
+    """Raise InputError unless `path` is a file that is not empty."""
+    problem = None
     if path.is_dir():
-        raise InputError(f"{path}: a folder; expected {what}")
-    if not path.exists():
-        raise InputError(f"{path}: no such file; expected {what}")
-    if not path.is_file():
-        raise InputError(f"{path}: a pipe or device, which cannot be read twice; expected {what}")
-    if not path.stat().st_size:
-        raise InputError(f"{path}: empty; expected {what}")
+        problem = "a folder"
+    elif not path.exists():
+        problem = "no such file"
+    elif not path.is_file():
+        problem = "a pipe or device, which cannot be read twice"
+    elif not path.stat().st_size:
+        problem = "empty"
+    if problem:
+        raise InputError(f"{problem}; expected {what}", path=path)
 
 
 def head(path: Path, what: str) -> str:
-    """Return the first line of a text file that is not empty.
-
-    Raises
-    ------
-    InputError
-        The file is no text.
-    """
+    """Return the first line of a text file that is not empty."""
     import pyarrow as pa
 
     try:
         with pa.input_stream(str(path)) as stream:
             beginning = stream.read(_HEAD)
         if b"\0" in beginning:
-            raise InputError(f"{path}: not text; expected {what}")
+            raise InputError(f"not text; expected {what}", path=path)
         text = beginning.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
         if not text:
-            raise InputError(f"{path}: empty; expected {what}")
+            raise InputError(f"empty; expected {what}", path=path)
         return re.split(rb"[\r\n]", text)[0].decode()
     except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not text ({_line_of(error)}); expected {what}") from error
+        raise InputError(f"not text ({_one_line(error)}); expected {what}", path=path) from error
 
 
-def text_header(path: Path, what: str) -> tuple[str, list[str]]:
-    """Return what separates the columns of a text file, and their names as they stand there."""
-    header = head(path, what)
-    delimiter = "\t" if "\t" in header else ","
-    return delimiter, next(csv.reader([header], delimiter=delimiter), [])
+def parse_text(
+    path: Path,
+    what: str,
+    names: Sequence[str],
+    *,
+    columns: Sequence[str] = KNOWN,
+    ids: Sequence[str] = (USER, ITEM),
+    source: Any = None,
+    column_names: Sequence[str] | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Read some columns of text by pyarrow, by bare name.
 
-
-def parse_text(path: Path, what: str, names: Sequence[str], **options: Any) -> Any:
-    """Read text by pyarrow's reader; its errors become one line each.
-
-    `names` are the columns, the ids among them kept as text; `options` are those of pyarrow's
-    ParseOptions, and `column_names` and `source` where they differ from the file's.
+    `names` are those of all columns in order; `source` is read instead of the file and
+    `column_names` are used instead of a header, where given. `options` are those of pyarrow's
+    ParseOptions.
     """
     import pyarrow as pa
     from pyarrow import csv as reader
 
-    source, given = options.pop("source", str(path)), options.pop("column_names", None)
-    kept = [name for name in names if bare_name(name) in _KNOWN]
-    try:
+    kept = [name for name in names if bare_name(name) in columns]
+    types = {
+        name: pa.dictionary(pa.int32(), pa.string()) for name in kept if bare_name(name) in ids
+    }
+    with parsing(path, what, options["delimiter"]):
         table = reader.read_csv(
-            source,
-            reader.ReadOptions(column_names=given),
+            str(path) if source is None else source,
+            reader.ReadOptions(column_names=column_names),
             reader.ParseOptions(**options),
-            reader.ConvertOptions(
-                include_columns=kept,
-                column_types={
-                    name: pa.string() for name in kept if bare_name(name) in (USER, ITEM)
-                },
-                null_values=[""],
-            ),
+            reader.ConvertOptions(include_columns=kept, column_types=types, null_values=[""]),
         )
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-        raise unreadable_text(path, what, error, options["delimiter"]) from error
-    unreadable = [name for name in kept if pa.types.is_binary(table[name].type)]
-    if unreadable:
-        raise InputError(
-            f"{path}: column {bare_name(unreadable[0])}: found bytes; allowed: UTF-8 text"
-        )
-    return table
-
-
-def _read_text(path: Path, what: str) -> Table:
-    delimiter, names = text_header(path, what)
-    bare = distinct(path, names)
-    if not any(name in _KNOWN for name in bare):
-        return Table(path, {}, bare, 1)
-    columns = parse_text(path, what, names, delimiter=delimiter)
-    return Table(path, {bare_name(name): columns[name] for name in columns.column_names}, bare, 1)
-
-
-def _read_parquet(path: Path, what: str) -> Table:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        with parquet.ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            bare = distinct(path, names)
-            kept = [name for name in names if bare_name(name) in _KNOWN]
-            columns = file.read(columns=kept)
-    except (OSError, pa.ArrowException) as error:
-        raise unreadable_parquet(path, what, error) from error
-    plain = {bare_name(name): without_dictionary(columns[name]) for name in kept}
-    return Table(path, plain, bare, None)
-
-
-def unreadable_parquet(path: Path, what: str, error: Exception) -> InputError:
-    """Make the error for what pyarrow cannot read as parquet."""
-    return InputError(f"{path}: not parquet ({_line_of(error)}); expected {what}")
+    for name in kept:
+        if pa.types.is_binary(table[name].type):
+            raise InputError("found bytes; expected UTF-8 text", path=path, column=bare_name(name))
+    return {bare_name(name): table[name] for name in kept}
 
 
 def bare_name(name: str) -> str:
-    """Name of a column without the type that RecBole puts behind it."""
+    """Return the name of a column without RecBole's type.
+
+    >>> bare_name("user_id:token")
+    'user_id'
+    """
     return _TYPES.sub("", name.strip())
 
 
-def distinct(path: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the bare names of columns, or raise InputError where one that is read recurs."""
+def _read_parquet(path: Path, what: str, columns: Sequence[str]) -> Table:
+    from pyarrow import parquet
+
+    with parsing(path, what), parquet.ParquetFile(path) as file:
+        names = file.schema_arrow.names
+        bare = distinct(path, names, columns)
+        table = file.read(columns=[name for name in names if bare_name(name) in columns])
+    return Table(path, {bare_name(name): table[name] for name in table.column_names}, bare, None)
+
+
+def text_header(path: Path, what: str, separator: str | None = None) -> tuple[str, list[str]]:
+    """Return the separator of a text file and the fields of its first line."""
+    first = head(path, what)
+    separator = separator or ("\t" if "\t" in first else ",")
+    return separator, next(csv.reader([first], delimiter=separator), [])
+
+
+def distinct(path: Path, names: Iterable[str], columns: Sequence[str]) -> tuple[str, ...]:
+    """Return bare names of columns; raise InputError for a duplicate of one that is read."""
     bare = tuple(map(bare_name, names))
-    twice = [name for name in _KNOWN if bare.count(name) > 1]
-    if twice:
-        raise InputError(
-            f"{path}: column {twice[0]} stands there {bare.count(twice[0])} times; allowed: once"
-        )
+    for name in columns:
+        if bare.count(name) > 1:
+            raise InputError(f"duplicate column {name}", path=path)
     return bare
 
 
-def without_dictionary(column: Any) -> Any:
-    """Return a column with each value in its place."""
+@contextmanager
+def parsing(path: Path, what: str, delimiter: str | None = None) -> Iterator[None]:
+    """Turn what pyarrow raises into an InputError, with the line if a row differs in length."""
     import pyarrow as pa
 
-    kind = column.type
-    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+    try:
+        yield
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        kind = "parquet" if delimiter is None else what
+        lengths = re.search(r"Expected (\d+) columns, got (\d+)", str(error))
+        if delimiter and lengths:
+            expected, found = map(int, lengths.groups())
+            line = _line_of_length(path, delimiter, found)
+            problem = f"found {found} columns; expected {expected}"
+            raise InputError(problem, path=path, line=line) from error
+        raise InputError(f"not {kind} ({_one_line(error)}); expected {what}", path=path) from error
 
 
-def unreadable_text(path: Path, what: str, error: Exception, delimiter: str) -> InputError:
-    """Make the error for text that pyarrow's reader refuses; a row of wrong length has its line."""
-    found = re.search(r"Expected (\d+) columns, got (\d+)", str(error))
-    if not found:
-        return InputError(f"{path}: not {what} ({_line_of(error)})")
-    allowed, actual = map(int, found.groups())
-    for number, line in enumerate(lines(path), start=1):
-        text = line.decode(errors="replace")
-        # Between white space any number of blanks stands for one.
-        fields = text.split() if delimiter == " " else next(csv.reader([text], delimiter=delimiter))
-        if line and len(fields) == actual:
-            return InputError(f"{path}: line {number}: found {actual} columns; allowed: {allowed}")
-    return InputError(f"{path}: found {actual} columns in a row; allowed: {allowed}")
+def _line_of_length(path: Path, delimiter: str, columns: int) -> int | None:
+    """Return the first line with so many columns."""
+    for number, line in lines(path):
+        # In a TREC file, any number of blanks separates two columns.
+        blanks = delimiter == " "
+        fields = line.split() if blanks else next(csv.reader([line], delimiter=delimiter), [])
+        if len(fields) == columns:
+            return number
+    return None
 
 
-def _line_of(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
