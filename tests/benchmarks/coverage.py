@@ -73,8 +73,9 @@ def of_sampled(
     population: Population, n_users: int, rng: np.random.Generator, repeats: int
 ) -> Shares:
     """The same for every estimate from sampled ranks."""
-    noise = "hypergeometric"
-    vectors = estimator_matrix(ESTIMATORS, MEASURES, N_ITEMS, N_NEGATIVES, noise=noise)
+    vectors = estimator_matrix(
+        ESTIMATORS, MEASURES, N_ITEMS, N_NEGATIVES, sampling="without-replacement"
+    )
     marginal = population.share @ sampled_rank_distribution(population.records, N_NEGATIVES)
     places = list(product(range(len(MEASURES)), range(len(ESTIMATORS))))
     held = np.zeros((len(MEASURES), len(ESTIMATORS)))

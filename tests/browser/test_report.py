@@ -15,7 +15,7 @@ from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks.records import COLUMNS, Ranks, read_ranks, write_ranks
 from sampled_metrics.report.page import collect, render
 from sampled_metrics.sampling import sampled_rank_distribution
-from sampled_metrics.sampling.noise import pmf
+from sampled_metrics.sampling.probability import pmf
 from sampled_metrics.study.toy import toy_records
 from tests.browser.conftest import Opened
 from tests.conftest import ROOT
@@ -55,7 +55,7 @@ def test_vector_and_expectation_are_those_of_the_library(opened, metric, estimat
     opened.set(metric=metric, k=k, **estimator_of(estimator), n=n, m=m)
     state, measure = opened.state(), measure_of(metric, k)
     vector = estimator_matrix(
-        [parse_estimator(estimator)], [measure], n, m, noise="hypergeometric"
+        [parse_estimator(estimator)], [measure], n, m, sampling="without-replacement"
     )[0, 0]
     np.testing.assert_allclose(state["vector"], vector, atol=CLOSE)
     ranks = np.array(state["ranks"])

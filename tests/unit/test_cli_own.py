@@ -409,7 +409,7 @@ WRONG_USE = [
     ("correct s.csv --n-negatives 10 --n-items 100 --confidence high", "'--confidence'"),
     (
         "correct s.csv --n-negatives 10 --n-items 100 --sampling urn",
-        ["'--sampling'", "'urn'; allowed: with-replacement, without-replacement, distinct"],
+        ["'--sampling'", "'urn'; allowed: without-replacement, with-replacement, distinct"],
     ),
     ("correct s.csv --n-negatives 10 --n-items 100 --metric recall@-1", "'--metric'"),
     ("correct s.csv --n-negatives 10 --n-items 100 --format JSON5", "'--format'"),
@@ -421,7 +421,7 @@ WRONG_USE = [
     ),
     (
         "correct s.csv --n-negatives 90 --n-items 2000 --estimator bv:0",
-        ["gamma 0 with 90 sampled items", "a larger gamma"],
+        ["gamma 0 with 90 negatives", "a larger gamma"],
     ),
     (
         "correct s.csv --n-negatives 10 --n-items 100 --output .",

@@ -158,32 +158,32 @@ def test_constrained_least_squares_is_optimal(seed):
 
 
 @cache
-def both_systems(n, m, noise):
+def both_systems(n, m, sampling):
     """The same problem by quadrature and from every rank."""
     cutoffs = [k for k in (10, 600, 20_000) if k < n]
     names = ["auc", "ap", "ndcg", *(f"recall@{k}" for k in cutoffs), f"ndcg@{cutoffs[1]}"]
     measures = [parse_measure(name) for name in names]
-    return [reduced(measures, n, m, noise, prior) for prior in (None, np.full(n, 1.0 / n))]
+    return [reduced(measures, n, m, sampling, prior) for prior in (None, np.full(n, 1.0 / n))]
 
 
-@pytest.mark.parametrize("noise", ["hypergeometric", "binomial", "distinct"])
+@pytest.mark.parametrize("sampling", SAMPLING)
 @pytest.mark.parametrize(
     ("n", "m"),
     [(16_385, 1), (16_385, 20), (16_385, 100), (40_000, 5), (16_385, 300)],
 )
-def test_quadrature_is_the_sum_over_all_ranks(n, m, noise):
-    if m == 300 and noise != "hypergeometric":
+def test_quadrature_is_the_sum_over_all_ranks(n, m, sampling):
+    if m == 300 and sampling != "without-replacement":
         return  # takes seconds and shows no more
-    few, all_ranks = both_systems(n, m, noise)
+    few, all_ranks = both_systems(n, m, sampling)
     np.testing.assert_allclose(few.marginal, all_ranks.marginal, rtol=1e-10, atol=1e-16)
     for gamma in (1.0, 0.1, 0.001):
         ours, theirs = bias_variance(few, gamma), bias_variance(all_ranks, gamma)
         assert np.abs(ours - theirs).max() < 1e-10 * np.abs(theirs).max()
     places = np.unique(np.geomspace(1, n, 300).astype(int))
     given = {
-        "hypergeometric": stats.hypergeom.pmf(np.arange(m + 1), n - 1, places[:, None] - 1, m),
-        "binomial": stats.binom.pmf(np.arange(m + 1), m, (places[:, None] - 1) / (n - 1)),
-    }.get(noise)
+        "without-replacement": stats.hypergeom.pmf(np.arange(m + 1), n - 1, places[:, None] - 1, m),
+        "with-replacement": stats.binom.pmf(np.arange(m + 1), m, (places[:, None] - 1) / (n - 1)),
+    }.get(sampling)
     if given is not None and m < 300:
         fits = [given @ monotone(system).T for system in (few, all_ranks)]
         np.testing.assert_allclose(fits[0], fits[1], rtol=0, atol=1e-8)

@@ -40,6 +40,7 @@ VECTORS = estimator_matrix(
     [parse_measure(name) for name in ("recall@10", "ap", "auc")],
     950,
     50,
+    sampling="with-replacement",
 )
 
 

@@ -69,7 +69,7 @@ class TestDifference:
     @pytest.mark.parametrize(
         ("options", "words"),
         [
-            ({"sampling": "urn"}, "unknown sampling 'urn'; known: with-replacement"),
+            ({"sampling": "urn"}, "unknown sampling 'urn'; known: without-replacement"),
             ({"n_users": 0}, "n_users is 0; allowed: at least 1"),
         ],
     )

@@ -29,7 +29,7 @@ from sampled_metrics.metrics.measures import parse_measure
         ({"n_items": None}, "n_items of type object; allowed: integers"),
         ({"n_negatives": 0}, "n_negatives is 0; allowed: at least 1"),
         ({"n_negatives": -3}, "n_negatives is -3; allowed: at least 1"),
-        ({"sampling": "urn"}, "unknown sampling 'urn'; known: with-replacement, without"),
+        ({"sampling": "urn"}, "unknown sampling 'urn'; known: without-replacement, with"),
         ({"users": [1]}, r"users of shape \(1,\); allowed: \(2,\)"),
     ],
 )
@@ -62,16 +62,12 @@ def test_counts_and_values_agree(data):
 def test_vectors_of_every_kind():
     estimators = [parse_estimator(name) for name in ("sampled", "bv:0.1")]
     measures = [parse_measure("ap")]
-    for sampling, noise in (
-        ("without-replacement", "hypergeometric"),
-        ("with-replacement", "binomial"),
-        ("distinct", "distinct"),
-    ):
+    for sampling in ("without-replacement", "with-replacement", "distinct"):
         evaluation = SampledRanks([1, 2, 1], [30, 20, 30], 4, sampling, per_user=True)
         vectors = evaluation.vectors(estimators, measures)
         assert vectors.shape == (1, 2, 2, 5)
         for kind, n in enumerate((20, 30)):
-            expected = estimator_matrix(estimators, measures, n, 4, noise=noise)
+            expected = estimator_matrix(estimators, measures, n, 4, sampling=sampling)
             assert (vectors[:, :, kind] == expected).all()
 
 

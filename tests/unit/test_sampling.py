@@ -14,30 +14,27 @@ from scipy import stats
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling import (
-    NOISE_MODELS,
-    SAMPLING,
     TIES,
     distinct_items,
     draw_sampled_ranks,
-    expected_ap,
-    expected_auc,
-    expected_recall,
     expected_values,
     histograms,
     pmf,
     sampled_rank_distribution,
 )
 
+WITHOUT, WITH, DISTINCT = Sampling
 MEASURES = [parse_measure(name) for name in ("recall@3", "precision@2", "ap", "ndcg@5", "auc")]
 
 
 def samples_of(others, m, sampling):
     """Every sample of the letters in `others`, equally probable ones listed equally often."""
-    if sampling == "without-replacement":
+    if sampling is WITHOUT:
         return combinations(others, m)
     places = product(range(len(others)), repeat=m)
-    kept = places if sampling == "with-replacement" else map(set, places)
+    kept = places if sampling is WITH else map(set, places)
     return ([others[place] for place in sample] for sample in kept)
 
 
@@ -59,23 +56,16 @@ def enumerated(n, better, tied, m, *, sampling, ties):
     return [float(value) for value in probability]
 
 
-SAMPLED_BY = {
-    "binomial": "with-replacement",
-    "hypergeometric": "without-replacement",
-    "distinct": "distinct",
-}
-
-
 @cache
 def onto(m, i):
     """Number of ways in which m draws hit all of i items, by inclusion and exclusion."""
     return sum((-1) ** (i - j) * comb(i, j) * j**m for j in range(i + 1))
 
 
-def exact_probability(rank, n, m, i, noise):
-    if noise == "binomial":
+def exact_probability(rank, n, m, i, sampling):
+    if sampling is WITH:
         return Fraction(comb(m, i) * (rank - 1) ** i * (n - rank) ** (m - i), (n - 1) ** m)
-    if noise == "hypergeometric":
+    if sampling is WITHOUT:
         return Fraction(comb(rank - 1, i) * comb(n - rank, m - i), comb(n - 1, m))
     # i of the better items are drawn and j of the worse ones, by t and m - t of the draws
     ways = sum(
@@ -89,25 +79,25 @@ def exact_probability(rank, n, m, i, noise):
 class TestPmf:
     def test_by_hand(self):
         # rank 2 of 4: one of three others is better, p = 1/3; two draws
-        assert pmf(2, 4, 2, "binomial")[0] == pytest.approx([4 / 9, 2 * 2 / 9, 1 / 9], rel=1e-14)
+        assert pmf(2, 4, 2, WITH)[0] == pytest.approx([4 / 9, 2 * 2 / 9, 1 / 9], rel=1e-14)
         # without replacement the pairs are bw, bw, ww
-        assert pmf(2, 4, 2, "hypergeometric")[0] == pytest.approx([1 / 3, 2 / 3, 0], rel=1e-14)
+        assert pmf(2, 4, 2, WITHOUT)[0] == pytest.approx([1 / 3, 2 / 3, 0], rel=1e-14)
 
-    @pytest.mark.parametrize("noise", ["binomial", "hypergeometric"])
+    @pytest.mark.parametrize("sampling", [WITH, WITHOUT])
     @pytest.mark.parametrize(("n", "m"), [(3541, 100), (10**6, 100), (3541, 3000), (101, 100)])
-    def test_against_exact_fractions(self, noise, n, m):
+    def test_against_exact_fractions(self, sampling, n, m):
         for rank in {1, 2, 12, n // 7, n // 2, n - 1, n}:
-            row = pmf(rank, n, m, noise)[0]
+            row = pmf(rank, n, m, sampling)[0]
             for i in {0, 1, 7, m // 7, m // 2, m - 1, m}:
-                exact = exact_probability(rank, n, m, i, noise)
+                exact = exact_probability(rank, n, m, i, sampling)
                 tiny = exact < Fraction(1, 10**300)
                 assert row[i] == pytest.approx(float(exact), rel=2e-12, abs=1e-299 if tiny else 0)
 
     @pytest.mark.parametrize(("n", "m"), [(2, 5), (9, 6), (40, 25), (26, 30)])
     def test_distinct_against_exact_fractions(self, n, m):
         for rank in {1, 2, n // 2, n}:
-            row = pmf(rank, n, m, "distinct")[0]
-            exact = [exact_probability(rank, n, m, i, "distinct") for i in range(m + 1)]
+            row = pmf(rank, n, m, DISTINCT)[0]
+            exact = [exact_probability(rank, n, m, i, DISTINCT) for i in range(m + 1)]
             assert row == pytest.approx([float(each) for each in exact], rel=1e-11, abs=1e-15)
 
     def test_distinct_items_of_an_evaluation_of_movielens_1m(self):
@@ -121,52 +111,54 @@ class TestPmf:
 
     def test_every_distinct_rank_keeps_a_probability(self):
         # 100 distinct out of 150 are as good as impossible, but the estimators divide by it
-        assert 0 < pmf(151, 151, 100, "distinct")[0, 100] < 1e-15
+        assert 0 < pmf(151, 151, 100, DISTINCT)[0, 100] < 1e-15
 
-    @pytest.mark.parametrize("noise", ["binomial", "hypergeometric"])
-    def test_against_scipy(self, noise):
+    @pytest.mark.parametrize("sampling", [WITH, WITHOUT])
+    def test_against_scipy(self, sampling):
         rank, n, m, i = np.arange(1, 60), 59, 40, np.arange(41)
         theirs = {
-            "binomial": stats.binom.pmf(i, m, (rank[:, None] - 1) / (n - 1)),
-            "hypergeometric": stats.hypergeom.pmf(i, n - 1, rank[:, None] - 1, m),
+            WITH: stats.binom.pmf(i, m, (rank[:, None] - 1) / (n - 1)),
+            WITHOUT: stats.hypergeom.pmf(i, n - 1, rank[:, None] - 1, m),
         }
-        np.testing.assert_allclose(pmf(rank, n, m, noise), theirs[noise], rtol=1e-9, atol=1e-15)
+        np.testing.assert_allclose(
+            pmf(rank, n, m, sampling), theirs[sampling], rtol=1e-9, atol=1e-15
+        )
 
     @settings(deadline=None, derandomize=True, max_examples=60)
-    @given(st.data(), st.sampled_from(NOISE_MODELS), st.integers(2, 4000))
-    def test_is_a_distribution_with_the_mean_of_section_4_4_1(self, data, noise, n):
+    @given(st.data(), st.sampled_from(Sampling), st.integers(2, 4000))
+    def test_is_a_distribution_with_the_mean_of_section_4_4_1(self, data, sampling, n):
         rank = data.draw(st.integers(1, n))
-        m = data.draw(st.integers(1, n - 1 if noise == "hypergeometric" else 200))
-        (row,) = pmf(rank, n, m, noise)
+        m = data.draw(st.integers(1, n - 1 if sampling is WITHOUT else 200))
+        (row,) = pmf(rank, n, m, sampling)
         assert row.min() >= 0
         assert row.sum() == pytest.approx(1, abs=1e-14)
         others = n - 1
-        drawn = others * (1 - (1 - 1 / others) ** m) if noise == "distinct" else m
+        drawn = others * (1 - (1 - 1 / others) ** m) if sampling is DISTINCT else m
         mean = row @ np.arange(1, m + 2)
         assert mean == pytest.approx(1 + drawn * (rank - 1) / others, rel=1e-11)
 
     def test_number_of_candidates_may_differ_between_users(self):
-        both = pmf([3, 3], [10, 20], 4)
-        assert np.array_equal(both, np.vstack([pmf(3, 10, 4), pmf(3, 20, 4)]))
+        both = pmf([3, 3], [10, 20], 4, WITH)
+        assert np.array_equal(both, np.vstack([pmf(3, 10, 4, WITH), pmf(3, 20, 4, WITH)]))
 
     def test_does_not_depend_on_blocks(self):
-        whole = pmf(np.arange(1, 3001), 3000, 100)
-        assert np.array_equal(whole[2345], pmf(2346, 3000, 100)[0])
+        whole = pmf(np.arange(1, 3001), 3000, 100, WITH)
+        assert np.array_equal(whole[2345], pmf(2346, 3000, 100, WITH)[0])
 
     def test_sampling_everything_reveals_the_rank(self):
-        assert np.array_equal(pmf([1, 2, 3, 4], 4, 3, "hypergeometric"), np.eye(4))
+        assert np.array_equal(pmf([1, 2, 3, 4], 4, 3, WITHOUT), np.eye(4))
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ((1, 5, 2, "poisson"), "unknown noise model 'poisson'; known: binomial, hypergeom"),
-            ((0, 5, 2), "rank is 0; allowed: 1 to n"),
-            ((6, 5, 2), "rank is 6; allowed: 1 to n"),
-            ((1, 1, 2), "n is 1; allowed: at least 2"),
-            ((1, 5, 0), "m is 0; allowed: at least 1"),
-            ((1, 5, 5, "hypergeometric"), "n is 5; allowed: more than m = 5 when sampling without"),
-            ((1.5, 5, 2), "rank has type float64; allowed: integers"),
-            (([[1]], 5, 2), r"ranks have shape \(1, 1\); allowed: a number or one dimension"),
+            ((1, 5, 2, "poisson"), "unknown sampling 'poisson'; known: without-replacement, with"),
+            ((0, 5, 2, WITH), "rank is 0; it must be from 1 to n"),
+            ((6, 5, 2, WITH), "rank is 6;"),
+            ((1, 1, 2, WITH), "n is 1; it must be at least 2"),
+            ((1, 5, 0, WITH), "m is 0; it must be at least 1"),
+            ((1, 5, 5, WITHOUT), "n is 5; it must be above m = 5 without replacement"),
+            ((1.5, 5, 2, WITH), "rank has dtype float64; expected integers"),
+            (([[1]], 5, 2, WITH), r"rank has shape \(1, 1\); expected a number"),
         ],
     )
     def test_refuses(self, arguments, message):
@@ -174,44 +166,53 @@ class TestPmf:
             pmf(*arguments)
 
 
+def expected_recall(rank, n, m, k, sampling):
+    """Eq. 18: the distribution function of the number of better items, at k - 1."""
+    if sampling is WITH:
+        return stats.binom.cdf(k - 1, m, (rank - 1) / (n - 1))
+    sizes = np.eye(m + 1)[m] if sampling is WITHOUT else distinct_items(n - 1, m)
+    return stats.hypergeom.cdf(k - 1, n - 1, rank[:, None] - 1, np.arange(m + 1)) @ sizes
+
+
+def expected_ap(rank, n, m):
+    """Eq. 19, for draws with replacement."""
+    p = (rank - 1) / (n - 1)
+    return np.where(rank == 1, 1, -np.expm1((m + 1) * np.log1p(-p)) / np.where(p, p * (m + 1), 1))
+
+
 class TestExpectedValues:
-    @pytest.mark.parametrize("noise", NOISE_MODELS)
+    @pytest.mark.parametrize("sampling", Sampling)
     @pytest.mark.parametrize("measure", MEASURES, ids=str)
-    def test_enumeration(self, noise, measure):
+    def test_enumeration(self, sampling, measure):
         n, m = 6, 3
         for rank in range(1, n + 1):
             others = [other for other in range(1, n + 1) if other != rank]
-            drawn = list(samples_of(others, m, SAMPLED_BY[noise]))
+            drawn = list(samples_of(others, m, sampling))
             sampled_ranks = [1 + sum(item < rank for item in sample) for sample in drawn]
             mean = measure.at(np.array(sampled_ranks), m + 1).mean()
-            assert expected_values(measure, rank, n, m, noise) == pytest.approx(mean, rel=1e-13)
+            assert expected_values(measure, rank, n, m, sampling) == pytest.approx(mean, rel=1e-13)
 
-    @pytest.mark.parametrize("noise", NOISE_MODELS)
-    def test_closed_forms_equal_eq_16(self, noise):
-        n, m, rank = 400, 60, np.arange(1, 401)
-        values = {str(x): expected_values(x, rank, n, m, noise) for x in MEASURES}
-        if noise != "distinct":  # which ranks fewer than m + 1 items
-            np.testing.assert_allclose(values["auc"], expected_auc(rank, n), atol=1e-13)
-        recall = expected_recall(rank, n, m, 3, noise)
+    @pytest.mark.parametrize("sampling", Sampling)
+    def test_closed_forms_equal_eq_16(self, sampling):
+        n, m, rank = 400, 60, np.arange(1, 400)
+        values = {str(x): expected_values(x, rank, n, m, sampling) for x in MEASURES}
+        if sampling is not DISTINCT:  # which ranks fewer than m + 1 items
+            np.testing.assert_allclose(values["auc"], (n - rank) / (n - 1), atol=1e-13)
+        recall = expected_recall(rank, n, m, 3, sampling)
         np.testing.assert_allclose(values["recall@3"], recall, rtol=1e-9, atol=1e-14)
-        precision = expected_recall(rank, n, m, 2, noise) / 2
+        precision = expected_recall(rank, n, m, 2, sampling) / 2
         np.testing.assert_allclose(values["precision@2"], precision, rtol=1e-9, atol=1e-14)
-        if noise == "binomial":
+        if sampling is WITH:
             np.testing.assert_allclose(values["ap"], expected_ap(rank, n, m), rtol=1e-12)
 
-    def test_eq_19_as_printed(self):
-        # r = 3, n = 5, m = 2: (1 - (2/4)^3) / (2 * 3/4)
-        assert expected_ap(3, 5, 2) == pytest.approx((1 - (2 / 4) ** 3) / (2 * 3 / 4), rel=1e-14)
-        assert expected_ap([1, 10**6], 10**6, 100) == pytest.approx([1, 1 / 101], rel=1e-14)
-
-    @pytest.mark.parametrize("noise", NOISE_MODELS)
+    @pytest.mark.parametrize("sampling", Sampling)
     @pytest.mark.parametrize("measure", MEASURES, ids=str)
-    def test_one_sample_is_linear_in_the_rank(self, noise, measure):
+    def test_one_sample_is_linear_in_the_rank(self, sampling, measure):
         # section 4.4.4: r (M(2) - M(1))/(n - 1) + (n M(1) - M(2))/(n - 1)
         n, rank = 50, np.arange(1, 51)
         first, second = measure.at([1, 2], 2)
         line = rank * (second - first) / (n - 1) + (n * first - second) / (n - 1)
-        np.testing.assert_allclose(expected_values(measure, rank, n, 1, noise), line, atol=1e-14)
+        np.testing.assert_allclose(expected_values(measure, rank, n, 1, sampling), line, atol=1e-14)
 
     def test_table_2_of_the_paper(self):
         # recommenders A, B, C of section 3.2 with m = 99
@@ -223,13 +224,13 @@ class TestExpectedValues:
         }
         ranks = [[100] * 5, [40, 40, 8437, 9266, 4482], [212, 2, 743, 5342, 1548]]
         for name, of_recommenders in printed.items():
-            ours = [expected_values(parse_measure(name), r, 10_000, 99).mean() for r in ranks]
+            ours = [expected_values(parse_measure(name), r, 10_000, 99, WITH).mean() for r in ranks]
             assert ours == pytest.approx(of_recommenders, abs=0.01)
 
 
 class TestDistribution:
     @pytest.mark.parametrize("ties", TIES)
-    @pytest.mark.parametrize("sampling", SAMPLING)
+    @pytest.mark.parametrize("sampling", Sampling)
     def test_enumeration(self, sampling, ties):
         for n in range(2, 7):
             for better in range(n):
@@ -243,8 +244,8 @@ class TestDistribution:
     def test_random_is_the_mean_over_all_places(self):
         records = Ranks([3541, 10**6], [900, 30_000], [2600, 40])
         ours = sampled_rank_distribution(records, 100)
-        first = pmf(np.arange(901, 3502), 3541, 100, "hypergeometric").mean(axis=0)
-        second = pmf(np.arange(30_001, 30_042), 10**6, 100, "hypergeometric").mean(axis=0)
+        first = pmf(np.arange(901, 3502), 3541, 100, WITHOUT).mean(axis=0)
+        second = pmf(np.arange(30_001, 30_042), 10**6, 100, WITHOUT).mean(axis=0)
         np.testing.assert_allclose(ours, [first, second], atol=1e-12)
 
     def test_impossible_ranks_have_probability_0(self):
@@ -253,7 +254,7 @@ class TestDistribution:
         assert np.flatnonzero(table[0]).tolist() == list(range(9))
         assert np.flatnonzero(table[1]).tolist() == list(range(90, 101))
 
-    @pytest.mark.parametrize("sampling", SAMPLING)
+    @pytest.mark.parametrize("sampling", Sampling)
     def test_policies_are_ordered_and_agree_without_ties(self, sampling):
         records = Ranks([500, 500], [120, 120], [0, 300])
         ranks = np.arange(1, 51)
@@ -283,9 +284,9 @@ class TestDistribution:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"sampling": "cluster"}, "unknown sampling 'cluster'; known: with-replacement, with"),
+            ({"sampling": "cluster"}, "unknown sampling 'cluster'; known: without-replacement"),
             ({"ties": "middle"}, "unknown tie policy 'middle'; known: optimistic, paper, pessim"),
-            ({"m": 10}, "n is 10; allowed: more than m = 10 when sampling without replacement"),
+            ({"m": 10}, "n is 10; it must be above m = 10"),
         ],
     )
     def test_refuses(self, options, message):
@@ -306,7 +307,7 @@ class TestDraws:
     RECORDS = Ranks([60, 60, 80, 80, 100], [0, 20, 10, 30, 90], [0, 0, 40, 1, 9])
 
     @pytest.mark.parametrize("ties", TIES)
-    @pytest.mark.parametrize("sampling", SAMPLING)
+    @pytest.mark.parametrize("sampling", Sampling)
     def test_chi_square_against_a_joint_draw(self, sampling, ties):
         # the oracle draws better, tied and worse candidates together, then the place among ties
         m, repetitions, rng = 12, 20_000, np.random.default_rng(11)
@@ -314,7 +315,7 @@ class TestDraws:
             one = Ranks([n], [better], [tied])
             ours = histograms(one, m, np.repeat(rng, repetitions), sampling, ties).sum(axis=0)
             counts = [better, tied, n - 1 - better - tied]
-            if sampling == "distinct":
+            if sampling is DISTINCT:
                 letters = np.repeat([0, 1, 2], counts)
                 drawn = np.array(
                     [
@@ -322,7 +323,7 @@ class TestDraws:
                         for items in rng.integers(0, n - 1, (repetitions, m))
                     ]
                 )
-            elif sampling == "with-replacement":
+            elif sampling is WITH:
                 drawn = rng.multinomial(m, np.array(counts) / (n - 1), size=repetitions)
             else:
                 drawn = rng.multivariate_hypergeometric(counts, m, size=repetitions)

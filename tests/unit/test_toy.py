@@ -44,7 +44,7 @@ def test_table_2_closed_form_by_simulating_the_draw_itself():
     for _ in range(20_000):
         sampled = rng.choice(9999, size=99, replace=False)
         values.append(1 / (1 + np.sum(sampled < rank - 1)))
-    found = expected_values(parse_measure("ap"), [rank], 10_000, 99, "hypergeometric").item()
+    found = expected_values(parse_measure("ap"), [rank], 10_000, 99, "without-replacement").item()
     assert found == pytest.approx(np.mean(values), abs=4 * np.std(values) / np.sqrt(20_000))
 
 

@@ -41,9 +41,9 @@ def _estimators(names: list[str] | None) -> Any:
 
 
 def _sampling(name: str) -> str:
-    from sampled_metrics.sampling import SAMPLING
+    from sampled_metrics.ranks.sampling import Sampling
 
-    return _one_of(SAMPLING, name)
+    return _one_of(tuple(Sampling), name)
 
 
 def _ties(name: str) -> str:

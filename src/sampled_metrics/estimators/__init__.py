@@ -3,16 +3,16 @@
 from sampled_metrics.estimators.bias_variance import bias_variance
 from sampled_metrics.estimators.matrix import estimator_matrix
 from sampled_metrics.estimators.monotone import monotone
-from sampled_metrics.estimators.names import KNOWN, Estimator, parse_estimator
 from sampled_metrics.estimators.pointwise import DIVISORS, ROUNDINGS, rank_estimate, sampled
+from sampled_metrics.estimators.registry import Estimator, Problem, parse_estimator, register
 from sampled_metrics.estimators.system import ConditioningError, Reduced, reduced
 
 __all__ = [
     "DIVISORS",
-    "KNOWN",
     "ROUNDINGS",
     "ConditioningError",
     "Estimator",
+    "Problem",
     "Reduced",
     "bias_variance",
     "estimator_matrix",
@@ -20,5 +20,6 @@ __all__ = [
     "parse_estimator",
     "rank_estimate",
     "reduced",
+    "register",
     "sampled",
 ]

@@ -15,7 +15,7 @@ from scipy.linalg import lapack, solve_triangular
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.estimators.system import ConditioningError, Reduced, upper_triangle
 
-MAX_CONDITION = 1e8
+_MAX_CONDITION = 1e8
 
 
 def bias_variance(system: Reduced, gamma: float) -> Float:
@@ -41,11 +41,12 @@ def bias_variance(system: Reduced, gamma: float) -> Float:
     ConditioningError
         The condition number of the stacked matrix, estimated in the 1-norm, exceeds 1e8. With
         gamma = 0 that is so from about m = 27 on where n is much larger: the exact solution for
-        n = 3,541 and m = 100 has entries of 1e27, of no use in double precision or anywhere.
+        n = 3,541 and m = 100 has entries of 1e27.
 
     >>> from sampled_metrics.estimators.system import reduced
     >>> from sampled_metrics.metrics.measures import parse_measure
-    >>> bias_variance(reduced([parse_measure("auc")], 3, 2, "binomial", None), 0.0).round(6) + 0
+    >>> system = reduced([parse_measure("auc")], 3, 2, "with-replacement", None)
+    >>> bias_variance(system, 0.0).round(6) + 0
     array([[1. , 0.5, 0. ]])
     """
     size = system.marginal.size
@@ -67,9 +68,9 @@ def augmented(system: Reduced, gamma: float) -> tuple[Float, Float]:
 
 def _check_condition(triangle: Float, gamma: float) -> None:
     reciprocal, _ = lapack.dtrcon(triangle)
-    if reciprocal * MAX_CONDITION < 1.0:
+    if reciprocal * _MAX_CONDITION < 1.0:
         raise ConditioningError(
-            f"gamma {gamma:g} with {len(triangle) - 1} sampled items: condition number "
-            f"{1.0 / max(reciprocal, 1e-300):.0e}; allowed: at most {MAX_CONDITION:.0e}, "
-            "that is fewer samples or a larger gamma"
+            f"gamma {gamma:g} with {len(triangle) - 1} negatives gives a condition number of "
+            f"{1.0 / max(reciprocal, 1e-300):.0e}, above {_MAX_CONDITION:.0e}; "
+            "use fewer negatives or a larger gamma"
         )

@@ -1,4 +1,4 @@
-"""All estimators of all metrics at once, sharing what they have in common."""
+"""The declared estimators, and the vectors of several of them at once."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -10,11 +10,32 @@ from threadpoolctl import ThreadpoolController
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.estimators.bias_variance import bias_variance
 from sampled_metrics.estimators.monotone import monotone
-from sampled_metrics.estimators.names import BV, CLS, RANK_ESTIMATE, SAMPLED, Estimator
 from sampled_metrics.estimators.pointwise import rank_estimate, sampled
-from sampled_metrics.estimators.system import Reduced, reduced
+from sampled_metrics.estimators.registry import Estimator, Problem, register
 from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.sampling.noise import checked
+from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.sampling.probability import checked
+
+
+@register("sampled", label="Sampled")
+def _sampled(problem: Problem) -> Float:
+    return np.array([sampled(measure, problem.m) for measure in problem.measures])
+
+
+@register("rank-estimate", label="Rank Estimate")
+def _rank_estimate(problem: Problem) -> Float:
+    n, m, rounding, divisor = problem.n, problem.m, problem.rounding, problem.divisor
+    return np.array([rank_estimate(each, n, m, rounding, divisor) for each in problem.measures])
+
+
+@register("cls", label="CLS")
+def _cls(problem: Problem) -> Float:
+    return monotone(problem.system, problem.cls_nonnegative)
+
+
+@register("bv", label="BV", parameter="gamma")
+def _bv(problem: Problem, gamma: float) -> Float:
+    return bias_variance(problem.system, gamma)
 
 
 def estimator_matrix(
@@ -23,7 +44,7 @@ def estimator_matrix(
     n: int,
     m: int,
     *,
-    noise: str = "binomial",
+    sampling: Sampling | str,
     prior: ArrayLike | None = None,
     cls_nonnegative: bool = True,
     rounding: str = "floor",
@@ -38,18 +59,18 @@ def estimator_matrix(
     estimators, measures
         What to compute; their order is that of the result.
     n
-        Number of candidates, the relevant item included.
+        Number of candidates, the held-out item included.
     m
-        Number of sampled irrelevant items.
-    noise
-        Model of p(sampled rank | rank) behind `cls` and `bv`: `binomial`, `hypergeometric` or
-        `distinct`.
+        Number of negatives drawn.
+    sampling
+        How `cls` and `bv` take the negatives to be drawn, which decides p(sampled rank | rank).
     prior
-        p(r) of `cls` and `bv`, shape (n,), summing to 1; uniform if not given.
+        p(r) of `cls` and `bv`, shape (n,), summing to 1; uniform by default.
     cls_nonnegative
         Whether `cls` must be at least 0.
     rounding, divisor
-        Of `rank-estimate`, see there. The defaults of all five are those of the paper's Table 3.
+        Of `rank_estimate`. The defaults are those of the paper's Table 3, as are a uniform prior
+        and `sampling` with replacement.
 
     Returns
     -------
@@ -57,44 +78,27 @@ def estimator_matrix(
 
     Raises
     ------
-    InputError
-        n, m, an option's name or the prior is not allowed.
     ConditioningError
         A `bv` with gamma near 0 is not determined in double precision.
 
     >>> from sampled_metrics.estimators import parse_estimator
     >>> from sampled_metrics.metrics.measures import parse_measure
-    >>> names = ["sampled", "rank-estimate", "cls", "bv:0.1"]
+    >>> estimators = [parse_estimator(name) for name in ("sampled", "rank-estimate", "cls")]
     >>> measures = [parse_measure("recall@10")]
-    >>> estimator_matrix([parse_estimator(name) for name in names], measures, 3541, 100)[0, :, 0]
-    array([1.        , 1.        , 0.48763849, 0.56540931])
+    >>> vectors = estimator_matrix(estimators, measures, 3541, 100, sampling="with-replacement")
+    >>> vectors[0, :, 0]
+    array([1.        , 1.        , 0.48763849])
     """
-    checked(1, n, m, noise)
+    checked(1, n, m, sampling)
+    problem = Problem(measures, n, m, sampling, prior, cls_nonnegative, rounding, divisor)
     values = np.empty((len(measures), len(estimators), m + 1))
-    to_solve = {estimator for estimator in estimators if estimator.name in (BV, CLS)}
-    solved: dict[Estimator, Float] = {}
-    if to_solve and measures:
-        # On several threads, matrices of this size take up to ten times as long.
-        with _threads().limit(limits=1, user_api="blas"):
-            system = reduced(measures, n, m, noise, prior)
-            solved = {each: _solved(each, system, cls_nonnegative) for each in to_solve}
-    for row, measure in enumerate(measures):
-        for column, estimator in enumerate(estimators):
-            if estimator.name == SAMPLED:
-                values[row, column] = sampled(measure, m)
-            elif estimator.name == RANK_ESTIMATE:
-                values[row, column] = rank_estimate(measure, n, m, rounding, divisor)
-            else:
-                values[row, column] = solved[estimator][row]
+    # On several threads, matrices of this size take up to ten times as long.
+    with _threads().limit(limits=1, user_api="blas"):
+        for column, estimator in enumerate(estimators if measures else ()):
+            values[:, column] = estimator.vectors(problem)
     return values
 
 
 @cache
 def _threads() -> ThreadpoolController:
     return ThreadpoolController()
-
-
-def _solved(estimator: Estimator, system: Reduced, cls_nonnegative: bool) -> Float:
-    if estimator.gamma is None:
-        return monotone(system, cls_nonnegative)
-    return bias_variance(system, estimator.gamma)

@@ -32,7 +32,7 @@ def monotone(system: Reduced, nonnegative: bool = True) -> Float:
     -------
     float64, shape (measures, m + 1), indexed by sampled rank - 1. The conditions of optimality
     of eq. 21 hold to 1e-12 times the size of the metric; AUC, whose solution is known, comes out
-    to 1e-9, and to 3e-6 for binomial noise with m close to n, which hardly determines it.
+    to 1e-9, and to 3e-6 with replacement and m close to n, which hardly determines it.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def monotone(system: Reduced, nonnegative: bool = True) -> Float:
 
     >>> from sampled_metrics.estimators.system import reduced
     >>> from sampled_metrics.metrics.measures import parse_measure
-    >>> system = reduced([parse_measure("recall@10")], 3541, 100, "binomial", None)
+    >>> system = reduced([parse_measure("recall@10")], 3541, 100, "with-replacement", None)
     >>> monotone(system)[0, :3].round(5) + 0
     array([0.48764, 0.     , 0.     ])
     """
@@ -74,6 +74,6 @@ def _nnls(matrix: Float, target: Float) -> Float:
     except RuntimeError as error:
         raise ConditioningError(
             f"constrained least squares with {len(target)} unknowns does not settle within "
-            f"{_ITERATIONS * len(target)} iterations; allowed: fewer samples"
+            f"{_ITERATIONS * len(target)} iterations; use fewer negatives"
         ) from error
     return np.asarray(solution, dtype=np.float64)

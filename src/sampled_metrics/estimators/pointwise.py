@@ -5,7 +5,8 @@ import numpy as np
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.sampling.noise import checked
+from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.sampling.probability import checked
 
 ROUNDINGS = ("floor", "linear")
 DIVISORS = ("m", "m+1")
@@ -33,7 +34,7 @@ def rank_estimate(
     Parameters
     ----------
     measure, n, m
-        What to estimate, number of candidates, number of sampled ones.
+        What to estimate, number of candidates, number of negatives.
     rounding
         Of the estimated rank: `floor`, in exact integer arithmetic, as in the paper's
         experiments; or `linear`, interpolating M between whole ranks.
@@ -45,16 +46,11 @@ def rank_estimate(
     -------
     float64, shape (m + 1,), indexed by sampled rank - 1.
 
-    Raises
-    ------
-    InputError
-        The rounding or divisor is not known, n is below 2 or m below 1.
-
     >>> from sampled_metrics.metrics.measures import parse_measure
     >>> rank_estimate(parse_measure("ap"), 8, 2, divisor="m")  # ranks 1, floor(4.5), 8
     array([1.   , 0.25 , 0.125])
     """
-    checked(1, n, m, "binomial")
+    checked(1, n, m, Sampling.WITH_REPLACEMENT)
     if rounding not in ROUNDINGS:
         raise InputError(f"unknown rounding {rounding!r}; known: {', '.join(ROUNDINGS)}")
     if divisor not in DIVISORS:

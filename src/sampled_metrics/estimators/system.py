@@ -13,18 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.arrays import Float, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.quadrature import rank_rule
 from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.sampling.noise import checked, pmf_at
+from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.sampling.probability import checked, pmf_at
 
 _BLOCK_ROWS = 2048
 _PRIOR_SUM_ERROR = 1e-9
 
 
 class ConditioningError(InputError):
-    """The problem does not determine its solution to a useful accuracy in double precision."""
+    """The problem is too ill-conditioned to be solved in double precision."""
 
 
 @dataclass(frozen=True)
@@ -47,40 +48,33 @@ class Reduced:
 
 
 def reduced(
-    measures: Sequence[Measure], n: int, m: int, noise: str, prior: ArrayLike | None
+    measures: Sequence[Measure], n: int, m: int, sampling: Sampling | str, prior: ArrayLike | None
 ) -> Reduced:
     """Set up eq. 21 for some metrics and reduce it to a triangle.
 
     Time is proportional to n m^2 up to n = 16,384 or with a prior, else to about 2,000 m^2;
     memory to m^2.
 
-    Raises
-    ------
-    InputError
-        n, m or the noise model are refused by `pmf`, the prior is not n probabilities, or it
-        gives a sampled rank probability 0.
-
     >>> from sampled_metrics.metrics.measures import parse_measure
-    >>> reduced([parse_measure("auc")], 3, 1, "binomial", None).marginal
+    >>> reduced([parse_measure("auc")], 3, 1, "with-replacement", None).marginal
     array([0.5, 0.5])
     """
-    checked(1, n, m, noise)
+    checked(1, n, m, sampling)
     ranks, weights = _terms(measures, n, m, prior)
     marginal = np.zeros(m + 1)
     system = np.zeros((0, m + 1 + len(measures)))
-    step = max(_BLOCK_ROWS, 2 * m)
-    for start in range(0, ranks.size, step):
-        rank, weight = ranks[start : start + step], weights[start : start + step]
-        grid = pmf_at(rank, n, m, noise)
+    for rows in blocks(ranks.size, 1, max(_BLOCK_ROWS, 2 * m)):
+        rank, weight = ranks[rows], weights[rows]
+        grid = pmf_at(rank, n, m, sampling)
         marginal += weight @ grid
         values = np.column_stack([measure.at(rank, n) for measure in measures])
-        rows = np.hstack([grid, values]) * np.sqrt(weight)[:, None]
-        system = upper_triangle(np.vstack([system, rows]))
+        weighted = np.hstack([grid, values]) * np.sqrt(weight)[:, None]
+        system = upper_triangle(np.vstack([system, weighted]))
     impossible = np.flatnonzero(marginal <= np.finfo(np.float64).tiny)
     if impossible.size:
         raise InputError(
             f"the prior gives sampled rank {impossible[0] + 1} of {m + 1} probability 0; "
-            "allowed: a prior under which every sampled rank can occur"
+            "every sampled rank must be possible"
         )
     square = np.zeros((m + 1, m + 1 + len(measures)))
     square[: len(system)] = system[: m + 1]
@@ -95,9 +89,9 @@ def upper_triangle(matrix: Float) -> Float:
 def _terms(
     measures: Sequence[Measure], n: int, m: int, prior: ArrayLike | None
 ) -> tuple[Float, Float]:
-    """Ranks and p(r) of the sums over ranks: 1/n, or the prior given, a distribution over 1 ... n.
+    """Return ranks and p(r) for the sums over ranks.
 
-    Quadrature stands in for the uniform prior only: nothing says that another one is smooth.
+    Quadrature replaces the uniform prior only, because another one need not be smooth.
     """
     if prior is None:
         cutoffs = [measure.cutoff for measure in measures if measure.cutoff is not None]
@@ -105,10 +99,12 @@ def _terms(
         return ranks, weights / n
     weights = np.asarray(prior, dtype=np.float64)
     if weights.shape != (n,):
-        raise InputError(f"the prior has shape {weights.shape}; allowed: ({n},), one value a rank")
+        raise InputError(
+            f"the prior has shape {weights.shape}; it must have one value per rank, shape ({n},)"
+        )
     if not (weights >= 0.0).all() or abs(weights.sum() - 1.0) > _PRIOR_SUM_ERROR:
         raise InputError(
             f"the prior sums to {weights.sum():.10g} with least value {weights.min():.3g}; "
-            "allowed: probabilities of at least 0 that sum to 1"
+            "it must consist of probabilities that sum to 1"
         )
     return np.arange(1.0, n + 1.0), weights

@@ -180,7 +180,7 @@ def compare_sampled(
                     _result(names, str(measure), str(estimator), means, found, pairing.paired),
                     n_items=round((a.mean_items + b.mean_items) / 2),
                     n_negatives=a.n_negatives,
-                    sampling=a.sampling,
+                    sampling=str(a.sampling),
                     verdict=sampled_verdict(found, names, measure, estimator, projection),
                 )
             )

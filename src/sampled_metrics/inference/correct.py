@@ -107,7 +107,7 @@ def correct(
                     **dataclasses.asdict(found),
                     n_items=evaluation.mean_items,
                     n_negatives=evaluation.n_negatives,
-                    sampling=evaluation.sampling,
+                    sampling=str(evaluation.sampling),
                     bias=None if population is None else float(bias[i, j]),
                 )
             )

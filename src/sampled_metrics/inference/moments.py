@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import CACHE, Float, Int, blocks
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.sampling.noise import blocks
 
 _ROUNDING = 1e-13  # a spread or difference of means below this fraction of the values is noise
 
@@ -182,7 +181,7 @@ def _variance(distribution: Float, vector: Float, by_user: Float) -> float:
     if scale == 0.0:
         return 0.0
     total = 0.0
-    for rows in blocks(*distribution.shape):
+    for rows in blocks(len(distribution), vector.size, CACHE):
         deviation = (vector - by_user[rows, None]) / scale
         total += float(np.vdot(distribution[rows], np.square(deviation)))
     return total * scale**2 if total > _ROUNDING**2 * len(distribution) else 0.0

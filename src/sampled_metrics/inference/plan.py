@@ -18,7 +18,7 @@ from sampled_metrics.estimators import (
 from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.search import smallest_from
 from sampled_metrics.metrics.measures import Measure, parse_measure
-from sampled_metrics.sampling import NOISE_OF, check_sampling
+from sampled_metrics.ranks.sampling import Sampling
 
 N_SIZES = 16
 TOLERANCE = 0.02
@@ -92,10 +92,10 @@ class Pair:
     n_users: int
     drawn: bool = False
     paired: bool = False
-    sampling: str = "without-replacement"
+    sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT
 
     def __post_init__(self) -> None:
-        check_sampling(self.sampling)
+        object.__setattr__(self, "sampling", Sampling(self.sampling))
         if self.n_users < 1:
             raise InputError(f"n_users is {self.n_users}; allowed: at least 1")
 
@@ -223,7 +223,7 @@ def _planned(
         exact_b=float(exact_b),
         n_items=outlooks.pair.n_items,
         n_users=outlooks.pair.n_users,
-        sampling=outlooks.pair.sampling,
+        sampling=str(outlooks.pair.sampling),
     )
 
 
@@ -231,9 +231,8 @@ def vectors_of(
     pair: Pair, measures: Sequence[Measure], estimators: Sequence[Estimator], m: int
 ) -> Float:
     """Vectors for a pair's n, shape (measures, estimators, m + 1); nan where not determined."""
-    n, noise = pair.n_items, NOISE_OF[pair.sampling]
     try:
-        return estimator_matrix(estimators, measures, n, m, noise=noise)
+        return estimator_matrix(estimators, measures, pair.n_items, m, sampling=pair.sampling)
     except ConditioningError:
         if len(estimators) == 1:
             return np.full((len(measures), 1, m + 1), np.nan)

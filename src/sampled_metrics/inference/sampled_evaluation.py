@@ -15,7 +15,7 @@ from sampled_metrics.estimators import Estimator, estimator_matrix
 from sampled_metrics.inference.intervals import Estimate, Shape, estimate
 from sampled_metrics.inference.population import Population
 from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.sampling import NOISE_OF, check_sampling
+from sampled_metrics.ranks.sampling import Sampling
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SampledRanks:
     sampled_ranks: Int
     n_items: Int
     n_negatives: int
-    sampling: str = "without-replacement"
+    sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT
     users: NDArray[np.generic] | None = None
     per_user: bool = False
 
@@ -62,7 +62,7 @@ class SampledRanks:
         items = _whole("n_items", self.n_items)
         object.__setattr__(self, "sampled_ranks", rank)
         object.__setattr__(self, "n_items", items)
-        check_sampling(self.sampling)
+        object.__setattr__(self, "sampling", Sampling(self.sampling))
         if rank.ndim != 1 or not rank.size:
             raise InputError(f"sampled ranks of shape {rank.shape}; allowed: (rows,), not empty")
         if items.shape not in {(), rank.shape}:
@@ -126,9 +126,8 @@ class SampledRanks:
 
     def vectors(self, estimators: Sequence[Estimator], measures: Sequence[Measure]) -> Float:
         """Vectors of every estimator, shape (measures, estimators, kinds, m + 1)."""
-        noise, m = NOISE_OF[self.sampling], self.n_negatives
         by_kind = [
-            estimator_matrix(estimators, measures, n, m, noise=noise)
+            estimator_matrix(estimators, measures, n, self.n_negatives, sampling=self.sampling)
             for n in tqdm(self.kinds[0].tolist(), "n_candidates", delay=1.0, disable=None)
         ]
         return np.stack(by_kind, axis=2)

@@ -7,7 +7,6 @@ import numpy as np
 
 from sampled_metrics._base.defaults import LARGEST
 from sampled_metrics.estimators import Estimator
-from sampled_metrics.estimators.names import SAMPLED
 from sampled_metrics.inference.intervals import Estimate
 from sampled_metrics.inference.plan import N_SIZES, TOLERANCE, Outlooks, Pair
 from sampled_metrics.inference.population import Population
@@ -130,7 +129,7 @@ def sampled_verdict(
     """
     m = projection.n_negatives
     apart = order(difference, names)
-    if estimator.name == SAMPLED and measure.kind != "auc":
+    if estimator.name == "sampled" and measure.kind != "auc":
         words = apart or f"{ALIKE} with {m} negatives"
         return f"{words} on sampled {measure} (which need not order as {measure} does)"
     if not difference.std_error > 0.0:

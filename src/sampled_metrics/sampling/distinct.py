@@ -1,7 +1,6 @@
-"""Draws with replacement whose duplicates collapse, so that fewer than m items are ranked.
+"""Draws with replacement of which duplicates are dropped, so that at most m items are ranked.
 
-So do evaluators that scatter the scores of m drawn items into a matrix. Given how many distinct
-items were drawn, they are a sample without replacement of that size.
+Given how many distinct items were drawn, they are a sample without replacement of that size.
 """
 
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
 
-_NEGLIGIBLE = 1e-17  # fewer distinct items than this probable are left out
+_NEGLIGIBLE = 1e-17  # smaller numbers of distinct items are left out up to this probability
 
 
 def distinct_items(others: int, m: int) -> Float:
@@ -46,18 +45,18 @@ def distinct_items(others: int, m: int) -> Float:
 
 
 def parts(n: Int, m: int) -> Iterator[tuple[int, Int, Float]]:
-    """Sizes of the samples without replacement that a collapsed sample may be.
+    """Split draws with replacement by the number of distinct items among them.
 
-    Yields a number of distinct items, the rows of `n` for which it can occur and is not fewer
-    than probable, and its probabilities there. Larger numbers are kept however improbable, for
-    without them the last sampled ranks were impossible.
+    Yields the number of distinct items, the rows of `n` where that count has non-negligible
+    probability, and its probability there. Large counts are kept however improbable, because
+    without them the last sampled ranks would be impossible.
     """
-    kinds, kind = np.unique(n, return_inverse=True)
-    table = np.array([_kept(int(each) - 1, m) for each in kinds]).reshape(kinds.size, m + 1)
-    for size in np.flatnonzero(table.any(axis=0)):
-        of_rows = table[kind, size]
-        rows = np.flatnonzero(of_rows)
-        yield int(size), rows, of_rows[rows]
+    sizes, place = np.unique(n, return_inverse=True)
+    table = np.array([_kept(int(items) - 1, m) for items in sizes]).reshape(sizes.size, m + 1)
+    for count in np.flatnonzero(table.any(axis=0)):
+        probability = table[place, count]
+        rows = np.flatnonzero(probability)
+        yield int(count), rows, probability[rows]
 
 
 @lru_cache(maxsize=4096)

@@ -1,4 +1,4 @@
-"""Distribution of each user's sampled rank, from rank records, without simulation.
+"""Distribution of each user's sampled rank, without simulation.
 
 Of the m sampled candidates, S score strictly above the held-out item and T tie with it; the
 tie policy then places the held-out item among the T.
@@ -9,33 +9,33 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import CACHE, Float, Int, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.distinct import parts
-from sampled_metrics.sampling.noise import blocks, pmf
+from sampled_metrics.sampling.probability import pmf
 
-_WITH, _WITHOUT, _DISTINCT = SAMPLING = ("with-replacement", "without-replacement", "distinct")
-NOISE_OF = {_WITH: "binomial", _WITHOUT: "hypergeometric", _DISTINCT: "distinct"}
+_WITH, _WITHOUT = Sampling.WITH_REPLACEMENT, Sampling.WITHOUT_REPLACEMENT
 
 
 def sampled_rank_distribution(
     records: Ranks,
     m: int,
-    sampling: str = "without-replacement",
+    sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
     ties: str = "random",
 ) -> Float:
-    """Probability of every sampled rank of every user.
+    """Probability of every sampled rank for each user.
 
     Parameters
     ----------
     records
         The full rankings, users in any order.
     m
-        Number of candidates sampled for each user, among the N - 1 other than the held-out item.
+        Number of negatives drawn for each user, among the N - 1 candidates other than the held-out
+        item.
     sampling
-        `without-replacement`, `with-replacement`, or `distinct`: with replacement, then one of each
-        item drawn.
+        How they are drawn.
     ties
         Number of the T sampled ties that come before the held-out item: `random` (0 ... T, each
         equally likely), `optimistic` (0), `pessimistic` (T) or `paper` (0 ... T - 1, each
@@ -47,52 +47,35 @@ def sampled_rank_distribution(
     Absolute error about 1e-14, and for tied users under `random` 1e-15 N/(m (e + 1)) more.
     `paper` takes time proportional to m^2 for each tied user, the others to m.
 
-    Raises
-    ------
-    InputError
-        The sampling or the tie policy is not known, m is not positive, or it exceeds N - 1
-        without replacement.
-
     >>> sampled_rank_distribution(Ranks([4, 4], [0, 0], [1, 2]), 2).round(4)
     array([[0.6667, 0.3333, 0.    ],
            [0.4444, 0.4444, 0.1111]])
     """
-    check_names(sampling, ties)
-    if sampling != _DISTINCT:
-        return _POLICIES[ties](records, m, sampling)
+    how = Sampling(sampling)
+    if ties not in _POLICIES:
+        raise InputError(f"unknown tie policy {ties!r}; known: {', '.join(TIES)}")
+    if how is not Sampling.DISTINCT:
+        return _POLICIES[ties](records, m, how)
     mixture = np.zeros((len(records), m + 1))
-    for size, rows, probability in parts(records.n_candidates, m):
-        of_size = _POLICIES[ties](take(records, rows), size, _WITHOUT)
-        mixture[rows, : size + 1] += of_size * probability[:, None]
+    for count, rows, probability in parts(records.n_candidates, m):
+        of_count = _POLICIES[ties](take(records, rows), count, _WITHOUT)
+        mixture[rows, : count + 1] += of_count * probability[:, None]
     return mixture
 
 
-def check_sampling(sampling: str) -> None:
-    """Raise InputError unless the name is known."""
-    if sampling not in SAMPLING:
-        raise InputError(f"unknown sampling {sampling!r}; known: {', '.join(SAMPLING)}")
+def _optimistic(records: Ranks, m: int, sampling: Sampling) -> Float:
+    return pmf(records.best_rank, records.n_candidates, m, sampling)
 
 
-def check_names(sampling: str, ties: str) -> None:
-    """Raise InputError unless both names are known."""
-    check_sampling(sampling)
-    if ties not in _POLICIES:
-        raise InputError(f"unknown tie policy {ties!r}; known: {', '.join(TIES)}")
+def _pessimistic(records: Ranks, m: int, sampling: Sampling) -> Float:
+    return pmf(records.worst_rank, records.n_candidates, m, sampling)
 
 
-def _optimistic(records: Ranks, m: int, sampling: str) -> Float:
-    return pmf(records.best_rank, records.n_candidates, m, NOISE_OF[sampling])
-
-
-def _pessimistic(records: Ranks, m: int, sampling: str) -> Float:
-    return pmf(records.worst_rank, records.n_candidates, m, NOISE_OF[sampling])
-
-
-def _random(records: Ranks, m: int, sampling: str) -> Float:
+def _random(records: Ranks, m: int, sampling: Sampling) -> Float:
     distribution = _optimistic(records, m, sampling)
     tied = records.n_tied > 0
-    of_tied = {_WITH: _mean_binomial, _WITHOUT: _mean_hypergeometric}
-    distribution[tied] = of_tied[sampling](take(records, tied), m)
+    mean = _mean_binomial if sampling is _WITH else _mean_hypergeometric
+    distribution[tied] = mean(take(records, tied), m)
     return distribution
 
 
@@ -104,11 +87,11 @@ def _mean_hypergeometric(records: Ranks, m: int) -> Float:
     place i + 1 is r, so the sum over r <= R counts those with more than i elements up to R:
     sum over r <= R of p(i | r) = N/(m + 1) P(more than i of m + 1 draws from N are <= R).
     """
-    low = pmf(records.best_rank, records.n_candidates + 1, m + 1, "hypergeometric")
-    low -= pmf(records.worst_rank + 1, records.n_candidates + 1, m + 1, "hypergeometric")
+    low = pmf(records.best_rank, records.n_candidates + 1, m + 1, _WITHOUT)
+    low -= pmf(records.worst_rank + 1, records.n_candidates + 1, m + 1, _WITHOUT)
     scale = records.n_candidates / ((m + 1.0) * (records.n_tied + 1))
     mean = _cumulated(low, scale)
-    mean[np.arange(m + 1) >= records.worst_rank[:, None]] = 0.0  # not possible, but for rounding
+    mean[np.arange(m + 1) >= records.worst_rank[:, None]] = 0.0  # exactly 0 without rounding
     return mean
 
 
@@ -118,8 +101,8 @@ def _mean_binomial(records: Ranks, m: int) -> Float:
     A uniform place among T ties is B(T, u) with u uniform, so S plus it is B(m, (b + u e)/(N - 1)).
     The integral of C(m, i) p^i (1 - p)^(m - i) up to x is P(B(m + 1, x) > i)/(m + 1).
     """
-    low = pmf(records.best_rank, records.n_candidates, m + 1, "binomial")
-    low -= pmf(records.worst_rank, records.n_candidates, m + 1, "binomial")
+    low = pmf(records.best_rank, records.n_candidates, m + 1, _WITH)
+    low -= pmf(records.worst_rank, records.n_candidates, m + 1, _WITH)
     return _cumulated(low, (records.n_candidates - 1) / ((m + 1.0) * records.n_tied))
 
 
@@ -130,15 +113,15 @@ def _cumulated(difference: Float, scale: Float) -> Float:
     return mean
 
 
-def _paper(records: Ranks, m: int, sampling: str) -> Float:
+def _paper(records: Ranks, m: int, sampling: Sampling) -> Float:
     distribution = _optimistic(records, m, sampling)
     tied = np.flatnonzero(records.n_tied)
-    for rows in blocks(tied.size, m + 1):
+    for rows in blocks(tied.size, m + 1, CACHE):
         distribution[tied[rows]] = _before_last_tie(take(records, tied[rows]), m, sampling)
     return distribution
 
 
-def _before_last_tie(records: Ranks, m: int, sampling: str) -> Float:
+def _before_last_tie(records: Ranks, m: int, sampling: Sampling) -> Float:
     """Sum over t of P(S = s, T = t)/t, spread over the places s ... s + t - 1 (s where t = 0).
 
     The joint probability is a product of one weight each for the candidates better, tied and
@@ -159,14 +142,14 @@ def _before_last_tie(records: Ranks, m: int, sampling: str) -> Float:
     return spread
 
 
-def _weights(count: Int, others: Int, m: int, sampling: str) -> Float:
-    """Weight of 0 ... m draws out of `count` candidates, up to a factor for each user.
+def _weights(count: Int, others: Int, m: int, sampling: Sampling) -> Float:
+    """Weight of 0 ... m draws out of `count` candidates, up to a factor per user.
 
     count^s / s! with and C(count, s) without replacement, times odds^s, which cancels in the
     joint probability and puts the largest weight near the s to be expected.
     """
     drawn = np.arange(m)
-    if sampling == _WITH:
+    if sampling is _WITH:
         left, odds = np.repeat(count[:, None], m, axis=1), m / others
     else:
         left, odds = np.maximum(count[:, None] - drawn, 0), m / (others - m + 1)
@@ -178,12 +161,12 @@ def _weights(count: Int, others: Int, m: int, sampling: str) -> Float:
     return weights
 
 
-def take(records: Ranks, rows: Int | NDArray[np.bool_]) -> Ranks:
+def take(records: Ranks, rows: Int | NDArray[np.bool_] | slice) -> Ranks:
     """Pick the records of some users."""
     return Ranks(records.n_candidates[rows], records.n_better[rows], records.n_tied[rows])
 
 
-_POLICIES: dict[str, Callable[[Ranks, int, str], Float]] = {
+_POLICIES: dict[str, Callable[[Ranks, int, Sampling], Float]] = {
     "optimistic": _optimistic,
     "paper": _paper,
     "pessimistic": _pessimistic,

@@ -1,6 +1,6 @@
 """Draws of sampled ranks: one experiment, or the histograms of many.
 
-Both turn one uniform number a user into a sampled rank through the distribution function of
+Both turn one uniform number per user into a sampled rank through the distribution function of
 `sampled_rank_distribution`, so they are as exact as that is, under every tie policy.
 """
 
@@ -8,24 +8,23 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics.ranks.records import Ranks
-from sampled_metrics.sampling.distribution import check_names, sampled_rank_distribution, take
-
-_BLOCK_ENTRIES = 1 << 20  # entries of a table held at once: 8 MB
+from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.sampling.distribution import sampled_rank_distribution, take
 
 
 def draw_sampled_ranks(
     records: Ranks,
     m: int,
     rng: np.random.Generator,
-    sampling: str = "without-replacement",
+    sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
     ties: str = "random",
 ) -> Int:
     """Draw the sampled rank of every user in one experiment.
 
-    Parameters and errors are those of `sampled_rank_distribution`; `rng` gives one uniform
-    number a user, in their order.
+    The parameters are those of `sampled_rank_distribution`; `rng` gives one uniform number per
+    user, in the order of the users.
 
     Returns
     -------
@@ -35,30 +34,29 @@ def draw_sampled_ranks(
     >>> draw_sampled_ranks(records, 10, np.random.default_rng(1)).tolist()
     [1, 8, 11]
     """
-    check_names(sampling, ties)
     columns = [
-        _inverted(table, rng.random((1, len(table))))
-        for table in _cumulated_tables(records, m, sampling, ties, _BLOCK_ENTRIES // (m + 1))
+        _inverted(table, rng.random((1, len(table))))[:, 0]
+        for table in _cumulated_tables(records, m, sampling, ties, m + 1)
     ]
-    return 1 + np.concatenate([np.empty(0, np.int64), *(column[:, 0] for column in columns)])
+    return 1 + np.concatenate(columns)
 
 
 def histograms(
     records: Ranks,
     m: int,
     generators: Sequence[np.random.Generator],
-    sampling: str = "without-replacement",
+    sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
     ties: str = "random",
 ) -> Int:
     """Count the users at every sampled rank, in repeated experiments.
 
-    Parameters and errors are those of `sampled_rank_distribution`.
+    The other parameters are those of `sampled_rank_distribution`.
 
     Parameters
     ----------
     generators
-        One independent source for each repetition, so that a repetition does not depend on
-        those beside it: its histogram is that of `draw_sampled_ranks` with the same generator.
+        One independent generator per repetition, so that no repetition depends on another: its
+        histogram is that of `draw_sampled_ranks` with the same generator.
 
     Returns
     -------
@@ -70,11 +68,10 @@ def histograms(
     array([[1, 0, 2],
            [1, 1, 1]])
     """
-    check_names(sampling, ties)
     repetitions = np.arange(len(generators))
     cells = np.zeros((len(generators), m + 1), dtype=np.int64)
-    users = max(1, min(_BLOCK_ENTRIES // (m + 1), _BLOCK_ENTRIES // max(1, len(generators))))
-    for table in _cumulated_tables(records, m, sampling, ties, users):
+    columns = max(m + 1, len(generators))
+    for table in _cumulated_tables(records, m, sampling, ties, columns):
         uniform = np.empty((len(generators), len(table)))
         for numbers, generator in zip(uniform, generators, strict=True):
             generator.random(out=numbers)
@@ -84,16 +81,18 @@ def histograms(
 
 
 def _cumulated_tables(
-    records: Ranks, m: int, sampling: str, ties: str, users: int
+    records: Ranks, m: int, sampling: Sampling | str, ties: str, columns: int
 ) -> Iterator[Float]:
     """Distribution functions of a few users at a time, shape (users, m + 1), ending in 1.
+
+    Tables of at most `columns` columns fit in memory for so many users; there is at least one
+    table, so that wrong options are refused without users too.
 
     Divided by its last entry, each row reaches 1 at the last possible rank, which no uniform
     number does: an impossible rank is never drawn.
     """
-    step = max(1, users)
-    for start in range(0, len(records), step):
-        part = take(records, np.arange(start, min(start + step, len(records))))
+    for rows in list(blocks(len(records), columns)) or [slice(0)]:
+        part = take(records, rows)
         table = np.cumsum(sampled_rank_distribution(part, m, sampling, ties), axis=1)
         table /= table[:, -1:]
         yield table

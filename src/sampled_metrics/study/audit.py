@@ -19,7 +19,7 @@ from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.ties import exact_values, means_over_orders, random_rank
 from sampled_metrics.ranks.records import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution, take
-from sampled_metrics.study.labels import estimator_label, measure_label
+from sampled_metrics.study.labels import measure_label
 from sampled_metrics.study.readings import METRICS, Material, Reading
 
 HALF_UNIT = 0.005
@@ -225,12 +225,13 @@ def _with_n_of_each_user(material: Material, records: Ranks) -> tuple[float, flo
 
 def _noise(material: Material) -> Iterator[Reading]:
     topic = "11. Section 5: noise model of the corrections (samples are drawn without replacement)"
-    for noise in ("binomial", "hypergeometric"):
+    models = {"binomial": "with-replacement", "hypergeometric": "without-replacement"}
+    for model, sampling in models.items():
         for estimator in ("bv:1", "bv:0.1"):
-            value, deviation = _expected(material, "Y", estimator, 0, noise=noise)
-            column = estimator_label(parse_estimator(estimator))
+            value, deviation = _expected(material, "Y", estimator, 0, assumed_sampling=sampling)
+            column = parse_estimator(estimator).label
             quantity, printed = f"Y, Recall@10, {column}", material.printed("Y", 0, column)
-            yield Reading(topic, noise, quantity, value, printed, _noise_of(deviation))
+            yield Reading(topic, model, quantity, value, printed, _noise_of(deviation))
 
 
 def _cls(material: Material) -> Iterator[Reading]:

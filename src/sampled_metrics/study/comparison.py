@@ -13,7 +13,7 @@ from sampled_metrics.inference.moments import (
     simulated_moments,
 )
 from sampled_metrics.study.experiment import Experiment
-from sampled_metrics.study.labels import EXACT, estimator_label, measure_label
+from sampled_metrics.study.labels import EXACT, measure_label
 from sampled_metrics.study.unrounded import Row, unrounded
 
 PERCENT = 100.0
@@ -41,7 +41,7 @@ def _of_metric(name: str, experiment: Experiment, i: int) -> Iterator[Row]:
             3,
             name,
             label,
-            estimator_label(estimator),
+            estimator.label,
             float(drawn.mean[j]),
             float(drawn.sd[j]),
             PERCENT * float(experiment.expected.mean[i, j]),
@@ -73,7 +73,7 @@ def _of_pair(pair: str, a: Experiment, b: Experiment, i: int) -> Iterator[Row]:
     source = "; ".join(sorted({a.source, b.source}))
     for j, estimator in enumerate(a.estimators):
         value, expected, sd = map(float, (counts[j], repetitions * chances[j], spread[j]))
-        cell = (4, pair, label, estimator_label(estimator))
+        cell = (4, pair, label, estimator.label)
         yield Row(*cell, value, None, expected, sd, repetitions, source)
 
 

@@ -13,15 +13,17 @@ from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.ties import random_rank
 from sampled_metrics.ranks.records import Ranks, read_ranks
+from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling import expected_values, pmf
 from sampled_metrics.study.experiment import ExperimentSettings
-from sampled_metrics.study.labels import EXACT, estimator_label, measure_label
+from sampled_metrics.study.labels import EXACT, measure_label
 from sampled_metrics.study.sample_sizes import recall_against_samples
 from sampled_metrics.study.toy import N_ITEMS, PREDICTED_RANKS
 
 PANELS = tuple(parse_measure(name) for name in ("auc", "ap", "ndcg", "recall@10"))
 SAMPLE_SIZES = (1, 10, 100, 1000)
 TOP_RANKS = 1000
+_WITH, _WITHOUT = Sampling.WITH_REPLACEMENT, Sampling.WITHOUT_REPLACEMENT
 CORRECTIONS = ("rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
 
 
@@ -77,7 +79,7 @@ def toy_against_samples() -> pd.DataFrame:
     for m in sizes:
         for name, ranks in PREDICTED_RANKS.items():
             for measure in PANELS:
-                values = expected_values(measure, ranks, N_ITEMS, int(m), "hypergeometric")
+                values = expected_values(measure, ranks, N_ITEMS, int(m), _WITHOUT)
                 rows.append((measure_label(measure), name, m, values.mean()))
     return pd.DataFrame(rows, columns=["metric", "recommender", "n_negatives", "value"])
 
@@ -87,7 +89,9 @@ def sampled_against_rank() -> pd.DataFrame:
     ranks = _top_and_every(5, 100, TOP_RANKS)
     frames = []
     for measure in PANELS:
-        curves = {f"m = {m}": expected_values(measure, ranks, N_ITEMS, m) for m in SAMPLE_SIZES}
+        curves = {
+            f"m = {m}": expected_values(measure, ranks, N_ITEMS, m, _WITH) for m in SAMPLE_SIZES
+        }
         curves[EXACT] = measure.at(ranks, N_ITEMS)
         frames += [
             pd.DataFrame(
@@ -101,18 +105,18 @@ def sampled_against_rank() -> pd.DataFrame:
 def corrected_ap(n_negatives: int = 100) -> pd.DataFrame:
     """Figure 4: corrected AP at each sampled rank, and its expectation at each true rank.
 
-    n = 10,000, binomial noise, uniform prior (section 5.4); `panel` is `sampled rank` or
+    n = 10,000, with replacement, uniform prior (section 5.4); `panel` is `sampled rank` or
     `true rank`, the latter evenly spread on a logarithmic axis.
     """
     measure = parse_measure("ap")
     names = ("sampled", *CORRECTIONS)
     estimators = [parse_estimator(name) for name in names]
-    vectors = estimator_matrix(estimators, [measure], N_ITEMS, n_negatives)[0]
+    vectors = estimator_matrix(estimators, [measure], N_ITEMS, n_negatives, sampling=_WITH)[0]
     ranks = np.unique(np.geomspace(1, N_ITEMS, 400).round().astype(np.int64))
-    expectations = vectors @ pmf(ranks, N_ITEMS, n_negatives).T
+    expectations = vectors @ pmf(ranks, N_ITEMS, n_negatives, _WITH).T
     frames = []
     for estimator, vector, expectation in zip(estimators, vectors, expectations, strict=True):
-        label = estimator_label(estimator)
+        label = estimator.label
         frames.append(_curve("sampled rank", label, np.arange(1, n_negatives + 2), vector))
         frames.append(_curve("true rank", label, ranks, expectation))
     frames.append(_curve("true rank", EXACT, ranks, measure.at(ranks, N_ITEMS)))

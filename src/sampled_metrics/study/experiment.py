@@ -23,18 +23,13 @@ from sampled_metrics.inference.moments import Moments, estimates, expected_momen
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.metrics.ties import expected_values
 from sampled_metrics.ranks.records import Ranks
-from sampled_metrics.sampling import (
-    NOISE_MODELS,
-    SAMPLING,
-    TIES,
-    histograms,
-    sampled_rank_distribution,
-)
+from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.sampling import TIES, histograms, sampled_rank_distribution
 
 _CHOICES: dict[str, tuple[object, ...]] = {
-    "sampling": SAMPLING,
+    "sampling": tuple(Sampling),
     "ties": TIES,
-    "noise": NOISE_MODELS,
+    "assumed_sampling": tuple(Sampling),
     "rounding": ROUNDINGS,
     "divisor": DIVISORS,
     "shared_samples": (True, False),
@@ -51,7 +46,7 @@ class ExperimentSettings:
     n_negatives, repetitions, seed
         m, how often, and the study's seed.
     sampling
-        How negatives are drawn: `without-replacement` or `with-replacement`.
+        How negatives are drawn, a `Sampling`.
     ties
         Place of the held-out item among sampled ties: `random`, `paper` and others, see
         `sampling.sampled_rank_distribution`.
@@ -59,7 +54,9 @@ class ExperimentSettings:
         Whether all estimators of a repetition see the same samples; else each draws its own.
     n_items
         n of the corrections; None is the mean number of candidates, rounded.
-    noise, cls_nonnegative, rounding, divisor
+    assumed_sampling
+        How the estimators take the negatives to be drawn, a `Sampling`.
+    cls_nonnegative, rounding, divisor
         Of the estimators, see `estimators.estimator_matrix`.
 
     Raises
@@ -75,7 +72,7 @@ class ExperimentSettings:
     ties: str = "paper"
     shared_samples: bool = False
     n_items: int | None = None
-    noise: str = "binomial"
+    assumed_sampling: str = Sampling.WITH_REPLACEMENT.value
     cls_nonnegative: bool = True
     rounding: str = "floor"
     divisor: str = "m+1"
@@ -109,7 +106,7 @@ class ExperimentSettings:
             measures,
             self.corrected_items(records),
             self.n_negatives,
-            noise=self.noise,
+            sampling=self.assumed_sampling,
             cls_nonnegative=self.cls_nonnegative,
             rounding=self.rounding,
             divisor=self.divisor,

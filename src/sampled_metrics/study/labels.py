@@ -1,6 +1,5 @@
-"""How the paper's tables spell measures and estimators."""
+"""How the paper's tables spell measures."""
 
-from sampled_metrics.estimators import Estimator
 from sampled_metrics.metrics.measures import Measure
 
 COLUMNS = ("table", "row", "metric", "column", "value", "std")
@@ -17,7 +16,6 @@ _MEASURES = {
     "recall": "Recall",
     "rr": "RR",
 }
-_ESTIMATORS = {"sampled": "Sampled", "rank-estimate": "Rank Estimate", "cls": "CLS"}
 
 
 def measure_label(measure: Measure) -> str:
@@ -29,15 +27,3 @@ def measure_label(measure: Measure) -> str:
     """
     name = _MEASURES.get(measure.name, measure.name.capitalize())
     return name if measure.cutoff is None else f"{name}@{measure.cutoff}"
-
-
-def estimator_label(estimator: Estimator) -> str:
-    """Spell an estimator as the tables do.
-
-    >>> from sampled_metrics.estimators import parse_estimator
-    >>> [estimator_label(parse_estimator(name)) for name in ("rank-estimate", "bv:0.1")]
-    ['Rank Estimate', 'BV 0.1']
-    """
-    if estimator.gamma is not None:
-        return f"BV {estimator.gamma:g}"
-    return _ESTIMATORS[estimator.name]

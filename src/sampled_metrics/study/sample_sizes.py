@@ -16,7 +16,6 @@ from sampled_metrics.metrics.ties import exact_values
 from sampled_metrics.ranks.records import COLUMNS, Ranks
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.study.experiment import ExperimentSettings
-from sampled_metrics.study.labels import estimator_label
 
 MEASURE = parse_measure("recall@10")
 ESTIMATORS = tuple(parse_estimator(name) for name in ("sampled", "bv:0.1"))
@@ -57,7 +56,7 @@ def recall_against_samples(
     curves = {name: _Curve(each, vectors) for name, each in records.items()}
     rows = []
     for e, estimator in enumerate(ESTIMATORS):
-        label = estimator_label(estimator)
+        label = estimator.label
         for name, curve in curves.items():
             rows += [("curve", name, label, m, curve.at(m)[e]) for m in sizes]
         for a, b in combinations(curves, 2):

@@ -61,7 +61,9 @@ def table2(settings: ToySettings) -> pd.DataFrame:
     `std` is over repetitions of the mean over the five instances, as is `expected_std`.
     """
     m = settings.n_negatives
-    vectors = estimator_matrix([parse_estimator("sampled")], METRICS, N_ITEMS, m)[:, 0]
+    vectors = estimator_matrix(
+        [parse_estimator("sampled")], METRICS, N_ITEMS, m, sampling=settings.sampling
+    )[:, 0]
     rows = []
     for name in PREDICTED_RANKS:
         records = toy_records(name)

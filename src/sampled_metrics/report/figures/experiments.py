@@ -16,11 +16,10 @@ from sampled_metrics.report.figures.axes import (
     size_line,
 )
 from sampled_metrics.report.figures.style import bar_styles, groups, line_styles, markers, shown
-from sampled_metrics.study.labels import estimator_label
 
 LONGEST_PAIR = 24  # characters that still fit beside a sample size
 NARROW = 10  # ranks a range, of which half a rank at either end of the axis is something
-UNCORRECTED = estimator_label(parse_estimator("sampled"))
+UNCORRECTED = parse_estimator("sampled").label
 
 
 def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:

@@ -1,0 +1,163 @@
+"""The declarations of all estimators, and one spelling for each: `sampled`, `cls`, `bv:0.1`.
+
+An estimator is declared by decorating the function that makes its vectors with `register`.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from numpy.typing import ArrayLike
+
+from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.estimators.system import Reduced, reduced
+from sampled_metrics.metrics.measures import Measure
+from sampled_metrics.ranks.sampling import Sampling
+
+_NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", re.ASCII | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What vectors are made for; the attributes are those of `estimator_matrix`."""
+
+    measures: Sequence[Measure]
+    n: int
+    m: int
+    sampling: Sampling | str
+    prior: ArrayLike | None = None
+    cls_nonnegative: bool = True
+    rounding: str = "floor"
+    divisor: str = "m+1"
+
+    @cached_property
+    def system(self) -> Reduced:
+        """Least-squares problem of eq. 21, shared by all estimators that solve it."""
+        return reduced(self.measures, self.n, self.m, self.sampling, self.prior)
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """An estimator as `register` knows it.
+
+    Attributes
+    ----------
+    label
+        Its name in tables.
+    vectors
+        Makes the vectors of all measures of a `Problem`, shape (measures, m + 1), indexed by
+        sampled rank - 1. Takes the parameter as its second argument if there is one.
+    parameter
+        Name of its parameter, a number from 0 to 1, or None.
+    """
+
+    label: str
+    vectors: Callable[..., Float]
+    parameter: str | None
+
+
+DECLARED: dict[str, Declaration] = {}
+
+
+def register(
+    name: str, label: str, parameter: str | None = None
+) -> Callable[[Callable[..., Float]], Callable[..., Float]]:
+    """Declare an estimator; decorates the function that makes its vectors.
+
+    Parameters
+    ----------
+    name
+        How it is spelled in commands and settings, before the colon of the parameter.
+    label, parameter
+        See `Declaration`.
+
+    >>> import numpy as np
+    >>> @register("blind", label="Blind")
+    ... def blind(problem):
+    ...     return np.full((len(problem.measures), problem.m + 1), 0.5)
+    >>> parse_estimator("blind").label
+    'Blind'
+    >>> _ = DECLARED.pop("blind")
+    """
+
+    def declare(vectors: Callable[..., Float]) -> Callable[..., Float]:
+        DECLARED[name] = Declaration(label, vectors, parameter)
+        return vectors
+
+    return declare
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """A declared estimator with the value of its parameter, printed and parsed as one name.
+
+    Attributes
+    ----------
+    name
+        `sampled`, `rank-estimate`, `cls`, `bv` or another declared one.
+    parameter
+        Its parameter, such as gamma of eq. 24 and 25, in [0, 1]; None if it has none.
+    """
+
+    name: str
+    parameter: float | None = None
+
+    def __post_init__(self) -> None:
+        declared = DECLARED.get(self.name)
+        if (
+            declared is None
+            or (declared.parameter is None) != (self.parameter is None)
+            or not 0.0 <= (self.parameter or 0.0) <= 1.0
+        ):
+            raise _unknown(str(self))
+
+    def __str__(self) -> str:
+        if self.parameter is None:
+            return self.name
+        return f"{self.name}:{repr(float(self.parameter)).removesuffix('.0')}"
+
+    @property
+    def label(self) -> str:
+        """Name in tables.
+
+        >>> [parse_estimator(name).label for name in ("rank-estimate", "bv:0.1")]
+        ['Rank Estimate', 'BV 0.1']
+        """
+        label = DECLARED[self.name].label
+        return label if self.parameter is None else f"{label} {self.parameter:g}"
+
+    def vectors(self, problem: Problem) -> Float:
+        """Make the vectors of all measures, shape (measures, m + 1)."""
+        parameters = () if self.parameter is None else (self.parameter,)
+        return DECLARED[self.name].vectors(problem, *parameters)
+
+
+def parse_estimator(text: str) -> Estimator:
+    """Read an estimator from its name; an error lists the names that are known.
+
+    >>> parse_estimator("bv:0.1")
+    Estimator(name='bv', parameter=0.1)
+    >>> [str(parse_estimator(name)) for name in ("cls", "bv:1.0", "bv:1e-3")]
+    ['cls', 'bv:1', 'bv:0.001']
+    """
+    name, colon, parameter = text.partition(":")
+    if not colon:
+        return Estimator(name)
+    if not _NUMBER.fullmatch(parameter):
+        raise _unknown(text)
+    return Estimator(name, float(parameter))
+
+
+def _unknown(text: str) -> InputError:
+    parameters = {
+        name: declared.parameter.upper()
+        for name, declared in DECLARED.items()
+        if declared.parameter is not None
+    }
+    known = (f"{name}:{parameters[name]}" if name in parameters else name for name in DECLARED)
+    return InputError(
+        f"unknown estimator {text!r}; known: {', '.join(known)} "
+        f"({', '.join(sorted(set(parameters.values())))} a number from 0 to 1)"
+    )
