@@ -30,7 +30,7 @@ def listed(interactions):
 def refused(filters, interactions):
     with pytest.raises(InputError) as caught:
         filters.apply(interactions)
-    return str(caught.value)
+    return caught.value
 
 
 def test_nothing_is_left_out_by_default():
@@ -78,9 +78,9 @@ def test_negative_ids_are_told_apart():
 
 def test_duplicates_are_refused():
     for filters in (Filters(), Filters(duplicates="refuse")):
-        assert refused(filters, AGAIN) == (
-            "event 3: found user 1, item 7, user and item of event 1 again; "
-            "expected each user and item once (or the filter duplicates: first or last)"
+        assert str(refused(filters, AGAIN)) == (
+            "row 3: duplicate of row 1 (user 1, item 7); "
+            "the filter duplicates can keep the first or the last"
         )
 
 
@@ -115,7 +115,7 @@ def test_core_is_the_largest(pairs, least_of_user, least_of_item):
     filters = Filters(min_user_events=least_of_user, min_item_events=least_of_item)
     expected = core(pairs, least_of_user, least_of_item)
     if not expected:
-        with pytest.raises(InputError, match="nothing remains after min_user_events: "):
+        with pytest.raises(InputError, match="no events remain after min_user_events: "):
             filters.apply(data)
         return
     kept, removed = filters.apply(data)
@@ -132,19 +132,17 @@ def test_order_of_filters():
 
 
 def test_filters_that_cannot_be():
-    lonely = events((1, 7, 5, 0), (1, 8, 5, 0), (4, 7, 5, 0), (3, 7, 2, 0))
-    assert refused(Filters(), lonely) == (
-        "event 4: found the only event of user 3; expected at least two events a user, "
-        "one to train on and one to hold out (or the filter min_user_events: 2)"
-    )
-    only_four = refused(Filters(min_rating=3), lonely)
-    assert only_four.startswith("event 3: found the only event of user 4; expected at least two")
-    nothing = "the interactions: nothing remains after min_rating: 6; expected events"
-    assert refused(Filters(min_rating=6), lonely) == nothing
-    unrated = Interactions(lonely.user, lonely.item)
-    assert refused(Filters(min_rating=4), unrated) == (
-        "the interactions: min_rating is 4 but there are no ratings; expected a column of ratings"
-    )
+    single = events((1, 7, 5, 0), (1, 8, 5, 0), (4, 7, 5, 0), (3, 7, 2, 0))
+    error = refused(Filters(), single)
+    assert error.row == 4
+    assert error.problem.startswith("the only event of user 3; one is needed for training and one")
+    error = refused(Filters(min_rating=3), single)
+    assert error.row == 3
+    assert error.problem.startswith("the only event of user 4")
+    nothing = refused(Filters(min_rating=6), single)
+    assert (nothing.row, nothing.problem) == (None, "no events remain after min_rating: 6")
+    unrated = refused(Filters(min_rating=4), Interactions(single.user, single.item))
+    assert unrated.problem == "no ratings; min_rating 4 needs a column of ratings"
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sampled_metrics.datasets import introsort, last_sorted
+from sampled_metrics.datasets import introsort
 from sampled_metrics.datasets.introsort import sorted_tail
-from sampled_metrics.datasets.last_sorted import last_of_ranges
 
 HERE = Path(__file__).parent
 VECTORS = HERE.parent / "golden" / "std_sort.json"
@@ -60,7 +59,7 @@ def heap_sorted(monkeypatch):
     ranges = []
     heap_sort = introsort._heap_sort
     monkeypatch.setattr(
-        introsort, "_heap_sort", lambda *args: (ranges.append(args[1:]), heap_sort(*args))
+        introsort, "_heap_sort", lambda *args: (ranges.append(args[2:]), heap_sort(*args))
     )
     return ranges
 
@@ -94,34 +93,3 @@ def test_sorts_and_leaves_its_input_alone():
     np.testing.assert_array_equal(keys, before)
     np.testing.assert_array_equal(keys[order], np.sort(keys))
     np.testing.assert_array_equal(np.sort(order), np.arange(777))
-
-
-def last_of_each(arrays):
-    """Place of the last element of each array, all of them sorted at once."""
-    sizes = np.array([len(keys) for keys in arrays])
-    begin = np.cumsum(sizes) - sizes
-    return last_of_ranges(np.concatenate(arrays), begin, begin + sizes) - begin
-
-
-@pytest.mark.parametrize("batch", [1, 3000, 1 << 20])
-def test_last_of_many_ranges_is_the_last_of_each(monkeypatch, batch):
-    monkeypatch.setattr(last_sorted, "_BATCH", batch)
-    arrays = [keys for keys in random_arrays() if keys.size]
-    expected = [sorted_tail(keys)[-1] for keys in arrays]
-    np.testing.assert_array_equal(last_of_each(arrays), expected)
-
-
-def test_last_of_stored_vectors(heap_sorted):
-    vectors = [vector for vector in json.loads(VECTORS.read_text()) if vector["keys"]]
-    found = last_of_each([np.array(vector["keys"]) for vector in vectors])
-    np.testing.assert_array_equal(found, [vector["order"][-1] for vector in vectors])
-    assert heap_sorted
-
-
-def test_last_of_ranges_apart_from_each_other():
-    keys = np.array([9, 1, 5, 5, 9, 0, 7])
-    before = keys.copy()
-    # of 1 5 5 the second 5, of 0 7 the 7; nothing outside the ranges counts
-    np.testing.assert_array_equal(last_of_ranges(keys, np.array([1, 5]), np.array([4, 7])), [3, 6])
-    np.testing.assert_array_equal(keys, before)
-    assert last_of_ranges(keys, np.array([], int), np.array([], int)).size == 0

@@ -1,95 +1,207 @@
+"""Archives and ratings files of each MovieLens: what is read, and errors in lines that differ."""
+
 import hashlib
+import io
 import zipfile
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.archive import Ratings, read_archive
-from sampled_metrics.datasets.catalogue import ML_1M, movielens
-from sampled_metrics.datasets.movielens import parse_ratings
+from sampled_metrics.datasets.catalogue import CATALOGUE, ML_1M, movielens
+from sampled_metrics.datasets.movielens import parse_ratings, read_ratings
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 
-GOOD = b"1::10::5::978300760\n1::20::3::978302109\n2::10::4::978301968\n2::5::1::978300275\n"
+HEADER = "userId,movieId,rating,timestamp"
+LINES = {
+    "ml-100k": "1\t10\t5\t978300760\n1\t20\t3\t978302109\n",
+    "ml-1m": "1::10::5::978300760\n1::20::3::978302109\n",
+    "ml-10m": "1::10::5::978300760\n1::20::3.5::978302109\n",
+    "ml-20m": f"{HEADER}\n1,10,5.0,978300760\n1,20,3.5,978302109\n",
+    "ml-latest-small": f"{HEADER}\r\n1,10,5.0,978300760\r\n1,20,0.5,978302109\r\n",
+}
 
 
-def test_columns_in_file_order():
-    events = parse_ratings(Ratings.of(GOOD, "good"))
-    np.testing.assert_array_equal(events.user, [1, 1, 2, 2])
-    np.testing.assert_array_equal(events.item, [10, 20, 10, 5])
-    np.testing.assert_array_equal(events.timestamp, [978300760, 978302109, 978301968, 978300275])
-    assert (events.user.dtype, events.timestamp.dtype) == (np.int32, np.int64)
-    assert len(events) == 4
+def ratings_of(name, text):
+    return Ratings.of(text.encode("latin-1"), "file", movielens(name))
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_events_of_each_layout(name):
+    events = read_ratings(ratings_of(name, LINES[name]), with_rating=True)
+    assert events.user.tolist() == [1, 1]
+    assert events.item.tolist() == [10, 20]
+    assert events.timestamp.tolist() == [978300760, 978302109]
+    second = {"ml-100k": 3, "ml-1m": 3, "ml-latest-small": 0.5}.get(name, 3.5)
+    assert events.rating.tolist() == [5, second]
+    types = (events.user.dtype, events.item.dtype, events.timestamp.dtype, events.rating.dtype)
+    assert types == (np.int32, np.int32, np.int64, np.float32)
+    assert read_ratings(ratings_of(name, LINES[name])).rating is None
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_member_of_each_archive(tmp_path, name):
+    dataset = movielens(name)
+    text = next(
+        text for key, text in LINES.items() if movielens(key).layout == dataset.layout
+    ).encode()
+    path = write_archive(tmp_path / "a.zip", text, member=dataset.member)
+    ratings = read_archive(path, dataset)
+    assert (ratings.size, ratings.path) == (len(text), f"{path}:{dataset.member}")
+    assert len(parse_ratings(ratings)) == 2
+    other = next(each for each in CATALOGUE.values() if each.member != dataset.member)
+    message = rf"a\.zip: lacks {other.member}; expected a {other.title} archive"
+    with pytest.raises(InputError, match=message):
+        read_archive(path, other)
+
+
+TABS = "user, item, rating, timestamp with tabs between, four whole numbers"
+COLONS = "user::item::rating::timestamp, "
+CSV = f"{HEADER}, the rating in half stars"
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "expected"),
+    [
+        ("ml-100k", "1::2::3::4", TABS),
+        ("ml-100k", "1\t2\t3.5\t4", TABS),
+        ("ml-1m", "1::2::3", COLONS),
+        ("ml-1m", "1::2::3::4::5", COLONS),
+        ("ml-1m", "1::2::3::four", COLONS),
+        ("ml-1m", "1::2::::4", COLONS),
+        ("ml-1m", "1:::2::3::4", COLONS),
+        ("ml-1m", " 1::2::3::4", COLONS),
+        ("ml-1m", "1::2::3::4\r", COLONS),
+        ("ml-1m", "1::2::3.5::4", COLONS),
+        ("ml-1m", "-1::2::3::4", COLONS),
+        ("ml-1m", "", COLONS),
+        ("ml-1m", "\xff\xfe", COLONS),
+        ("ml-10m", "1:2::3::4", COLONS),
+        ("ml-10m", "1.0::2::3::4", COLONS),
+        ("ml-10m", "1::2::1e0::4", COLONS),
+        ("ml-20m", "1,2,,4", CSV),
+        ("ml-20m", "1,2,nan,4", CSV),
+        ("ml-20m", "0x1,2,3.0,4", CSV),
+        ("ml-20m", "1,2,3.0,4.5", CSV),
+        ("ml-20m", "1,99999999999,3.0,4", CSV),
+        ("ml-20m", '"1",2,3.0,4', CSV),
+    ],
+)
+def test_line_that_is_not_as_in_its_dataset(name, line, expected):
+    last = LINES[name].splitlines(keepends=True)[-1]
+    with pytest.raises(InputError) as caught:
+        read_ratings(ratings_of(name, f"{LINES[name]}{line}\n{last}"))
+    error = caught.value
+    assert (error.path, error.line) == ("file", LINES[name].count("\n") + 1)
+    assert error.problem.startswith(f"found {line!r}; expected {expected}")
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "problem"),
+    [
+        ("ml-100k", "1\t2\t6\t4", "found rating 6; expected a rating from 1 to 5"),
+        ("ml-1m", "1::2::0::4", "found rating 0; expected a rating from 1 to 5"),
+        ("ml-10m", "1::2::0::4", "found rating 0; expected a rating from 0.5 to 5 by halves"),
+        ("ml-20m", "1,2,3.7,4", "found rating 3.7; expected a rating from 0.5 to 5 by halves"),
+        ("ml-20m", "1,2,5.5,4", "found rating 5.5; expected a rating from 0.5 to 5 by halves"),
+    ],
+)
+def test_rating_that_is_not_of_the_scale(name, line, problem):
+    with pytest.raises(InputError) as caught:
+        read_ratings(ratings_of(name, f"{LINES[name]}{line}\n"))
+    assert (caught.value.row, caught.value.line) == (3, LINES[name].count("\n") + 1)
+    assert caught.value.problem == problem
+
+
+@pytest.mark.parametrize(
+    ("more", "row", "problem"),
+    [
+        ("1::10::4::1\n", 3, "duplicate of row 1 (user 1, item 10); "),
+        ("2::5::4::1\n1::20::4::1\n2::5::4::1\n", 4, "duplicate of row 2 (user 1, item 20); "),
+        ("3::1::5::9\n", 3, "the only event of user 3; "),
+    ],
+)
+def test_events_that_no_split_can_use(more, row, problem):
+    with pytest.raises(InputError) as caught:
+        parse_ratings(ratings_of("ml-1m", LINES["ml-1m"] + more))
+    assert (caught.value.row, caught.value.line) == (row, row)
+    assert caught.value.problem.startswith(problem)
+
+
+def test_header_must_be_there():
+    with pytest.raises(InputError) as caught:
+        read_ratings(ratings_of("ml-20m", "1,10,5.0,7"))
+    assert str(caught.value) == f"file, line 1: found '1,10,5.0,7'; expected the header {HEADER}"
+
+
+@pytest.mark.parametrize(("name", "text"), [("ml-20m", f"{HEADER}\n"), ("ml-1m", "")])
+def test_file_without_ratings(name, text):
+    with pytest.raises(InputError, match=r"^file: no ratings; expected lines of "):
+        read_ratings(ratings_of(name, text))
 
 
 def test_last_line_end_may_be_missing():
-    assert len(parse_ratings(Ratings.of(GOOD[:-1], "good"))) == 4
+    assert len(parse_ratings(ratings_of("ml-1m", LINES["ml-1m"][:-1]))) == 2
 
 
-def test_agrees_with_reading_line_by_line():
+def test_agrees_with_what_was_written():
     interactions = synthetic_interactions()
     events = parse_ratings(Ratings.of(as_ratings(interactions), "synthetic"))
     for column in ("user", "item", "timestamp"):
         np.testing.assert_array_equal(getattr(events, column), getattr(interactions, column))
 
 
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        (b"1::2::3", "'1::2::3'"),
-        (b"1::2::3::4::5", "'1::2::3::4::5'"),
-        (b"1::2::3::four", "'1::2::3::four'"),
-        (b"1:2:3:4", "'1:2:3:4'"),
-        (b"1::2::::4", "'1::2::::4'"),
-        (b"1:::2::3::4", "'1:::2::3::4'"),
-        (b" 1::2::3::4", "' 1::2::3::4'"),
-        (b"1::2::3::4\r", r"'1::2::3::4\\r'"),
-        (b"1::2::3.5::4", "'1::2::3.5::4'"),
-        (b"-1::2::3::4", "'-1::2::3::4'"),
-        (b"1,2,3,4", "'1,2,3,4'"),
-        (b"", "''"),
-        (b"1::99999999999::3::4", "'1::99999999999::3::4'"),
-        (b"\xff\xfe", "'ÿþ'"),
-    ],
-)
-def test_malformed_line_is_named(line, found):
-    content = GOOD + line + b"\n" + b"2::7::4::1\n"
-    expected = f"bad, line 5: found {found}; expected user::item::rating::timestamp, four whole"
-    with pytest.raises(InputError, match=f"^{expected}".replace("(", r"\(")) as caught:
-        parse_ratings(Ratings.of(content, "bad"))
-    assert "\n" not in str(caught.value)
+@pytest.mark.parametrize("at", [0, 70_000, 199_999])
+def test_fault_in_any_block(at):
+    lines = [f"{event},7,4.5,{event}" for event in range(200_000)]  # some three blocks
+    lines[at] = "7;7;4.5;7"
+    with pytest.raises(InputError, match=r"found '7;7;4\.5;7'; expected") as caught:
+        read_ratings(ratings_of("ml-20m", "\n".join([HEADER, *lines])))
+    assert caught.value.line == at + 2
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "bad: empty; expected lines of user::item::rating::timestamp"),
-        (GOOD + b"3::1::0::9\n", "line 5: found '3::1::0::9'; expected a rating from 1 to 5"),
-        (GOOD + b"3::1::6::9\n", "line 5: found '3::1::6::9'; expected a rating from 1 to 5"),
-        (
-            GOOD + b"1::10::4::1\n",
-            "line 5: found '1::10::4::1', user and item of line 1 again; expected each",
+def test_file_is_read_block_by_block():
+    sizes = []
+
+    class Recorder(io.BytesIO):
+        def read(self, size=-1):
+            sizes.append(size)
+            return super().read(size)
+
+    content = b"".join(b"%d::7::5::%d\n" % (event, event) for event in range(200_000))
+    name = movielens("ml-1m")
+    ratings = Ratings(lambda: nullcontext(Recorder(content)), len(content), "file", name)
+    assert len(read_ratings(ratings)) == 200_000
+    assert len(ratings.sha256) == 64
+    assert len(content) > 3 << 20
+    assert 0 < min(sizes) <= max(sizes) <= 1 << 20
+
+
+@given(
+    st.sampled_from(["ml-100k", "ml-10m", "ml-20m"]),
+    st.lists(
+        st.tuples(
+            st.integers(0, 10**9 - 1), st.integers(0, 10**9 - 1),
+            st.integers(1, 5), st.integers(0, 10**18 - 1),
         ),
-        (
-            GOOD + b"2::5::4::1\n1::10::4::1\n",
-            "line 5: found '2::5::4::1', user and item of line 4 again; expected each",
-        ),
-        (GOOD + b"3::1::5::9\n", "line 5: found the only event of user 3; expected at least two"),
-    ],
-)
-def test_impossible_content_is_named(content, message):
-    with pytest.raises(InputError, match=message):
-        parse_ratings(Ratings.of(content, "bad"))
+        min_size=1,
+    ),
+)  # fmt: skip
+def test_agrees_with_splitting_lines(name, rows):
+    layout = movielens(name).layout
+    lines = [layout.separator.join(map(str, row)) for row in rows]
+    text = "\n".join([layout.header, *lines] if layout.header else lines)
+    events = read_ratings(ratings_of(name, text), with_rating=True)
+    columns = (events.user, events.item, events.rating, events.timestamp)
+    assert list(zip(*(column.tolist() for column in columns), strict=True)) == rows
 
 
-def test_reads_the_member_by_name(tmp_path):
-    path = write_archive(tmp_path / "ml.zip", GOOD)
-    ratings = read_archive(path)
-    with ratings.open() as file:
-        assert file.read() == GOOD
-    assert ratings.name == f"{path}:ml-1m/ratings.dat"
-    assert not ratings.is_official
+GOOD = LINES["ml-1m"].encode()
 
 
 def test_other_members_are_never_written(tmp_path):
@@ -109,9 +221,6 @@ def test_archives_that_are_none(tmp_path):
         read_archive(text)
     with pytest.raises(InputError, match=r"gone\.zip: not a readable zip archive"):
         read_archive(tmp_path / "gone.zip")
-    other = write_archive(tmp_path / "other.zip", GOOD, member="ml-100k/u.data")
-    with pytest.raises(InputError, match=r"other\.zip: holds no ml-1m/ratings\.dat; expected"):
-        read_archive(other)
     whole = write_archive(tmp_path / "whole.zip", GOOD * 100).read_bytes()
     at = whole.index(b"ratings.dat") + 20
     damaged = tmp_path / "damaged.zip"

@@ -164,12 +164,8 @@ class TestRandom:
         split = hold_out(untimed, "random", "ncf", np.random.default_rng(3))
         timed = hold_out(data, "random", "ncf", np.random.default_rng(3))
         np.testing.assert_array_equal(split.held_out, timed.held_out)
-        with pytest.raises(InputError) as caught:
+        with pytest.raises(InputError, match=r"^no timestamps; leave-last-out needs"):
             hold_out(untimed, "leave-last-out", "ncf", np.random.default_rng(3))
-        assert str(caught.value) == (
-            "the interactions: no timestamps, so no event is the last; "
-            "expected a column of timestamps, or the split method random"
-        )
 
 
 def test_unknown_method():

@@ -1,4 +1,4 @@
-"""A ratings file inside an archive of MovieLens, read as a stream and never held as a whole."""
+"""A ratings file inside an archive of MovieLens, read as a stream."""
 
 import hashlib
 import io
@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -21,32 +20,29 @@ _UNREADABLE = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
 @dataclass(frozen=True)
 class Ratings:
-    """A ratings file as it lies in an archive.
+    """A ratings file of MovieLens.
 
     Attributes
     ----------
     open
-        Opens it for reading, anew at each call.
+        Opens it for reading, from the beginning at each call.
     size
         Its length in bytes.
-    name
+    path
         Archive and member, for messages.
     dataset
-        Which MovieLens it is of.
+        Which MovieLens it belongs to.
     """
 
     open: Callable[[], AbstractContextManager[IO[bytes]]]
     size: int
-    name: str
+    path: str
     dataset: MovieLens = ML_1M
 
     @classmethod
-    def of(cls, content: bytes, name: str, dataset: MovieLens = ML_1M) -> "Ratings":
-        """Take bytes in memory for the file."""
-        return cls(lambda: nullcontext(io.BytesIO(content)), len(content), name, dataset)
-
-    def __str__(self) -> str:
-        return self.name
+    def of(cls, content: bytes, path: str, dataset: MovieLens = ML_1M) -> "Ratings":
+        """Make a ratings file of bytes in memory."""
+        return cls(lambda: nullcontext(io.BytesIO(content)), len(content), path, dataset)
 
     @property
     def sha256(self) -> str:
@@ -55,29 +51,15 @@ class Ratings:
 
     @property
     def is_official(self) -> bool | None:
-        """Whether this is the published file, told by its length and its git blob id.
-
-        None where these are not known.
-        """
+        """Whether length and git blob id are those of the published file; None if not known."""
         if self.dataset.ratings_git_blob is None:
             return None
         same_length = self.size == self.dataset.ratings_bytes
         return same_length and self._hashes[1] == self.dataset.ratings_git_blob
 
-    @property
-    def first_line(self) -> int:
-        """Number of the line of the first event."""
-        return 2 if self.dataset.layout.header else 1
-
-    def place(self, row: int) -> str:
-        """File and line of an event, counted here from 0."""
-        return f"{self.name}, line {row + self.first_line}"
-
-    def text(self, row: int) -> str:
-        """Return the line of an event as it stands there, quoted."""
-        with self.open() as file:
-            line = next(islice(file, row + self.first_line - 1, None))
-        return repr(line.rstrip(b"\r\n").decode("latin-1"))
+    def line(self, row: int) -> int:
+        """Return the line, from 1, of an event, from 0."""
+        return row + (2 if self.dataset.layout.header else 1)
 
     @cached_property
     def _hashes(self) -> tuple[str, str]:
@@ -91,20 +73,16 @@ class Ratings:
 
 
 def read_archive(path: Path, dataset: MovieLens = ML_1M) -> Ratings:
-    """Find the ratings file in an archive of MovieLens, by name; nothing is unpacked.
+    """Return the ratings file of an archive of MovieLens; nothing is unpacked.
 
-    Raises
-    ------
-    InputError
-        The file is no zip archive or does not hold the member; that it is damaged inside is said
-        when it is read.
+    Damage inside the archive is an error only when the file is read.
     """
     expected = f"expected a {dataset.title} archive"
     try:
         with zipfile.ZipFile(path) as archive:
             size = archive.getinfo(dataset.member).file_size
     except KeyError:
-        raise InputError(f"{path}: holds no {dataset.member}; {expected}") from None
+        raise InputError(f"lacks {dataset.member}; {expected}", path=path) from None
     except _UNREADABLE as error:
         raise _unreadable(path, error, expected) from error
     member = partial(_member, path, dataset.member, expected)
@@ -121,4 +99,4 @@ def _member(path: Path, name: str, expected: str) -> Iterator[IO[bytes]]:
 
 
 def _unreadable(path: Path, error: Exception, expected: str) -> InputError:
-    return InputError(f"{path}: not a readable zip archive ({error}); {expected}")
+    return InputError(f"not a readable zip archive ({error}); {expected}", path=path)

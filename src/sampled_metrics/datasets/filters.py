@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.numbers import check_number
-from sampled_metrics.datasets.duplicates import refuse_duplicates, repeated
-from sampled_metrics.datasets.interactions import Interactions, encoded
+from sampled_metrics.datasets.interactions import Interactions
+from sampled_metrics.tables.ids import encoded
 
 DUPLICATES = ("refuse", "first", "last")
-_LEAST = 2
 
 
 @dataclass(frozen=True)
@@ -89,10 +88,10 @@ class Filters:
             by_rating = _by_rating(kept, self.min_rating)
             kept = _filtered("min_rating", self.min_rating, by_rating, kept, removed)
         if self.duplicates in (None, "refuse"):
-            refuse_duplicates(kept)
+            _refuse_duplicates(kept)
         else:
             last = self.duplicates == "last"
-            kept = _filtered("duplicates", self.duplicates, ~repeated(kept, last), kept, removed)
+            kept = _filtered("duplicates", self.duplicates, ~_superseded(kept, last), kept, removed)
         if self.min_user_events is not None or self.min_item_events is not None:
             by_user, by_item = _core(kept, self.min_user_events or 1, self.min_item_events or 1)
             counts = {"min_user_events": by_user, "min_item_events": by_item}
@@ -118,24 +117,70 @@ def _taken(interactions: Interactions, kept: NDArray[np.bool_], filters: str) ->
     if kept.all():
         return interactions
     if not kept.any():
-        raise InputError(f"{interactions.name}: nothing remains after {filters}; expected events")
+        raise interactions.error(f"no events remain after {filters}")
     return interactions.take(kept)
 
 
 def _by_rating(interactions: Interactions, least: float) -> NDArray[np.bool_]:
     if interactions.rating is None:
-        raise InputError(
-            f"{interactions.name}: min_rating is {least:g} but there are no ratings; "
-            "expected a column of ratings"
-        )
+        raise interactions.error(f"no ratings; min_rating {least:g} needs a column of ratings")
     return interactions.rating >= np.float32(least)
+
+
+def _pairs(interactions: Interactions) -> NDArray[np.int64]:
+    """Encode each pair of user and item as one number."""
+    pairs = interactions.user.astype(np.int64) << 32
+    pairs |= interactions.item.astype(np.int64) & 0xFFFFFFFF
+    return pairs
+
+
+def _refuse_duplicates(interactions: Interactions) -> None:
+    """Raise InputError for the first event that repeats a pair of user and item."""
+    pairs = _pairs(interactions)
+    if (pairs[1:] > pairs[:-1]).all():  # sorted, as the larger MovieLens are
+        return
+    ordered = np.sort(pairs)
+    if (ordered[1:] != ordered[:-1]).all():
+        return
+    order = np.argsort(pairs, kind="stable")
+    repeats = np.flatnonzero(pairs[order[1:]] == pairs[order[:-1]])
+    place = repeats[np.argmin(order[repeats + 1])]
+    first, again = int(order[place]), int(order[place + 1])
+    user, item = interactions.user_id(again), interactions.item_id(again)
+    raise interactions.error(
+        f"duplicate of row {interactions.row(first) + 1} (user {user}, item {item}); "
+        "the filter duplicates can keep the first or the last",
+        again,
+    )
+
+
+def _superseded(interactions: Interactions, last: bool) -> NDArray[np.bool_]:
+    """Return whether another event of the same user and item is to be kept instead of an event.
+
+    That is the last of them by time if `last`, else the first; where times are equal or missing,
+    file order decides.
+
+    >>> _superseded(Interactions(np.array([1, 1, 1]), np.array([7, 8, 7])), last=True)
+    array([ True, False, False])
+    """
+    pairs = _pairs(interactions)
+    order = np.argsort(pairs, kind="stable")
+    same = pairs[order[1:]] == pairs[order[:-1]]
+    superseded = np.zeros(pairs.size, dtype=bool)
+    superseded[order[1:][same]] = superseded[order[:-1][same]] = True
+    events = np.flatnonzero(superseded)
+    time = np.zeros(pairs.size) if interactions.timestamp is None else interactions.timestamp
+    events = events[np.lexsort((events, time[events], pairs[events]))]
+    same = pairs[events[1:]] == pairs[events[:-1]]
+    superseded[events] = np.append(same, False) if last else np.insert(same, 0, False)
+    return superseded
 
 
 def _core(
     interactions: Interactions, least_of_user: int, least_of_item: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Events left out for their user's and for their item's few events, until none are few."""
-    codes = [encoded(ids)[1] for ids in (interactions.user, interactions.item)]
+    codes = [encoded(ids)[0] for ids in (interactions.user, interactions.item)]
     left_out = [np.zeros(len(interactions), dtype=bool) for _ in codes]
     events = np.arange(len(interactions))
     while True:
@@ -149,14 +194,13 @@ def _core(
 
 
 def _check_enough_events(interactions: Interactions) -> None:
-    ids, code = encoded(interactions.user)
-    counts = np.bincount(code)
-    if (counts < _LEAST).any():
-        lonely = np.flatnonzero(counts < _LEAST)
-        event = int(np.argmax(code == lonely[np.argmin(ids[lonely])]))
+    code, ids = encoded(interactions.user)
+    single = np.flatnonzero(np.bincount(code) < 2)
+    if single.size:
+        lowest = single[np.argmin(ids.to_numpy()[single])]
+        event = int(np.argmax(code == lowest))
         raise interactions.error(
+            f"the only event of user {interactions.user_id(event)}; one is needed for training "
+            "and one to hold out (the filter min_user_events: 2 leaves such users out)",
             event,
-            f"the only event of user {interactions.user_id(event)}",
-            "at least two events a user, one to train on and one to hold out "
-            "(or the filter min_user_events: 2)",
         )

@@ -1,11 +1,11 @@
 """The ratings of MovieLens, read from the publisher's archive and checked line by line.
 
-Any rating is an interaction (section 6 of the paper); its value is checked, and kept only where a
-filter asks for it.
+Any rating is an interaction (section 6 of the paper); its value is checked, and kept only if a
+filter needs it.
 """
 
 import re
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -21,12 +21,7 @@ _COLUMNS = ("user", "item", "rating", "timestamp")
 
 
 def parse_ratings(ratings: Ratings) -> Interactions:
-    r"""Read the events of a ratings file, of which no filter takes any.
-
-    Raises
-    ------
-    InputError
-        As `read_ratings`; or an event occurs twice, or a user has fewer than two events.
+    r"""Read the events of a ratings file, with the checks of `Filters` but no filter.
 
     >>> parse_ratings(Ratings.of(b"1::10::5::100\n1::20::3::90\n", "example")).timestamp
     array([100,  90])
@@ -35,46 +30,46 @@ def parse_ratings(ratings: Ratings) -> Interactions:
 
 
 def read_ratings(ratings: Ratings, with_rating: bool = False) -> Interactions:
-    """Read the events of a ratings file, as it is written in its dataset.
+    """Read the events of a ratings file; `with_rating` keeps the ratings.
 
     The file is decompressed, checked and parsed block by block, so that memory stays near that of
-    the result.
-
-    Parameters
-    ----------
-    ratings
-        The file.
-    with_rating
-        Whether to keep the ratings.
-
-    Raises
-    ------
-    InputError
-        A line is not as in the dataset or a rating not of its scale. The message names file, line,
-        what was found and what was expected.
+    the result. A line that is not as in its dataset is an InputError with the line.
     """
-    columns = _read_columns(ratings)
-    rating = columns.pop("rating").to_numpy()
     layout = ratings.dataset.layout
+    with ratings.open() as file:
+        header = file.readline() if layout.header else b""
+        if header.rstrip(b"\r\n") != layout.header.encode():
+            problem = f"found {_quoted(header)}; expected the header {layout.header}"
+            raise InputError(problem, path=ratings.path, line=1)
+        if ratings.size == len(header):
+            raise InputError(f"no ratings; expected lines of {layout.line}", path=ratings.path)
+        screened = _Screened(file, layout)
+        table = _parse(screened, layout)
+    if table is None or screened.foreign or any(table[name].null_count for name in _COLUMNS):
+        raise _bad_line(ratings)
+    # Popped, so that a column is freed as soon as it is an array.
+    columns = {name: table[name] for name in _COLUMNS}
+    del table
+    rating = columns.pop("rating").to_numpy()
     allowed = layout.allows(rating)
     if not allowed.all():
         row = int(np.argmin(allowed))
-        raise _breach(ratings.place(row), ratings.text(row), layout.ratings)
-    # Popped, so that a column is freed once it is one array.
+        problem = f"found rating {rating[row]:g}; expected {layout.ratings}"
+        raise InputError(problem, path=ratings.path, row=row + 1, line=ratings.line(row))
     user, item, timestamp = (columns.pop(name).to_numpy() for name in ("user", "item", "timestamp"))
-    return Interactions(
-        user, item, timestamp, rating.astype(np.float32) if with_rating else None, origin=ratings
-    )
+    kept = rating.astype(np.float32) if with_rating else None
+    return Interactions(user, item, timestamp, kept, origin=ratings)
 
 
 class _Screened:
-    """A file that ends, and says so, where a block holds a byte that no ratings file does.
+    """A file that ends, and is marked `foreign`, at a byte that no ratings file holds.
 
-    pyarrow takes more for a number than the publisher writes: blanks, hexadecimals, exponents.
+    pyarrow accepts more numbers than the publisher writes: blanks, hexadecimals, exponents.
     """
 
-    def __init__(self, file: IO[bytes], allowed: bytes) -> None:
-        self.file, self.allowed = file, allowed
+    def __init__(self, file: IO[bytes], layout: Layout) -> None:
+        point, windows = "." * layout.half_stars, "\r" * bool(layout.header)
+        self.file, self.allowed = file, f"0123456789\n{layout.separator}{windows}{point}".encode()
         self.closed = self.foreign = False
 
     def read(self, size: int = -1) -> bytes:
@@ -84,27 +79,6 @@ class _Screened:
 
     def close(self) -> None:
         self.closed = True
-
-
-def _read_columns(ratings: Ratings) -> dict[str, Any]:
-    layout = ratings.dataset.layout
-    with ratings.open() as file:
-        header = file.readline() if layout.header else b""
-        if header.rstrip(b"\r\n") != layout.header.encode():
-            raise _breach(f"{ratings.name}, line 1", _quoted(header), f"the header {layout.header}")
-        if ratings.size == len(header):
-            raise InputError(f"{ratings.name}: empty; expected lines of {layout.line}")
-        screened = _Screened(file, _bytes_of(layout))
-        table = _parse(screened, layout)
-    if table is None or screened.foreign or any(table[name].null_count for name in _COLUMNS):
-        raise _bad_line(ratings)
-    return {name: table[name] for name in _COLUMNS}
-
-
-def _bytes_of(layout: Layout) -> bytes:
-    windows = "\r" if layout.header else ""
-    point = "." if layout.half_stars else ""
-    return f"0123456789\n{layout.separator}{windows}{point}".encode()
 
 
 def _parse(file: _Screened, layout: Layout) -> pa.Table | None:
@@ -117,7 +91,7 @@ def _parse(file: _Screened, layout: Layout) -> pa.Table | None:
     }
     separator, names = layout.separator, list(_COLUMNS)
     if len(separator) == 2:
-        # The reader knows separators of one character: between two of those lies an empty column.
+        # pyarrow's separators have one character, so there is an empty column between two of them.
         names = ["user", "1", "item", "2", "rating", "3", "timestamp"]
         types |= {name: pa.null() for name in "123"}
     try:
@@ -134,7 +108,7 @@ def _parse(file: _Screened, layout: Layout) -> pa.Table | None:
 
 
 def _bad_line(ratings: Ratings) -> InputError:
-    """Find the first line that breaks the format; only called when one does."""
+    """Make the error for the first line that breaks the format."""
     layout = ratings.dataset.layout
     stars = rb"\d{1,2}(\.\d{1,3})?" if layout.half_stars else rb"\d{1,9}"
     between = re.escape(layout.separator.encode())
@@ -142,15 +116,12 @@ def _bad_line(ratings: Ratings) -> InputError:
     ends = b"\r\n" if layout.header else b"\n"
     with ratings.open() as file:
         for number, line in enumerate(file, start=1):
-            if number >= ratings.first_line and not form.fullmatch(line.rstrip(ends)):
-                text = line.removesuffix(b"\n")
-                return _breach(f"{ratings.name}, line {number}", _quoted(text), layout.line)
-    return InputError(f"{ratings.name}: cannot be read as lines of {layout.line}")
+            if number >= ratings.line(0) and not form.fullmatch(line.rstrip(ends)):
+                found = _quoted(line.removesuffix(b"\n"))
+                problem = f"found {found}; expected {layout.line}"
+                return InputError(problem, path=ratings.path, line=number)
+    return InputError(f"cannot be read as lines of {layout.line}", path=ratings.path)
 
 
 def _quoted(line: bytes) -> str:
     return repr(line[:60].decode("latin-1"))
-
-
-def _breach(place: str, found: str, expected: str) -> InputError:
-    return InputError(f"{place}: found {found}; expected {expected}")

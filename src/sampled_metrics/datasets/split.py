@@ -14,9 +14,10 @@ from scipy.sparse import csr_array
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
-from sampled_metrics.datasets.interactions import Interactions, Names, encoded
+from sampled_metrics.datasets.interactions import Interactions, published
 from sampled_metrics.datasets.last_events import PICKS, LastEvents
 from sampled_metrics.datasets.last_events import TIE_BREAKS as TIE_BREAKS  # callers' one import
+from sampled_metrics.tables.ids import encoded
 
 METHODS = ("leave-last-out", "random")
 
@@ -113,9 +114,8 @@ def leave_last_out(
     if tie_break not in PICKS:
         raise InputError(f"unknown tie_break {tie_break!r}; known: {', '.join(TIE_BREAKS)}")
     if interactions.timestamp is None:
-        raise InputError(
-            f"{interactions.name}: no timestamps, so no event is the last; "
-            "expected a column of timestamps, or the split method random"
+        raise interactions.error(
+            "no timestamps; leave-last-out needs a column of timestamps, the method random none"
         )
     users = _by_user(interactions.user)
     last_events = LastEvents(interactions.timestamp[users.rows], users.bounds)
@@ -163,7 +163,8 @@ class _Users(NamedTuple):
 
 
 def _by_user(user: NDArray[np.int32]) -> _Users:
-    first_seen, code = encoded(user)
+    code, names = encoded(user)
+    first_seen = names.to_numpy()
     order = np.argsort(first_seen)
     number = np.empty(order.size, dtype=np.int32)
     number[order] = np.arange(order.size, dtype=np.int32)
@@ -185,16 +186,16 @@ def _assemble(
     interactions: Interactions, users: _Users, held_out: NDArray[np.int64], tied_users: int
 ) -> Split:
     """Make the split that holds out, of the events by user, those at places `held_out`."""
-    item_ids, code = encoded(interactions.item)
+    code, item_ids = encoded(interactions.item)
     item = code[users.rows]
     training = np.ones(item.size, dtype=bool)
     training[held_out] = False
     bounds = (users.bounds - np.arange(users.bounds.size)).astype(np.int32)
     return Split(
-        _training(item[training], bounds, item_ids.size),
+        _training(item[training], bounds, len(item_ids)),
         item[held_out].astype(np.int64),
-        _published(users.ids, interactions.user_names),
-        _published(item_ids, interactions.item_names),
+        published(users.ids, interactions.user_names),
+        published(item_ids.to_numpy(), interactions.item_names),
         tied_users,
     )
 
@@ -204,10 +205,6 @@ def _training(indices: NDArray[np.int32], bounds: NDArray[np.int32], items: int)
     train = csr_array((ones, indices, bounds), shape=(bounds.size - 1, items))
     train.sort_indices()
     return train
-
-
-def _published(ids: NDArray[np.int32], names: Names | None) -> Ids:
-    return ids if names is None else names[ids]
 
 
 def save_split(path: Path, split: Split) -> None:

@@ -72,19 +72,17 @@ class TableFormat:
         """Whether the first line of a text file names the columns."""
         return not any(map(_is_place, self.columns.values()))
 
-    def chosen(self, names: list[str], where: str) -> dict[str, str]:
-        """Column of each role that a file of columns `names` has; `where` begins messages."""
-        found = {}
-        for role in ROLES:
-            column = self.columns.get(role, role)
-            if column is None:
-                continue
-            name = str(column)
-            if role in self.columns or role in _NEEDED:
-                _check_column(name, names, where)
-            if (role in self.columns or self.header) and name in names:
-                found[role] = name
-        return found
+    @property
+    def names(self) -> dict[str, str]:
+        """Name of the column to read for each role; a place is written as text."""
+        roles = ROLES if self.header else self.columns
+        columns = {role: self.columns.get(role, role) for role in roles}
+        return {role: str(column) for role, column in columns.items() if column is not None}
+
+    @property
+    def required(self) -> list[str]:
+        """Roles whose column must be present: user, item and those named explicitly."""
+        return [role for role in self.names if role in self.columns or role in _NEEDED]
 
 
 def _is_name(column: object) -> bool:
@@ -93,13 +91,3 @@ def _is_name(column: object) -> bool:
 
 def _is_place(column: object) -> bool:
     return isinstance(column, int) and not isinstance(column, bool) and column >= 0
-
-
-def _check_column(name: str, names: list[str], where: str) -> None:
-    if names.count(name) != 1:
-        there = "twice" if name in names else "no column"
-        raise InputError(f"{where}: found {there} {name}; expected it once among {_listed(names)}")
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:20]) + (" ..." if len(names) > 20 else "")

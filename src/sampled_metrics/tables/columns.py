@@ -105,7 +105,7 @@ class Table:
         if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
             small = pa.types.is_date32(kind) or pa.types.is_time32(kind)
             return (column.cast(pa.int32()) if small else column).cast(pa.int64()).to_numpy()
-        values = self._numbers(name, TIMES)
+        values = self._as_numbers(name, column, TIMES)
         self._refuse(name, ~np.isfinite(values), values, TIMES)
         return values
 
@@ -177,16 +177,18 @@ class Table:
         return values.astype(np.int64, copy=False)
 
     def _numbers(self, name: str, expected: str) -> NDArray[Any]:
+        return self._as_numbers(name, plain(self._complete(name, expected)), expected)
+
+    def _as_numbers(self, name: str, column: Any, expected: str) -> NDArray[Any]:
         import pyarrow as pa
         from pyarrow import compute
 
-        column = plain(self._complete(name, expected))
         kind = column.type
         if pa.types.is_integer(kind):
             large = kind == pa.uint64() and compute.max(column).as_py() >= 1 << 63
             return column.cast(pa.float64() if large else pa.int64(), safe=False).to_numpy()
         if not (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-            if not _casts(column, pa.string()):
+            if pa.types.is_duration(kind) or not _casts(column, pa.string()):
                 raise self._wrong_type(name, column, expected)
             text = compute.utf8_trim_whitespace(column.cast(pa.string()))
             column = self._cast(name, text, pa.float64(), expected)

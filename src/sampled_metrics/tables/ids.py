@@ -61,15 +61,22 @@ def as_numpy(ids: Any) -> NDArray[Any]:
 
 
 def encoded(column: Any) -> "tuple[Codes, pa.Array]":
-    """Dictionary-encode a column: int32 codes of all rows, and the values that occur."""
+    """Encode ids, an array of pyarrow or numpy: int32 codes, and the distinct ids.
+
+    >>> codes, names = encoded(np.array([7, 4, 7]))
+    >>> codes, names.to_pylist()
+    (array([0, 1, 0], dtype=int32), [7, 4])
+    """
     import pyarrow as pa
 
     column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
-    column = column.unify_dictionaries()
+    is_encoded = pa.types.is_dictionary(column.type)
+    column = (column if is_encoded else column.dictionary_encode()).unify_dictionaries()
     names = column.chunk(0).dictionary
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks])
+    if not is_encoded:
+        return codes, names
+    # A dictionary may hold values that no row has.
     used = np.zeros(len(names), dtype=bool)
     used[codes] = True
     if not used.all():
