@@ -35,7 +35,7 @@ def test_bad_archive_stops_the_study_and_leaves_nothing_half_written(make_projec
     assert done.returncode != 0
     assert "going on with" not in done.stdout
     assert (
-        "results/data/ml-1m.zip:ml-1m/ratings.dat, line 2: found '1::2::9::8'; "
+        "results/data/ml-1m.zip:ml-1m/ratings.dat, row 2 (line 2): found rating 9; "
         "expected a rating from 1 to 5"
     ) in done.stdout.splitlines()
     split = project.folder / "results/split"
