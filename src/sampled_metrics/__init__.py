@@ -21,8 +21,8 @@ With full rankings there is nothing to correct:
 
 >>> import numpy as np
 >>> scores = np.array([[0.9, 0.8, 0.1, 0.3], [0.2, 0.7, 0.4, 0.1]])  # users x items
->>> records = sm.rank_held_out(lambda users: scores[users], None, held_out=[1, 1])
->>> [each.value for each in sm.evaluate(sm.RelevantRanks.from_records(records), ["recall@1"])]
+>>> ranks = sm.rank(lambda users: scores[users], None, [1, 1])
+>>> [result.value for result in sm.evaluate(ranks, ["recall@1"])]
 [0.5]
 """
 
@@ -43,11 +43,7 @@ if TYPE_CHECKING:
     from sampled_metrics.metrics.measures import Measure, parse_measure
     from sampled_metrics.metrics.ratings import mae, rmse
     from sampled_metrics.metrics.values import relevant_values
-    from sampled_metrics.ranks.ranking import rank_held_out, rank_relevant
-    from sampled_metrics.ranks.reading import read_ranking
-    from sampled_metrics.ranks.records import Ranks
-    from sampled_metrics.ranks.relevant import RelevantRanks
-    from sampled_metrics.ranks.sampled_tables import read_sampled_ranks
+    from sampled_metrics.ranks import Ranks, Sampling, rank
     from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 
 _HOME = {
@@ -59,9 +55,9 @@ _HOME = {
     "Pair": "inference.plan",
     "Planned": "inference.plan",
     "Population": "inference.population",
-    "Ranks": "ranks.records",
-    "RelevantRanks": "ranks.relevant",
+    "Ranks": "ranks",
     "SampledRanks": "inference.sampled_evaluation",
+    "Sampling": "ranks",
     "compare_exact": "inference.compare",
     "compare_sampled": "inference.compare",
     "correct": "inference.correct",
@@ -73,10 +69,7 @@ _HOME = {
     "parse_measure": "metrics.measures",
     "plan": "inference.plan",
     "population_with": "inference.plan",
-    "rank_held_out": "ranks.ranking",
-    "rank_relevant": "ranks.ranking",
-    "read_ranking": "ranks.reading",
-    "read_sampled_ranks": "ranks.sampled_tables",
+    "rank": "ranks",
     "relevant_values": "metrics.values",
     "rmse": "metrics.ratings",
     "sampled_rank_distribution": "sampling",
@@ -91,8 +84,8 @@ __all__ = [
     "Planned",
     "Population",
     "Ranks",
-    "RelevantRanks",
     "SampledRanks",
+    "Sampling",
     "compare_exact",
     "compare_sampled",
     "correct",
@@ -104,10 +97,7 @@ __all__ = [
     "parse_measure",
     "plan",
     "population_with",
-    "rank_held_out",
-    "rank_relevant",
-    "read_ranking",
-    "read_sampled_ranks",
+    "rank",
     "relevant_values",
     "rmse",
     "sampled_rank_distribution",

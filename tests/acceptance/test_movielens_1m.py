@@ -11,8 +11,7 @@ from sampled_metrics.datasets.movielens import parse_ratings
 from sampled_metrics.datasets.split import leave_last_out
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.ties import exact_values
-from sampled_metrics.ranks.ranking import rank_held_out
-from sampled_metrics.ranks.records import read_ranks
+from sampled_metrics.ranks import Ranks, rank
 from sampled_metrics.recommenders import create
 from tests.conftest import ROOT
 
@@ -41,10 +40,7 @@ def records(split):
         each["name"]: create(each["kind"], each["settings"]).fit(split.train, threads=2)
         for each in config["recommenders"]
     }
-    return {
-        name: rank_held_out(model.score, split.train, split.held_out)
-        for name, model in made.items()
-    }
+    return {name: rank(model.score, split.train, split.held_out) for name, model in made.items()}
 
 
 def percent(metric, records, ties="expected", rng=None):
@@ -111,7 +107,7 @@ def test_recommender_x_within_what_its_start_explains(records):
 
 @pytest.mark.parametrize("recommender", ["X", "Y", "Z"])
 def test_reference_ranks_are_those_of_this_run(records, recommender):
-    kept, _, _ = read_ranks(ROOT / f"results/reference/ranks/{recommender}.parquet")
+    kept = Ranks.read(ROOT / f"results/reference/ranks/{recommender}.parquet")
     found = records[recommender]
     np.testing.assert_array_equal(found.n_candidates, kept.n_candidates)
     # Another processor may round scores otherwise and exchange near-equal items; no metric moves

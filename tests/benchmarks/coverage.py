@@ -22,7 +22,7 @@ from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.sampled_evaluation import SampledRanks
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.ties import expected_values
-from sampled_metrics.ranks.records import Ranks, read_ranks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution
 
 ROOT = Path(__file__).parents[2]
@@ -38,9 +38,7 @@ Shares = dict[str, float]
 
 
 def populations() -> dict[str, Population]:
-    ranks = {
-        name: read_ranks(ROOT / f"results/reference/ranks/{name}.parquet")[0] for name in "XYZ"
-    }
+    ranks = {name: Ranks.read(ROOT / f"results/reference/ranks/{name}.parquet") for name in "XYZ"}
     known = {name: Population.of_users(records) for name, records in ranks.items()}
     return known | {
         "(k/n)^0.2": Population.power(N_ITEMS, 0.2),

@@ -12,7 +12,7 @@ from sampled_metrics.inference.plan import Pair, vectors_of
 from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.sampled_evaluation import SampledRanks
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks.records import COLUMNS, Ranks, read_ranks, write_ranks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.report.page import collect, render
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.sampling.probability import pmf
@@ -69,7 +69,7 @@ def test_vector_and_expectation_are_those_of_the_library(opened, metric, estimat
 @pytest.fixture(scope="module")
 def populations():
     paths = {name: ROOT / f"results/reference/ranks/{name}.parquet" for name in "XYZ"}
-    return {name: Population.of_users(read_ranks(path)[0]) for name, path in paths.items()}
+    return {name: Population.of_users(Ranks.read(path)) for name, path in paths.items()}
 
 
 CURVES = [
@@ -331,12 +331,12 @@ def test_markup_in_names_is_text_and_one_recommender_makes_no_pair(browser, tmp_
 
 
 def test_many_recommenders_are_told_apart_and_changes_of_order_in_a_few_words(browser, tmp_path):
-    (x, users, _), (y, _, _) = (read_ranks(REFERENCE / f"ranks/{name}.parquet") for name in "XY")
+    x, y = (Ranks.read(REFERENCE / f"ranks/{name}.parquet") for name in "XY")
     names = [f"Mixture-{part}-of-X-and-Y" for part in range(8)]
     for part, name in enumerate(names):
         of_x = np.arange(len(x)) % 7 < part
-        mixed = Ranks(*(np.where(of_x, getattr(x, c), getattr(y, c)) for c in COLUMNS))
-        write_ranks(tmp_path / f"{name}.parquet", mixed, user=users, source="mixed")
+        mixed = Ranks.concat([x.take(of_x), y.take(~of_x)])
+        mixed.replace(source="mixed").write(tmp_path / f"{name}.parquet")
     path = tmp_path / "report.html"
     ranks = [tmp_path / f"{name}.parquet" for name in names]
     path.write_text(render(collect(sources(ranks=ranks))), encoding="utf-8")

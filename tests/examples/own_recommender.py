@@ -35,7 +35,7 @@ users = np.arange(N_USERS)
 
 # 1. Rank every held-out item among all items: 256 users at a time, never users x items at once.
 records = {
-    name: sm.rank_held_out(
+    name: sm.rank(
         lambda block, careful=careful: scores_of(block, careful), None, held_out, block_size=256
     )
     for name, careful in (("Careful", True), ("Broad", False))
@@ -44,7 +44,7 @@ records = {
 # 2. Exact metrics, with intervals over users.
 print("Exact, from full rankings:")
 for name, ranked in records.items():
-    (found,) = sm.evaluate(sm.RelevantRanks.from_records(ranked), METRICS)
+    (found,) = sm.evaluate(ranked, METRICS)
     print(f"  {name:8}{found.metric} {found.value:.3f} ({found.ci_low:.3f} to {found.ci_high:.3f})")
 
 # 3. What an evaluation with 100 random negatives sees, uncorrected and corrected.

@@ -5,7 +5,7 @@ from math import log2
 
 import numpy as np
 
-from sampled_metrics.ranks.relevant import RelevantRanks
+from sampled_metrics.ranks import Ranks
 
 ALL_KINDS = (
     *("recall", "precision", "f1", "f2", "f0.5", "hit", "rr"),
@@ -76,8 +76,16 @@ def orders(scores):
     return [tuple(chain(*order)) for order in product(*map(permutations, groups))]
 
 
+def by_user(user, n_better, n_tied, n_relevant, n_candidates, depth):
+    """Ranks with the user of each item as an index, not decreasing, in the place of counts."""
+    n_found = np.bincount(np.asarray(user, dtype=int), minlength=len(n_relevant))
+    return Ranks(
+        n_candidates, n_better, n_tied, n_found=n_found, n_relevant=n_relevant, depth=depth
+    )
+
+
 def ranks_of(users, depth=None):
-    """RelevantRanks of fully scored users, each given as (scores, indexes of relevant items).
+    """Ranks of fully scored users, each given as (scores, indexes of relevant items).
 
     With a depth, what a list of that many places would show; scores must not tie then.
     """
@@ -91,13 +99,13 @@ def ranks_of(users, depth=None):
     columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     n = np.array([len(scores) for scores, _ in users], dtype=np.int64)
     count = np.array([len(relevant) for _, relevant in users], dtype=np.int64)
-    return RelevantRanks(*columns, count, n, n if depth is None else np.minimum(n, depth))
+    return by_user(*columns, count, n, n if depth is None else np.minimum(n, depth))
 
 
 def untied(*places, n, n_relevant=None, depth=None):
-    """RelevantRanks of one user whose relevant items found stand at these places."""
+    """Ranks of one user whose relevant items found stand at these places."""
     better = np.array(places, dtype=np.int64) - 1
     zero = np.zeros_like(better)
-    return RelevantRanks(
+    return by_user(
         zero, better, zero, [n_relevant or len(places)], [n], [n if depth is None else depth]
     )

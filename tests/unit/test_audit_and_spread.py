@@ -11,8 +11,7 @@ from sampled_metrics.datasets.split import leave_last_out, save_split
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.ties import exact_values
-from sampled_metrics.ranks.ranking import rank_held_out
-from sampled_metrics.ranks.records import Ranks, write_ranks
+from sampled_metrics.ranks import Ranks, rank
 from sampled_metrics.recommenders import create
 from sampled_metrics.report.audit import write_audit
 from sampled_metrics.study.audit import _expected, _with_n_of_each_user, run_audit
@@ -38,8 +37,8 @@ def material(tmp_path_factory):
     save_split(folder / "split.npz", split)
     for name, each in RECOMMENDERS.items():
         model = create(each["kind"], each["settings"]).fit(split.train)
-        records = rank_held_out(model.score, split.train, split.held_out)
-        write_ranks(folder / f"{name}.parquet", records, user=split.user_ids, source="test")
+        records = rank(model.score, split.train, split.held_out)
+        records.replace(users=split.user_ids, source="test").write(folder / f"{name}.parquet")
     ranks = [folder / f"{name}.parquet" for name in RECOMMENDERS]
     published = ROOT / "config/paper/tables.csv"
     return Material.load(archive, folder / "split.npz", ranks, RECOMMENDERS, SETTINGS, published, 1)

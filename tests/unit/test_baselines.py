@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.sparse import csr_array
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.ranking import rank_held_out
+from sampled_metrics.ranks import rank
 from sampled_metrics.recommenders import create
 
 
@@ -14,7 +14,7 @@ def test_popularity_by_hand():
     train = csr_array([[1.0, 1, 0, 0], [1, 0, 0, 1], [1, 0, 0, 0]])
     model = create("popularity", {}).fit(train)
     # events of the items: 3, 1, 0, 1
-    records = rank_held_out(model.score, train, [2, 1, 3])
+    records = rank(model.score, train, [2, 1, 3])
     assert records.n_candidates.tolist() == [2, 2, 3]
     assert records.n_better.tolist() == [1, 0, 0]  # item 3 is above item 2; 1 above 2; 1 is level
     assert records.n_tied.tolist() == [0, 0, 1]

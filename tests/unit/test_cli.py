@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from sampled_metrics.ranks.records import Ranks, read_ranks, write_ranks
+from sampled_metrics.ranks import Ranks
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 
 
@@ -18,7 +18,7 @@ def test_the_command_is_a_program():
     command += ["--csv", "c", "--md", "m"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("gone.parquet: no such file; expected rank records")
+    assert done.stderr.startswith("gone.parquet: no such file; expected ranks, lists or scores")
     assert done.stderr.count("\n") == 1
 
 
@@ -92,22 +92,22 @@ def test_steps_of_the_study(run, tmp_path, monkeypatch):
 def test_reference_ranks_hold_no_ids(run, tmp_path):
     path = tmp_path / "A.parquet"
     ids = np.array([71, 72])
-    write_ranks(path, Ranks([5, 6], [1, 2], [0, 1]), user=ids, item=ids, source="run")
+    Ranks([5, 6], [1, 2], [0, 1], users=ids, source="run").write(path, items=ids)
     assert run("study", "reference", path, "--output", tmp_path / "kept").returncode == 0
     kept = tmp_path / "kept" / "A.parquet"
     columns = ["user_id", "n_candidates", "n_better", "n_tied"]
     assert pq.read_table(kept).column_names == columns
-    records, user, source = read_ranks(kept)
-    assert user.tolist() == [0, 1]
+    records = Ranks.read(kept)
+    assert records.users.tolist() == [0, 1]
     assert records.n_better.tolist() == [1, 2]
-    assert "reference run" in source
+    assert "reference run" in records.source
 
 
 def test_exact_table_by_hand(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # ranks 1 and 2-4 (uniform) among 11: AP (1 + (1/2 + 1/3 + 1/4)/3)/2, AUC (1 + 8/10)/2
     records = Ranks([11, 11], [0, 1], [0, 2])
-    write_ranks(tmp_path / "A.parquet", records, user=np.arange(2), source="hand")
+    records.replace(users=np.arange(2), source="hand").write(tmp_path / "A.parquet")
     arguments = ["--csv", "e.csv", "--md", "e.md", "--metrics", "ap,auc", "--ties"]
     assert run("study", "exact", "A.parquet", *arguments, "expected,optimistic").returncode == 0
     ap = 100 * (1 + (1 / 2 + 1 / 3 + 1 / 4) / 3) / 2
@@ -128,7 +128,7 @@ def test_exact_table_by_hand(run, tmp_path, monkeypatch):
 def test_names_given_twice_and_records_that_are_no_json(refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     records = Ranks([11, 11], [0, 1], [0, 2])
-    write_ranks(tmp_path / "A.parquet", records, user=np.arange(2), source="hand")
+    records.replace(users=np.arange(2), source="hand").write(tmp_path / "A.parquet")
     arguments = ["study", "exact", "A.parquet", "--csv", "e.csv", "--md", "e.md"]
     assert "given twice: ap, ap" in refused(*arguments, "--metrics", "ap,ap")
     assert "given twice: A, A" in refused(*arguments, "A.parquet")

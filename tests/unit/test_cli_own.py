@@ -274,7 +274,7 @@ WRONG_USE = [
     ("evaluate", "Missing argument"),
     ("evaluate gone.csv", "gone.csv: no such file; expected ranks"),
     ("evaluate .", ".: a folder; expected ranks"),
-    ("evaluate r.csv", ["r.csv", "--n-items", "n_candidates is needed"]),
+    ("evaluate r.csv", ["r.csv", "--n-items", "add a column n_candidates"]),
     (
         "evaluate r.csv --n-items 10",
         "r.csv, row 3 (line 4), column rank: found 11; expected 1 to 10",
@@ -317,7 +317,7 @@ WRONG_USE = [
     ("correct s.csv --n-items 100", "Missing option '--n-negatives'"),
     (
         "correct s.csv --n-negatives 10",
-        "--n-items is missing, and s.csv has no column n_candidates",
+        "s.csv: no column n_candidates",
     ),
     (
         "correct s.csv --n-negatives 0 --n-items 100",
@@ -327,7 +327,7 @@ WRONG_USE = [
     ("correct s.csv --n-negatives 10.5 --n-items 100", "'--n-negatives'"),
     (
         "correct s.csv --n-negatives 3541 --n-items 3541",
-        ["--n-items", "is 3541; allowed: more than the 3541 sampled negatives"],
+        ["--n-items", "is 3541, expected more than the 3541 negatives"],
     ),
     ("correct s.csv --n-negatives 100 --n-items 99", "--n-items"),
     ("correct s.csv --n-negatives 100000000000 --n-items 1000000000000", "'--n-items'"),
@@ -341,7 +341,7 @@ WRONG_USE = [
     ),
     (
         "correct r.csv --n-negatives 10 --n-items 100",
-        "r.csv holds exact ranks (column rank): `sampled-metrics evaluate`",
+        "r.csv: found exact ranks (column rank), not sampled ones; `sampled-metrics evaluate`",
     ),
     ("correct . --n-negatives 10 --n-items 100", ".: a folder"),
     ("correct gone --n-negatives 10 --n-items 100", "gone: no such file"),
@@ -440,9 +440,9 @@ WRONG_USE = [
     ("compare r.csv s.csv --n-items 100", ["s.csv holds sampled ranks", "--n-negatives"]),
     (
         "compare r.csv s.csv --n-items 100 --n-negatives 10",
-        ["r.csv holds exact ranks", "without --n-negatives"],
+        ["r.csv: found exact ranks", "without --n-negatives"],
     ),
-    ("compare s.csv s2.csv --n-negatives 10", "--n-items is missing"),
+    ("compare s.csv s2.csv --n-negatives 10", "s.csv: no column n_candidates"),
     ("compare s.csv s2.csv --n-items 100 --n-negatives 0", "'--n-negatives'"),
     ("compare s.csv s2.csv --n-items 10 --n-negatives 10", ["--n-items", "more than the 10"]),
     (
@@ -518,13 +518,13 @@ WRONG_USE = [
     ("plan --ranks r.csv", "--ranks"),
     ("plan --ranks r.csv r.csv --n-items 100", "r.csv is given twice"),
     ("plan --ranks r.csv gone.csv --n-items 100", "gone.csv: no such file"),
-    ("plan --ranks r.csv r2.csv", ["r.csv holds ranks", "--n-items"]),
+    ("plan --ranks r.csv r2.csv", ["r.csv: found ranks", "--n-items"]),
     ("plan --ranks r.csv s.csv --n-items 100", "s.csv holds sampled ranks"),
     (
         "plan --ranks r.csv r2.csv --n-items 100 --level 0.1",
         "--level and --effect are of no use with --ranks",
     ),
-    ("sample r.csv --n-negatives 10", ["r.csv holds ranks", "--n-items"]),
+    ("sample r.csv --n-negatives 10", ["r.csv: found ranks", "--n-items"]),
     ("sample r.csv --n-items 100", "Missing option '--n-negatives'"),
     (
         "sample r.csv --n-items 100 --n-negatives 100",
@@ -541,7 +541,7 @@ WRONG_USE = [
     ("sample r.csv r2.csv --n-items 100 --n-negatives 9", "r2.csv"),
     (
         "sample list.csv --relevant relevant.csv --n-negatives 1",
-        "list.csv: the whole ranking is not known of 1 users",
+        "list.csv: the list of user anna ends at rank 2",
     ),
 ]
 
@@ -608,7 +608,7 @@ WRONG_CONTENT = [
     (
         "compare r2.csv x.csv --n-items 100",
         "user_id,rank\nanna,2\nanna,2\n",
-        "x.csv, row 2 (line 3), column rank: found 2; expected each once for user anna",
+        "x.csv, row 2 (line 3), column rank: found 2; expected each rank once per user",
     ),
 ]
 

@@ -17,18 +17,15 @@ from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.sampled_evaluation import SampledRanks
 from sampled_metrics.inference.verdict import Projection, exact_verdict, sampled_verdict
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks.records import Ranks, read_ranks
-from sampled_metrics.ranks.relevant import RelevantRanks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import draw_sampled_ranks
 from tests.conftest import ROOT
 
 AB = ("A", "B")
 
 
-def ranks_of(ranks, n=100):
-    return RelevantRanks.from_records(
-        Ranks([n] * len(ranks), np.array(ranks) - 1, [0] * len(ranks))
-    )
+def ranks_of(ranks, n=100, users=None):
+    return Ranks([n] * len(ranks), np.array(ranks) - 1, [0] * len(ranks), users=users)
 
 
 class TestCommonUsers:
@@ -57,7 +54,9 @@ class TestExact:
 
     def test_paired_by_hand(self):
         (found,) = compare_exact(
-            ranks_of(self.a), ranks_of(self.b[::-1]), ["ap"], users=([1, 2, 3, 4], [4, 3, 2, 1])
+            ranks_of(self.a, users=[1, 2, 3, 4]),
+            ranks_of(self.b[::-1], users=[4, 3, 2, 1]),
+            ["ap"],
         )
         differences = self.ap[1] - self.ap[0]
         error = math.sqrt(differences.var(ddof=1) / 4)
@@ -79,7 +78,7 @@ class TestExact:
 
     def test_only_common_users_count(self):
         (found,) = compare_exact(
-            ranks_of(self.a), ranks_of(self.b), ["ap"], users=(list("pqrs"), list("rstu"))
+            ranks_of(self.a, users=list("pqrs")), ranks_of(self.b, users=list("rstu")), ["ap"]
         )
         differences = self.ap[1, :2] - self.ap[0, 2:]
         assert found.difference == pytest.approx(differences.mean())
@@ -87,16 +86,16 @@ class TestExact:
         assert found.n_users == 2
 
     def test_the_other_way_round(self):
-        users = ([1, 2, 3, 4], [1, 2, 3, 4])
-        (one,) = compare_exact(ranks_of(self.a), ranks_of(self.b), ["ap"], users=users)
-        (other,) = compare_exact(ranks_of(self.b), ranks_of(self.a), ["ap"], users=users)
+        a, b = (ranks_of(ranks, users=[1, 2, 3, 4]) for ranks in (self.a, self.b))
+        (one,) = compare_exact(a, b, ["ap"])
+        (other,) = compare_exact(b, a, ["ap"])
         assert other.difference == -one.difference
         assert (other.ci_low, other.ci_high) == pytest.approx((-one.ci_high, -one.ci_low))
         assert other.probability == one.probability
 
     def test_equal(self):
-        ranks = ranks_of([3, 4])
-        (found,) = compare_exact(ranks, ranks, ["ap"], users=([1, 2], [1, 2]))
+        ranks = ranks_of([3, 4], users=[1, 2])
+        (found,) = compare_exact(ranks, ranks, ["ap"])
         assert (found.difference, found.std_error, found.probability) == (0.0, 0.0, 0.5)
         assert found.verdict == "not distinguishable with 2 users"
 
@@ -105,7 +104,7 @@ class TestExact:
         assert found.n_items is None
 
     def test_one_user(self):
-        (found,) = compare_exact(ranks_of([3]), ranks_of([4]), ["ap"], users=([1], [1]))
+        (found,) = compare_exact(ranks_of([3], users=[1]), ranks_of([4], users=[1]), ["ap"])
         numbers = (found.std_error, found.ci_low, found.ci_high, found.probability)
         assert all(map(math.isnan, numbers))
         assert found.verdict == "not distinguishable with 1 user"
@@ -272,7 +271,7 @@ class TestReversal:
 
     @cache  # noqa: B019
     def records(self, name):
-        return read_ranks(ROOT / f"results/reference/ranks/{name}.parquet")[0]
+        return Ranks.read(ROOT / f"results/reference/ranks/{name}.parquet")
 
     def compared(self, m, estimators):
         evaluations = []
@@ -285,10 +284,7 @@ class TestReversal:
         return {each.estimator: each for each in found}
 
     def test_exact(self):
-        x, y = (RelevantRanks.from_records(self.records(name)) for name in "XY")
-        (found,) = compare_exact(
-            x, y, ["recall@10"], users=(range(6040), range(6040)), names=("X", "Y")
-        )
+        (found,) = compare_exact(*map(self.records, "XY"), ["recall@10"], names=("X", "Y"))
         assert found.verdict == "Y is above X"
         assert found.value_a < found.value_b
         assert found.probability > 0.95

@@ -19,7 +19,7 @@ from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.sampled_evaluation import SampledRanks
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks import Ranks
 
 SAMPLING = ("without-replacement", "with-replacement", "distinct")
 SEEDS, SETTINGS_OF_SEED = range(12), 17

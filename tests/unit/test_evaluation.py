@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.evaluate import evaluate, mean_items, prior_shape
+from sampled_metrics.inference.evaluate import evaluate, prior_shape
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks.records import Ranks
-from sampled_metrics.ranks.relevant import RelevantRanks
+from sampled_metrics.ranks import Ranks
+from tests.unit.relevance import by_user
 
 
 def ranks_of(n, better, tied=None):
     tied = [0] * len(better) if tied is None else tied
-    return RelevantRanks.from_records(Ranks([n] * len(better), better, tied))
+    return Ranks([n] * len(better), better, tied)
 
 
 def test_by_hand():
@@ -61,18 +61,18 @@ def test_random_ties_are_seeded_and_the_same_for_all_measures():
 
 
 def test_several_relevant_items():
-    ranks = RelevantRanks([0, 0, 1], [0, 3, 1], [0, 0, 0], [2, 1], [6, 6], [6, 6])
+    ranks = by_user([0, 0, 1], [0, 3, 1], [0, 0, 0], [2, 1], [6, 6], [6, 6])
     (found,) = evaluate(ranks, ["recall@2"])
     assert (found.value, found.n_users) == ((1 / 2 + 1) / 2, 2)
 
 
 def test_lists_of_an_unknown_catalogue():
-    ranks = RelevantRanks([0], [3], [0], [1, 1], [0, 0], [10, 10])
+    ranks = by_user([0], [3], [0], [1, 1], [0, 0], [10, 10])
     (found,) = evaluate(ranks, ["ndcg@10"])
     assert (found.value, found.n_items) == (pytest.approx(1 / math.log2(5) / 2), None)
     with pytest.raises(InputError, match="auc needs n_candidates"):
         evaluate(ranks, ["auc"])
-    assert mean_items(ranks) is None
+    assert ranks.mean_candidates == 0
 
 
 def test_prior_is_a_uniform_rank():

@@ -9,8 +9,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.inference.moments import Moments
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks.records import Ranks, read_ranks
-from sampled_metrics.sampling import take
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.comparison import table3, table4
 from sampled_metrics.study.experiment import (
     Experiment,
@@ -31,7 +30,7 @@ SETTINGS = ExperimentSettings()
 @pytest.fixture(scope="module")
 def ranks():
     folder = ROOT / "results/reference/ranks"
-    return {name: read_ranks(folder / f"{name}.parquet")[0] for name in "XYZ"}
+    return {name: Ranks.read(folder / f"{name}.parquet") for name in "XYZ"}
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +128,7 @@ def test_experiments_that_cannot_be_compared(tmp_path, ranks, experiments):
     save_experiment(tmp_path / "Y.npz", other)
     with pytest.raises(InputError, match="X and Y cannot be compared: their estimators differ"):
         load_experiments([tmp_path / "X.npz", tmp_path / "Y.npz"])
-    few = take(ranks["Y"], np.arange(10))
+    few = ranks["Y"].take(np.arange(10))
     for records, settings, part in (
         (ranks["Y"], replace(SETTINGS, n_negatives=20), "settings"),
         (few, SETTINGS, "users"),

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split, save_split
-from sampled_metrics.ranks.records import Ranks, read_ranks, write_ranks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.recommenders.external import read_external
 from sampled_metrics.tables import batches
 from tests.conftest import ROOT
@@ -146,7 +146,7 @@ def test_own_rank_records_come_back(tmp_path, split):
     records = Ranks(*map(list, zip(*expected, strict=True)))
     path = tmp_path / "A.parquet"
     held_out = split.item_ids[split.held_out]
-    write_ranks(path, records, user=split.user_ids, item=held_out, source="-")
+    records.replace(users=split.user_ids, source="-").write(path, items=held_out)
     assert rows_of(read_external(path, split, "ranks")) == expected
 
 
@@ -422,16 +422,16 @@ def test_the_step_of_the_study(run, refused, tmp_path, monkeypatch):
     done = run(*step, "scores", "--output", "ranks/M.parquet")
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("rank-external: 2 users, 0 with ties in ")
-    records, user, source = read_ranks(tmp_path / "ranks" / "M.parquet")
+    records = Ranks.read(tmp_path / "ranks" / "M.parquet")
     # anna's y is below z, bert's z above x
     assert rows_of(records) == [(2, 1, 0), (2, 0, 0)]
-    assert user.tolist() == USERS
-    assert source == "scores from mine.csv"
+    assert records.users.tolist() == USERS
+    assert records.source == "scores from mine.csv"
     assert pq.read_table("ranks/M.parquet")["item_id"].to_pylist() == ["y", "z"]
     again = ["study", "rank-external", "split.npz", "ranks/M.parquet", "--format", "ranks"]
     assert run(*again, "--output", "N.parquet").returncode == 0
-    records, _, source = read_ranks(tmp_path / "N.parquet")
-    assert (rows_of(records), source) == ([(2, 1, 0), (2, 0, 0)], "ranks from M.parquet")
+    records = Ranks.read(tmp_path / "N.parquet")
+    assert (rows_of(records), records.source) == ([(2, 1, 0), (2, 0, 0)], "ranks from M.parquet")
     message = refused(*step, "ranks", "--output", "none.parquet")
     assert message == ("deep/mine.csv: lacks column n_candidates; found user_id, item_id, score")
     assert "format is 'lists'" in refused(*step, "lists", "--output", "none.parquet")
@@ -455,7 +455,7 @@ def test_later_steps_take_ids_of_text(run, tmp_path, monkeypatch):
         assert done.returncode == 0, done.stderr
     done = run("evaluate", "A.parquet", "--metric", "recall@1")
     assert done.returncode == 0, done.stderr
-    assert read_ranks(tmp_path / "kept" / "A.parquet")[1].tolist() == list(range(N_USERS))
+    assert Ranks.read(tmp_path / "kept" / "A.parquet").users.tolist() == list(range(N_USERS))
 
 
 def test_snippet_of_the_readme(tmp_path, monkeypatch):

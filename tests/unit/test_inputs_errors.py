@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.reading import read_ranking
+from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.relevant_items import read_relevant
-from sampled_metrics.ranks.sampled_tables import read_sampled_ranks
 
 RECORDS = "n_candidates,n_better,n_tied\n"
 OF_USERS = "user_id,n_candidates,n_better,n_tied\n"
@@ -158,7 +157,7 @@ RANKS = [
     (
         "r.csv",
         "user_id,rank\n7,5\n7,5\n",
-        "r.csv, row 2 (line 3), column rank: found 5; expected each once for user 7",
+        "r.csv, row 2 (line 3), column rank: found 5; expected each rank once per user",
     ),
     (
         "r.csv",
@@ -425,20 +424,20 @@ MATRICES = [
         [0, 0, 0],
         None,
         "s.npy: score of item 3 for user 2 is nan; "
-        "expected a finite number, or -inf for no candidate",
+        "expected a finite number, or -inf for an item that is no candidate",
     ),
     (
         np.where(np.isnan(NAN), np.inf, NAN),
         [0, 0, 0],
         None,
         "s.npy: score of item 3 for user 2 is inf; "
-        "expected a finite number, or -inf for no candidate",
+        "expected a finite number, or -inf for an item that is no candidate",
     ),
     (
         MASKED,
         [1, 1, 1],
         None,
-        "s.npy: relevant item 1 of user 1 has score -inf; allowed: candidates only",
+        "s.npy: relevant item 1 of user 1 has score -inf, so it is no candidate",
     ),
     (ONES, [0, 0, 4], None, "t.npy: the vector, user 2: found 4; allowed: 0 to 3"),
     (ONES, [0, -1, 0], None, "t.npy: the vector, user 1: found -1; allowed: 0 to 3"),
@@ -483,7 +482,7 @@ MATRICES = [
         ONES,
         [0, 1, 2],
         PAIRS + "0,1\n1,1\n",
-        "s.npy: relevant item 1 of user 1 is among those it has seen; allowed: candidates only",
+        "s.npy: relevant item 1 of user 1 is among the seen items, so it is no candidate",
     ),
     (
         ONES,
@@ -578,13 +577,13 @@ SAMPLED = [
     ),
     (
         "rank\n1\n",
-        "s.csv holds exact ranks (column rank): `sampled-metrics evaluate` takes "
-        "them, as does `compare` without --n-negatives",
+        "s.csv: found exact ranks (column rank), not sampled ones; `sampled-metrics evaluate` "
+        "takes them, as does `compare` without --n-negatives",
     ),
     (
         RECORDS + "5,1,0\n",
-        "s.csv holds exact ranks (column n_better): `sampled-metrics evaluate` takes "
-        "them, as does `compare` without --n-negatives",
+        "s.csv: found exact ranks (column n_better), not sampled ones; `sampled-metrics evaluate` "
+        "takes them, as does `compare` without --n-negatives",
     ),
     ("user_id,place\n1,1\n", "s.csv: lacks column sampled_rank; found user_id, place"),
     ("", "s.csv: empty; expected sampled ranks"),
@@ -626,13 +625,13 @@ def message_of(folder, read, *args, **options):
 @pytest.mark.parametrize(("name", "content", "expected"), RANKS)
 def test_wrong_ranks(tmp_path, name, content, expected):
     path = made(tmp_path, name, content)
-    check(message_of(tmp_path, read_ranking, path, n_items=3541), expected)
+    check(message_of(tmp_path, Ranks.read, path, n_items=3541), expected)
 
 
 @pytest.mark.parametrize(("name", "content", "relevant", "expected"), LISTS)
 def test_wrong_lists(tmp_path, name, content, relevant, expected):
     path, relevant = made(tmp_path, name, content), made(tmp_path, "t.csv", relevant)
-    check(message_of(tmp_path, read_ranking, path, relevant=relevant), expected)
+    check(message_of(tmp_path, Ranks.read, path, relevant=relevant), expected)
 
 
 @pytest.mark.parametrize(("scores", "relevant", "seen", "expected"), MATRICES)
@@ -642,27 +641,27 @@ def test_wrong_matrices(tmp_path, scores, relevant, seen, expected):
         for name, content in (("s.npy", scores), ("t.csv", relevant), ("seen.csv", seen))
     )
     relevant, seen = others
-    check(message_of(tmp_path, read_ranking, path, relevant=relevant, seen=seen), expected)
+    check(message_of(tmp_path, Ranks.read, path, relevant=relevant, seen=seen), expected)
 
 
 @pytest.mark.parametrize(("content", "expected"), SAMPLED)
 def test_wrong_sampled_ranks(tmp_path, content, expected):
     path = made(tmp_path, "s.csv", content)
-    check(message_of(tmp_path, read_sampled_ranks, path, 99, None), expected)
+    check(message_of(tmp_path, SampledRanks.read, path, 99, 200), expected)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "npy", "npz", "run", "csv.gz", ""])
 def test_no_file(tmp_path, suffix):
     folder = tmp_path / f"folder.{suffix}"
     folder.mkdir()
-    assert message_of(tmp_path, read_ranking, folder) == (
+    assert message_of(tmp_path, Ranks.read, folder) == (
         f"folder.{suffix}: a folder; expected ranks, lists or scores"
     )
     missing = tmp_path / f"missing.{suffix}"
     for read, args, what in (
-        (read_ranking, (), "ranks, lists or scores"),
+        (Ranks.read, (), "ranks, lists or scores"),
         (read_relevant, (), "relevant items"),
-        (read_sampled_ranks, (9, None), "sampled ranks"),
+        (SampledRanks.read, (9, None), "sampled ranks"),
     ):
         assert message_of(tmp_path, read, missing, *args) == (
             f"missing.{suffix}: no such file; expected {what}"
@@ -682,27 +681,27 @@ def test_files_and_numbers_that_do_not_go_with_the_ranking(tmp_path):
             "r.csv holds no matrix of scores: seen items (t.csv) are of no use",
         ),
     ):
-        assert message_of(tmp_path, read_ranking, lists, **options) == expected
-    assert message_of(tmp_path, read_ranking, ranks) == (
-        "ranks.csv holds ranks, but not among how many items: n_items (--n-items) or a column "
-        "n_candidates is needed"
+        assert message_of(tmp_path, Ranks.read, lists, **options) == expected
+    assert message_of(tmp_path, Ranks.read, ranks) == (
+        "ranks.csv: found ranks, but not among how many items; give n_items (--n-items) or add a "
+        "column n_candidates"
     )
     longer = made(tmp_path, "long.csv", BY_RANK + "1,7,1\n1,8,2\n1,9,3\n")
-    assert message_of(tmp_path, read_ranking, longer, relevant=relevant, n_items=2) == (
+    assert message_of(tmp_path, Ranks.read, longer, relevant=relevant, n_items=2) == (
         "long.csv: the list of user 1 has 3 items; allowed: at most 2"
     )
     scores = made(tmp_path, "s.npy", ONES)
-    assert message_of(tmp_path, read_ranking, scores, relevant=relevant, n_items=5) == (
+    assert message_of(tmp_path, Ranks.read, scores, relevant=relevant, n_items=5) == (
         "s.npy: scores of 4 items; allowed: 5"
     )
 
 
 def test_numbers_of_negatives_and_items():
-    assert message_of("", read_sampled_ranks, "s.csv", 0, None) == (
-        "n_negatives is 0; allowed: at least 1"
+    assert message_of("", SampledRanks.read, "s.csv", 0, None) == (
+        "n_negatives is 0, expected at least 1"
     )
-    assert message_of("", read_sampled_ranks, "s.csv", 99, 99) == (
-        "n_items (--n-items) is 99; allowed: more than the 99 sampled negatives"
+    assert message_of("", SampledRanks.read, "s.csv", 99, 99) == (
+        "n_items (--n-items) is 99, expected more than the 99 negatives"
     )
 
 
@@ -736,9 +735,9 @@ def test_damaged_files_are_read_or_refused_in_one_line(tmp_path_factory, data):
     path = made(folder, name, bytes(content))
     relevant = made(folder, "t.csv", PAIRS + "1,7\n2,7\nq1,d2\n")
     for read, options in (
-        (read_ranking, {"n_items": 9}),
-        (read_ranking, {"relevant": relevant}),
-        (read_sampled_ranks, {"n_negatives": 9, "n_items": None}),
+        (Ranks.read, {"n_items": 9}),
+        (Ranks.read, {"relevant": relevant}),
+        (SampledRanks.read, {"n_negatives": 9, "n_items": None}),
         (read_relevant, {}),
     ):
         message = ""
@@ -751,7 +750,7 @@ def test_damaged_files_are_read_or_refused_in_one_line(tmp_path_factory, data):
 
 def test_line_numbers_count_what_the_reader_skips(tmp_path):
     text = "\ufeff\r\nrank,x\r\n\r\n1,a\r\n\r\n\r\nx,b\r\n"
-    assert message_of(tmp_path, read_ranking, made(tmp_path, "r.csv", text), n_items=9) == (
+    assert message_of(tmp_path, Ranks.read, made(tmp_path, "r.csv", text), n_items=9) == (
         "r.csv, row 2 (line 7), column rank: found 'x'; expected whole numbers, 1 to 9"
     )
 
@@ -761,6 +760,6 @@ def test_text_far_below_numbers(tmp_path):
     rows = [str(1 + row % 9) for row in range(300_000)]
     rows[299_990] = "oops"
     path = made(tmp_path, "r.csv", "\n".join(["rank", *rows]))
-    assert message_of(tmp_path, read_ranking, path, n_items=9) == (
+    assert message_of(tmp_path, Ranks.read, path, n_items=9) == (
         "r.csv, row 299991 (line 299992), column rank: found 'oops'; expected whole numbers, 1 to 9"
     )

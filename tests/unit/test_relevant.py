@@ -8,8 +8,8 @@ import pytest
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.values import relevant_values
-from sampled_metrics.ranks.relevant import RelevantRanks
-from tests.unit.relevance import untied
+from sampled_metrics.ranks import Ranks
+from tests.unit.relevance import by_user, untied
 
 
 def value(name, ranks, *args):
@@ -94,18 +94,18 @@ class TestByHand:
         ],
     )
     def test_ties_of_two_relevant_items_and_one_other(self, name, expected):
-        ranks = RelevantRanks([0, 0], [1, 1], [2, 2], [2], [4], [4])
+        ranks = by_user([0, 0], [1, 1], [2, 2], [2], [4], [4])
         assert value(name, ranks).item() == pytest.approx(expected, rel=1e-14)
         ends = [value(name, ranks, ties).item() for ties in ("pessimistic", "optimistic")]
         assert ends[0] <= expected <= ends[1]
 
     def test_relevant_and_relevant_ties_do_not_touch_auc(self):
         # both at places 1-2, one irrelevant item below
-        assert value("auc", RelevantRanks([0, 0], [0, 0], [1, 1], [2], [3], [3])).item() == 1
+        assert value("auc", by_user([0, 0], [0, 0], [1, 1], [2], [3], [3])).item() == 1
 
     def test_ap_by_hits_can_fall_with_one_more_hit(self):
         # hit at 1; another at 3 (optimistic) or at 4, beyond k = 3 (pessimistic)
-        ranks = RelevantRanks([0, 0], [0, 2], [0, 1], [2], [4], [4])
+        ranks = by_user([0, 0], [0, 2], [0, 1], [2], [4], [4])
         assert value("ap-by-hits@3", ranks, "optimistic").item() == (1 + 2 / 3) / 2
         assert value("ap-by-hits@3", ranks, "pessimistic").item() == 1
 
@@ -144,7 +144,7 @@ class TestExplainedByPapachristoudis:
 
     def batch(self, n_relevant):
         user, place = np.array(self.PLACES).T
-        return RelevantRanks(user, place - 1, 0 * place, n_relevant, [6, 6, 6], [4, 4, 4])
+        return by_user(user, place - 1, 0 * place, n_relevant, [6, 6, 6], [4, 4, 4])
 
     def test_batch_as_tensorflow_divides_it(self):
         # TensorFlow pads the labels to (1, 0, 4), (0, 0, 0), (0, 2, 2) and takes L = 3 for all,
@@ -237,9 +237,7 @@ class TestDepth:
 
     def test_message_counts_the_users_it_is_about(self):
         # of four users only the second and third are short of what it takes
-        ranks = RelevantRanks(
-            [0, 3, 3], [0, 1, 2], [0, 0, 0], [2, 1, 2, 2], [0, 9, 9, 9], [20, 0, 5, 5]
-        )
+        ranks = by_user([0, 3, 3], [0, 1, 2], [0, 0, 0], [2, 1, 2, 2], [0, 9, 9, 9], [20, 0, 5, 5])
         with pytest.raises(InputError) as caught:
             value("ndcg@20", ranks)
         assert str(caught.value) == (
@@ -260,3 +258,11 @@ class TestDepth:
             value("ap", ranks, "middle")
         with pytest.raises(InputError, match="tie policy 'random' needs a random generator"):
             value("ap", ranks, "random")
+
+
+def test_no_users_at_all():
+    ranks = Ranks([], [], [])
+    for name in ("recall@3", "ap", "auc", "ndcg@3", "rr", "ap-by-hits@2"):
+        for ties in ("expected", "optimistic", "random"):
+            values = value(name, ranks, ties, np.random.default_rng(0))
+            assert (values.shape, values.dtype) == ((0,), np.float64)

@@ -15,9 +15,8 @@ from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.sums import reciprocals
 from sampled_metrics.metrics.ties import exact_values
 from sampled_metrics.metrics.values import relevant_values
-from sampled_metrics.ranks.records import Ranks
-from sampled_metrics.ranks.relevant import RelevantRanks
-from tests.unit.relevance import all_names, by_definition, orders, ranks_of
+from sampled_metrics.ranks import Ranks
+from tests.unit.relevance import all_names, by_definition, by_user, orders, ranks_of
 
 
 def user_of(scores, least_irrelevant=1):
@@ -111,8 +110,13 @@ def test_order_of_users_and_of_their_items_does_not_matter(users, k, data):
 def test_list_cut_at_k_or_below_says_what_the_ranking_says(users, k, more):
     full = ranks_of(users)
     cut = ranks_of(users, depth=more.draw(st.integers(k, 7)))
-    unknown = RelevantRanks(
-        cut.user, cut.n_better, cut.n_tied, cut.n_relevant, 0 * cut.n_candidates, cut.depth
+    unknown = Ranks(
+        0 * cut.n_candidates,
+        cut.n_better,
+        cut.n_tied,
+        n_found=cut.n_found,
+        n_relevant=cut.n_relevant,
+        depth=cut.depth,
     )
     for name in (name for name in all_names(k) if "@" in name):
         expected = value(name, full)
@@ -131,7 +135,7 @@ one_record = st.integers(2, 60).flatmap(
 @given(records=st.lists(one_record, min_size=1, max_size=8), k=st.integers(1, 70))
 def test_one_relevant_item_is_the_simplified_metric(records, k):
     records = Ranks(*zip(*records, strict=True))
-    ranks = RelevantRanks.from_records(records)
+    ranks = records
     for name in all_names(k):
         for ties in ("expected", "optimistic", "pessimistic"):
             simple = exact_values(parse_measure(name), records, ties)
@@ -144,7 +148,7 @@ def test_one_relevant_item_is_the_simplified_metric(records, k):
 def test_random_orders_average_to_the_expectation():
     # one user 20,000 times: 2 above, then 3 of 7 tied relevant, then a relevant item far below
     copies = 20_000
-    ranks = RelevantRanks(
+    ranks = by_user(
         np.repeat(np.arange(copies), 4),
         np.tile([2, 2, 2, 15], copies),
         np.tile([6, 6, 6, 3], copies),
@@ -185,7 +189,7 @@ def test_expectations_stay_accurate_in_a_large_catalogue():
     # 900,000 above, then 3 of 40 tied candidates relevant, none found before
     above, size, hits = 900_000, 40, 3
     n = [1_000_000]
-    ranks = RelevantRanks([0] * hits, [above] * hits, [size - 1] * hits, [hits], n, n)
+    ranks = by_user([0] * hits, [above] * hits, [size - 1] * hits, [hits], n, n)
     ap = fsum(
         hits / size * (1 + i * (hits - 1) / (size - 1)) / (above + 1 + i) for i in range(size)
     )
@@ -198,7 +202,7 @@ def test_expectations_stay_accurate_in_a_large_catalogue():
 def test_many_hits_in_one_large_level():
     # 1000 of 2000 tied; the chance of no hit in the first 1000 is 1/C(2000, 1000), below 1e-600
     n, hits = 2000, 1000
-    ranks = RelevantRanks([0] * hits, [0] * hits, [n - 1] * hits, [hits], [n], [n])
+    ranks = by_user([0] * hits, [0] * hits, [n - 1] * hits, [hits], [n], [n])
     assert value("hit@1000", ranks).item() == 1
     assert value("recall@1000", ranks).item() == 1 / 2
     # hit i of x in the top 1000 has about precision 1/2 wherever it stands

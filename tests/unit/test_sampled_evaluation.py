@@ -5,37 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.inference.sampled_evaluation import SampledRanks
 from sampled_metrics.metrics.measures import parse_measure
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"sampled_ranks": []}, "sampled_ranks of type float64; allowed: integers"),
-        ({"sampled_ranks": np.zeros(0, int)}, r"of shape \(0,\); allowed: \(rows,\), not empty"),
-        ({"sampled_ranks": [[1, 2]]}, r"of shape \(1, 2\); allowed: \(rows,\)"),
-        ({"sampled_ranks": [1.0, 2.0]}, "sampled_ranks of type float64; allowed: integers"),
-        ({"sampled_ranks": ["a"]}, "sampled_ranks of type <U1; allowed: integers"),
-        ({"sampled_ranks": [True]}, "sampled_ranks of type bool; allowed: integers"),
-        ({"sampled_ranks": [1, 0]}, "sampled rank 0 in row 2; allowed: 1 to 11"),
-        ({"sampled_ranks": [12, 0]}, "sampled rank 12 in row 1; allowed: 1 to 11"),
-        ({"n_items": 10}, "n_negatives is 10 with n_items 10; allowed: at most 9"),
-        ({"n_items": [50, 10]}, "n_negatives is 10 with n_items 10; allowed: at most 9"),
-        ({"n_items": [50]}, r"n_items of shape \(1,\); allowed: one number or \(2,\)"),
-        ({"n_items": 50.0}, "n_items of type float64; allowed: integers"),
-        ({"n_items": None}, "n_items of type object; allowed: integers"),
-        ({"n_negatives": 0}, "n_negatives is 0; allowed: at least 1"),
-        ({"n_negatives": -3}, "n_negatives is -3; allowed: at least 1"),
-        ({"sampling": "urn"}, "unknown sampling 'urn'; known: without-replacement, with"),
-        ({"users": [1]}, r"users of shape \(1,\); allowed: \(2,\)"),
-    ],
-)
-def test_refused(options, words):
-    with pytest.raises(InputError, match=words):
-        SampledRanks(**({"sampled_ranks": [1, 2], "n_items": 50, "n_negatives": 10} | options))
 
 
 @given(st.data())
@@ -82,6 +54,6 @@ def test_users_are_ordered_and_counted():
 
 
 def test_the_mean_of_n():
-    assert SampledRanks([1, 1], [20, 21], 4).mean_items == 20
-    assert SampledRanks([1, 1, 1], [20, 21, 21], 4).mean_items == 21
+    assert SampledRanks([1, 1], [20, 21], 4).mean_candidates == 20
+    assert SampledRanks([1, 1, 1], [20, 21, 21], 4).mean_candidates == 21
     assert SampledRanks([1, 1], 33, 4, per_user=True).kinds[0].tolist() == [33]

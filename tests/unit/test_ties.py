@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.ties import POLICIES, exact_values, random_rank
-from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks import Ranks
 
 MEASURES = ["recall@10", "recall@3", "precision@3", "f1@3", "ap@3", "ap", "ndcg@3", "ndcg", "auc"]
 

@@ -22,14 +22,13 @@ def rank_external(
 ) -> None:
     """Rank each held-out item as a recommender does that was trained elsewhere."""
     from sampled_metrics.datasets.split import load_split, require_candidates
-    from sampled_metrics.ranks.records import write_ranks
     from sampled_metrics.recommenders.external import read_external
 
     data = load_split(split)
     require_candidates(data, str(split))
     began = time.perf_counter()
     records = read_external(file, data, form)
-    source = f"{form} from {file.name}"
-    write_ranks(output, records, user=data.user_ids, item=data.held_out_ids, source=source)
+    records = records.replace(users=data.user_ids, source=f"{form} from {file.name}")
+    records.write(output, items=data.held_out_ids)
     ties, seconds = (records.n_tied > 0).sum(), time.perf_counter() - began
     _log.info("rank-external: %d users, %d with ties in %.1f s", len(records), ties, seconds)

@@ -36,7 +36,7 @@ def evaluate(
         ranking = reading.ranking(path, n_items, relevant, seen)
         with reading.errors_of(path):
             found = evaluation.evaluate(
-                ranking.ranks,
+                ranking,
                 metric or defaults.METRICS,
                 ties=ties,
                 confidence=confidence,
@@ -78,12 +78,12 @@ def correct(
         metric or defaults.METRICS,
         estimator or defaults.ESTIMATORS,
         confidence=confidence,
-        population=reading.population(show_bias, evaluation.mean_items, n_negatives),
+        population=reading.population(show_bias, evaluation.mean_candidates, n_negatives),
     )
     without = ("bias",) if show_bias is None else ()
     note = (
         f"{evaluation.n_users:,} users, {n_negatives} negatives drawn {sampling} from "
-        f"{evaluation.mean_items - 1:,}.\n{options.INTERVAL}"
+        f"{evaluation.mean_candidates - 1:,}.\n{options.INTERVAL}"
     )
     rows = [row_of(each, *without) for each in found]
     emit(rows, form, output, note, hidden="n_users n_items n_negatives sampling")
@@ -122,7 +122,7 @@ def sample(
         for repetition in range(repetitions)
     ]
     columns = {"repetition": np.repeat(np.arange(repetitions), len(records))}
-    users = ranking.user_ids
+    users = ranking.users
     if users is None and repetitions > 1:
         # Without an id, corrections would take every row for a user of its own.
         users = np.arange(1, len(records) + 1)

@@ -65,10 +65,9 @@ def compare(
         for i, j in combinations(range(len(files)), 2):
             with reading.errors_of(files[i], files[j]):
                 rows += comparison.compare_exact(
-                    rankings[i].ranks,
-                    rankings[j].ranks,
+                    rankings[i],
+                    rankings[j],
                     metrics,
-                    users=(rankings[i].user_ids, rankings[j].user_ids),
                     names=(names[i], names[j]),
                     ties=ties,
                     confidence=confidence,
@@ -168,14 +167,13 @@ def _known_pair(
     from sampled_metrics.inference.compare import common_users
     from sampled_metrics.inference.plan import Pair
     from sampled_metrics.inference.population import Population
-    from sampled_metrics.sampling import take
 
     reading.names(paths)
     rankings = [reading.ranking(path, n_items) for path in paths]
     records = [reading.records(*each) for each in zip(paths, rankings, strict=True)]
-    rows = common_users(rankings[0].user_ids, rankings[1].user_ids)
+    rows = common_users(rankings[0].users, rankings[1].users)
     if rows is not None:
-        records = [take(each, of) for each, of in zip(records, rows, strict=True)]
+        records = [each.take(of) for each, of in zip(records, rows, strict=True)]
     a, b = map(Population.of_users, records)
     users = n_users or min(map(len, records))
     return Pair(a, b, users, n_users is not None, rows is not None, sampling)

@@ -52,15 +52,15 @@ def sample(
     estimators: Estimators = ESTIMATORS,
 ) -> None:
     """Repeat the sampled evaluation of one recommender, correct it by every estimator."""
-    from sampled_metrics.ranks.records import read_ranks
+    from sampled_metrics.ranks.reading import read_single
     from sampled_metrics.study.experiment import run_experiment
     from sampled_metrics.study.storage import save_experiment
 
     chosen = experiment_settings(settings)
     corrections, measures = parsed(estimators, metrics)
-    records, _, source = read_ranks(ranks)
+    records = read_single(ranks)
     began = time.perf_counter()
-    experiment = run_experiment(ranks.stem, records, corrections, measures, chosen, source)
+    experiment = run_experiment(ranks.stem, records, corrections, measures, chosen, records.source)
     save_experiment(output, experiment)
     seconds, size = time.perf_counter() - began, experiment.repeated.size
     _log.info("sample: %d estimates of %d users in %.2f s", size, len(records), seconds)
@@ -151,8 +151,8 @@ def spread(
 
     from sampled_metrics._base.files import write_text
     from sampled_metrics.datasets.split import load_split
-    from sampled_metrics.ranks.ranking import rank_held_out
-    from sampled_metrics.ranks.records import read_ranks
+    from sampled_metrics.ranks import rank
+    from sampled_metrics.ranks.reading import read_single
     from sampled_metrics.recommenders import create
     from sampled_metrics.study import spread as study
 
@@ -161,11 +161,11 @@ def spread(
     data, chosen = load_split(split), mapping(recommender, "--recommender")
     corrections, measures = parsed(estimators, metrics)
     experiment = experiment_settings(settings)
-    fixed = {path.stem: read_ranks(path)[0] for path in others or []}
+    fixed = {path.stem: read_single(path) for path in others or []}
     trained = []
     for seed in range(starts):
         model = create("als", {**chosen, "seed": seed}).fit(data.train, threads)
-        trained.append(rank_held_out(model.score, data.train, data.held_out))
+        trained.append(rank(model.score, data.train, data.held_out))
         _log.info("spread: start %d of %d", seed + 1, starts)
     by_start = study.spread_over_starts(name, trained, fixed, corrections, measures, experiment)
     by_ties = [

@@ -31,11 +31,10 @@ def gather_ranks(split: Input, pieces: Pieces, output: Output) -> None:
     """Put together the rank records of all pieces of the users."""
     from sampled_metrics.datasets.split import load_split
     from sampled_metrics.ranks.pieces import gather_ranks as gather
-    from sampled_metrics.ranks.records import write_ranks
 
     data = load_split(split)
-    records, source = gather(pieces, data)
-    write_ranks(output, records, user=data.user_ids, item=data.held_out_ids, source=source)
+    records = gather(pieces, data)
+    records.write(output, items=data.held_out_ids)
     _log.info("gather-ranks: %d users from %d pieces", len(records), len(pieces))
 
 
@@ -49,13 +48,13 @@ def draw(
 ) -> None:
     """Draw some repetitions of the sampled evaluation of one recommender."""
     from sampled_metrics.ranks.pieces import parse_piece
-    from sampled_metrics.ranks.records import read_ranks
+    from sampled_metrics.ranks.reading import read_single
     from sampled_metrics.study import experiment
     from sampled_metrics.study.gathering import design, save_draws
 
     chosen, (corrections, _) = experiment_settings(settings), parsed(estimators, METRICS)
     repetitions = parse_piece(piece).of(chosen.repetitions)
-    records = read_ranks(ranks)[0]
+    records = read_single(ranks)
     began = time.perf_counter()
     counts = experiment.draw(ranks.stem, records, corrections, chosen, repetitions)
     save_draws(output, design(ranks.stem, records, corrections, chosen), repetitions, counts)
@@ -73,15 +72,15 @@ def gather_samples(
     estimators: Estimators = ESTIMATORS,
 ) -> None:
     """Put together the repetitions of all pieces, correct them by every estimator."""
-    from sampled_metrics.ranks.records import read_ranks
+    from sampled_metrics.ranks.reading import read_single
     from sampled_metrics.study.experiment import corrected
     from sampled_metrics.study.gathering import design, gather_draws
     from sampled_metrics.study.storage import save_experiment
 
     chosen = experiment_settings(settings)
     corrections, measures = parsed(estimators, metrics)
-    records, _, source = read_ranks(ranks)
+    records = read_single(ranks)
     counts = gather_draws(pieces, design(ranks.stem, records, corrections, chosen))
-    experiment = corrected(records, corrections, measures, chosen, counts, source)
+    experiment = corrected(records, corrections, measures, chosen, counts, records.source)
     save_experiment(output, experiment)
     _log.info("gather-samples: %d estimates from %d pieces", experiment.repeated.size, len(pieces))

@@ -10,8 +10,7 @@ from sampled_metrics._base.errors import InputError
 if TYPE_CHECKING:
     from sampled_metrics.inference.population import Population
     from sampled_metrics.inference.sampled_evaluation import SampledRanks
-    from sampled_metrics.ranks.reading import Ranking
-    from sampled_metrics.ranks.records import Ranks
+    from sampled_metrics.ranks import Ranks
 
 UNIFORM = "uniform"
 
@@ -27,11 +26,11 @@ def errors_of(*paths: Path) -> Iterator[None]:
 
 def ranking(
     path: Path, n_items: int | None, relevant: Path | None = None, seen: Path | None = None
-) -> "Ranking":
+) -> "Ranks":
     """Read full rankings, or lists cut somewhere."""
-    from sampled_metrics.ranks.reading import read_ranking
+    from sampled_metrics.ranks import Ranks
 
-    return read_ranking(path, n_items=n_items, relevant=relevant, seen=seen)
+    return Ranks.read(path, n_items=n_items, relevant=relevant, seen=seen)
 
 
 def sampled(
@@ -39,29 +38,14 @@ def sampled(
 ) -> "SampledRanks":
     """Read sampled ranks; a column `n_candidates` prevails over `n_items`."""
     from sampled_metrics.inference.sampled_evaluation import SampledRanks
-    from sampled_metrics.ranks.sampled_tables import read_sampled_ranks
 
-    found = read_sampled_ranks(path, n_negatives, n_items)
-    if found.n_candidates is None:
-        raise InputError(
-            f"--n-items is missing, and {path} has no column n_candidates; it is the number of "
-            "candidates of a full ranking, the held-out item included"
-        )
-    if found.repetition is not None and found.user_ids is None:
-        raise InputError(
-            f"{path}: found a column repetition but no user_id; allowed: both, so that the rows of "
-            "a user are not taken for several users"
-        )
-    with errors_of(path):
-        return SampledRanks(
-            found.rank, found.n_candidates, n_negatives, sampling, found.user_ids, per_user
-        )
+    return SampledRanks.read(path, n_negatives, n_items, sampling, per_user=per_user)
 
 
-def records(path: Path, ranking: "Ranking", n_negatives: int = 1) -> "Ranks":
+def records(path: Path, ranking: "Ranks", n_negatives: int = 1) -> "Ranks":
     """Take what was read as full rankings with more candidates than negatives."""
     with errors_of(path):
-        found = ranking.ranks.records()
+        found = ranking.single()
         few = found.n_candidates <= n_negatives
         if few.any():
             raise InputError(

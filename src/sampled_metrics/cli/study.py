@@ -66,7 +66,6 @@ def rank(
     """Rank each held-out item among all candidates of its user."""
     from sampled_metrics.datasets.split import load_split, require_candidates
     from sampled_metrics.ranks.pieces import parse_piece, rank_piece
-    from sampled_metrics.ranks.records import write_ranks
     from sampled_metrics.recommenders import load_recommender
 
     chosen, data = parse_piece(piece), load_split(split)
@@ -76,9 +75,8 @@ def rank(
     except InputError as error:
         raise InputError(f"{recommender}: {error}") from error
     users = chosen.of(data.held_out.size)
-    rows = slice(users.start, users.stop)
-    held_out, source = data.held_out_ids[rows], "trained in this run"
-    write_ranks(output, records, user=data.user_ids[rows], item=held_out, source=source)
+    held_out = data.held_out_ids[users.start : users.stop]
+    records.replace(source="trained in this run").write(output, items=held_out)
     _log.info("rank: %d users, %d with ties", len(records), (records.n_tied > 0).sum())
 
 
@@ -124,9 +122,9 @@ def reference(
     """Keep rank records as reference ranks: no item ids, users numbered from 0."""
     import numpy as np
 
-    from sampled_metrics.ranks.records import read_ranks, write_ranks
+    from sampled_metrics.ranks.reading import read_single
 
     for path in ranks:
-        records, user, _ = read_ranks(path)
+        records = read_single(path)
         source = "reference run; nothing was trained here"
-        write_ranks(output / path.name, records, user=np.arange(user.size), source=source)
+        records.replace(users=np.arange(len(records)), source=source).write(output / path.name)

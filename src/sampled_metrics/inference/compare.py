@@ -11,12 +11,12 @@ from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.inference.evaluate import mean_items, prior_shape, user_values
+from sampled_metrics.inference.evaluate import prior_shape, user_values
 from sampled_metrics.inference.intervals import Estimate, Shape, estimate
 from sampled_metrics.inference.sampled_evaluation import SampledRanks
 from sampled_metrics.inference.verdict import Projection, exact_verdict, sampled_verdict
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks.relevant import RelevantRanks
+from sampled_metrics.ranks import Ranks
 
 EXACT = "exact"
 _ROUNDING = 1e-13  # of metrics, which are of order 1
@@ -74,11 +74,10 @@ class Compared:
 
 
 def compare_exact(
-    a: RelevantRanks,
-    b: RelevantRanks,
+    a: Ranks,
+    b: Ranks,
     metrics: Sequence[str],
     *,
-    users: tuple[ArrayLike | None, ArrayLike | None] = (None, None),
     names: tuple[str, str] = ("A", "B"),
     ties: str = "expected",
     confidence: float = CONFIDENCE,
@@ -89,12 +88,10 @@ def compare_exact(
     Parameters
     ----------
     a, b
-        Where the relevant items stand.
+        Ranks of the relevant items. Users that both have are paired; without ids, or without a
+        common one, they are two independent samples.
     metrics
         Names of metrics.
-    users
-        Ids of the users of both, in the order of the rankings; those that both have are paired.
-        Without ids, or without a common one, the users are taken as two independent samples.
     names
         What to call the two.
     ties, confidence, seed
@@ -105,15 +102,14 @@ def compare_exact(
     InputError
         A name is not known, users appear twice, or a metric needs more than is known.
 
-    >>> from sampled_metrics.ranks.records import Ranks
-    >>> a, b = (RelevantRanks.from_records(Ranks([100] * 40, [x] * 20 + [50] * 20, [0] * 40))
+    >>> a, b = (Ranks([100] * 40, [x] * 20 + [50] * 20, [0] * 40, users=range(40))
     ...         for x in (20, 2))
-    >>> (found,) = compare_exact(a, b, ["recall@10"], users=(range(40), range(40)))
+    >>> (found,) = compare_exact(a, b, ["recall@10"])
     >>> found.difference, found.paired, found.verdict
     (0.5, True, 'B is above A')
     """
-    pairing = _Pairing(common_users(*users))
-    items = [mean_items(each) for each in (a, b)]
+    pairing = _Pairing(common_users(a.users, b.users))
+    items = [each.mean_candidates or None for each in (a, b)]
     results = []
     for measure in map(parse_measure, metrics):
         values = [user_values(measure, each, ties, seed) for each in (a, b)]
@@ -178,7 +174,7 @@ def compare_sampled(
             results.append(
                 replace(
                     _result(names, str(measure), str(estimator), means, found, pairing.paired),
-                    n_items=round((a.mean_items + b.mean_items) / 2),
+                    n_items=round((a.mean_candidates + b.mean_candidates) / 2),
                     n_negatives=a.n_negatives,
                     sampling=str(a.sampling),
                     verdict=sampled_verdict(found, names, measure, estimator, projection),

@@ -105,7 +105,7 @@ def correct(
                     metric=str(measure),
                     estimator=str(estimator),
                     **dataclasses.asdict(found),
-                    n_items=evaluation.mean_items,
+                    n_items=evaluation.mean_candidates,
                     n_negatives=evaluation.n_negatives,
                     sampling=str(evaluation.sampling),
                     bias=None if population is None else float(bias[i, j]),

@@ -11,7 +11,7 @@ from sampled_metrics.estimators.quadrature import rank_rule
 from sampled_metrics.inference.intervals import Shape, estimate
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.metrics.values import relevant_values
-from sampled_metrics.ranks.relevant import RelevantRanks
+from sampled_metrics.ranks import Ranks
 
 _UNKNOWN_ITEMS = 1000  # for the half user at random of a list whose catalogue is not known
 
@@ -47,7 +47,7 @@ class Evaluated:
 
 
 def evaluate(
-    ranks: RelevantRanks,
+    ranks: Ranks,
     metrics: Sequence[str],
     *,
     ties: str = "expected",
@@ -59,7 +59,7 @@ def evaluate(
     Parameters
     ----------
     ranks
-        Where the relevant items stand; `RelevantRanks.from_records` takes rank records.
+        Ranks of the relevant items.
     metrics
         Their names.
     ties
@@ -72,8 +72,7 @@ def evaluate(
     InputError
         A name is not known, or a metric needs more of the rankings than is known.
 
-    >>> from sampled_metrics.ranks.records import Ranks
-    >>> ranks = RelevantRanks.from_records(Ranks([10] * 4, [0, 2, 5, 9], [0] * 4))
+    >>> ranks = Ranks([10] * 4, [0, 2, 5, 9], [0] * 4)
     >>> [(each.metric, each.value) for each in evaluate(ranks, ["recall@3", "auc"])]
     [('recall@3', 0.5), ('auc', 0.5555555555555556)]
     """
@@ -82,25 +81,23 @@ def evaluate(
         values = user_values(measure, ranks, ties, seed)
         found = estimate(Shape.of(values), values.size, prior_shape(measure, ranks), confidence)
         results.append(
-            Evaluated(metric=str(measure), ties=ties, **asdict(found), n_items=mean_items(ranks))
+            Evaluated(
+                metric=str(measure),
+                ties=ties,
+                **asdict(found),
+                n_items=ranks.mean_candidates or None,
+            )
         )
     return results
 
 
-def user_values(measure: Measure, ranks: RelevantRanks, ties: str, seed: int) -> np.ndarray:
+def user_values(measure: Measure, ranks: Ranks, ties: str, seed: int) -> np.ndarray:
     """Exact metric of every user; with `random` ties the same order for all measures."""
     return relevant_values(measure, ranks, ties, generator(seed, "ties"))
 
 
-def mean_items(ranks: RelevantRanks) -> int | None:
-    """Mean number of candidates, rounded, or None where one is not known."""
-    if not ranks.n_candidates.all():
-        return None
-    return round(float(ranks.n_candidates.mean()))
-
-
-def prior_shape(measure: Measure, ranks: RelevantRanks) -> Shape:
+def prior_shape(measure: Measure, ranks: Ranks) -> Shape:
     """Shape of a metric of one relevant item at a uniformly random rank."""
-    n = mean_items(ranks) or _UNKNOWN_ITEMS
+    n = ranks.mean_candidates or _UNKNOWN_ITEMS
     places, weights = rank_rule(n, 1, [measure.cutoff] if measure.cutoff else [])
     return Shape.of(measure.at(places, n), weights)

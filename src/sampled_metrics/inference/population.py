@@ -11,8 +11,8 @@ from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.metrics.ties import expected_values
-from sampled_metrics.ranks.records import Ranks
-from sampled_metrics.sampling import sampled_rank_distribution, take
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.sampling import sampled_rank_distribution
 
 _SINGLE_RANKS = 1000  # up to here every rank stands for itself
 _BLOCKS_PER_E_FOLD = 200  # beyond, a block of ranks is half a percent wide
@@ -166,7 +166,7 @@ class Population:
         for rows in self._blocks(flat.shape[1]):
             share = self.share[rows]
             given = sampled_rank_distribution(
-                take(self.records, rows), flat.shape[1] - 1, sampling, ties
+                self.records.take(rows), flat.shape[1] - 1, sampling, ties
             )
             for place, vector in enumerate(flat):
                 own = given @ vector

@@ -75,7 +75,7 @@ class Projection:
     def __init__(self, a: SampledRanks, b: SampledRanks) -> None:
         self.n_negatives = a.n_negatives
         first, second = (
-            Population.estimated(each.counts.sum(axis=0), each.mean_items, each.sampling)
+            Population.estimated(each.counts.sum(axis=0), each.mean_candidates, each.sampling)
             for each in (a, b)
         )
         self.pair = Pair(first, second, n_users=1, drawn=True, sampling=a.sampling)

@@ -33,44 +33,44 @@ from sampled_metrics.metrics import sums
 from sampled_metrics.metrics.formulas import discounts
 from sampled_metrics.metrics.levels import Levels, per_user
 from sampled_metrics.metrics.measures import F, Measure
-from sampled_metrics.ranks.relevant import RelevantRanks
+from sampled_metrics.ranks import Ranks
 
 # Levels, the users they belong to and the measure give float64 fractions, shape (users,).
-Expectation = Callable[[Levels, RelevantRanks, Measure], Float]
+Expectation = Callable[[Levels, Ranks, Measure], Float]
 
 
 def _cutoff(levels: Levels, measure: Measure) -> int:
     return levels.last_place if measure.cutoff is None else measure.cutoff
 
 
-def _hits(levels: Levels, users: RelevantRanks, k: int) -> Float:
+def _hits(levels: Levels, users: Ranks, k: int) -> Float:
     """Expected number of relevant items in the top k."""
-    return per_user(levels, users.n_users, levels.hits * levels.places(k) / levels.size)
+    return per_user(levels, len(users), levels.hits * levels.places(k) / levels.size)
 
 
-def _recall(levels: Levels, users: RelevantRanks, measure: Measure) -> Float:
+def _recall(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return _hits(levels, users, _cutoff(levels, measure)) / users.n_relevant
 
 
-def _precision(levels: Levels, users: RelevantRanks, measure: Measure) -> Float:
+def _precision(levels: Levels, users: Ranks, measure: Measure) -> Float:
     k = _cutoff(levels, measure)
     return _hits(levels, users, k) / k
 
 
-def _f(levels: Levels, users: RelevantRanks, measure: Measure) -> Float:
+def _f(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """F-beta, linear in the hits: (1 + b^2) P R / (b^2 P + R) = (1 + b^2) hits / (b^2 |R| + k)."""
     k, weight = _cutoff(levels, measure), (measure.beta or 1.0) ** 2
     return (1.0 + weight) * _hits(levels, users, k) / (weight * users.n_relevant + k)
 
 
-def _hit(levels: Levels, users: RelevantRanks, measure: Measure) -> Float:
+def _hit(levels: Levels, users: Ranks, measure: Measure) -> Float:
     first = _first(levels)
-    return per_user(first, users.n_users, sums.any_relevant(first, _cutoff(levels, measure)))
+    return per_user(first, len(users), sums.any_relevant(first, _cutoff(levels, measure)))
 
 
-def _reciprocal_rank(levels: Levels, users: RelevantRanks, measure: Measure) -> Float:
+def _reciprocal_rank(levels: Levels, users: Ranks, measure: Measure) -> Float:
     first = _first(levels)
-    return per_user(first, users.n_users, sums.first_reciprocals(first, _cutoff(levels, measure)))
+    return per_user(first, len(users), sums.first_reciprocals(first, _cutoff(levels, measure)))
 
 
 def _first(levels: Levels) -> Levels:
@@ -78,24 +78,24 @@ def _first(levels: Levels) -> Levels:
     return levels.where(levels.hits_above == 0)
 
 
-def _precisions(levels: Levels, users: RelevantRanks, k: int) -> Float:
+def _precisions(levels: Levels, users: Ranks, k: int) -> Float:
     """Numerator of eq. 5."""
     of_level = sums.precisions(
         levels.above, levels.hits_above, levels.size, levels.hits, levels.places(k)
     )
-    return per_user(levels, users.n_users, of_level)
+    return per_user(levels, len(users), of_level)
 
 
-def _ap(levels: Levels, users: RelevantRanks, measure: Measure) -> Float:
+def _ap(levels: Levels, users: Ranks, measure: Measure) -> Float:
     k = _cutoff(levels, measure)
     return _precisions(levels, users, k) / np.minimum(users.n_relevant, k)
 
 
-def _ap_by_relevant(levels: Levels, users: RelevantRanks, measure: Measure) -> Float:
+def _ap_by_relevant(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return _precisions(levels, users, _cutoff(levels, measure)) / users.n_relevant
 
 
-def _ap_by_hits(levels: Levels, users: RelevantRanks, measure: Measure) -> Float:
+def _ap_by_hits(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Numerator of eq. 5 by the number of hits, which one level of a user may leave open."""
     k = _cutoff(levels, measure)
     whole = levels.where(levels.above + levels.size <= k)
@@ -127,22 +127,22 @@ def _quotient(numerator: Float, denominator: Float | Int) -> Float:
     return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
 
 
-def _ndcg(levels: Levels, users: RelevantRanks, measure: Measure) -> Float:
+def _ndcg(levels: Levels, users: Ranks, measure: Measure) -> Float:
     k = _cutoff(levels, measure)
     return _dcg(levels, users, k) / _ideal(np.minimum(users.n_relevant, k))
 
 
-def _ndcg_by_relevant(levels: Levels, users: RelevantRanks, measure: Measure) -> Float:
+def _ndcg_by_relevant(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return _dcg(levels, users, _cutoff(levels, measure)) / _ideal(users.n_relevant)
 
 
-def _ndcg_by_k(levels: Levels, users: RelevantRanks, measure: Measure) -> Float:
+def _ndcg_by_k(levels: Levels, users: Ranks, measure: Measure) -> Float:
     k = _cutoff(levels, measure)
     return _dcg(levels, users, k) / discounts(k).sum()
 
 
-def _dcg(levels: Levels, users: RelevantRanks, k: int) -> Float:
-    return per_user(levels, users.n_users, sums.gains(levels, k))
+def _dcg(levels: Levels, users: Ranks, k: int) -> Float:
+    return per_user(levels, len(users), sums.gains(levels, k))
 
 
 def _ideal(items: Int) -> Float:
@@ -150,7 +150,7 @@ def _ideal(items: Int) -> Float:
     return np.cumsum(discounts(int(items.max(initial=1))))[items - 1]
 
 
-def _auc(levels: Levels, users: RelevantRanks, _: Measure) -> Float:
+def _auc(levels: Levels, users: Ranks, _: Measure) -> Float:
     """Eq. 2; an irrelevant candidate of the same score counts as half below, half above."""
     irrelevant = users.n_candidates - users.n_relevant
     if not irrelevant.all():
@@ -161,7 +161,7 @@ def _auc(levels: Levels, users: RelevantRanks, _: Measure) -> Float:
     worse_or_tied = irrelevant[levels.user] - (levels.above - levels.hits_above)
     worse = worse_or_tied - (levels.size - levels.hits) / 2.0
     pairs = users.n_relevant * irrelevant
-    return per_user(levels, users.n_users, levels.hits * worse) / pairs
+    return per_user(levels, len(users), levels.hits * worse) / pairs
 
 
 EXPECTATIONS: dict[str, Expectation] = {

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.relevant import RelevantRanks
+from sampled_metrics.ranks import Ranks
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,15 @@ class Levels:
         return Levels(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
-def levels_of(ranks: RelevantRanks) -> Levels:
+def levels_of(ranks: Ranks) -> Levels:
     """Collect each user's relevant items by score.
 
-    >>> ranks = RelevantRanks([0, 0, 0], [4, 1, 1], [0, 2, 2], [3], [9], [9])
+    >>> ranks = Ranks([9], [4, 1, 1], [0, 2, 2], n_found=[3])
     >>> levels = levels_of(ranks)
     >>> levels.above, levels.size, levels.hits, levels.hits_above
     (array([1, 4]), array([3, 1]), array([2, 1]), array([0, 2]))
     """
-    user, better, tied = ranks.best_first()
+    user, better = np.repeat(np.arange(len(ranks)), ranks.n_found), ranks.n_better
     rows = user.size
     other_user = np.ones(rows, bool)
     other_user[1:] = user[1:] != user[:-1]
@@ -72,7 +72,7 @@ def levels_of(ranks: RelevantRanks) -> Levels:
     # Rows only grow, so the largest of the rows where users start is that of the level's user.
     start_of_user = np.maximum.accumulate(np.where(other_user[first], first, 0))
     hits = np.diff(first, append=rows)
-    return Levels(user[first], better[first], tied[first] + 1, hits, first - start_of_user)
+    return Levels(user[first], better[first], ranks.n_tied[first] + 1, hits, first - start_of_user)
 
 
 def _optimistic(levels: Levels, _: np.random.Generator | None) -> Levels:

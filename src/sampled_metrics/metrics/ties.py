@@ -7,7 +7,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks import Ranks
 
 
 def random_rank(records: Ranks, rng: np.random.Generator) -> Int:

@@ -8,14 +8,14 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.expectations import EXPECTATIONS
 from sampled_metrics.metrics.levels import POLICIES, levels_of
 from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.ranks.relevant import RelevantRanks
+from sampled_metrics.ranks import Ranks
 
 _OF_FIRST_ITEM = ("hit", "rr")
 
 
 def relevant_values(
     measure: Measure,
-    ranks: RelevantRanks,
+    ranks: Ranks,
     ties: str = "expected",
     rng: np.random.Generator | None = None,
 ) -> Float:
@@ -45,13 +45,13 @@ def relevant_values(
     Relevant items at ranks 1, 3 and 4 of 6:
 
     >>> from sampled_metrics.metrics.measures import parse_measure
-    >>> ranks = RelevantRanks([0, 0, 0], [0, 2, 3], [0, 0, 0], [3], [6], [6])
+    >>> ranks = Ranks([6], [0, 2, 3], [0, 0, 0], n_found=[3])
     >>> relevant_values(parse_measure("ap@4"), ranks).round(4)  # (1/1 + 2/3 + 3/4) / 3
     array([0.8056])
 
     Two relevant items tied with one other, so at ranks 1 2, 1 3 or 2 3:
 
-    >>> ranks = RelevantRanks([0, 0], [0, 0], [2, 2], [2], [6], [6])
+    >>> ranks = Ranks([6], [0, 0], [2, 2], n_found=[2])
     >>> relevant_values(parse_measure("recall@2"), ranks).round(4)  # (2/2 + 1/2 + 1/2) / 3
     array([0.6667])
     """
@@ -62,7 +62,7 @@ def relevant_values(
     return EXPECTATIONS[measure.kind](levels, ranks, measure)
 
 
-def _check_known(measure: Measure, ranks: RelevantRanks) -> None:
+def _check_known(measure: Measure, ranks: Ranks) -> None:
     """Raise InputError where the list of a user ends before the value is settled.
 
     Items not found stand below all those found. So once every relevant item is found, nothing
@@ -75,7 +75,7 @@ def _check_known(measure: Measure, ranks: RelevantRanks) -> None:
             "number of items ranked"
         )
     of_first = measure.kind in _OF_FIRST_ITEM
-    unknown = ranks.found < (1 if of_first else ranks.n_relevant)
+    unknown = ranks.n_found < (1 if of_first else ranks.n_relevant)
     unknown &= (ranks.n_candidates == 0) | (ranks.depth < ranks.n_candidates)
     if measure.cutoff is not None:
         unknown &= ranks.depth < measure.cutoff
@@ -83,7 +83,7 @@ def _check_known(measure: Measure, ranks: RelevantRanks) -> None:
         raise InputError(f"{measure} needs {_what_is_missing(measure, ranks, unknown)}")
 
 
-def _what_is_missing(measure: Measure, ranks: RelevantRanks, unknown: NDArray[np.bool_]) -> str:
+def _what_is_missing(measure: Measure, ranks: Ranks, unknown: NDArray[np.bool_]) -> str:
     ends = ranks.depth[unknown]
     first, last = int(ends.min()), int(ends.max())
     lists = "the list of 1 user ends" if ends.size == 1 else f"the lists of {ends.size} users end"

@@ -1,1 +1,22 @@
 """Ranks of relevant items, in full rankings and among sampled negatives; their readers."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sampled_metrics.ranks.ranking import rank
+    from sampled_metrics.ranks.ranks import Ranks
+    from sampled_metrics.ranks.sampled import SampledRanks
+    from sampled_metrics.ranks.sampling import Sampling
+
+__all__ = ["Ranks", "SampledRanks", "Sampling", "rank"]
+_MODULES = {"Ranks": "ranks", "SampledRanks": "sampled", "Sampling": "sampling"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used: `Sampling` needs no numpy."""
+    if name == "rank":
+        return importlib.import_module(f"{__name__}.ranking").rank
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -5,37 +5,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sampled_metrics._base.arrays import Int
-from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.relevant import RelevantRanks
+from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.relevant_items import RelevantItems, refuse_repeated
 from sampled_metrics.tables import ids
 from sampled_metrics.tables.columns import ITEM, USER, Table
-from sampled_metrics.tables.reading import naming
 
 
-def from_lists(
-    table: Table, relevant: RelevantItems, n_items: int | None
-) -> tuple[RelevantRanks, Any]:
+def from_lists(table: Table, relevant: RelevantItems, n_items: int | None) -> Ranks:
     """Find the relevant items in the users' lists.
 
     With a column `rank` there are no ties, and each user's ranks are 1, 2, 3 ... in any order of
     rows. With `score` alone the higher is the better and equal scores are tied; what tied with
     the last of a list but was cut off is not known here.
 
-    Returns
-    -------
-    RelevantRanks
-        Users in the order in which they first appear among the relevant items; `depth` is the
-        length of the user's list, `n_candidates` is `n_items` or 0. A list of a user without
-        relevant items is left out.
-    array
-        Ids of the users.
-
-    Raises
-    ------
-    InputError
-        A pair stands there twice, ranks have gaps, a list is longer than `n_items`, or a user
-        with relevant items has no list.
+    Users are in the order in which they first appear among the relevant items; their `depth` is
+    the length of their list. The list of a user without relevant items is left out.
     """
     lists = _Lists.read(table)
     _require_lengths(table, lists, n_items)
@@ -48,11 +33,16 @@ def from_lists(
     order = np.lexsort((n_better[row], wanted[pair]))
     user, row = wanted[pair][order], row[order]
     n_relevant = np.bincount(wanted)
-    n_candidates = np.full(n_relevant.size, n_items or 0)
-    depth = lists.length[list_of]
-    with naming(table.path):
-        ranks = RelevantRanks(user, n_better[row], n_tied[row], n_relevant, n_candidates, depth)
-    return ranks, ids.as_numpy(users)
+    with reading(table.path):
+        return Ranks(
+            np.full(n_relevant.size, n_items or 0),
+            n_better[row],
+            n_tied[row],
+            n_found=np.bincount(user, minlength=n_relevant.size),
+            n_relevant=n_relevant,
+            depth=lists.length[list_of],
+            users=ids.as_numpy(users),
+        )
 
 
 class _Lists(NamedTuple):

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
 from sampled_metrics._base.arrays import Int
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_arrays
-from sampled_metrics.ranks.ranking import Marked, rank_relevant
-from sampled_metrics.ranks.relevant import RelevantRanks
+from sampled_metrics.ranks.ranking import Marked, rank
+from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.relevant_items import WHAT, read_pairs, refuse_repeated, relevant_rows
 from sampled_metrics.tables.columns import ITEM, USER, Table
-from sampled_metrics.tables.reading import naming, require_file
+from sampled_metrics.tables.reading import require_file
 
 _SCORES = "a matrix of scores, users x items"
 _SEEN = "seen items, users x items"
@@ -29,9 +29,7 @@ class Shape(NamedTuple):
     items: int
 
 
-def from_matrix(
-    path: Path, relevant: Path | None, seen: Path | None, n_items: int | None
-) -> tuple[RelevantRanks, Int]:
+def from_matrix(path: Path, relevant: Path | None, seen: Path | None, n_items: int | None) -> Ranks:
     """Rank relevant items by a matrix of scores, users x items; -inf is no candidate.
 
     Parameters
@@ -48,13 +46,6 @@ def from_matrix(
     n_items
         Columns that the matrix must have, where given.
 
-    Returns
-    -------
-    RelevantRanks
-        Of the users with relevant items.
-    Int
-        Their rows.
-
     Raises
     ------
     InputError
@@ -66,8 +57,8 @@ def from_matrix(
         raise InputError(f"{path}: scores of {shape.items} items; allowed: {n_items}")
     wanted = _relevant(path, relevant, beside, shape)
     known = _seen(path, seen, beside, shape)
-    with naming(path):
-        return rank_relevant(lambda users: scores[users], known, wanted)
+    with reading(path):
+        return rank(lambda users: scores[users], known, wanted)
 
 
 def _read_scores(path: Path) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:

@@ -5,17 +5,17 @@ gathered equals what one step makes, byte for byte.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Ids, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split
-from sampled_metrics.ranks.ranking import BLOCK_SIZE, Scores, rank_held_out
-from sampled_metrics.ranks.records import COLUMNS, Ranks, read_ranks
+from sampled_metrics.ranks.ranking import BLOCK_SIZE, Score, rank
+from sampled_metrics.ranks.ranks import Ranks
+from sampled_metrics.ranks.reading import read_single
 
 
 @dataclass(frozen=True)
@@ -71,82 +71,47 @@ def parse_piece(text: str) -> Piece:
     return Piece(*map(int, found.groups()))
 
 
-def rank_piece(
-    score_block: Callable[[Int], Scores],
-    split: Split,
-    piece: Piece,
-    block_size: int = BLOCK_SIZE,
-) -> Ranks:
+def rank_piece(score: Score, split: Split, piece: Piece, block_size: int = BLOCK_SIZE) -> Ranks:
     """Rank the held-out items of the users in a piece.
 
-    Parameters
-    ----------
-    score_block
-        Scores of all items for some users, by their numbers in the whole split; see
-        `rank_held_out`, whose errors these are.
-    split
-        Of all users; those of the piece are `piece.of(users)`.
+    `score` takes row numbers of users in the whole split; see `rank`, whose errors these are.
     """
     users = piece.of(split.held_out.size)
     rows = slice(users.start, users.stop)
-
-    def of_piece(within: Int) -> Scores:
-        numbers = within + users.start
-        try:
-            return score_block(numbers)
-        except IndexError as error:
-            raise InputError(f"the recommender knows fewer than {numbers[-1] + 1} users") from error
-
-    return rank_held_out(
-        of_piece,
+    return rank(
+        lambda within: score(within + users.start),
         # a piece of everything needs no copy
         split.train if len(users) == split.held_out.size else split.train[rows],
         split.held_out[rows],
         block_size=block_size,
-        user_ids=split.user_ids[rows],
-        item_ids=split.item_ids,
+        users=split.user_ids[rows],
+        items=split.item_ids,
     )
 
 
-def gather_ranks(paths: Sequence[Path], split: Split) -> tuple[Ranks, str]:
-    """Put the rank records of all pieces, in their order, behind one another.
-
-    Returns
-    -------
-    Ranks, str
-        Of every user of the split, and the words on where they come from.
+def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
+    """Concatenate the ranks of all pieces in order.
 
     Raises
     ------
     InputError
-        A file holds no rank records, they come from different places, or together they are not
-        those of the users of the split in its order.
+        A file holds no ranks of single held-out items, the pieces come from different sources, or
+        their users are not those of the split in order.
     """
-    if not paths:
-        raise InputError("no piece of rank records; allowed: all of them")
-    pieces = [read_ranks(path) for path in paths]
-    sources = list(dict.fromkeys(source for _, _, source in pieces))
-    if len(sources) > 1:
-        raise InputError(f"pieces of rank records differ: {sources[0]!r} and {sources[1]!r}")
-    _check_users(paths, [user for _, user, _ in pieces], split)
-    columns = (
-        np.concatenate([getattr(records, column) for records, _, _ in pieces]) for column in COLUMNS
-    )
-    return Ranks(*columns), sources[0]
-
-
-def _check_users(paths: Sequence[Path], pieces: Sequence[Ids], split: Split) -> None:
-    """Raise InputError unless the pieces hold the users of the split, one after the other."""
-    first = 0
-    for path, users in zip(paths, pieces, strict=True):
-        expected = split.user_ids[first : first + users.size]
-        if not np.array_equal(users, expected):
-            differing = np.flatnonzero(users[: expected.size] != expected)
-            place = int(differing[0]) if differing.size else expected.size
-            wanted = f"user {expected[place]}" if place < expected.size else "no more users"
-            raise InputError(f"{path}: user {users[place]} in row {place}; expected {wanted}")
-        first += users.size
-    if first != split.user_ids.size:
-        raise InputError(
-            f"{paths[-1]}: ends with user {first} of {split.user_ids.size}; expected all of them"
-        )
+    pieces: list[Ranks] = []
+    for number, path in enumerate(paths, start=1):
+        users = Piece(number, len(paths)).of(split.user_ids.size)
+        if not users:  # more pieces than users: the file has no rows
+            continue
+        ranks = read_single(path)
+        wanted = split.user_ids[users.start : users.stop]
+        if ranks.users is None or not np.array_equal(ranks.users, wanted):
+            expected = f"{users.start + 1} to {users.stop} of the split, in order"
+            raise InputError(f"users are not number {expected}", path=path)
+        if pieces and ranks.source != pieces[0].source:
+            sources = f"{pieces[0].source!r} and {ranks.source!r}"
+            raise InputError(f"pieces of ranks differ in source: {sources}", path=path)
+        pieces.append(ranks)
+    if not pieces:
+        raise InputError("no pieces of ranks to gather")
+    return Ranks.concat(pieces)

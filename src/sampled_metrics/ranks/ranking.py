@@ -1,143 +1,107 @@
-"""Full ranking: from anybody's scores to the places of relevant items, block by block of users."""
+"""Ranking of relevant items by the scores of all items, one block of users at a time."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csr_array, csr_matrix, issparse
 
-from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.arrays import Ids, Int
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.records import Ranks
-from sampled_metrics.ranks.relevant import RelevantRanks
+from sampled_metrics.ranks.columns import id_column, require
+from sampled_metrics.ranks.ranks import Ranks
 
 BLOCK_SIZE = 512
 # Rows counted at a time: so few that they stay in the processor's cache.
-_SLAB = 32
+_ROWS = 32
 
 Scores = NDArray[np.floating[Any]]
-ScoreBlock = Callable[[Int], Scores]
+Score = Callable[[Int], Scores]
 Marked: TypeAlias = csr_array | csr_matrix | NDArray[np.bool_]
 
 
-def rank_held_out(
-    score_block: ScoreBlock,
+def rank(
+    score: Score,
     seen: Marked | None,
-    held_out: ArrayLike,
+    relevant: ArrayLike | Marked,
     *,
+    users: ArrayLike | None = None,
+    items: ArrayLike | None = None,
     block_size: int = BLOCK_SIZE,
-    user_ids: ArrayLike | None = None,
-    item_ids: ArrayLike | None = None,
 ) -> Ranks:
-    """Rank every user's held-out item among all items the user has not seen.
+    """Rank each user's relevant items among all items that the user has not seen.
+
+    Other relevant items of the user count as better or tied like any candidate.
 
     Parameters
     ----------
-    score_block
-        Gives the scores of all items for some users: takes running numbers of users, int64, shape
-        (some,), returns float32 or float64, shape (some, items), which is not written to. A score
-        of -inf takes the item out of the user's candidates.
+    score
+        Function from row numbers of users, int64, shape (some,), to the scores of all items for
+        them, float32 or float64, shape (some, items); its result is not written to. An item with
+        score -inf is no candidate.
     seen
-        Nonzero where a user has seen an item, which is then no candidate: sparse in rows or bool,
-        shape (users, items); None where nobody has seen anything.
-    held_out
-        Column of each user's held-out item; whole numbers, shape (users,).
+        Nonzero where a user has seen an item, which is then no candidate: scipy.sparse or bool,
+        shape (users, items). None if nobody has seen anything.
+    relevant
+        Column of each user's held-out item: integers, shape (users,). Or nonzero where an item is
+        relevant: scipy.sparse or bool, shape (users, items); users without a relevant item are
+        left out and never scored.
+    users, items
+        Ids, shapes (users,) and (items,); default row and column numbers. Those of users are kept
+        in the result, those of items only appear in errors.
     block_size
-        Users scored at a time: memory is that many rows of scores, never all of them; the result
-        is the same for any.
-    user_ids, item_ids
-        What messages call users and items, shapes (users,) and (items,); their numbers where not
-        given.
-
-    Returns
-    -------
-    Ranks
-        Of each user, in order.
+        Users scored at a time, which bounds the memory; the result does not depend on it.
 
     Raises
     ------
     InputError
-        A score is NaN or +inf, or a held-out item has been seen or has score -inf, the message
-        names user and item; the shapes do not fit; a user has fewer than two candidates.
+        A score is NaN or +inf, a relevant item has been seen or has score -inf, shapes do not fit,
+        or a user with a held-out item has fewer than two candidates. Errors of `score` itself pass
+        unchanged.
 
     >>> scores = np.array([[9.0, 7, 5, 5, 5], [3, 8, 1, -np.inf, 2]])
     >>> seen = np.array([[1, 0, 0, 0, 0], [0, 0, 0, 0, 0]], dtype=bool)
-    >>> rank_held_out(lambda users: scores[users], seen, [2, 4])
+    >>> rank(lambda users: scores[users], seen, [2, 4])
     Ranks(n_candidates=array([4, 4]), n_better=array([1, 2]), n_tied=array([2, 0]))
+    >>> relevant = np.array([[0, 0, 0, 0, 0], [1, 1, 0, 0, 0]], dtype=bool)
+    >>> ranks = rank(lambda users: scores[users], seen, relevant)
+    >>> ranks.users, ranks.n_better
+    (array([1]), array([0, 1]))
     """
-    items = np.asarray(held_out)
-    if items.ndim != 1 or (items.size and items.dtype.kind not in "iu"):
-        raise InputError(
-            f"held-out items: found {items.dtype} of shape {items.shape}; "
-            "allowed: whole numbers, one a user"
-        )
-    names = _Names("held-out", user_ids, item_ids)
-    one_each = _Lists(np.arange(items.size + 1), items.astype(np.int64), None)
-    task = _Task(one_each, _seen(seen, items.size), names)
-    return Ranks(*_rank(score_block, np.arange(items.size), task, block_size))
-
-
-def rank_relevant(
-    score_block: ScoreBlock,
-    seen: Marked | None,
-    relevant: Marked,
-    *,
-    block_size: int = BLOCK_SIZE,
-    user_ids: ArrayLike | None = None,
-    item_ids: ArrayLike | None = None,
-) -> tuple[RelevantRanks, Int]:
-    """Rank every user's relevant items, of which there may be several.
-
-    All candidates count as better or tied, relevant or not. A user without a relevant item has
-    no metric: it is left out and never scored.
-
-    Parameters
-    ----------
-    score_block, seen, block_size, user_ids, item_ids
-        As for `rank_held_out`.
-    relevant
-        Nonzero where an item is relevant to a user: sparse in rows or bool, shape (users, items).
-
-    Returns
-    -------
-    RelevantRanks
-        Of the users with relevant items, in order; the items of a user by their columns.
-    Int
-        The running numbers of these users; int64, shape (users with relevant items,).
-
-    Raises
-    ------
-    InputError
-        As for `rank_held_out`, relevant items in the place of held-out ones.
-
-    >>> scores = np.array([[9.0, 7, 5, 5, 5], [3, 8, 1, 2, 2]])
-    >>> relevant = np.array([[0, 0, 0, 0, 0], [1, 0, 0, 1, 0]], dtype=bool)
-    >>> ranks, users = rank_relevant(lambda users: scores[users], None, relevant)
-    >>> users, ranks.n_better, ranks.n_tied
-    (array([1]), array([1, 2]), array([0, 1]))
-    """
-    lists = _lists(relevant)
-    task = _Task(lists, _seen(seen, lists.size.size), _Names("relevant", user_ids, item_ids))
-    users = np.flatnonzero(lists.size)
-    n_candidates, n_better, n_tied = _rank(score_block, users, task, block_size)
-    n_relevant = lists.size[users]
-    of = np.repeat(np.arange(users.size), n_relevant)
-    return RelevantRanks(of, n_better, n_tied, n_relevant, n_candidates, n_candidates), users
+    if block_size < 1:
+        raise InputError(f"block_size is {block_size}, expected at least 1")
+    held_out = not issparse(relevant) and np.ndim(relevant) != 2
+    ranked = _held_out(relevant) if held_out else _lists(relevant)
+    n_users = ranked.size.size
+    names = _Names(
+        "held-out" if held_out else "relevant",
+        np.arange(n_users) if users is None else id_column("users", users, n_users),
+        None if items is None else np.asarray(items),
+    )
+    task = _Task(ranked, _seen(seen, n_users), names)
+    rows = np.flatnonzero(ranked.size)
+    n_candidates, n_better, n_tied = _rank(score, rows, task, block_size)
+    if held_out:
+        require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")
+    else:
+        user = np.repeat(np.arange(rows.size), ranked.size[rows])
+        order = np.lexsort((n_better, user))
+        n_better, n_tied = n_better[order], n_tied[order]
+    return Ranks.trusted(
+        n_candidates, n_better, n_tied, n_found=ranked.size[rows], users=names.users[rows]
+    )
 
 
 class _Names(NamedTuple):
     """What messages call items and users."""
 
     kind: str
-    user_ids: ArrayLike | None
-    item_ids: ArrayLike | None
-
-    def user(self, number: int) -> object:
-        return number if self.user_ids is None else np.asarray(self.user_ids)[number]
+    users: Ids
+    items: NDArray[Any] | None
 
     def item(self, number: int) -> object:
-        return number if self.item_ids is None else np.asarray(self.item_ids)[number]
+        return number if self.items is None else self.items[number]
 
 
 class _Lists(NamedTuple):
@@ -167,9 +131,9 @@ class _Task(NamedTuple):
     names: _Names
 
     def n_items(self) -> int | None:
-        """Return the number of items, where something says it before the first scores."""
-        if self.names.item_ids is not None:
-            return len(np.asarray(self.names.item_ids))
+        """Return the number of items if it is known before anything is scored."""
+        if self.names.items is not None:
+            return len(self.names.items)
         if self.ranked.n_items is None and self.seen is not None:
             return self.seen.n_items
         return self.ranked.n_items
@@ -184,12 +148,22 @@ class _Task(NamedTuple):
                 place = int(np.argmax(bad))
                 user = int(np.searchsorted(lists.start, place, side="right")) - 1
                 raise InputError(
-                    f"{kind} item of user {self.names.user(user)} is {lists.item[place]}; "
-                    f"allowed: 0 to {n_items - 1}"
+                    f"{kind} item of user {self.names.users[user]} is {lists.item[place]}, "
+                    f"expected 0 to {n_items - 1}"
                 )
 
 
-def _lists(marked: Marked) -> _Lists:
+def _held_out(columns: ArrayLike) -> _Lists:
+    items = np.asarray(columns)
+    if items.ndim != 1 or (items.size and items.dtype.kind not in "iu"):
+        raise InputError(
+            f"held-out items are {items.dtype} of shape {items.shape}; expected one integer per "
+            "user, or a matrix of relevant items, users x items"
+        )
+    return _Lists(np.arange(items.size + 1), items.astype(np.int64), None)
+
+
+def _lists(marked: Any) -> _Lists:
     table = csr_array(marked)
     if not (table.has_canonical_format and table.data.all()):
         table = csr_array(table, copy=True)
@@ -203,56 +177,45 @@ def _seen(marked: Marked | None, n_users: int) -> _Lists | None:
         return None
     lists = _lists(marked)
     if lists.size.size != n_users:
-        raise InputError(f"seen items of {lists.size.size} users; allowed: {n_users}")
+        raise InputError(f"seen items of {lists.size.size} users, expected {n_users}")
     return lists
 
 
-def _rank(
-    score_block: ScoreBlock, users: Int, task: _Task, block_size: int
-) -> tuple[Int, Int, Int]:
-    """Candidates a user; candidates better and tied an item."""
-    if block_size < 1:
-        raise InputError(f"block_size is {block_size}; allowed: at least 1")
-    counted = [
-        _count(scores, slab, task) for scores, slab in _slabs(score_block, users, task, block_size)
-    ]
+def _rank(score: Score, users: Int, task: _Task, block_size: int) -> tuple[Int, Int, Int]:
+    """Count candidates per user, and better and tied candidates per item."""
+    counts = [_count(*part, task) for part in _scored(score, users, task, block_size)]
     empty = np.empty(0, dtype=np.int64)
-    columns = zip(*counted, strict=True) if counted else ((empty,),) * 3
+    columns = zip(*counts, strict=True) if counts else ((empty,),) * 3
     n_candidates, n_better, n_tied = (np.concatenate(column) for column in columns)
     return n_candidates, n_better, n_tied
 
 
-def _slabs(
-    score_block: ScoreBlock, users: Int, task: _Task, block_size: int
-) -> Iterator[tuple[Scores, Int]]:
+def _scored(score: Score, users: Int, task: _Task, block_size: int) -> Iterator[tuple[Scores, Int]]:
     n_items = task.n_items()
     if n_items is not None:
         task.require(n_items)
     for first in range(0, users.size, block_size):
         block = users[first : first + block_size]
-        scores = _scores(score_block, block, n_items)
+        scores = _checked_scores(score(block), block, n_items)
         if n_items is None:
             n_items = scores.shape[1]
             task.require(n_items)
-        for row in range(0, block.size, _SLAB):
-            yield scores[row : row + _SLAB], block[row : row + _SLAB]
+        for row in range(0, block.size, _ROWS):
+            yield scores[row : row + _ROWS], block[row : row + _ROWS]
 
 
-def _scores(score_block: ScoreBlock, users: Int, n_items: int | None) -> Scores:
-    try:
-        scores = np.asarray(score_block(users))
-    except IndexError as error:
-        raise InputError(f"the recommender knows fewer than {users[-1] + 1} users") from error
+def _checked_scores(values: ArrayLike, users: Int, n_items: int | None) -> Scores:
+    scores = np.asarray(values)
     expected = (users.size, scores.shape[-1] if n_items is None and scores.ndim else n_items)
     if scores.shape != expected:
-        raise InputError(f"the recommender gives scores of shape {scores.shape}, not {expected}")
+        raise InputError(f"scores have shape {scores.shape}, expected {expected}")
     if scores.dtype.kind not in "fiu":
-        raise InputError(f"the recommender gives scores of type {scores.dtype}; allowed: numbers")
+        raise InputError(f"scores have dtype {scores.dtype}, expected numbers")
     return scores
 
 
 def _count(given: Scores, users: Int, task: _Task) -> tuple[Int, Int, Int]:
-    """Candidates a user, candidates better and tied an item; for a slab of users."""
+    """Count candidates per user, and better and tied candidates per item, for a few users."""
     # An extreme is NaN where anything is, so these passes find all that is not finite.
     if given.size and not given.max() < np.inf:
         _refuse(given, users, task.names)
@@ -274,13 +237,13 @@ def _count(given: Scores, users: Int, task: _Task) -> tuple[Int, Int, Int]:
 
 
 def _by_comparing(scores: Scores, own: Scores) -> tuple[Int, Int]:
-    """Count for one item a user."""
+    """Count for one item per user."""
     above, level = scores > own[:, np.newaxis], scores == own[:, np.newaxis]
     return np.count_nonzero(above, axis=1), np.count_nonzero(level, axis=1) - 1
 
 
 def _by_sorting(scores: Scores, own: Scores, row: Int) -> tuple[Int, Int]:
-    """Count for several items a user."""
+    """Count for several items per user."""
     n_better, n_tied = np.empty(row.size, np.int64), np.empty(row.size, np.int64)
     bounds = np.searchsorted(row, np.arange(len(scores) + 1))
     for user, ranked in enumerate(np.sort(scores, axis=1)):
@@ -294,14 +257,14 @@ def _by_sorting(scores: Scores, own: Scores, row: Int) -> tuple[Int, Int]:
 def _refuse(scores: Scores, users: Int, names: _Names) -> None:
     row, item = (int(place) for place in np.argwhere(~(scores < np.inf))[0])
     raise InputError(
-        f"score of item {names.item(item)} for user {names.user(users[row])} is "
-        f"{scores[row, item]}; expected a finite number, or -inf for no candidate"
+        f"score of item {names.item(item)} for user {names.users[users[row]]} is "
+        f"{scores[row, item]}; expected a finite number, or -inf for an item that is no candidate"
     )
 
 
 def _refuse_own(given: Scores, users: Int, row: int, item: int, names: _Names) -> None:
-    why = "has score -inf" if np.isneginf(given[row, item]) else "is among those it has seen"
+    why = "has score -inf" if np.isneginf(given[row, item]) else "is among the seen items"
     raise InputError(
-        f"{names.kind} item {names.item(item)} of user {names.user(users[row])} {why}; "
-        "allowed: candidates only"
+        f"{names.kind} item {names.item(item)} of user {names.users[users[row]]} {why}, so it is "
+        "no candidate"
     )

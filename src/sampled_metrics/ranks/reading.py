@@ -1,16 +1,12 @@
 """One function reads any file that says where relevant items stand in full or cut rankings."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from numpy.typing import NDArray
-
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks import lists, matrices, trec
 from sampled_metrics.ranks import rank_tables as records
-from sampled_metrics.ranks.relevant import RelevantRanks
+from sampled_metrics.ranks.ranks import Ranks, source_of
 from sampled_metrics.ranks.relevant_items import read_relevant
 from sampled_metrics.tables.columns import ITEM, Table
 from sampled_metrics.tables.reading import head, read_table, require_file
@@ -19,33 +15,13 @@ WHAT = "ranks, lists or scores"
 _RUN_SUFFIXES = (".run", ".trec")
 
 
-@dataclass(frozen=True)
-class Ranking:
-    """What a file says of relevant items.
-
-    Attributes
-    ----------
-    ranks
-        Their places.
-    user_ids
-        Ids of the users of `ranks`, int64 or, where they are text, object; shape (users,). None
-        where the file has none.
-    path
-        The file.
-    """
-
-    ranks: RelevantRanks
-    user_ids: NDArray[Any] | None
-    path: Path
-
-
-def read_ranking(
+def read_ranks(
     path: Path,
     *,
     n_items: int | None = None,
     relevant: Path | None = None,
     seen: Path | None = None,
-) -> Ranking:
+) -> Ranks:
     r"""Read ranks, lists or scores, whichever the file holds.
 
     Its name and columns tell which; tables are CSV, TSV or parquet.
@@ -79,8 +55,8 @@ def read_ranking(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "ranks.csv"
     ...     _ = path.write_text("user_id,rank\nanna,3\nbert,1\n")
-    ...     ranking = read_ranking(path, n_items=40)
-    >>> ranking.user_ids.tolist(), ranking.ranks.n_better.tolist()
+    ...     ranks = read_ranks(path, n_items=40)
+    >>> ranks.users.tolist(), ranks.n_better.tolist()
     (['anna', 'bert'], [2, 0])
     """
     path = Path(path)
@@ -88,11 +64,10 @@ def read_ranking(
         raise InputError(f"n_items is {n_items}; allowed: at least 2")
     require_file(path, WHAT)
     if path.suffix in {".npy", ".npz"}:
-        ranks, users = matrices.from_matrix(path, relevant, seen, n_items)
-        return Ranking(ranks, users, path)
+        return matrices.from_matrix(path, relevant, seen, n_items)
     if seen is not None:
         raise InputError(f"{path} holds no matrix of scores: seen items ({seen}) are of no use")
-    return Ranking(*_taken(_read(path), n_items, relevant), path)
+    return _taken(_read(path), n_items, relevant)
 
 
 def _read(path: Path) -> Table:
@@ -103,7 +78,7 @@ def _read(path: Path) -> Table:
     return read_table(path, WHAT)
 
 
-def _taken(table: Table, n_items: int | None, relevant: Path | None) -> tuple[RelevantRanks, Any]:
+def _taken(table: Table, n_items: int | None, relevant: Path | None) -> Ranks:
     if _is_list(table):
         if relevant is None:
             raise InputError(
@@ -123,11 +98,12 @@ def _is_list(table: Table) -> bool:
     return "rank" in table or "score" in table
 
 
-def _records(table: Table, n_items: int | None) -> Callable[[], tuple[RelevantRanks, Any]]:
+def _records(table: Table, n_items: int | None) -> Callable[[], Ranks]:
+    source = source_of(table.path) if table.path.suffix == ".parquet" else "unknown"
     if "n_better" in table or "n_tied" in table:
-        return lambda: records.from_records(table)
+        return lambda: records.from_counts(table, source)
     if "rank" in table:
-        return lambda: records.from_plain_ranks(table, n_items)
+        return lambda: records.from_plain_ranks(table, n_items, source)
     if "sampled_rank" in table:
         raise InputError(
             f"{table.path} holds sampled ranks: `sampled-metrics correct` takes them, as does "
@@ -137,3 +113,10 @@ def _records(table: Table, n_items: int | None) -> Callable[[], tuple[RelevantRa
         f"{table.path}: found columns {', '.join(table.names)}; expected n_candidates, n_better "
         "and n_tied, or rank, or user_id, item_id and rank or score"
     )
+
+
+def read_single(path: Path, *, n_items: int | None = None) -> Ranks:
+    """Read ranks of one held-out item per user, fully ranked; anything else raises InputError."""
+    ranks = read_ranks(path, n_items=n_items)
+    with reading(path):
+        return ranks.single()

@@ -9,7 +9,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.ties import exact_values
-from sampled_metrics.ranks.records import read_ranks
+from sampled_metrics.ranks.reading import read_single
 
 COLUMNS = ("recommender", "metric", "ties", "value")
 
@@ -44,10 +44,8 @@ def exact_table(
     measures = [parse_measure(name) for name in metrics]
     rows, sources = [], set()
     for path in paths:
-        records, _, source = read_ranks(path)
-        if not len(records):
-            raise InputError(f"{path}: holds no rank record; expected at least one")
-        sources.add(source)
+        records = read_single(path)
+        sources.add(records.source)
         for measure in measures:
             for policy in ties:
                 values = exact_values(measure, records, policy, generator(seed, "ties", path.stem))

@@ -1,7 +1,7 @@
 """Sampled ranks: their distribution, the expected metrics under it, and draws (section 4)."""
 
 from sampled_metrics.sampling.distinct import distinct_items
-from sampled_metrics.sampling.distribution import TIES, sampled_rank_distribution, take
+from sampled_metrics.sampling.distribution import TIES, sampled_rank_distribution
 from sampled_metrics.sampling.draws import draw_sampled_ranks, histograms
 from sampled_metrics.sampling.probability import expected_values, pmf
 
@@ -13,5 +13,4 @@ __all__ = [
     "histograms",
     "pmf",
     "sampled_rank_distribution",
-    "take",
 ]

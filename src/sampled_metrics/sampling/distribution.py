@@ -7,11 +7,10 @@ tie policy then places the held-out item among the T.
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import CACHE, Float, Int, blocks
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.distinct import parts
 from sampled_metrics.sampling.probability import pmf
@@ -58,7 +57,7 @@ def sampled_rank_distribution(
         return _POLICIES[ties](records, m, how)
     mixture = np.zeros((len(records), m + 1))
     for count, rows, probability in parts(records.n_candidates, m):
-        of_count = _POLICIES[ties](take(records, rows), count, _WITHOUT)
+        of_count = _POLICIES[ties](records.take(rows), count, _WITHOUT)
         mixture[rows, : count + 1] += of_count * probability[:, None]
     return mixture
 
@@ -75,7 +74,7 @@ def _random(records: Ranks, m: int, sampling: Sampling) -> Float:
     distribution = _optimistic(records, m, sampling)
     tied = records.n_tied > 0
     mean = _mean_binomial if sampling is _WITH else _mean_hypergeometric
-    distribution[tied] = mean(take(records, tied), m)
+    distribution[tied] = mean(records.take(tied), m)
     return distribution
 
 
@@ -117,7 +116,7 @@ def _paper(records: Ranks, m: int, sampling: Sampling) -> Float:
     distribution = _optimistic(records, m, sampling)
     tied = np.flatnonzero(records.n_tied)
     for rows in blocks(tied.size, m + 1, CACHE):
-        distribution[tied[rows]] = _before_last_tie(take(records, tied[rows]), m, sampling)
+        distribution[tied[rows]] = _before_last_tie(records.take(tied[rows]), m, sampling)
     return distribution
 
 
@@ -159,11 +158,6 @@ def _weights(count: Int, others: Int, m: int, sampling: Sampling) -> Float:
     logs[:, 1:][left == 0] = -np.inf
     weights: Float = np.exp(logs - logs.max(axis=1, keepdims=True))
     return weights
-
-
-def take(records: Ranks, rows: Int | NDArray[np.bool_] | slice) -> Ranks:
-    """Pick the records of some users."""
-    return Ranks(records.n_candidates[rows], records.n_better[rows], records.n_tied[rows])
 
 
 _POLICIES: dict[str, Callable[[Ranks, int, Sampling], Float]] = {

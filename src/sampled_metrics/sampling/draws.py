@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int, blocks
-from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.sampling import Sampling
-from sampled_metrics.sampling.distribution import sampled_rank_distribution, take
+from sampled_metrics.sampling.distribution import sampled_rank_distribution
 
 
 def draw_sampled_ranks(
@@ -92,7 +92,7 @@ def _cumulated_tables(
     number does: an impossible rank is never drawn.
     """
     for rows in list(blocks(len(records), columns)) or [slice(0)]:
-        part = take(records, rows)
+        part = records.take(rows)
         table = np.cumsum(sampled_rank_distribution(part, m, sampling, ties), axis=1)
         table /= table[:, -1:]
         yield table

@@ -17,8 +17,8 @@ from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.inference.moments import expected_moments
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.ties import exact_values, means_over_orders, random_rank
-from sampled_metrics.ranks.records import Ranks
-from sampled_metrics.sampling import sampled_rank_distribution, take
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.study.labels import measure_label
 from sampled_metrics.study.readings import METRICS, Material, Reading
 
@@ -194,7 +194,7 @@ def _sampling(material: Material) -> Iterator[Reading]:
 def _catalogue_size(material: Material) -> Iterator[Reading]:
     topic = "10. Section 5: which n the corrections use"
     records = material.ranks["Y"]
-    mean = round(records.n_candidates.mean())
+    mean = records.mean_candidates
     quantity, printed = "Y, Recall@10, BV 1", material.printed("Y", 0, "BV 1")
     for reading, n in (
         (f"n = {mean}, the mean number of candidates", mean),
@@ -212,7 +212,7 @@ def _with_n_of_each_user(material: Material, records: Ranks) -> tuple[float, flo
     chosen, estimator = material.experiment, [parse_estimator("bv:1")]
     mean = variance = 0.0
     for n in np.unique(records.n_candidates):
-        own = take(records, records.n_candidates == n)
+        own = records.take(records.n_candidates == n)
         vectors = replace(chosen, n_items=int(n)).vectors(own, estimator, [METRICS[0]])
         distribution = sampled_rank_distribution(
             own, chosen.n_negatives, chosen.sampling, chosen.ties

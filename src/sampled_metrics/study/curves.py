@@ -12,7 +12,8 @@ from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.ties import random_rank
-from sampled_metrics.ranks.records import Ranks, read_ranks
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.reading import read_single
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling import expected_values, pmf
 from sampled_metrics.study.experiment import ExperimentSettings
@@ -44,12 +45,8 @@ def figure_data(
         return theory[number - 1](), ""
     if not paths:
         raise InputError(f"figure {number} needs rank records; found none")
-    read = {path.stem: read_ranks(path) for path in paths}
-    records = {name: each[0] for name, each in read.items()}
-    empty = [name for name, each in records.items() if not len(each)]
-    if empty:
-        raise InputError(f"{empty[0]}: holds no rank record; expected at least one")
-    note = f"Ranks: {'; '.join(sorted({each[2] for each in read.values()}))}"
+    records = {path.stem: read_single(path) for path in paths}
+    note = f"Ranks: {'; '.join(sorted({each.source for each in records.values()}))}"
     if number == 5:
         return rank_distribution(records, settings.seed), note
     return recall_against_samples(records, settings), note

@@ -22,7 +22,7 @@ from sampled_metrics.estimators import (
 from sampled_metrics.inference.moments import Moments, estimates, expected_moments
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.metrics.ties import expected_values
-from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling import TIES, histograms, sampled_rank_distribution
 
@@ -94,8 +94,7 @@ class ExperimentSettings:
         >>> ExperimentSettings().corrected_items(Ranks([10, 13], [0, 0], [0, 0]))
         12
         """
-        mean = round(records.n_candidates.mean())
-        return mean if self.n_items is None else self.n_items
+        return records.mean_candidates if self.n_items is None else self.n_items
 
     def vectors(
         self, records: Ranks, estimators: list[Estimator], measures: list[Measure]

@@ -13,8 +13,8 @@ from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.datasets.movielens import parse_ratings
 from sampled_metrics.datasets.split import Split, load_split
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks.ranking import rank_held_out
-from sampled_metrics.ranks.records import Ranks, read_ranks
+from sampled_metrics.ranks import Ranks, rank
+from sampled_metrics.ranks.reading import read_single
 from sampled_metrics.recommenders import create
 from sampled_metrics.study.experiment import ExperimentSettings
 from sampled_metrics.study.labels import EXACT, measure_label
@@ -96,7 +96,7 @@ class Material:
         return cls(
             parse_ratings(read_archive(archive)),
             load_split(split),
-            {path.stem: read_ranks(path)[0] for path in ranks},
+            {path.stem: read_single(path) for path in ranks},
             recommenders,
             experiment,
             dict(zip(_cells_of(printed), printed["value"], strict=True)),
@@ -112,7 +112,7 @@ class Material:
         data = self.split if split is None else split
         own = self.recommenders[name]
         model = create(own["kind"], {**own["settings"], **settings}).fit(data.train, self.threads)
-        return rank_held_out(model.score, data.train, data.held_out)
+        return rank(model.score, data.train, data.held_out)
 
 
 def _cells_of(printed: pd.DataFrame) -> Iterator[tuple[str, str, str]]:

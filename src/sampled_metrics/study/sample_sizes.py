@@ -13,7 +13,7 @@ from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.inference.search import smallest_from
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.ties import exact_values
-from sampled_metrics.ranks.records import COLUMNS, Ranks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.study.experiment import ExperimentSettings
 
@@ -109,7 +109,7 @@ def mean_distribution(records: Ranks, m: int, sampling: str, entries: int = _BLO
     total = np.zeros(m + 1)
     for first in range(0, len(records), size):
         rows = slice(first, first + size)
-        block = Ranks(*(getattr(records, column)[rows] for column in COLUMNS))
+        block = records.take(rows)
         total += sampled_rank_distribution(block, m, sampling).sum(axis=0)
     return total / len(records)
 

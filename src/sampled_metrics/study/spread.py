@@ -10,7 +10,7 @@ from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators import Estimator
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.metrics.ties import means_over_orders
-from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.comparison import PERCENT, table3, table4
 from sampled_metrics.study.experiment import ExperimentSettings, run_experiment
 from sampled_metrics.study.labels import EXACT, measure_label

@@ -9,7 +9,7 @@ from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.inference.moments import estimates, expected_moments, simulated_moments
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import histograms, sampled_rank_distribution
 from sampled_metrics.study.labels import EXACT, measure_label
 from sampled_metrics.study.unrounded import Row, unrounded

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split
-from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.recommenders.external.rank_table import from_rank_table
 from sampled_metrics.recommenders.external.score_matrix import from_score_matrix
 from sampled_metrics.recommenders.external.score_table import from_score_table

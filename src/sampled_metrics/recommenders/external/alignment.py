@@ -8,8 +8,8 @@ import numpy as np
 from sampled_metrics._base.arrays import Ids, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split
-from sampled_metrics.ranks.ranking import ScoreBlock, Scores, rank_held_out
-from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.ranking import Score, Scores, rank
 from sampled_metrics.tables.reading import naming
 
 
@@ -30,7 +30,7 @@ def require_all(path: Path, kind: str, there: Any, ids: Ids) -> None:
         )
 
 
-def rank_complete(path: Path, score_block: ScoreBlock, split: Split) -> Ranks:
+def rank_complete(path: Path, score_block: Score, split: Split) -> Ranks:
     """Rank a split's held-out items by scores of all candidates; -inf where there is none.
 
     Raises
@@ -45,12 +45,12 @@ def rank_complete(path: Path, score_block: ScoreBlock, split: Split) -> Ranks:
         return scores
 
     with naming(path):
-        return rank_held_out(
+        return rank(
             checked,
             split.train,
             split.held_out,
-            user_ids=split.user_ids,
-            item_ids=split.item_ids,
+            users=split.user_ids,
+            items=split.item_ids,
         )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split
-from sampled_metrics.ranks.records import COLUMNS, Ranks
+from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 from sampled_metrics.recommenders.external import alignment
 from sampled_metrics.tables import ids
 from sampled_metrics.tables.columns import ITEM, USER, Table
@@ -43,7 +43,7 @@ def from_rank_table(path: Path, split: Split) -> Ranks:
     if ITEM in table:
         _require_held_out(table, split, user)
     order = np.argsort(user)
-    return Ranks(candidates[order], better[order], tied[order])
+    return Ranks(candidates[order], better[order], tied[order], users=split.user_ids)
 
 
 def _users(table: Table, split: Split) -> Int:

@@ -14,8 +14,8 @@ from numpy.lib import format as npy
 from sampled_metrics._base.arrays import Ids, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.ranking import Scores
-from sampled_metrics.ranks.records import COLUMNS, Ranks
 from sampled_metrics.recommenders.external import alignment
 from sampled_metrics.tables import ids
 from sampled_metrics.tables.reading import require_file
@@ -67,7 +67,7 @@ def from_score_matrix(path: Path, split: Split) -> Ranks:
                 ),
             )
     back = np.argsort(order)
-    return Ranks(*(getattr(records, column)[back] for column in COLUMNS))
+    return records.take(back)
 
 
 class _Matrix:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split
-from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.recommenders.external import alignment
 from sampled_metrics.tables import ids
 from sampled_metrics.tables.batches import read_batches

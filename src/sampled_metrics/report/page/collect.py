@@ -10,7 +10,7 @@ import pandas as pd
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_table
-from sampled_metrics.ranks.records import read_ranks
+from sampled_metrics.ranks.reading import read_single
 from sampled_metrics.report.page.cells import (
     TABLES,
     TABLES_OF_DATA,
@@ -73,7 +73,7 @@ def collect(sources: Sources) -> dict[str, Any]:
     InputError
         A file is missing or is not what it should be.
     """
-    records = {path.stem: read_ranks(path)[0] for path in sources.ranks}
+    records = {path.stem: read_single(path) for path in sources.ranks}
     card = _text(sources.scorecard, ["verdict"]) if sources.scorecard else None
     tables = read_tables(sources.tables, TABLES_OF_DATA if card is None else TABLES)
     figures = FIGURES_OF_DATA if card is None else FIGURES

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sampled_metrics.inference.population import Population
-from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.toy import PREDICTED_RANKS, toy_records
 
 MOST_KINDS = 20_000
@@ -34,7 +34,7 @@ def explorer(records: Mapping[str, Ranks], config: Mapping[str, Any]) -> dict[st
 
 
 def _group(label: str, records: Mapping[str, Ranks]) -> dict[str, Any]:
-    mean = np.mean([each.n_candidates.mean() for each in records.values()])
+    mean = np.mean([each.mean_candidates for each in records.values()])
     most = min(min(int(each.n_candidates.min()) for each in records.values()) - 1, LARGEST)
     return {
         "label": label,
@@ -58,7 +58,7 @@ def encoded(records: Ranks, most: int = MOST_KINDS) -> str:
         middle = records.n_better + records.n_tied / 2.0
         order = np.argsort(middle / records.n_candidates, kind="stable")
         rows = order[((np.arange(most) + 0.5) * len(records) / most).astype(np.int64)]
-        records = Ranks(records.n_candidates[rows], records.n_better[rows], records.n_tied[rows])
+        records = records.take(rows)
     population = Population.of_users(records)
     kinds = population.records
     counts = np.rint(population.share * len(records))

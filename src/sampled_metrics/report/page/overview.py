@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from sampled_metrics.ranks.records import Ranks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.report.scorecard import VERDICTS
 from sampled_metrics.study.labels import EXACT
 

@@ -1,0 +1,87 @@
+"""Checks that some ranking can have the counts of `Ranks`."""
+
+import numpy as np
+
+from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks.columns import require
+
+
+def check_one_each(n_candidates: Int, n_better: Int, n_tied: Int) -> None:
+    """Raise InputError unless the counts are of one item per user among all candidates."""
+    _require_lengths(n_candidates=n_candidates, n_better=n_better, n_tied=n_tied)
+    require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")
+    require("n_better", n_better, n_better >= 0, "at least 0")
+    require("n_tied", n_tied, n_tied >= 0, "at least 0")
+    others = n_candidates - 1
+    require("n_better", n_better, n_better <= others, "at most n_candidates - 1")
+    fits = n_better + n_tied <= others
+    require("n_tied", n_tied, fits, "n_better + n_tied below n_candidates")
+
+
+def check_counts(
+    n_candidates: Int, n_better: Int, n_tied: Int, n_found: Int, n_relevant: Int, depth: Int
+) -> dict[str, Int]:
+    """Raise InputError unless some ranking has these counts; return items sorted best first."""
+    _require_lengths(n_candidates=n_candidates, n_found=n_found, n_relevant=n_relevant, depth=depth)
+    _check_users(n_candidates, n_found, n_relevant, depth)
+    _require_lengths(n_better=n_better, n_tied=n_tied)
+    if n_better.size != n_found.sum():
+        raise InputError(f"{n_better.size} ranks of items, but n_found is {n_found.sum()} in all")
+    user = np.repeat(np.arange(n_found.size), n_found)
+    require("n_better", n_better, n_better >= 0, "at least 0")
+    require("n_tied", n_tied, n_tied >= 0, "at least 0")
+    require("n_better", n_better, n_better < depth[user], "less than its user's depth")
+    n = n_candidates[user]
+    fits = (n == 0) | (n_better + n_tied < n)
+    require("n_tied", n_tied, fits, "n_better + n_tied below its user's n_candidates")
+    if ((user[1:] == user[:-1]) & (n_better[1:] < n_better[:-1])).any():
+        order = np.lexsort((n_better, user))
+        n_better, n_tied = n_better[order], n_tied[order]
+    _check_levels(user, n_better, n_tied)
+    return {"n_better": n_better, "n_tied": n_tied}
+
+
+def _require_lengths(**columns: Int) -> None:
+    sizes = {name: values.size for name, values in columns.items()}
+    if len(set(sizes.values())) > 1:
+        lengths = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        raise InputError(f"columns differ in length: {lengths}")
+
+
+def _check_users(n_candidates: Int, n_found: Int, n_relevant: Int, depth: Int) -> None:
+    known = n_candidates > 0
+    require("n_candidates", n_candidates, n_candidates >= 0, "at least 0 (0: not known)")
+    require("n_relevant", n_relevant, n_relevant >= 1, "at least 1")
+    require("n_found", n_found, n_found >= 0, "at least 0")
+    require("n_found", n_found, n_found <= n_relevant, "at most n_relevant")
+    require("depth", depth, depth >= 0, "at least 0")
+    require("depth", depth, ~known | (depth <= n_candidates), "at most n_candidates")
+    below = n_candidates - depth
+    fits = ~known | (n_relevant - n_found <= below)
+    expected = "no more than are found or fit between depth and n_candidates"
+    require("n_relevant", n_relevant, fits, expected)
+
+
+def _check_levels(user: Int, better: Int, tied: Int) -> None:
+    """Items of one user have either the same score and equal counts, or ranks that do not meet."""
+    beside = user[1:] == user[:-1]
+    same = beside & (better[1:] == better[:-1])
+    overlap = beside & (better[1:] < (better + tied + 1)[:-1])
+    clash = np.where(same, tied[1:] != tied[:-1], overlap)
+    if clash.any():
+        row = int(np.argmax(clash))
+        raise InputError(
+            f"ranks of two items overlap: {better[row]} better and {tied[row]} tied, "
+            f"{better[row + 1]} better and {tied[row + 1]} tied (user in row {user[row] + 1})"
+        )
+    first = np.flatnonzero(np.concatenate([np.ones(min(user.size, 1), bool), ~same]))
+    items = np.diff(first, append=user.size)
+    crowded = items > tied[first] + 1
+    if crowded.any():
+        level = int(np.argmax(crowded))
+        row = int(first[level])
+        raise InputError(
+            f"{items[level]} items with {better[row]} better and {tied[row]} tied (user in row "
+            f"{user[row] + 1}); at most n_tied + 1 items can have such a rank"
+        )

@@ -1,0 +1,43 @@
+"""Columns that the ranks are made of, checked: counts and ids."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sampled_metrics._base.arrays import Ids, Int, integers
+from sampled_metrics._base.errors import InputError
+
+
+def count_column(name: str, values: ArrayLike) -> Int:
+    """Return whole numbers as int64, shape (rows,); anything else raises InputError."""
+    array = integers(name, values)
+    if array.ndim != 1:
+        raise InputError(f"{name} has shape {array.shape}; expected one dimension")
+    return array
+
+
+def id_column(name: str, values: ArrayLike, rows: int) -> Ids:
+    """Return ids as integers or numpy's str, shape (rows,); anything else raises InputError."""
+    array = np.asarray(values)
+    if array.dtype.kind == "O" or not array.size:
+        array = array.astype(np.str_ if array.dtype.kind == "O" else np.int64)
+    if array.dtype.kind not in "iuU":
+        raise InputError(f"{name} has dtype {array.dtype}; expected integers or text")
+    if array.shape != (rows,):
+        raise InputError(f"{name} has shape {array.shape}; expected {(rows,)}")
+    return array
+
+
+def require_unique(name: str, ids: Ids) -> None:
+    """Raise InputError for the first row that repeats an id."""
+    order = np.argsort(ids, kind="stable")
+    again = order[1:][ids[order[1:]] == ids[order[:-1]]]
+    if again.size:
+        row = int(again.min())
+        raise InputError(f"duplicate {name} {ids[row]}", row=row + 1)
+
+
+def require(column: str, values: Int, good: NDArray[np.bool_], expected: str) -> None:
+    """Raise InputError for the first row that is not `good`; rows are counted from 1."""
+    if not good.all():
+        row = int(np.argmin(good))
+        raise InputError(f"{values[row]}, expected {expected}", row=row + 1, column=column)

@@ -1,0 +1,288 @@
+"""Ranks of relevant items in full rankings, as counts of better and tied candidates.
+
+They are all that a recommender leaves behind: exact metrics under any tie policy and sampled ranks
+follow from them, and nothing below this point knows a model or a score.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sampled_metrics._base.arrays import Ids, Int
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import replacing
+from sampled_metrics.ranks.checks import check_counts, check_one_each
+from sampled_metrics.ranks.columns import count_column, id_column, require_unique
+
+USER, ITEM = "user_id", "item_id"
+COLUMNS = ("n_candidates", "n_better", "n_tied")
+_SOURCE = b"source"
+_ITEM_COLUMNS = ("n_better", "n_tied")
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Ranks:
+    """Where the relevant items of some users are in their rankings.
+
+    `Ranks(n_candidates, n_better, n_tied)` with arrays of one length holds one held-out item per
+    user, fully ranked. The other arguments are for several relevant items per user, and for
+    rankings that are known down to some depth only, as a list of the top K is.
+
+    Attributes
+    ----------
+    n_candidates
+        Items ranked for each user, the relevant ones included, or 0 where that is not known;
+        int64, shape (users,).
+    n_better, n_tied
+        For each relevant item found: candidates scored strictly above it, and other candidates
+        with exactly its score, relevant or not. Items of one user follow each other, best first;
+        int64, shape (items found,).
+    n_found
+        Relevant items found for each user; default 1. int64, shape (users,).
+    n_relevant
+        Relevant items of each user, found or not; default `n_found`. int64, shape (users,).
+    depth
+        Places known of each user's ranking: `n_candidates`, the default, or K for a list of the
+        top K; a relevant item not found is below. int64, shape (users,).
+    users
+        Ids of the users, integers or text, each once; shape (users,). None if not known.
+    source
+        Words on where the ranks come from; everything made from them repeats it.
+
+    Raises
+    ------
+    InputError
+        No ranking can have such counts; the error names the row and the column.
+
+    >>> ranks = Ranks([5, 5], [0, 2], [1, 0], users=["anna", "bert"])
+    >>> ranks.best_rank, ranks.worst_rank
+    (array([1, 3]), array([2, 3]))
+
+    Two of three relevant items in a list of the top 10:
+
+    >>> Ranks([0], [1, 5], [0, 0], n_found=[2], n_relevant=[3], depth=[10]).n_found
+    array([2])
+    """
+
+    n_candidates: Int
+    n_better: Int
+    n_tied: Int
+    n_found: Int = field(repr=False)
+    n_relevant: Int = field(repr=False)
+    depth: Int = field(repr=False)
+    users: Ids | None = field(repr=False)
+    source: str = field(repr=False)
+
+    def __init__(
+        self,
+        n_candidates: ArrayLike,
+        n_better: ArrayLike,
+        n_tied: ArrayLike,
+        *,
+        n_found: ArrayLike | None = None,
+        n_relevant: ArrayLike | None = None,
+        depth: ArrayLike | None = None,
+        users: ArrayLike | None = None,
+        source: str = "unknown",
+    ) -> None:
+        counts = {
+            "n_candidates": count_column("n_candidates", n_candidates),
+            "n_better": count_column("n_better", n_better),
+            "n_tied": count_column("n_tied", n_tied),
+        }
+        n = counts["n_candidates"]
+        optional = {"n_found": n_found, "n_relevant": n_relevant, "depth": depth}
+        for name, values in optional.items():
+            if values is not None:
+                counts[name] = count_column(name, values)
+        if len(counts) == len(COLUMNS):
+            check_one_each(**counts)
+        counts.setdefault("n_found", np.ones_like(n))
+        counts.setdefault("n_relevant", counts["n_found"])
+        counts.setdefault("depth", n)
+        if any(values is not None for values in optional.values()):
+            counts |= check_counts(**counts)
+        ids = None if users is None else id_column("users", users, n.size)
+        if ids is not None:
+            require_unique(USER, ids)
+        self.__dict__.update(counts, users=ids, source=source)
+
+    @classmethod
+    def trusted(cls, n_candidates: Int, n_better: Int, n_tied: Int, **others: Any) -> Self:
+        """Make ranks without checking them; only for counts that are valid by construction.
+
+        Arguments are those of the constructor, with each user's items best first.
+        """
+        made = object.__new__(cls)
+        n_found = others.setdefault("n_found", np.ones_like(n_candidates))
+        others.setdefault("n_relevant", n_found)
+        others.setdefault("depth", n_candidates)
+        others = {"users": None, "source": "unknown"} | others
+        counts = {"n_candidates": n_candidates, "n_better": n_better, "n_tied": n_tied}
+        made.__dict__.update(counts, **others)
+        return made
+
+    def __len__(self) -> int:
+        """Return the number of users."""
+        return self.n_candidates.size
+
+    @property
+    def best_rank(self) -> Int:
+        """Rank of each item found if every tie falls in its favour: n_better + 1."""
+        return self.n_better + 1
+
+    @property
+    def worst_rank(self) -> Int:
+        """Rank of each item found if every tie falls against it: n_better + n_tied + 1."""
+        return self.n_better + self.n_tied + 1
+
+    @property
+    def mean_candidates(self) -> int:
+        """Mean number of candidates over users, rounded; 0 if one of them is not known."""
+        n = self.n_candidates
+        return round(float(n.mean())) if n.size and n.all() else 0
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether every relevant item is found in a ranking of known length."""
+        whole = (self.n_candidates > 0) & (self.depth == self.n_candidates)
+        return bool((whole & (self.n_found == self.n_relevant)).all())
+
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether each user has one relevant item, fully ranked among at least two candidates."""
+        one = (self.n_relevant == 1) & (self.n_candidates > 1)
+        return self.is_complete and bool(one.all())
+
+    def single(self) -> Self:
+        """Return the ranks themselves if each user has one held-out item, fully ranked.
+
+        Raises
+        ------
+        InputError
+            A user has several relevant items, or a ranking is not known as a whole.
+        """
+        if self.is_single:
+            return self
+        several = np.flatnonzero(self.n_relevant > 1)
+        if several.size:
+            raise InputError(
+                f"{self.user_name(several[0])} has {self.n_relevant[several[0]]} relevant items "
+                f"({several.size} users have several); one held-out item per user is needed"
+            )
+        cut = np.flatnonzero((self.n_candidates < 2) | (self.depth < self.n_candidates))
+        raise InputError(
+            f"the list of {self.user_name(cut[0])} ends at rank {self.depth[cut[0]]} "
+            f"({cut.size} users have such lists); full rankings are needed"
+        )
+
+    def user_name(self, row: int) -> str:
+        """Return what an error message calls the user of a row, counted from 0."""
+        return f"user {row + 1 if self.users is None else self.users[row]}"
+
+    def take(self, rows: Int | NDArray[np.bool_] | slice) -> Self:
+        """Return the ranks of some users, selected as an array's elements are."""
+        users = np.arange(len(self))[rows]
+        n_found = self.n_found[users]
+        ends = np.cumsum(n_found)
+        shift = (np.cumsum(self.n_found) - self.n_found)[users] - (ends - n_found)
+        items = np.arange(n_found.sum()) + np.repeat(shift, n_found)
+        ids = None if self.users is None else self.users[users]
+        return self.trusted(
+            self.n_candidates[users],
+            self.n_better[items],
+            self.n_tied[items],
+            n_found=n_found,
+            n_relevant=self.n_relevant[users],
+            depth=self.depth[users],
+            users=ids,
+            source=self.source,
+        )
+
+    def replace(self, *, users: Ids | None = None, source: str | None = None) -> Self:
+        """Return the same ranks with other ids of the users, each once, or another source."""
+        changes: dict[str, Any] = {} if source is None else {"source": source}
+        if users is not None:
+            changes["users"] = id_column("users", users, len(self))
+        return self.trusted(**(self._columns() | changes))
+
+    @classmethod
+    def concat(cls, parts: Sequence["Ranks"]) -> Self:
+        """Concatenate the users of several ranks in order.
+
+        Ids are kept if all parts have them; a user in two parts raises InputError.
+        """
+        columns: dict[str, Any] = {
+            name: np.concatenate([part.__dict__[name] for part in parts])
+            for name in (*COLUMNS, "n_found", "n_relevant", "depth")
+        }
+        ids: list[Any] = [part.users for part in parts if part.users is not None]
+        users: Any = np.concatenate(ids) if len(ids) == len(parts) else None
+        if users is not None:
+            require_unique(USER, users)
+        source = "; ".join(dict.fromkeys(part.source for part in parts))
+        return cls.trusted(**columns, users=users, source=source)
+
+    @classmethod
+    def read(
+        cls,
+        path: Path | str,
+        *,
+        n_items: int | None = None,
+        relevant: Path | None = None,
+        seen: Path | None = None,
+    ) -> "Ranks":
+        """Read ranks, lists or scores; see `sampled_metrics.ranks.reading.read_ranks`."""
+        from sampled_metrics.ranks.reading import read_ranks
+
+        return read_ranks(Path(path), n_items=n_items, relevant=relevant, seen=seen)
+
+    def _columns(self) -> dict[str, Any]:
+        return {each.name: self.__dict__[each.name] for each in fields(self)}
+
+    def write(self, path: Path | str, *, items: Ids | None = None) -> None:
+        """Write one row per relevant item as parquet: ids, if any, then the three counts.
+
+        Integer ids are written as int32 if all of them fit. `items` are the ids of the relevant
+        items. Lists that are cut cannot be written.
+        """
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        if not self.is_complete:
+            raise InputError("only full rankings can be written; these are cut at some depth")
+        ids: dict[str, Any] = (
+            {} if self.users is None else {USER: np.repeat(self.users, self.n_found)}
+        )
+        if items is not None:
+            ids[ITEM] = items
+        columns = {name: _arrow_ids(values) for name, values in ids.items()}
+        counts = (np.repeat(self.n_candidates, self.n_found), self.n_better, self.n_tied)
+        for name, values in zip(COLUMNS, counts, strict=True):
+            columns[name] = pa.array(values, pa.int32())
+        table = pa.table(columns).replace_schema_metadata({_SOURCE: self.source.encode()})
+        with replacing(Path(path)) as temporary:
+            parquet.write_table(table, temporary)
+
+
+def source_of(path: Path) -> str:
+    """Return the words on their source that `Ranks.write` puts into a parquet file."""
+    from pyarrow import parquet
+
+    metadata = parquet.read_schema(path).metadata or {}
+    return str(metadata.get(_SOURCE, b"unknown").decode())
+
+
+def _arrow_ids(ids: Ids) -> Any:
+    import pyarrow as pa
+
+    if ids.dtype.kind == "U":
+        return pa.array(ids, pa.string())
+    int32 = np.iinfo(np.int32)
+    fit = not ids.size or (ids.min() >= int32.min and ids.max() <= int32.max)
+    return pa.array(ids, pa.int32() if fit else pa.int64())
