@@ -121,8 +121,8 @@ def test_a_user_with_events_of_all_items_cannot_be_ranked():
     require_candidates(leave_last_out(enough, "last"), "mine.csv")
     everything = events((1, 10, 1), (1, 20, 2), (2, 10, 1), (2, 20, 2), (2, 30, 3))
     message = (
-        "^mine.csv: user 2 has an event with each of the 3 items; expected an item without one, "
-        "to rank beside the held-out item$"
+        "^mine.csv: user 2 has an event with each of the 3 items; "
+        "ranking needs an item beside the held-out one$"
     )
     with pytest.raises(InputError, match=message):
         require_candidates(leave_last_out(everything, "last"), "mine.csv")

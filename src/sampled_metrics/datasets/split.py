@@ -136,9 +136,9 @@ def leave_random_out(interactions: Interactions, rng: np.random.Generator) -> Sp
 
 
 def require_candidates(split: Split, name: str) -> None:
-    """Raise InputError for a user of whom nothing is left to rank beside the held-out item.
+    """Raise InputError for a user who has no candidate beside the held-out item.
 
-    Only ranking needs more; `name` is that of the file, for the message.
+    `name` is that of the file, for the message.
 
     >>> events = Interactions(np.array([7, 7]), np.array([1, 3]))
     >>> require_candidates(leave_random_out(events, np.random.default_rng(0)), "mine.csv")
@@ -148,9 +148,25 @@ def require_candidates(split: Split, name: str) -> None:
     full = np.flatnonzero(split.n_candidates < 2)
     if full.size:
         raise InputError(
-            f"{name}: user {split.user_ids[full[0]]} has an event with each of the "
-            f"{split.item_ids.size:,} items; "
-            "expected an item without one, to rank beside the held-out item"
+            f"user {split.user_ids[full[0]]} has an event with each of the "
+            f"{split.item_ids.size:,} items; ranking needs an item beside the held-out one",
+            path=name,
+        )
+
+
+def require_all(path: Path, kind: str, present: NDArray[np.bool_], ids: Ids) -> None:
+    """Raise InputError unless a file has every user or item of a split.
+
+    >>> require_all(Path("r.csv"), "user", np.array([True, False]), np.array([7, 9]))
+    Traceback (most recent call last):
+    sampled_metrics.InputError: r.csv: user 9 is missing; every user of the split is needed (...)
+    """
+    if not present.all():
+        missing = np.flatnonzero(~present)
+        raise InputError(
+            f"{kind} {ids[missing[0]]} is missing; every {kind} of the split is needed "
+            f"({missing.size:,} of {ids.size:,} are missing)",
+            path=path,
         )
 
 
