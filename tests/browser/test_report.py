@@ -7,10 +7,8 @@ import pytest
 from scipy.special import ndtr
 
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.plan import Pair, vectors_of
 from sampled_metrics.inference.population import Population
-from sampled_metrics.inference.sampled_evaluation import SampledRanks
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.report.page import collect, render
@@ -182,71 +180,6 @@ def test_a_number_out_of_range_is_marked_and_not_used(opened):
     assert opened.page.get_attribute("#gamma", "aria-invalid") == "true"
     assert opened.page.evaluate("SM.positions.gamma") == 0.1
     opened.set(gamma=0.1)
-
-
-# ---- one's own ranks
-
-
-def own(opened, tmp_path, text, **positions):
-    path = tmp_path / "ranks.csv"
-    path.write_text(text)
-    opened.set(**positions)
-    opened.page.set_input_files("#file", path)
-    opened.page.wait_for_timeout(200)
-    return opened.page.evaluate("SM.own"), opened.page.inner_text("#own-status")
-
-
-RANKS = np.random.default_rng(5).geometric(0.08, 400).clip(1, 101)
-
-
-def test_own_ranks_are_corrected_as_by_the_library(opened, tmp_path):
-    text = "user,sampled_rank\n" + "".join(f'"u, {i}",{r}\n' for i, r in enumerate(RANKS))
-    found, status = own(opened, tmp_path, text, metric="recall", k=10, estimator="bv", gamma=0.1,
-                        n=3541, m=100)  # fmt: skip
-    assert status.startswith("400 users, m = 100 negatives of n = 3,541")
-    evaluation = SampledRanks(RANKS, n_items=3541, n_negatives=100)
-    expected = correct(evaluation, estimators=["sampled", "cls", "bv:0.1"])
-    for ours, theirs in zip(found, expected, strict=True):
-        assert ours["estimator"] == theirs.estimator
-        for key, value in (
-            ("value", theirs.value),
-            ("stdError", theirs.std_error),
-            ("low", theirs.ci_low),
-            ("high", theirs.ci_high),
-        ):
-            assert ours[key] == pytest.approx(value, abs=1e-5), (theirs.metric, theirs.estimator)
-    assert f"{expected[2].value:.5f}" in opened.page.inner_text("#own-results")
-
-
-def test_own_ranks_of_one_user_are_averaged(opened, tmp_path):
-    users = np.arange(RANKS.size) // 3
-    text = "user_id,sampled_rank\r\n" + "".join(
-        f"{u},{r}\r\n" for u, r in zip(users, RANKS, strict=True)
-    )
-    found, _ = own(opened, tmp_path, text, n=3541, m=100)
-    evaluation = SampledRanks(RANKS, n_items=3541, n_negatives=100, users=users)
-    (theirs,) = correct(evaluation, ["ap"], ["bv:0.1"])
-    ours = found[8]
-    assert ours["users"] == theirs.n_users
-    assert ours["low"] == pytest.approx(theirs.ci_low, abs=1e-6)
-    assert ours["high"] == pytest.approx(theirs.ci_high, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("sampled_rank\n3\n102\n", 'Line 3: sampled rank "102"; allowed: whole numbers'),
-        ("1\n2.5\n", 'Line 2: sampled rank "2.5"'),
-        ("a,b\n1,2\n", "No column sampled_rank; found a, b."),
-        ("", "The file is empty"),
-        ("sampled_rank\n<img src=x onerror=alert(1)>\n", 'sampled rank "<img src=x'),
-    ],
-)  # fmt: skip
-def test_wrong_files_are_named_with_line_and_range(opened, tmp_path, text, words):
-    found, status = own(opened, tmp_path, text, n=3541, m=100)
-    assert found is None
-    assert words in status
-    assert opened.page.locator("img").count() == 0
 
 
 # ---- what a reader relies on

@@ -15,10 +15,8 @@ SCRIPTS = (
     "monotone.js",
     "estimators.js",
     "users.js",
-    "intervals.js",
     "charts.js",
     "explorer.js",
-    "own.js",
     "cells.js",
 )
 

@@ -13,7 +13,7 @@ const groups = numbers.groups.map((group) => ({
   recommenders: group.recommenders.map((each) => {
     const records = SM.decodeRecords(each.kinds);
     const most = records.n.reduce((x, y) => Math.min(x, y)) - 1;
-    return { ...each, records, few: SM.thinned(records, FEW_USERS), most, distributions: new Map(), tables: new Map(), exact: new Map() };
+    return { ...each, records, few: SM.thinned(records, FEW_USERS), most, distributions: new Map(), exact: new Map() };
   }),
 }));
 
@@ -126,11 +126,6 @@ function distribution(recommender, m) {
   return distributions.get(m);
 }
 
-function tableOf({ few, tables }, m) {
-  if (!tables.has(m)) tables.set(m, SM.table(few, m));
-  return tables.get(m);
-}
-
 function exactOf({ records, exact }, measure) {
   if (!exact.has(measure.key)) exact.set(measure.key, SM.exactMean(measure, records));
   return exact.get(measure.key);
@@ -151,8 +146,8 @@ function* curves(state, sizes, exact) {
     group.recommenders.forEach((each, i) => values[i].push(expectation(distribution(each, m), vector)));
     if (pair) {
       const both = pair.map((i) => {
-        const within = SM.within(tableOf(group.recommenders[i], m), vector), { users } = group.recommenders[i];
-        return { mean: values[i].at(-1), within, users, exact: exact[i] };
+        const { few, users } = group.recommenders[i];
+        return { mean: values[i].at(-1), within: SM.outlook(few, vector).within, users, exact: exact[i] };
       });
       probabilities.push(SM.ordering(...both).probability);
     }
@@ -327,12 +322,10 @@ function changed() {
   asked = pause().then(() => {
     asked = null;
     answer(began);
-    SM.onPositions?.();
   });
 }
 
 SM.positions = positions;
-SM.refusal = refusal;
 
 function begin() {
   options("metric", Object.entries(SM.METRICS).map(([kind, { label }]) => [kind, label]));

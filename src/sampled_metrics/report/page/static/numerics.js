@@ -53,50 +53,23 @@ SM.expectedAt = (ranks, n, vector) => {
   return Array.from(ranks, (r) => rows.at(r).dot(vector));
 };
 
-// Nodes and weights of the Gauss rule for the sum over `count` whole numbers from `first` on, from
-// the recurrence of the discrete Chebyshev polynomials; Newton's method from Legendre's nodes.
-const NODES = 20;
-SM.gaussSum = (first, count) => {
-  const middle = first + (count - 1) / 2;
-  const beside = Float64Array.from({ length: NODES + 1 }, (_, k) =>
-    Math.sqrt((k * k * (count * count - k * k)) / (4 * (4 * k * k - 1))));
-  const nodes = [];
-  for (let j = 1; j <= NODES; j++) {
-    let x = (count / 2) * Math.cos((Math.PI * (j - 0.25)) / (NODES + 0.5)), squares = 0;
-    for (let step = 0; step < 20; step++) {
-      let before = 0, now = 1, dBefore = 0, dNow = 0;
-      squares = 0;
-      for (let k = 0; k < NODES; k++) {
-        squares += now * now;
-        const next = (x * now - beside[k] * before) / beside[k + 1];
-        const dNext = (now + x * dNow - beside[k] * dBefore) / beside[k + 1];
-        [before, now, dBefore, dNow] = [now, next, dNow, dNext];
-      }
-      const move = now / dNow;
-      x -= move;
-      if (Math.abs(move) < 1e-11 * count) break;
-    }
-    nodes.push([middle + x, count / squares]);
-  }
-  return nodes;
-};
-
-// Ranks and weights for sums over 1 ... last of n: all of them where they are few, else those near
-// both ends and Gauss nodes of blocks in between (as `estimators.quadrature` in Python).
+// Ranks and weights for sums over 1 ... last of n: single ranks near both ends, and in between three
+// Gauss nodes for each block, which is narrow beside the spread of the true rank.
 SM.rankRule = (n, m, last) => {
-  const rule = [];
-  const edge = Math.max(2 * m, 512);
-  for (let first = 1; first <= last; ) {
-    let count = 1;
-    if (n > 4096 && first > edge && first <= n - edge) {
-      const share = first / n;
-      const width = Math.min(
-        0.25 * Math.min(first, n - first), 2 * n * Math.sqrt((share * (1 - share)) / m));
-      count = Math.min(Math.max(1, Math.floor(width)), n - edge + 1 - first, last + 1 - first);
+  const rule = [], edge = Math.max(2 * m, 512);
+  for (let first = 1, count; first <= last; first += count) {
+    const share = first / n, deviation = n * Math.sqrt((share * (1 - share)) / m);
+    const width = Math.floor(Math.min(0.25 * deviation, 0.1 * Math.min(first, n - first)));
+    const inner = first > edge && first + width <= Math.min(n - edge, last);
+    count = inner ? Math.max(1, width) : 1;
+    if (count < 4) {
+      count = 1;
+      rule.push([first, 1]);
+      continue;
     }
-    if (count >= 8 * NODES) rule.push(...SM.gaussSum(first, count));
-    else for (let r = first; r < first + count; r++) rule.push([r, 1]);
-    first += count;
+    const middle = first + (count - 1) / 2, square = (3 * count ** 2 - 7) / 20;
+    const weight = (count * (count ** 2 - 1)) / (24 * square), beside = Math.sqrt(square);
+    rule.push([middle - beside, weight], [middle, count - 2 * weight], [middle + beside, weight]);
   }
   return rule;
 };

@@ -74,40 +74,6 @@ SM.outlook = (records, vector) => {
   return { mean, within };
 };
 
-// The distributions of sampled ranks of few kinds of users, each from its first entry on, to be used
-// again for many vectors: `starts` of rows in `values`, and `lows`, the place of the first entry.
-SM.table = (records, m) => {
-  const rows = [];
-  eachRow(records, m, (row, u) => {
-    rows[u] = [row.lo, row.values.slice(row.lo, row.hi + 1)];
-  }, (row, scale, u) => {
-    const steps = rows[u]?.[1] ?? new Float64Array(m + 1);
-    for (let i = row.lo; i <= Math.min(row.hi, m); i++) steps[i] += scale * row.values[i];
-    if (scale < 0) for (let i = 1; i <= m; i++) steps[i] += steps[i - 1];
-    rows[u] = [0, steps];
-  });
-  const starts = new Uint32Array(rows.length + 1);
-  rows.forEach(([, entries], u) => { starts[u + 1] = starts[u] + entries.length; });
-  const values = new Float32Array(starts[rows.length]);
-  rows.forEach(([, entries], u) => values.set(entries, starts[u]));
-  return { starts, values, lows: Uint16Array.from(rows, ([low]) => low), count: records.count, users: records.users };
-};
-
-// Variance over negatives of one user's estimate, averaged over the users of a table.
-SM.within = ({ starts, values, lows, count, users }, vector) => {
-  let sum = 0;
-  for (let u = 0; u < lows.length; u++) {
-    let own = 0, square = 0;
-    for (let place = starts[u], i = lows[u]; place < starts[u + 1]; place++, i++) {
-      const part = values[place] * vector[i];
-      own += part;
-      square += part * vector[i];
-    }
-    sum += count[u] * Math.max(square - own * own, 0);
-  }
-  return sum / users;
-};
-
 // Few kinds of users that stand for many: evenly spaced in the order of their ranks' share of the
 // candidates, each with its share of the users.
 SM.thinned = (records, most) => {
@@ -122,6 +88,17 @@ SM.thinned = (records, most) => {
   }
   const pick = (column) => Float64Array.from(chosen, (u) => column[u]);
   return SM.records({ n: pick(records.n), better: pick(records.better), tied: pick(records.tied), count: new Float64Array(chosen.length).fill(1) });
+};
+
+// Distribution function of the normal distribution, by its series about 0.
+SM.normal = (z) => {
+  if (Math.abs(z) > 8) return Number(z > 0);
+  let sum = 0;
+  for (let term = z, k = 3; sum + term !== sum; k += 2) {
+    sum += term;
+    term *= (z * z) / k;
+  }
+  return 0.5 + (sum * Math.exp((-z * z) / 2)) / Math.sqrt(2 * Math.PI);
 };
 
 // Probability that the estimates of two recommenders, negatives drawn independently for each, are
@@ -153,45 +130,4 @@ SM.changes = (sizes, first, second) => {
     found.push({ size, value: first[i - 1] + share * (first[i] - first[i - 1]) });
   }
   return found;
-};
-
-// Ranks 1 ... n in blocks, narrow ones first, each a kind of users with ties
-// (`population.rank_blocks` in Python).
-const SINGLE_RANKS = 1000;
-const BLOCKS_PER_E_FOLD = 200;
-SM.rankBlocks = (n) => {
-  const starts = Array.from({ length: Math.min(n, SINGLE_RANKS) }, (_, r) => r);
-  for (let step = 0; ; step++) {
-    const start = Math.floor(SINGLE_RANKS * Math.exp(step / BLOCKS_PER_E_FOLD));
-    if (start >= n) break;
-    if (start > starts.at(-1)) starts.push(start);
-  }
-  const widths = starts.map((start, i) => (starts[i + 1] ?? n) - start);
-  return SM.records({ n: starts.map(() => n), better: starts, tied: widths.map((w) => w - 1), count: widths });
-};
-
-// Shares of sampled ranks that a smooth distribution of true ranks gives which fits those counted:
-// a few steps of expectation maximisation (`Population.smoothed` in Python).
-const SMOOTHING_ITERATIONS = 30;
-SM.smoothed = (counts, n) => {
-  const { starts, values, lows, count } = SM.table(SM.rankBlocks(n), counts.length - 1);
-  const users = counts.reduce((a, b) => a + b, 0);
-  const share = Float64Array.from(count, (width) => width / n);
-  const given = () => {
-    const mean = new Float64Array(counts.length);
-    for (let b = 0; b < lows.length; b++) {
-      for (let place = starts[b], i = lows[b]; place < starts[b + 1]; place++, i++) mean[i] += share[b] * values[place];
-    }
-    return mean;
-  };
-  for (let step = 0; step < SMOOTHING_ITERATIONS; step++) {
-    const now = given(), ratio = now.map((q, i) => (counts[i] ? counts[i] / users / q : 0));
-    for (let b = 0; b < lows.length; b++) {
-      let sum = 0;
-      for (let place = starts[b], i = lows[b]; place < starts[b + 1]; place++, i++) sum += values[place] * ratio[i];
-      share[b] *= sum;
-    }
-  }
-  const fitted = given(), total = fitted.reduce((a, b) => a + b, 0);
-  return fitted.map((value) => value / total);
 };
