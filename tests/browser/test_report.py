@@ -88,7 +88,7 @@ def test_curves_and_their_changes_of_order(opened, populations, metric, estimato
     for m in (state["sizes"][3], state["sizes"][-6]):
         vector = vectors_of(pair, [measure], [parse_estimator(estimator)], m)[0, 0]
         place = state["sizes"].index(m)
-        for curve, population in zip(state["curves"], populations.values(), strict=True):
+        for curve, population in zip(state["values"], populations.values(), strict=True):
             share = population.share @ sampled_rank_distribution(population.records, m)
             assert curve[place] == pytest.approx(share @ vector, abs=CLOSE)
     exact = [population.exact([measure])[0] for population in populations.values()]
@@ -96,7 +96,7 @@ def test_curves_and_their_changes_of_order(opened, populations, metric, estimato
     flips = [
         {names[i], names[j]}
         for i, j in itertools.combinations(range(3), 2)
-        for before, after in itertools.pairwise(np.subtract(state["curves"][i], state["curves"][j]))
+        for before, after in itertools.pairwise(np.subtract(state["values"][i], state["values"][j]))
         if min(abs(before), abs(after)) > 1e-12 and before * after < 0
     ]
     marked = [{change["a"], change["b"]} for change in state["changes"]]
@@ -116,7 +116,7 @@ def test_curves_of_the_toy_recommenders(opened):
     place = len(state["sizes"]) // 2
     m = state["sizes"][place]
     vector = estimator_matrix([parse_estimator("sampled")], [parse_measure("ap")], 10_000, m)[0, 0]
-    for curve, name in zip(state["curves"], "ABC", strict=True):
+    for curve, name in zip(state["values"], "ABC", strict=True):
         share = sampled_rank_distribution(toy_records(name), m).mean(axis=0)
         assert curve[place] == pytest.approx(share @ vector, abs=1e-9)
     opened.set(group=0)

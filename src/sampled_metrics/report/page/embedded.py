@@ -11,6 +11,7 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.toy import PREDICTED_RANKS, toy_records
 
 MOST_KINDS = 20_000
+FEW_KINDS = 700  # from which the curve of panel (d) takes its variances
 LARGEST = 2000
 N_SIZES = 22
 _GAMMA = 0.1
@@ -41,8 +42,13 @@ def _group(label: str, records: Mapping[str, Ranks]) -> dict[str, Any]:
         "n": round(float(mean)),
         "sizes": sorted({round(m) for m in np.geomspace(1, most, N_SIZES).tolist()}),
         "recommenders": [
-            {"name": name, "users": len(each), "kinds": encoded(each)}
-            for name, each in records.items()
+            {
+                "name": name,
+                "users": len(of_users),
+                "kinds": encoded(of_users),
+                "few": encoded(of_users, FEW_KINDS),
+            }
+            for name, of_users in records.items()
         ],
         "thinned": any(len(each) > MOST_KINDS for each in records.values()),
     }

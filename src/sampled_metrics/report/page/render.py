@@ -16,6 +16,8 @@ SCRIPTS = (
     "estimators.js",
     "users.js",
     "charts.js",
+    "controls.js",
+    "panels.js",
     "explorer.js",
     "cells.js",
 )

@@ -44,19 +44,18 @@ SM.line = (name, x, y, more = {}) => ({
   ...more, line: { width: 2, ...more.line },
 });
 
+SM.points = (name, x, y, more) => ({ type: "scatter", mode: "markers", name, x, y, ...more });
+
 SM.vertical = (x) => ({
   type: "line", x0: x, x1: x, y0: 0, y1: 1, yref: "paper",
   line: { color: SM.theme().soft, width: 1, dash: "dot" },
 });
 
-SM.horizontal = (y, more = {}) => ({
-  type: "line", x0: 0, x1: 1, xref: "paper", y0: y, y1: y, ...more,
-  line: { color: SM.theme().soft, width: 1, dash: "dot", ...more.line },
-});
+SM.horizontal = (y) => ({ ...SM.vertical(0), x0: 0, x1: 1, xref: "paper", y0: y, y1: y, yref: "y" });
 
 // A legend in the page's own text, cheaper to lay out than Plotly's.
 function legend(id, traces) {
-  const entries = traces.filter(({ name, showlegend }) => name && showlegend !== false).map(({ name, line, marker }) => {
+  const entries = traces.map(({ name, line, marker }) => {
     const swatch = document.createElement("i");
     if (line) swatch.style.borderTop = `${Math.max(line.width, 2)}px ${line.dash === "dot" ? "dotted" : "solid"} ${line.color}`;
     else swatch.textContent = marker.symbol === "x-thin" ? "✕" : "●";

@@ -8,36 +8,28 @@ SM.ESTIMATORS = {
   bv: "BV, bias-variance trade-off",
 };
 
-const MEANS = new Map(); // what does not depend on gamma, most recent last
-const MOST_MEANS = 400;
+// Vectors that do not depend on gamma, for the most recent settings.
+const KEPT = new Map();
+const MOST_KEPT = 800;
 
-function posteriorMean(measure, n, m) {
-  const key = `${measure.key} ${n} ${m}`;
-  if (!MEANS.has(key)) {
-    if (MEANS.size >= MOST_MEANS) MEANS.delete(MEANS.keys().next().value);
-    MEANS.set(key, SM.posteriorMean(measure, n, m));
+function kept(name, measure, n, m, make) {
+  const key = [name, measure.key, n, m].join(" ");
+  if (!KEPT.has(key)) {
+    if (KEPT.size >= MOST_KEPT) KEPT.delete(KEPT.keys().next().value);
+    KEPT.set(key, make());
   }
-  return MEANS.get(key);
+  return KEPT.get(key);
 }
 
-const CONSTRAINED = new Map();
-
-// `estimator` is { name, gamma }.
-SM.vector = (estimator, measure, n, m) => {
-  if (estimator.name === "sampled") {
-    return Float64Array.from({ length: m + 1 }, (_, i) => measure.at(i + 1, m + 1));
+SM.vector = ({ name, gamma }, measure, n, m) => {
+  const pointwise = (at) => Float64Array.from({ length: m + 1 }, (_, i) => at(i));
+  if (name === "sampled" || (name === "cls" && measure.kind === "auc")) { // unbiased for AUC
+    return pointwise((i) => measure.at(i + 1, m + 1));
   }
-  if (estimator.name === "rank-estimate") {
-    return Float64Array.from({ length: m + 1 }, (_, i) =>
-      measure.at(1 + Math.floor(((n - 1) * i) / (m + 1)), n));
+  if (name === "rank-estimate") {
+    return pointwise((i) => measure.at(1 + Math.floor(((n - 1) * i) / (m + 1)), n));
   }
-  const mean = posteriorMean(measure, n, m);
-  if (estimator.name === "bv") return SM.biasVariance(mean, n, estimator.gamma);
-  if (measure.kind === "auc") return SM.vector({ name: "sampled" }, measure, n, m); // unbiased
-  const key = `${measure.key} ${n} ${m}`;
-  if (!CONSTRAINED.has(key)) {
-    if (CONSTRAINED.size >= MOST_MEANS) CONSTRAINED.delete(CONSTRAINED.keys().next().value);
-    CONSTRAINED.set(key, SM.monotone(mean, n));
-  }
-  return CONSTRAINED.get(key);
+  const mean = kept("mean", measure, n, m, () => SM.posteriorMean(measure, n, m));
+  if (name === "bv") return SM.biasVariance(mean, n, gamma);
+  return kept("cls", measure, n, m, () => SM.monotone(mean, n));
 };

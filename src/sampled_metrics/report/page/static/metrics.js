@@ -24,25 +24,16 @@ SM.measure = (kind, k) => {
   };
 };
 
-// Mean over a uniformly random order of the ties: ranks b + 1 ... b + e + 1 equally likely.
-SM.exactValues = (measure, records) => {
-  const { n, better, tied } = records;
-  let last = 0;
-  for (let u = 0; u < n.length; u++) last = Math.max(last, better[u] + tied[u] + 1);
+// Exact metric averaged over users, and for each over a uniformly random order of the ties: ranks
+// b + 1 ... b + e + 1 are equally likely.
+SM.exactMean = (measure, { n, better, tied, count, users }) => {
+  const auc = measure.kind === "auc", last = better.reduce((most, b, u) => Math.max(most, b + tied[u] + 1), 0);
   const sums = new Float64Array(last + 1);
-  if (measure.kind !== "auc") {
-    for (let r = 1; r <= last; r++) sums[r] = sums[r - 1] + measure.at(r, n[0]);
-  }
-  return Float64Array.from(n, (items, u) => {
+  for (let r = 1; r <= last && !auc; r++) sums[r] = sums[r - 1] + measure.at(r, n[0]);
+  let total = 0;
+  for (let u = 0; u < n.length; u++) {
     const low = better[u], high = low + tied[u] + 1;
-    if (measure.kind === "auc") return measure.at(low + 1 + tied[u] / 2, items);
-    return (sums[high] - sums[low]) / (high - low);
-  });
-};
-
-SM.exactMean = (measure, records) => {
-  const values = SM.exactValues(measure, records);
-  let sum = 0;
-  for (let u = 0; u < values.length; u++) sum += records.count[u] * values[u];
-  return sum / records.users;
+    total += count[u] * (auc ? measure.at((low + 1 + high) / 2, n[u]) : (sums[high] - sums[low]) / (high - low));
+  }
+  return total / users;
 };

@@ -30,15 +30,13 @@ function stepSystem(mean, n) {
   return { columns, target };
 }
 
-const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
-
 // Least squares with non-negative coefficients, by the active sets of Lawson and Hanson (1974).
 SM.nonnegative = (columns, target) => {
   const solution = new Float64Array(columns.length), active = new Set(), rejected = new Set();
-  const norm = Math.sqrt(Math.max(...columns.map((column) => dot(column, column))) * dot(target, target));
+  const norm = Math.sqrt(Math.max(...columns.map((column) => SM.dot(column, column))) * SM.dot(target, target));
   let { residual } = leastSquares([], target);
   for (let step = 0; step < 30 * columns.length; step++) {
-    const gains = columns.map((column, j) => (active.has(j) || rejected.has(j) ? 0 : dot(column, residual)));
+    const gains = columns.map((column, j) => (active.has(j) || rejected.has(j) ? 0 : SM.dot(column, residual)));
     const best = gains.indexOf(Math.max(...gains));
     if (!(gains[best] > LEAST_GAIN * norm)) break;
     active.add(best);
@@ -81,15 +79,15 @@ function leastSquares(columns, target) {
     const vector = Float64Array.from(column), above = new Float64Array(basis.length + 1);
     for (let pass = 0; pass < 2; pass++) {
       basis.forEach((other, place) => {
-        const share = dot(other, vector);
+        const share = SM.dot(other, vector);
         above[place] += share;
         for (let i = 0; i < vector.length; i++) vector[i] -= share * other[i];
       });
     }
-    const length = Math.sqrt(dot(vector, vector));
-    if (!(length > 1e-14 * Math.sqrt(dot(column, column)))) return null;
+    const length = Math.sqrt(SM.dot(vector, vector));
+    if (!(length > 1e-14 * Math.sqrt(SM.dot(column, column)))) return null;
     above[basis.length] = length;
-    const unit = vector.map((value) => value / length), share = dot(unit, residual);
+    const unit = vector.map((value) => value / length), share = SM.dot(unit, residual);
     for (let i = 0; i < unit.length; i++) residual[i] -= share * unit[i];
     basis.push(unit);
     triangle.push(above);

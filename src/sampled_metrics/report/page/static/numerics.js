@@ -47,6 +47,12 @@ SM.Rows = class {
   }
 };
 
+SM.dot = (a, b) => {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+  return sum;
+};
+
 // Expectation of an estimator at some true ranks.
 SM.expectedAt = (ranks, n, vector) => {
   const rows = new SM.Rows(n, vector.length - 1);

@@ -1,35 +1,31 @@
-// Recommenders by the true ranks of their users, and what an evaluation of them is expected to give.
+// Recommenders given by the true ranks of their users: distribution, mean and variance of sampled
+// evaluations, and the order of two of them.
 "use strict";
 
-// Kinds of users: n candidates, `better` and `tied` ones, and `count` users of each kind.
-SM.records = (columns) => {
-  const users = columns.count.reduce((a, b) => a + b, 0);
-  return { ...columns, users };
-};
-
+// Kinds of users: `n` candidates, `better` and `tied` ones, and `count` users of each kind.
 SM.decodeRecords = (text) => {
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const all = new Uint32Array(bytes.buffer), size = all.length / 4;
-  const column = (i) => all.subarray(i * size, (i + 1) * size);
-  return SM.records({ n: column(0), better: column(1), tied: column(2), count: column(3) });
+  const [n, better, tied, count] = [0, 1, 2, 3].map((i) => all.subarray(i * size, (i + 1) * size));
+  return { n, better, tied, count, users: count.reduce((sum, number) => sum + number, 0) };
 };
 
-// Calls `each(row, scale, u)` with the rows of p(i | r) that make up a user's distribution: one for
-// a user without ties; for one with ties two, whose difference is to be cumulated, for
+// Rows of p(i | r) that make up the distribution of each kind of users: `untied(row, u)` gets that
+// of a user without ties, `tied(row, scale, u)` two rows whose scaled sum is to be cumulated, for
 // sum over r <= R of p(i | r) = n/(m + 1) P(more than i of m + 1 draws from n are <= R).
-function eachRow(records, m, untied, cumulated) {
+function eachRow(records, m, untied, tied) {
   const rows = new Map(), longer = new Map();
-  const of = (kept, n, size) => {
-    if (!kept.has(n)) kept.set(n, new SM.Rows(n, size));
-    return kept.get(n);
+  const rowsOf = (cache, n, size) => {
+    if (!cache.has(n)) cache.set(n, new SM.Rows(n, size));
+    return cache.get(n);
   };
   for (let u = 0; u < records.n.length; u++) {
-    const n = records.n[u], rank = records.better[u] + 1, tied = records.tied[u];
-    if (!tied) untied(of(rows, n, m).at(rank), u);
+    const n = records.n[u], rank = records.better[u] + 1, ties = records.tied[u];
+    if (!ties) untied(rowsOf(rows, n, m).at(rank), u);
     else {
-      const row = of(longer, n + 1, m + 1), scale = n / ((m + 1) * (tied + 1));
-      cumulated(row.at(rank), scale, u);
-      cumulated(row.at(rank + tied + 1), -scale, u);
+      const row = rowsOf(longer, n + 1, m + 1), scale = n / ((m + 1) * (ties + 1));
+      tied(row.at(rank), scale, u);
+      tied(row.at(rank + ties + 1), -scale, u);
     }
   }
 }
@@ -48,8 +44,8 @@ SM.meanDistribution = (records, m) => {
   return mean;
 };
 
-// Expectation of the estimate over users and negatives, and its variance over negatives averaged
-// over users, for one user (`Population.outlook` in Python).
+// Mean of an estimate over users and negatives, and its variance over the negatives of one user,
+// averaged over users.
 SM.outlook = (records, vector) => {
   const m = vector.length - 1, squares = vector.map((value) => value * value);
   const tails = [vector, squares].map((values) => {
@@ -74,22 +70,6 @@ SM.outlook = (records, vector) => {
   return { mean, within };
 };
 
-// Few kinds of users that stand for many: evenly spaced in the order of their ranks' share of the
-// candidates, each with its share of the users.
-SM.thinned = (records, most) => {
-  if (records.n.length <= most) return records;
-  const place = (u) => (records.better[u] + records.tied[u] / 2) / (records.n[u] - 1);
-  const order = Uint32Array.from(records.n.keys()).sort((a, b) => place(a) - place(b));
-  const chosen = [];
-  let passed = 0, wanted = records.users / most / 2;
-  for (const u of order) {
-    passed += records.count[u];
-    for (; passed >= wanted && chosen.length < most; wanted += records.users / most) chosen.push(u);
-  }
-  const pick = (column) => Float64Array.from(chosen, (u) => column[u]);
-  return SM.records({ n: pick(records.n), better: pick(records.better), tied: pick(records.tied), count: new Float64Array(chosen.length).fill(1) });
-};
-
 // Distribution function of the normal distribution, by its series about 0.
 SM.normal = (z) => {
   if (Math.abs(z) > 8) return Number(z > 0);
@@ -101,9 +81,9 @@ SM.normal = (z) => {
   return 0.5 + (sum * Math.exp((-z * z) / 2)) / Math.sqrt(2 * Math.PI);
 };
 
-// Probability that the estimates of two recommenders, negatives drawn independently for each, are
-// ordered as their exact metrics are, the difference being normal. `a` and `b` hold the outlook of
-// one user, the number of `users` and the `exact` metric.
+// Probability that the estimates of two recommenders are ordered as their exact metrics are, if
+// negatives are drawn independently for each and the difference is normal. `a` and `b` hold an
+// outlook, the number of `users` and the `exact` metric.
 SM.ordering = (a, b) => {
   const difference = b.mean - a.mean;
   const sd = Math.sqrt(a.within / a.users + b.within / b.users);
@@ -113,16 +93,16 @@ SM.ordering = (a, b) => {
   return { difference, sd, probability: sd > 0 ? SM.normal(right / sd) : still };
 };
 
-// Sizes at which two curves change their order, by interpolation against the logarithm of the size.
-// Where they are equal up to rounding they have none.
+// Sizes at which two curves change their order, interpolated on a logarithmic scale; curves that are
+// equal up to rounding have no order.
 SM.changes = (sizes, first, second) => {
   const found = [];
-  const apart = (i) => {
+  const signed = (i) => {
     const difference = first[i] - second[i];
     return Math.abs(difference) > 1e-12 * Math.abs(first[i]) ? difference : 0;
   };
   for (let i = 1, last = 0; i < sizes.length; i++) {
-    const before = apart(i - 1), now = apart(i);
+    const before = signed(i - 1), now = signed(i);
     if (before !== 0) last = Math.sign(before);
     if (now === 0 || last === 0 || Math.sign(now) === last) continue;
     const share = before / (before - now);
