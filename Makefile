@@ -70,8 +70,9 @@ reference: $(STAMP) ## run the study and keep its results in results/reference
 	cp -r results/tables results/figures results/reference/
 	cp results/scorecard.* results/audit.* results/provenance.json results/reference/
 
-graph: $(STAMP) ## draw the rules anew for the page, after one was added
+graph: $(STAMP) ## draw the rules for the page (needs Graphviz and GNU sed), after a rule was added
 	python -m tests.workflow.graph > workflow/rulegraph.dot
+	tred workflow/rulegraph.dot | dot -Tsvg | sed -z 's/<!--[^>]*-->\n//g' > workflow/rulegraph.svg
 
 lock: ## pin all dependencies anew (needs uv); then update environment.yml
 	uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --all-extras \

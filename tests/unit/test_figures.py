@@ -10,7 +10,6 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 
-from sampled_metrics._base.errors import InputError
 from sampled_metrics.report.figures import render, save
 
 METRICS = ("AUC", "AP", "NDCG", "Recall@10")
@@ -393,21 +392,3 @@ def test_a_failure_leaves_no_half_figure(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         save(figure, tmp_path / "figure1")
     assert contents(tmp_path) == before
-
-
-@pytest.mark.parametrize("number", [0, 7])
-def test_unknown_figure(number):
-    with pytest.raises(InputError, match=f"no figure {number}; expected one of 1-6"):
-        render(number, TABLES[1])
-
-
-@pytest.mark.parametrize("number", ALL)
-def test_missing_column(number):
-    for column in TABLES[number]:
-        with pytest.raises(InputError, match=f"table of figure {number}: no column {column};"):
-            render(number, TABLES[number].drop(columns=column))
-
-
-def test_empty_table():
-    with pytest.raises(InputError, match="table of figure 3: no row"):
-        render(3, TABLES[3].head(0))

@@ -5,7 +5,7 @@ import pytest
 
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.sampling import expected_values
-from sampled_metrics.study.printed import as_printed, read_published
+from sampled_metrics.study.published import as_printed, read_published
 from sampled_metrics.study.toy import PREDICTED_RANKS, ToySettings, table1, table2
 from tests.conftest import ROOT
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sampled_metrics.report.page.steps import parse
+from tests.workflow.graph import edges
 
 MADE = [*(f"ranks/{name}.parquet" for name in "XZ"), *(f"samples/{name}.npz" for name in "XZ")]
 TARGETS = [f"results/{name}" for name in (*MADE, "provenance.json")]
@@ -44,9 +44,9 @@ def test_pieces_are_jobs(cut):
     counts = jobs(cut)
     assert (counts["rank_piece"], counts["rank"]) == ("9", "3")
     assert (counts["draw"], counts["sample"]) == ("12", "3")
-    (graph,) = parse(cut.snakemake("--rulegraph", "dot", "results/report.html"))
+    graph = edges(cut.snakemake("--rulegraph", "dot", "results/report.html"))
     ways = {("train", "rank_piece"), ("rank_piece", "rank"), ("rank", "draw"), ("draw", "sample")}
-    assert ways <= graph.edges
+    assert ways <= graph
 
 
 @pytest.mark.parametrize("name", MADE)

@@ -10,7 +10,7 @@ rule page:
         ),
         scorecard=["<results>/scorecard.csv"] if PAPERS_DATA else [],
         provenance=rules.provenance.output,
-        graph="workflow/rulegraph.dot",
+        graph="workflow/rulegraph.svg",
     output:
         "<results>/report.html",
     log:

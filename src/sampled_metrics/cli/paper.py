@@ -94,16 +94,15 @@ def figures(
     settings: Settings = "{}",
 ) -> None:
     """Compute what figures plot, and draw them."""
-    from sampled_metrics._base.files import write_text
     from sampled_metrics.report import figures as drawing
+    from sampled_metrics.report.tables import write_csv
     from sampled_metrics.study.curves import figure_data
 
     chosen, wanted = experiment_settings(settings), list(map(_figure_number, numbers.split(",")))
     for number in wanted:
         data, note = figure_data(number, ranks or [], chosen)
         stem = folder / f"figure{number}"
-        text = data.to_csv(index=False, float_format="%.10g", lineterminator="\n")
-        write_text(stem.with_suffix(".csv"), text)
+        write_csv(data, stem.with_suffix(".csv"), "%.10g")
         drawing.save(drawing.render(number, data, note), stem)
 
 
@@ -120,7 +119,7 @@ def scorecard(
 
     from sampled_metrics._base.files import read_table
     from sampled_metrics.report import scorecard as report
-    from sampled_metrics.study.printed import read_published
+    from sampled_metrics.study.published import read_published
     from sampled_metrics.study.unrounded import read_unrounded
 
     ours = pd.concat([read_unrounded(path) for path in cells], ignore_index=True)
@@ -149,11 +148,11 @@ def spread(
     """Measure how far cells move with the start of an als recommender and with tied ranks."""
     import pandas as pd
 
-    from sampled_metrics._base.files import write_text
     from sampled_metrics.datasets.split import load_split
     from sampled_metrics.ranks import rank
     from sampled_metrics.ranks.reading import read_single
     from sampled_metrics.recommenders import create
+    from sampled_metrics.report.tables import write_csv
     from sampled_metrics.study import spread as study
 
     if not name:
@@ -173,10 +172,7 @@ def spread(
         for key, records in fixed.items()
         if records.n_tied.mean() > 1
     ]
-    text = pd.concat([by_start, *by_ties]).to_csv(
-        index=False, float_format="%.6g", lineterminator="\n"
-    )
-    write_text(output, text)
+    write_csv(pd.concat([by_start, *by_ties]), output, "%.6g")
 
 
 @app.command()
@@ -204,7 +200,8 @@ def audit(
 
 
 def _write_tables(made: dict[int, Any], published: Path | None, cells: Path, tables: Path) -> None:
-    from sampled_metrics.study.printed import read_published, write_printed
+    from sampled_metrics.report.printed import write_printed
+    from sampled_metrics.study.published import read_published
     from sampled_metrics.study.unrounded import write_unrounded
 
     print_of_paper = None if published is None else read_published(published)

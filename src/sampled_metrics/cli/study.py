@@ -90,13 +90,10 @@ def exact(
     seed: Seed = 0,
 ) -> None:
     """Compute exact metrics under each tie policy."""
-    from sampled_metrics.report.exact import by_metric, exact_table
-    from sampled_metrics.report.tables import write_csv, write_markdown
+    from sampled_metrics.report.exact import exact_table, write_exact
 
     table, source = exact_table(ranks, metrics.split(","), ties.split(","), seed)
-    write_csv(table, csv, decimals=6)
-    caption = f"Exact metrics in percent, by tie policy. Ranks: {source}."
-    write_markdown(by_metric(table), md, decimals=2, caption=caption)
+    write_exact(table, source, csv, md)
     _log.info("exact: %d values from ranks: %s", len(table), source)
 
 

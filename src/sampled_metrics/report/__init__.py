@@ -1,1 +1,1 @@
-"""From numbers to files that people read."""
+"""Tables, figures, the scorecard and the page: numbers of the study as files for people."""

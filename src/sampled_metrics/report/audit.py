@@ -1,4 +1,4 @@
-"""The audit of the paper's readings, for its readers."""
+"""The audit of the paper's readings as a table and as a report."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from sampled_metrics._base.files import write_text
+from sampled_metrics.report.tables import groups, markdown, write_csv
 from sampled_metrics.study.readings import Reading
 
 _INTRODUCTION = """\
@@ -31,32 +32,39 @@ _REMARKS = """\
 
 
 def write_audit(readings: Sequence[Reading], csv: Path, md: Path) -> None:
-    """Write the readings as CSV, and as Markdown with one table a topic."""
+    """Write the readings as CSV, and as Markdown with one table per topic."""
     table = pd.DataFrame(readings, columns=Reading._fields)
     table["reproduces"] = ["yes" if reading.reproduces else "no" for reading in readings]
-    write_text(csv, table.to_csv(index=False, float_format="%.4f", lineterminator="\n"))
+    write_csv(table, csv, "%.4f")
     parts = [_INTRODUCTION]
-    for topic, rows in table.groupby("topic", sort=False):
+    for topic, rows in groups(table, "topic"):
         agreeing = [
-            str(reading)
-            for reading, found in rows.groupby("reading", sort=False)["reproduces"]
-            if set(found) == {"yes"}
+            reading for reading, of_reading in groups(rows, "reading") if agrees(of_reading)
         ]
         summary = f"Reproduced in all rows by: {'; '.join(agreeing) or 'no reading'}."
-        parts.append(f"## {topic}\n\n{summary}\n\n{_layout(rows)}\n")
+        parts.append(f"## {topic}\n\n{summary}\n\n{markdown(_laid_out(rows))}\n")
     write_text(md, "\n".join([*parts, _REMARKS]))
 
 
-def _layout(rows: pd.DataFrame) -> str:
-    """One line a reading and quantity; the reading is named once."""
+def agrees(rows: pd.DataFrame) -> bool:
+    """Whether the published number follows in all rows of a reading."""
+    return bool((rows["reproduces"] == "yes").all())
+
+
+def spelled(value: float) -> str:
+    """Spell a measured value: whole numbers without decimals, others with three."""
+    return f"{value:.3f}".removesuffix(".000")
+
+
+def _laid_out(rows: pd.DataFrame) -> pd.DataFrame:
+    """One line per reading and quantity; the reading is named once."""
     repeated = rows["reading"] == rows["reading"].shift()
-    shown = pd.DataFrame(
+    return pd.DataFrame(
         {
             "reading": rows["reading"].where(~repeated, ""),
             "quantity": rows["quantity"],
-            "ours": [f"{value:.3f}".removesuffix(".000") for value in rows["value"]],
+            "ours": rows["value"].map(spelled),
             "published": rows["published"],
             "reproduces it": rows["reproduces"],
         }
     )
-    return shown.to_markdown(index=False, tablefmt="github", disable_numparse=True)

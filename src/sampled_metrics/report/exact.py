@@ -6,10 +6,12 @@ from pathlib import Path
 import pandas as pd
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import write_text
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.ties import exact_values
 from sampled_metrics.ranks.reading import read_single
+from sampled_metrics.report.tables import markdown, write_csv
 
 COLUMNS = ("recommender", "metric", "ties", "value")
 
@@ -30,30 +32,35 @@ def exact_table(
 
     Returns
     -------
-    The table, with the columns `COLUMNS`, and the words on where the ranks come from.
-
-    Raises
-    ------
-    InputError
-        A measure or a policy is not known, a name is given twice, or a file is not one of rank
-        records.
+    The table, with the columns `COLUMNS`, and a description of where the ranks come from.
     """
-    for given in ([path.stem for path in paths], metrics, ties):
-        if len(set(given)) != len(given):
-            raise InputError(f"given twice: {', '.join(given)}; allowed: each once")
+    for what, names in (
+        ("recommender", [path.stem for path in paths]),
+        ("metric", metrics),
+        ("tie policy", ties),
+    ):
+        if duplicates := {name for name in names if list(names).count(name) > 1}:
+            raise InputError(f"duplicate {what}: {', '.join(sorted(duplicates))}")
     measures = [parse_measure(name) for name in metrics]
     rows, sources = [], set()
     for path in paths:
-        records = read_single(path)
-        sources.add(records.source)
+        ranks = read_single(path)
+        sources.add(ranks.source)
         for measure in measures:
             for policy in ties:
-                values = exact_values(measure, records, policy, generator(seed, "ties", path.stem))
+                values = exact_values(measure, ranks, policy, generator(seed, "ties", path.stem))
                 rows.append((path.stem, str(measure), policy, 100.0 * values.mean()))
     return pd.DataFrame(rows, columns=COLUMNS), "; ".join(sorted(sources))
 
 
 def by_metric(table: pd.DataFrame) -> pd.DataFrame:
-    """Give every measure a column of its own, in the order of the table."""
+    """Give each measure its own column, in the order of the table."""
     wide = table.set_index(["recommender", "ties", "metric"])["value"].unstack(sort=False)
     return wide.reset_index()
+
+
+def write_exact(table: pd.DataFrame, source: str, csv: Path, md: Path) -> None:
+    """Write the table of `exact_table` as CSV, and as Markdown with a column per measure."""
+    write_csv(table, csv, "%.6f")
+    caption = f"Exact metrics in percent, by tie policy. Ranks: {source}."
+    write_text(md, f"{caption}\n\n{markdown(by_metric(table), decimals=2)}\n")

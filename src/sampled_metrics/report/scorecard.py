@@ -1,15 +1,11 @@
 """Every published cell beside ours, with a verdict that follows from stated tolerances.
 
-- A deterministic cell (Table 1, column Exact) must equal the print at the printed precision.
-- A mean of R repetitions may differ by 3 standard errors of the difference of the two means plus
-  half a unit of the last printed digit.
-- A count of Table 4 may differ by 3 binomial standard errors of the difference.
-- What the paper leaves open widens these, 3 standard deviations again: the initialisation of X
-  (published and ours are one start each), the order of Z's ties in the column Exact (the
-  published is one order, ours the expectation). `study.spread` measures both.
-
-Verdicts: `exact` (same digits), `within noise`, `explained` (only with what is left open, named in
-the note), `differs`.
+`exact` cells have the printed digits. `within noise`: a mean of R repetitions differs by at most 3
+standard errors of the difference plus half a unit of the last printed digit, a count of Table 4 by
+at most 3 binomial standard errors of the difference. `explained`: the difference stays within
+3 standard deviations if the spread of what the paper leaves open is added: the initialisation of X
+(published and ours are one start each) and the order of Z's ties (the published exact metric is
+that of one order, ours the expectation); `study.spread` measures both. Other cells: `differs`.
 """
 
 from pathlib import Path
@@ -20,20 +16,14 @@ import pandas as pd
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import write_text
-from sampled_metrics.study.printed import DECIMALS, as_printed
+from sampled_metrics.report.tables import markdown, write_csv
+from sampled_metrics.study.published import DECIMALS, as_printed
 from sampled_metrics.study.unrounded import KEY
 
 VERDICTS = ("exact", "within noise", "explained", "differs")
 COLUMNS = (
-    *KEY,
-    "published",
-    "published_std",
-    "ours",
-    "ours_std",
-    "difference",
-    "tolerance",
-    "verdict",
-    "note",
+    *(*KEY, "published", "published_std", "ours", "ours_std"),
+    *("difference", "tolerance", "verdict", "note"),
 )
 SPREAD_COLUMNS = (*KEY, "spread", "cause")
 SIGMAS = 3.0
@@ -56,34 +46,28 @@ def scorecard(table: pd.DataFrame, published: pd.DataFrame, spread: pd.DataFrame
     -------
     One row for each published cell, in its order, with the columns `COLUMNS`. Cells that this
     run did not compute get the verdict `differs`.
-
-    Raises
-    ------
-    InputError
-        A cell or a spread is given twice.
     """
-    ours = table.assign(
-        value=[_as_often_as_published(cell) for cell in table.itertuples(index=False)]
-    )
+    scaled = [_scaled(cell) for cell in table.itertuples(index=False)]
+    ours = table.assign(value=scaled)
     printed = as_printed(ours)
     ours = ours.assign(printed=printed["value"], printed_std=printed["std"])
-    for name, cells in (("a cell", ours), ("a spread", spread)):
+    for what, cells in (("cell", ours), ("spread", spread)):
         repeated = cells[cells.duplicated(KEY)]
         if len(repeated):
-            raise InputError(f"{name} is given twice: {', '.join(map(str, repeated[KEY].iloc[0]))}")
+            raise InputError(f"duplicate {what}: {', '.join(map(str, repeated[KEY].iloc[0]))}")
     cells = published.merge(ours, on=KEY, how="left", suffixes=("_published", ""))
     cells = cells.merge(spread, on=KEY, how="left")
-    return pd.DataFrame([_judge(cell) for cell in cells.itertuples(index=False)], columns=COLUMNS)
+    return pd.DataFrame([_judged(cell) for cell in cells.itertuples(index=False)], columns=COLUMNS)
 
 
-def _as_often_as_published(cell: Any) -> float:
-    """Our value; a count as if repeated as often as the paper did."""
-    if cell.table != 4:
-        return float(cell.value)
-    return float(cell.value * _PUBLISHED_REPETITIONS[4] / cell.repetitions)
+def _scaled(cell: Any) -> float:
+    """Our value; a count of Table 4 as if repeated as often as the paper did."""
+    share = _PUBLISHED_REPETITIONS[4] / cell.repetitions if cell.table == 4 else 1.0
+    return float(cell.value * share)
 
 
-def _judge(cell: Any) -> tuple[Any, ...]:
+def _judged(cell: Any) -> tuple[Any, ...]:
+    """One row of the scorecard."""
     key = tuple(getattr(cell, name) for name in KEY)
     shown = (cell.value_published, cell.std_published)
     if pd.isna(cell.value):
@@ -101,10 +85,8 @@ def _judge(cell: Any) -> tuple[Any, ...]:
         verdict = "explained" if explained else "differs"
         note = cell.cause if explained else f"beyond the spread of the {cell.cause}"
     notes = "; ".join(filter(None, (note, _deviation_note(cell))))
-    return (
-        *(*key, *shown, cell.printed, cell.printed_std),
-        *(f"{difference:.4f}", f"{tolerance:.4f}", verdict, notes),
-    )
+    ours = (cell.printed, cell.printed_std)
+    return (*key, *shown, *ours, f"{difference:.4f}", f"{tolerance:.4f}", verdict, notes)
 
 
 def _standard_error(cell: Any) -> float:
@@ -120,6 +102,7 @@ def _standard_error(cell: Any) -> float:
 
 
 def _half_unit(cell: Any) -> float:
+    """Half a unit of the last printed digit; counts are not rounded."""
     return 0.0 if cell.table == 4 else 0.5 * 10.0 ** -DECIMALS[cell.table]
 
 
@@ -144,18 +127,19 @@ def totals(card: pd.DataFrame) -> dict[str, int]:
 
 def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None:
     """Write the scorecard as CSV, and as Markdown with totals by table before the cells."""
-    write_text(csv, card.to_csv(index=False, lineterminator="\n"))
+    write_csv(card, csv)
     counts = pd.crosstab(card["table"], card["verdict"]).reindex(columns=list(VERDICTS))
     counts = counts.fillna(0).astype(int)
     counts.loc["all"] = counts.sum()
     counts["cells"] = counts.sum(axis=1)
-    summary = counts.reset_index().to_markdown(index=False, tablefmt="github")
-    cells = card.to_markdown(index=False, tablefmt="github", disable_numparse=True)
-    write_text(
-        md,
-        f"# Scorecard against the published tables\n\nRanks: {ranks}.\n\n{summary}\n\n"
-        f"{_RULES}\n\n{cells}\n",
+    parts = (
+        "# Scorecard against the published tables",
+        f"Ranks: {ranks}.",
+        markdown(counts.reset_index(), decimals=0),
+        _RULES,
+        markdown(card),
     )
+    write_text(md, "\n\n".join(parts) + "\n")
 
 
 _RULES = (

@@ -18,7 +18,7 @@ from sampled_metrics.ranks.reading import read_single
 from sampled_metrics.recommenders import create
 from sampled_metrics.study.experiment import ExperimentSettings
 from sampled_metrics.study.labels import EXACT, measure_label
-from sampled_metrics.study.printed import read_published
+from sampled_metrics.study.published import read_published
 
 METRICS = tuple(parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "auc"))
 

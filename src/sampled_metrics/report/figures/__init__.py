@@ -1,6 +1,5 @@
-"""Figures 1 to 6 of the paper: pure renderings of their tables, for the screen and for print."""
+"""Figures 1 to 6 of the paper, drawn from their tables for the screen and for print."""
 
-from sampled_metrics.report.figures.output import save
-from sampled_metrics.report.figures.rendering import render
+from sampled_metrics.report.figures.rendering import render, save
 
 __all__ = ["render", "save"]

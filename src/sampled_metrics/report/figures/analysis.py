@@ -1,4 +1,4 @@
-"""Figures 1 to 4: what sampling and corrections do to a metric, without any data set."""
+"""Figures 1 to 4: the effect of sampling and of corrections on a metric, without a dataset."""
 
 from math import ceil, log10
 
@@ -13,12 +13,13 @@ from sampled_metrics.report.figures.axes import (
     size_label,
     size_line,
 )
-from sampled_metrics.report.figures.style import groups, line_styles
+from sampled_metrics.report.figures.style import line_styles
+from sampled_metrics.report.tables import groups
 
 TOP = 100
 TABLE_2_SIZE = 99
 FRACTION = (-0.03, 1.03)
-EXPECTED_RANGE = (-0.02, 0.25)  # Figure 4: what is left after the first ranks and the uncorrected
+EXPECTED_RANGE = (-0.02, 0.25)  # of Figure 4, without the first ranks and the uncorrected curve
 
 
 def metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
@@ -51,7 +52,7 @@ def sampled_against_rank(figure: Figure, table: pd.DataFrame) -> None:
 def _metric_panels(
     figure: Figure, table: pd.DataFrame, curve: str, x: str, xlabel: str
 ) -> list[Axes]:
-    """One panel a metric, with the same axes."""
+    """Draw one panel per metric, all with the same axes, and return them."""
     grid = figure.subplots(2, 2, sharex=True, sharey=True)
     panels = list(grid.flat)
     for axes, (metric, rows) in zip(panels, groups(table, "metric"), strict=True):

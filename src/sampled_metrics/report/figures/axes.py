@@ -15,15 +15,15 @@ from sampled_metrics.report.figures.style import GREY
 
 MOST_COLUMNS = 5  # of a legend
 ROW_HEIGHT = 0.17  # inches, of a legend
-LABEL_WIDTH = 0.35  # what a label beside a sample size takes of the axis, at most
+LABEL_WIDTH = 0.35  # of a label beside a sample size, at most, as a share of the axis
 WHOLE_NUMBERS = "{x:,.0f}"
 
 
 def legend(figure: Figure, *panels: Axes) -> None:
-    """Legend above all panels: how each of these panels shows a curve.
+    """Draw a legend above all panels, with how each of `panels` shows a curve.
 
-    At most five a row, fewer where names are long; what that needs beyond two rows, the figure is
-    higher.
+    At most five curves per row, fewer where names are long; the figure grows with each row beyond
+    two.
     """
     handles = [axes.get_legend_handles_labels()[0] for axes in panels]
     labels = panels[0].get_legend_handles_labels()[1]
@@ -48,7 +48,7 @@ def legend(figure: Figure, *panels: Axes) -> None:
 
 
 def rank_axis(axes: Axes, last: int) -> None:
-    """Linear axis of the ranks from 1 to `last`, with a tick at the first rank."""
+    """Set a linear axis of the ranks from 1 to `last`, with a tick at the first rank."""
     ticks = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10], integer=True).tick_values(0, last)
     axes.set_xlim(1, last)
     axes.set_xticks([1, *(tick for tick in ticks if 1 < tick <= last)])
@@ -56,16 +56,16 @@ def rank_axis(axes: Axes, last: int) -> None:
 
 
 def log_axis(axes: Axes, first: int, last: int) -> None:
-    """Logarithmic horizontal axis of whole numbers."""
+    """Set a logarithmic horizontal axis of whole numbers."""
     axes.set_xscale("log")
     axes.set_xlim(first, last)
     powers_of_ten(axes.xaxis)
 
 
 def powers_of_ten(axis: Axis) -> None:
-    """Powers of ten in full on a logarithmic axis, small ticks at 2 to 9 times each.
+    """Label powers of ten on a logarithmic axis, with small ticks at 2 to 9 times each.
 
-    Within one power, 2 and 5 times it are in full as well. Call it last: it asks for the limits.
+    Within one power of ten, 2 and 5 times it are labelled too. Set the limits before.
     """
     low, high = axis.axes.get_xlim() if isinstance(axis, XAxis) else axis.axes.get_ylim()
     axis.set_major_locator(LogLocator(10, subs=(1,) if high >= 10 * low else (1, 2, 5)))
@@ -75,12 +75,12 @@ def powers_of_ten(axis: Axis) -> None:
 
 
 def size_line(axes: Axes, size: int) -> None:
-    """Dotted line at a sample size."""
+    """Draw a dotted line at a sample size."""
     axes.axvline(size, color=GREY, linewidth=0.8, linestyle=":", zorder=1)
 
 
 def size_label(axes: Axes, size: int, text: str) -> None:
-    """Words beside a sample size: on its roomier side, at the foot or the top, off the curves."""
+    """Write beside a sample size: on its roomier side, at the foot or the top, off the curves."""
     low, high = axes.get_xlim()
     rightwards = size < np.sqrt(low * high)
     reach = (high / low) ** (LABEL_WIDTH if rightwards else -LABEL_WIDTH)
@@ -101,7 +101,7 @@ def size_label(axes: Axes, size: int, text: str) -> None:
 
 
 def _room(axes: Axes, span: tuple[float, float], level: float) -> float:
-    """How far from a level the nearest labelled curve stays within a span of sizes."""
+    """Distance of the nearest labelled curve from a level within a span of sizes."""
     points = np.hstack([np.array(line.get_data()) for line in _curves(axes)])
     within = (span[0] <= points[0]) & (points[0] <= span[1])
     return float(np.abs(points[1, within] - level).min(initial=np.inf))

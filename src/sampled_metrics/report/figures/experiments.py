@@ -1,4 +1,4 @@
-"""Figures 5 and 6: recommenders on a data set."""
+"""Figures 5 and 6: recommenders on a dataset."""
 
 from typing import Any
 
@@ -15,10 +15,11 @@ from sampled_metrics.report.figures.axes import (
     size_label,
     size_line,
 )
-from sampled_metrics.report.figures.style import bar_styles, groups, line_styles, markers, shown
+from sampled_metrics.report.figures.style import bar_styles, line_styles, markers, shown
+from sampled_metrics.report.tables import groups
 
 LONGEST_PAIR = 24  # characters that still fit beside a sample size
-NARROW = 10  # ranks a range, of which half a rank at either end of the axis is something
+NARROW = 10  # ranks per bin, below which half a rank at either end of the axis is visible
 UNCORRECTED = parse_estimator("sampled").label
 
 
@@ -64,7 +65,7 @@ def _bars(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
-    """Figure 6: expected Recall@10 against m, and from which m the first pair is ordered."""
+    """Figure 6: expected Recall@10 against m, and the m from which the first pair is ordered."""
     curves = table[table["kind"] == "curve"]
     pair = " vs ".join(curves["recommender"].unique()[:2])
     ordered = table[(table["kind"] == "ordered") & (table["recommender"] == pair)]
@@ -73,8 +74,8 @@ def recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
     for axes, estimator in zip(panels, estimators, strict=True):
         rows = curves[curves["estimator"] == estimator]
         _recall_curves(axes, rows)
-        for each in ordered[ordered["estimator"] == estimator].itertuples():
-            _mark_order(axes, each, pair)
+        for row in ordered[ordered["estimator"] == estimator].itertuples():
+            _mark_order(axes, row, pair)
         named = "Uncorrected" if estimator == UNCORRECTED else f"Corrected ({estimator})"
         axes.set(title=named, xlabel="Sample size $m$")
     panels[0].set_ylabel("Expected Recall@10 (%)")
@@ -92,7 +93,7 @@ def _recall_curves(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def _mark_order(axes: Axes, row: Any, pair: str) -> None:
-    """Ring where the pair's order turns correct, and the sample size in words."""
+    """Draw a ring where the pair's order becomes correct, and the sample size beside it."""
     m = row.n_negatives
     size_line(axes, m)
     axes.plot(m, row.value, "o", color="black", fillstyle="none", markersize=8, zorder=4)

@@ -1,12 +1,11 @@
-"""How all figures look: text, and curves that colour, grey and line style tell apart."""
+"""The look of all figures: text, and curves distinguishable by colour, grey and line style."""
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 import matplotlib.style
-import pandas as pd
 from matplotlib.figure import Figure
 
 from sampled_metrics.study.labels import EXACT
@@ -15,11 +14,8 @@ PAGE_WIDTH = 7.0  # inches
 GREY = "#555555"
 _SETTINGS = {
     "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.labelsize": 8,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.fontsize": 8,
+    **dict.fromkeys(("axes.titlesize", "axes.labelsize", "legend.fontsize"), 8),
+    **dict.fromkeys(("xtick.labelsize", "ytick.labelsize"), 8),
     "axes.linewidth": 0.6,
     "axes.axisbelow": True,
     "axes.grid": True,
@@ -43,14 +39,8 @@ _SETTINGS = {
 }
 # Okabe and Ito's colours without yellow, in an order of changing lightness, and one dark red.
 _COLOURS = (
-    "#0072b2",
-    "#e69f00",
-    "#009e73",
-    "#cc79a7",
-    "#d55e00",
-    "#56b4e9",
-    "#882255",
-    "#777777",
+    *("#0072b2", "#e69f00", "#009e73", "#cc79a7"),
+    *("#d55e00", "#56b4e9", "#882255", "#777777"),
 )
 _DASHES = (
     (),
@@ -67,7 +57,7 @@ _HATCHES = ("", "////", "\\\\\\\\", "xxxx", "----", "||||", "++++", "xx--")
 
 
 def styled() -> AbstractContextManager[None]:
-    """Let nothing but matplotlib's defaults and these settings hold, whatever the user's own."""
+    """Draw with these settings and matplotlib's defaults, ignoring the user's own."""
     return matplotlib.style.context(_SETTINGS, after_reset=True)
 
 
@@ -80,16 +70,10 @@ def new_figure(height: float, note: str) -> Figure:
     return figure
 
 
-def groups(rows: pd.DataFrame, column: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Rows by the value of a column, in the order in which the values first appear."""
-    for name in rows[column].unique():
-        yield name, rows[rows[column] == name]
-
-
 def line_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colour and dashes by curve, in the order given.
+    """Colour and dashes by curve, in the order of `names`.
 
-    The exact metric is black and broad and lies below, so that curves equal to it still show.
+    The exact metric is black, broad and below the others, so that curves equal to it still show.
     """
     others = [name for name in names if name != EXACT]
     styles: dict[str, dict[str, Any]] = {
@@ -124,7 +108,7 @@ def bar_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def shown(name: object) -> str:
-    r"""Spell a name so that matplotlib shows it as it is and gives it a place in the legend.
+    r"""Escape a name so that matplotlib shows it literally and lists it in the legend.
 
     >>> print(shown("X"), shown("_a$b"))
     X  _a\$b
@@ -134,7 +118,7 @@ def shown(name: object) -> str:
 
 
 def _shifted(i: int) -> int:
-    """Let the colours come again with other dashes, markers and hatches."""
+    """Place of the dashes, markers and hatches, so that repeated colours get others."""
     return i + i // len(_COLOURS)
 
 

@@ -7,37 +7,34 @@ from typing import Any
 import pandas as pd
 
 from sampled_metrics._base.files import read_table
-from sampled_metrics.report.page.pictures import download
+from sampled_metrics.report import exact
+from sampled_metrics.report.printed import ACROSS, CAPTIONS, LINES, heads
 from sampled_metrics.study.labels import COLUMNS
-from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES
 from sampled_metrics.study.unrounded import KEY
 
 TABLES = (1, 2, 3, 4)
 TABLES_OF_DATA = (3, 4)
-_OF_CARD = ("published", "published_std", "difference", "tolerance", "verdict", "note")
 UNPUBLISHED = "not published"
+_OF_CARD = ("published", "published_std", "difference", "tolerance", "verdict", "note")
+
+
+def read_texts(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read a table as text."""
+    return read_table(path, columns, dtype=str, keep_default_na=False)
 
 
 def read_tables(folder: Path, numbers: Sequence[int]) -> dict[int, pd.DataFrame]:
-    """Read our tables as printed; text, by number."""
-    return {
-        number: read_table(folder / f"table{number}.csv", COLUMNS, dtype=str, keep_default_na=False)
-        for number in numbers
-    }
+    """Read our tables as printed, by number."""
+    return {number: read_texts(folder / f"table{number}.csv", COLUMNS) for number in numbers}
 
 
 def exact_metrics(path: Path) -> dict[str, Any]:
-    """Lay the exact metrics out by tie policy: `heads`, `lines` of texts in percent and `csv`."""
-    table = read_table(path, ["recommender", "metric", "ties", "value"])
-    keys = ["recommender", "ties"]
-    wide = table.set_index([*keys, "metric"])["value"].unstack(sort=False).reset_index()
+    """Lay the exact metrics out by tie policy: `heads`, and `lines` of texts in percent."""
+    wide = exact.by_metric(read_table(path, exact.COLUMNS))
+    percent = wide.iloc[:, 2:].map("{:.2f}".format)
     return {
-        "heads": [str(name) for name in wide.columns],
-        "lines": [
-            [*(str(row[name]) for name in keys), *(f"{row[m]:.2f}" for m in wide.columns[2:])]
-            for row in wide.to_dict("records")
-        ],
-        "csv": download(path),
+        "heads": list(wide.columns),
+        "lines": wide.iloc[:, :2].astype(str).join(percent).to_numpy().tolist(),
     }
 
 
@@ -59,37 +56,26 @@ def laid_out(number: int, table: pd.DataFrame, card: pd.DataFrame | None) -> dic
     `number`, `caption`, `heads` (names of the leading columns), `across` (names of the others) and
     `lines`, each with its leading `names` and its `cells`: dictionaries of texts, or None.
     """
-    cells, none = {}, dict.fromkeys(_OF_CARD, "")
-    if card is not None:
-        of_table = card[card["table"] == str(number)].to_dict("records")
-        cells, none = {_key(row): _cell(row) for row in of_table}, none | {"verdict": UNPUBLISHED}
-    printed = {}
-    for row in table.to_dict("records"):
-        found = cells.pop(_key(row), none)
-        printed[_key(row)] = found | {"ours": row["value"], "ours_std": row["std"]}
-    printed |= cells
-    keyed = [(dict(zip(KEY[1:], key[1:], strict=True)), cell) for key, cell in printed.items()]
-    across = list(dict.fromkeys(names[ACROSS[number]] for names, _ in keyed))
+    ours = table.rename(columns={"value": "ours", "std": "ours_std"})
+    if card is None:
+        cells = ours.assign(**dict.fromkeys(_OF_CARD, ""))
+    else:
+        of_table = card.loc[card["table"] == str(number), [*KEY, *_OF_CARD]]
+        keys = pd.concat([ours[KEY], of_table[KEY]]).drop_duplicates()
+        cells = keys.merge(ours, on=KEY, how="left").merge(of_table, on=KEY, how="left")
+        cells = cells.fillna({"verdict": UNPUBLISHED}).fillna("")
+    across = list(dict.fromkeys(cells[ACROSS[number]]))
     lines: dict[tuple[str, ...], dict[str, Any]] = {}
-    for names, cell in keyed:
-        line = tuple(names[column] for column in LINES[number])
-        lines.setdefault(line, {})[names[ACROSS[number]]] = cell
-    heads = ["pair" if number == 4 and name == "row" else name for name in LINES[number]]
+    for cell in cells.to_dict("records"):
+        line = tuple(cell[column] for column in LINES[number])
+        lines.setdefault(line, {})[cell[ACROSS[number]]] = cell
     return {
         "number": number,
         "caption": CAPTIONS[number],
-        "heads": ["recommender" if name == "row" else name for name in heads],
+        "heads": list(heads(number).values()),
         "across": across,
         "lines": [
-            {"names": line, "cells": [found.get(name) for name in across]}
-            for line, found in lines.items()
+            {"names": line, "cells": [by_column.get(name) for name in across]}
+            for line, by_column in lines.items()
         ],
     }
-
-
-def _key(row: dict[Any, Any]) -> tuple[str, ...]:
-    return tuple(str(row[name]) for name in KEY)
-
-
-def _cell(row: dict[Any, Any]) -> dict[str, str]:
-    return {name: row[name] for name in ("ours", "ours_std", *_OF_CARD)}

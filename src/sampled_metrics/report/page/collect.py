@@ -1,30 +1,23 @@
 """Everything that goes into the page, read from the files of a run into one dictionary."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_table
 from sampled_metrics.ranks.reading import read_single
-from sampled_metrics.report.page.cells import (
-    TABLES,
-    TABLES_OF_DATA,
-    exact_metrics,
-    laid_out,
-    read_tables,
-)
+from sampled_metrics.report.audit import agrees, spelled
+from sampled_metrics.report.page import cells, pictures
 from sampled_metrics.report.page.embedded import explorer
 from sampled_metrics.report.page.overview import overview
-from sampled_metrics.report.page.pictures import FIGURES, FIGURES_OF_DATA, download, picture
-from sampled_metrics.report.page.steps import steps
+from sampled_metrics.report.tables import groups
 
 _AUDIT_COLUMNS = ("topic", "reading", "quantity", "value", "published", "reproduces")
 _OF_THE_MACHINE = ("archive", "cache", "path")
+_PAGE = "page"  # the rule that makes the page: its time is not known before the page is
 
 
 @dataclass(frozen=True)
@@ -41,7 +34,7 @@ class Sources:
     provenance
         The file of this name.
     graph
-        The graphs of rules, as `snakemake --rulegraph dot` prints them.
+        The graph of the rules, as `make graph` draws it; SVG.
     times
         Folder of what Snakemake measures of each job (`benchmark:`); it may be missing.
     config
@@ -62,95 +55,92 @@ class Sources:
 
 
 def collect(sources: Sources) -> dict[str, Any]:
-    """Read a run.
-
-    Returns
-    -------
-    What the templates and the scripts of the page use: texts, numbers, lists and dictionaries.
-
-    Raises
-    ------
-    InputError
-        A file is missing or is not what it should be.
-    """
-    records = {path.stem: read_single(path) for path in sources.ranks}
-    card = _text(sources.scorecard, ["verdict"]) if sources.scorecard else None
-    tables = read_tables(sources.tables, TABLES_OF_DATA if card is None else TABLES)
-    figures = FIGURES_OF_DATA if card is None else FIGURES
-    ordered = read_table(sources.figures / "figure6.csv", ["kind", "n_negatives"])
-    origin = _json(sources.provenance)
+    """Read a run; return the texts, numbers, lists and dictionaries that the page shows."""
+    ranks = {path.stem: read_single(path) for path in sources.ranks}
+    card = cells.read_texts(sources.scorecard, ["verdict"]) if sources.scorecard else None
+    numbers = cells.TABLES_OF_DATA if card is None else cells.TABLES
+    tables = cells.read_tables(sources.tables, numbers)
+    figures = pictures.FIGURES_OF_DATA if card is None else pictures.FIGURES
+    figure6 = read_table(sources.figures / "figure6.csv", ["kind", "n_negatives"])
+    exact = sources.tables / "exact.csv"
+    origin, jobs = _json(sources.provenance), _jobs(sources.times)
     return {
-        "overview": overview(tables, card, ordered, sources.config, records),
+        "overview": overview(tables, card, figure6, sources.config, ranks),
         "origin": origin,
         "run": origin.get("provenance", origin),
-        "facts": facts(origin),
+        "facts": list(facts(origin)),
         "verdicts": {} if card is None else card["verdict"].value_counts().to_dict(),
         "tables": [
-            laid_out(number, table, card) | {"csv": download(sources.tables / f"table{number}.csv")}
+            cells.laid_out(number, table, card)
+            | {"csv": pictures.download(sources.tables / f"table{number}.csv")}
             for number, table in tables.items()
         ],
-        "exact": exact_metrics(sources.tables / "exact.csv"),
-        "figures": [picture(number, sources.figures) for number in figures],
+        "exact": cells.exact_metrics(exact) | {"csv": pictures.download(exact)},
+        "figures": [pictures.picture(number, sources.figures) for number in figures],
         "audit": _audit(sources.audit) if sources.audit else [],
         "audit_of_reference": sources.audit is not None and "reference" in sources.audit.parts,
-        "explorer": explorer(records, sources.config),
-        **steps(sources.graph, sources.times, of_paper=card is not None),
+        "explorer": explorer(ranks, sources.config),
+        "graph": pictures.graph(sources.graph, {_PAGE, *(job["rule"] for job in jobs)}),
+        "times": jobs,
         "config": _shown(sources.config),
     }
 
 
-def _text(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    return read_table(path, columns, dtype=str, keep_default_na=False)
-
-
 def _audit(path: Path) -> list[dict[str, Any]]:
-    table = _text(path, _AUDIT_COLUMNS)
+    """Readings by topic, each with its rows and whether all of them agree with the paper."""
+    table = cells.read_texts(path, _AUDIT_COLUMNS)
+    table["ours"] = table["value"].astype(float).map(spelled)
     return [
-        {"topic": topic, "readings": [_reading(name, rows) for name, rows in groups(of, "reading")]}
-        for topic, of in groups(table, "topic")
+        {
+            "topic": topic,
+            "readings": [
+                {"name": name, "agrees": agrees(rows), "rows": rows.to_dict("records")}
+                for name, rows in groups(of_topic, "reading")
+            ],
+        }
+        for topic, of_topic in groups(table, "topic")
     ]
 
 
-def groups(table: pd.DataFrame, column: str) -> list[tuple[str, pd.DataFrame]]:
-    """Rows by the value of a column, in the order in which the values first appear."""
-    return [(str(name), rows) for name, rows in table.groupby(column, sort=False)]
-
-
-def _reading(name: str, rows: pd.DataFrame) -> dict[str, Any]:
-    return {
-        "name": name,
-        "agrees": set(rows["reproduces"]) == {"yes"},
-        "rows": [
-            {
-                "quantity": row.quantity,
-                "ours": f"{float(str(row.value)):.3f}".removesuffix(".000"),
-                "published": row.published,
-                "agrees": row.reproduces == "yes",
-            }
-            for row in rows.itertuples(index=False)
-        ],
-    }
-
-
-def facts(record: Mapping[str, Any], within: str = "") -> list[list[tuple[str, Any]]]:
+def facts(record: Mapping[str, Any], within: str = "") -> Iterator[list[tuple[str, Any]]]:
     """Flatten a record of records into groups of names and values.
 
-    >>> facts({"ranks": "trained", "seeds": {"X": 0}})
+    >>> list(facts({"ranks": "trained", "seeds": {"X": 0}}))
     [[('ranks', 'trained')], [('seeds: X', 0)]]
     """
     plain = [(within + name, v) for name, v in record.items() if not isinstance(v, Mapping)]
-    found = [plain] if plain else []
+    if plain:
+        yield plain
     for name, value in record.items():
         if isinstance(value, Mapping):
-            found += facts(value, f"{within}{name}: ")
-    return found
+            yield from facts(value, f"{within}{name}: ")
+
+
+def _jobs(folder: Path) -> list[dict[str, str]]:
+    """Seconds of each job by rule, its wildcards and the log beside the page."""
+    jobs = []
+    for path in sorted(folder.rglob("*.tsv")):
+        name = path.relative_to(folder).with_suffix("")
+        rule, *wildcards = name.parts
+        if rule == _PAGE:
+            continue
+        seconds = read_table(path, ["s"], sep="\t")["s"].iloc[-1]
+        jobs.append(
+            {
+                "rule": rule,
+                "wildcards": " ".join(wildcards),
+                "seconds": f"{float(seconds):.1f}",
+                "log": f"logs/{name.as_posix()}.log",
+            }
+        )
+    return jobs
 
 
 def _json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise InputError(f"{path}: not JSON ({error})") from error
+        raise InputError(f"not JSON ({error})", path=path) from error
 
 
 def _shown(config: Mapping[str, Any]) -> str:

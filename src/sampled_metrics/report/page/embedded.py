@@ -24,7 +24,8 @@ def explorer(records: Mapping[str, Ranks], config: Mapping[str, Any]) -> dict[st
     -------
     `groups`, the recommenders of this run and the toy ones, each with `label`, `n` (mean number
     of candidates, rounded), `sizes` (numbers of negatives to draw curves at) and `recommenders`
-    (`name`, `users` and `kinds`, see `encoded`); and `start`, the first positions of the controls.
+    (`name`, `users`, and all and few of them as `kinds` and `few`, see `encoded`); and `start`, the
+    first positions of the controls.
     """
     groups = [_group("This run", records)] if records else []
     toy = {name: toy_records(name) for name in PREDICTED_RANKS}
@@ -35,8 +36,9 @@ def explorer(records: Mapping[str, Ranks], config: Mapping[str, Any]) -> dict[st
 
 
 def _group(label: str, records: Mapping[str, Ranks]) -> dict[str, Any]:
-    mean = np.mean([each.mean_candidates for each in records.values()])
-    most = min(min(int(each.n_candidates.min()) for each in records.values()) - 1, LARGEST)
+    mean = np.mean([of_users.mean_candidates for of_users in records.values()])
+    fewest = min(int(of_users.n_candidates.min()) for of_users in records.values())
+    most = min(fewest - 1, LARGEST)
     return {
         "label": label,
         "n": round(float(mean)),
@@ -50,14 +52,14 @@ def _group(label: str, records: Mapping[str, Ranks]) -> dict[str, Any]:
             }
             for name, of_users in records.items()
         ],
-        "thinned": any(len(each) > MOST_KINDS for each in records.values()),
+        "thinned": any(len(of_users) > MOST_KINDS for of_users in records.values()),
     }
 
 
 def encoded(records: Ranks, most: int = MOST_KINDS) -> str:
-    """Kinds of users as base64 of little-endian uint32: all N, all b, all e, all counts.
+    """Encode kinds of users as base64 of little-endian uint32: all N, all b, all e, all counts.
 
-    Of more than `most` users, so many stand for all: evenly spaced in the order of their ranks'
+    More than `most` users are represented by that many, evenly spaced in the order of their ranks'
     share of the candidates.
     """
     if len(records) > most:

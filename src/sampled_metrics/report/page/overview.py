@@ -1,4 +1,4 @@
-"""What was asked and what came out, in five sentences with the numbers of the run."""
+"""The question and the answer, in at most five sentences with the numbers of the run."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.report.scorecard import VERDICTS
+from sampled_metrics.report.scorecard import totals
 from sampled_metrics.study.labels import EXACT
 
 _SAMPLED = "Sampled"
@@ -17,9 +17,9 @@ def overview(
     card: pd.DataFrame | None,
     figure6: pd.DataFrame,
     config: Mapping[str, Any],
-    records: Mapping[str, Ranks],
+    ranks: Mapping[str, Ranks],
 ) -> list[str]:
-    """Sum the run up; what it did not compute is left out.
+    """Summarise the run; sentences about numbers that it did not compute are left out.
 
     Parameters
     ----------
@@ -28,25 +28,26 @@ def overview(
     card
         The scorecard, where there is one.
     figure6
-        What Figure 6 plots.
+        The data of Figure 6.
     config
         The configuration.
-    records
+    ranks
         Rank records by recommender.
     """
     experiment = config.get("experiment", {})
     m = experiment.get("n_negatives", 100)
     return [
-        "Krichene and Rendle (KDD 2020) asked whether a metric computed among a few sampled "
-        "negatives orders recommenders as the full ranking does, and whether it can be corrected.",
-        *_levels(tables[3], m, records),
-        *_orders(tables[4], m, experiment.get("repetitions", 100)),
+        f"Does ranking the held-out item against {m} random items put recommenders in the same "
+        "order as ranking it against all items, and can the sampled metric be corrected? "
+        "Krichene and Rendle asked this at KDD 2020.",
+        *_levels(tables[3], m, ranks),
+        *_orders(tables[4], figure6, m, experiment.get("repetitions", 100)),
         *_sizes(figure6),
         *([] if card is None else [_agreement(card)]),
     ]
 
 
-def _levels(table: pd.DataFrame, m: int, records: Mapping[str, Ranks]) -> list[str]:
+def _levels(table: pd.DataFrame, m: int, ranks: Mapping[str, Ranks]) -> list[str]:
     """Exact and sampled values of the first metric of Table 3."""
     if table.empty:
         return []
@@ -56,61 +57,57 @@ def _levels(table: pd.DataFrame, m: int, records: Mapping[str, Ranks]) -> list[s
         of_metric[of_metric["column"] == column].set_index("row")["value"].to_dict()
         for column in (EXACT, _SAMPLED)
     )
-    users = f"{len(next(iter(records.values()))):,}" if records else "the"
-    words = f"For {users} users, exact {metric} is {_listed(exact)}"
-    if len(exact) > 1:
-        words += f", which puts {_order(exact)} from best to worst"
+    order = sorted(exact, key=lambda name: -float(exact[name]))
+    users = f"For {len(next(iter(ranks.values()))):,} users, exact" if ranks else "Exact"
+    words = f"{users} {metric} ranks {_listed(exact, order)}."
+    if len(order) == 1:
+        return [f"{users} {metric} of {order[0]} is {exact[order[0]]} %."]
     if sampled:
-        words += f"; among {m} sampled negatives it reads {_listed(sampled)}"
-    if len(sampled) > 1:
-        words += f", which puts {_order(sampled)}"
-    return [f"{words}."]
+        by_sample = sorted(sampled, key=lambda name: -float(sampled[name]))
+        change = "is reversed" if by_sample == order[::-1] else "changes"
+        change = "is the same" if by_sample == order else change
+        words += f" Against {m} random items the order {change}: {_listed(sampled, by_sample)}."
+    return [words]
 
 
-def _listed(values: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {value} %" for name, value in values.items())
+def _listed(values: Mapping[str, str], order: list[str]) -> str:
+    return " above ".join(f"{name} ({values[name]} %)" for name in order)
 
 
-def _order(values: Mapping[str, str]) -> str:
-    return " > ".join(sorted(values, key=lambda name: -float(values[name])))
-
-
-def _orders(table: pd.DataFrame, m: int, repetitions: int) -> list[str]:
-    """Take the pair of Table 4 that sampling orders worst, and what helps it most."""
+def _orders(table: pd.DataFrame, figure6: pd.DataFrame, m: int, repetitions: int) -> list[str]:
+    """The pair of Table 4 that sampling orders worst, and the correction of Figure 6 for it."""
     sampled = table[table["column"] == _SAMPLED]
     if sampled.empty:
         return []
-    worst = _sorted(sampled)[0]
+    worst = sampled.iloc[sampled["value"].astype(float).argmin()]
     same = table[(table["row"] == worst["row"]) & (table["metric"] == worst["metric"])]
-    best = _sorted(same)[-1]
-    return [
-        f"By {worst['metric']} with {m} negatives, {worst['row']} came out in the right order in "
-        f"{worst['value']} of {repetitions} repetitions uncorrected, and in {best['value']} with "
-        f"the correction that did best, {best['column']}."
+    counts = same.set_index("column")["value"]
+    corrected = [
+        f"; corrected ({name}), in {counts[name]}"
+        for name in figure6.get("estimator", pd.Series(dtype=str)).unique()
+        if name != _SAMPLED and name in counts
     ]
-
-
-def _sorted(table: pd.DataFrame) -> list[dict[Any, Any]]:
-    return sorted(table.to_dict("records"), key=lambda row: float(row["value"]))
+    return [
+        f"Uncorrected, {worst['row']} was ordered correctly by {worst['metric']} with {m} "
+        f"negatives in {worst['value']} of {repetitions} runs{''.join(corrected)}."
+    ]
 
 
 def _sizes(figure6: pd.DataFrame) -> list[str]:
-    """From how many negatives on the pair that needs most is ordered correctly in expectation."""
+    """From how many negatives on the pair that needs most is ordered correctly on average."""
     ordered = figure6[figure6["kind"] == "ordered"]
     if ordered.empty:
         return []
-    most = ordered.sort_values("n_negatives", kind="stable").iloc[-1]
-    of_pair = ordered[ordered["recommender"] == most["recommender"]]
-    needs = [f"{row.n_negatives:,} ({row.estimator})" for row in of_pair.itertuples(index=False)]
-    name = most["recommender"]
-    return [
-        f"In expectation, Recall@10 orders {name} correctly from this many negatives on: "
-        f"{' and '.join(needs)}."
+    name = ordered["recommender"].iloc[ordered["n_negatives"].argmax()]
+    needs = [
+        f"m = {row.n_negatives:,} ({row.estimator})"
+        for row in ordered[ordered["recommender"] == name].itertuples(index=False)
     ]
+    return [f"On average, {name} is ordered correctly by Recall@10 from {' and '.join(needs)} on."]
 
 
 def _agreement(card: pd.DataFrame) -> str:
-    exact, noise, explained, differs = (int((card["verdict"] == each).sum()) for each in VERDICTS)
+    exact, noise, explained, differs = totals(card).values()
     return (
         f"Of {len(card)} published numbers, {exact} agree to the last printed digit, {noise} more "
         f"within the noise of repetition, {explained} more given what the paper leaves open, and "

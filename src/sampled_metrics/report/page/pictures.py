@@ -1,4 +1,4 @@
-"""Figures as inline SVG, and files as downloads inside the page."""
+"""Figures and the graph of the rules as inline SVG, and files as downloads inside the page."""
 
 import base64
 import re
@@ -16,13 +16,14 @@ CAPTIONS = {
     "negatives. Where curves cross, the order of the recommenders changes.",
     3: "Expected sampled metrics against the true rank, for m = 1, 10, 100 and 1,000 of 10,000. "
     "With few negatives every metric looks like AUC.",
-    4: "Corrected average precision: the estimate at every sampled rank, and what it is expected "
-    "to be at every true rank; m = 100 of 10,000.",
+    4: "Corrected average precision: the estimate at every sampled rank, and its expectation at "
+    "every true rank; m = 100 of 10,000.",
     5: "Users by the true rank of their held-out item, for all ranks and for the top.",
-    6: "Expected Recall@10 against the number of negatives, uncorrected and corrected; the marks "
-    "show from where on a pair is ordered as by the exact metric.",
+    6: "Expected Recall@10 against the number of negatives, uncorrected and corrected. Rings: the "
+    "smallest m that orders a pair correctly on average.",
 }
 _MIME = {".csv": "text/csv", ".pdf": "application/pdf"}
+_RULE = re.compile(r'\b(id="rule_(\w+)" class="node)"')
 
 
 def picture(number: int, folder: Path) -> dict[str, Any]:
@@ -37,6 +38,12 @@ def picture(number: int, folder: Path) -> dict[str, Any]:
     }
 
 
+def graph(path: Path, ran: set[str]) -> str:
+    """Read the graph of the rules; the rules that ran get the class `ran`."""
+    text = inline_svg(_read(path).decode(), "")
+    return _RULE.sub(lambda found: f'{found[1]}{" ran" if found[2] in ran else ""}"', text)
+
+
 def download(path: Path) -> dict[str, str]:
     """Return the `name` and the `href` of a file that the page carries."""
     content = base64.b64encode(_read(path)).decode()
@@ -44,14 +51,14 @@ def download(path: Path) -> dict[str, str]:
 
 
 def inline_svg(text: str, prefix: str) -> str:
-    """Make a figure of matplotlib part of a page: no prolog, no comments, ids of its own.
+    """Make an SVG file part of a page: without prolog, comments and size, with a prefix to its ids.
 
     >>> inline_svg('<?xml?><svg width="1pt"><!-- a --><g id="b"/><use href="#b"/></svg>', "f1-")
     '<svg aria-hidden="true"><g id="f1-b"/><use href="#f1-b"/></svg>'
     """
     start = text.find("<svg")
     if start < 0:
-        raise InputError("a figure is not SVG; expected <svg> in it")
+        raise InputError("a figure is not SVG: it has no <svg>")
     body = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", text[start:], flags=re.DOTALL)
     head, bracket, rest = body.partition(">")
     head = re.sub(r'\s(width|height)="[^"]*"', "", head).replace("<svg", '<svg aria-hidden="true"')
@@ -63,4 +70,4 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file; expected a table or figure of this run") from None
+        raise InputError("no such file", path=path) from None

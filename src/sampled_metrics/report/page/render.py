@@ -26,7 +26,7 @@ SCRIPTS = (
 def render(content: Mapping[str, Any]) -> str:
     """Render the page: one HTML document that loads nothing.
 
-    Everything that stands in `content` is escaped; scripts, styles and numbers are inside.
+    All texts in `content` are escaped; scripts, styles, numbers and downloads are embedded.
     """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("sampled_metrics.report.page"),
@@ -56,11 +56,11 @@ def _plotly() -> str:
 
 
 def _inline(script: str) -> str:
-    """Keep a script from ending its element or opening a comment in it."""
+    """Keep a script from ending its element or opening a comment."""
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def _data(content: object) -> str:
-    """JSON that can stand in a script element: no character that HTML takes for its own."""
+    """JSON for a script element, without characters that are special in HTML."""
     text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
