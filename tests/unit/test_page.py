@@ -158,7 +158,7 @@ def test_overview_has_the_numbers_of_the_run(content):
         "Z (9.42 %) above Y (8.84 %) above X (7.75 %)",
         "is reversed: X (66.13 %) above Y (56.48 %) above Z (54.20 %)",
         "in 0 of 100 runs; corrected (BV 0.1), in 87",
-        "m = 974 (Sampled) and m = 53 (BV 0.1)",
+        "m = 974 on uncorrected and from m = 53 on with BV 0.1",
         "Of 204 published numbers, 95 agree",
     ):
         assert words in sentences

@@ -100,10 +100,11 @@ def _sizes(figure6: pd.DataFrame) -> list[str]:
         return []
     name = ordered["recommender"].iloc[ordered["n_negatives"].argmax()]
     needs = [
-        f"m = {row.n_negatives:,} ({row.estimator})"
+        f"from m = {row.n_negatives:,} on"
+        + (" uncorrected" if row.estimator == _SAMPLED else f" with {row.estimator}")
         for row in ordered[ordered["recommender"] == name].itertuples(index=False)
     ]
-    return [f"On average, {name} is ordered correctly by Recall@10 from {' and '.join(needs)} on."]
+    return [f"On average, Recall@10 orders {name} correctly {' and '.join(needs)}."]
 
 
 def _agreement(card: pd.DataFrame) -> str:
