@@ -130,8 +130,8 @@ def test_names_given_twice_and_records_that_are_no_json(refused, tmp_path, monke
     records = Ranks([11, 11], [0, 1], [0, 2])
     records.replace(users=np.arange(2), source="hand").write(tmp_path / "A.parquet")
     arguments = ["study", "exact", "A.parquet", "--csv", "e.csv", "--md", "e.md"]
-    assert "given twice: ap, ap" in refused(*arguments, "--metrics", "ap,ap")
-    assert "given twice: A, A" in refused(*arguments, "A.parquet")
+    assert "duplicate metric: ap" in refused(*arguments, "--metrics", "ap,ap")
+    assert "duplicate recommender: A" in refused(*arguments, "A.parquet")
     (tmp_path / "p.json").write_text("{")
     provenance = ["study", "provenance", "p.json", "--ranks", "trained", "--output", "o"]
     assert refused(*provenance).startswith("p.json: not JSON")
