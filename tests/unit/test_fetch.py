@@ -14,7 +14,7 @@ import pytest
 from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics.datasets.catalogue import ML_1M, movielens
 from sampled_metrics.datasets.download import Download
-from sampled_metrics.datasets.fetch import fetch, ways_on
+from sampled_metrics.datasets.fetch import fetch
 from tests.conftest import write_archive
 
 RATINGS = b"1::10::5::1\n1::20::3::2\n"
@@ -93,14 +93,19 @@ def attempt(tmp_path, settings, dataset=ML_1M):
 
 
 def refused(tmp_path, settings, error=InputError, dataset=ML_1M):
-    with pytest.raises(error) as caught:
+    """Fetch in vain; return the problem, which names the address and a local archive as remedy."""
+    with pytest.raises(InputError) as caught:
         attempt(tmp_path, settings, dataset)
+    assert type(caught.value) is error
     assert not (tmp_path / "out").exists()
     assert not files(tmp_path / "cache")
     message = str(caught.value)
     assert "\n" not in message
-    assert ways_on(dataset) in message
-    return message
+    assert settings.url in message
+    assert "MOVIELENS_ARCHIVE" in message
+    # the way on from the ranks of the reference run is only for an unreachable server
+    assert ("ranks: reference" in message) == (error is UnreachableError and dataset == ML_1M)
+    return caught.value.problem
 
 
 def test_complete(tmp_path, server):
@@ -147,25 +152,31 @@ def test_busy_twice_then_well(tmp_path, server, pauses):
 
 def test_busy_for_good(tmp_path, server, pauses):
     server.answers = ["503"] * 9
-    message = refused(tmp_path, download(server, retries=2), UnreachableError)
-    assert message.startswith("GroupLens could not be reached")
-    assert "503" in message
-    assert server.requests == 3
-    assert len(pauses) == 2
+    problem = refused(tmp_path, download(server, retries=2), UnreachableError)
+    assert problem.startswith("GroupLens could not be reached")
+    assert "answered 503" in problem
+    assert (server.requests, len(pauses)) == (3, 2)
 
 
-def test_not_found_is_final(tmp_path, server, pauses):
-    server.answers = ["404"]
-    message = refused(tmp_path, download(server))
-    assert f"{server.url}: answered 404 Not Found" in message
-    assert (server.requests, pauses) == (1, [])
+@pytest.mark.parametrize(
+    ("answer", "requests", "problem"),
+    [
+        ("404", 1, "answered 404 Not Found; "),
+        ("429", 2, "answered 429 Too Many Requests; "),
+        ("truncated", 2, "fewer bytes than announced; "),
+    ],
+)
+def test_server_that_sends_no_archive(tmp_path, server, pauses, answer, requests, problem):
+    server.answers = [answer] * 2
+    assert refused(tmp_path, download(server, retries=1)).startswith(problem)
+    assert (server.requests, len(pauses)) == (requests, requests - 1)
 
 
-def test_truncated(tmp_path, server, pauses):
-    server.answers = ["truncated"] * 2
-    message = refused(tmp_path, download(server, retries=1))
-    assert "broke off (fewer bytes than announced)" in message
-    assert len(pauses) == 1
+def test_server_without_tls(tmp_path, server, pauses):
+    secure = server.url.replace("http:", "https:")
+    problem = refused(tmp_path, download(server, url=secure))
+    assert problem.startswith("no secure connection; ")
+    assert pauses == []
 
 
 def test_truncated_then_well(tmp_path, server, pauses):
@@ -175,32 +186,51 @@ def test_truncated_then_well(tmp_path, server, pauses):
 
 
 def test_wrong_checksum(tmp_path, server, pauses):
-    message = refused(tmp_path, download(server, checksum=f"sha256:{'0' * 64}", retries=1))
-    assert f"something else than the official archive, whose SHA-256 is {'0' * 64}" in message
+    problem = refused(tmp_path, download(server, checksum=f"sha256:{'0' * 64}", retries=1))
+    assert problem.startswith(f"wrong checksum, expected sha256:{'0' * 64}; ")
     assert len(pauses) == 1
 
 
 def test_stalled(tmp_path, server, pauses):
     server.answers = ["stalled"] * 2
-    message = refused(tmp_path, download(server, timeout=0.2, retries=1), UnreachableError)
-    assert "timed out" in message
+    problem = refused(tmp_path, download(server, timeout=0.2, retries=1), UnreachableError)
+    assert "timed out" in problem
     assert len(pauses) == 1
 
 
-def test_connection_refused(tmp_path, pauses):
+@pytest.fixture
+def closed():
+    """An address at which nothing listens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/ml-1m.zip"
-    message = refused(tmp_path, Download(url, None, timeout=1.0, retries=1), UnreachableError)
-    assert message.startswith(f"GroupLens could not be reached ({url}: connection refused)")
+        return f"http://127.0.0.1:{free.getsockname()[1]}/ml-1m.zip"
+
+
+def test_connection_refused(tmp_path, pauses, closed):
+    problem = refused(tmp_path, Download(closed, None, timeout=1.0, retries=1), UnreachableError)
+    assert problem.startswith(f"GroupLens could not be reached ({closed}: connection refused); ")
     assert len(pauses) == 1
 
 
 def test_name_that_does_not_resolve(tmp_path, pauses):
     settings = Download("http://no-such-host.invalid/ml-1m.zip", None, timeout=1.0, retries=0)
-    message = refused(tmp_path, settings, UnreachableError)
-    assert "its name cannot be resolved" in message
+    assert "its name cannot be resolved" in refused(tmp_path, settings, UnreachableError)
     assert pauses == []
+
+
+def test_exit_status_tells_an_unreachable_server_from_a_wrong_answer(
+    run, tmp_path, server, closed, monkeypatch
+):
+    monkeypatch.delenv("MOVIELENS_ARCHIVE", raising=False)
+    server.answers = ["404"]
+    for url, status in ((closed, 69), (server.url, 2)):
+        done = run(
+            *("study", "fetch", "--url", url, "--cache", tmp_path / "cache", "--retries", 0),
+            *("--output", tmp_path / "a.zip", "--source", tmp_path / "s.json"),
+        )
+        assert done.returncode == status
+        assert url in done.stderr.splitlines()[-1]
+        assert not (tmp_path / "a.zip").exists()
 
 
 def test_local_archive_must_exist_and_be_one(tmp_path):
@@ -245,11 +275,8 @@ def test_verified_checksum_is_demanded_of_any_movielens(tmp_path, server, other)
 
 @pytest.mark.usefixtures("other")
 def test_other_archive_than_the_verified_one(tmp_path, server):
-    message = refused(tmp_path, Download.of(ML_20M, server.url, retries=0), dataset=ML_20M)
-    digest = ML_20M.checksum.removeprefix("md5:")
-    assert f"something else than the official archive, whose MD5 is {digest}" in message
-    assert "two ways on" in message
-    assert "ranks: reference" not in message
+    problem = refused(tmp_path, Download.of(ML_20M, server.url, retries=0), dataset=ML_20M)
+    assert problem.startswith(f"wrong checksum, expected {ML_20M.checksum}; ")
 
 
 def test_unverified_checksum_is_compared_and_does_not_stop(tmp_path, server, other, caplog):
@@ -259,7 +286,7 @@ def test_unverified_checksum_is_compared_and_does_not_stop(tmp_path, server, oth
     assert (source.origin, source.archive_is_official) == ("download", False)
     assert source.ratings_is_official is None
     assert not source.checksum_verified
-    told = f"ml-20m.zip: hashes to {other.checksum}; not verified: {ML_20M.checksum}"
+    told = f"ml-20m.zip: checksum {other.checksum}; not verified: {ML_20M.checksum}"
     assert caplog.messages == [told]
     right = replace(other, checksum_verified=False)
     assert attempt(tmp_path, Download.of(right, server.url), right).archive_is_official
@@ -280,7 +307,7 @@ def test_no_checksum(tmp_path, server, caplog):
 @pytest.mark.usefixtures("other")
 def test_local_archive_of_another_dataset(tmp_path):
     local = tmp_path / "other.zip"
-    with pytest.raises(InputError, match=r"holds no ml-1m/ratings\.dat; expected a MovieLens 1M"):
+    with pytest.raises(InputError, match=r"lacks ml-1m/ratings\.dat; expected a MovieLens 1M"):
         fetch(tmp_path / "out.zip", local, None)
     source = fetch(tmp_path / "out.zip", local, None, ML_20M)
     assert (source.archive_is_official, source.ratings_is_official) == (False, None)

@@ -1,4 +1,4 @@
-"""The command line: files and options at the edge, one-line errors, exit status 2."""
+"""The command line, with one-line errors: exit status 2, or 69 if a server is unreachable."""
 
 import inspect
 import logging
@@ -9,13 +9,14 @@ from typing import Annotated, Any
 import typer
 
 import sampled_metrics
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics.cli import logs
 from sampled_metrics.cli.own import app as own
 from sampled_metrics.cli.pairs import app as pairs
 from sampled_metrics.cli.study import app as study
 
 WRONG_INPUT = 2
+UNREACHABLE = 69  # EX_UNAVAILABLE of sysexits.h
 INTERRUPTED = 130
 TERMINATED = 143
 # The base of all errors of the command-line library, which typer exports only by its heirs.
@@ -52,12 +53,14 @@ def _options(
 
 
 def main() -> None:
-    """Run the command; what the user can mend is one line on standard error and status 2."""
+    """Run the command; print an error that the user can mend as one line, without a traceback."""
     logs.configure()
     # Ended from outside, a step still removes what it has half written.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+    except UnreachableError as error:
+        status = _fail(str(error), UNREACHABLE)
     except InputError as error:
         status = _fail(str(error))
     except _CommandLineError as error:
@@ -75,6 +78,6 @@ def main() -> None:
     sys.exit(status)
 
 
-def _fail(message: str) -> int:
+def _fail(message: str, status: int = WRONG_INPUT) -> int:
     logging.getLogger("sampled_metrics").error(message)
-    return WRONG_INPUT
+    return status

@@ -1,15 +1,20 @@
-"""Downloading a file: with its checksum, further attempts, and one line when it fails."""
+"""Downloading a file with its checksum, in several attempts."""
 
 import logging
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics.datasets.catalogue import MovieLens
 
+if TYPE_CHECKING:
+    import requests
+
 _TOO_MANY_REQUESTS = 429
 _SERVER_ERROR = 500
+_LOCAL = "a local archive can be named instead (dataset.archive or MOVIELENS_ARCHIVE)"
 
 
 @dataclass(frozen=True)
@@ -19,9 +24,9 @@ class Download:
     Attributes
     ----------
     url
-        Address of the archive; a mirror will do where the checksum decides.
+        Address of the archive.
     checksum
-        What a downloaded file must hash to, the kind before a colon; None lets any pass.
+        Checksum that the file must have, as `kind:digest`; None accepts any file.
     timeout
         Seconds without a byte after which an attempt is given up.
     retries
@@ -37,27 +42,26 @@ class Download:
     def of(
         cls, dataset: MovieLens, url: str = "", timeout: float = 30.0, retries: int = 3
     ) -> "Download":
-        """Download a dataset from its publisher, or from `url` if given.
-
-        Only a verified checksum is demanded.
-        """
+        """Download a dataset from `url`, by default its publisher's; check a verified checksum."""
         checksum = dataset.checksum if dataset.checksum_verified else None
         return cls(url or dataset.url, checksum, timeout, retries)
 
 
 class _RefusedError(Exception):
-    """The server's final word; deliberately none of the errors that are retried."""
+    """A failure that further attempts would repeat; not one of the errors that pooch retries."""
 
 
-def download_to(path: Path, download: Download, ways: str) -> None:
-    """Download to `path`, whole and with the right checksum or not at all.
+def download_to(path: Path, download: Download) -> None:
+    """Download to `path`, complete and with the right checksum or not at all.
 
     Raises
     ------
-    InputError
-        The server refuses, breaks off or sends something else; the message ends with `ways` on.
     UnreachableError
-        The server cannot be reached.
+        The server's name does not resolve, it refuses the connection or does not answer in time,
+        or it reports an error of its own (5xx) in every attempt.
+    InputError
+        Anything else: another HTTP status, a failure of TLS, fewer bytes than announced, a wrong
+        checksum.
     """
     import pooch
     import requests
@@ -70,10 +74,9 @@ def download_to(path: Path, download: Download, ways: str) -> None:
     def attempt(url: str, output_file: object, pup: object) -> None:
         try:
             stream(url, output_file, pup)
-        except requests.HTTPError as error:
-            status = error.response.status_code
-            if status < _SERVER_ERROR and status != _TOO_MANY_REQUESTS:
-                raise _RefusedError(f"answered {status} {error.response.reason}") from error
+        except (requests.exceptions.SSLError, requests.HTTPError) as error:
+            if _is_final(error):
+                raise _RefusedError(_reason(error)) from error
             raise
 
     pup = pooch.create(
@@ -85,25 +88,32 @@ def download_to(path: Path, download: Download, ways: str) -> None:
     )
     try:
         pup.fetch(path.name, downloader=attempt)
-    except _RefusedError as error:
-        raise InputError(f"{download.url}: {error}; {ways}") from error
     except (requests.ConnectionError, requests.Timeout, requests.HTTPError) as error:
-        raise UnreachableError(
-            f"GroupLens could not be reached ({download.url}: {_reason(error)}); {ways}"
-        ) from error
-    except requests.RequestException as error:
-        raise InputError(f"{download.url}: broke off ({_reason(error)}); {ways}") from error
+        if _status(error) == _TOO_MANY_REQUESTS:
+            raise InputError(f"{_reason(error)}; {_LOCAL}", path=download.url) from error
+        raise UnreachableError(_reason(error), path=download.url) from error
+    except (_RefusedError, requests.RequestException) as error:
+        raise InputError(f"{_reason(error)}; {_LOCAL}", path=download.url) from error
     except ValueError as error:
-        kind, _, digest = str(download.checksum).partition(":")
-        name = {"sha256": "SHA-256"}.get(kind, kind.upper())
-        raise InputError(
-            f"{download.url}: sent something else than the official archive, "
-            f"whose {name} is {digest}; {ways}"
-        ) from error
+        problem = f"wrong checksum, expected {download.checksum}; {_LOCAL}"
+        raise InputError(problem, path=download.url) from error
+
+
+def _status(error: "requests.RequestException") -> int | None:
+    return None if error.response is None else error.response.status_code
+
+
+def _is_final(error: "requests.RequestException") -> bool:
+    """Return whether another attempt would fail as well: no TLS, or the fault of the request."""
+    status = _status(error)
+    return status is None or (status < _SERVER_ERROR and status != _TOO_MANY_REQUESTS)
 
 
 def _reason(error: Exception) -> str:
     """Say in a few words what went wrong below the layers of wrapping."""
+    response = getattr(error, "response", None)
+    if response is not None:
+        return f"answered {response.status_code} {response.reason}"
     text = str(error)
     known = {
         "Name or service not known": "its name cannot be resolved",
@@ -112,5 +122,7 @@ def _reason(error: Exception) -> str:
         "Connection refused": "connection refused",
         "timed out": "timed out",
         "IncompleteRead": "fewer bytes than announced",
+        "SSLError": "no secure connection",
+        "[SSL": "no secure connection",
     }
     return next((words for sign, words in known.items() if sign in text), " ".join(text.split()))

@@ -1,4 +1,4 @@
-"""Where the data of a run came from, for its record."""
+"""Where the data of a run came from, as recorded in its provenance."""
 
 import hashlib
 import logging
@@ -12,7 +12,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Source:
-    """Where the data came from and on what terms.
+    """Where the data came from, and its terms of use.
 
     Attributes
     ----------
@@ -23,15 +23,15 @@ class Source:
     archive, archive_sha256, bytes
         Name, checksum and length of the file.
     archive_is_official
-        Whether it has the publisher's checksum; None where that is not known.
+        Whether it has the publisher's checksum; None where there is none.
     checksum
-        The publisher's, the kind before a colon; None where there is none.
+        The publisher's, as `kind:digest`; None where there is none.
     checksum_verified
-        Whether independent sources agree on that, so that a download that differs is refused.
+        Whether independent sources agree on that checksum, so that a download must have it.
     ratings_sha256, ratings_is_official
-        The same of the ratings file inside.
+        Checksum of the ratings file inside, and whether it is the publisher's; None if not known.
     licence, licence_url, citation
-        Terms of use, where they stand, what to cite; None where not given.
+        Terms of use, their address, what to cite; None where not known.
     """
 
     dataset: str
@@ -53,7 +53,7 @@ class Source:
         return asdict(self)
 
     def log_terms(self) -> None:
-        """Say on what terms the data comes and what to cite, a line each, where that is known."""
+        """Log the terms of use and what to cite, a line each, where known."""
         if self.licence:
             where = f" ({self.licence_url})" if self.licence_url else ""
             _log.info("licence of %s: %s%s", self.dataset, self.licence, where)
@@ -64,19 +64,14 @@ class Source:
 def describe_table(
     path: Path, name: str, licence: str | None = None, citation: str | None = None
 ) -> Source:
-    """Record where a table comes from: its checksum, and what its owner says of it.
-
-    Raises
-    ------
-    InputError
-        The file is missing or cannot be read.
-    """
+    """Return the source of a table: its checksum, and the terms that its owner states."""
     try:
         with path.open("rb") as file:
             checksum = hashlib.file_digest(file, "sha256").hexdigest()
             size = file.tell()
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}; expected a table of interactions") from error
+        problem = f"{error.strerror}; expected a table of interactions"
+        raise InputError(problem, path=path) from error
     return Source(
         dataset=name,
         origin="table",
