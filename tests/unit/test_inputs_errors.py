@@ -272,7 +272,7 @@ LISTS = [
         "r.csv",
         BY_RANK + "1,7,1\n1,7,2\n",
         PAIRS + "1,7\n",
-        "r.csv: row 2 (line 3): user 1 and item 7 stand in row 1 already; allowed: each pair once",
+        "r.csv, row 2 (line 3): duplicate of row 1 (user 1, item 7)",
     ),
     (
         "r.csv",
@@ -309,7 +309,7 @@ LISTS = [
         "r.csv",
         BY_SCORE + "1,7,1\n",
         PAIRS + "1,7\n1,8\n1,7\n",
-        "t.csv: row 3 (line 4): user 1 and item 7 stand in row 1 already; allowed: each pair once",
+        "t.csv, row 3 (line 4): duplicate of row 1 (user 1, item 7)",
     ),
     (
         "r.csv",
@@ -359,7 +359,7 @@ LISTS = [
         "r.run",
         "q Q0 d 1 2.0 t\nq Q0 d 2 1.0 t\n",
         "q 0 d 1\n",
-        "r.run: row 2 (line 2): user q and item d stand in row 1 already; allowed: each pair once",
+        "r.run, row 2 (line 2): duplicate of row 1 (user q, item d)",
     ),
     (
         "r.run",
@@ -476,7 +476,7 @@ MATRICES = [
         ONES,
         PAIRS + "0,0\n0,0\n",
         None,
-        "t.csv: row 2 (line 3): user 0 and item 0 stand in row 1 already; allowed: each pair once",
+        "t.csv, row 2 (line 3): duplicate of row 1 (user 0, item 0)",
     ),
     (
         ONES,

@@ -59,7 +59,7 @@ def _users(table: Table, split: Split) -> Int:
     _, first = np.unique(user, return_index=True)
     if first.size < user.size:
         again = int(np.setdiff1d(np.arange(user.size), first)[0])
-        raise table.error_in(again, f"duplicate {USER} {ids[again]}")
+        raise table.error_at(again, f"duplicate {USER} {ids[again]}")
     present = np.zeros(split.user_ids.size, dtype=bool)
     present[user] = True
     require_all(table.path, "user", present, split.user_ids)

@@ -79,16 +79,14 @@ def relevant_rows(table: Table) -> Int:
 
 
 def refuse_repeated(table: Table, user: Any, item: Any) -> None:
-    """Raise InputError where a user and an item stand together in two rows."""
+    """Raise InputError for a duplicate pair of user and item."""
     key = user * (int(item.max()) + 1) + item
     order = np.argsort(key, kind="stable")
     again = np.flatnonzero(key[order][1:] == key[order][:-1])
     if again.size:
-        first, second = order[again[0]], order[again[0] + 1]
-        raise InputError(
-            f"{table.path}: {table.row(int(second))}: user {_at(table, USER, second)} and item "
-            f"{_at(table, ITEM, second)} stand in row {first + 1} already; allowed: each pair once"
-        )
+        first, second = (int(order[again[0] + step]) for step in (0, 1))
+        pair = f"user {_at(table, USER, second)}, item {_at(table, ITEM, second)}"
+        raise table.error_at(second, f"duplicate of row {first + 1} ({pair})")
 
 
 def _at(table: Table, name: str, row: Any) -> Any:

@@ -1,7 +1,6 @@
 """Columns of a table: numbers, times and ids, with errors that name the row and the line."""
 
 import io
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.tables.casts import first_misfit, fits, is_text, plain, time_type
 from sampled_metrics.tables.ids import Codes, as_numbers, encoded
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ class Table:
         import pyarrow as pa
 
         column = plain(self._complete(name, TIMES))
-        if _is_text(column.type):
-            column = self._parsed_times(name, column)
+        if is_text(column.type):
+            column = self._cast(name, column, time_type(column), TIMES)
         kind = column.type
         if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
             small = pa.types.is_date32(kind) or pa.types.is_time32(kind)
@@ -132,10 +132,10 @@ class Table:
         kind = column.type.value_type if is_encoded else column.type
         if pa.types.is_floating(kind) or kind == pa.uint64():
             kind, column = pa.int64(), pa.chunked_array([pa.array(self._whole(name, IDS))])
-        if not (_is_text(kind) or pa.types.is_integer(kind)):
+        if not (is_text(kind) or pa.types.is_integer(kind)):
             raise self._wrong_type(name, column, IDS)
         codes, names = encoded(column)
-        if not _is_text(kind):
+        if not is_text(kind):
             return codes, names.cast(pa.int64())
         self._check_text(name, codes, names)
         return codes, as_numbers(names)
@@ -148,18 +148,13 @@ class Table:
         filled = (number for number, line in lines(self.path) if line.rstrip("\r\n"))
         return next(number for count, number in enumerate(filled) if count == place)
 
-    def row(self, number: int) -> str:
-        """Name a row, counted here from 0, and where the file has lines its line."""
-        line = self.line(number)
-        return f"row {self.first + number + 1}" + (f" (line {line})" if line else "")
-
     def error(self, name: str, row: int, found: object, expected: str) -> InputError:
         """Make the error for a value; `row` counts from 0."""
         if isinstance(found, np.floating):
             found = f"{found:.15g}"
-        return self.error_in(row, f"found {found}; expected {expected}", name)
+        return self.error_at(row, f"found {found}; expected {expected}", name)
 
-    def error_in(self, row: int, problem: str, column: str | None = None) -> InputError:
+    def error_at(self, row: int, problem: str, column: str | None = None) -> InputError:
         """Make the error for a row, which counts from 0."""
         return InputError(
             problem,
@@ -188,28 +183,17 @@ class Table:
             large = kind == pa.uint64() and compute.max(column).as_py() >= 1 << 63
             return column.cast(pa.float64() if large else pa.int64(), safe=False).to_numpy()
         if not (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-            if pa.types.is_duration(kind) or not _casts(column, pa.string()):
+            if pa.types.is_duration(kind) or not fits(column, pa.string()):
                 raise self._wrong_type(name, column, expected)
             text = compute.utf8_trim_whitespace(column.cast(pa.string()))
             column = self._cast(name, text, pa.float64(), expected)
         return column.cast(pa.float64(), safe=False).to_numpy()
 
-    def _parsed_times(self, name: str, text: Any) -> Any:
-        """Convert text to whole numbers, other numbers or dates, the first that fits all rows."""
-        import pyarrow as pa
-
-        units = [pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "us", "ns")]
-        fitting = [kind for kind in (pa.int64(), pa.float64(), *units) if _casts(text[:1], kind)]
-        for kind in fitting:
-            if _casts(text, kind):
-                return text.cast(kind)
-        return self._cast(name, text, fitting[-1] if fitting else pa.float64(), TIMES)
-
     def _cast(self, name: str, text: Any, kind: Any, expected: str) -> Any:
-        """Cast a column, or raise InputError for the first value that does not fit."""
-        if _casts(text, kind):
+        """Cast text, or raise InputError for the first value that does not fit."""
+        row = first_misfit(text, kind)
+        if row is None:
             return text.cast(kind)
-        row = bisect_left(range(len(text)), True, key=lambda at: not _casts(text[: at + 1], kind))
         value = text[row].as_py()
         raise self.error(name, row, repr(value) if value else "nothing", expected)
 
@@ -223,11 +207,11 @@ class Table:
         if bad.any():
             row = int(np.argmax(bad[codes]))
             code = int(codes[row])
-            if length[code] > LONGEST_ID:
-                expected = f"at most {LONGEST_ID}"
-                raise self.error(name, row, f"an id of {length[code]} characters", expected)
             if not length[code]:
                 raise self.error(name, row, "nothing", IDS)
+            if length[code] > LONGEST_ID:
+                problem = f"found an id of {length[code]} characters; expected at most {LONGEST_ID}"
+                raise self.error_at(row, problem, name)
             value = repr(names[code].as_py())
             raise self.error(name, row, value, "text without control characters")
 
@@ -252,14 +236,6 @@ class Table:
             raise self.error(name, row, values[row], expected)
 
 
-def plain(column: Any) -> Any:
-    """Return a column without dictionary encoding."""
-    import pyarrow as pa
-
-    kind = column.type
-    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
-
-
 def lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the numbers, from 1, and the text of the lines of a file, which may be compressed."""
     import pyarrow as pa
@@ -267,22 +243,6 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     with pa.input_stream(str(path)) as stream:
         text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8-sig", errors="replace")
         yield from enumerate(text, start=1)
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
-
-
-def _casts(column: Any, kind: Any) -> bool:
-    import pyarrow as pa
-
-    try:
-        column.cast(kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return False
-    return True
 
 
 def _range(least: int, most: Any) -> str:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.tables.columns import ITEM, USER, Table, lines
 
 KNOWN = (
@@ -19,7 +19,6 @@ KNOWN = (
     *("n_candidates", "n_better", "n_tied", "sampled_rank", "repetition"),
 )
 PARQUET = (".parquet", ".pq")
-naming = reading
 _TYPES = re.compile(r":(token|float)(_seq)?$")
 _HEAD = 1 << 16
 

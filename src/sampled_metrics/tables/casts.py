@@ -1,0 +1,56 @@
+"""Types of pyarrow columns, and which of them text can be cast to."""
+
+from bisect import bisect_left
+from typing import Any
+
+
+def plain(column: Any) -> Any:
+    """Return a column without dictionary encoding."""
+    import pyarrow as pa
+
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+
+
+def is_text(kind: Any) -> bool:
+    """Return whether a type is one of text."""
+    import pyarrow as pa
+
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def fits(column: Any, kind: Any) -> bool:
+    """Return whether all values can be cast to a type."""
+    import pyarrow as pa
+
+    try:
+        column.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return False
+    return True
+
+
+def first_misfit(column: Any, kind: Any) -> int | None:
+    """Return the first row, from 0, whose value cannot be cast to a type; None if all can.
+
+    >>> import pyarrow as pa
+    >>> first_misfit(pa.array(["1", "2", "x", "3"]), pa.int64())
+    2
+    """
+    if fits(column, kind):
+        return None
+    rows = range(len(column))
+    return bisect_left(rows, True, key=lambda row: not fits(column[: row + 1], kind))
+
+
+def time_type(text: Any) -> Any:
+    """Return the type to read times written as text: integers, floats or dates of some unit.
+
+    It is the first that fits all values; where none does, one that fits the first value.
+    """
+    import pyarrow as pa
+
+    dates = (pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "us", "ns"))
+    kinds = [kind for kind in (pa.int64(), pa.float64(), *dates) if fits(text[:1], kind)]
+    fallback = kinds[-1] if kinds else pa.float64()
+    return next((kind for kind in kinds if fits(text, kind)), fallback)
