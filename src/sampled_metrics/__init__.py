@@ -39,11 +39,10 @@ if TYPE_CHECKING:
     from sampled_metrics.inference.evaluate import Evaluated, evaluate
     from sampled_metrics.inference.plan import Pair, Planned, plan, population_with
     from sampled_metrics.inference.population import Population
-    from sampled_metrics.inference.sampled_evaluation import SampledRanks
     from sampled_metrics.metrics.measures import Measure, parse_measure
     from sampled_metrics.metrics.ratings import mae, rmse
     from sampled_metrics.metrics.values import relevant_values
-    from sampled_metrics.ranks import Ranks, Sampling, rank
+    from sampled_metrics.ranks import Ranks, SampledRanks, Sampling, rank
     from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 
 _HOME = {
@@ -56,7 +55,7 @@ _HOME = {
     "Planned": "inference.plan",
     "Population": "inference.population",
     "Ranks": "ranks",
-    "SampledRanks": "inference.sampled_evaluation",
+    "SampledRanks": "ranks",
     "Sampling": "ranks",
     "compare_exact": "inference.compare",
     "compare_sampled": "inference.compare",

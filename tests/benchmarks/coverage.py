@@ -19,10 +19,9 @@ from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.inference.intervals import Shape, estimate
 from sampled_metrics.inference.population import Population
-from sampled_metrics.inference.sampled_evaluation import SampledRanks
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.ties import expected_values
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import sampled_rank_distribution
 
 ROOT = Path(__file__).parents[2]

@@ -269,71 +269,48 @@ class TestFiles:
         assert (found["paired"], found["n_users"], found["difference"]) == (True, 2, 0.0)
 
 
-# What is asked for, of the files above, and what the message says.
+# Options with values that they cannot have; the message names the option.
+EVALUATE, CORRECT = "evaluate r.csv --n-items 100", "correct s.csv --n-negatives 10 --n-items 100"
+ASSUMED = "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1"
+DRAW = "sample r.csv --n-items 100 --n-negatives 9"
+WRONG_VALUES = [
+    ("evaluate r.csv", "--n-items", ["1", "-5", "9223372036854775808", "many"]),
+    (EVALUATE, "--metric", ["recall@0", "''", "ndcg@1.5"]),
+    (EVALUATE, "--ties", ["paper", "''"]),
+    (EVALUATE, "--format", ["xml"]),
+    (EVALUATE, "--seed", ["-1"]),
+    (CORRECT, "--n-negatives", ["0", "-1", "10.5"]),
+    (CORRECT, "--estimator", ["bv:2", "bv", "cls:1", "''"]),
+    (CORRECT, "--confidence", ["0", "1", "nan", "95", "high"]),
+    (CORRECT, "--sampling", ["urn"]),
+    (ASSUMED, "--n-users", ["0"]),
+    (ASSUMED, "--largest", ["0"]),
+    (ASSUMED, "--probability", ["0.4", "1", "nan"]),
+    (ASSUMED, "--metric", ["hits"]),
+    (DRAW, "--repetitions", ["0"]),
+    (DRAW, "--ties", ["expected"]),
+]
+
+# What is wrong otherwise, and words of the message.
 WRONG_USE = [
     ("evaluate", "Missing argument"),
-    ("evaluate gone.csv", "gone.csv: no such file; expected ranks"),
-    ("evaluate .", ".: a folder; expected ranks"),
+    ("evaluate gone.csv", "gone.csv: no such file"),
+    ("evaluate .", ".: a folder"),
     ("evaluate r.csv", ["r.csv", "--n-items", "add a column n_candidates"]),
-    (
-        "evaluate r.csv --n-items 10",
-        "r.csv, row 3 (line 4), column rank: found 11; expected 1 to 10",
-    ),
-    ("evaluate r.csv --n-items 1", ["'--n-items'", "greater than or equal to 2"]),
-    ("evaluate r.csv --n-items 0", "'--n-items'"),
-    ("evaluate r.csv --n-items -5", "'--n-items'"),
-    (
-        "evaluate r.csv --n-items 9223372036854775808",
-        ["'--n-items'", "less than or equal to 1000000000"],
-    ),
-    ("evaluate r.csv --n-items many", ["'--n-items'", "valid integer"]),
-    (
-        "evaluate r.csv --n-items 100 --metric recall@0",
-        ["'--metric'", "unknown measure 'recall@0'; known:"],
-    ),
-    ("evaluate r.csv --n-items 100 --metric ''", ["'--metric'", "unknown measure ''"]),
-    ("evaluate r.csv --n-items 100 --metric recall", ["unknown measure 'recall'", "recall@k"]),
-    ("evaluate r.csv --n-items 100 --metric ap --metric ndcg@1.5", ["'--metric'", "'ndcg@1.5'"]),
-    (
-        "evaluate r.csv --n-items 100 --ties paper",
-        ["'--ties'", "'paper'; allowed: expected, optimistic"],
-    ),
-    ("evaluate r.csv --n-items 100 --ties ''", "'--ties'"),
-    ("evaluate r.csv --n-items 100 --format xml", ["'--format'", "'table', 'json', 'csv'"]),
-    ("evaluate r.csv --n-items 100 --seed -1", "'--seed'"),
-    (
-        "evaluate r.csv --n-items 100 --relevant relevant.csv",
-        "r.csv holds ranks: relevant items (relevant.csv) are of no use",
-    ),
-    ("evaluate r.csv --n-items 100 --seen relevant.csv", "r.csv holds no matrix of scores"),
-    ("evaluate list.csv", ["list.csv holds lists", "--relevant"]),
+    ("evaluate r.csv --n-items 10", "r.csv, row 3 (line 4), column rank: found 11"),
+    (f"{EVALUATE} --relevant relevant.csv", ["r.csv", "relevant.csv"]),
+    (f"{EVALUATE} --seen relevant.csv", ["r.csv", "matrix of scores"]),
+    ("evaluate list.csv", ["list.csv", "--relevant"]),
     ("evaluate list.csv --relevant relevant.csv", ["list.csv: ", "needs"]),
     ("evaluate list.csv --relevant gone.csv", "gone.csv: no such file; expected relevant items"),
-    (
-        "evaluate s.csv --n-items 100",
-        "s.csv holds sampled ranks: `sampled-metrics correct` takes them",
-    ),
+    ("evaluate s.csv --n-items 100", ["s.csv", "sampled ranks", "`sampled-metrics correct`"]),
     ("evaluate r.csv gone.csv --n-items 100", "gone.csv: no such file"),
     ("correct s.csv --n-items 100", "Missing option '--n-negatives'"),
-    (
-        "correct s.csv --n-negatives 10",
-        "s.csv: no column n_candidates",
-    ),
-    (
-        "correct s.csv --n-negatives 0 --n-items 100",
-        ["'--n-negatives'", "greater than or equal to 1"],
-    ),
-    ("correct s.csv --n-negatives -1 --n-items 100", "'--n-negatives'"),
-    ("correct s.csv --n-negatives 10.5 --n-items 100", "'--n-negatives'"),
-    (
-        "correct s.csv --n-negatives 3541 --n-items 3541",
-        ["--n-items", "is 3541, expected more than the 3541 negatives"],
-    ),
-    ("correct s.csv --n-negatives 100 --n-items 99", "--n-items"),
-    ("correct s.csv --n-negatives 100000000000 --n-items 1000000000000", "'--n-items'"),
+    ("correct s.csv --n-negatives 10", "s.csv: no column n_candidates"),
+    ("correct s.csv --n-negatives 3541 --n-items 3541", "--n-items"),
     (
         "correct s.csv --n-negatives 9 --n-items 100",
-        "s.csv, row 3 (line 4), column sampled_rank: found 11; expected 1 to 10",
+        "s.csv, row 3 (line 4), column sampled_rank: found 11",
     ),
     (
         "correct n.csv --n-negatives 55",
@@ -341,259 +318,72 @@ WRONG_USE = [
     ),
     (
         "correct r.csv --n-negatives 10 --n-items 100",
-        "r.csv: found exact ranks (column rank), not sampled ones; `sampled-metrics evaluate`",
+        ["r.csv", "exact ranks (column rank)", "`sampled-metrics evaluate`"],
     ),
-    ("correct . --n-negatives 10 --n-items 100", ".: a folder"),
-    ("correct gone --n-negatives 10 --n-items 100", "gone: no such file"),
     ("correct s.csv s2.csv --n-negatives 10 --n-items 100", "s2.csv"),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --estimator bv:2",
-        ["'--estimator'", "unknown estimator 'bv:2'; known: sampled", "from 0 to 1"],
-    ),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --estimator bv:-0.1",
-        ["'--estimator'", "unknown estimator 'bv:-0.1'; known: sampled", "from 0 to 1"],
-    ),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --estimator bv:nan",
-        ["'--estimator'", "unknown estimator 'bv:nan'; known: sampled", "from 0 to 1"],
-    ),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --estimator bv:inf",
-        ["'--estimator'", "unknown estimator 'bv:inf'; known: sampled", "from 0 to 1"],
-    ),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --estimator bv",
-        ["'--estimator'", "unknown estimator 'bv'; known: sampled", "from 0 to 1"],
-    ),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --estimator bv:",
-        ["'--estimator'", "unknown estimator 'bv:'; known: sampled", "from 0 to 1"],
-    ),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --estimator cls:1",
-        ["'--estimator'", "unknown estimator 'cls:1'; known: sampled", "from 0 to 1"],
-    ),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --estimator ''",
-        ["'--estimator'", "unknown estimator ''; known: sampled", "from 0 to 1"],
-    ),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --estimator BV:0.1",
-        ["'--estimator'", "unknown estimator 'BV:0.1'; known: sampled", "from 0 to 1"],
-    ),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --confidence 0",
-        ["'--confidence'", "allowed: above 0 and below 1"],
-    ),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --confidence 1",
-        ["'--confidence'", "allowed: above 0 and below 1"],
-    ),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --confidence -0.5",
-        ["'--confidence'", "allowed: above 0 and below 1"],
-    ),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --confidence nan",
-        ["'--confidence'", "allowed: above 0 and below 1"],
-    ),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --confidence inf",
-        ["'--confidence'", "allowed: above 0 and below 1"],
-    ),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --confidence 95",
-        ["'--confidence'", "allowed: above 0 and below 1"],
-    ),
-    ("correct s.csv --n-negatives 10 --n-items 100 --confidence high", "'--confidence'"),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --sampling urn",
-        ["'--sampling'", "'urn'; allowed: without-replacement, with-replacement, distinct"],
-    ),
-    ("correct s.csv --n-negatives 10 --n-items 100 --metric recall@-1", "'--metric'"),
-    ("correct s.csv --n-negatives 10 --n-items 100 --format JSON5", "'--format'"),
-    ("correct s.csv --n-negatives 10 --n-items 100 --show-bias gone.csv", "gone.csv: no such file"),
-    ("correct s.csv --n-negatives 10 --n-items 100 --show-bias s.csv", "s.csv holds sampled ranks"),
+    (f"{CORRECT} --show-bias gone.csv", "gone.csv: no such file"),
+    (f"{CORRECT} --show-bias s.csv", ["s.csv", "sampled ranks"]),
     (
         "correct s.csv --n-negatives 55 --n-items 100 --show-bias records.csv",
-        "records.csv: 50 candidates in a ranking; allowed: more than the 55 negatives",
+        "records.csv: a ranking has 50 candidates; 55 negatives need more",
     ),
     (
         "correct s.csv --n-negatives 90 --n-items 2000 --estimator bv:0",
         ["gamma 0 with 90 negatives", "a larger gamma"],
     ),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --output .",
-        ".: a folder; expected a file to write",
-    ),
-    (
-        "correct s.csv --n-negatives 10 --n-items 100 --output s.csv/o.csv",
-        "s.csv/o.csv: cannot be written (",
-    ),
-    (
-        "sample r.csv --n-items 100 --n-negatives 9 --output r.csv/o.parquet",
-        "r.csv/o.parquet: cannot be written",
-    ),
-    ("compare r.csv --n-items 100", "one file (r.csv) to compare; allowed: two or more"),
-    ("compare r.csv r.csv --n-items 100", "r.csv is given twice"),
-    ("compare r.csv s.csv --n-items 100", ["s.csv holds sampled ranks", "--n-negatives"]),
+    (f"{CORRECT} --output .", ".: a folder"),
+    (f"{CORRECT} --output s.csv/o.csv", "s.csv/o.csv: cannot be written ("),
+    (f"{DRAW} --output r.csv/o.parquet", "r.csv/o.parquet: cannot be written"),
+    ("compare r.csv --n-items 100", "r.csv: the only file; compare needs two or more"),
+    ("compare r.csv r.csv --n-items 100", "r.csv: the same file twice"),
+    ("compare r.csv s.csv --n-items 100", ["s.csv", "sampled ranks", "--n-negatives"]),
     (
         "compare r.csv s.csv --n-items 100 --n-negatives 10",
-        ["r.csv: found exact ranks", "without --n-negatives"],
+        ["r.csv", "exact ranks", "without --n-negatives"],
     ),
-    ("compare s.csv s2.csv --n-negatives 10", "s.csv: no column n_candidates"),
-    ("compare s.csv s2.csv --n-items 100 --n-negatives 0", "'--n-negatives'"),
-    ("compare s.csv s2.csv --n-items 10 --n-negatives 10", ["--n-items", "more than the 10"]),
     (
         "compare s.csv n.csv --n-negatives 55 --n-items 100",
         "n.csv, row 1 (line 2), column n_candidates",
     ),
-    ("compare s.csv s2.csv --n-items 100 --n-negatives 10 --sampling all", "'--sampling'"),
     (
         "compare r.csv r2.csv --n-items 100 --estimator bv:0.1",
-        "--estimator is of no use without --n-negatives",
+        "--estimator requires --n-negatives",
     ),
-    ("compare r.csv r2.csv --n-items 100 --estimator bv:7", "'--estimator'"),
-    ("compare r.csv r2.csv --n-items 100 --ties any", "'--ties'"),
-    ("compare r.csv gone.csv --n-items 100", "gone.csv: no such file"),
     ("plan", "--n-items is missing; give --ranks A B, or --n-items, --n-users, --level"),
     ("plan --n-items 100 --n-users 9 --level 0.2", "--effect is missing"),
     ("plan --n-items 100 --n-users 9 --effect 0.2", "--level is missing"),
-    ("plan --n-items 100 --level 0.2 --effect 0.2", "--n-users is missing"),
-    (
-        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --effect 0",
-        ["--effect is", "allowed: above 0"],
-    ),
-    (
-        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --effect -1",
-        ["--effect is", "allowed: above 0"],
-    ),
-    (
-        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --effect nan",
-        ["--effect is", "allowed: above 0"],
-    ),
-    (
-        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --effect 0.9",
-        "--level plus --effect: recall@10 is 1.1; allowed: 0.1 (a random ranking",
-    ),
-    (
-        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --level 2",
-        ["--level: recall@10 is", "allowed: 0.1"],
-    ),
-    (
-        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --level 0.05",
-        ["--level: recall@10 is", "allowed: 0.1"],
-    ),
-    (
-        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --level -1",
-        ["--level: recall@10 is", "allowed: 0.1"],
-    ),
-    (
-        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --level nan",
-        ["--level: recall@10 is", "allowed: 0.1"],
-    ),
-    ("plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --n-items 1", "'--n-items'"),
-    ("plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --n-users 0", "'--n-users'"),
-    ("plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --largest 0", "'--largest'"),
-    (
-        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --probability 0.4",
-        ["'--probability'", "from 0.5 to below 1"],
-    ),
-    (
-        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --probability 1",
-        ["'--probability'", "from 0.5 to below 1"],
-    ),
-    (
-        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --probability nan",
-        ["'--probability'", "from 0.5 to below 1"],
-    ),
-    (
-        "plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --probability 95",
-        ["'--probability'", "from 0.5 to below 1"],
-    ),
-    ("plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --sampling urn", "'--sampling'"),
-    ("plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --estimator best", "'--estimator'"),
-    ("plan --n-items 100 --n-users 50 --level 0.2 --effect 0.1 --metric hits", "'--metric'"),
+    (f"{ASSUMED} --effect 0", "--effect is 0; it must be above 0"),
+    (f"{ASSUMED} --effect nan", "--effect is nan"),
+    (f"{ASSUMED} --effect 0.9", "--level plus --effect: recall@10 is 1.1; it must be from 0.1"),
+    (f"{ASSUMED} --level 0.05", "--level: recall@10 is 0.05; it must be from 0.1"),
+    (f"{ASSUMED} --level nan", "--level: recall@10 is nan"),
     ("plan --ranks r.csv", "--ranks"),
-    ("plan --ranks r.csv r.csv --n-items 100", "r.csv is given twice"),
-    ("plan --ranks r.csv gone.csv --n-items 100", "gone.csv: no such file"),
-    ("plan --ranks r.csv r2.csv", ["r.csv: found ranks", "--n-items"]),
-    ("plan --ranks r.csv s.csv --n-items 100", "s.csv holds sampled ranks"),
+    ("plan --ranks r.csv r.csv --n-items 100", "r.csv: the same file twice"),
+    ("plan --ranks r.csv s.csv --n-items 100", ["s.csv", "sampled ranks"]),
     (
         "plan --ranks r.csv r2.csv --n-items 100 --level 0.1",
-        "--level and --effect are of no use with --ranks",
+        "--level and --effect cannot be combined with --ranks",
     ),
-    ("sample r.csv --n-negatives 10", ["r.csv: found ranks", "--n-items"]),
-    ("sample r.csv --n-items 100", "Missing option '--n-negatives'"),
     (
         "sample r.csv --n-items 100 --n-negatives 100",
-        "r.csv: 100 candidates in a ranking; allowed: more than the 100 negatives",
+        "r.csv: a ranking has 100 candidates; 100 negatives need more",
     ),
-    ("sample r.csv --n-items 100 --n-negatives 0", "'--n-negatives'"),
-    ("sample r.csv --n-items 100 --n-negatives 9 --repetitions 0", "'--repetitions'"),
-    (
-        "sample r.csv --n-items 100 --n-negatives 9 --ties expected",
-        ["'--ties'", "'expected'; allowed: optimistic, paper, pessimistic, random"],
-    ),
-    ("sample r.csv --n-items 100 --n-negatives 9 --sampling x", "'--sampling'"),
-    ("sample s.csv --n-items 100 --n-negatives 9", "s.csv holds sampled ranks"),
-    ("sample r.csv r2.csv --n-items 100 --n-negatives 9", "r2.csv"),
     (
         "sample list.csv --relevant relevant.csv --n-negatives 1",
         "list.csv: the list of user anna ends at rank 2",
     ),
 ]
 
-# The same of a file x.csv of this content.
+# The same of a file x.csv with this content.
 WRONG_CONTENT = [
     ("evaluate x.csv --n-items 9", "", "x.csv: empty"),
-    ("evaluate x.csv --n-items 9", "rank\n", "x.csv: no rows"),
-    (
-        "evaluate x.csv --n-items 9",
-        "rank\n0\n",
-        "x.csv, row 1 (line 2), column rank: found 0; expected 1 to 9",
-    ),
-    ("evaluate x.csv --n-items 9", "rank\n1.5\n", "found 1.5; expected whole numbers, 1 to 9"),
-    (
-        "evaluate x.csv --n-items 9",
-        "rank\n1\nabc\n",
-        "row 2 (line 3), column rank: found 'abc'; expected",
-    ),
     (
         "evaluate x.csv --n-items 9",
         "rank,x\n1,a\n,b\n",
         "row 2 (line 3), column rank: found nothing",
     ),
-    ("evaluate x.csv --n-items 9", "rank\ninf\n", "found inf"),
-    ("evaluate x.csv --n-items 9", "rank\nNaN\n", "found nan"),
-    ("evaluate x.csv --n-items 9", "rank\n1180591620717411303424\n", "row 1 (line 2), column rank"),
-    ("evaluate x.csv --n-items 9", "rank,rank\n1,2\n", "duplicate column rank"),
-    ("evaluate x.csv --n-items 9", b"\x93\x00\xff\xfe rank", "x.csv: not text"),
     ("evaluate x.csv --n-items 9", b"rank\n\xff\xfe\n", ["column rank", "UTF-8"]),
-    ("evaluate x.csv --n-items 9", "\ufeffplace\n1\n", "x.csv: found columns place"),
-    (
-        "evaluate x.csv",
-        "n_candidates,n_better,n_tied\n9,9,0\n",
-        "row 1 (line 2), column n_better: found 9; expected 0 to 8",
-    ),
     ("evaluate x.csv", "n_candidates,n_better,n_tied\n9,-1,0\n", ["column n_better", "found -1"]),
-    ("evaluate x.csv", "n_candidates,n_better\n9,1\n", "x.csv: lacks column n_tied"),
-    (
-        "correct x.csv --n-negatives 9 --n-items 99",
-        "sampled_rank\n1\n11\n",
-        "x.csv, row 2 (line 3), column sampled_rank: found 11; expected 1 to 10",
-    ),
-    (
-        "correct x.csv --n-negatives 9 --n-items 99",
-        "sampled_rank\n0\n",
-        "found 0; expected 1 to 10",
-    ),
-    (
-        "correct x.csv --n-negatives 9",
-        "sampled_rank,n_candidates\n1,99\n1,\n",
-        "row 2 (line 3), column n_candidates: found nothing",
-    ),
     (
         "correct x.csv --n-negatives 9",
         "sampled_rank,n_candidates\n1,1208925819614629174706176\n",
@@ -608,7 +398,7 @@ WRONG_CONTENT = [
     (
         "compare r2.csv x.csv --n-items 100",
         "user_id,rank\nanna,2\nanna,2\n",
-        "x.csv, row 2 (line 3), column rank: found 2; expected each rank once per user",
+        "x.csv, row 2 (line 3)",
     ),
 ]
 
@@ -619,6 +409,12 @@ def check(refused, folder, command, words):
     for each in [words] if isinstance(words, str) else words:
         assert each in message
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(("command", "option", "values"), WRONG_VALUES)
+def test_a_wrong_value_names_the_option(refused, folder, command, option, values):
+    for value in values:
+        check(refused, folder, f"{command} {option} {value}", f"'{option}'")
 
 
 @pytest.mark.parametrize(("command", "words"), WRONG_USE)

@@ -13,11 +13,11 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.inference.compare import common_users, compare_exact, compare_sampled
 from sampled_metrics.inference.intervals import Estimate
+from sampled_metrics.inference.plan import Pair
 from sampled_metrics.inference.population import Population
-from sampled_metrics.inference.sampled_evaluation import SampledRanks
-from sampled_metrics.inference.verdict import Projection, exact_verdict, sampled_verdict
+from sampled_metrics.inference.verdict import exact_verdict, sampled_verdict
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import draw_sampled_ranks
 from tests.conftest import ROOT
 
@@ -44,7 +44,7 @@ class TestCommonUsers:
         assert common_users(*users) is None
 
     def test_a_user_twice(self):
-        with pytest.raises(InputError, match="user 3 appears twice; allowed: once"):
+        with pytest.raises(InputError, match="duplicate user 3"):
             common_users([3, 4, 3], [3, 4])
 
 
@@ -153,8 +153,8 @@ class TestSampled:
     @pytest.mark.parametrize(
         ("options", "words"),
         [
-            ({"n_negatives": 20}, "n_negatives is 10 and 20; allowed: the same for both"),
-            ({"sampling": "distinct"}, "sampling is without-replacement and distinct; allowed"),
+            ({"n_negatives": 20}, "n_negatives is 10 for one and 20 for the other"),
+            ({"sampling": "distinct"}, "sampling is without-replacement for one and distinct"),
         ],
     )
     def test_not_sampled_alike(self, options, words):
@@ -194,26 +194,38 @@ class TestExactVerdict:
     def test_words(self, difference, words):
         assert exact_verdict(difference, AB) == words
 
+    @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99, 0.999999])
+    def test_advice_follows_the_confidence(self, confidence):
+        """As many users as place the difference at the end of its normal interval."""
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        verdict = exact_verdict(Estimate(0.001, 0.01, -9.0, 9.0, 1000), AB, confidence)
+        advised = int(verdict.partition("about ")[2].split()[0].replace(",", ""))
+        needed = 1000 * (10 * z) ** 2
+        assert needed <= advised <= 1.1 * needed
+
 
 class TestSampledVerdict:
     """Of m = 20 from 999; A is a power family's recommender, B a better one or the same."""
 
     @cache  # noqa: B019 (the class lives as long as the tests)
-    def projection(self, exponent, users=4000, n=1000, m=20):
-        def drawn(exponent):
-            population = Population.power(n, exponent)
-            counts = np.round(users * population.outlook(np.eye(m + 1)).mean).astype(int)
-            return SampledRanks(np.repeat(np.arange(1, m + 2), counts), n, m)
+    def fitted(self, exponent, users=4000, n=1000, m=20):
+        def population(exponent):
+            expected = users * Population.power(n, exponent).outlook(np.eye(m + 1)).mean
+            return Population.estimated(np.round(expected), n, "without-replacement")
 
-        return Projection(drawn(0.5), drawn(exponent))
+        return Pair(population(0.5), population(exponent), n_users=1, drawn=True)
 
-    def words(self, difference, exponent=0.4, measure="recall@10", estimator="bv:0.1", **options):
+    def words(
+        self, difference, exponent=0.4, measure="recall@10", estimator="bv:0.1", n=1000, **more
+    ):
         return sampled_verdict(
             Estimate(*difference),
             AB,
             parse_measure(measure),
             parse_estimator(estimator),
-            self.projection(exponent, **options),
+            self.fitted(exponent, n=n),
+            20,
+            **more,
         )
 
     def test_apart(self):
@@ -241,6 +253,16 @@ class TestSampledVerdict:
         assert words.startswith(start)
         assert words.endswith(" would do")
         assert 20 < int(words.removeprefix(start).split()[0]) < 999
+
+    def test_advice_follows_the_confidence(self):
+        difference = (0.01, 0.015, -0.05, 0.07, 500)
+        advised = [
+            int(self.words(difference, confidence=confidence).partition("about ")[2].split()[0])
+            for confidence in (0.9, 0.95, 0.97)
+        ]
+        assert 20 < advised[0] < advised[1] < advised[2]
+        verdict = self.words(difference, confidence=0.999999)
+        assert verdict.endswith("500 users may be too few even for full rankings")
 
     def test_more_users(self):
         words = self.words((0.001, 0.05, -0.1, 0.1, 100))

@@ -13,8 +13,7 @@ from scipy import stats
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import (
     TIES,
     distinct_items,

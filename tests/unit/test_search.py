@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampled_metrics.inference.search import smallest_from
+from sampled_metrics.inference.search import geometric_sizes, smallest_from
 
 
 @given(st.integers(1, 200), st.integers(2, 200))
@@ -44,6 +44,15 @@ def test_any_steepness(low, high, threshold):
 
     assert smallest_from(lead, [1, 1000]) == threshold
     assert len(calls) < 300
+
+
+@given(st.integers(1, 500), st.integers(0, 5000), st.integers(2, 30))
+def test_geometric_sizes(smallest, more, number):
+    sizes = geometric_sizes(smallest, smallest + more, number)
+    assert (sizes[0], sizes[-1]) == (smallest, smallest + more)
+    assert all(type(size) is int for size in sizes)
+    assert len(sizes) <= number
+    assert sizes == sorted(set(sizes))
 
 
 def test_tolerance():

@@ -1,6 +1,7 @@
-"""Options that several commands share, so that one thing has one name."""
+"""Options that several commands share, so that the same thing has the same name everywhere."""
 
-from collections.abc import Callable, Sequence
+import importlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,85 +9,69 @@ import typer
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli.output import Format
+from sampled_metrics.ranks import Sampling as Drawn
 
-RANKS = (
+INTERVAL = "The interval covers the variation over users and over the drawn negatives, not bias."
+_RANKS = (
     "Rank records (n_candidates, n_better, n_tied), exact ranks (rank), lists or scores, "
     "as CSV, parquet, TREC run, .npy or .npz."
 )
-WITHOUT = "without-replacement"
-INTERVAL = "The interval covers the variation over users and over the drawn negatives, not bias."
-MOST_ITEMS = 10**9
+_MOST_ITEMS = 10**9
 
 
-def _each(parse: Callable[[str], object], texts: Sequence[str] | None) -> Sequence[str] | None:
-    """Refuse the first text that cannot be parsed, so that the option is named and no file."""
-    try:
-        for text in texts or ():
-            parse(text)
-    except InputError as error:
-        raise typer.BadParameter(str(error)) from error
-    return texts
+def _parsed_by(module: str, function: str) -> Callable[[list[str] | None], Any]:
+    """Refuse names that a function cannot parse, with an error that names the option.
+
+    The function is imported only when the option is used.
+    """
+
+    def callback(names: list[str] | None) -> list[str] | None:
+        parse = getattr(importlib.import_module(f"sampled_metrics.{module}"), function)
+        try:
+            for name in names or ():
+                parse(name)
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from error
+        return names
+
+    return callback
 
 
-def _metrics(names: list[str] | None) -> Any:
-    from sampled_metrics.metrics.measures import parse_measure
+def _one_of(module: str, known: str) -> Callable[[str], str]:
+    """Refuse names that are not in a tuple, which is imported only when the option is used."""
 
-    return _each(parse_measure, names)
+    def callback(name: str) -> str:
+        names = getattr(importlib.import_module(f"sampled_metrics.{module}"), known)
+        if name not in names:
+            raise typer.BadParameter(f"{name!r} is not one of {', '.join(names)}")
+        return name
 
-
-def _estimators(names: list[str] | None) -> Any:
-    from sampled_metrics.estimators import parse_estimator
-
-    return _each(parse_estimator, names)
-
-
-def _sampling(name: str) -> str:
-    from sampled_metrics.ranks.sampling import Sampling
-
-    return _one_of(tuple(Sampling), name)
-
-
-def _ties(name: str) -> str:
-    from sampled_metrics.metrics.ties import POLICIES
-
-    return _one_of(POLICIES, name)
-
-
-def _sampled_ties(name: str) -> str:
-    from sampled_metrics.sampling import TIES
-
-    return _one_of(TIES, name)
-
-
-def _one_of(known: Sequence[str], name: str) -> str:
-    if name not in known:
-        raise typer.BadParameter(f"{name!r}; allowed: {', '.join(known)}")
-    return name
+    return callback
 
 
 def _confidence(value: float) -> float:
     if not 0.0 < value < 1.0:
-        raise typer.BadParameter(f"{value:g}; allowed: above 0 and below 1")
+        raise typer.BadParameter(f"{value:g} is not between 0 and 1")
     return value
 
 
 def _probability(value: float) -> float:
     if not 0.5 <= value < 1.0:
-        raise typer.BadParameter(f"{value:g}; allowed: from 0.5 to below 1")
+        raise typer.BadParameter(f"{value:g} is not from 0.5 to below 1")
     return value
 
 
 SampledFile = Annotated[
     Path, typer.Argument(help="Sampled ranks: a column sampled_rank, 1 to m + 1.")
 ]
-RankFile = Annotated[Path, typer.Argument(help=RANKS, show_default=False)]
-RankFiles = Annotated[list[Path], typer.Argument(help=RANKS, show_default=False)]
+RankFile = Annotated[Path, typer.Argument(help=_RANKS, show_default=False)]
+RankFiles = Annotated[list[Path], typer.Argument(help=_RANKS, show_default=False)]
 Metrics = Annotated[
     list[str] | None,
     typer.Option(
         "--metric",
         help="Such as recall@10; repeat for several.",
-        callback=_metrics,
+        callback=_parsed_by("metrics.measures", "parse_measure"),
         show_default=False,
     ),
 ]
@@ -95,19 +80,23 @@ Estimators = Annotated[
     typer.Option(
         "--estimator",
         help="sampled, rank-estimate, cls or bv:GAMMA; repeat for several.",
-        callback=_estimators,
+        callback=_parsed_by("estimators", "parse_estimator"),
         show_default=False,
     ),
 ]
 Ties = Annotated[
-    str, typer.Option(help="expected, random, optimistic or pessimistic.", callback=_ties)
+    str,
+    typer.Option(
+        help="expected, random, optimistic or pessimistic.",
+        callback=_one_of("metrics.ties", "POLICIES"),
+    ),
 ]
 SampledTies = Annotated[
     str,
     typer.Option(
         "--ties",
         help="Place among sampled ties: random, optimistic, pessimistic, paper.",
-        callback=_sampled_ties,
+        callback=_one_of("sampling", "TIES"),
     ),
 ]
 Items = Annotated[
@@ -116,7 +105,7 @@ Items = Annotated[
         help="n: candidates of a full ranking, the held-out item included; else the column "
         "n_candidates.",
         min=2,
-        max=MOST_ITEMS,
+        max=_MOST_ITEMS,
         show_default=False,
     ),
 ]
@@ -124,12 +113,8 @@ Negatives = Annotated[
     int, typer.Option(help="m: negatives drawn, the held-out item not included.", min=1)
 ]
 Sampling = Annotated[
-    str,
-    typer.Option(
-        help="without-replacement, with-replacement, or distinct (with replacement, duplicates "
-        "collapsed).",
-        callback=_sampling,
-    ),
+    Drawn,
+    typer.Option(help="How negatives are drawn; distinct: with replacement, duplicates dropped."),
 ]
 Relevant = Annotated[
     Path | None,
@@ -146,7 +131,7 @@ Confidence = Annotated[
     float, typer.Option(help="Nominal coverage of the intervals.", callback=_confidence)
 ]
 Probability = Annotated[
-    float, typer.Option(help="Wanted, of the right order.", callback=_probability)
+    float, typer.Option(help="Wanted probability of the right order.", callback=_probability)
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of what is drawn.")]
 Form = Annotated[Format, typer.Option("--format", help="How to print.")]
@@ -156,8 +141,8 @@ Output = Annotated[
 Population = Annotated[
     str | None,
     typer.Option(
-        help="Print the bias if true ranks were distributed as stated: uniform, or a file of "
-        "exact ranks or rank records.",
+        help="Print the bias for a stated distribution of true ranks: uniform, or a file of exact "
+        "ranks or rank records.",
         show_default=False,
     ),
 ]

@@ -1,12 +1,14 @@
-"""Commands for one recommender of one's own: evaluate, correct, sample."""
+"""Commands for one recommender: evaluate, correct, sample."""
 
 from typing import Annotated
 
 import typer
 
 from sampled_metrics._base import defaults
-from sampled_metrics.cli import options, reading
+from sampled_metrics._base.errors import reading
+from sampled_metrics.cli import inputs, options
 from sampled_metrics.cli.output import Format, emit, emit_columns, row_of
+from sampled_metrics.ranks import Sampling
 
 app = typer.Typer()
 
@@ -30,19 +32,16 @@ def evaluate(
     fractions.
     """
     from sampled_metrics.inference import evaluate as evaluation
+    from sampled_metrics.ranks import Ranks
 
     rows = []
     for path in files:
-        ranking = reading.ranking(path, n_items, relevant, seen)
-        with reading.errors_of(path):
-            found = evaluation.evaluate(
-                ranking,
-                metric or defaults.METRICS,
-                ties=ties,
-                confidence=confidence,
-                seed=seed,
+        ranks = Ranks.read(path, n_items=n_items, relevant=relevant, seen=seen)
+        with reading(path):
+            results = evaluation.evaluate(
+                ranks, metric or defaults.METRICS, ties=ties, confidence=confidence, seed=seed
             )
-        rows += [row_of(each, file=str(path)) for each in found]
+        rows += [row_of(result, file=str(path)) for result in results]
     emit(rows, form, output, "Fractions. The interval covers the variation over users.")
 
 
@@ -53,7 +52,7 @@ def correct(
     n_items: options.Items = None,
     metric: options.Metrics = None,
     estimator: options.Estimators = None,
-    sampling: options.Sampling = options.WITHOUT,
+    sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
     per_user: options.PerUser = False,
     show_bias: options.Population = None,
     confidence: options.Confidence = defaults.CONFIDENCE,
@@ -62,30 +61,32 @@ def correct(
 ) -> None:
     """Correct sampled metrics: estimate the exact ones from sampled ranks.
 
-    The interval covers the variation over users and over the drawn negatives. It cannot cover
-    bias: an estimate from m negatives is not expected to be the exact metric, and the sampled
-    metric (estimator sampled) least of all. --show-bias says how far off it would be for a stated
-    distribution of true ranks. Rows of one user_id are averaged before users are.
+    The interval covers the variation over users and over the drawn negatives, but not bias: the
+    expectation of an estimate from m negatives is not the exact metric, least of all that of the
+    sampled metric (estimator sampled). --show-bias prints the difference for a stated distribution
+    of true ranks. Rows of one user_id are averaged first.
 
     Keys: metric, estimator, value, std_error, ci_low, ci_high, n_users, n_items, n_negatives,
     sampling, and with --show-bias bias; values are fractions.
     """
     from sampled_metrics.inference import correct as correction
+    from sampled_metrics.ranks import SampledRanks
 
-    evaluation = reading.sampled(file, n_negatives, n_items, sampling, per_user)
-    found = correction.correct(
-        evaluation,
+    ranks = SampledRanks.read(file, n_negatives, n_items, sampling)
+    results = correction.correct(
+        ranks,
         metric or defaults.METRICS,
         estimator or defaults.ESTIMATORS,
+        per_user=per_user,
         confidence=confidence,
-        population=reading.population(show_bias, evaluation.mean_candidates, n_negatives),
+        population=inputs.population(show_bias, ranks.mean_candidates, n_negatives),
+    )
+    note = (
+        f"{results[0].n_users:,} users, {n_negatives} negatives drawn {sampling} from "
+        f"{ranks.mean_candidates - 1:,}.\n{options.INTERVAL}"
     )
     without = ("bias",) if show_bias is None else ()
-    note = (
-        f"{evaluation.n_users:,} users, {n_negatives} negatives drawn {sampling} from "
-        f"{evaluation.mean_candidates - 1:,}.\n{options.INTERVAL}"
-    )
-    rows = [row_of(each, *without) for each in found]
+    rows = [row_of(result, *without) for result in results]
     emit(rows, form, output, note, hidden="n_users n_items n_negatives sampling")
 
 
@@ -95,7 +96,7 @@ def sample(
     n_negatives: options.Negatives,
     repetitions: Annotated[int, typer.Option(min=1, help="How often to sample.")] = 1,
     seed: options.Seed = 0,
-    sampling: options.Sampling = options.WITHOUT,
+    sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
     ties: options.SampledTies = "random",
     n_items: options.Items = None,
     relevant: options.Relevant = None,
@@ -105,29 +106,26 @@ def sample(
 ) -> None:
     """Draw sampled ranks from full rankings, as if negatives had been sampled.
 
-    Keys: repetition (from 0), user_id (if there is one; else with --repetitions the row from 1),
+    Keys: repetition (from 0), user_id (if the file has it; with --repetitions else the row from 1),
     n_candidates, sampled_rank.
     """
     import numpy as np
 
     from sampled_metrics._base.seeds import generator
+    from sampled_metrics.ranks import Ranks
     from sampled_metrics.sampling import draw_sampled_ranks
 
-    ranking = reading.ranking(file, n_items, relevant, seen)
-    records = reading.records(file, ranking, n_negatives)
-    drawn = [
-        draw_sampled_ranks(
-            records, n_negatives, generator(seed, "sample", repetition), sampling, ties
-        )
-        for repetition in range(repetitions)
-    ]
-    columns = {"repetition": np.repeat(np.arange(repetitions), len(records))}
-    users = ranking.users
+    ranks = Ranks.read(file, n_items=n_items, relevant=relevant, seen=seen)
+    ranks = inputs.full_ranking(ranks, file, n_negatives)
+    generators = [generator(seed, "sample", repetition) for repetition in range(repetitions)]
+    drawn = [draw_sampled_ranks(ranks, n_negatives, rng, sampling, ties) for rng in generators]
+    columns = {"repetition": np.repeat(np.arange(repetitions), len(ranks))}
+    users = ranks.users
     if users is None and repetitions > 1:
-        # Without an id, corrections would take every row for a user of its own.
-        users = np.arange(1, len(records) + 1)
+        # Without ids, corrections would take each repetition for another user.
+        users = np.arange(1, len(ranks) + 1)
     if users is not None:
         columns["user_id"] = np.tile(users, repetitions)
-    columns["n_candidates"] = np.tile(records.n_candidates, repetitions)
+    columns["n_candidates"] = np.tile(ranks.n_candidates, repetitions)
     columns["sampled_rank"] = np.concatenate(drawn)
     emit_columns(columns, form, output)

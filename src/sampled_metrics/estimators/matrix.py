@@ -13,7 +13,7 @@ from sampled_metrics.estimators.monotone import monotone
 from sampled_metrics.estimators.pointwise import rank_estimate, sampled
 from sampled_metrics.estimators.registry import Estimator, Problem, register
 from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import checked
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import checked
 
 ROUNDINGS = ("floor", "linear")

@@ -14,7 +14,7 @@ from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.system import Reduced, reduced
 from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.ranks import Sampling
 
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", re.ASCII | re.IGNORECASE)
 

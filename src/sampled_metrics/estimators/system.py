@@ -17,7 +17,7 @@ from sampled_metrics._base.arrays import Float, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.quadrature import rank_rule
 from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import checked, pmf_at
 
 _BLOCK_ROWS = 2048

@@ -1,25 +1,27 @@
 """Is A better than B? Differences with error bars, from full or from sampled rankings."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
+from sampled_metrics.inference.correct import solve
 from sampled_metrics.inference.evaluate import prior_shape, user_values
 from sampled_metrics.inference.intervals import Estimate, Shape, estimate
-from sampled_metrics.inference.sampled_evaluation import SampledRanks
-from sampled_metrics.inference.verdict import Projection, exact_verdict, sampled_verdict
+from sampled_metrics.inference.moments import ROUNDING, deviations, order_probability
+from sampled_metrics.inference.plan import Pair
+from sampled_metrics.inference.population import Population
+from sampled_metrics.inference.verdict import exact_verdict, sampled_verdict
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks import Ranks, SampledRanks
 
 EXACT = "exact"
-_ROUNDING = 1e-13  # of metrics, which are of order 1
 
 
 @dataclass(frozen=True)
@@ -33,25 +35,24 @@ class Compared:
     metric, estimator
         What was computed; `exact` from full rankings.
     value_a, value_b
-        The two values as fractions, over the users that both have if they are paired.
+        Their values as fractions, over the common users if users are paired.
     difference
         value_b - value_a.
     std_error, ci_low, ci_high
         Of the difference, see `intervals`.
     probability
-        That the difference expected from this estimator has the sign observed, judged by the
-        standard error alone: how sure the order is, bias apart. From the normal distribution, at
-        least 0.5; of two equally good recommenders it is 0.75 on average.
+        Probability that the observed sign is right, ignoring bias. From the normal distribution,
+        at least 0.5; for two equally good recommenders it is 0.75 on average.
     paired
-        Whether users were matched.
+        Whether users were paired.
     n_users
-        Users matched, or else the smaller number of users.
+        Number of pairs, or without pairs the smaller number of users.
     n_items
-        n, the mean where users differ, or None where it is not known.
+        n, the mean where users differ; None if not known.
     n_negatives, sampling
         m and how negatives were drawn; None for full rankings.
     verdict
-        The same in words.
+        The comparison in words.
     """
 
     a: str
@@ -108,17 +109,22 @@ def compare_exact(
     >>> found.difference, found.paired, found.verdict
     (0.5, True, 'B is above A')
     """
-    pairing = _Pairing(common_users(a.users, b.users))
+    rows = common_users(a.users, b.users)
     items = [each.mean_candidates or None for each in (a, b)]
     results = []
     for measure in map(parse_measure, metrics):
         values = [user_values(measure, each, ties, seed) for each in (a, b)]
-        means, found = pairing.difference(values, prior_shape(measure, a), confidence)
+        means, difference = _difference(values, rows, prior_shape(measure, a), confidence)
         results.append(
-            replace(
-                _result(names, str(measure), EXACT, means, found, pairing.paired),
+            _result(
+                names,
+                means,
+                difference,
+                metric=str(measure),
+                estimator=EXACT,
+                paired=rows is not None,
                 n_items=items[0] if items[0] == items[1] else None,
-                verdict=exact_verdict(found, names),
+                verdict=exact_verdict(difference, names, confidence),
             )
         )
     return results
@@ -131,6 +137,7 @@ def compare_sampled(
     estimators: Sequence[str] = ESTIMATORS,
     *,
     names: tuple[str, str] = ("A", "B"),
+    per_user: bool = False,
     confidence: float = CONFIDENCE,
 ) -> list[Compared]:
     """Compare two recommenders by their sampled ranks, uncorrected and corrected.
@@ -138,60 +145,65 @@ def compare_sampled(
     Parameters
     ----------
     a, b
-        The two evaluations, with the same number of negatives drawn in the same way; their
-        `users`, if given, decide who is paired.
+        Sampled ranks of both, with the same number of negatives drawn in the same way. Users that
+        both have are paired by their ids.
     metrics, estimators
         Their names.
     names
         What to call the two.
-    confidence
-        Nominal coverage of the intervals.
-
-    Raises
-    ------
-    InputError
-        A name is not known, or the two were not sampled alike.
+    per_user, confidence
+        See `correct`.
 
     >>> users = range(400)
     >>> a = SampledRanks([2, 5] * 200, 3541, 100, users=users)
     >>> b = SampledRanks([1, 5] * 200, 3541, 100, users=users)
-    >>> (found,) = compare_sampled(a, b, ["recall@10"], ["bv:0.1"])
-    >>> round(found.difference, 3), found.verdict
+    >>> (result,) = compare_sampled(a, b, ["recall@10"], ["bv:0.1"])
+    >>> round(result.difference, 3), result.verdict
     (0.421, 'B is above A')
     """
-    _check_alike(a, b)
-    pairing = _Pairing(common_users(*(each.by_user and each.by_user[0] for each in (a, b))))
-    projection = Projection(a, b)
+    for field in ("n_negatives", "sampling"):
+        first, second = getattr(a, field), getattr(b, field)
+        if first != second:
+            raise InputError(f"{field} is {first} for one and {second} for the other")
     measures = [parse_measure(name) for name in metrics]
-    chosen = [parse_estimator(name) for name in estimators]
-    vectors = [each.vectors(chosen, measures) for each in (a, b)]
+    parsed = [parse_estimator(name) for name in estimators]
+    solved = [solve(each, measures, parsed, per_user) for each in (a, b)]
+    rows = common_users(solved[0].users, solved[1].users)
+    fitted = Pair(_fitted(a), _fitted(b), n_users=1, drawn=True, sampling=a.sampling)
     results = []
     for i, measure in enumerate(measures):
-        for j, estimator in enumerate(chosen):
-            values = [each.values(of[i, j]) for each, of in zip((a, b), vectors, strict=True)]
-            prior = Shape.of(vectors[0][i, j])
-            means, found = pairing.difference(values, prior, confidence)
+        for j, estimator in enumerate(parsed):
+            values = [each.user_values(i, j) for each in solved]
+            prior = Shape.of(solved[0].vectors[i, j])
+            means, difference = _difference(values, rows, prior, confidence)
             results.append(
-                replace(
-                    _result(names, str(measure), str(estimator), means, found, pairing.paired),
+                _result(
+                    names,
+                    means,
+                    difference,
+                    metric=str(measure),
+                    estimator=str(estimator),
+                    paired=rows is not None,
                     n_items=round((a.mean_candidates + b.mean_candidates) / 2),
                     n_negatives=a.n_negatives,
                     sampling=str(a.sampling),
-                    verdict=sampled_verdict(found, names, measure, estimator, projection),
+                    verdict=sampled_verdict(
+                        difference, names, measure, estimator, fitted, a.n_negatives, confidence
+                    ),
                 )
             )
     return results
 
 
+def _fitted(ranks: SampledRanks) -> Population:
+    counts = np.bincount(ranks.sampled_ranks - 1, minlength=ranks.n_negatives + 1)
+    return Population.estimated(counts, ranks.mean_candidates, ranks.sampling)
+
+
 def common_users(a: ArrayLike | None, b: ArrayLike | None) -> tuple[Int, Int] | None:
-    """Places in both of the users that two evaluations have in common.
+    """Find the users that two evaluations have in common: their rows in both.
 
-    None where ids are missing or none is in common. Numbers and texts are compared as texts.
-
-    Raises
-    ------
-    InputError
-        A user appears twice in one.
+    None if ids are missing or no user is common. Numbers are compared to text as text.
 
     >>> common_users([3, 5, 9], [9, 3, 4])
     (array([0, 2]), array([1, 0]))
@@ -202,74 +214,43 @@ def common_users(a: ArrayLike | None, b: ArrayLike | None) -> tuple[Int, Int] | 
     if ids[0].dtype.kind != ids[1].dtype.kind:
         ids = [each.astype(str) for each in ids]
     for each in ids:
-        names, count = np.unique(each, return_counts=True)
-        if names.size != each.size:
-            raise InputError(f"user {names[count > 1][0]} appears twice; allowed: once")
+        different, count = np.unique(each, return_counts=True)
+        if different.size != each.size:
+            raise InputError(f"duplicate user {different[count > 1][0]}")
     _, first, second = np.intersect1d(ids[0], ids[1], assume_unique=True, return_indices=True)
     return (first, second) if first.size else None
 
 
-@dataclass(frozen=True)
-class _Pairing:
-    """Which users of two evaluations are the same; `rows` are their places in both, or None."""
-
-    rows: tuple[Int, Int] | None
-
-    @property
-    def paired(self) -> bool:
-        return self.rows is not None
-
-    def difference(
-        self, values: Sequence[Float], prior: Shape, confidence: float
-    ) -> tuple[tuple[float, float], Estimate]:
-        """Means of both, and the estimate of their difference."""
-        if self.rows is not None:
-            a, b = (each[rows] for each, rows in zip(values, self.rows, strict=True))
-            difference = b - a
-            difference[np.abs(difference) < _ROUNDING] = 0.0
-            shape, size = Shape.of(difference), a.size
-        else:
-            a, b = values
-            shape, size = Shape.of_means(Shape.of(a), a.size, Shape.of(b), b.size)
-        means = float(a.mean()), float(b.mean())
-        return means, estimate(shape, size, prior.difference(), confidence)
+def _difference(
+    values: Sequence[Float], rows: tuple[Int, Int] | None, prior: Shape, confidence: float
+) -> tuple[tuple[float, float], Estimate]:
+    """Calculate both means, over paired users if there are any, and estimate their difference."""
+    a, b = values
+    if rows is None:
+        shape, size = Shape.of_means(Shape.of(a), a.size, Shape.of(b), b.size)
+    else:
+        a, b = a[rows[0]], b[rows[1]]
+        difference = b - a
+        difference[np.abs(difference) < ROUNDING] = 0.0
+        shape, size = Shape.of(difference), a.size
+    means = float(a.mean()), float(b.mean())
+    return means, estimate(shape, size, prior.difference(), confidence)
 
 
 def _result(
-    names: tuple[str, str],
-    metric: str,
-    estimator: str,
-    means: tuple[float, float],
-    found: Estimate,
-    paired: bool,
+    names: tuple[str, str], means: tuple[float, float], difference: Estimate, **others: Any
 ) -> Compared:
+    distance = deviations(abs(difference.value), difference.std_error)
     return Compared(
         a=names[0],
         b=names[1],
-        metric=metric,
-        estimator=estimator,
         value_a=means[0],
         value_b=means[1],
-        difference=found.value,
-        std_error=found.std_error,
-        ci_low=found.ci_low,
-        ci_high=found.ci_high,
-        probability=_probability(found),
-        paired=paired,
-        n_users=found.n_users,
+        difference=difference.value,
+        std_error=difference.std_error,
+        ci_low=difference.ci_low,
+        ci_high=difference.ci_high,
+        probability=float(order_probability(distance)),
+        n_users=difference.n_users,
+        **others,
     )
-
-
-def _probability(difference: Estimate) -> float:
-    if difference.value == 0.0:
-        return 0.5
-    if difference.std_error == 0.0:
-        return 1.0
-    return float(ndtr(abs(difference.value) / difference.std_error))
-
-
-def _check_alike(a: SampledRanks, b: SampledRanks) -> None:
-    for field in ("n_negatives", "sampling"):
-        ours, theirs = getattr(a, field), getattr(b, field)
-        if ours != theirs:
-            raise InputError(f"{field} is {ours} and {theirs}; allowed: the same for both")

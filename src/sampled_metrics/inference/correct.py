@@ -1,17 +1,21 @@
 """Corrected metrics of one's own sampled ranks, with error bars."""
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS
-from sampled_metrics.estimators import parse_estimator
+from sampled_metrics.estimators import Estimator, estimator_matrix, parse_estimator
+from sampled_metrics.inference.intervals import Shape, estimate
 from sampled_metrics.inference.population import Population
-from sampled_metrics.inference.sampled_evaluation import SampledRanks
 from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics.ranks import SampledRanks, Sampling
 
 
 @dataclass(frozen=True)
@@ -26,13 +30,13 @@ class Corrected:
         The estimate, as a fraction.
     std_error, ci_low, ci_high
         Over users and over the negatives drawn for them, see `intervals`; nan for one user.
-        They say nothing of bias.
+        They do not include bias.
     n_users
         Users averaged over.
     n_items
         n: candidates of a full ranking, the held-out item included; the mean where users differ.
     n_negatives
-        m: sampled candidates, the held-out item not included.
+        m: negatives drawn, the held-out item not included.
     sampling
         How they were drawn.
     bias
@@ -53,10 +57,11 @@ class Corrected:
 
 
 def correct(
-    evaluation: SampledRanks,
+    ranks: SampledRanks,
     metrics: Sequence[str] = METRICS,
     estimators: Sequence[str] = ESTIMATORS,
     *,
+    per_user: bool = False,
     confidence: float = CONFIDENCE,
     population: Population | None = None,
 ) -> list[Corrected]:
@@ -64,14 +69,16 @@ def correct(
 
     Parameters
     ----------
-    evaluation
+    ranks
         The sampled ranks.
     metrics, estimators
         Their names.
+    per_user
+        Whether to correct each row for its own n, and not for the mean of all, rounded.
     confidence
         Nominal coverage of the intervals.
     population
-        If given, `bias` is what it would be there (eq. 21 without the square).
+        If given, calculate `bias` for these true ranks (eq. 21 without the square).
 
     Returns
     -------
@@ -79,49 +86,132 @@ def correct(
 
     Raises
     ------
-    InputError
-        A name or the confidence is not allowed.
     ConditioningError
         A `bv` with gamma near 0 is not determined in double precision.
 
-    >>> evaluation = SampledRanks([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
-    >>> for each in correct(evaluation, ["recall@10"], ["sampled", "bv:0.1"]):
-    ...     print(each.estimator, round(each.value, 3), round(each.ci_high, 3))
+    >>> ranks = SampledRanks([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
+    >>> for result in correct(ranks, ["recall@10"], ["sampled", "bv:0.1"]):
+    ...     print(result.estimator, round(result.value, 3), round(result.ci_high, 3))
     sampled 0.6 0.97
     bv:0.1 0.236 0.51
     """
     measures = [parse_measure(name) for name in metrics]
-    chosen = [parse_estimator(name) for name in estimators]
-    vectors = evaluation.vectors(chosen, measures)
-    bias = np.full(vectors.shape[:2], np.nan)
-    if population is not None:
-        bias = _bias(population, evaluation, vectors, measures)
+    parsed = [parse_estimator(name) for name in estimators]
+    solved = solve(ranks, measures, parsed, per_user)
+    counts = np.bincount(solved.places, minlength=solved.vectors.shape[-1])
+    counts = counts.reshape(-1, ranks.n_negatives + 1)
+    smoothed = None if solved.repeats else _smoothed(ranks, counts)
+    bias = None if population is None else _bias(population, ranks, solved, counts, measures)
     results = []
     for i, measure in enumerate(measures):
-        for j, estimator in enumerate(chosen):
-            found = evaluation.estimate(vectors[i, j], confidence)
+        for j, estimator in enumerate(parsed):
+            vector = solved.vectors[i, j]
+            observed, likely = Shape.of(vector, counts), None
+            if smoothed is None:
+                observed = Shape.of(solved.user_values(i, j))
+            else:
+                likely = Shape.of(vector, smoothed)
+            mean = estimate(observed, solved.n_users, Shape.of(vector), confidence, likely)
             results.append(
                 Corrected(
                     metric=str(measure),
                     estimator=str(estimator),
-                    **dataclasses.asdict(found),
-                    n_items=evaluation.mean_candidates,
-                    n_negatives=evaluation.n_negatives,
-                    sampling=str(evaluation.sampling),
-                    bias=None if population is None else float(bias[i, j]),
+                    **asdict(mean),
+                    n_items=ranks.mean_candidates,
+                    n_negatives=ranks.n_negatives,
+                    sampling=str(ranks.sampling),
+                    bias=None if bias is None else float(bias[i, j]),
                 )
             )
     return results
 
 
+class Solved(NamedTuple):
+    """Estimators' vectors for some sampled ranks.
+
+    Attributes
+    ----------
+    vectors
+        Of every n corrected for, concatenated; shape (measures, estimators, number of n x (m + 1)).
+    places
+        Where the estimate of each row is in a vector; shape (rows,).
+    users, user
+        Ids of the different users, in order, and the index of each row's user among them. Without
+        ids each row is a user.
+    """
+
+    vectors: Float
+    places: Int
+    users: NDArray[Any] | None
+    user: Int
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return self.user.size if self.users is None else self.users.size
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a user has several rows."""
+        return self.n_users < self.user.size
+
+    def user_values(self, measure: int, estimator: int) -> Float:
+        """Estimate of one metric for each user: the mean over their rows."""
+        values = self.vectors[measure, estimator, self.places]
+        return np.asarray(np.bincount(self.user, values) / np.bincount(self.user), np.float64)
+
+
+def solve(
+    ranks: SampledRanks,
+    measures: Sequence[Measure],
+    estimators: Sequence[Estimator],
+    per_user: bool = False,
+) -> Solved:
+    """Solve for the vectors that correct sampled ranks, and place the rows in them."""
+    items, which = np.array([ranks.mean_candidates]), np.zeros(len(ranks), dtype=np.int64)
+    if per_user and ranks.n_items.ndim:
+        items, which = np.unique(ranks.n_items, return_inverse=True)
+    m = ranks.n_negatives
+    solved = [
+        _vectors(tuple(estimators), tuple(measures), n, m, ranks.sampling)
+        for n in tqdm(items.tolist(), "n_candidates", delay=1.0, disable=None)
+    ]
+    users: NDArray[Any] | None = None
+    user = np.arange(len(ranks))
+    if ranks.users is not None:
+        users, user = np.unique(ranks.users, return_inverse=True)
+    places = which * (m + 1) + ranks.sampled_ranks - 1
+    return Solved(np.concatenate(solved, axis=-1), places, users, user)
+
+
+@lru_cache(maxsize=256)
+def _vectors(
+    estimators: tuple[Estimator, ...],
+    measures: tuple[Measure, ...],
+    n: int,
+    m: int,
+    sampling: Sampling,
+) -> Float:
+    vectors = estimator_matrix(estimators, measures, n, m, sampling=sampling)
+    vectors.flags.writeable = False
+    return vectors
+
+
+def _smoothed(ranks: SampledRanks, counts: Int) -> Float:
+    """Smooth the counts of each n; all have the same shares of sampled ranks."""
+    shares = Population.smoothed(counts.sum(axis=0), ranks.mean_candidates, ranks.sampling)
+    return np.outer(counts.sum(axis=1), shares)
+
+
 def _bias(
     population: Population,
-    evaluation: SampledRanks,
-    vectors: Float,
+    ranks: SampledRanks,
+    solved: Solved,
+    counts: Int,
     measures: Sequence[Measure],
 ) -> Float:
     """Shape (measures, estimators); vectors of several n are averaged as their rows are."""
-    share = evaluation.counts.sum(axis=1) / evaluation.counts.sum()
-    mean = np.einsum("meki,k->mei", vectors, share)
-    expected = population.outlook(mean, evaluation.sampling).mean
+    by_items = solved.vectors.reshape(*solved.vectors.shape[:2], *counts.shape)
+    mean = np.einsum("meki,k->mei", by_items, counts.sum(axis=1) / counts.sum())
+    expected = population.outlook(mean, ranks.sampling).mean
     return np.asarray(expected - population.exact(measures)[:, None], dtype=np.float64)

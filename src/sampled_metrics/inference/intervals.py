@@ -1,8 +1,8 @@
 """Standard errors and confidence intervals of a mean over users.
 
 The values averaged are far from normal: most of the weight of a corrected Recall@10 lies on the
-few users whose sampled rank is 1. A t-interval then covers too rarely, and not at all where no
-such user is in the sample. The interval here is a score interval, as Wilson's is for a share of
+few users whose sampled rank is 1. A t-interval then covers too rarely, and not at all if no such
+user is in the sample. The interval here is a score interval, as Wilson's is for a share of
 successes: it holds every mean mu that the observed one is compatible with, taking the variance
 that belongs to mu instead of the one observed,
 
@@ -10,11 +10,11 @@ that belongs to mu instead of the one observed,
 
 with D users, t the quantile of Student's distribution and V the variance along the exponential
 family through the observed distribution (v, k3, k4 its cumulants, c = k4/v^2 - k3^2/v^3, at
-least -2). For shares of successes V(mu) is mu (1 - mu) and the interval Wilson's. What did not
-occur remains possible: when the cumulants are taken, half a user with a uniformly random rank
-joins the observed ones, and under sampling fifty of a smooth distribution fitted to them, since
-sampled ranks 1 and 2 cannot differ much in probability though in a small sample they do.
-`make coverage` measures how often the interval holds what it should.
+least -2). For shares of successes V(mu) is mu (1 - mu) and the interval Wilson's. Values that did
+not occur remain possible: the cumulants are those of the observed users and half a user with a
+uniformly random rank, and under sampling also fifty users of a smooth distribution fitted to the
+observed one, because sampled ranks 1 and 2 have similar probabilities even if a small sample
+suggests otherwise. `make coverage` measures how often the interval covers the expectation.
 """
 
 import math
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import CONFIDENCE
@@ -50,7 +50,7 @@ class Shape:
 
     @classmethod
     def of(cls, values: ArrayLike, weights: ArrayLike | None = None) -> "Shape":
-        """Take the moments of values of any shape, with weights of the same or equal ones."""
+        """Calculate the moments of values of any shape; weights are equal by default."""
         flat = np.asarray(values, dtype=np.float64).ravel()
         share = np.ones(flat.size) if weights is None else np.asarray(weights, float).ravel()
         total = share.sum()
@@ -65,10 +65,10 @@ class Shape:
 
     @classmethod
     def of_means(cls, a: "Shape", n_a: int, b: "Shape", n_b: int) -> tuple["Shape", int]:
-        """Shape and number of values whose mean scatters like mean(b) - mean(a), independent.
+        """Return shape and number of values whose mean varies like mean(b) - mean(a).
 
-        The cumulants of the difference of the means, k2 = v_a/n_a + v_b/n_b and so on, are those
-        of a mean of as many values as the smaller sample has.
+        For independent samples. The cumulants of the difference of the means, k2 = v_a/n_a +
+        v_b/n_b and so on, are those of a mean of as many values as the smaller sample has.
         """
         n = min(n_a, n_b)
         second = n * (b.second / n_b + a.second / n_a)
@@ -99,7 +99,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over users with its uncertainty; all as fractions.
+    """A mean over users with its uncertainty, as fractions.
 
     Attributes
     ----------
@@ -142,20 +142,15 @@ def estimate(
     likely
         Shape of the values under a smooth distribution fitted to the users, if there is one.
 
-    Raises
-    ------
-    InputError
-        There is no user, or the confidence is not between 0 and 1.
-
     >>> share = Shape.of([1] * 40 + [0] * 60)
     >>> found = estimate(share, 100, share)
     >>> round(found.std_error, 4), round(found.ci_low, 3), round(found.ci_high, 3)
     (0.0492, 0.308, 0.5)
     """
     if n_users < 1:
-        raise InputError("no users to average over; allowed: at least 1")
+        raise InputError("no users to average over")
     if not 0.0 < confidence < 1.0:
-        raise InputError(f"confidence is {confidence}; allowed: between 0 and 1")
+        raise InputError(f"confidence is {confidence}; it must be between 0 and 1")
     if n_users == 1:
         return Estimate(observed.mean, math.nan, math.nan, math.nan, 1)
     pseudo = [(prior, _PRIOR_USERS)] + ([] if likely is None else [(likely, _LIKELY_USERS)])
@@ -164,6 +159,15 @@ def estimate(
     high = min(high, max(prior.high, observed.mean))
     std_error = math.sqrt(observed.second / (n_users - 1))
     return Estimate(observed.mean, std_error, low, high, n_users)
+
+
+def normal_quantile(confidence: float) -> float:
+    """Standard deviations from the mean to either end of a normal interval.
+
+    >>> round(normal_quantile(0.95), 3)
+    1.96
+    """
+    return float(ndtri((1.0 + confidence) / 2.0))
 
 
 def _interval(

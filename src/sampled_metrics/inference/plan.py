@@ -1,10 +1,12 @@
 """How many negatives it takes to order two recommenders correctly."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import LARGEST, PROBABILITY
@@ -15,10 +17,11 @@ from sampled_metrics.estimators import (
     estimator_matrix,
     parse_estimator,
 )
+from sampled_metrics.inference.moments import deviations, order_probability
 from sampled_metrics.inference.population import Population
-from sampled_metrics.inference.search import smallest_from
+from sampled_metrics.inference.search import geometric_sizes, smallest_from
 from sampled_metrics.metrics.measures import Measure, parse_measure
-from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.ranks import Sampling
 
 N_SIZES = 16
 TOLERANCE = 0.02
@@ -34,8 +37,8 @@ class Planned:
     metric, estimator
         What is estimated and how.
     n_negatives
-        Smallest m, to within 2 %, from which on, up to `largest`, the wanted probability is
-        reached; None if it is not reached at `largest`.
+        Smallest m, to within 2 %, from which on the wanted probability is reached up to `largest`;
+        None if it is not reached at `largest`.
     probability
         Wanted probability that the estimates are ordered as the exact metrics are.
     at_largest
@@ -72,19 +75,14 @@ class Pair:
     a, b
         Their users by true rank.
     n_users
-        Users that take part.
+        Users of the evaluation.
     drawn
-        Whether they are drawn anew from the populations, so that they vary too; else only the
-        negatives do, which both recommenders draw independently.
+        Whether users are drawn anew from the populations, so that they vary too; otherwise only
+        the negatives do, which both recommenders draw independently.
     paired
         Whether user i of one is user i of the other, so that what they share cancels.
     sampling
         How negatives are drawn.
-
-    Raises
-    ------
-    InputError
-        The sampling is not known, or there is no user.
     """
 
     a: Population
@@ -97,7 +95,7 @@ class Pair:
     def __post_init__(self) -> None:
         object.__setattr__(self, "sampling", Sampling(self.sampling))
         if self.n_users < 1:
-            raise InputError(f"n_users is {self.n_users}; allowed: at least 1")
+            raise InputError(f"n_users is {self.n_users}; it must be at least 1")
 
     @property
     def n_items(self) -> int:
@@ -111,7 +109,7 @@ class Pair:
         return int(min(each.records.n_candidates.min() for each in (self.a, self.b))) - 1
 
     def difference(self, vectors: Float) -> tuple[Float, Float]:
-        """Expected difference b - a of the estimates, and its standard deviation.
+        """Calculate the expected difference b - a of the estimates and its standard deviation.
 
         For vectors of shape (..., m + 1), two arrays of shape (...).
         """
@@ -147,106 +145,100 @@ def plan(
     probability
         Wanted probability, from 0.5 to below 1.
     largest
-        Most negatives to look at; fewer where a user has fewer candidates.
+        Most negatives to look at; fewer if a user has fewer candidates.
 
-    Raises
-    ------
-    InputError
-        A name or a number is not allowed.
+    Returns
+    -------
+    One result for each metric and estimator, metrics outermost.
 
     >>> pair = Pair(Population.power(1000, 0.5), Population.power(1000, 0.45), 3000, drawn=True)
     >>> [each.n_negatives for each in plan(pair, ["recall@10"], ["sampled", "bv:0.1"])]
     [14, 1]
     """
     if not 0.5 <= probability < 1.0:
-        raise InputError(f"probability is {probability}; allowed: from 0.5 to below 1")
+        raise InputError(f"probability is {probability}; it must be from 0.5 to below 1")
     most = min(largest, pair.most_negatives)
     if most < 1:
-        raise InputError(f"largest number of negatives is {most}; allowed: at least 1")
-    outlooks = Outlooks(
-        pair, [parse_measure(name) for name in metrics], [parse_estimator(e) for e in estimators]
-    )
-    sizes = sorted({round(m) for m in np.geomspace(1, most, N_SIZES)})
-    return [
-        _planned(outlooks, i, j, probability, sizes)
-        for i in range(len(metrics))
-        for j in range(len(estimators))
-    ]
+        raise InputError(f"the largest number of negatives is {most}; it must be at least 1")
+    measures = [parse_measure(name) for name in metrics]
+    parsed = [parse_estimator(name) for name in estimators]
+    at, wanted = orders(pair, measures, parsed), float(ndtri(probability))
+    exact_a, exact_b = pair.a.exact(measures), pair.b.exact(measures)
+    results = []
+    for i, measure in enumerate(measures):
+        for j, estimator in enumerate(parsed):
+
+            def lead(m: int, cell: tuple[int, int] = (i, j)) -> float:
+                return float(at(m).deviations[cell]) - wanted
+
+            results.append(
+                Planned(
+                    metric=str(measure),
+                    estimator=str(estimator),
+                    n_negatives=smallest_from(lead, geometric_sizes(1, most, N_SIZES), TOLERANCE),
+                    probability=probability,
+                    at_largest=float(order_probability(at(most).deviations[i, j])),
+                    largest=most,
+                    exact_a=float(exact_a[i]),
+                    exact_b=float(exact_b[i]),
+                    n_items=pair.n_items,
+                    n_users=pair.n_users,
+                    sampling=str(pair.sampling),
+                )
+            )
+    return results
 
 
-class Outlooks:
-    """Standard deviations by which estimates are expected to stand in the right order."""
+class Order(NamedTuple):
+    """How clearly estimates are expected to be ordered, shape (measures, estimators).
 
-    def __init__(
-        self, pair: Pair, measures: Sequence[Measure], estimators: Sequence[Estimator]
-    ) -> None:
-        self.pair, self.measures, self.estimators = pair, measures, estimators
-        self.exact = np.array([pair.a.exact(measures), pair.b.exact(measures)])
-        self._known: dict[int, tuple[Float, Float]] = {}
+    Attributes
+    ----------
+    deviations
+        Expected difference over its standard deviation, positive if ordered as the exact metrics
+        are; -inf where an estimator is not determined.
+    sd
+        Standard deviation of the difference.
+    """
 
-    def at(self, m: int) -> Float:
-        """Shape (measures, estimators); -inf where an estimator is not determined."""
-        return self._of(m)[0]
-
-    def sd(self, m: int) -> Float:
-        """Standard deviation of the difference of the estimates; shape (measures, estimators)."""
-        return self._of(m)[1]
-
-    def _of(self, m: int) -> tuple[Float, Float]:
-        if m not in self._known:
-            vectors = vectors_of(self.pair, self.measures, self.estimators, m)
-            mean, sd = self.pair.difference(np.nan_to_num(vectors))
-            right = np.sign(self.exact[1] - self.exact[0])[:, None] * mean
-            certain = np.where(right == 0.0, 0.0, np.copysign(np.inf, right))
-            deviations = np.divide(right, sd, out=certain, where=sd > 0.0)
-            deviations[np.isnan(vectors).any(axis=-1)] = -np.inf
-            self._known[m] = deviations, sd
-        return self._known[m]
+    deviations: Float
+    sd: Float
 
 
-def _planned(
-    outlooks: Outlooks, measure: int, estimator: int, probability: float, sizes: list[int]
-) -> Planned:
-    wanted = float(ndtri(probability))
-    found = smallest_from(
-        lambda m: float(outlooks.at(m)[measure, estimator]) - wanted, sizes, TOLERANCE
-    )
-    exact_a, exact_b = outlooks.exact[:, measure]
-    return Planned(
-        metric=str(outlooks.measures[measure]),
-        estimator=str(outlooks.estimators[estimator]),
-        n_negatives=found,
-        probability=probability,
-        at_largest=float(ndtr(outlooks.at(sizes[-1])[measure, estimator])),
-        largest=sizes[-1],
-        exact_a=float(exact_a),
-        exact_b=float(exact_b),
-        n_items=outlooks.pair.n_items,
-        n_users=outlooks.pair.n_users,
-        sampling=str(outlooks.pair.sampling),
-    )
+def orders(
+    pair: Pair, measures: Sequence[Measure], estimators: Sequence[Estimator]
+) -> Callable[[int], Order]:
+    """Return the function that calculates the `Order` of estimates from m negatives, cached."""
+    sign = np.sign(pair.b.exact(measures) - pair.a.exact(measures))[:, None]
+
+    @cache
+    def at(m: int) -> Order:
+        vectors = vectors_of(pair, measures, estimators, m)
+        mean, sd = pair.difference(np.nan_to_num(vectors))
+        leads = deviations(sign * mean, sd)
+        leads[np.isnan(vectors).any(axis=-1)] = -np.inf
+        return Order(leads, sd)
+
+    return at
 
 
 def vectors_of(
     pair: Pair, measures: Sequence[Measure], estimators: Sequence[Estimator], m: int
 ) -> Float:
-    """Vectors for a pair's n, shape (measures, estimators, m + 1); nan where not determined."""
+    """Solve for a pair's n; shape (measures, estimators, m + 1), nan where not determined."""
     try:
         return estimator_matrix(estimators, measures, pair.n_items, m, sampling=pair.sampling)
     except ConditioningError:
         if len(estimators) == 1:
             return np.full((len(measures), 1, m + 1), np.nan)
-    each = [vectors_of(pair, measures, [estimator], m) for estimator in estimators]
-    return np.concatenate(each, axis=1)
+    by_estimator = [vectors_of(pair, measures, [estimator], m) for estimator in estimators]
+    return np.concatenate(by_estimator, axis=1)
 
 
 def population_with(measure: Measure, level: float, n: int) -> Population:
-    """Take from the family P(rank <= k) = (k/n)^exponent the one with a given exact metric.
+    """Find the population P(rank <= k) = (k/n)^exponent that has a given exact metric.
 
-    Raises
-    ------
-    InputError
-        No member has that metric: it is below that of a random ranking, or not below 1.
+    The metric must be at least that of a random ranking and below 1.
 
     >>> measure = parse_measure("recall@10")
     >>> round(float(population_with(measure, 0.1, 1000).exact([measure])[0]), 9)
@@ -256,7 +248,7 @@ def population_with(measure: Measure, level: float, n: int) -> Population:
     worst, best = (float(Population.power(n, a).exact([measure])[0]) for a in (high, low))
     if not worst <= level <= best:
         raise InputError(
-            f"{measure} is {level:g}; allowed: {worst:.4g} (a random ranking of {n} items) "
+            f"{measure} is {level:g}; it must be from {worst:.4g} (a random ranking of {n} items) "
             f"to {best:.4g}"
         )
     for _ in range(_BISECTIONS):

@@ -1,43 +1,42 @@
-"""Populations of users by their true ranks, and what an evaluation of them is expected to give."""
+"""Populations of users by their true ranks, and the moments of estimates in them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.metrics.ties import expected_values
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import sampled_rank_distribution
 
-_SINGLE_RANKS = 1000  # up to here every rank stands for itself
+_SINGLE_RANKS = 1000  # up to here every rank is a block of its own
 _BLOCKS_PER_E_FOLD = 200  # beyond, a block of ranks is half a percent wide
-_BLOCK_ENTRIES = 1 << 20  # entries of a table held at once: 8 MB
 _ITERATIONS = 100
 _SMOOTHING_ITERATIONS = 30
 
 
 @dataclass(frozen=True)
 class Population:
-    """Kinds of users, each a rank record, and the share of users of each kind.
+    """Kinds of users by their ranks, and the share of users of each kind.
 
-    A record with e ties stands for users whose true ranks are spread evenly over
-    b + 1 ... b + e + 1, so a few records describe a distribution over millions of ranks. (Where
-    draws are with replacement, over all numbers from b + 1 to b + e + 1, since the same tied
-    candidate may be drawn again and stand elsewhere; in narrow blocks that is the same.)
+    A kind with e ties describes users whose true ranks are uniform on b + 1 ... b + e + 1, so a few
+    kinds describe a distribution over millions of ranks. (With replacement they are uniform on the
+    interval from b + 1 to b + e + 1, because a tied candidate may be drawn twice and placed
+    differently; in narrow blocks the difference is negligible.)
 
     Attributes
     ----------
     records
-        The kinds of users.
+        Ranks of each kind.
     share
-        Their shares; float64, shape (kinds,), summing to 1.
+        Share of users of each kind; float64, shape (kinds,), summing to 1.
     kind
-        Which kind each user of an evaluation is, or None where there are none, only shares.
+        Index of the kind of each user of an evaluation; None if only shares are known.
     """
 
     records: Ranks
@@ -46,7 +45,7 @@ class Population:
 
     @classmethod
     def of_users(cls, records: Ranks) -> "Population":
-        """Population that the users of an evaluation are.
+        """Describe the users of an evaluation.
 
         >>> Population.of_users(Ranks([5, 5, 5], [1, 0, 1], [0, 0, 0])).share.round(3)
         array([0.333, 0.667])
@@ -57,7 +56,7 @@ class Population:
 
     @classmethod
     def uniform(cls, n: int) -> "Population":
-        """Population of a recommender that ranks at random: every rank as probable.
+        """Describe a recommender that ranks at random: every rank is equally probable.
 
         >>> Population.uniform(4).share
         array([0.25, 0.25, 0.25, 0.25])
@@ -66,7 +65,7 @@ class Population:
 
     @classmethod
     def power(cls, n: int, exponent: float) -> "Population":
-        """Population whose ranks are at most k with probability (k/n)^exponent.
+        """Describe users whose ranks are at most k with probability (k/n)^exponent.
 
         Exponent 1 is a random recommender, smaller ones are better.
 
@@ -74,15 +73,15 @@ class Population:
         >>> population.share.round(3)
         array([0.5  , 0.207, 0.159, 0.134])
         """
-        blocks = rank_blocks(n)
-        share = (blocks.worst_rank / n) ** exponent - (blocks.n_better / n) ** exponent
-        return cls(blocks, share)
+        ranks = rank_blocks(n)
+        share = (ranks.worst_rank / n) ** exponent - (ranks.n_better / n) ** exponent
+        return cls(ranks, share)
 
     @classmethod
     def estimated(
-        cls, counts: ArrayLike, n: int, sampling: str, iterations: int = _ITERATIONS
+        cls, counts: ArrayLike, n: int, sampling: Sampling | str, iterations: int = _ITERATIONS
     ) -> "Population":
-        """Population under which sampled ranks like those observed are probable.
+        """Fit a distribution of true ranks to observed sampled ranks.
 
         Maximum likelihood by expectation maximisation from equally probable ranks,
 
@@ -100,53 +99,54 @@ class Population:
         n
             Number of candidates, the held-out item included.
         sampling
-            See `sampling.sampled_rank_distribution`.
+            How negatives were drawn.
         iterations
             Steps of the expectation maximisation.
 
-        >>> found = Population.estimated([90, 10], 11, "without-replacement")
-        >>> bool(found.share[:2].sum() > 0.5)
+        >>> population = Population.estimated([90, 10], 11, "without-replacement")
+        >>> bool(population.share[:2].sum() > 0.5)
         True
         """
         observed = np.asarray(counts, dtype=np.float64)
-        blocks, given = _blocks_and_given(n, observed.size - 1, sampling)
-        share = (blocks.n_tied + 1.0) / n
+        ranks, given = _blocks_and_given(n, observed.size - 1, sampling)
+        share = (ranks.n_tied + 1.0) / n
         frequency = observed / observed.sum()
         seen = frequency > 0
         given, frequency = given[:, seen], frequency[seen]
         for _ in range(iterations):
             share = share * (given @ (frequency / (share @ given)))
-        return cls(blocks, share / share.sum())
+        return cls(ranks, share / share.sum())
 
     @staticmethod
-    def smoothed(counts: ArrayLike, n: int, sampling: str) -> Float:
-        """Smooth the shares of sampled ranks observed: those that an `estimated` one gives.
+    def smoothed(counts: ArrayLike, n: int, sampling: Sampling | str) -> Float:
+        """Smooth the observed shares of sampled ranks by an `estimated` population.
 
-        float64, shape (m + 1,), summing to 1. Few iterations, for few leave more of the smoothness
-        of the start.
+        Stopped early as regularisation. float64, shape (m + 1,), summing to 1.
 
         >>> Population.smoothed([5, 0, 4, 0], 50, "with-replacement").round(2)
         array([0.55, 0.13, 0.2 , 0.12])
         """
-        size = np.size(counts)
-        found = Population.estimated(counts, n, sampling, _SMOOTHING_ITERATIONS)
-        return found.share @ _blocks_and_given(n, size - 1, sampling)[1]
+        population = Population.estimated(counts, n, sampling, _SMOOTHING_ITERATIONS)
+        return population.share @ _blocks_and_given(n, np.size(counts) - 1, sampling)[1]
 
     def exact(self, measures: Sequence[Measure]) -> Float:
-        """Exact metrics, ties in expectation; shape (measures,)."""
+        """Calculate exact metrics, ties in expectation; shape (measures,)."""
         return np.array(
             [self.share @ expected_values(measure, self.records) for measure in measures]
         )
 
     def sd_of_exact(self, measure: Measure) -> float:
-        """Standard deviation of the exact metric over users."""
+        """Calculate the standard deviation of the exact metric over users."""
         values = expected_values(measure, self.records)
         return float(np.sqrt(self.share @ np.square(values - self.share @ values)))
 
     def outlook(
-        self, vectors: Float, sampling: str = "without-replacement", ties: str = "random"
+        self,
+        vectors: Float,
+        sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
+        ties: str = "random",
     ) -> "Outlook":
-        """Say what the estimate of one user is expected to be and how it scatters (eq. 16).
+        """Calculate mean and variance of the estimate of one user (eq. 16).
 
         Parameters
         ----------
@@ -154,16 +154,11 @@ class Population:
             Estimators, shape (..., m + 1).
         sampling, ties
             See `sampling.sampled_rank_distribution`.
-
-        Raises
-        ------
-        InputError
-            A user has too few candidates for m negatives, or a name is not known.
         """
         flat = np.reshape(vectors, (-1, np.shape(vectors)[-1]))
         expected = np.empty((len(flat), len(self.records)))
         square, within = np.zeros((2, len(flat)))
-        for rows in self._blocks(flat.shape[1]):
+        for rows in blocks(len(self.records), flat.shape[1]):
             share = self.share[rows]
             given = sampled_rank_distribution(
                 self.records.take(rows), flat.shape[1] - 1, sampling, ties
@@ -180,11 +175,6 @@ class Population:
         by_kind = expected.reshape(*shape, -1)
         return Outlook(mean.reshape(shape), within.reshape(shape), total.reshape(shape), by_kind)
 
-    def _blocks(self, columns: int) -> Iterator[Int]:
-        step = max(1, _BLOCK_ENTRIES // columns)
-        for start in range(0, len(self.records), step):
-            yield np.arange(start, min(start + step, len(self.records)))
-
 
 @dataclass(frozen=True)
 class Outlook:
@@ -195,7 +185,7 @@ class Outlook:
     mean
         Expectation over users and negatives, as a fraction.
     within
-        Variance over negatives, averaged over users: what remains where the users are given.
+        Variance over negatives, averaged over users: the variance for fixed users.
     total
         Variance over users and negatives.
     by_kind
@@ -209,28 +199,22 @@ class Outlook:
 
 
 @lru_cache(maxsize=4)
-def _blocks_and_given(n: int, m: int, sampling: str) -> tuple[Ranks, Float]:
-    """Blocks of ranks and the distribution of the sampled rank given each."""
-    blocks = rank_blocks(n)
-    return blocks, sampled_rank_distribution(blocks, m, sampling)
+def _blocks_and_given(n: int, m: int, sampling: Sampling | str) -> tuple[Ranks, Float]:
+    """Return blocks of ranks and the distribution of the sampled rank given each."""
+    ranks = rank_blocks(n)
+    return ranks, sampled_rank_distribution(ranks, m, sampling)
 
 
 def rank_blocks(n: int) -> Ranks:
-    """Cut the ranks 1 ... n into blocks, narrow ones first, each as a record with ties.
+    """Cut the ranks 1 ... n into blocks, each represented by ranks that are tied.
 
-    The first thousand ranks stand for themselves; from there on a block is half a percent wide,
-    so that 1e6 ranks make 2,400 records.
-
-    Raises
-    ------
-    InputError
-        n is below 2.
+    The first thousand ranks are blocks of their own; beyond, a block is half a percent wide.
 
     >>> len(rank_blocks(10**6))
     2382
     """
     if n < 2:
-        raise InputError(f"n is {n}; allowed: at least 2")
+        raise InputError(f"n is {n}; it must be at least 2")
     first = np.arange(min(n, _SINGLE_RANKS))
     steps = np.arange(1, 1 + int(_BLOCKS_PER_E_FOLD * np.log(max(n / _SINGLE_RANKS, 1.0))))
     later = np.floor(_SINGLE_RANKS * np.exp(steps / _BLOCKS_PER_E_FOLD)).astype(np.int64)

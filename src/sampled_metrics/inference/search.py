@@ -1,7 +1,18 @@
-"""The smallest sample size from which on something holds."""
+"""Sizes to look at, and the smallest one from which on something holds."""
 
 import math
 from collections.abc import Callable, Sequence
+
+import numpy as np
+
+
+def geometric_sizes(smallest: int, largest: int, number: int) -> list[int]:
+    """Space whole numbers evenly on a logarithmic scale, at most `number` of them.
+
+    >>> geometric_sizes(1, 100, 5)
+    [1, 3, 10, 32, 100]
+    """
+    return sorted({round(size) for size in np.geomspace(smallest, largest, number).tolist()})
 
 
 def smallest_from(
@@ -9,14 +20,14 @@ def smallest_from(
 ) -> int | None:
     """Find the smallest size from which on `lead` is positive, up to the largest of `sizes`.
 
-    It may change its sign several times. Between the last of `sizes` where it is not positive
-    and the next, the change is found by interpolation until the two sides are neighbours, or
-    closer than `tolerance` times the size.
+    `lead` may change its sign several times. Between the last of `sizes` at which it is not
+    positive and the next one, the change is located by interpolation, until the two sides are
+    neighbours or closer than `tolerance` times the size.
 
     Parameters
     ----------
     lead
-        Positive where the wanted holds; may be infinite.
+        Positive where the condition holds; may be infinite.
     sizes
         Increasing sizes to look at first.
 
@@ -42,7 +53,7 @@ def smallest_from(
 
 
 def _share(low: float, high: float) -> float:
-    """Where a line from `low` to `high` crosses zero, away from the ends so that both move."""
+    """Return where a line from `low` to `high` crosses zero, away from both ends."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return 0.5
     return min(max(low / (low - high), 0.1), 0.9)

@@ -10,8 +10,7 @@ import numpy as np
 
 from sampled_metrics._base.arrays import CACHE, Float, Int, blocks
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling.distinct import parts
 from sampled_metrics.sampling.probability import pmf
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int, blocks
-from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling.distribution import sampled_rank_distribution
 
 

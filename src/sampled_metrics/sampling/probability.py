@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, integers
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.distinct import parts
 
 _LOG_ZERO = -1e300  # stands for log 0, so that 0 * log 0 is 0

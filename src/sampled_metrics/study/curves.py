@@ -12,9 +12,8 @@ from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.ties import random_rank
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.ranks.reading import read_single
-from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling import expected_values, pmf
 from sampled_metrics.study.experiment import ExperimentSettings
 from sampled_metrics.study.labels import EXACT, measure_label

@@ -22,8 +22,7 @@ from sampled_metrics.estimators import (
 from sampled_metrics.inference.moments import Moments, estimates, expected_moments
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.metrics.ties import expected_values
-from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import TIES, histograms, sampled_rank_distribution
 
 _CHOICES: dict[str, tuple[object, ...]] = {
