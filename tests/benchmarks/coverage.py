@@ -17,6 +17,7 @@ import numpy as np
 
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
+from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.intervals import Shape, estimate
 from sampled_metrics.inference.population import Population
 from sampled_metrics.metrics.measures import parse_measure
@@ -78,10 +79,10 @@ def of_sampled(
     held = np.zeros((len(MEASURES), len(ESTIMATORS)))
     for counts in rng.multinomial(n_users, marginal / marginal.sum(), repeats):
         drawn = np.repeat(np.arange(1, N_NEGATIVES + 2), counts)
-        evaluation = SampledRanks(drawn, N_ITEMS, N_NEGATIVES)
-        for place in places:
-            found = evaluation.estimate(vectors[place][None])
-            held[place] += found.ci_low <= vectors[place] @ marginal <= found.ci_high
+        ranks = SampledRanks(drawn, N_ITEMS, N_NEGATIVES)
+        results = correct(ranks, [*map(str, MEASURES)], [*map(str, ESTIMATORS)])
+        for place, result in zip(places, results, strict=True):
+            held[place] += result.ci_low <= vectors[place] @ marginal <= result.ci_high
     return {f"{ESTIMATORS[j]} {MEASURES[i]}": held[i, j] / repeats for i, j in places}
 
 

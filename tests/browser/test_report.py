@@ -10,7 +10,7 @@ from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.inference.plan import Pair, vectors_of
 from sampled_metrics.inference.population import Population
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.report.page import collect, render
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.sampling.probability import pmf

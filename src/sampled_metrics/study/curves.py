@@ -10,6 +10,7 @@ from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
+from sampled_metrics.inference.search import geometric_sizes
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.ties import random_rank
 from sampled_metrics.ranks import Ranks, Sampling
@@ -70,12 +71,12 @@ def toy_against_samples() -> pd.DataFrame:
 
     Without replacement, as Table 2; at m = n - 1 the sampled metric is the exact one.
     """
-    sizes = np.unique(np.geomspace(1, N_ITEMS - 1, 121).round().astype(int))
+    sizes = geometric_sizes(1, N_ITEMS - 1, 121)
     rows = []
     for m in sizes:
         for name, ranks in PREDICTED_RANKS.items():
             for measure in PANELS:
-                values = expected_values(measure, ranks, N_ITEMS, int(m), _WITHOUT)
+                values = expected_values(measure, ranks, N_ITEMS, m, _WITHOUT)
                 rows.append((measure_label(measure), name, m, values.mean()))
     return pd.DataFrame(rows, columns=["metric", "recommender", "n_negatives", "value"])
 
@@ -108,7 +109,7 @@ def corrected_ap(n_negatives: int = 100) -> pd.DataFrame:
     names = ("sampled", *CORRECTIONS)
     estimators = [parse_estimator(name) for name in names]
     vectors = estimator_matrix(estimators, [measure], N_ITEMS, n_negatives, sampling=_WITH)[0]
-    ranks = np.unique(np.geomspace(1, N_ITEMS, 400).round().astype(np.int64))
+    ranks = np.array(geometric_sizes(1, N_ITEMS, 400))
     expectations = vectors @ pmf(ranks, N_ITEMS, n_negatives, _WITH).T
     frames = []
     for estimator, vector, expectation in zip(estimators, vectors, expectations, strict=True):

@@ -1,16 +1,18 @@
 """Figure 6: what the expected estimate becomes as more negatives are sampled."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.arrays import MEMORY, Float, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.inference.search import smallest_from
+from sampled_metrics.inference.search import geometric_sizes, smallest_from
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.ties import exact_values
 from sampled_metrics.ranks import Ranks
@@ -22,8 +24,7 @@ ESTIMATORS = tuple(parse_estimator(name) for name in ("sampled", "bv:0.1"))
 SMALLEST = 10  # with fewer negatives, every sampled rank is at most 10
 LARGEST = 2000  # beyond it the corrections of a large catalogue take hours to solve
 N_SIZES = 12
-# Probabilities held at a time; a user has m + 1 of them.
-_BLOCK = 1 << 24
+Curve: TypeAlias = Callable[[int], Float]
 
 
 def recall_against_samples(
@@ -50,71 +51,55 @@ def recall_against_samples(
         raise InputError(
             f"a user has {largest + 1} candidates; Figure 6 needs more than {SMALLEST + 1}"
         )
-    largest = min(largest, LARGEST)
-    sizes = sorted({round(m) for m in np.geomspace(SMALLEST, largest, N_SIZES)})
-    vectors = _Vectors(settings)
-    curves = {name: _Curve(each, vectors) for name, each in records.items()}
+    sizes = geometric_sizes(SMALLEST, min(largest, LARGEST), N_SIZES)
+    exact = {name: float(exact_values(MEASURE, each).mean()) for name, each in records.items()}
+    curves = expected_curves(records, settings)
     rows = []
     for e, estimator in enumerate(ESTIMATORS):
         label = estimator.label
-        for name, curve in curves.items():
-            rows += [("curve", name, label, m, curve.at(m)[e]) for m in sizes]
+        for name, at in curves.items():
+            rows += [("curve", name, label, m, at(m)[e]) for m in sizes]
         for a, b in combinations(curves, 2):
-            m = ordered_from(curves[a], curves[b], e, sizes)
-            if m is not None:
-                rows.append(("ordered", f"{a} vs {b}", label, m, curves[a].at(m)[e]))
+            sign = np.sign(exact[b] - exact[a])
+            smallest = _ordered_from(curves[a], curves[b], sign, e, sizes)
+            if smallest is not None:
+                rows.append(("ordered", f"{a} vs {b}", label, smallest, curves[a](smallest)[e]))
     return pd.DataFrame(rows, columns=["kind", "recommender", "estimator", "n_negatives", "value"])
 
 
-class _Vectors:
-    """Estimators' vectors for n and m, solved once for all recommenders with that n."""
+def expected_curves(records: Mapping[str, Ranks], settings: ExperimentSettings) -> dict[str, Curve]:
+    """Return a function of m for each recommender: expected estimates in percent, by estimator."""
 
-    def __init__(self, settings: ExperimentSettings) -> None:
-        self.settings = settings
-        self._known: dict[tuple[int, int], Float] = {}
+    @cache
+    def vectors(n: int, m: int) -> Float:
+        of_size = replace(settings, n_items=n, n_negatives=m)
+        return of_size.vectors(next(iter(records.values())), list(ESTIMATORS), [MEASURE])[0]
 
-    def of(self, records: Ranks, m: int) -> Float:
-        settings = replace(self.settings, n_negatives=m)
-        key = (settings.corrected_items(records), m)
-        if key not in self._known:
-            self._known[key] = settings.vectors(records, list(ESTIMATORS), [MEASURE])[0]
-        return self._known[key]
+    def curve(ranks: Ranks) -> Curve:
+        @cache
+        def at(m: int) -> Float:
+            distribution = mean_distribution(ranks, m, settings.sampling)
+            return 100.0 * (vectors(settings.corrected_items(ranks), m) @ distribution)
 
+        return at
 
-class _Curve:
-    """Expected estimates of a recommender as a function of m, in percent."""
-
-    def __init__(self, records: Ranks, vectors: _Vectors) -> None:
-        self._records, self._vectors = records, vectors
-        self._known: dict[int, Float] = {}
-        self.exact = float(exact_values(MEASURE, records).mean())
-
-    def at(self, m: int) -> Float:
-        """Values by estimator."""
-        if m not in self._known:
-            of_users = mean_distribution(self._records, m, self._vectors.settings.sampling)
-            self._known[m] = 100.0 * (self._vectors.of(self._records, m) @ of_users)
-        return self._known[m]
+    return {name: curve(ranks) for name, ranks in records.items()}
 
 
-def mean_distribution(records: Ranks, m: int, sampling: str, entries: int = _BLOCK) -> Float:
-    """Distribution of the sampled rank of a user taken at random, shape (m + 1,).
+def mean_distribution(records: Ranks, m: int, sampling: str, entries: int = MEMORY) -> Float:
+    """Mean distribution of the sampled rank over users, shape (m + 1,).
 
-    Users go in blocks of about `entries` probabilities, so that memory does not grow with them.
+    Users are taken in blocks of about `entries` probabilities, so memory does not grow with them.
 
     >>> mean_distribution(Ranks([3, 3], [0, 2], [0, 0]), 1, "without-replacement")
     array([0.5, 0.5])
     """
-    size = max(1, entries // (m + 1))
     total = np.zeros(m + 1)
-    for first in range(0, len(records), size):
-        rows = slice(first, first + size)
-        block = records.take(rows)
-        total += sampled_rank_distribution(block, m, sampling).sum(axis=0)
+    for rows in blocks(len(records), m + 1, entries):
+        total += sampled_rank_distribution(records.take(rows), m, sampling).sum(axis=0)
     return total / len(records)
 
 
-def ordered_from(a: _Curve, b: _Curve, estimator: int, sizes: list[int]) -> int | None:
-    """Smallest m from which on two recommenders are ordered as by the exact metric, or None."""
-    sign = np.sign(b.exact - a.exact)
-    return smallest_from(lambda m: float(sign * (b.at(m)[estimator] - a.at(m)[estimator])), sizes)
+def _ordered_from(a: Curve, b: Curve, sign: float, estimator: int, sizes: list[int]) -> int | None:
+    """Find the smallest m from which on b - a has a given sign; None if it never has."""
+    return smallest_from(lambda m: float(sign * (b(m)[estimator] - a(m)[estimator])), sizes)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sampled_metrics.inference.population import Population
+from sampled_metrics.inference.search import geometric_sizes
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.toy import PREDICTED_RANKS, toy_records
 
@@ -42,7 +43,7 @@ def _group(label: str, records: Mapping[str, Ranks]) -> dict[str, Any]:
     return {
         "label": label,
         "n": round(float(mean)),
-        "sizes": sorted({round(m) for m in np.geomspace(1, most, N_SIZES).tolist()}),
+        "sizes": geometric_sizes(1, most, N_SIZES),
         "recommenders": [
             {
                 "name": name,
