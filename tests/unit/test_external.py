@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -100,15 +100,22 @@ def split(request):
     return make_split(request.param)
 
 
-@pytest.mark.parametrize("seen", [True, False])
-@pytest.mark.parametrize("name", ["s.csv", "s.tsv", "s.csv.gz", "s.parquet"])
-def test_scores_in_a_table(tmp_path, split, name, seen):
+@pytest.mark.parametrize("name", ["s.csv", "s.parquet"])
+def test_scores_in_a_table(tmp_path, split, name):
     scores = make_scores()
-    path = write_table(score_table(split, scores, seen), tmp_path / name)
+    for seen in (True, False):
+        path = write_table(score_table(split, scores, seen), tmp_path / name)
+        assert rows_of(ranked(path, split)) == counted(split, scores)
+
+
+@pytest.mark.parametrize("name", ["s.tsv", "s.csv.gz"])
+def test_other_forms_of_text(tmp_path, name):
+    split, scores = make_split("text"), make_scores()
+    path = write_table(score_table(split, scores), tmp_path / name)
     assert rows_of(ranked(path, split)) == counted(split, scores)
 
 
-@pytest.mark.parametrize("rows", [1, 7, 50])
+@pytest.mark.parametrize("rows", [1, 50])
 def test_batches_do_not_matter(tmp_path, monkeypatch, rows):
     monkeypatch.setattr(batches, "_ROWS", rows)
     monkeypatch.setattr(batches, "_BYTES", 30 * rows)
@@ -118,8 +125,7 @@ def test_batches_do_not_matter(tmp_path, monkeypatch, rows):
         assert rows_of(ranked(path, split)) == counted(split, scores)
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, ">f4"])
+@pytest.mark.parametrize(("dtype", "order"), [(np.float32, "C"), (np.float64, "F"), (">f4", "C")])
 def test_scores_in_a_matrix(tmp_path, split, dtype, order):
     scores = make_scores()
     rng = np.random.default_rng(1)
@@ -138,8 +144,7 @@ def test_seen_items_may_be_masked_in_a_matrix(tmp_path):
     assert rows_of(ranked(path, split)) == counted(split, scores)
 
 
-@pytest.mark.parametrize("name", ["r.csv", "r.tsv", "r.parquet"])
-@pytest.mark.parametrize("with_items", [True, False])
+@pytest.mark.parametrize(("name", "with_items"), [("r.csv", True), ("r.parquet", False)])
 def test_ranks_in_a_table(tmp_path, split, name, with_items):
     expected = counted(split, make_scores())
     frame = pd.DataFrame(expected, columns=["n_candidates", "n_better", "n_tied"])
@@ -190,6 +195,7 @@ def test_what_the_split_does_not_have_is_ignored_and_said(tmp_path, caplog):
     assert by_matrix.endswith("s.npz: ignored 2 users and 3 items that the split does not have")
 
 
+@settings(max_examples=30)
 @given(st.data())
 def test_table_and_matrix_give_the_same(tmp_path_factory, data):
     split = make_split()

@@ -1,9 +1,9 @@
-"""The MovieLens datasets by name: where each lies, how it is written, what it should hold.
+"""The MovieLens datasets by name: address, layout, size and checksum of each.
 
 Checksums are the MD5 that GroupLens publishes beside each archive (`NAME.zip.md5`), for ml-1m the
-SHA-256 of that same archive. `checksum_verified` says that at least two independent public sources
-agree on it; so they do on every checksum and all counts below. `ml-latest-small` has none, for the
-publisher replaces it from time to time; its counts are those of September 2018.
+SHA-256 of the same archive. At least two independent public sources agree on every checksum and
+all counts below. `ml-latest-small` has no checksum, because the publisher replaces it from time to
+time; its counts are those of September 2018.
 """
 
 from dataclasses import dataclass
@@ -37,16 +37,16 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """How a ratings file is written, a line an event: user, item, rating, timestamp.
+    """How a ratings file is written; a line holds user, item, rating and timestamp of an event.
 
     Attributes
     ----------
     separator
-        What stands between the four values.
+        Text between two values.
     header
-        The first line, or nothing where the first line is an event.
+        The first line; empty where the first line is an event.
     half_stars
-        Whether ratings go by halves from 0.5 to 5 rather than by ones from 1 to 5.
+        Whether ratings are 0.5, 1 ... 5 rather than 1, 2 ... 5.
     """
 
     separator: str
@@ -55,19 +55,19 @@ class Layout:
 
     @property
     def line(self) -> str:
-        """A line in words, for messages."""
-        form = self.header or {
-            "\t": "user, item, rating, timestamp with tabs between",
-        }.get(self.separator, self.separator.join(("user", "item", "rating", "timestamp")))
+        """Description of a line, for messages."""
+        form = self.header or self.separator.join(("user", "item", "rating", "timestamp"))
+        if self.separator == "\t":
+            form = "user, item, rating, timestamp with tabs between"
         return f"{form}, {'the rating in half stars' if self.half_stars else 'four whole numbers'}"
 
     @property
     def ratings(self) -> str:
-        """The allowed ratings in words."""
+        """Description of the allowed ratings, for messages."""
         return "a rating from 0.5 to 5 by halves" if self.half_stars else "a rating from 1 to 5"
 
     def allows(self, rating: NDArray[np.number[Any]]) -> NDArray[np.bool_]:
-        """Whether each rating is one of the scale.
+        """Return whether each rating is allowed.
 
         >>> Layout(",", half_stars=True).allows(np.array([0.0, 0.5, 0.7, 5.0, 5.5]))
         array([False,  True, False,  True, False])
@@ -84,21 +84,21 @@ class MovieLens:
     Attributes
     ----------
     name, title
-        Its name in addresses and configurations, and in words.
+        Its name in addresses and configurations, and its full name.
     member
         The ratings file inside the archive.
     layout
-        How that is written.
+        How the ratings file is written.
     counts
-        What the published file holds.
+        Size of the published dataset.
     checksum
-        Of the archive, the kind before a colon; None where the publisher may replace it.
+        Checksum of the archive as `kind:digest`; None where the publisher may replace it.
     checksum_verified
         Whether independent sources agree on it, so that a download that differs is refused.
     readme
-        Ending of the address of the publisher's terms.
+        Ending of the address of the publisher's terms of use.
     licence
-        These terms in words.
+        The terms of use, in short.
     ratings_bytes, ratings_git_blob
         Length and git blob id of the published ratings file, where known.
     """
@@ -171,11 +171,6 @@ CATALOGUE = {
 
 def movielens(name: str) -> MovieLens:
     """Return a MovieLens dataset by its name.
-
-    Raises
-    ------
-    InputError
-        There is none of that name; the message lists those there are.
 
     >>> movielens("ml-20m").counts.users
     138493

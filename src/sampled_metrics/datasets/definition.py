@@ -72,13 +72,7 @@ class Definition:
         return None if self.table else movielens(self.name).counts
 
     def read(self, path: Path, with_rating: bool = False) -> Interactions:
-        """Read the events of an archive or table, no filter applied.
-
-        Raises
-        ------
-        InputError
-            The file is not what it should be.
-        """
+        """Read the events of an archive or table without any filter."""
         if self.table is not None:
             return read_interactions(path, self.table, with_rating)
         return read_ratings(read_archive(path, movielens(self.name)), with_rating)

@@ -1,4 +1,4 @@
-"""Which events take part: by rating, once a pair, and of users and items with enough of them."""
+"""Filters of events: by rating, duplicates, and minimum numbers per user and item."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -54,13 +54,7 @@ class Filters:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> "Filters":
-        """Make filters from settings by name; those missing are off.
-
-        Raises
-        ------
-        InputError
-            A name is not known or a value not allowed.
-        """
+        """Make filters from settings by name; those missing are off."""
         known = [field.name for field in fields(cls)]
         unknown = [name for name in settings if name not in known]
         if unknown:
@@ -69,19 +63,16 @@ class Filters:
 
     @property
     def on(self) -> dict[str, float | int | str]:
-        """The filters that are on, by name."""
+        """Values of the filters that are on, by name."""
         return {
             name: value for name, value in asdict(self).items() if value not in (None, "refuse")
         }
 
     def apply(self, interactions: Interactions) -> tuple[Interactions, dict[str, int]]:
-        """Leave out what the filters say; return what remains and how many events each removed.
+        """Return the events that pass all filters, and how many events each filter removed.
 
-        Raises
-        ------
-        InputError
-            There is no rating for `min_rating`, a pair occurs twice, nothing remains, or a user
-            has fewer than two events, which no split can serve.
+        Duplicates that no filter removes, users with a single event, and a result without events
+        are errors, because they cannot be split.
         """
         kept, removed = interactions, dict[str, int]()
         if self.min_rating is not None:
@@ -179,7 +170,7 @@ def _superseded(interactions: Interactions, last: bool) -> NDArray[np.bool_]:
 def _core(
     interactions: Interactions, least_of_user: int, least_of_item: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Events left out for their user's and for their item's few events, until none are few."""
+    """Return which events to leave out because their user, or their item, has too few."""
     codes = [encoded(ids)[0] for ids in (interactions.user, interactions.item)]
     left_out = [np.zeros(len(interactions), dtype=bool) for _ in codes]
     events = np.arange(len(interactions))

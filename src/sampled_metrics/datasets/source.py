@@ -10,7 +10,7 @@ from sampled_metrics._base.errors import InputError
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Source:
     """Where the data came from, and its terms of use.
 
@@ -38,15 +38,15 @@ class Source:
     origin: str
     archive: str
     archive_sha256: str
-    archive_is_official: bool | None
+    archive_is_official: bool | None = None
     bytes: int
-    checksum: str | None
-    checksum_verified: bool
+    checksum: str | None = None
+    checksum_verified: bool = False
     ratings_sha256: str
-    ratings_is_official: bool | None
-    licence: str | None
-    licence_url: str | None
-    citation: str | None
+    ratings_is_official: bool | None = None
+    licence: str | None = None
+    licence_url: str | None = None
+    citation: str | None = None
 
     def as_dict(self) -> dict[str, str | int | bool | None]:
         """Return the fields in order, for JSON."""
@@ -77,13 +77,8 @@ def describe_table(
         origin="table",
         archive=path.name,
         archive_sha256=checksum,
-        archive_is_official=None,
         bytes=size,
-        checksum=None,
-        checksum_verified=False,
         ratings_sha256=checksum,
-        ratings_is_official=None,
         licence=licence,
-        licence_url=None,
         citation=citation,
     )

@@ -1,7 +1,7 @@
-"""Holding out one event of each user; the rest is for training.
+"""Holding out one event of each user and training on the others.
 
-`leave-last-out` holds out the last one by time, by a tie-break where a user has several of them;
-`random` any one, each equally likely, for which no times are needed.
+`leave-last-out` holds out the last event by time, with a tie-break where a user has several;
+`random` holds out any event, each equally likely, and needs no times.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ Ids = NDArray[Any]
 
 @dataclass(frozen=True)
 class Split:
-    """Training data and held-out items, by running numbers of users and items.
+    """Training data and held-out items; users and items are numbered from 0.
 
     Users are numbered in the order of their ids, items in the order of their first event in the
     file.
@@ -38,9 +38,9 @@ class Split:
     held_out
         The held-out item of each user, int64, shape (users,); never among its training items.
     user_ids, item_ids
-        Published ids by running number: int32, int64 or text.
+        Published ids by number: int32, int64 or text.
     tied_users
-        Users with more than one event at their last timestamp; 0 where that does not matter.
+        Number of users with several events at their last timestamp; 0 in a random split.
     """
 
     train: csr_array
@@ -73,13 +73,7 @@ class Split:
 def hold_out(
     interactions: Interactions, method: str, tie_break: str, rng: np.random.Generator
 ) -> Split:
-    """Split by a method of that name; `tie_break` is for `leave-last-out` alone.
-
-    Raises
-    ------
-    InputError
-        The method or the tie-break is not known, or there are no times to go by.
-    """
+    """Split by one of METHODS; only `leave-last-out` uses `tie_break`."""
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}; known: {', '.join(METHODS)}")
     if method == "random":
@@ -95,16 +89,11 @@ def leave_last_out(
     Parameters
     ----------
     interactions
-        Events in file order; at least two a user, each user and item once.
+        Events in file order, at least two per user, without duplicates of user and item.
     tie_break
         Which of several last events: `ncf`, `first`, `last` or `random` (see `last_events`).
     rng
-        Source of the choice; only `random` uses it.
-
-    Raises
-    ------
-    InputError
-        The tie-break is not known, `random` has no generator, or the events have no timestamps.
+        Random generator, for `random` only.
 
     >>> events = Interactions(*np.array([[7, 7, 7], [1, 2, 3], [5, 9, 9]]))
     >>> split = leave_last_out(events, "last")
@@ -124,7 +113,7 @@ def leave_last_out(
 
 
 def leave_random_out(interactions: Interactions, rng: np.random.Generator) -> Split:
-    """Hold out one event of each user, each equally likely; timestamps play no part.
+    """Hold out one event of each user, each equally likely; timestamps are ignored.
 
     >>> events = Interactions(np.array([7, 7, 4, 4]), np.array([1, 2, 1, 3]))
     >>> leave_random_out(events, np.random.default_rng(0)).counts()["training_events"]
@@ -171,7 +160,7 @@ def require_all(path: Path, kind: str, present: NDArray[np.bool_], ids: Ids) -> 
 
 
 class _Users(NamedTuple):
-    """Events by user: `rows` are those of user `ids[0]` in file order, then `ids[1]` and so on."""
+    """Rows by user: those of user ids[u] are rows[bounds[u] : bounds[u + 1]], in file order."""
 
     rows: NDArray[np.int32]
     ids: NDArray[np.int32]
@@ -190,7 +179,7 @@ def _by_user(user: NDArray[np.int32]) -> _Users:
 
 
 def _grouped(code: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Stable order by small numbers: a counting sort, which is how rows of a matrix are made."""
+    """Return the stable order of codes by a counting sort, as csr_array groups entries by row."""
     places = np.arange(code.size, dtype=np.int32)
     if (code[1:] >= code[:-1]).all():
         return places
@@ -201,7 +190,7 @@ def _grouped(code: NDArray[np.int32]) -> NDArray[np.int32]:
 def _assemble(
     interactions: Interactions, users: _Users, held_out: NDArray[np.int64], tied_users: int
 ) -> Split:
-    """Make the split that holds out, of the events by user, those at places `held_out`."""
+    """Make the split that holds out the places `held_out` of the events by user."""
     code, item_ids = encoded(interactions.item)
     item = code[users.rows]
     training = np.ones(item.size, dtype=bool)
@@ -238,13 +227,7 @@ def save_split(path: Path, split: Split) -> None:
 
 
 def load_split(path: Path) -> Split:
-    """Read a split written by `save_split`.
-
-    Raises
-    ------
-    InputError
-        The file is missing or is none.
-    """
+    """Read a split written by `save_split`."""
     names = ("indptr", "indices", "held_out", "user_ids", "item_ids", "tied_users")
     data = read_arrays(path, "a split", names)
     shape = (data["user_ids"].size, data["item_ids"].size)
