@@ -444,7 +444,16 @@ def test_later_steps_take_ids_of_text(run, tmp_path, monkeypatch):
     steps = [
         ["rank-external", "split.npz", "mine.csv", "--format", "scores", "--output", "A.parquet"],
         ["exact", "A.parquet", "--csv", "e.csv", "--md", "e.md"],
-        ["sample", "A.parquet", "--output", "a.npz", "--settings", '{"n_negatives": 3}'],
+        [
+            "sample",
+            "A.parquet",
+            "--output",
+            "a.npz",
+            "--settings",
+            '{"n_negatives": 3, "repetitions": 5}',
+            "--estimators",
+            "sampled,bv:0.1",
+        ],
         ["figures", "A.parquet", "--numbers", "5", "--folder", "figures"],
         ["reference", "A.parquet", "--output", "kept"],
     ]

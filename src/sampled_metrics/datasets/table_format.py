@@ -1,4 +1,4 @@
-"""How a table of interactions is written: which column is what, and what separates them."""
+"""How a table of interactions is written: the columns of its roles, and the separator."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,11 +17,11 @@ class TableFormat:
     Attributes
     ----------
     columns
-        Name of the column of each role, or its place counted from 0 in a file without header.
-        Roles not given are looked for under their own names, which only `user` and `item` must
-        have; None for a rating or a timestamp leaves a column of that name unread.
+        Name of the column of each role, or its place from 0 in a file without header. The default
+        is the role's own name, which is required for `user` and `item` only; None leaves a rating
+        or a timestamp unread.
     separator
-        One character; None goes by the ending of the file: a tab for .tsv, else a comma.
+        One character; by default a tab if the first line has one, else a comma.
     """
 
     columns: Mapping[str, str | int | None] = field(default_factory=dict)
