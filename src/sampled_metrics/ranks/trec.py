@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.tables.columns import ITEM, USER, Table
-from sampled_metrics.tables.reading import parse_text
+from sampled_metrics.tables.reading import KNOWN, parse_text
 
 RUN = "a TREC run (qid Q0 docid rank score tag)"
 QRELS = "qrels (qid iter docid rel)"
@@ -56,7 +56,7 @@ def _read(path: Path, what: str, names: Sequence[str]) -> Table:
     columns = parse_text(
         path,
         what,
-        names,
+        [name for name in names if name in KNOWN],
         source=pa.BufferReader(_single_spaces(text)),
         column_names=list(names),
         delimiter=" ",

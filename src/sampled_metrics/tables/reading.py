@@ -6,7 +6,7 @@ typed headers (`user_id:token`) lose their types. Rows are counted from 1, witho
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -58,13 +58,11 @@ def read_table(
     else:
         separator, names = text_header(path, what, separator)
         names = names if header else [str(place) for place in range(len(names))]
-        bare = distinct(path, names, columns)
+        bare, kept = selected(path, names, columns)
         read = {}
-        if set(bare) & set(columns):
+        if kept:
             options: dict[str, Any] = {} if header else {"column_names": names}
-            read = parse_text(
-                path, what, names, columns=columns, ids=ids, delimiter=separator, **options
-            )
+            read = parse_text(path, what, kept, ids=ids, delimiter=separator, **options)
         table = Table(path, read, bare, int(header))
     if not table.columns:
         raise InputError(
@@ -112,38 +110,37 @@ def head(path: Path, what: str) -> str:
 def parse_text(
     path: Path,
     what: str,
-    names: Sequence[str],
+    columns: Sequence[str],
     *,
-    columns: Sequence[str] = KNOWN,
     ids: Sequence[str] = (USER, ITEM),
     source: Any = None,
     column_names: Sequence[str] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Read some columns of text by pyarrow, by bare name.
+    """Read columns of text by pyarrow, by bare name.
 
-    `names` are those of all columns in order; `source` is read instead of the file and
-    `column_names` are used instead of a header, where given. `options` are those of pyarrow's
-    ParseOptions.
+    `source` is read instead of the file and `column_names` are used instead of a header, where
+    given. `options` are those of pyarrow's ParseOptions.
     """
     import pyarrow as pa
     from pyarrow import csv as reader
 
-    kept = [name for name in names if bare_name(name) in columns]
-    types = {
-        name: pa.dictionary(pa.int32(), pa.string()) for name in kept if bare_name(name) in ids
-    }
+    encoded = pa.dictionary(pa.int32(), pa.string())
     with parsing(path, what, options["delimiter"]):
         table = reader.read_csv(
             str(path) if source is None else source,
             reader.ReadOptions(column_names=column_names),
             reader.ParseOptions(**options),
-            reader.ConvertOptions(include_columns=kept, column_types=types, null_values=[""]),
+            reader.ConvertOptions(
+                include_columns=columns,
+                column_types={name: encoded for name in columns if bare_name(name) in ids},
+                null_values=[""],
+            ),
         )
-    for name in kept:
+    for name in columns:
         if pa.types.is_binary(table[name].type):
             raise InputError("found bytes; expected UTF-8 text", path=path, column=bare_name(name))
-    return {bare_name(name): table[name] for name in kept}
+    return {bare_name(name): table[name] for name in columns}
 
 
 def bare_name(name: str) -> str:
@@ -159,9 +156,8 @@ def _read_parquet(path: Path, what: str, columns: Sequence[str]) -> Table:
     from pyarrow import parquet
 
     with parsing(path, what), parquet.ParquetFile(path) as file:
-        names = file.schema_arrow.names
-        bare = distinct(path, names, columns)
-        table = file.read(columns=[name for name in names if bare_name(name) in columns])
+        bare, kept = selected(path, file.schema_arrow.names, columns)
+        table = file.read(columns=kept)
     return Table(path, {bare_name(name): table[name] for name in table.column_names}, bare, None)
 
 
@@ -172,13 +168,21 @@ def text_header(path: Path, what: str, separator: str | None = None) -> tuple[st
     return separator, next(csv.reader([first], delimiter=separator), [])
 
 
-def distinct(path: Path, names: Iterable[str], columns: Sequence[str]) -> tuple[str, ...]:
-    """Return bare names of columns; raise InputError for a duplicate of one that is read."""
+def selected(
+    path: Path, names: Sequence[str], columns: Sequence[str], required: bool = False
+) -> tuple[tuple[str, ...], list[str]]:
+    """Return the bare names of all columns, and which names are those of the wanted columns.
+
+    A duplicate of a wanted column is an error, and so is a missing one that is `required`.
+    """
     bare = tuple(map(bare_name, names))
-    for name in columns:
-        if bare.count(name) > 1:
-            raise InputError(f"duplicate column {name}", path=path)
-    return bare
+    for column in columns:
+        if bare.count(column) > 1:
+            raise InputError(f"duplicate column {column}", path=path)
+    kept = [name for name in names if bare_name(name) in columns]
+    if required:
+        Table(path, {bare_name(name): None for name in kept}, bare, None).require(*columns)
+    return bare, kept
 
 
 @contextmanager
