@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from sampled_metrics.inference.population import Population
     from sampled_metrics.metrics.measures import Measure, parse_measure
     from sampled_metrics.metrics.ratings import mae, rmse
-    from sampled_metrics.metrics.values import relevant_values
     from sampled_metrics.ranks import Ranks, SampledRanks, Sampling, rank
     from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 
@@ -69,7 +68,6 @@ _HOME = {
     "plan": "inference.plan",
     "population_with": "inference.plan",
     "rank": "ranks",
-    "relevant_values": "metrics.values",
     "rmse": "metrics.ratings",
     "sampled_rank_distribution": "sampling",
 }
@@ -97,7 +95,6 @@ __all__ = [
     "plan",
     "population_with",
     "rank",
-    "relevant_values",
     "rmse",
     "sampled_rank_distribution",
 ]

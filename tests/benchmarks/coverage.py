@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
+from sampled_metrics import metrics
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.intervals import Shape, estimate
 from sampled_metrics.inference.population import Population
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.metrics.ties import expected_values
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import sampled_rank_distribution
 
@@ -58,7 +58,7 @@ def of_exact(
     held = dict.fromkeys((f"exact {measure}" for measure in MEASURES), 0)
     ranks = np.arange(1, N_ITEMS + 1)
     priors = [Shape.of(measure.at(ranks, N_ITEMS)) for measure in MEASURES]
-    values = [expected_values(measure, population.records) for measure in MEASURES]
+    values = [metrics.values(measure, population.records) for measure in MEASURES]
     for _ in range(repeats):
         users = rng.choice(population.share.size, n_users, p=population.share)
         for cell, value, prior in zip(held, values, priors, strict=True):

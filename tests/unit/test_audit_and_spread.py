@@ -9,8 +9,7 @@ import pytest
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import leave_last_out, save_split
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.metrics.ties import exact_values
+from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks, rank
 from sampled_metrics.recommenders import create
 from sampled_metrics.report.audit import write_audit
@@ -70,7 +69,7 @@ def test_settings_of_the_study_give_the_values_of_the_study(material, readings):
     for name, reading in own.items():
         found = [r.value for r in readings if r.reading == reading and r.quantity.startswith(name)]
         names = ("recall@10", "ndcg@10", "ap", "auc")
-        exact = [exact_values(parse_measure(m), material.ranks[name]).mean() for m in names]
+        exact = [values(parse_measure(m), material.ranks[name]).mean() for m in names]
         np.testing.assert_allclose(found, 100 * np.array(exact), rtol=1e-12)
 
 

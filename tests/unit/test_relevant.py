@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.metrics.values import relevant_values
+from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks
 from tests.unit.relevance import by_user, untied
 
 
 def value(name, ranks, *args):
-    return relevant_values(parse_measure(name), ranks, *args)
+    return values(parse_measure(name), ranks, *args)
 
 
 class TestByHand:
@@ -205,28 +204,27 @@ class TestDepth:
                 [3],
                 99,
                 "ap needs the ranks of all relevant items, but the list of 1 user ends at 10 "
-                "without; use ap@10",
+                "before that; use ap@10",
             ),
             (
                 "rr",
                 [],
                 0,
                 "rr needs the rank of the first relevant item, but the list of 1 user ends at 10 "
-                "without; use rr@10",
+                "before that; use rr@10",
             ),
             (
                 "auc",
                 [3],
                 99,
                 "auc needs the ranks of all relevant items, but the list of 1 user ends at 10 "
-                "without; allowed: full rankings",
+                "before that; full rankings are needed",
             ),
             (
                 "auc",
                 [3],
                 0,
-                "auc needs n_candidates, which is 0 (not known) of 1 users; allowed: the number of "
-                "items ranked",
+                "auc needs n_candidates, which is 0 (not known) for 1 users",
             ),
         ],
     )
@@ -243,11 +241,11 @@ class TestDepth:
         assert str(caught.value) == (
             "ndcg@20 needs ranks down to 20; the lists of 2 users end at 0 to 5"
         )
-        with pytest.raises(InputError, match="lists of 3 users end at 0 to 20 without; allowed: f"):
+        with pytest.raises(InputError, match="lists of 3 users end at 0 to 20 before that; full"):
             value("ndcg", ranks)
 
     def test_auc_without_irrelevant_candidates(self):
-        message = "auc is not defined for 1 users all of whose candidates are relevant; allowed: "
+        message = "auc is not defined for 1 users all of whose candidates are relevant"
         with pytest.raises(InputError, match=message):
             value("auc", untied(1, 2, n=2))
 

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
-from sampled_metrics.metrics.levels import random_places
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics import parse_measure, values
+from sampled_metrics.metrics.levels import Levels
 from sampled_metrics.metrics.sums import reciprocals
-from sampled_metrics.metrics.ties import exact_values
-from sampled_metrics.metrics.values import relevant_values
+from sampled_metrics.metrics.ties import TIES, random_places
 from sampled_metrics.ranks import Ranks
 from tests.unit.relevance import all_names, by_definition, by_user, orders, ranks_of
 
@@ -33,7 +32,7 @@ several_users = st.lists(st.lists(st.integers(0, 9), min_size=2, max_size=30).fl
 
 
 def value(name, ranks, *args):
-    return relevant_values(parse_measure(name), ranks, *args)
+    return values(parse_measure(name), ranks, *args)
 
 
 def row_of(order, relevant):
@@ -133,16 +132,15 @@ one_record = st.integers(2, 60).flatmap(
 
 @settings(max_examples=40)
 @given(records=st.lists(one_record, min_size=1, max_size=8), k=st.integers(1, 70))
-def test_one_relevant_item_is_the_simplified_metric(records, k):
-    records = Ranks(*zip(*records, strict=True))
-    ranks = records
+def test_formulas_of_one_rank_agree_with_those_of_levels(records, k):
+    ranks = Ranks(*zip(*records, strict=True))
     for name in all_names(k):
-        for ties in ("expected", "optimistic", "pessimistic"):
-            simple = exact_values(parse_measure(name), records, ties)
-            np.testing.assert_allclose(value(name, ranks, ties), simple, rtol=0, atol=1e-14)
-        drawn = value(name, ranks, "random", np.random.default_rng(3))
-        simple = exact_values(parse_measure(name), records, "random", np.random.default_rng(3))
-        np.testing.assert_allclose(drawn, simple, rtol=0, atol=1e-14)
+        measure = parse_measure(name)
+        for ties, policy in TIES.items():
+            levels = policy(Levels.of(ranks), np.random.default_rng(3))
+            general = measure.metric.of_levels(levels, ranks, measure)
+            single = value(name, ranks, ties, np.random.default_rng(3))
+            np.testing.assert_allclose(single, general, rtol=0, atol=1e-14)
 
 
 def test_random_orders_average_to_the_expectation():
@@ -243,8 +241,8 @@ class TestAgainstOtherPackages:
             theirs["ap"] = [
                 average_precision_score(self.labels(items), scores) for scores, items in users
             ]
-        for name, values in theirs.items():
-            np.testing.assert_allclose(value(name, ranks_of(users)), values, rtol=1e-12)
+        for name, expected in theirs.items():
+            np.testing.assert_allclose(value(name, ranks_of(users)), expected, rtol=1e-12)
 
     def test_trec_eval(self):
         users = list(self.users(tied=False, seed=2))

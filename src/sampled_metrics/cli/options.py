@@ -88,7 +88,7 @@ Ties = Annotated[
     str,
     typer.Option(
         help="expected, random, optimistic or pessimistic.",
-        callback=_one_of("metrics.ties", "POLICIES"),
+        callback=_one_of("metrics", "TIES"),
     ),
 ]
 SampledTies = Annotated[

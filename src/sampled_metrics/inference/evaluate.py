@@ -9,8 +9,8 @@ from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators.quadrature import rank_rule
 from sampled_metrics.inference.intervals import Shape, estimate
-from sampled_metrics.metrics.measures import Measure, parse_measure
-from sampled_metrics.metrics.values import relevant_values
+from sampled_metrics.metrics import Measure, parse_measure
+from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.ranks import Ranks
 
 _UNKNOWN_ITEMS = 1000  # for the half user at random of a list whose catalogue is not known
@@ -25,7 +25,7 @@ class Evaluated:
     metric
         What was computed.
     ties
-        How tied candidates were ordered, see `relevant.relevant_values`.
+        How tied candidates were ordered, see `metrics.values`.
     value
         Mean over users, as a fraction.
     std_error, ci_low, ci_high
@@ -93,7 +93,7 @@ def evaluate(
 
 def user_values(measure: Measure, ranks: Ranks, ties: str, seed: int) -> np.ndarray:
     """Exact metric of every user; with `random` ties the same order for all measures."""
-    return relevant_values(measure, ranks, ties, generator(seed, "ties"))
+    return exact_values(measure, ranks, ties, generator(seed, "ties"))
 
 
 def prior_shape(measure: Measure, ranks: Ranks) -> Shape:

@@ -7,10 +7,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.metrics.ties import expected_values
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import sampled_rank_distribution
 
@@ -132,12 +132,12 @@ class Population:
     def exact(self, measures: Sequence[Measure]) -> Float:
         """Calculate exact metrics, ties in expectation; shape (measures,)."""
         return np.array(
-            [self.share @ expected_values(measure, self.records) for measure in measures]
+            [self.share @ metrics.values(measure, self.records) for measure in measures]
         )
 
     def sd_of_exact(self, measure: Measure) -> float:
         """Calculate the standard deviation of the exact metric over users."""
-        values = expected_values(measure, self.records)
+        values = metrics.values(measure, self.records)
         return float(np.sqrt(self.share @ np.square(values - self.share @ values)))
 
     def outlook(

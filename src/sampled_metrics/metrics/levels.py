@@ -1,33 +1,28 @@
-"""Levels of equal scores that hold relevant items, and what a tie policy makes of them.
+"""Levels: candidates with the same score, among which the scores give no order."""
 
-Candidates with one score stand in an order that the scores do not say, so a level is all there
-is to know: how many candidates stand above it, how many are in it, and how many of those are
-relevant. A tie policy that fixes the order turns a level into smaller ones, all of them relevant;
-so one formula a metric, its expectation over the order within levels, serves every policy.
-"""
-
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Levels:
-    """Levels with at least one relevant item, each user's best first; int64, shape (levels,).
+    """Levels with at least one relevant item, best first for each user; int64, shape (levels,).
+
+    A tie policy that fixes the order turns a level into smaller ones, all of them relevant. So one
+    formula per metric, its expectation over the order within levels, serves every policy.
 
     Attributes
     ----------
     user
-        Index of the level's user.
+        Row of the level's user.
     above
-        Candidates strictly above the level, relevant or not; it takes the places `above + 1` to
-        `above + size`.
+        Candidates strictly above the level, relevant or not; the level takes the places
+        `above + 1` to `above + size`.
     size, hits
         Candidates in the level, and the relevant ones among them.
     hits_above
@@ -40,96 +35,43 @@ class Levels:
     hits: Int
     hits_above: Int
 
+    @classmethod
+    def of(cls, ranks: Ranks) -> "Levels":
+        """Group each user's relevant items by score.
+
+        >>> levels = Levels.of(Ranks([9], [4, 1, 1], [0, 2, 2], n_found=[3]))
+        >>> levels.above, levels.size, levels.hits, levels.hits_above
+        (array([1, 4]), array([3, 1]), array([2, 1]), array([0, 2]))
+        """
+        rows = np.arange(len(ranks))
+        if ranks.is_single:
+            one = ranks.n_relevant
+            return cls(rows, ranks.n_better, ranks.n_tied + 1, one, np.zeros_like(one))
+        user, above = np.repeat(rows, ranks.n_found), ranks.n_better
+        starts = np.ones(user.size, bool)
+        starts[1:] = (user[1:] != user[:-1]) | (above[1:] != above[:-1])
+        first = np.flatnonzero(starts)
+        first_of_user = (np.cumsum(ranks.n_found) - ranks.n_found)[user[first]]
+        hits = np.diff(first, append=user.size)
+        return cls(user[first], above[first], ranks.n_tied[first] + 1, hits, first - first_of_user)
+
     @property
     def last_place(self) -> int:
-        """The lowest place that any level reaches, 1 where there is none."""
+        """Lowest place that any level reaches, 1 if there is no level."""
         return int((self.above + self.size).max(initial=1))
 
     def places(self, k: int) -> Int:
-        """Places of each level among the first k of the ranking."""
+        """Count the places of each level among the first k of the ranking."""
         return np.clip(k - self.above, 0, self.size)
 
-    def where(self, chosen: NDArray[np.bool_]) -> "Levels":
-        """Some of the levels."""
-        return Levels(*(getattr(self, field.name)[chosen] for field in fields(self)))
+    def where(self, selected: NDArray[np.bool_]) -> "Levels":
+        """Select some of the levels."""
+        return Levels(*(getattr(self, field.name)[selected] for field in fields(self)))
 
+    def first(self) -> "Levels":
+        """Select the best level of each user."""
+        return self.where(self.hits_above == 0)
 
-def levels_of(ranks: Ranks) -> Levels:
-    """Collect each user's relevant items by score.
-
-    >>> ranks = Ranks([9], [4, 1, 1], [0, 2, 2], n_found=[3])
-    >>> levels = levels_of(ranks)
-    >>> levels.above, levels.size, levels.hits, levels.hits_above
-    (array([1, 4]), array([3, 1]), array([2, 1]), array([0, 2]))
-    """
-    user, better = np.repeat(np.arange(len(ranks)), ranks.n_found), ranks.n_better
-    rows = user.size
-    other_user = np.ones(rows, bool)
-    other_user[1:] = user[1:] != user[:-1]
-    starts = other_user.copy()
-    starts[1:] |= better[1:] != better[:-1]
-    first = np.flatnonzero(starts)
-    # Rows only grow, so the largest of the rows where users start is that of the level's user.
-    start_of_user = np.maximum.accumulate(np.where(other_user[first], first, 0))
-    hits = np.diff(first, append=rows)
-    return Levels(user[first], better[first], ranks.n_tied[first] + 1, hits, first - start_of_user)
-
-
-def _optimistic(levels: Levels, _: np.random.Generator | None) -> Levels:
-    return replace(levels, size=levels.hits)
-
-
-def _pessimistic(levels: Levels, _: np.random.Generator | None) -> Levels:
-    return replace(levels, above=levels.above + levels.size - levels.hits, size=levels.hits)
-
-
-def _random(levels: Levels, rng: np.random.Generator | None) -> Levels:
-    """Every relevant item a level of its own, at the place it was drawn for."""
-    if rng is None:
-        raise InputError("tie policy 'random' needs a random generator")
-    level = np.repeat(np.arange(levels.user.size), levels.hits)
-    place = random_places(levels.size, levels.hits, rng)
-    place = place[np.lexsort((place, level))]
-    nth = np.arange(level.size) - _starts(levels.hits)[level]
-    one = np.ones_like(level)
-    above = levels.above[level] + place
-    return Levels(levels.user[level], above, one, one, levels.hits_above[level] + nth)
-
-
-def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:
-    """Places 0 ... size - 1 of `hits` items in each level, every set of places equally likely.
-
-    Floyd's sampling without replacement (Bentley and Floyd, CACM 30(9), 1987), one item of every
-    level a turn. int64, shape (sum of hits,), level by level, not sorted.
-
-    >>> random_places(np.array([3, 1]), np.array([3, 1]), np.random.default_rng(0))
-    array([0, 1, 2, 0])
-    """
-    starts = _starts(hits)
-    places = np.empty(int(hits.sum()), np.int64)
-    level = np.arange(hits.size)
-    for turn in range(int(hits.max(initial=0))):
-        level = level[hits[level] > turn]
-        last = size[level] - hits[level] + turn
-        drawn = rng.integers(0, last + 1)
-        earlier = places[starts[level][:, None] + np.arange(turn)]
-        taken = (earlier == drawn[:, None]).any(axis=1)
-        places[starts[level] + turn] = np.where(taken, last, drawn)
-    return places
-
-
-def _starts(counts: Int) -> Int:
-    return np.cumsum(counts) - counts
-
-
-POLICIES: dict[str, Callable[[Levels, np.random.Generator | None], Levels]] = {
-    "expected": lambda levels, _: levels,
-    "optimistic": _optimistic,
-    "pessimistic": _pessimistic,
-    "random": _random,
-}
-
-
-def per_user(levels: Levels, n_users: int, values: Float | Int) -> Float:
-    """Sum a number of each level over the levels of each user; float64, shape (users,)."""
-    return np.bincount(levels.user, values, n_users).astype(np.float64, copy=False)
+    def per_user(self, users: Ranks, values: Float | Int) -> Float:
+        """Sum a number per level over the levels of each user; float64, shape (users,)."""
+        return np.bincount(self.user, values, len(users)).astype(np.float64, copy=False)

@@ -1,119 +1,167 @@
-"""One spelling for every measure: `recall@10`, `ndcg`, `auc` ... in config, files and options."""
+"""Declarations of metrics, and names such as `recall@10` that add a cut-off to one."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import Any, Literal, TypeAlias
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.metrics import formulas as metrics
+from sampled_metrics.metrics.levels import Levels
+from sampled_metrics.ranks import Ranks
 
-_WITH_CUTOFF: dict[str, Callable[[ArrayLike, int], Float]] = {
-    "ap": metrics.ap,
-    "ap-by-hits": metrics.ap,
-    "ap-by-relevant": metrics.ap,
-    "hit": metrics.recall,
-    "ndcg": metrics.ndcg,
-    "ndcg-by-k": metrics.ndcg_by_k,
-    "ndcg-by-relevant": metrics.ndcg,
-    "precision": metrics.precision,
-    "recall": metrics.recall,
-    "rr": metrics.ap,
-}
-_WITHOUT_CUTOFF: dict[str, Callable[[ArrayLike], Float]] = {
-    "ap": metrics.ap,
-    "ndcg": metrics.ndcg,
-    "rr": metrics.ap,
-}
-_OF_RANK_AND_CANDIDATES = "auc"
-F = "f"
+# Value of each user, float64, shape (users,), from the levels with relevant items of the ranks.
+OfLevels: TypeAlias = Callable[[Levels, Ranks, "Measure"], Float]
+# The same where one item is relevant, from its rank among the candidates, of any shape.
+OfRank: TypeAlias = Callable[[Float, Float, "Measure"], Float]
 
-KNOWN = (
-    *(f"{name}@k" for name in sorted((*_WITH_CUTOFF, "fBETA"))),
-    *sorted((_OF_RANK_AND_CANDIDATES, *_WITHOUT_CUTOFF)),
-)
+
+@dataclass(frozen=True)
+class Metric:
+    """Declaration of a metric, made by `register`.
+
+    Attributes
+    ----------
+    kind
+        Name, followed by `@k` for a cut-off.
+    label
+        Spelling in tables and figures.
+    equation
+        Equations of the paper that define it.
+    of_levels
+        Formula for several relevant items per user: takes the levels with relevant items
+        (`Levels`), the `Ranks` that they belong to and the `Measure`; returns the expectation for
+        each user over a uniformly random order within each level.
+    of_rank
+        Formula if one item is relevant: takes its rank, from 1, the number of candidates and the
+        `Measure`. It only saves time and rounding errors.
+    cutoff
+        Whether names have a cut-off. A metric without one is that of k = n.
+    has_beta
+        Whether a positive number follows the name, as in `f0.5@10`.
+    aliases
+        Other names.
+    needs_candidates
+        Whether the value depends on the number of candidates.
+    first_item_decides
+        Whether the value is known as soon as the first relevant item is found.
+    """
+
+    kind: str
+    label: str
+    equation: str
+    of_levels: OfLevels
+    of_rank: OfRank | None = None
+    cutoff: Literal["required", "optional", "none"] = "required"
+    has_beta: bool = False
+    aliases: Sequence[str] = ()
+    needs_candidates: bool = False
+    first_item_decides: bool = False
+
+
+METRICS: dict[str, Metric] = {}
+_KINDS: dict[str, str] = {}  # by name or alias
+
+
+def register(
+    kind: str, label: str, equation: str = "", **options: Any
+) -> Callable[[OfLevels], OfLevels]:
+    """Declare a metric; decorates its formula for several relevant items per user.
+
+    Arguments are the attributes of `Metric`, the formula being `of_levels`. Names, labels and tie
+    policies follow from the declaration.
+    """
+
+    def add(of_levels: OfLevels) -> OfLevels:
+        metric = Metric(kind, label, equation, of_levels, **options)
+        for name in (kind, *metric.aliases):
+            if name in _KINDS:
+                raise InputError(f"metric {name!r} is already registered")
+        METRICS[kind] = metric
+        _KINDS.update(dict.fromkeys((kind, *metric.aliases), kind))
+        return of_levels
+
+    return add
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric and its cut-off, printed and parsed as one name.
+    """A metric with its parameters.
 
     Attributes
     ----------
-    name
-        The metric, one of these:
-
-        - `recall`, `precision`: eq. 4 and 3; `hit`: 1 where a relevant item is in the top k;
-          `rr`: reciprocal of the first relevant item's rank.
-        - `f1`, `f2`, `f0.5` ...: F-beta, the weighted harmonic mean of precision and recall. A
-          number spelled otherwise (`f2.0`) becomes the shortest spelling.
-        - `ap`: eq. 5, divided by min(|R|, k); `ap-by-relevant`: by |R|; `ap-by-hits`: by the
-          number of relevant items in the top k.
-        - `ndcg`: eq. 6, the ideal list holding min(|R|, k) items; `ndcg-by-relevant`: |R| items;
-          `ndcg-by-k`: k items.
-        - `auc`: eq. 2.
+    kind
+        The metric; `sampled_metrics.metrics.catalogue` lists them.
     cutoff
-        k of eq. 3-6 and 8-11, or None for the whole ranking (eq. 2, 7, 12, 13).
+        k, or None for the whole ranking.
+    beta
+        Weight of recall in F-beta; None for other metrics.
     """
 
-    name: str
+    kind: str
     cutoff: int | None = None
+    beta: float | None = None
 
     def __post_init__(self) -> None:
-        if self.cutoff is None:
-            known = self.needs_candidates or self.name in _WITHOUT_CUTOFF
-        else:
-            known = self.cutoff >= 1 and (self.beta is not None or self.name in _WITH_CUTOFF)
-        if not known:
+        metric = METRICS.get(self.kind)
+        if metric is None or not (self._has_its_cutoff(metric) and self._has_its_beta(metric)):
             raise _unknown(str(self))
-        if self.beta is not None:
-            object.__setattr__(self, "name", f"{F}{self.beta:g}")
+
+    def _has_its_cutoff(self, metric: Metric) -> bool:
+        if self.cutoff is None:
+            return metric.cutoff != "required"
+        return metric.cutoff != "none" and self.cutoff >= 1
+
+    def _has_its_beta(self, metric: Metric) -> bool:
+        if self.beta is None or not metric.has_beta:
+            return self.beta is None and not metric.has_beta
+        # A beta with more digits than a name shows would give two measures one name.
+        return 0.0 < self.beta < inf and float(f"{self.beta:g}") == self.beta
 
     def __str__(self) -> str:
         return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
 
     @property
-    def beta(self) -> float | None:
-        """Weight of recall in an F measure; None for the others."""
-        number = re.fullmatch(rf"{F}(\d+\.?\d*(?:e[+-]?\d+)?)", self.name, re.ASCII)
-        if number is None:
-            return None
-        beta = float(number[1])
-        # More digits than a name shows would make one name of two measures.
-        return beta if 0.0 < beta < inf and float(f"{beta:g}") == beta else None
+    def name(self) -> str:
+        """Name without the cut-off."""
+        return self.kind if self.beta is None else f"{self.kind}{self.beta:g}"
 
     @property
-    def kind(self) -> str:
-        """The metric without its parameters: `f` for every F measure, else the name."""
-        return self.name if self.beta is None else F
+    def metric(self) -> Metric:
+        """Declaration of the metric."""
+        return METRICS[self.kind]
 
     @property
-    def needs_candidates(self) -> bool:
-        """Whether the value depends on the number of candidates beside the rank (AUC)."""
-        return self.name == _OF_RANK_AND_CANDIDATES
+    def label(self) -> str:
+        """Spelling in tables and figures.
+
+        >>> [parse_measure(name).label for name in ("recall@10", "ap", "f0.5@3")]
+        ['Recall@10', 'AP', 'F0.5@3']
+        """
+        beta = "" if self.beta is None else f"{self.beta:g}"
+        at = "" if self.cutoff is None else f"@{self.cutoff}"
+        return f"{self.metric.label}{beta}{at}"
 
     def at(self, rank: ArrayLike, n_candidates: ArrayLike) -> Float:
-        """Value as a fraction where one item is relevant, |R| = 1.
-
-        Takes its 1-based ranks among `n_candidates`, that item included.
+        """Value if one item is relevant, from its rank among the candidates, itself included.
 
         >>> parse_measure("recall@2").at([1, 2, 3], 10)
         array([1., 1., 0.])
         """
-        if self.needs_candidates:
-            return metrics.auc(rank, n_candidates)
-        if self.cutoff is None:
-            return _WITHOUT_CUTOFF[self.name](rank)
-        if self.beta is not None:
-            return metrics.f_beta(rank, self.cutoff, self.beta)
-        return _WITH_CUTOFF[self.name](rank, self.cutoff)
+        places, n = np.asarray(rank), np.asarray(n_candidates)
+        if self.metric.of_rank is not None:
+            return self.metric.of_rank(places, n, self)
+        places, n = np.broadcast_arrays(places, n)
+        ranks = Ranks.trusted(n.ravel(), places.ravel() - 1, np.zeros(places.size, np.int64))
+        return self.metric.of_levels(Levels.of(ranks), ranks, self).reshape(places.shape)
 
 
 def parse_measure(text: str) -> Measure:
-    """Read a measure from its name.
+    """Return the measure of a name.
 
     Raises
     ------
@@ -121,20 +169,32 @@ def parse_measure(text: str) -> Measure:
         The name is not known; the message lists those that are.
 
     >>> parse_measure("ndcg@10")
-    Measure(name='ndcg', cutoff=10)
+    Measure(kind='ndcg', cutoff=10, beta=None)
     >>> str(parse_measure("auc")), str(parse_measure("f0.50@10"))
     ('auc', 'f0.5@10')
     """
     name, at, cutoff = text.partition("@")
-    if not at:
-        return Measure(name)
-    if not (cutoff.isascii() and cutoff.isdigit()):
+    beta = re.fullmatch(r"(\D+)(\d+\.?\d*(?:e[+-]?\d+)?)", name, re.ASCII)
+    stem = beta[1] if beta and name not in _KINDS else name
+    is_number = cutoff.isascii() and cutoff.isdigit()
+    if stem not in _KINDS or is_number != bool(at):
         raise _unknown(text)
-    return Measure(name, int(cutoff))
+    try:
+        return Measure(_KINDS[stem], int(cutoff) if at else None, float(beta[2]) if beta else None)
+    except InputError:
+        raise _unknown(text) from None
+
+
+def known_measures() -> tuple[str, ...]:
+    """Return all names, with `k` and `BETA` in the place of numbers."""
+    names = {kind: f"{kind}BETA" if each.has_beta else kind for kind, each in METRICS.items()}
+    cut = sorted(names[kind] for kind, each in METRICS.items() if each.cutoff != "none")
+    whole = sorted(names[kind] for kind, each in METRICS.items() if each.cutoff != "required")
+    return (*(f"{name}@k" for name in cut), *whole)
 
 
 def _unknown(text: str) -> InputError:
     return InputError(
-        f"unknown measure {text!r}; known: {', '.join(KNOWN)} (k a whole number >= 1, BETA a "
-        "number > 0 of at most 6 digits: f1, f0.5)"
+        f"unknown measure {text!r}; known: {', '.join(known_measures())} (k a whole number >= 1, "
+        "BETA a number > 0 of at most 6 digits: f1, f0.5)"
     )

@@ -6,10 +6,11 @@ Najork, "Computing information retrieval performance measures efficiently in the
 scores", ECIR 2008.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics.metrics.formulas import discounts
 from sampled_metrics.metrics.levels import Levels
 
 _NEAR = 64
@@ -38,14 +39,21 @@ def _beyond_log(y: Float) -> Float:
     return square * (1 / 24 - square * (7 / 960 - square * (31 / 8064)))
 
 
-def gains(levels: Levels, k: int) -> Float:
-    """Expected sum of 1/log2(p + 1) over a level's relevant items among the first k places."""
+def gains(levels: Levels, k: int, gain: Callable[[Int], Float]) -> Float:
+    """Expected sum of `gain(place)` over a level's relevant items among the first k places.
+
+    >>> from sampled_metrics.ranks import Ranks
+    >>> levels = Levels.of(Ranks([9], [1, 1], [2, 2], n_found=[2]))
+    >>> gains(levels, 3, lambda place: 1.0 / place)  # 2/3 at each of the places 2 and 3
+    array([0.55555556])
+    """
     start, places = np.minimum(levels.above, k), levels.places(k)
-    values = np.where(places == 1, 1.0 / np.log2(levels.above + 2.0), 0.0)
-    # Differences of a cumulated sum only where there are several terms: one is exact as it is.
+    values = np.where(places == 1, gain(levels.above + 1), 0.0)
+    # Differences of a cumulative sum only if there are several terms: one is exact as it is.
     several = places > 1
     start, end = start[several], (start + places)[several]
-    table = np.concatenate([[0.0], np.cumsum(discounts(int(end.max(initial=0))))])
+    terms = gain(np.arange(1, int(end.max(initial=0)) + 1))
+    table = np.concatenate([[0.0], np.cumsum(terms)])
     values[several] = table[end] - table[start]
     return levels.hits / levels.size * values
 

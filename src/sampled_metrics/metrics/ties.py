@@ -1,105 +1,77 @@
-"""Exact metrics from rank records, under a stated tie policy."""
+"""Tie policies: the order in which candidates with the same score are taken."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.metrics.measures import Measure
+from sampled_metrics.metrics.levels import Levels
 from sampled_metrics.ranks import Ranks
 
 
-def random_rank(records: Ranks, rng: np.random.Generator) -> Int:
-    """Rank with the held-out item at a uniformly random place among its ties.
+def random_rank(ranks: Ranks, rng: np.random.Generator) -> Int:
+    """Draw the rank of each item from n_better + 1 ... n_better + n_tied + 1, all equally likely.
 
-    Drawn from b + 1 ... b + e + 1, each equally likely; int64, shape (users,).
+    int64, shape (items,).
     """
-    return records.best_rank + rng.integers(0, records.n_tied + 1)
+    return ranks.best_rank + rng.integers(0, ranks.n_tied + 1)
 
 
-def expected_values(measure: Measure, records: Ranks) -> Float:
-    """Expectation of the metric over a uniformly random order of the tied candidates.
-
-    That is the mean of M(b + 1) ... M(b + e + 1), from differences of the cumulative sum of M;
-    for AUC, linear in the rank, it is the value at the middle rank b + 1 + e/2. Relative
-    accuracy is about 1e-12 for a million candidates.
-
-    >>> from sampled_metrics.metrics.measures import parse_measure
-    >>> expected_values(parse_measure("ap"), Ranks([9, 9], [0, 1], [2, 0])).round(4)
-    array([0.6111, 0.5   ])
-    """
-    if measure.needs_candidates:
-        return measure.at(records.best_rank + records.n_tied / 2.0, records.n_candidates)
-    untied = records.n_tied == 0
-    last = int(records.worst_rank[~untied].max(initial=0))
-    cumulative = np.zeros(last + 1)
-    np.cumsum(measure.at(np.arange(1, last + 1), last), out=cumulative[1:])
-    values = measure.at(records.best_rank, records.n_candidates)
-    below, above = records.n_better[~untied], records.worst_rank[~untied]
-    values[~untied] = (cumulative[above] - cumulative[below]) / (above - below)
-    return values
+def _optimistic(levels: Levels, _: np.random.Generator | None) -> Levels:
+    return replace(levels, size=levels.hits)
 
 
-def _random_values(measure: Measure, records: Ranks, rng: np.random.Generator | None) -> Float:
+def _pessimistic(levels: Levels, _: np.random.Generator | None) -> Levels:
+    return replace(levels, above=levels.above + levels.size - levels.hits, size=levels.hits)
+
+
+def _random(levels: Levels, rng: np.random.Generator | None) -> Levels:
+    """Turn each relevant item into a level of its own, at the place drawn for it."""
     if rng is None:
         raise InputError("tie policy 'random' needs a random generator")
-    return measure.at(random_rank(records, rng), records.n_candidates)
+    if levels.hits.max(initial=1) == 1:
+        above = levels.above + rng.integers(0, levels.size)
+        return replace(levels, above=above, size=levels.hits)
+    level = np.repeat(np.arange(levels.user.size), levels.hits)
+    place = random_places(levels.size, levels.hits, rng)
+    place = place[np.lexsort((place, level))]
+    nth = np.arange(level.size) - _starts(levels.hits)[level]
+    one = np.ones_like(level)
+    above = levels.above[level] + place
+    return Levels(levels.user[level], above, one, one, levels.hits_above[level] + nth)
 
 
-_POLICIES: dict[str, Callable[[Measure, Ranks, np.random.Generator | None], Float]] = {
-    "expected": lambda measure, records, _: expected_values(measure, records),
-    "optimistic": lambda measure, records, _: measure.at(records.best_rank, records.n_candidates),
-    "pessimistic": lambda measure, records, _: measure.at(records.worst_rank, records.n_candidates),
-    "random": _random_values,
+def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:
+    """Places 0 ... size - 1 of `hits` items in each level, every set of places equally likely.
+
+    Floyd's sampling without replacement (Bentley and Floyd, CACM 30(9), 1987), one item of every
+    level a turn. int64, shape (sum of hits,), level by level, not sorted.
+
+    >>> random_places(np.array([3, 1]), np.array([3, 1]), np.random.default_rng(0))
+    array([0, 1, 2, 0])
+    """
+    starts = _starts(hits)
+    places = np.empty(int(hits.sum()), np.int64)
+    level = np.arange(hits.size)
+    for turn in range(int(hits.max(initial=0))):
+        level = level[hits[level] > turn]
+        last = size[level] - hits[level] + turn
+        drawn = rng.integers(0, last + 1)
+        earlier = places[starts[level][:, None] + np.arange(turn)]
+        taken = (earlier == drawn[:, None]).any(axis=1)
+        places[starts[level] + turn] = np.where(taken, last, drawn)
+    return places
+
+
+def _starts(counts: Int) -> Int:
+    return np.cumsum(counts) - counts
+
+
+TIES: dict[str, Callable[[Levels, np.random.Generator | None], Levels]] = {
+    "expected": lambda levels, _: levels,
+    "optimistic": _optimistic,
+    "pessimistic": _pessimistic,
+    "random": _random,
 }
-POLICIES = tuple(_POLICIES)
-
-
-def exact_values(
-    measure: Measure,
-    records: Ranks,
-    ties: str = "expected",
-    rng: np.random.Generator | None = None,
-) -> Float:
-    """Exact metric of every record, as fractions; float64, shape (users,).
-
-    Parameters
-    ----------
-    measure
-        What to compute.
-    records
-        The full rankings.
-    ties
-        `expected` (mean over a uniformly random order), `random` (one such order, drawn with
-        `rng`), `optimistic` (the held-out item first) or `pessimistic` (last).
-    rng
-        Source of the random order; only `random` uses it.
-
-    Raises
-    ------
-    InputError
-        The policy is not known, or `random` has no generator.
-
-    >>> from sampled_metrics.metrics.measures import parse_measure
-    >>> records = Ranks([101], [0], [9])
-    >>> [exact_values(parse_measure("recall@5"), records, ties).item()
-    ...  for ties in ("optimistic", "expected", "pessimistic")]
-    [1.0, 0.5, 0.0]
-    """
-    if ties not in _POLICIES:
-        raise InputError(f"unknown tie policy {ties!r}; known: {', '.join(POLICIES)}")
-    return _POLICIES[ties](measure, records, rng)
-
-
-def means_over_orders(
-    measure: Measure, records: Ranks, generators: Iterable[np.random.Generator]
-) -> Float:
-    """Mean of an exact metric over users, for one random order of the ties a generator.
-
-    >>> from sampled_metrics.metrics.measures import parse_measure
-    >>> seeds = (np.random.default_rng(seed) for seed in range(2))
-    >>> means_over_orders(parse_measure("auc"), Ranks([3], [1], [0]), seeds)
-    array([0.5, 0.5])
-    """
-    return np.array([exact_values(measure, records, "random", rng).mean() for rng in generators])

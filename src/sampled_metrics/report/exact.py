@@ -8,8 +8,7 @@ import pandas as pd
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import write_text
 from sampled_metrics._base.seeds import generator
-from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.metrics.ties import exact_values
+from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks.reading import read_single
 from sampled_metrics.report.tables import markdown, write_csv
 
@@ -48,8 +47,8 @@ def exact_table(
         sources.add(ranks.source)
         for measure in measures:
             for policy in ties:
-                values = exact_values(measure, ranks, policy, generator(seed, "ties", path.stem))
-                rows.append((path.stem, str(measure), policy, 100.0 * values.mean()))
+                exact = values(measure, ranks, policy, generator(seed, "ties", path.stem))
+                rows.append((path.stem, str(measure), policy, 100.0 * exact.mean()))
     return pd.DataFrame(rows, columns=COLUMNS), "; ".join(sorted(sources))
 
 

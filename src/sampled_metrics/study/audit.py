@@ -15,12 +15,12 @@ from sampled_metrics._base.seeds import generator
 from sampled_metrics.datasets.split import TIE_BREAKS, leave_last_out
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.inference.moments import expected_moments
-from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.metrics.ties import exact_values, means_over_orders, random_rank
+from sampled_metrics.metrics import parse_measure, values
+from sampled_metrics.metrics.ties import random_rank
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution
-from sampled_metrics.study.labels import measure_label
 from sampled_metrics.study.readings import METRICS, Material, Reading
+from sampled_metrics.study.spread import means_over_orders
 
 HALF_UNIT = 0.005
 STARTS = 10
@@ -35,14 +35,14 @@ def run_audit(material: Material) -> list[Reading]:
 
 
 def _exact(records: Ranks, ties: str = "expected") -> list[float]:
-    return [100.0 * float(exact_values(m, records, ties).mean()) for m in METRICS]
+    return [100.0 * float(values(m, records, ties).mean()) for m in METRICS]
 
 
 def _exact_readings(
     material: Material, topic: str, reading: str, name: str, records: Ranks
 ) -> Iterator[Reading]:
     for place, value in enumerate(_exact(records)):
-        quantity = f"{name}, {measure_label(METRICS[place])}, exact"
+        quantity = f"{name}, {METRICS[place].label}, exact"
         printed = material.printed(name, place)
         # the published number is one order of the ties, ours the expectation over all
         tolerance = 3.0 * _over_ties(material, records, place)[1] + HALF_UNIT
@@ -76,7 +76,7 @@ def _candidates(material: Material) -> Iterator[Reading]:
         ("n = catalogue minus the user's training items", records),
         ("n = whole catalogue", everything),
     ):
-        value = 100.0 * float(exact_values(auc, each).mean())
+        value = 100.0 * float(values(auc, each).mean())
         printed = material.printed("Y", 3)
         yield Reading(topic, reading, "Y, AUC, exact", value, printed, HALF_UNIT)
 
@@ -96,7 +96,7 @@ def _recommender_x(material: Material) -> Iterator[Reading]:
             yield Reading(
                 topic,
                 f"{iterations} iterations, mean of {STARTS} starts",
-                f"X, {measure_label(measure)}, exact (± {2.0 * spread[place]:.3f} allowed)",
+                f"X, {measure.label}, exact (± {2.0 * spread[place]:.3f} allowed)",
                 float(starts.mean(axis=0)[place]),
                 material.printed("X", place),
                 2.0 * float(spread[place]) + HALF_UNIT,
@@ -131,7 +131,7 @@ def _ties_of_z(material: Material) -> Iterator[Reading]:
     topic = "7. Ties of Z (its held-out item often scores 0, like thousands of others)"
     records = material.ranks["Z"]
     for place in (2, 3):
-        label = measure_label(METRICS[place])
+        label = METRICS[place].label
         quantity, printed = f"Z, {label}, exact", material.printed("Z", place)
         for ties in ("expected", "optimistic", "pessimistic"):
             value = _exact(records, ties)[place]
@@ -187,7 +187,7 @@ def _sampling(material: Material) -> Iterator[Reading]:
         for place in (0, 1, 2):
             printed = material.printed("Y", place, "Sampled")
             mean, deviation = _expected(material, "Y", "sampled", place, sampling=sampling)
-            quantity = f"Y, {measure_label(METRICS[place])}, Sampled"
+            quantity = f"Y, {METRICS[place].label}, Sampled"
             yield Reading(topic, sampling, quantity, mean, printed, _noise_of(deviation))
 
 
@@ -253,5 +253,5 @@ def _rank_estimate(material: Material) -> Iterator[Reading]:
                 printed = material.printed("Y", place, "Rank Estimate")
                 options = {"divisor": divisor, "rounding": rounding}
                 value, deviation = _expected(material, "Y", "rank-estimate", place, **options)
-                quantity = f"Y, {measure_label(METRICS[place])}, Rank Estimate"
+                quantity = f"Y, {METRICS[place].label}, Rank Estimate"
                 yield Reading(topic, reading, quantity, value, printed, _noise_of(deviation))

@@ -13,7 +13,7 @@ from sampled_metrics.inference.moments import (
     simulated_moments,
 )
 from sampled_metrics.study.experiment import Experiment
-from sampled_metrics.study.labels import EXACT, measure_label
+from sampled_metrics.study.labels import EXACT
 from sampled_metrics.study.unrounded import Row, unrounded
 
 PERCENT = 100.0
@@ -32,7 +32,7 @@ def table3(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
 
 
 def _of_metric(name: str, experiment: Experiment, i: int) -> Iterator[Row]:
-    label = measure_label(experiment.measures[i])
+    label = experiment.measures[i].label
     exact = PERCENT * float(experiment.exact[i])
     yield Row(3, name, label, EXACT, exact, None, exact, None, 0, experiment.source)
     drawn = simulated_moments(PERCENT * experiment.repeated[i])
@@ -64,7 +64,7 @@ def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
 
 
 def _of_pair(pair: str, a: Experiment, b: Experiment, i: int) -> Iterator[Row]:
-    label = measure_label(a.measures[i])
+    label = a.measures[i].label
     worse, better = (a, b) if a.exact[i] < b.exact[i] else (b, a)
     counts = count_less(worse.repeated[i], better.repeated[i])
     repetitions = worse.repeated.shape[-1]

@@ -17,7 +17,7 @@ from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.ranks.reading import read_single
 from sampled_metrics.sampling import expected_values, pmf
 from sampled_metrics.study.experiment import ExperimentSettings
-from sampled_metrics.study.labels import EXACT, measure_label
+from sampled_metrics.study.labels import EXACT
 from sampled_metrics.study.sample_sizes import recall_against_samples
 from sampled_metrics.study.toy import N_ITEMS, PREDICTED_RANKS
 
@@ -56,7 +56,7 @@ def metric_against_rank() -> pd.DataFrame:
     """Figure 1: every metric at the ranks of n = 10,000, all of the top and every 20th below."""
     ranks = _top_and_every(20, 200, N_ITEMS)
     return pd.concat(
-        pd.DataFrame({"metric": measure_label(m), "rank": ranks, "value": m.at(ranks, N_ITEMS)})
+        pd.DataFrame({"metric": m.label, "rank": ranks, "value": m.at(ranks, N_ITEMS)})
         for m in PANELS
     )
 
@@ -77,7 +77,7 @@ def toy_against_samples() -> pd.DataFrame:
         for name, ranks in PREDICTED_RANKS.items():
             for measure in PANELS:
                 values = expected_values(measure, ranks, N_ITEMS, m, _WITHOUT)
-                rows.append((measure_label(measure), name, m, values.mean()))
+                rows.append((measure.label, name, m, values.mean()))
     return pd.DataFrame(rows, columns=["metric", "recommender", "n_negatives", "value"])
 
 
@@ -91,9 +91,7 @@ def sampled_against_rank() -> pd.DataFrame:
         }
         curves[EXACT] = measure.at(ranks, N_ITEMS)
         frames += [
-            pd.DataFrame(
-                {"metric": measure_label(measure), "curve": name, "rank": ranks, "value": values}
-            )
+            pd.DataFrame({"metric": measure.label, "curve": name, "rank": ranks, "value": values})
             for name, values in curves.items()
         ]
     return pd.concat(frames)

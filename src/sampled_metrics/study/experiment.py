@@ -20,8 +20,7 @@ from sampled_metrics.estimators import (
     estimator_matrix,
 )
 from sampled_metrics.inference.moments import Moments, estimates, expected_moments
-from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.metrics.ties import expected_values
+from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import TIES, histograms, sampled_rank_distribution
 
@@ -253,7 +252,7 @@ def corrected(
         len(records),
         measures,
         estimators,
-        exact=np.array([expected_values(measure, records).mean() for measure in measures]),
+        exact=np.array([values(measure, records).mean() for measure in measures]),
         repeated=np.stack(repeated, axis=1),
         expected=expected_moments(distribution, vectors),
         source=source,

@@ -17,7 +17,7 @@ from sampled_metrics.ranks import Ranks, rank
 from sampled_metrics.ranks.reading import read_single
 from sampled_metrics.recommenders import create
 from sampled_metrics.study.experiment import ExperimentSettings
-from sampled_metrics.study.labels import EXACT, measure_label
+from sampled_metrics.study.labels import EXACT
 from sampled_metrics.study.published import read_published
 
 METRICS = tuple(parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "auc"))
@@ -105,7 +105,7 @@ class Material:
 
     def printed(self, name: str, place: int, column: str = EXACT) -> str:
         """The published cell of Table 3 for a recommender, one of METRICS and a column."""
-        return self.cells[name, measure_label(METRICS[place]), column]
+        return self.cells[name, METRICS[place].label, column]
 
     def trained(self, name: str, split: Split | None = None, **settings: Any) -> Ranks:
         """Ranks of a recommender trained anew with other settings."""

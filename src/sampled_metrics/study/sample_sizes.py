@@ -9,12 +9,12 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
+from sampled_metrics import metrics
 from sampled_metrics._base.arrays import MEMORY, Float, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.inference.search import geometric_sizes, smallest_from
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.metrics.ties import exact_values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.study.experiment import ExperimentSettings
@@ -52,7 +52,7 @@ def recall_against_samples(
             f"a user has {largest + 1} candidates; Figure 6 needs more than {SMALLEST + 1}"
         )
     sizes = geometric_sizes(SMALLEST, min(largest, LARGEST), N_SIZES)
-    exact = {name: float(exact_values(MEASURE, each).mean()) for name, each in records.items()}
+    exact = {name: float(metrics.values(MEASURE, each).mean()) for name, each in records.items()}
     curves = expected_curves(records, settings)
     rows = []
     for e, estimator in enumerate(ESTIMATORS):

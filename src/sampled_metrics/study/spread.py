@@ -1,19 +1,19 @@
 """How far the numbers move with what the paper leaves open: the start of X, the ties of Z."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
+from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators import Estimator
-from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.metrics.ties import means_over_orders
+from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.comparison import PERCENT, table3, table4
 from sampled_metrics.study.experiment import ExperimentSettings, run_experiment
-from sampled_metrics.study.labels import EXACT, measure_label
+from sampled_metrics.study.labels import EXACT
 from sampled_metrics.study.unrounded import KEY
 
 COLUMNS = (*KEY, "spread", "cause")
@@ -62,5 +62,18 @@ def spread_over_ties(
     for measure in measures:
         orders = (generator(seed, "ties", name, draw) for draw in range(draws))
         spread = PERCENT * float(means_over_orders(measure, records, orders).std(ddof=1))
-        rows.append((3, name, measure_label(measure), EXACT, spread, f"tie draw of {name}"))
+        rows.append((3, name, measure.label, EXACT, spread, f"tie draw of {name}"))
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def means_over_orders(
+    measure: Measure, records: Ranks, generators: Iterable[np.random.Generator]
+) -> Float:
+    """Mean of an exact metric over users, for one random order of the ties per generator.
+
+    >>> from sampled_metrics.metrics import parse_measure
+    >>> seeds = (np.random.default_rng(seed) for seed in range(2))
+    >>> means_over_orders(parse_measure("auc"), Ranks([3], [1], [0]), seeds)
+    array([0.5, 0.5])
+    """
+    return np.array([values(measure, records, "random", rng).mean() for rng in generators])

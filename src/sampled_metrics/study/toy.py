@@ -11,7 +11,7 @@ from sampled_metrics.inference.moments import estimates, expected_moments, simul
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import histograms, sampled_rank_distribution
-from sampled_metrics.study.labels import EXACT, measure_label
+from sampled_metrics.study.labels import EXACT
 from sampled_metrics.study.unrounded import Row, unrounded
 
 N_ITEMS = 10_000
@@ -50,7 +50,7 @@ def table1() -> pd.DataFrame:
     for name, ranks in PREDICTED_RANKS.items():
         for measure in METRICS:
             value = float(measure.at(ranks, N_ITEMS).mean())
-            cell = (1, name, measure_label(measure), EXACT)
+            cell = (1, name, measure.label, EXACT)
             rows.append(Row(*cell, value, None, value, None, 0, RANKS))
     return unrounded(rows)
 
@@ -76,7 +76,7 @@ def table2(settings: ToySettings) -> pd.DataFrame:
             row = Row(
                 2,
                 name,
-                measure_label(measure),
+                measure.label,
                 "Sampled",
                 float(drawn.mean[i]),
                 float(drawn.sd[i]),
