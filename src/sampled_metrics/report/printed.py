@@ -1,4 +1,4 @@
-"""Tables 1-4 as the paper lays them out, ours above the closed form and the published number."""
+"""Tables 1-4 laid out as in the paper, ours above the closed form and the published number."""
 
 from pathlib import Path
 

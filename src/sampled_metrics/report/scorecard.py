@@ -90,7 +90,7 @@ def _judged(cell: Any) -> tuple[Any, ...]:
 
 
 def _standard_error(cell: Any) -> float:
-    """Of the difference between the published value and ours, from repetition alone."""
+    """Standard error of the difference between the published value and ours, by repetition."""
     theirs = _PUBLISHED_REPETITIONS[cell.table]
     if not cell.repetitions:
         return 0.0

@@ -54,7 +54,7 @@ def _outlines(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def _bars(axes: Axes, rows: pd.DataFrame) -> None:
-    """Bars side by side within their range of ranks."""
+    """Draw bars side by side within their range of ranks."""
     styles = bar_styles(list(rows["recommender"].unique()))
     for i, (name, bins) in enumerate(groups(rows, "recommender")):
         widths = 0.84 * (bins["last_rank"] + 1 - bins["first_rank"])

@@ -1,4 +1,4 @@
-"""From the number of a figure and its table to the figure, and from the figure to its files."""
+"""Draw a figure by its number, and write its files."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The page people look at: one HTML file with the whole study and an explorer of it."""
+"""The page of a study: one HTML file with its results and an interactive explorer."""
 
 from sampled_metrics.report.page.collect import Sources, collect
 from sampled_metrics.report.page.render import render

@@ -1,4 +1,4 @@
-"""Everything that goes into the page, read from the files of a run into one dictionary."""
+"""Read all contents of the page from the files of a run into one dictionary."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,12 +17,12 @@ from sampled_metrics.report.tables import groups
 
 _AUDIT_COLUMNS = ("topic", "reading", "quantity", "value", "published", "reproduces")
 _OF_THE_MACHINE = ("archive", "cache", "path")
-_PAGE = "page"  # the rule that makes the page: its time is not known before the page is
+_PAGE = "page"  # the rule that makes the page
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Where a run left what the page shows.
+    """Files of a run that the page shows.
 
     Attributes
     ----------
@@ -30,17 +30,17 @@ class Sources:
         Rank records, named by their recommenders.
     tables, figures
         Folders of `table{1..4}.csv` and `exact.csv`, and of `figure{1..6}.svg`, `.pdf`, `.csv`;
-        without a scorecard only what is about the data: Tables 3 and 4, Figures 5 and 6.
+        without a scorecard only Tables 3 and 4 and Figures 5 and 6, which depend on the data.
     provenance
-        The file of this name.
+        `provenance.json`.
     graph
         The graph of the rules, as `make graph` draws it; SVG.
     times
-        Folder of what Snakemake measures of each job (`benchmark:`); it may be missing.
+        Folder of Snakemake's benchmarks, one file per job; it may be missing.
     config
         The configuration.
     scorecard, audit
-        Where the data is the paper's, the comparison with its numbers and the audit; CSV.
+        Comparison with the paper's numbers and audit of its readings; CSV, None for other data.
     """
 
     ranks: Sequence[Path]
@@ -117,7 +117,7 @@ def facts(record: Mapping[str, Any], within: str = "") -> Iterator[list[tuple[st
 
 
 def _jobs(folder: Path) -> list[dict[str, str]]:
-    """Seconds of each job by rule, its wildcards and the log beside the page."""
+    """Rule, wildcards, seconds and log of each job; the page's own is not finished yet."""
     jobs = []
     for path in sorted(folder.rglob("*.tsv")):
         name = path.relative_to(folder).with_suffix("")
@@ -144,6 +144,6 @@ def _json(path: Path) -> Any:
 
 
 def _shown(config: Mapping[str, Any]) -> str:
-    """Print the configuration without the folders of the machine."""
+    """Return the configuration as JSON, without paths on this machine."""
     dataset = {k: v for k, v in config.get("dataset", {}).items() if k not in _OF_THE_MACHINE}
     return json.dumps({**config, "dataset": dataset}, indent=2, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The numbers that the explorer computes from: users by their true ranks, compactly."""
+"""The data of the explorer: the true ranks of the users of each recommender, encoded."""
 
 import base64
 from collections.abc import Mapping
@@ -19,14 +19,14 @@ _GAMMA = 0.1
 
 
 def explorer(records: Mapping[str, Ranks], config: Mapping[str, Any]) -> dict[str, Any]:
-    """Collect what the explorer starts from.
+    """Collect the data of the explorer.
 
     Returns
     -------
     `groups`, the recommenders of this run and the toy ones, each with `label`, `n` (mean number
     of candidates, rounded), `sizes` (numbers of negatives to draw curves at) and `recommenders`
     (`name`, `users`, and all and few of them as `kinds` and `few`, see `encoded`); and `start`, the
-    first positions of the controls.
+    initial positions of the controls.
     """
     groups = [_group("This run", records)] if records else []
     toy = {name: toy_records(name) for name in PREDICTED_RANKS}

@@ -1,4 +1,4 @@
-"""From the dictionary of `collect` to the page."""
+"""Render the dictionary of `collect` as the page."""
 
 import json
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ SCRIPTS = (
 
 
 def render(content: Mapping[str, Any]) -> str:
-    """Render the page: one HTML document that loads nothing.
+    """Return the page: one HTML document that loads no other file.
 
     All texts in `content` are escaped; scripts, styles, numbers and downloads are embedded.
     """

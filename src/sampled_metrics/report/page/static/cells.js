@@ -1,4 +1,4 @@
-// What stands behind a cell of Tables 1-4, at the pointer, a tap or the keyboard.
+// Details of a cell of Tables 1-4, shown on hover, tap or focus.
 "use strict";
 
 const detail = element("detail");

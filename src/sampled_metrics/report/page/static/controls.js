@@ -1,4 +1,4 @@
-// The controls of the explorer: what they offer and where they stand.
+// The controls of the explorer: their options and their positions.
 "use strict";
 
 const MOST_CLS = 200;
@@ -48,7 +48,7 @@ SM.begin = (groups, start, changed) => {
   element("controls").addEventListener("submit", (event) => event.preventDefault());
 };
 
-// What the controls ask for. A number out of its range is marked, and the last valid one is used.
+// The settings chosen by the controls. A number out of its range is marked, and the last valid one is used.
 SM.read = (groups) => {
   for (const name of Object.keys(SCALES)) {
     const input = element(name), value = Number(input.value);

@@ -1,4 +1,4 @@
-// From the controls to the panels.
+// Draws the panels anew when a control has moved.
 "use strict";
 
 const SLICE_MS = 40; // of work between two looks at the controls
@@ -78,7 +78,7 @@ async function sliced(work, mine) {
   }
 }
 
-const last = {}; // what each pair of panels was drawn from, and the curves of (c) and (d)
+const last = {}; // settings that the panels show, and the curves of (c) and (d)
 
 function drawEstimator(state) {
   const { measure, n, m, estimator } = state, reason = SM.refusal(estimator, n, m);

@@ -1,4 +1,4 @@
-// The four panels: what is drawn in each, and the sentence above it.
+// The four panels: their traces, and the sentence above each.
 "use strict";
 
 const N_RANKS = 110;
