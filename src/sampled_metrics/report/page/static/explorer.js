@@ -9,7 +9,7 @@ const groups = numbers.groups.map((group) => ({
   recommenders: group.recommenders.map((recommender) => {
     const records = SM.decodeRecords(recommender.kinds), few = SM.decodeRecords(recommender.few);
     const most = records.n.reduce((x, y) => Math.min(x, y)) - 1;
-    return { ...recommender, records, few, most, distributions: new Map(), exact: new Map() };
+    return { ...recommender, records, few, most, means: new Map(), distributions: new Map(), exact: new Map() };
   }),
 }));
 
@@ -18,9 +18,14 @@ function once(cache, key, make) {
   return cache.get(key);
 }
 
-function expectation({ records, distributions }, vector) {
+function expectation({ records, means }, vector) {
   const m = vector.length - 1;
-  return SM.dot(once(distributions, m, () => SM.meanDistribution(records, m)), vector);
+  return SM.dot(once(means, m, () => SM.meanDistribution(records, m)), vector);
+}
+
+function variance({ few, distributions }, vector) {
+  const m = vector.length - 1;
+  return SM.outlook(few, vector, once(distributions, m, () => SM.distributions(few, m))).within;
 }
 
 // Expected estimates of every recommender at every size, and for a pair the probability of its
@@ -33,8 +38,8 @@ function* curves({ group, pair, estimator, measure }, exact) {
     group.recommenders.forEach((recommender, i) => values[i].push(expectation(recommender, vector)));
     if (pair) {
       probabilities.push(SM.ordering(...pair.map((i) => {
-        const { few, users } = group.recommenders[i];
-        return { mean: values[i].at(-1), within: SM.outlook(few, vector).within, users, exact: exact[i] };
+        const within = variance(group.recommenders[i], vector), { users } = group.recommenders[i];
+        return { mean: values[i].at(-1), within, users, exact: exact[i] };
       })).probability);
     }
     yield;

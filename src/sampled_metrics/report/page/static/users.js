@@ -10,63 +10,67 @@ SM.decodeRecords = (text) => {
   return { n, better, tied, count, users: count.reduce((sum, number) => sum + number, 0) };
 };
 
-// Rows of p(i | r) that make up the distribution of each kind of users: `untied(row, u)` gets that
-// of a user without ties, `tied(row, scale, u)` two rows whose scaled sum is to be cumulated, for
+// Calls `visit(values, low, u)` with the distribution of the sampled rank of each kind of users, from
+// its entry `low` on; the next call overwrites `values`. With ties it is the mean over their ranks, by
 // sum over r <= R of p(i | r) = n/(m + 1) P(more than i of m + 1 draws from n are <= R).
-function eachRow(records, m, untied, tied) {
-  const rows = new Map(), longer = new Map();
-  const rowsOf = (cache, n, size) => {
-    if (!cache.has(n)) cache.set(n, new SM.Rows(n, size));
-    return cache.get(n);
+function eachUser(records, m, visit) {
+  const rows = new Map(), steps = new Float64Array(m + 2);
+  const rowOf = (n, size, rank) => {
+    const key = 2 * n + (size - m);
+    if (!rows.has(key)) rows.set(key, new SM.Rows(n, size));
+    return rows.get(key).at(rank);
   };
   for (let u = 0; u < records.n.length; u++) {
     const n = records.n[u], rank = records.better[u] + 1, ties = records.tied[u];
-    if (!ties) untied(rowsOf(rows, n, m).at(rank), u);
-    else {
-      const row = rowsOf(longer, n + 1, m + 1), scale = n / ((m + 1) * (ties + 1));
-      tied(row.at(rank), scale, u);
-      tied(row.at(rank + ties + 1), -scale, u);
+    if (!ties) {
+      const { lo, hi, values } = rowOf(n, m, rank);
+      visit(values.subarray(lo, hi + 1), lo, u);
+      continue;
     }
+    steps.fill(0);
+    for (const [edge, sign] of [[rank, 1], [rank + ties + 1, -1]]) {
+      const { lo, hi, values } = rowOf(n + 1, m + 1, edge), scale = (sign * n) / ((m + 1) * (ties + 1));
+      for (let i = lo; i <= hi; i++) steps[i] += scale * values[i];
+    }
+    for (let i = 1; i <= m; i++) steps[i] += steps[i - 1];
+    visit(steps.subarray(0, m + 1), 0, u);
   }
 }
 
 // Probability of every sampled rank, averaged over users.
 SM.meanDistribution = (records, m) => {
-  const mean = new Float64Array(m + 1), steps = new Float64Array(m + 2);
-  const adding = (sums) => (row, scale) => {
-    for (let i = row.lo; i <= row.hi; i++) sums[i] += scale * row.values[i];
-  };
-  const toMean = adding(mean), toSteps = adding(steps);
-  eachRow(records, m,
-    (row, u) => toMean(row, records.count[u] / records.users),
-    (row, scale, u) => toSteps(row, (scale * records.count[u]) / records.users));
-  for (let i = 0, sum = 0; i <= m; i++) mean[i] += sum += steps[i];
+  const mean = new Float64Array(m + 1);
+  eachUser(records, m, (values, low, u) => {
+    const share = records.count[u] / records.users;
+    for (let i = 0; i < values.length; i++) mean[low + i] += share * values[i];
+  });
   return mean;
 };
 
+// The distributions of all kinds of users, to be kept for several vectors.
+SM.distributions = (records, m) => {
+  const all = [];
+  eachUser(records, m, (values, low) => all.push({ values: Float32Array.from(values), low }));
+  return all;
+};
+
 // Mean of an estimate over users and negatives, and its variance over the negatives of one user,
-// averaged over users.
-SM.outlook = (records, vector) => {
-  const m = vector.length - 1, squares = vector.map((value) => value * value);
-  const tails = [vector, squares].map((values) => {
-    const tail = new Float64Array(m + 2);
-    for (let i = m; i >= 0; i--) tail[i] = tail[i + 1] + values[i];
-    return tail;
-  });
-  const own = new Float64Array(records.n.length), ownSquare = new Float64Array(records.n.length);
-  eachRow(records, m, (row, u) => {
-    own[u] = row.dot(vector);
-    ownSquare[u] = row.dot(squares);
-  }, (row, scale, u) => {
-    own[u] += scale * row.dot(tails[0]);
-    ownSquare[u] += scale * row.dot(tails[1]);
-  });
+// averaged over users; `known` are the distributions, where they have been kept.
+SM.outlook = (records, vector, known) => {
   let mean = 0, within = 0;
-  for (let u = 0; u < own.length; u++) {
+  const add = (values, low, u) => {
+    let own = 0, square = 0;
+    for (let i = 0; i < values.length; i++) {
+      const entry = vector[low + i], part = values[i] * entry;
+      own += part;
+      square += part * entry;
+    }
     const share = records.count[u] / records.users;
-    mean += share * own[u];
-    within += share * Math.max(ownSquare[u] - own[u] ** 2, 0);
-  }
+    mean += share * own;
+    within += share * Math.max(square - own * own, 0);
+  };
+  if (known) known.forEach(({ values, low }, u) => add(values, low, u));
+  else eachUser(records, vector.length - 1, add);
   return { mean, within };
 };
 
