@@ -10,6 +10,7 @@ from sampled_metrics.tables.ids import as_int32
 from sampled_metrics.tables.reading import bare_name, read_table
 
 WHAT = "a table of interactions"
+_LIKELY = {"rating": "float64", "timestamp": "int64"}
 
 
 def read_interactions(
@@ -33,6 +34,7 @@ def read_interactions(
         WHAT,
         list(names.values()),
         ids=(names["user"], names["item"]),
+        likely={names[role]: kind for role, kind in _LIKELY.items() if role in names},
         separator=form.separator,
         header=form.header,
     )

@@ -6,7 +6,7 @@ typed headers (`user_id:token`) lose their types. Rows are counted from 1, witho
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ def read_table(
     columns: Sequence[str] = KNOWN,
     *,
     ids: Sequence[str] = (USER, ITEM),
+    likely: Mapping[str, str] | None = None,
     separator: str | None = None,
     header: bool = True,
 ) -> Table:
@@ -44,6 +45,9 @@ def read_table(
         Columns to read where they are present; at least one must be.
     ids
         Those of them that hold ids.
+    likely
+        pyarrow types of columns to try before types are inferred from text, which holds the whole
+        text in memory.
     separator
         What separates columns of text; by default a tab if the first line has one, else a comma.
     header
@@ -62,7 +66,8 @@ def read_table(
         read = {}
         if kept:
             options: dict[str, Any] = {} if header else {"column_names": names}
-            read = parse_text(path, what, kept, ids=ids, delimiter=separator, **options)
+            options |= {"ids": ids, "likely": likely, "delimiter": separator}
+            read = parse_text(path, what, kept, **options)
         table = Table(path, read, bare, int(header))
     if not table.columns:
         raise InputError(
@@ -113,6 +118,7 @@ def parse_text(
     columns: Sequence[str],
     *,
     ids: Sequence[str] = (USER, ITEM),
+    likely: Mapping[str, str] | None = None,
     source: Any = None,
     column_names: Sequence[str] | None = None,
     **options: Any,
@@ -126,17 +132,25 @@ def parse_text(
     from pyarrow import csv as reader
 
     encoded = pa.dictionary(pa.int32(), pa.string())
-    with parsing(path, what, options["delimiter"]):
-        table = reader.read_csv(
+    types = {name: encoded for name in columns if bare_name(name) in ids}
+
+    def read(types: dict[str, Any]) -> Any:
+        return reader.read_csv(
             str(path) if source is None else source,
             reader.ReadOptions(column_names=column_names),
             reader.ParseOptions(**options),
-            reader.ConvertOptions(
-                include_columns=columns,
-                column_types={name: encoded for name in columns if bare_name(name) in ids},
-                null_values=[""],
-            ),
+            reader.ConvertOptions(include_columns=columns, column_types=types, null_values=[""]),
         )
+
+    guess = {name: (likely or {}).get(bare_name(name)) for name in columns}
+    guessed = {name: pa.type_for_alias(kind) for name, kind in guess.items() if kind}
+    with parsing(path, what, options["delimiter"]):
+        try:
+            table = read(types | guessed)
+        except pa.ArrowInvalid:
+            if not guessed:
+                raise
+            table = read(types)
     for name in columns:
         if pa.types.is_binary(table[name].type):
             raise InputError("found bytes; expected UTF-8 text", path=path, column=bare_name(name))
