@@ -8,7 +8,6 @@ configfile: "config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/resources.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/recommenders.smk"
 include: "workflow/rules/theory.smk"
@@ -19,7 +18,7 @@ include: "workflow/rules/report.smk"
 
 
 # What the paper published is about its own data.
-if PAPERS_DATA:
+if STUDY.is_papers_data:
 
     include: "workflow/rules/published.smk"
 
@@ -27,4 +26,9 @@ if PAPERS_DATA:
 rule all:
     default_target: True
     input:
-        final_targets(),
+        table_files(*STUDY.tables),
+        figure_files(*STUDY.figures),
+        rules.exact.output,
+        ["<results>/scorecard.csv"] if STUDY.is_papers_data else [],
+        rules.provenance.output,
+        rules.page.output,

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from sampled_metrics.study.curves import figure_data
-from sampled_metrics.study.experiment import ExperimentSettings
+from sampled_metrics.study.settings import ExperimentSettings
 from tests.conftest import ROOT
 from tests.workflow.conftest import Project
 

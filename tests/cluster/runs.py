@@ -99,18 +99,14 @@ def locally(project: Project) -> float:
 def through(
     slurm: Slurm,
     project: Project,
-    pieces: tuple[int, int],
+    pieces: int,
     disturb: Callable[[], None] | None = None,
     targets: Sequence[str] = (),
 ) -> Run:
-    """Run the study through the profile for SLURM, cut in pieces, and disturb it meanwhile.
-
-    `pieces` are those of ranking and of the experiment.
-    """
+    """Run the study through the profile for SLURM, ranked in pieces, and disturb it meanwhile."""
     profile = project.folder / "workflow/profiles/slurm/config.yaml"
     profile.write_text(edited(profile.read_text()))
-    for part, count in zip(("ranking", "experiment"), pieces, strict=True):
-        project.change(part, pieces=count)
+    project.change("ranking", pieces=pieces)
     before, began = set(slurm.records()), time.monotonic()
     with _snakemake(project, "slurm", targets) as process:
         if disturb is not None:
@@ -156,7 +152,7 @@ def _require_success(project: Project, process: "subprocess.Popen[bytes]") -> st
 class Disturbance:
     """In the middle of a run, a piece's job cancelled, then the node of another taken down."""
 
-    RULE = "rule_rank_piece"
+    RULE = "rule_rank_wildcards"
     PATIENCE = 300
     BEGUN = 2  # seconds, after which a job is at work
 
@@ -196,7 +192,7 @@ class Disturbance:
         return state
 
     def check(self, run: Run) -> None:
-        """Raise RunError unless the jobs hit were run again, with twice the memory."""
+        """Raise RunError unless the jobs hit were run again, with more memory."""
         for job in (self.cancelled, self.failed):
             record = run.jobs[job]
             again = [
@@ -206,10 +202,10 @@ class Disturbance:
             ]
             if not again or again[-1]["JobState"] != "COMPLETED":
                 raise RunError(f"{record['Comment']} was hit and not run again")
-            if megabytes(again[0]) != 2 * megabytes(record):
+            if megabytes(again[0]) <= megabytes(record):
                 raise RunError(
                     f"{record['Comment']} asked for {megabytes(record)} MB, then for "
-                    f"{megabytes(again[0])}; expected twice as much"
+                    f"{megabytes(again[0])}; expected more"
                 )
 
 

@@ -114,9 +114,9 @@ def test_training_data_is_left_alone(case):
 def test_unknown_kind_and_setting():
     with pytest.raises(InputError, match="unknown recommender kind 'svd'; known: als, itemknn"):
         create("svd", {})
-    with pytest.raises(InputError, match="als: unknown setting 'factors'; known: d, lambda, alpha"):
+    with pytest.raises(InputError, match="als: unknown key 'factors'; known: d, lambda, alpha"):
         create("als", {"factors": 3})
-    with pytest.raises(InputError, match="popularity: unknown setting 'k'; known: none"):
+    with pytest.raises(InputError, match="popularity: unknown key 'k'; known: none"):
         create("popularity", {"k": 3})
 
 

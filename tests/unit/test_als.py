@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sampled_metrics._base.errors import InputError
 from sampled_metrics.recommenders.als import ALS, ALSSettings
 
 TRAIN = (np.random.default_rng(0).random((40, 25)) < 0.2).astype(float)
@@ -76,20 +75,3 @@ def test_threads_do_not_change_a_bit():
 def test_seeds_differ():
     one, two = (fitted(seed=seed).item_vectors for seed in (0, 1))
     assert abs(one - two).max() > 1e-3
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"d": 0}, "als: d is 0; allowed: a whole number of at least 1"),
-        ({"lambda_": 0.0}, "als: lambda is 0.0; allowed: a finite number above 0"),
-        ({"lambda_": float("inf")}, "als: lambda is inf"),
-        ({"alpha": -1}, "als: alpha is -1; allowed: a finite number above 0"),
-        ({"iterations": 1.5}, "als: iterations is 1.5"),
-        ({"seed": -1}, "als: seed is -1; allowed: a whole number of at least 0"),
-        ({"d": True}, "als: d is True"),
-    ],
-)
-def test_settings_out_of_range(settings, message):
-    with pytest.raises(InputError, match=message):
-        ALSSettings(**settings)

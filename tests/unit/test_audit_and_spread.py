@@ -8,22 +8,23 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import leave_last_out, save_split
-from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics import parse_measure, values
+from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, rank
 from sampled_metrics.recommenders import create
 from sampled_metrics.report.audit import write_audit
 from sampled_metrics.study.audit import _expected, _with_n_of_each_user, run_audit
-from sampled_metrics.study.experiment import ExperimentSettings
+from sampled_metrics.study.config import Entry
 from sampled_metrics.study.readings import Material, Reading
+from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.spread import spread_over_starts, spread_over_ties
 from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
 
-RECOMMENDERS = {
-    "X": {"kind": "als", "settings": {"d": 2, "lambda": 0.1, "alpha": 0.1}},
-    "Y": {"kind": "itemknn", "settings": {"q": 3, "normalise_scores": False}},
-    "Z": {"kind": "itemknn", "settings": {"k_prime": 3, "neighbour_axis": "column"}},
-}
+RECOMMENDERS = [
+    Entry(name="X", kind="als", settings={"d": 2, "lambda": 0.1, "alpha": 0.1}),
+    Entry(name="Y", kind="itemknn", settings={"q": 3, "normalise_scores": False}),
+    Entry(name="Z", kind="itemknn", settings={"k_prime": 3, "neighbour_axis": "column"}),
+]
 SETTINGS = ExperimentSettings(n_negatives=10)
 
 
@@ -34,11 +35,11 @@ def material(tmp_path_factory):
     archive = write_archive(folder / "a.zip", as_ratings(interactions))
     split = leave_last_out(interactions)
     save_split(folder / "split.npz", split)
-    for name, each in RECOMMENDERS.items():
-        model = create(each["kind"], each["settings"]).fit(split.train)
+    for entry in RECOMMENDERS:
+        model = create(entry.kind, entry.settings).fit(split.train)
         records = rank(model.score, split.train, split.held_out)
-        records.replace(users=split.user_ids, source="test").write(folder / f"{name}.parquet")
-    ranks = [folder / f"{name}.parquet" for name in RECOMMENDERS]
+        records.replace(users=split.user_ids, source="test").write(folder / f"{entry.name}.parquet")
+    ranks = [folder / f"{entry.name}.parquet" for entry in RECOMMENDERS]
     published = ROOT / "config/paper/tables.csv"
     return Material.load(archive, folder / "split.npz", ranks, RECOMMENDERS, SETTINGS, published, 1)
 
@@ -111,16 +112,15 @@ def test_files_of_the_audit(tmp_path):
 
 def test_audit_needs_the_papers_recommenders(tmp_path):
     with pytest.raises(InputError, match="the audit needs a recommender X of kind als"):
-        Material.load(tmp_path, tmp_path, [], {"Y": RECOMMENDERS["Y"]}, SETTINGS, tmp_path, 1)
+        Material.load(tmp_path, tmp_path, [], RECOMMENDERS[1:], SETTINGS, tmp_path, 1)
 
 
 def test_spread_over_starts_is_that_of_the_difference_of_two():
     # exact AP of the three starts: 1, 1/2 and 1/4
     starts = [Ranks(np.full(4, 50), np.full(4, b), np.zeros(4, int)) for b in (0, 1, 3)]
     other = Ranks(np.full(4, 50), np.full(4, 9), np.zeros(4, int))
-    table = spread_over_starts(
-        "X", starts, {"Y": other}, [parse_estimator("sampled")], [parse_measure("ap")], SETTINGS
-    )
+    one = SETTINGS.replaced(metrics=("ap",), estimators=("sampled",))
+    table = spread_over_starts("X", starts, {"Y": other}, one)
     cells = table.set_index(["table", "row", "column"])["spread"]
     sd = np.std([100, 50, 25], ddof=1)
     assert cells[3, "X", "Exact"] == pytest.approx(np.sqrt(2) * sd)
@@ -132,6 +132,6 @@ def test_spread_over_starts_is_that_of_the_difference_of_two():
 def test_spread_over_ties_by_its_closed_form():
     # e + 1 = 3 equally likely ranks 1, 2, 3 of AP: variance of (1, 1/2, 1/3) over 400 users
     records = Ranks(np.full(400, 20), np.zeros(400, int), np.full(400, 2))
-    table = spread_over_ties("Z", records, [parse_measure("ap")], seed=0, draws=4000)
+    table = spread_over_ties("Z", records, SETTINGS.replaced(metrics=("ap",)), draws=4000)
     exact = 100 * np.sqrt(np.var([1, 1 / 2, 1 / 3]) / 400)
     assert table["spread"].item() == pytest.approx(exact, rel=4 / np.sqrt(2 * 4000))

@@ -1,11 +1,9 @@
 """The recommenders that know nothing of a user: popularity and a random order."""
 
 import numpy as np
-import pytest
 from scipy import stats
 from scipy.sparse import csr_array
 
-from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import rank
 from sampled_metrics.recommenders import create
 
@@ -36,10 +34,3 @@ def test_random_scores_of_a_user_depend_on_its_number_and_the_seed_alone():
     large = create("random", {"seed": 3}).fit(csr_array((900, 10)))
     users = np.array([4, 0])
     np.testing.assert_array_equal(small.score(users), large.score(users))
-
-
-def test_settings_out_of_range():
-    with pytest.raises(InputError, match=r"random: seed is 0\.5; allowed: a whole number of at"):
-        create("random", {"seed": 0.5})
-    with pytest.raises(InputError, match="random: unknown setting 'k'; known: seed"):
-        create("random", {"k": 1})

@@ -43,14 +43,16 @@ def test_help_and_version(run):
             "gone.parquet: no such file",
         ),
         (["study", "train", "s", "--kind", "als", "--settings", "{", "--output", "o"], "not JSON"),
-        (["study", "train", "s", "--kind", "als", "--settings", "3", "--output", "o"], "allowed"),
+        (["study", "train", "s", "--kind", "als", "--settings", "3", "--output", "o"], "a mapping"),
         (["study", "train", "s", "--kind", "svd", "--output", "o"], "unknown recommender kind"),
         (["study", "train", "s", "--kind", "als", "--threads", "0", "--output", "o"], "threads"),
+        (["study", "sample", "r", "--settings", '{"m": 1}', "--output", "o"], "unknown key 'm'"),
         (
-            ["study", "sample", "config.yaml", "--settings", '{"m": 1}', "--output", "o"],
-            "unknown setting",
+            ["study", "split", "z", "--filters", '{"x": 1}', "--output", "o", "--counts", "c"],
+            "--filters: unknown key 'x'",
         ),
-        (["study", "figures", "--numbers", "1,7", "--folder", "f"], "no figure '7'; allowed: 1, 2"),
+        (["study", "describe", "t.csv", "--dataset", "{}", "--source", "s"], "format is movielens"),
+        (["study", "figures", "--numbers", "1,7", "--folder", "f"], "no figure '7'; known: 1, 2"),
         (["study", "figures", "--numbers", "5", "--folder", "f"], "figure 5 needs rank records"),
         (["study", "fetch", "--archive", "gone.zip", "--output", "o", "--source", "s"], "gone.zip"),
     ],
@@ -70,8 +72,25 @@ def test_steps_of_the_study(run, tmp_path, monkeypatch):
         ["split", "a.zip", "--output", "s.npz", "--counts", "split.json"],
         ["train", "s.npz", "--kind", "itemknn", "--output", "m.npz"],
         ["rank", "s.npz", "m.npz", "--output", "ranks/A.parquet"],
-        ["exact", "ranks/A.parquet", "--csv", "e.csv", "--md", "e.md", "--ties", "random"],
-        ["provenance", "source.json", "split.json", "--ranks", "trained", "--output", "p.json"],
+        [
+            "exact",
+            "ranks/A.parquet",
+            "--csv",
+            "e.csv",
+            "--md",
+            "e.md",
+            "--settings",
+            '{"ties": ["random"]}',
+        ],
+        [
+            "provenance",
+            "source.json",
+            "split.json",
+            "--study",
+            '{"ranks": "trained"}',
+            "--output",
+            "p.json",
+        ],
         ["reference", "ranks/A.parquet", "--output", "reference"],
     ]
     for step in steps:
@@ -108,8 +127,9 @@ def test_exact_table_by_hand(run, tmp_path, monkeypatch):
     # ranks 1 and 2-4 (uniform) among 11: AP (1 + (1/2 + 1/3 + 1/4)/3)/2, AUC (1 + 8/10)/2
     records = Ranks([11, 11], [0, 1], [0, 2])
     records.replace(users=np.arange(2), source="hand").write(tmp_path / "A.parquet")
-    arguments = ["--csv", "e.csv", "--md", "e.md", "--metrics", "ap,auc", "--ties"]
-    assert run("study", "exact", "A.parquet", *arguments, "expected,optimistic").returncode == 0
+    settings = '{"metrics": ["ap", "auc"], "ties": ["expected", "optimistic"]}'
+    arguments = ["--csv", "e.csv", "--md", "e.md", "--settings", settings]
+    assert run("study", "exact", "A.parquet", *arguments).returncode == 0
     ap = 100 * (1 + (1 / 2 + 1 / 3 + 1 / 4) / 3) / 2
     assert (tmp_path / "e.csv").read_text() == (
         "recommender,metric,ties,value\n"
@@ -130,10 +150,10 @@ def test_names_given_twice_and_records_that_are_no_json(refused, tmp_path, monke
     records = Ranks([11, 11], [0, 1], [0, 2])
     records.replace(users=np.arange(2), source="hand").write(tmp_path / "A.parquet")
     arguments = ["study", "exact", "A.parquet", "--csv", "e.csv", "--md", "e.md"]
-    assert "duplicate metric: ap" in refused(*arguments, "--metrics", "ap,ap")
+    assert "duplicate entry ap" in refused(*arguments, "--settings", '{"metrics": ["ap", "ap"]}')
     assert "duplicate recommender: A" in refused(*arguments, "A.parquet")
     (tmp_path / "p.json").write_text("{")
-    provenance = ["study", "provenance", "p.json", "--ranks", "trained", "--output", "o"]
+    provenance = ["study", "provenance", "p.json", "--output", "o"]
     assert refused(*provenance).startswith("p.json: not JSON")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["A.parquet", "p.json"]
 

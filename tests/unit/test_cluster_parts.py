@@ -19,7 +19,7 @@ RECORDS = """JobId=12 JobName=1f-2 UserId=root(0) JobState=COMPLETED Reason=None
 RunTime=00:01:02 TimeLimit=00:10:00 NodeList=n1 MinMemoryNode=800M Comment=rule_split \
 Command=(null) StdErr=/a/b.log Power=
 JobId=13 JobName=1f-2 JobState=NODE_FAIL Reason=Node Down RunTime=1-00:00:03 NodeList=n2 \
-MinMemoryNode=1.50G Comment=rule_rank_piece_wildcards_X_1-of-3
+MinMemoryNode=1.50G Comment=rule_rank_wildcards_X_1-of-3
 """
 
 
@@ -33,7 +33,7 @@ def test_records_that_scontrol_prints():
     assert records["12"]["JobState"] == "COMPLETED"
     assert records["12"]["StdErr"] == "/a/b.log"
     assert records["13"]["Reason"] == "Node Down"
-    assert records["13"]["Comment"] == "rule_rank_piece_wildcards_X_1-of-3"
+    assert records["13"]["Comment"] == "rule_rank_wildcards_X_1-of-3"
     assert [runs.megabytes(each) for each in records.values()] == [800, 1536]
     assert [slurm.seconds(each["RunTime"]) for each in records.values()] == [62, 86403]
     assert slurm.parse_records("No jobs in the system\n") == {}

@@ -1,248 +1,229 @@
+"""The configuration: what is valid, the one line for what is not, and what is generated from it."""
+
 import copy
 import re
-from dataclasses import fields
 
 import pytest
 import yaml
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.datasets.catalogue import CATALOGUE, movielens
-from sampled_metrics.datasets.split import TIE_BREAKS
-from sampled_metrics.metrics.measures import known_measures, parse_measure
+from sampled_metrics.metrics.measures import known_measures
 from sampled_metrics.recommenders import KINDS, create
-from sampled_metrics.study.config import allowed, check_config
+from sampled_metrics.study.config import RECOMMENDERS, Study
+from sampled_metrics.study.schema import write_schema
 from tests.conftest import ROOT
 
-SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
 STUDY = yaml.safe_load((ROOT / "config/config.yaml").read_text())
 
 
-def with_value(path, value):
-    config = copy.deepcopy(STUDY)
-    *parents, last = path
-    place = config
-    for step in parents:
-        place = place[step]
-    if value is KeyError:
-        del place[last]
-    else:
-        place[last] = value
-    return config
-
-
 def merged(config, changes):
-    """As Snakemake lays one configuration over another: mappings key by key."""
+    """Merge as Snakemake does: mappings key by key, anything else replaced."""
     both = {
-        key: merged(config.get(key, {}), value) if isinstance(value, dict) else value
+        key: merged(config.get(key), value) if isinstance(value, dict) else value
         for key, value in changes.items()
     }
     return (config if isinstance(config, dict) else {}) | both
 
 
-SECOND = merged(STUDY, yaml.safe_load((ROOT / "config/ml-100k.yaml").read_text()))
+def changed(path, value):
+    config = copy.deepcopy(STUDY)
+    place = config
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    if value is KeyError:
+        del place[path[-1]]
+    return config
 
 
-@pytest.mark.parametrize("study", [STUDY, SECOND])
-def test_the_studies_are_valid_and_their_values_are_usable(study):
-    check_config(study, SCHEMA)
-    movielens(study["dataset"]["name"])
-    for recommender in study["recommenders"]:
-        create(recommender["kind"], recommender.get("settings", {}))
-
-
-def test_the_readme_shows_a_study_that_is_valid():
-    text = (ROOT / "README.md").read_text()
-    (shown,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    check_config(merged(STUDY, yaml.safe_load(shown)), SCHEMA)
-
-
-def test_the_schema_knows_what_there_is():
-    kinds = SCHEMA["properties"]["recommenders"]["items"]["properties"]["kind"]["enum"]
-    assert sorted(kinds) == sorted([*KINDS, "external"])
-    names = SCHEMA["properties"]["dataset"]["allOf"][0]["then"]["properties"]["name"]["enum"]
-    assert names == list(CATALOGUE)
-    others = SCHEMA["properties"]["dataset"]["allOf"][1]["then"]["properties"]["name"]["not"]
-    assert others["enum"] == names
-    assert SCHEMA["properties"]["split"]["properties"]["tie_break"]["enum"] == list(TIE_BREAKS)
-
-
-def test_a_recommender_has_the_settings_that_the_schema_asks_for():
-    for case in SCHEMA["properties"]["recommenders"]["items"]["allOf"]:
-        kind = case["if"]["properties"]["kind"]
-        for name in kind.get("enum", [kind.get("const")]):
-            if name != "external":
-                asked = case["then"]["properties"]["settings"].get("properties", {})
-                known = [field.name.rstrip("_") for field in fields(create(name, {}).Settings)]
-                assert list(asked) == known, name
-
-
-def test_the_study_has_known_measures():
-    for name in STUDY["exact"]["metrics"]:
-        parse_measure(name)
-
-
-MEASURES = ["f1@3", "f0.5@10", "f12.25@10", "hit@1", "rr@3", "ap-by-hits@3", "ndcg-by-relevant@5"]
-
-
-@pytest.mark.parametrize("place", ["exact", "experiment"])
-@pytest.mark.parametrize(
-    "name", [*(name.replace("@k", "@20") for name in known_measures()), *MEASURES]
-)
-def test_the_schema_knows_every_measure(place, name):
-    name = name.replace("fBETA", "f2")
-    assert str(parse_measure(name)) == name
-    check_config(with_value((place, "metrics"), [name]), SCHEMA)
-
-
-X = ("recommenders", 0)
-Y = ("recommenders", 1)
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        (("ranks",), "both", "ranks is 'both'; allowed: trained, reference"),
-        (("ranks",), KeyError, "ranks is missing; allowed: trained, reference"),
-        (("colour",), 1, "colour is 1; no such key, allowed: ranks, results, dat"),
-        (("dataset", "retry"), 1, "dataset.retry is 1; no such key, allowed: format, name"),
-        (("dataset", "timeout"), 0, "dataset.timeout is 0; allowed: a number above 0"),
-        (("dataset", "url"), "ftp://x", "dataset.url is 'ftp://x'; allowed: a text like https"),
-        (("dataset", "name"), "ml-2m", "dataset.name is 'ml-2m'; allowed: ml-100k, ml-1m, ml-10m"),
-        (("dataset", "format"), "table", "dataset.path is missing; allowed: a text"),
-        (("dataset", "path"), "x.csv", "path is 'x.csv' but dataset.format is 'movielens'; allowe"),
-        (
-            ("dataset", "columns"),
-            {"user": "u"},
-            "columns is {'user': 'u'} but dataset.format is 'm",
-        ),
-        (("results",), "results/reference", "results is 'results/reference'; allowed: any but res"),
-        (("results",), "a{b}", "results is 'a{b}'; allowed: a text like results"),
-        (("filters", "duplicates"), "drop", "duplicates is 'drop'; allowed: refuse, first, last"),
-        (("filters", "min_user_events"), 0, "min_user_events is 0; allowed: a whole number of at"),
-        (("dataset", "archive"), 3, "dataset.archive is 3; allowed: a text, or null"),
-        (("dataset",), None, "dataset is None; allowed: a mapping"),
-        (("split", "tie_break"), "newest", "split.tie_break is 'newest'; allowed: ncf, first, la"),
-        (("split", "seed"), -1, "split.seed is -1; allowed: a whole number of at least 0"),
-        (("recommenders",), [], r"recommenders is \[\]; allowed: a list with entries, at least 1"),
-        ((*X, "kind"), "svd", r"recommenders\[0\].kind is 'svd'; allowed: als, itemknn"),
-        ((*X, "name"), "a/b", r"recommenders\[0\].name is 'a/b'; allowed: a text like X"),
-        ((*X, "colour"), 1, r"recommenders\[0\].colour is 1; no such key, allowed: name, kind"),
-        ((*X, "settings", "alpha"), -1, r"\[0\].settings.alpha is -1; allowed: a number above 0"),
-        ((*X, "kind"), "external", r"settings.d is 16; no such key, allowed: path, format"),
-        ((*X, "kind"), "random", r"settings.d is 16; no such key, allowed: seed"),
-        ((*X, "settings"), KeyError, r"recommenders\[0\].settings is missing; allowed: a mapping"),
-        ((*X, "settings", "d"), 1.5, r"\[0\].settings.d is 1.5; allowed: a whole number of at le"),
-        ((*X, "settings", "q"), 3, r"\[0\].settings.q is 3; no such key, allowed: d, lambda, al"),
-        ((*X, "settings", "seed"), KeyError, r"settings.seed is missing; allowed: a whole number"),
-        ((*Y, "settings", "k"), 0, r"settings.k is 0; allowed: a whole number of at least 1, or n"),
-        ((*Y, "settings", "neighbour_axis"), "x", r"neighbour_axis is 'x'; allowed: row, column"),
-        ((*Y, "settings", "self_similarity"), "no", "is 'no'; allowed: true or false"),
-        ((*Y, "name"), "X", "recommenders holds 'X' twice; allowed: each once"),
-        (("ranking", "block_size"), 0, "ranking.block_size is 0; allowed: a whole number of at le"),
-        (("ranking", "pieces"), 0, "pieces is 0; allowed: a whole number of at least 1 and at m"),
-        (
-            ("experiment", "pieces"),
-            1001,
-            "pieces is 1001; allowed: a whole number of at least 1 and",
-        ),
-        (("exact", "metrics"), ["auc@5"], r"exact.metrics\[0\] is 'auc@5'; allowed: a text like"),
-        (("exact", "ties"), ["middle"], r"exact.ties\[0\] is 'middle'; allowed: expected, optim"),
-        (
-            ("experiment", "estimators"),
-            ["bv:.1"],
-            r"estimators\[0\] is 'bv:.1'; allowed: a tex",
-        ),
-        (("experiment", "estimators"), ["bv:0.10"], r"estimators\[0\] is 'bv:0.10'; allowed: a"),
-        (("experiment", "repetitions"), 1, "repetitions is 1; allowed: a whole number of at leas"),
-        (("exact", "ties"), ["random", "random"], "exact.ties is .*; allowed: no entry twice"),
-    ],
-)
-def test_a_breach_is_one_line_with_key_value_and_what_is_allowed(path, value, message):
-    with pytest.raises(InputError, match=f"^config: .*{message}") as caught:
-        check_config(with_value(path, value), SCHEMA)
+def refused(config):
+    with pytest.raises(InputError) as caught:
+        Study.of(config, "config")
+    assert caught.value.path == "config"
     assert "\n" not in str(caught.value)
+    return caught.value.problem
+
+
+OTHERS = [ROOT / "config/ml-100k.yaml", ROOT / "README.md"]
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
+def test_other_studies_are_valid(path):
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        (text,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    study = Study.of(merged(STUDY, yaml.safe_load(text)), "config")
+    assert not study.is_papers_data
+    assert (study.tables, study.figures, study.audit) == ((3, 4), (5, 6), [])
+
+
+def test_the_papers_study():
+    study = Study.of(STUDY, "config")
+    assert study.is_papers_data
+    assert (study.names, study.trained, study.external) == ([*"XYZ"], [*"XYZ"], [])
+    assert study.restarted.name == "X"
+    assert study.events == "results/data/ml-1m.zip"
+    for entry in study.recommenders:
+        create(entry.kind, entry.settings.model_dump(by_alias=True))
+    # what is configured for X is what its model uses
+    assert (
+        study.recommender("X").settings.model_dump(by_alias=True)
+        == (STUDY["recommenders"][0]["settings"])
+    )
+
+
+def test_every_kind_of_recommender_can_be_configured():
+    assert set(RECOMMENDERS) == {*KINDS, "external"}
+    settings = {"external": {"path": "a.csv", "format": "ranks"}}
+    entries = [
+        {"name": kind, "kind": kind, "settings": settings.get(kind, {})} for kind in RECOMMENDERS
+    ]
+    study = Study.of(STUDY | {"recommenders": entries}, "config")
+    assert study.external == ["external"]
+
+
+@pytest.mark.parametrize(
+    "name", [*(name.replace("@k", "@20") for name in known_measures()), "f12.25@10"]
+)
+def test_every_measure_can_be_configured(name):
+    name = name.replace("fBETA", "f2")
+    study = Study.of(changed(("experiment", "metrics"), [name]), "config")
+    assert [str(measure) for measure in study.experiment.measures] == [name]
+
+
+X, Y = ("recommenders", 0), ("recommenders", 1)
+
+
+def test_an_invalid_value_is_one_line():
+    with pytest.raises(InputError, match=r"^config: ranking\.pieces must be at least 1, not 0$"):
+        Study.of(changed(("ranking", "pieces"), 0), "config")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "place", "words"),
+    [
+        (("ranks",), "both", "ranks", "trained or reference"),
+        (("ranks",), KeyError, "ranks", "missing"),
+        (("colour",), 1, "", "unknown key 'colour'; known: ranks, results"),
+        (("dataset", "retry"), 1, "dataset", "unknown key 'retry'; known: format, name"),
+        (("dataset", "timeout"), 0, "dataset.timeout", "above 0"),
+        (("dataset", "url"), "ftp://x", "dataset.url", "^https?://"),
+        (("dataset", "name"), "ml-2m", "dataset", "unknown name 'ml-2m'; known: ml-100k"),
+        (("dataset", "path"), "x.csv", "dataset", "path is set but format is movielens"),
+        (("dataset", "archive"), 3, "dataset.archive", "text"),
+        (("dataset",), None, "dataset", "a mapping"),
+        (("results",), "results/reference/", "results", "reference run"),
+        (("results",), "a{b}", "results", "text like"),
+        (("filters", "duplicates"), "drop", "filters.duplicates", "refuse, first or last"),
+        (("filters", "min_rating"), float("nan"), "filters.min_rating", "finite number"),
+        (("filters", "min_user_events"), True, "filters.min_user_events", "whole number"),
+        (("split", "seed"), -1, "split.seed", "at least 0"),
+        (("recommenders",), [], "recommenders", "a list of at least 1"),
+        ((*X, "kind"), "svd", "recommenders[0].kind", "als, itemknn"),
+        ((*X, "kind"), KeyError, "recommenders[0].kind", "missing"),
+        ((*X, "kind"), "random", "recommenders[0].settings", "unknown key 'd'; known: seed"),
+        ((*X, "kind"), "popularity", "recommenders[0].settings", "known: none"),
+        ((*X, "name"), "a/b", "recommenders[0].name", "text like"),
+        ((*X, "settings", "alpha"), -1, "recommenders[0].settings.alpha", "above 0"),
+        ((*X, "settings", "d"), 1.5, "recommenders[0].settings.d", "whole number"),
+        ((*Y, "settings", "self_similarity"), "no", "recommenders[1].settings", "true or fal"),
+        ((*Y, "name"), "X", "recommenders", "duplicate name X"),
+        ((*Y,), {"name": "E", "kind": "external"}, "recommenders[1].settings", "missing"),
+        (("ranking", "pieces"), 1001, "ranking.pieces", "at most 1000"),
+        (("exact", "metrics"), ["auc@5"], "exact.metrics[0]", "unknown measure 'auc@5'"),
+        (("exact", "ties"), ["random", "random"], "exact.ties", "duplicate entry random"),
+        (("toy", "n_negatives"), 10_000, "toy.n_negatives", "below 10000"),
+        (("experiment", "estimators"), ["bv:0.10"], "experiment.estimators[0]", "as bv:0.1"),
+        (("experiment", "sampling"), "none", "experiment.sampling", "unknown sampling"),
+        (("experiment", "noise"), "binomial", "experiment", "is now assumed_sampling"),
+    ],
+)  # fmt: skip
+def test_place_and_problem_of_an_invalid_value(path, value, place, words):
+    problem = refused(changed(path, value))
+    assert problem.startswith(place)
+    assert words in problem
 
 
 TABLE = {"format": "table", "name": "Ours", "path": "ours.csv"}
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "words"),
     [
-        ({"path": ""}, "path is ''; allowed: a text like purchases.parquet"),
-        ({"path": None}, "path is None; allowed: a text like purchases.parquet"),
-        # Snakemake would take it for a wildcard.
-        ({"path": "{day}.csv"}, "path is '{day}.csv'; allowed: a text like purchases.parquet"),
-        # What config.yaml says, and a study of a table leaves as it is.
-        ({"name": "ml-1m"}, "name is 'ml-1m'; allowed: any but ml-100k, ml-1m, ml-10m, ml-20m"),
-        ({"columns": ["u", "i"]}, r"columns is \['u', 'i'\]; allowed: a mapping, or null"),
-        ({"columns": {"who": "u"}}, "columns.who is 'u'; no such key, allowed: user, item, rat"),
-        (
-            {"columns": {"user": -1}},
-            r"columns.user is -1; allowed: a text of length at least 1, or a whole number of at",
-        ),
-        (
-            {"separator": "::"},
-            "separator is '::'; allowed: a text of length at least 1 and at most 1, or null",
-        ),
+        ({"path": None}, "path is missing"),
+        ({"path": "{day}.csv"}, "path must be text like"),
+        ({"name": "ml-1m"}, "name ml-1m is that of a MovieLens"),
+        ({"columns": ["u", "i"]}, "columns must be a mapping"),
+        ({"columns": {"who": "u"}}, "columns: unknown key 'who'; known: user, item, rating, tim"),
+        ({"columns": {"user": -1}}, "columns.user: no column -1"),
+        ({"columns": {"user": 0, "item": "b"}}, "columns: names and places are mixed"),
+        ({"columns": {"user": 0, "timestamp": 1}}, "columns: places need both user and item"),
+        ({"columns": {"user": "a", "item": "a"}}, "columns: one column is used twice"),
+        ({"separator": "::"}, "separator must be text like"),
     ],
 )
-def test_a_breach_in_the_description_of_a_table(changes, message):
-    with pytest.raises(InputError, match=f"^config: dataset.{message}"):
-        check_config(merged(STUDY, {"dataset": TABLE | changes}), SCHEMA)
+def test_invalid_descriptions_of_a_table(changes, words):
+    problem = refused(merged(STUDY, {"dataset": TABLE | changes}))
+    assert words in problem
+    assert problem.startswith("dataset")
 
 
 @pytest.mark.parametrize(
     "columns", [None, {}, {"timestamp": "day"}, {"rating": None}, {"user": 0, "item": 1}]
 )
-def test_columns_of_a_table_may_have_their_own_names(columns):
+def test_columns_of_a_table_keep_what_was_set(columns):
     config = merged(STUDY, {"dataset": TABLE})
     config["dataset"]["columns"] = columns
-    check_config(config, SCHEMA)
+    dataset = Study.of(config, "config").dataset
+    assert (dataset.columns and dataset.columns.given()) == columns
+    # as a step reads it
+    assert type(dataset).of(yaml.safe_load(dataset.as_json()), "step") == dataset
 
 
-def test_a_recommender_without_settings_says_that_none_is_allowed():
-    popular = {"name": "P", "kind": "popularity", "settings": {"seed": 1}}
-    with pytest.raises(InputError, match=r"settings.seed is 1; no such key, allowed: none$"):
-        check_config(STUDY | {"recommenders": [popular]}, SCHEMA)
+def test_reference_ranks_are_of_the_papers_data(tmp_path, monkeypatch):
+    second = merged(STUDY, yaml.safe_load((ROOT / "config/ml-100k.yaml").read_text()))
+    assert "reference run is of ml-1m" in refused(second | {"ranks": "reference"})
+    monkeypatch.chdir(ROOT)
+    study = Study.of(STUDY | {"ranks": "reference"}, "config")
+    study.check_files()
+    assert study.audit == ["results/reference/audit.csv"]
+    assert study.origin == ["results/reference/provenance.json"]
+    assert not [step for step in study.benchmarks() if step.startswith(("train", "fetch"))]
+    other = changed((*Y, "name"), "W") | {"ranks": "reference"}
+    with pytest.raises(InputError, match="the reference run has no W; it has X, Y, Z"):
+        Study.of(other, "config").check_files()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"dataset.path: no such file ours.csv"):
+        Study.of(merged(STUDY, {"dataset": TABLE}), "config").check_files()
 
 
-def schemas(schema, path="config"):
-    """Every schema of a value, with where it is."""
-    for name, value in schema.get("properties", {}).items():
-        yield f"{path}.{name}", value
-        yield from schemas(value, f"{path}.{name}")
-    if "items" in schema:
-        yield from schemas(schema["items"], f"{path}[]")
-    for case in schema.get("allOf", ()):
-        settings = case["then"].get("properties", {}).get("settings", {})
-        yield from schemas(settings, f"{path}.settings")
+def test_the_hash_leaves_out_what_cannot_change_a_result():
+    own = Study.of(STUDY, "config").sha256()
+    for path, value, same in (
+        (("results",), "elsewhere", True),
+        (("dataset", "timeout"), 7, True),
+        (("dataset", "archive"), "a.zip", True),
+        (("ranking", "pieces"), 9, True),
+        (("experiment", "seed"), 1, False),
+        ((*X, "settings", "alpha"), 0.3, False),
+    ):
+        assert (Study.of(changed(path, value), "config").sha256() == own) == same
 
 
-OPTIONAL = {
-    "config.dataset": {"path", "columns", "separator", "licence", "citation"},
-    "config.dataset.columns": {"user", "item", "rating", "timestamp"},
-    "config.recommenders[]": {"settings"},
-}
+def test_schema_and_table_are_generated_from_the_models(tmp_path):
+    schema, readme = tmp_path / "schema.yaml", tmp_path / "README.md"
+    write_schema(schema, readme)
+    message = "run `make schema`"
+    assert schema.read_text() == (ROOT / "workflow/schemas/config.schema.yaml").read_text(), message
+    assert readme.read_text() == (ROOT / "config/README.md").read_text(), message
 
 
-def test_every_key_is_described_and_none_unknown_is_allowed():
-    undescribed = [
-        path
-        for path, schema in schemas(SCHEMA)
-        if "description" not in schema and not path.endswith(".settings")
-    ]
-    assert not undescribed
-    for path, schema in [("config", SCHEMA), *schemas(SCHEMA)]:
-        if "properties" in schema:
-            assert schema["additionalProperties"] is False
-            optional = set(schema["properties"]) - set(schema.get("required", ()))
-            assert optional == OPTIONAL.get(path, set()), path
-
-
-def test_words_for_what_is_allowed():
-    assert allowed({"const": "als"}) == "als"
-    assert allowed({"type": "number", "exclusiveMinimum": 0, "maximum": 1}) == (
-        "a number above 0 and at most 1"
-    )
-    assert allowed({}) == "another value"
+def test_every_setting_is_described_and_unknown_ones_are_refused():
+    schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+    models = {"Study": schema, **schema["$defs"]}
+    for name, model in models.items():
+        if "properties" in model:
+            assert model["additionalProperties"] is False, name
+            for key, setting in model["properties"].items():
+                resolved = models[setting["$ref"].split("/")[-1]] if "$ref" in setting else setting
+                assert resolved.get("description") or setting.get("description"), (name, key)

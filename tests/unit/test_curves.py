@@ -10,7 +10,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.study import curves, sample_sizes
-from sampled_metrics.study.experiment import ExperimentSettings
+from sampled_metrics.study.settings import ExperimentSettings
 from tests.conftest import ROOT
 
 

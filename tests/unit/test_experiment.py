@@ -1,29 +1,17 @@
 """The sampled experiment and Tables 3 and 4, from the committed ranks of the reference run."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.inference.moments import Moments
-from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.comparison import table3, table4
-from sampled_metrics.study.experiment import (
-    Experiment,
-    ExperimentSettings,
-    run_experiment,
-)
+from sampled_metrics.study.experiment import Experiment, run_experiment
+from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.storage import load_experiments, save_experiment
 from tests.conftest import ROOT
 
-ESTIMATORS = [
-    parse_estimator(name)
-    for name in ("sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
-]
-MEASURES = [parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "auc")]
 SETTINGS = ExperimentSettings()
 
 
@@ -35,10 +23,7 @@ def ranks():
 
 @pytest.fixture(scope="module")
 def experiments(ranks):
-    return {
-        name: run_experiment(name, records, ESTIMATORS, MEASURES, SETTINGS, "test")
-        for name, records in ranks.items()
-    }
+    return {name: run_experiment(name, records, SETTINGS) for name, records in ranks.items()}
 
 
 def test_means_over_100_seeds_within_4_standard_errors_of_the_closed_form(experiments):
@@ -83,12 +68,11 @@ def test_published_means_follow_from_the_closed_form(experiments, recommender, m
 
 
 def test_a_cell_does_not_depend_on_what_else_is_computed(ranks, experiments):
-    alone = run_experiment("Y", ranks["Y"], ESTIMATORS[4:5], MEASURES[2:3], SETTINGS)
+    one = SETTINGS.replaced(estimators=("bv:0.1",), metrics=("ap",))
+    alone = run_experiment("Y", ranks["Y"], one)
     # the draws are the same; linear algebra may round otherwise with other right-hand sides
     np.testing.assert_allclose(alone.repeated[0, 0], experiments["Y"].repeated[2, 4], rtol=1e-12)
-    fewer = run_experiment(
-        "Y", ranks["Y"], ESTIMATORS[4:5], MEASURES[2:3], replace(SETTINGS, repetitions=7)
-    )
+    fewer = run_experiment("Y", ranks["Y"], one.replaced(repetitions=7))
     np.testing.assert_allclose(
         fewer.repeated[0, 0], experiments["Y"].repeated[2, 4, :7], rtol=1e-12
     )
@@ -96,9 +80,10 @@ def test_a_cell_does_not_depend_on_what_else_is_computed(ranks, experiments):
 
 def test_streams_follow_seed_name_and_estimator(ranks):
     def first(name="Y", estimator="sampled", **changes):
-        settings = replace(SETTINGS, repetitions=3, **changes)
-        chosen = [parse_estimator(estimator)]
-        return run_experiment(name, ranks["Y"], chosen, MEASURES[:1], settings).repeated.tolist()
+        settings = SETTINGS.replaced(
+            repetitions=3, estimators=(estimator,), metrics=("recall@10",), **changes
+        )
+        return run_experiment(name, ranks["Y"], settings).repeated.tolist()
 
     assert first() == first()
     assert first() != first(seed=1)
@@ -106,10 +91,9 @@ def test_streams_follow_seed_name_and_estimator(ranks):
     shared = first(shared_samples=True)
     assert shared != first()
     # AUC of `sampled` and of `rank-estimate` rise and fall together on shared samples only
-    both = [parse_estimator(name) for name in ("sampled", "rank-estimate")]
+    both = SETTINGS.replaced(estimators=("sampled", "rank-estimate"), metrics=("auc",))
     for is_shared, least, most in ((True, 0.99, 1.0), (False, -0.5, 0.5)):
-        settings = replace(SETTINGS, shared_samples=is_shared)
-        auc = run_experiment("Y", ranks["Y"], both, MEASURES[3:], settings).repeated[0]
+        auc = run_experiment("Y", ranks["Y"], both.replaced(shared_samples=is_shared)).repeated[0]
         assert least <= np.corrcoef(auc)[0, 1] <= most
 
 
@@ -124,18 +108,14 @@ def test_round_trip(tmp_path, experiments):
 
 def test_experiments_that_cannot_be_compared(tmp_path, ranks, experiments):
     save_experiment(tmp_path / "X.npz", experiments["X"])
-    other = run_experiment("Y", ranks["Y"], ESTIMATORS[:1], MEASURES, SETTINGS)
-    save_experiment(tmp_path / "Y.npz", other)
-    with pytest.raises(InputError, match="X and Y cannot be compared: their estimators differ"):
-        load_experiments([tmp_path / "X.npz", tmp_path / "Y.npz"])
-    few = ranks["Y"].take(np.arange(10))
-    for records, settings, part in (
-        (ranks["Y"], replace(SETTINGS, n_negatives=20), "settings"),
-        (few, SETTINGS, "users"),
+    few, quick = ranks["Y"].take(np.arange(10)), SETTINGS.replaced(repetitions=2)
+    for records, settings, key in (
+        (few, quick.replaced(estimators=("sampled",)), "users"),
+        (ranks["Y"], SETTINGS.replaced(n_negatives=20), "n_negatives is 100 for X and 20 for Y"),
+        (ranks["Y"], SETTINGS.replaced(estimators=("sampled",)), "estimators"),
     ):
-        other = run_experiment("Y", records, ESTIMATORS, MEASURES, settings)
-        save_experiment(tmp_path / "Y.npz", other)
-        with pytest.raises(InputError, match=f"cannot be compared: their {part} differ"):
+        save_experiment(tmp_path / "Y.npz", run_experiment("Y", records, settings))
+        with pytest.raises(InputError, match=f"X and Y cannot be compared: {key}"):
             load_experiments([tmp_path / "X.npz", tmp_path / "Y.npz"])
     with pytest.raises(InputError, match="have the same name"):
         load_experiments([tmp_path / "X.npz", tmp_path / "X.npz"])
@@ -150,48 +130,21 @@ def test_files_that_hold_no_experiment(tmp_path):
             load_experiments([path])
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n_negatives": 0}, "experiment: n_negatives is 0; allowed: a whole number of at least 1"),
-        ({"n_negatives": 10.5}, "experiment: n_negatives is 10.5"),
-        ({"repetitions": 1}, "experiment: repetitions is 1; allowed: a whole number of at least 2"),
-        ({"seed": -1}, "experiment: seed is -1"),
-        ({"n_items": 0}, "experiment: n_items is 0; allowed: a whole number of at least 2"),
-        ({"sampling": "none"}, "sampling is 'none'; allowed: without-replacement, with-replaceme"),
-        ({"ties": ["paper"]}, "ties is .'paper'.; allowed: optimistic, paper, pessimistic, random"),
-        ({"assumed_sampling": "normal"}, "assumed_sampling is 'normal'; allowed: without-rep"),
-        ({"rounding": "ceil"}, "rounding is 'ceil'; allowed: floor, linear"),
-        ({"divisor": "n"}, "divisor is 'n'; allowed: m, m.1"),
-        ({"shared_samples": "no"}, "shared_samples is 'no'; allowed: True, False"),
-    ],
-)
-def test_settings_out_of_range(settings, message):
-    with pytest.raises(InputError, match=message):
-        ExperimentSettings(**settings)
-
-
 def test_more_negatives_than_candidates_are_refused():
-    # beside the held-out item the second user has 6 others
+    # the second user has 6 candidates besides the held-out item
     few = Ranks([9, 7, 8], [0, 0, 0], [0, 0, 0])
-    run_experiment("E", few, ESTIMATORS[:1], MEASURES, replace(SETTINGS, n_negatives=6))
-    message = (
-        "^E: experiment: n_negatives is 7; allowed: at most 6, for a user has 7 candidates and "
-        "sampling is without-replacement$"
-    )
+    one = SETTINGS.replaced(estimators=("sampled",))
+    run_experiment("E", few, one.replaced(n_negatives=6))
+    message = "^E: experiment.n_negatives must be at most 6, not 7, because a user has 7 candidates"
     with pytest.raises(InputError, match=message):
-        run_experiment("E", few, ESTIMATORS[:1], MEASURES, replace(SETTINGS, n_negatives=7))
-    with pytest.raises(InputError, match="no rank record"):
-        run_experiment("E", Ranks([], [], []), ESTIMATORS[:1], MEASURES, SETTINGS)
+        run_experiment("E", few, one.replaced(n_negatives=7))
 
 
 def by_hand(exact, repeated, mean, sd):
     """An experiment of one measure and one estimator."""
     return Experiment(
-        SETTINGS,
+        SETTINGS.replaced(metrics=("ap",), estimators=("sampled",)),
         5,
-        [parse_measure("ap")],
-        [parse_estimator("sampled")],
         np.array([exact]),
         np.array([[repeated]]),
         Moments(np.array([[mean]]), np.array([[sd]])),

@@ -26,7 +26,7 @@ def read(tmp_path):
             parquet.write_table(pa.table(content), path)
         else:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return read_interactions(path, TableFormat.of(columns or {}, separator), **options)
+        return read_interactions(path, TableFormat(columns or {}, separator), **options)
 
     return reader
 
@@ -263,43 +263,6 @@ def test_missing_and_damaged_files(refused, tmp_path):
         error = refused(content, "a.csv.gz")
         assert error.path.name == "a.csv.gz"
         assert error.problem.startswith("not ")
-
-
-@pytest.mark.parametrize(
-    ("columns", "separator", "message"),
-    [
-        ([], None, "dataset: columns is []; allowed: names by role"),
-        (
-            {"who": "a"},
-            None,
-            "dataset: columns: unknown role 'who'; known: user, item, rating, tim",
-        ),
-        (
-            {"user": 0, "item": "b"},
-            None,
-            "dataset: columns is {'user': 0, 'item': 'b'}; allowed: n",
-        ),
-        ({"user": True, "item": 1}, None, "dataset: columns is"),
-        ({"user": -1, "item": 1}, None, "dataset: columns is"),
-        ({"user": 1.5}, None, "dataset: columns is"),
-        (
-            {"user": 0, "timestamp": 1},
-            None,
-            "dataset: columns is {'user': 0, 'timestamp': 1}; allo",
-        ),
-        (
-            {"user": "a", "item": "a"},
-            None,
-            "dataset: columns is {'user': 'a', 'item': 'a'}; allowe",
-        ),
-        ({}, "::", "dataset: separator is '::'; allowed: one character, no quote"),
-        ({}, "\n", "dataset: separator is '\\n'; allowed: one character, no quote"),
-        ({}, 7, "dataset: separator is 7; allowed: one character, no quote"),
-    ],
-)
-def test_formats_that_are_none(columns, separator, message):
-    with pytest.raises(InputError, match=f"^{re.escape(message)}"):
-        TableFormat.of(columns, separator)
 
 
 def test_places_beyond_the_columns(refused):

@@ -6,11 +6,12 @@ import pytest
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.sampling import expected_values
 from sampled_metrics.study.published import as_printed, read_published
-from sampled_metrics.study.toy import PREDICTED_RANKS, ToySettings, table1, table2
+from sampled_metrics.study.settings import ToySettings
+from sampled_metrics.study.toy import PREDICTED_RANKS, table1, table2
 from tests.conftest import ROOT
 
 PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
-SETTINGS = ToySettings(99, 1000, "without-replacement", 0)
+SETTINGS = ToySettings()
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +70,6 @@ def test_table_2_simulation_within_4_standard_errors(second):
 
 def test_same_seed_same_table(second):
     assert table2(SETTINGS).equals(second)
-    other = table2(ToySettings(99, 1000, "without-replacement", 1))
+    other = table2(ToySettings(seed=1))
     assert not other["value"].equals(second["value"])
     assert set(second["row"]) == set(PREDICTED_RANKS)

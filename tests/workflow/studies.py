@@ -31,7 +31,6 @@ OWN = {
         {"name": "most_popular.1", "kind": "popularity"},
     ],
     "ranking": {"pieces": 3},
-    "experiment": {"pieces": 4},
 }  # fmt: skip
 
 

@@ -1,44 +1,82 @@
 """What a user reads when something is wrong, and how the study goes on without a network."""
 
 import json
+import re
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
 
 from tests.conftest import ROOT, write_archive
 
 
-@pytest.fixture(scope="module")
-def offline(make_project):
-    return make_project()
-
-
-def test_config_that_breaks_the_schema_is_one_line(offline):
-    done = offline.run("snakemake", "--cores", "1", "--config", "ranks=both")
+def test_an_invalid_configuration_is_one_line(make_project):
+    done = make_project().run("snakemake", "--cores", "1", "--config", "ranks=both")
     assert done.returncode != 0
-    assert done.stdout.splitlines()[-1] == ("config: ranks is 'both'; allowed: trained, reference")
+    assert done.stdout.splitlines()[-1] == "config: ranks must be trained or reference, not 'both'"
     assert "Traceback" not in done.stdout
 
 
-def test_reference_without_the_ranks_of_a_recommender_is_one_line(make_project):
+class Handler(BaseHTTPRequestHandler):
+    """Answers as servers do that can be reached but do not send the archive."""
+
+    def do_GET(self):
+        if self.path == "/missing.zip":
+            self.send_error(404)
+            return
+        body = b"not the archive"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body) + 1000 * (self.path == "/cut.zip")))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def server():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def failing(make_project):
+    """A project with the results of an earlier run."""
     project = make_project()
-    project.change("recommenders", 1, name="W")
-    done = project.run("snakemake", "--cores", "1", "--config", "ranks=reference")
-    assert done.returncode != 0
-    assert done.stdout.splitlines()[-1] == (
-        "config: ranks is 'reference', which keeps X, Y, Z; recommenders are X, W, Z"
-    )
+    (project.folder / "results/tables").mkdir()
+    for name in ("scorecard.md", "tables/exact.md"):
+        (project.folder / "results" / name).write_text("an earlier run\n")
+    return project
 
 
-def test_bad_archive_stops_the_study_and_leaves_nothing_half_written(make_project, tmp_path):
-    project = make_project(write_archive(tmp_path / "bad.zip", b"1::1::5::7\n1::2::9::8\n"))
+def assert_stopped(project):
     done = project.run("make", "reproduce", "CORES=1")
     assert done.returncode != 0
     assert "going on with" not in done.stdout
-    assert (
-        "results/data/ml-1m.zip:ml-1m/ratings.dat, row 2 (line 2): found rating 9; "
-        "expected a rating from 1 to 5"
-    ) in done.stdout.splitlines()
-    split = project.folder / "results/split"
+    assert "an earlier run" not in done.stdout
+    assert not (project.folder / "results/scorecard.csv").exists()
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("missing", "404"), ("wrong", "checksum|hash|SHA"), ("cut", "")]
+)
+def test_reproduce_stops_if_the_server_sends_no_archive(failing, server, name, words):
+    failing.change("dataset", url=f"{server}/{name}.zip")
+    output = assert_stopped(failing)
+    log = (failing.folder / "results/logs/fetch.log").read_text()
+    assert re.search(words, log)
+    assert log.splitlines()[-1] in output
+
+
+def test_reproduce_stops_at_a_bad_archive(failing, tmp_path):
+    archive = write_archive(tmp_path / "bad.zip", b"1::1::5::7\n1::2::9::8\n")
+    failing.environment["MOVIELENS_ARCHIVE"] = str(archive)
+    assert "ratings.dat, row 2" in assert_stopped(failing)
+    split = failing.folder / "results/split"
     assert not split.exists() or not list(split.iterdir())
 
 

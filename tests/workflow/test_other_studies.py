@@ -108,22 +108,3 @@ def test_what_is_the_papers_is_not_made_of_other_data(own, target):
     done = own.run("snakemake", "--cores", "1", target, "--configfile", own.configfile)
     assert done.returncode != 0
     assert "MissingRuleException" in done.stdout
-
-
-def test_a_table_that_is_not_there_is_one_line(own):
-    gone = own.folder / "config/gone.yaml"
-    gone.write_text("dataset: {path: own/gone.csv}\n")
-    done = own.run("snakemake", "--cores", "1", "--configfile", own.configfile, "config/gone.yaml")
-    assert done.returncode != 0
-    assert done.stdout.splitlines()[-1] == (
-        "config: dataset.path is 'own/gone.csv'; no such file, expected a table of events"
-    )
-
-
-def test_last_events_need_times(own):
-    late = own.folder / "config/late.yaml"
-    late.write_text("results: results/late\nsplit: {method: leave-last-out}\n")
-    settings = ("--configfile", own.configfile, "config/late.yaml")
-    done = own.run("snakemake", "--cores", "1", *settings)
-    assert done.returncode != 0
-    assert "or the split method random" in done.stdout

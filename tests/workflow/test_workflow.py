@@ -5,9 +5,11 @@ import os
 import re
 
 import pytest
+import yaml
 
+from sampled_metrics.study.config import Study
 from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
-from tests.workflow.graph import dot
+from tests.workflow.graph import dot, edges
 
 RANKS = [f"ranks/{name}.parquet" for name in "XYZ"]
 MODELS = [f"models/{name}.npz" for name in "XYZ"]
@@ -20,6 +22,7 @@ SCORECARD = {"scorecard.csv", "scorecard.md"}
 COMPARED = {*CELLS_34, *TABLES_34, *SCORECARD}
 # Figures are drawn by the runs on the reference ranks and, where there is one, on the archive.
 TARGETS = [f"results/{name}" for name in (*EXACT, *SCORECARD, "provenance.json")]
+PAGE = "results/report.html"
 RESULTS = sorted({*RANKS, *EXACT, *COMPARED})
 
 
@@ -46,14 +49,38 @@ def test_everything_is_there(finished):
     assert not leftovers
 
 
-def test_page_shows_the_small_study(finished):
+@pytest.fixture(scope="module")
+def with_page(finished):
     # It needs the figures, so it is no target of the tests of what runs again.
-    finished.snakemake("results/report.html")
-    page = finished.result("report.html").decode()
+    finished.snakemake(PAGE)
+    return finished
+
+
+def test_page_shows_the_small_study(with_page):
+    page = with_page.result("report.html").decode()
     assert "For 60 users" in page
     assert "The ratings are not the official file of ml-1m" in page
     assert page.count('class="drawing"') == 6
     assert all(f"logs/{name}.log" in page for name in ("fetch", "train/X", "scorecard"))
+
+
+def test_page_follows_every_benchmark_and_the_audit(with_page):
+    assert with_page.planned(PAGE) == set()
+    files = {*(with_page.folder / "results/benchmarks").rglob("*.tsv")}
+    study = Study.of(yaml.safe_load((ROOT / "config/config.yaml").read_text()), "config")
+    followed = {f"{step}.tsv" for step in study.benchmarks()}
+    timed = {str(path.relative_to(with_page.folder / "results/benchmarks")) for path in files}
+    # pieces of a ranking are followed by the job that gathers them
+    assert timed - followed == {"page.tsv", *(f"rank/{name}/1-of-1.tsv" for name in "XYZ")}
+    assert followed <= timed
+    for name in ("results/benchmarks/train/X.tsv", "results/reference/audit.csv"):
+        path = with_page.folder / name
+        before = path.read_bytes()
+        os.utime(path)
+        assert with_page.planned(PAGE) == set()
+        path.write_bytes(before.replace(b"0", b"1"))
+        assert with_page.planned(PAGE) == {"report.html"}
+        path.write_bytes(before)
 
 
 def test_graph_on_the_page_is_that_of_the_rules():
@@ -67,11 +94,30 @@ def test_second_run_has_nothing_to_do(finished):
     assert "Nothing to be done" in finished.snakemake(*TARGETS)
 
 
-def test_one_core_gives_the_same_bytes(finished, make_project, small_archive):
-    other = make_project(small_archive)
-    other.snakemake("results/ranks/X.parquet", "results/ranks/Z.parquet", cores=1)
+@pytest.fixture(scope="module")
+def cut(make_project, small_archive):
+    """The same on one core, and ranked in pieces."""
+    project = make_project(small_archive)
+    project.change("ranking", pieces=3)
+    made = [f"results/ranks/{name}.parquet" for name in "XZ"]
+    project.output = project.snakemake(*made, "results/provenance.json", cores=1)
+    return project
+
+
+def test_pieces_and_cores_do_not_change_a_byte(finished, cut):
     for name in ("ranks/X.parquet", "ranks/Z.parquet"):
-        assert other.result(name) == finished.result(name)
+        assert cut.result(name) == finished.result(name)
+    one, other = (json.loads(each.result("provenance.json")) for each in (finished, cut))
+    assert one["config_sha256"] == other["config_sha256"]
+
+
+def test_pieces_are_jobs_whose_files_are_removed(cut):
+    folder = cut.folder / "results"
+    assert not [path for path in folder.rglob("pieces/**/*") if path.is_file()]
+    logs = [path.read_text() for path in sorted(folder.glob("logs/rank/X/*.log"))]
+    assert [text.split()[1] for text in logs] == ["20", "20", "20"]
+    ways = {("train", "rank"), ("rank", "gather_ranks"), ("gather_ranks", "sample")}
+    assert ways <= edges(cut.snakemake("--rulegraph", "dot", "results/report.html"))
 
 
 X_ALONE = {"models/X.npz", "ranks/X.parquet", "samples/X.npz"}

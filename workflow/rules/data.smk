@@ -1,48 +1,36 @@
-if MOVIELENS:
-
-    localrules:
-        fetch,
+if STUDY.dataset.is_movielens:
 
     rule fetch:
         input:
-            local_archive,
+            archive=[STUDY.archive] if Path(STUDY.archive).is_file() else [],
         output:
-            archive=EVENTS,
+            events=STUDY.events,
             source="<results>/data/source.json",
         log:
             "<results>/logs/fetch.log",
         benchmark:
             "<results>/benchmarks/fetch.tsv"
-        # First what the most waits for, and without which there is nothing to wait for.
         priority: 20
         conda:
             "../../environment.yml"
         resources:
-            mem_mb=memory_mb,
-            runtime=minutes,
+            mem_mb=scaled(400),
+            runtime=scaled(10),
         params:
-            name=lookup(within=config, dpath="dataset/name"),
-            archive=ARCHIVE,
-            cache=config["dataset"]["cache"] or "",
-            url=config["dataset"]["url"] or "",
-            timeout=lookup(within=config, dpath="dataset/timeout"),
-            retries=lookup(within=config, dpath="dataset/retries"),
+            dataset=STUDY.dataset.as_json(),
+            archive=STUDY.archive,
         message:
-            "Getting the archive of {params.name}"
+            "Getting the archive of the data"
         shell:
-            "python -m sampled_metrics study --log {log} fetch --dataset {params.name}"
-            " --archive={params.archive:q} --cache={params.cache:q} --url={params.url:q}"
-            " --timeout {params.timeout} --retries {params.retries}"
-            " --output {output.archive} --source {output.source}"
+            "python -m sampled_metrics study --log {log} fetch --dataset {params.dataset:q}"
+            " --archive={params.archive:q} --unreachable {log}.unreachable"
+            " --output {output.events} --source {output.source}"
 
 else:
 
-    localrules:
-        describe,
-
     rule describe:
         input:
-            EVENTS,
+            STUDY.events,
         output:
             source="<results>/data/source.json",
         log:
@@ -52,10 +40,10 @@ else:
         conda:
             "../../environment.yml"
         resources:
-            mem_mb=memory_mb,
-            runtime=minutes,
+            mem_mb=scaled(500),
+            runtime=scaled(10),
         params:
-            dataset=DATASET,
+            dataset=STUDY.dataset.without_places().as_json(),
         message:
             "Describing {input}"
         shell:
@@ -65,7 +53,7 @@ else:
 
 rule split:
     input:
-        EVENTS,
+        events=STUDY.events,
     output:
         split="<results>/split/split.npz",
         counts="<results>/split/split.json",
@@ -77,18 +65,15 @@ rule split:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory_mb,
-        runtime=minutes,
+        mem_mb=scaled(600, events=45),
+        runtime=scaled(10, events=0.1),
     params:
-        dataset=DATASET,
-        filters=json.dumps(config["filters"]),
-        method=lookup(within=config, dpath="split/method"),
-        tie_break=lookup(within=config, dpath="split/tie_break"),
-        seed=lookup(within=config, dpath="split/seed"),
+        dataset=STUDY.dataset.without_places().as_json(),
+        filters=STUDY.filters.as_json(),
+        settings=STUDY.split.as_json(),
     message:
         "Holding out one event of each user"
     shell:
         "python -m sampled_metrics study --log {log} split {input:q}"
-        " --dataset {params.dataset:q} --filters {params.filters:q}"
-        " --method {params.method} --tie-break {params.tie_break} --seed {params.seed}"
+        " --dataset {params.dataset:q} --filters {params.filters:q} --settings {params.settings:q}"
         " --output {output.split} --counts {output.counts}"

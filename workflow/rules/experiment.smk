@@ -1,89 +1,30 @@
-if config["experiment"]["pieces"] == 1:
-
-    rule sample:
-        input:
-            rank_record,
-        output:
-            "<results>/samples/{recommender}.npz",
-        log:
-            "<results>/logs/sample/{recommender}.log",
-        benchmark:
-            "<results>/benchmarks/sample/{recommender}.tsv"
-        conda:
-            "../../environment.yml"
-        resources:
-            mem_mb=memory_mb,
-            runtime=minutes,
-        params:
-            settings=EXPERIMENT,
-            metrics=METRICS,
-            estimators=ESTIMATORS,
-        message:
-            "Sampling and correcting the metrics of recommender {wildcards.recommender}"
-        shell:
-            "python -m sampled_metrics study --log {log} sample {input}"
-            " --settings {params.settings:q}"
-            " --metrics {params.metrics} --estimators {params.estimators} --output {output}"
-
-else:
-
-    rule draw:
-        input:
-            rank_record,
-        output:
-            temp("<results>/samples/pieces/{recommender}/{scatteritem}.npz"),
-        log:
-            "<results>/logs/draw/{recommender}/{scatteritem}.log",
-        benchmark:
-            "<results>/benchmarks/draw/{recommender}/{scatteritem}.tsv"
-        conda:
-            "../../environment.yml"
-        resources:
-            mem_mb=memory_mb,
-            runtime=minutes,
-        params:
-            settings=EXPERIMENT,
-            estimators=ESTIMATORS,
-        message:
-            "Sampling recommender {wildcards.recommender}: piece {wildcards.scatteritem}"
-        shell:
-            "python -m sampled_metrics study --log {log} draw {input}"
-            " --piece {wildcards.scatteritem} --settings {params.settings:q}"
-            " --estimators {params.estimators} --output {output}"
-
-    rule sample:
-        input:
-            ranks=rank_record,
-            pieces=gather.experiment(
-                "<results>/samples/pieces/{{recommender}}/{scatteritem}.npz"
-            ),
-        output:
-            "<results>/samples/{recommender}.npz",
-        log:
-            "<results>/logs/sample/{recommender}.log",
-        benchmark:
-            "<results>/benchmarks/sample/{recommender}.tsv"
-        conda:
-            "../../environment.yml"
-        resources:
-            mem_mb=memory_mb,
-            runtime=minutes,
-        params:
-            settings=EXPERIMENT,
-            metrics=METRICS,
-            estimators=ESTIMATORS,
-        message:
-            "Correcting the metrics of recommender {wildcards.recommender}"
-        shell:
-            "python -m sampled_metrics study --log {log} gather-samples {input.ranks}"
-            " {input.pieces} --settings {params.settings:q}"
-            " --metrics {params.metrics} --estimators {params.estimators} --output {output}"
+rule sample:
+    input:
+        ranks=RANKS,
+    output:
+        "<results>/samples/{recommender}.npz",
+    log:
+        "<results>/logs/sample/{recommender}.log",
+    benchmark:
+        "<results>/benchmarks/sample/{recommender}.tsv"
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=scaled(700, ranks=400),
+        runtime=scaled(10, ranks=10),
+    params:
+        settings=STUDY.experiment.as_json(),
+    message:
+        "Sampling and correcting the metrics of recommender {wildcards.recommender}"
+    shell:
+        "python -m sampled_metrics study --log {log} sample {input}"
+        " --settings {params.settings:q} --output {output}"
 
 
 rule compare:
     input:
-        samples=expand("<results>/samples/{recommender}.npz", recommender=RECOMMENDERS),
-        published=[config["scorecard"]["published"]] if PAPERS_DATA else [],
+        samples=expand("<results>/samples/{recommender}.npz", recommender=STUDY.names),
+        published=[STUDY.scorecard.published] if STUDY.is_papers_data else [],
     output:
         cells=expand("<results>/cells/table{number}.csv", number=(3, 4)),
         tables=table_files(3, 4),
@@ -94,8 +35,8 @@ rule compare:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory_mb,
-        runtime=minutes,
+        mem_mb=scaled(600),
+        runtime=scaled(10),
     params:
         published=lambda wildcards, input: option("--published", input.published),
         cells=folder_of("cells"),
@@ -109,7 +50,7 @@ rule compare:
 
 rule ranks_figures:
     input:
-        rank_records,
+        ranks=ALL_RANKS,
     output:
         figures=figure_files(5, 6),
     log:
@@ -120,10 +61,10 @@ rule ranks_figures:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory_mb,
-        runtime=minutes,
+        mem_mb=scaled(1500, ranks=20),
+        runtime=scaled(15, ranks=10),
     params:
-        settings=EXPERIMENT,
+        settings=STUDY.experiment.as_json(),
         folder=folder_of("figures"),
     message:
         "Drawing Figures 5 and 6"

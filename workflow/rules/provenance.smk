@@ -1,6 +1,6 @@
 rule provenance:
     input:
-        unpack(provenance_inputs),
+        STUDY.origin,
     output:
         "<results>/provenance.json",
     log:
@@ -10,15 +10,12 @@ rule provenance:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory_mb,
-        runtime=minutes,
+        mem_mb=scaled(400),
+        runtime=scaled(10),
     params:
-        ranks=lookup(within=config, dpath="ranks"),
-        config_sha256=CONFIG_SHA256,
-        seeds=json.dumps(seeds()),
+        study=STUDY.identity(),
     message:
         "Recording where the numbers come from"
     shell:
         "python -m sampled_metrics study --log {log} provenance {input}"
-        " --ranks {params.ranks} --config-sha256 {params.config_sha256}"
-        " --seeds {params.seeds:q} --output {output}"
+        " --study {params.study:q} --output {output}"

@@ -1,8 +1,8 @@
 rule scorecard:
     input:
         cells=[*rules.toy.output.cells, *rules.compare.output.cells],
-        published=lookup(within=config, dpath="scorecard/published"),
-        spread=lookup(within=config, dpath="scorecard/spread"),
+        published=STUDY.scorecard.published,
+        spread=STUDY.scorecard.spread,
     output:
         csv="<results>/scorecard.csv",
         md="<results>/scorecard.md",
@@ -13,8 +13,8 @@ rule scorecard:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory_mb,
-        runtime=minutes,
+        mem_mb=scaled(600),
+        runtime=scaled(10),
     message:
         "Comparing every published cell with ours"
     shell:
@@ -26,10 +26,10 @@ rule scorecard:
 rule measure_spread:
     input:
         split=rules.split.output.split,
-        ranks=lambda wildcards: [
+        ranks=[
             f"<results>/ranks/{name}.parquet"
-            for name in RECOMMENDERS
-            if name != STARTED
+            for name in STUDY.names
+            if name != STUDY.restarted.name
         ],
     output:
         "<results>/spread.csv",
@@ -41,22 +41,18 @@ rule measure_spread:
         "../../environment.yml"
     threads: 2
     resources:
-        mem_mb=memory_mb,
-        runtime=minutes,
+        mem_mb=scaled(900),
+        runtime=scaled(30),
     params:
-        name=STARTED,
-        recommender=json.dumps(RECOMMENDERS.get(STARTED, {}).get("settings", {})),
-        starts=lookup(within=config, dpath="scorecard/starts"),
-        settings=EXPERIMENT,
-        metrics=METRICS,
-        estimators=ESTIMATORS,
+        recommender=STUDY.restarted.as_json(),
+        starts=STUDY.scorecard.starts,
+        settings=STUDY.experiment.as_json(),
     message:
-        "Training recommender {params.name} from {params.starts} starts"
+        "Training a recommender from {params.starts} starts"
     shell:
         "python -m sampled_metrics study --log {log} spread {input.split} {input.ranks}"
-        " --name={params.name} --recommender {params.recommender:q} --starts {params.starts}"
-        " --settings {params.settings:q} --metrics {params.metrics}"
-        " --estimators {params.estimators} --threads {threads} --output {output}"
+        " --recommender {params.recommender:q} --starts {params.starts}"
+        " --settings {params.settings:q} --threads {threads} --output {output}"
 
 
 rule spread:
@@ -66,10 +62,10 @@ rule spread:
 
 rule measure_readings:
     input:
-        archive=rules.fetch.output.archive,
+        archive=rules.fetch.output.events,
         split=rules.split.output.split,
-        ranks=expand("<results>/ranks/{recommender}.parquet", recommender=RECOMMENDERS),
-        published=lookup(within=config, dpath="scorecard/published"),
+        ranks=expand("<results>/ranks/{recommender}.parquet", recommender=STUDY.names),
+        published=STUDY.scorecard.published,
     output:
         csv="<results>/audit.csv",
         md="<results>/audit.md",
@@ -81,11 +77,11 @@ rule measure_readings:
         "../../environment.yml"
     threads: 2
     resources:
-        mem_mb=memory_mb,
-        runtime=minutes,
+        mem_mb=scaled(1200),
+        runtime=scaled(60),
     params:
-        recommenders=json.dumps(config["recommenders"]),
-        settings=EXPERIMENT,
+        recommenders=STUDY.recommenders_json(),
+        settings=STUDY.experiment.as_json(),
     message:
         "Measuring every reading of the paper"
     shell:

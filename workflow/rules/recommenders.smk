@@ -1,6 +1,7 @@
 rule train:
     input:
-        rules.split.output.split,
+        split=rules.split.output.split,
+        counts=rules.split.output.counts,
     output:
         "<results>/models/{recommender}.npz",
     log:
@@ -8,116 +9,84 @@ rule train:
     benchmark:
         "<results>/benchmarks/train/{recommender}.tsv"
     wildcard_constraints:
-        recommender=one_of(TRAINED),
+        recommender=one_of(STUDY.trained),
     priority: 10
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory_mb,
-        runtime=minutes,
+        mem_mb=training_memory(STUDY, 500, split=25),
+        runtime=scaled(10, split=0.5),
     params:
-        kind=lambda wildcards: RECOMMENDERS[wildcards.recommender]["kind"],
-        settings=lambda wildcards: json.dumps(
-            RECOMMENDERS[wildcards.recommender]["settings"]
-        ),
+        kind=lambda wildcards: STUDY.recommender(wildcards.recommender).kind,
+        settings=lambda wildcards: STUDY.recommender(
+            wildcards.recommender
+        ).settings.as_json(),
     message:
         "Training recommender {wildcards.recommender}"
     shell:
-        "python -m sampled_metrics study --log {log} train {input}"
+        "python -m sampled_metrics study --log {log} train {input.split}"
         " --kind {params.kind} --settings {params.settings:q}"
         " --threads {threads} --output {output}"
 
 
-if config["ranking"]["pieces"] == 1:
+rule rank:
+    input:
+        split=rules.split.output.split,
+        model=rules.train.output,
+    output:
+        temp("<results>/ranks/pieces/{recommender}/{scatteritem}.parquet"),
+    log:
+        "<results>/logs/rank/{recommender}/{scatteritem}.log",
+    benchmark:
+        "<results>/benchmarks/rank/{recommender}/{scatteritem}.tsv"
+    wildcard_constraints:
+        recommender=one_of(STUDY.trained),
+    priority: 10
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=scaled(700, split=15, model=2),
+        runtime=scaled(10, split=1.5),
+    params:
+        block_size=STUDY.ranking.block_size,
+    message:
+        "Ranking by recommender {wildcards.recommender}: piece {wildcards.scatteritem}"
+    shell:
+        "python -m sampled_metrics study --log {log} rank {input.split} {input.model}"
+        " --piece {wildcards.scatteritem} --block-size {params.block_size} --output {output}"
 
-    rule rank:
-        input:
-            split=rules.split.output.split,
-            model=rules.train.output,
-        output:
-            "<results>/ranks/{recommender}.parquet",
-        log:
-            "<results>/logs/rank/{recommender}.log",
-        benchmark:
-            "<results>/benchmarks/rank/{recommender}.tsv"
-        wildcard_constraints:
-            recommender=one_of(TRAINED),
-        priority: 10
-        conda:
-            "../../environment.yml"
-        resources:
-            mem_mb=memory_mb,
-            runtime=minutes,
-        params:
-            block_size=lookup(within=config, dpath="ranking/block_size"),
-        message:
-            "Ranking all candidates by recommender {wildcards.recommender}"
-        shell:
-            "python -m sampled_metrics study --log {log} rank {input.split} {input.model}"
-            " --block-size {params.block_size} --output {output}"
 
-else:
-
-    localrules:
-        rank,
-
-    rule rank_piece:
-        input:
-            split=rules.split.output.split,
-            model=rules.train.output,
-        output:
-            temp("<results>/ranks/pieces/{recommender}/{scatteritem}.parquet"),
-        log:
-            "<results>/logs/rank_piece/{recommender}/{scatteritem}.log",
-        benchmark:
-            "<results>/benchmarks/rank_piece/{recommender}/{scatteritem}.tsv"
-        wildcard_constraints:
-            recommender=one_of(TRAINED),
-        priority: 10
-        conda:
-            "../../environment.yml"
-        resources:
-            mem_mb=memory_mb,
-            runtime=minutes,
-        params:
-            block_size=lookup(within=config, dpath="ranking/block_size"),
-        message:
-            "Ranking by recommender {wildcards.recommender}: piece {wildcards.scatteritem}"
-        shell:
-            "python -m sampled_metrics study --log {log} rank {input.split} {input.model}"
-            " --piece {wildcards.scatteritem} --block-size {params.block_size} --output {output}"
-
-    rule rank:
-        input:
-            split=rules.split.output.split,
-            pieces=gather.ranking(
-                "<results>/ranks/pieces/{{recommender}}/{scatteritem}.parquet"
-            ),
-        output:
-            "<results>/ranks/{recommender}.parquet",
-        log:
-            "<results>/logs/rank/{recommender}.log",
-        benchmark:
-            "<results>/benchmarks/rank/{recommender}.tsv"
-        wildcard_constraints:
-            recommender=one_of(TRAINED),
-        priority: 10
-        conda:
-            "../../environment.yml"
-        resources:
-            mem_mb=memory_mb,
-            runtime=minutes,
-        message:
-            "Gathering the ranks of recommender {wildcards.recommender}"
-        shell:
-            "python -m sampled_metrics study --log {log} gather-ranks {input.split} {input.pieces}"
-            " --output {output}"
+rule gather_ranks:
+    input:
+        split=rules.split.output.split,
+        pieces=gather.ranking(
+            "<results>/ranks/pieces/{{recommender}}/{scatteritem}.parquet"
+        ),
+    output:
+        "<results>/ranks/{recommender}.parquet",
+    log:
+        "<results>/logs/gather_ranks/{recommender}.log",
+    benchmark:
+        "<results>/benchmarks/gather_ranks/{recommender}.tsv"
+    wildcard_constraints:
+        recommender=one_of(STUDY.trained),
+    priority: 10
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=scaled(400, split=10),
+        runtime=scaled(10),
+    message:
+        "Gathering the ranks of recommender {wildcards.recommender}"
+    shell:
+        "python -m sampled_metrics study --log {log} gather-ranks {input.split} {input.pieces}"
+        " --output {output}"
 
 
 rule rank_external:
     input:
         split=rules.split.output.split,
-        file=lambda wildcards: RECOMMENDERS[wildcards.recommender]["settings"]["path"],
+        file=lambda wildcards: STUDY.recommender(wildcards.recommender).settings.path,
     output:
         "<results>/ranks/{recommender}.parquet",
     log:
@@ -125,14 +94,14 @@ rule rank_external:
     benchmark:
         "<results>/benchmarks/rank_external/{recommender}.tsv"
     wildcard_constraints:
-        recommender=one_of(EXTERNAL),
+        recommender=one_of(STUDY.external),
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory_mb,
-        runtime=minutes,
+        mem_mb=scaled(600, split=15, file=15),
+        runtime=scaled(15, split=0.1, file=0.1),
     params:
-        form=lambda wildcards: RECOMMENDERS[wildcards.recommender]["settings"]["format"],
+        form=lambda wildcards: STUDY.recommender(wildcards.recommender).settings.format,
     message:
         "Taking over the ranks of recommender {wildcards.recommender}"
     shell:

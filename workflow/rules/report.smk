@@ -1,16 +1,18 @@
 rule page:
     input:
-        ranks=rank_records,
-        tables=expand("<results>/tables/table{number}.csv", number=TABLES),
+        ranks=ALL_RANKS,
+        tables=expand("<results>/tables/table{number}.csv", number=STUDY.tables),
         exact=rules.exact.output.csv,
         figures=expand(
             "<results>/figures/figure{number}.{form}",
-            number=FIGURES,
+            number=STUDY.figures,
             form=("svg", "pdf", "csv"),
         ),
-        scorecard=["<results>/scorecard.csv"] if PAPERS_DATA else [],
+        scorecard=["<results>/scorecard.csv"] if STUDY.is_papers_data else [],
+        audit=STUDY.audit,
         provenance=rules.provenance.output,
         graph="workflow/rulegraph.svg",
+        benchmarks=expand("<results>/benchmarks/{step}.tsv", step=STUDY.benchmarks()),
     output:
         "<results>/report.html",
     log:
@@ -20,12 +22,12 @@ rule page:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory_mb,
-        runtime=minutes,
+        mem_mb=scaled(700, ranks=150),
+        runtime=scaled(10),
     params:
         scorecard=lambda wildcards, input: option("--scorecard", input.scorecard),
-        audit=option("--audit", audit_tables()),
-        config=json.dumps(config),
+        audit=lambda wildcards, input: option("--audit", input.audit),
+        config=STUDY.as_json(),
         tables=lambda wildcards, input: str(Path(input.tables[0]).parent),
         figures=lambda wildcards, input: str(Path(input.figures[0]).parent),
         times=lambda wildcards, output: str(Path(output[0]).with_name("benchmarks")),

@@ -1,6 +1,6 @@
 rule exact:
     input:
-        rank_records,
+        ranks=ALL_RANKS,
     output:
         csv="<results>/tables/exact.csv",
         md="<results>/tables/exact.md",
@@ -11,15 +11,12 @@ rule exact:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory_mb,
-        runtime=minutes,
+        mem_mb=scaled(600, ranks=60),
+        runtime=scaled(10),
     params:
-        metrics=",".join(config["exact"]["metrics"]),
-        ties=",".join(config["exact"]["ties"]),
-        seed=lookup(within=config, dpath="exact/seed"),
+        settings=STUDY.exact.as_json(),
     message:
         "Computing the exact metrics"
     shell:
         "python -m sampled_metrics study --log {log} exact {input}"
-        " --metrics {params.metrics} --ties {params.ties} --seed {params.seed}"
-        " --csv {output.csv} --md {output.md}"
+        " --settings {params.settings:q} --csv {output.csv} --md {output.md}"

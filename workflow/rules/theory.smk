@@ -1,6 +1,6 @@
 rule toy:
     input:
-        lookup(within=config, dpath="scorecard/published"),
+        STUDY.scorecard.published,
     output:
         cells=expand("<results>/cells/table{number}.csv", number=(1, 2)),
         tables=table_files(1, 2),
@@ -11,22 +11,17 @@ rule toy:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory_mb,
-        runtime=minutes,
+        mem_mb=scaled(600),
+        runtime=scaled(10),
     params:
-        n_negatives=lookup(within=config, dpath="toy/n_negatives"),
-        repetitions=lookup(within=config, dpath="toy/repetitions"),
-        sampling=lookup(within=config, dpath="toy/sampling"),
-        seed=lookup(within=config, dpath="toy/seed"),
+        settings=STUDY.toy.as_json(),
         cells=folder_of("cells"),
         tables=folder_of("tables"),
     message:
         "Evaluating the toy recommenders: Tables 1 and 2"
     shell:
         "python -m sampled_metrics study --log {log} toy --published {input}"
-        " --n-negatives {params.n_negatives} --repetitions {params.repetitions}"
-        " --sampling {params.sampling} --seed {params.seed}"
-        " --cells {params.cells} --tables {params.tables}"
+        " --settings {params.settings:q} --cells {params.cells} --tables {params.tables}"
 
 
 rule theory_figures:
@@ -39,8 +34,8 @@ rule theory_figures:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory_mb,
-        runtime=minutes,
+        mem_mb=scaled(700),
+        runtime=scaled(10),
     params:
         folder=folder_of("figures"),
     message:

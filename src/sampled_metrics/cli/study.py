@@ -7,25 +7,18 @@ from typing import Annotated
 
 import typer
 
-from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import write_json
+from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.files import write_json, write_text
 from sampled_metrics.cli import logs
 from sampled_metrics.cli.data import app as data
-from sampled_metrics.cli.external import app as external
-from sampled_metrics.cli.page import app as page
-from sampled_metrics.cli.paper import Input, Inputs, Output, mapping
 from sampled_metrics.cli.paper import app as paper
-from sampled_metrics.cli.pieces import app as pieces
+from sampled_metrics.cli.steps import File, Folder, Input, Inputs, Json, Output, Threads, parsed
 
 app = typer.Typer(help="The steps of the study, as the Snakemake rules call them.")
 app.add_typer(data)
-app.add_typer(external)
 app.add_typer(paper)
-app.add_typer(page)
-app.add_typer(pieces)
+FORMATS = ("ranks", "scores")
 _log = logging.getLogger("sampled_metrics")
-
-Seed = Annotated[int, typer.Option(min=0, help="Seed of what is random.")]
 
 
 @app.callback()
@@ -41,18 +34,19 @@ def train(
     split: Input,
     output: Output,
     kind: Annotated[str, typer.Option(help="Kind, as in the config.", show_default=False)],
-    settings: Annotated[str, typer.Option(help="Hyper-parameters, as JSON.")] = "{}",
-    threads: Annotated[int, typer.Option(min=1, help="Threads to train with.")] = 1,
+    settings: Json = "{}",
+    threads: Threads = 1,
 ) -> None:
     """Train a recommender."""
     from sampled_metrics.datasets.split import load_split
     from sampled_metrics.recommenders import create, save_recommender
 
-    recommender = create(kind, mapping(settings, "--settings"))
+    recommender = create(kind, parsed(settings, "--settings"))
     began = time.perf_counter()
     recommender.fit(load_split(split).train, threads)
     save_recommender(output, recommender)
-    _log.info("train: %s in %.1f s", recommender.settings, time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    _log.info("train: %s with %s in %.1f s", kind, recommender.settings, seconds)
 
 
 @app.command()
@@ -68,60 +62,112 @@ def rank(
     from sampled_metrics.ranks.pieces import parse_piece, rank_piece
     from sampled_metrics.recommenders import load_recommender
 
-    chosen, data = parse_piece(piece), load_split(split)
+    part, data = parse_piece(piece), load_split(split)
     require_candidates(data, str(split))
-    try:
-        records = rank_piece(load_recommender(recommender).score, data, chosen, block_size)
-    except InputError as error:
-        raise InputError(f"{recommender}: {error}") from error
-    users = chosen.of(data.held_out.size)
+    with reading(recommender):
+        records = rank_piece(load_recommender(recommender).score, data, part, block_size)
+    users = part.of(data.held_out.size)
     held_out = data.held_out_ids[users.start : users.stop]
     records.replace(source="trained in this run").write(output, items=held_out)
     _log.info("rank: %d users, %d with ties", len(records), (records.n_tied > 0).sum())
 
 
 @app.command()
-def exact(
-    ranks: Inputs,
-    csv: Annotated[Path, typer.Option(help="Table to write.", show_default=False)],
-    md: Annotated[Path, typer.Option(help="The same, to read.", show_default=False)],
-    metrics: Annotated[str, typer.Option(help="Measures, by commas.")] = "recall@10,ndcg@10,ap,auc",
-    ties: Annotated[str, typer.Option(help="Tie policies, by commas.")] = "expected",
-    seed: Seed = 0,
+def gather_ranks(
+    split: Input,
+    pieces: Annotated[list[Path], typer.Argument(help="All pieces, in order.")],
+    output: Output,
 ) -> None:
-    """Compute exact metrics under each tie policy."""
-    from sampled_metrics.report.exact import exact_table, write_exact
+    """Concatenate the rank records of all pieces of the users."""
+    from sampled_metrics.datasets.split import load_split
+    from sampled_metrics.ranks.pieces import gather_ranks as gather
 
-    table, source = exact_table(ranks, metrics.split(","), ties.split(","), seed)
-    write_exact(table, source, csv, md)
-    _log.info("exact: %d values from ranks: %s", len(table), source)
+    data = load_split(split)
+    records = gather(pieces, data)
+    records.write(output, items=data.held_out_ids)
+    _log.info("gather-ranks: %d users from %d pieces", len(records), len(pieces))
 
 
 @app.command()
-def provenance(
-    records: Inputs,
+def rank_external(
+    split: Input,
+    file: Annotated[Path, typer.Argument(help="Ranks or scores.", show_default=False)],
+    form: Annotated[str, typer.Option("--format", help="ranks or scores.", show_default=False)],
     output: Output,
-    ranks: Annotated[str, typer.Option(help="trained or reference.", show_default=False)],
-    config_sha256: Annotated[str, typer.Option(help="Hash of the configuration.")] = "",
-    seeds: Annotated[str, typer.Option(help="Seeds in use, as JSON.")] = "{}",
 ) -> None:
+    """Rank each held-out item by ranks or scores that were made elsewhere."""
+    from sampled_metrics.datasets.split import load_split, require_candidates
+    from sampled_metrics.ranks import rank
+    from sampled_metrics.ranks.alignment import read_aligned
+    from sampled_metrics.recommenders.external import External
+
+    if form not in FORMATS:
+        raise InputError(f"unknown --format {form!r}; known: {', '.join(FORMATS)}")
+    data = load_split(split)
+    require_candidates(data, str(split))
+    began = time.perf_counter()
+    if form == "ranks":
+        records = read_aligned(file, data)
+    else:
+        scores = External.read(file, data)
+        with reading(file):
+            records = rank(
+                scores.score, data.train, data.held_out, users=data.user_ids, items=data.item_ids
+            )
+    records = records.replace(users=data.user_ids, source=f"{form} from {file.name}")
+    records.write(output, items=data.held_out_ids)
+    ties, seconds = (records.n_tied > 0).sum(), time.perf_counter() - began
+    _log.info("rank-external: %d users, %d with ties in %.1f s", len(records), ties, seconds)
+
+
+@app.command()
+def provenance(records: Inputs, output: Output, study: Json = "{}") -> None:
     """Record where a run's numbers come from: data, settings, versions, machine."""
     from sampled_metrics.study.provenance import provenance as collect
 
-    write_json(output, collect(records, ranks, config_sha256, mapping(seeds, "--seeds")))
+    write_json(output, collect(records, parsed(study, "--study")))
 
 
 @app.command()
-def reference(
-    ranks: Inputs,
-    output: Annotated[Path, typer.Option(help="Folder to write.", show_default=False)],
-) -> None:
+def reference(ranks: Inputs, output: Folder) -> None:
     """Keep rank records as reference ranks: no item ids, users numbered from 0."""
     import numpy as np
 
     from sampled_metrics.ranks.reading import read_single
 
     for path in ranks:
-        records = read_single(path)
-        source = "reference run; nothing was trained here"
+        records, source = read_single(path), "reference run; nothing was trained here"
         records.replace(users=np.arange(len(records)), source=source).write(output / path.name)
+
+
+@app.command()
+def report(
+    ranks: Inputs,
+    output: Output,
+    tables: Folder,
+    figures: Folder,
+    provenance: File,
+    graph: File,
+    times: Annotated[Path, typer.Option(help="Folder of Snakemake's benchmarks.")] = Path(
+        "results/benchmarks"
+    ),
+    config: Json = "{}",
+    scorecard: Annotated[Path | None, typer.Option(help="Where the data is the paper's.")] = None,
+    audit: Annotated[Path | None, typer.Option(help="Where the data is the paper's.")] = None,
+) -> None:
+    """Put the whole study on one page that opens without a network."""
+    from sampled_metrics.report.page import Sources, collect, render
+
+    files = (tables, figures, provenance, graph, times)
+    settings = parsed(config, "--config")
+    text = render(collect(Sources(ranks, *files, settings, scorecard, audit)))
+    write_text(output, text)
+    _log.info("report: %.1f MB", len(text.encode()) / 1e6)
+
+
+@app.command()
+def schema(schema: Output, readme: Output) -> None:
+    """Write the schema of the configuration and the table of its keys."""
+    from sampled_metrics.study.schema import write_schema
+
+    write_schema(schema, readme)

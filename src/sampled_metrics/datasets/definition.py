@@ -1,20 +1,15 @@
 """Which data a study is of: a MovieLens by name or a table, as configured."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.archive import read_archive
 from sampled_metrics.datasets.catalogue import Counts, movielens
 from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.datasets.movielens import read_ratings
+from sampled_metrics.datasets.settings import DatasetSettings
 from sampled_metrics.datasets.table_format import TableFormat
 from sampled_metrics.datasets.tables import read_interactions
-
-FORMATS = ("movielens", "table")
-_KEYS = ("format", "name", "columns", "separator", "licence", "citation")
 
 
 @dataclass(frozen=True)
@@ -37,34 +32,17 @@ class Definition:
     citation: str | None = None
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> "Definition":
-        """Make a definition from settings by name; None is as good as missing.
+    def of(cls, settings: DatasetSettings) -> "Definition":
+        """Make a definition from validated settings.
 
-        Raises
-        ------
-        InputError
-            A name is not known or a value not allowed.
-
-        >>> Definition.of({"format": "movielens", "name": "ml-20m"}).expected.items
+        >>> Definition.of(DatasetSettings(name="ml-20m")).expected.items
         26744
         """
-        given = {name: value for name, value in settings.items() if value is not None}
-        unknown = [name for name in given if name not in _KEYS]
-        if unknown:
-            raise InputError(f"dataset: unknown key {unknown[0]!r}; known: {', '.join(_KEYS)}")
-        kind = given.pop("format", "movielens")
-        if kind not in FORMATS:
-            raise InputError(f"dataset: format is {kind!r}; allowed: {', '.join(FORMATS)}")
-        for name in ("name", "licence", "citation"):
-            if not isinstance(given.get(name, ""), str):
-                raise InputError(f"dataset: {name} is {given[name]!r}; allowed: text")
-        if kind == "table":
-            form = TableFormat.of(given.pop("columns", {}), given.pop("separator", None))
-            return cls(given.pop("name", "table"), form, **given)
-        if len(given) > ("name" in given):
-            extra = next(name for name in given if name != "name")
-            raise InputError(f"dataset: {extra} is for the format table alone")
-        return cls(movielens(given.get("name", "ml-1m")).name)
+        if settings.is_movielens:
+            return cls(settings.name)
+        columns = settings.columns.given() if settings.columns else {}
+        form = TableFormat(columns, settings.separator)
+        return cls(settings.name, form, settings.licence, settings.citation)
 
     @property
     def expected(self) -> Counts | None:

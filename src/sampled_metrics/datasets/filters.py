@@ -1,72 +1,27 @@
 """Filters of events: by rating, duplicates, and minimum numbers per user and item."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.numbers import check_number
 from sampled_metrics.datasets.interactions import Interactions
+from sampled_metrics.datasets.settings import FilterSettings
 from sampled_metrics.tables.ids import encoded
 
-DUPLICATES = ("refuse", "first", "last")
 
+class Filters(FilterSettings):
+    """Events to leave out before the split, in this order.
 
-@dataclass(frozen=True)
-class Filters:
-    """What to leave out, in the order of the attributes; None is off.
-
-    Attributes
-    ----------
-    min_rating
-        Events with a lower rating are left out.
-    duplicates
-        Of several events of a user with an item, keep the `first` or the `last` by time (in file
-        order where times are equal or missing); `refuse` is an error where there are any.
-    min_user_events, min_item_events
-        Users and items with fewer events are left out, users first, again and again until both
-        minima hold: what remains is the largest set of events in which they do (the k-core).
+    `duplicates` goes by time, and by file order where times are equal or missing. Users and items
+    with too few events are left out in turn, users first, until both minima hold; this leaves the
+    largest set of events in which they do (the k-core).
 
     >>> events = Interactions(np.array([1, 1, 2, 2, 3]), np.array([7, 8, 7, 8, 8]))
     >>> kept, removed = Filters(min_user_events=2).apply(events)
     >>> kept.user.tolist(), removed
     ([1, 1, 2, 2], {'min_user_events': 1})
     """
-
-    min_rating: float | None = None
-    duplicates: str | None = None
-    min_user_events: int | None = None
-    min_item_events: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.min_rating is not None:
-            check_number("min_rating", self.min_rating, above=float("-inf"))
-        if self.duplicates is not None and self.duplicates not in DUPLICATES:
-            raise InputError(
-                f"duplicates is {self.duplicates!r}; allowed: {', '.join(DUPLICATES)}, null"
-            )
-        for name in ("min_user_events", "min_item_events"):
-            if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), least=1)
-
-    @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> "Filters":
-        """Make filters from settings by name; those missing are off."""
-        known = [field.name for field in fields(cls)]
-        unknown = [name for name in settings if name not in known]
-        if unknown:
-            raise InputError(f"unknown filter {unknown[0]!r}; known: {', '.join(known)}")
-        return cls(**settings)
-
-    @property
-    def on(self) -> dict[str, float | int | str]:
-        """Values of the filters that are on, by name."""
-        return {
-            name: value for name, value in asdict(self).items() if value not in (None, "refuse")
-        }
 
     def apply(self, interactions: Interactions) -> tuple[Interactions, dict[str, int]]:
         """Return the events that pass all filters, and how many events each filter removed.
@@ -78,7 +33,7 @@ class Filters:
         if self.min_rating is not None:
             by_rating = _by_rating(kept, self.min_rating)
             kept = _filtered("min_rating", self.min_rating, by_rating, kept, removed)
-        if self.duplicates in (None, "refuse"):
+        if self.duplicates == "refuse":
             _refuse_duplicates(kept)
         else:
             last = self.duplicates == "last"

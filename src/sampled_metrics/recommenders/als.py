@@ -1,50 +1,29 @@
 """Recommender X: matrix factorisation by implicit alternating least squares (section 9)."""
 
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 from scipy.sparse import csr_array, csr_matrix
 
-from sampled_metrics._base.numbers import check_number
+from sampled_metrics._base.settings import Settings
 from sampled_metrics.recommenders.factors import Factors
 
 
-@dataclass(frozen=True)
-class ALSSettings:
-    """Hyper-parameters in the paper's terms; `lambda_` is `lambda` in the config.
+class ALSSettings(Settings):
+    """Hyper-parameters in the paper's terms."""
 
-    Attributes
-    ----------
-    d
-        Dimensions of the user and item vectors.
-    lambda_
-        Weight of the squared norm of all parameters.
-    alpha
-        Weight of the squared scores of all user-item pairs.
-    iterations
-        Sweeps over all users and all items (not given in the paper).
-    seed
-        Seed of the random initialisation (not given in the paper).
-
-    >>> ALSSettings(d=0)
-    Traceback (most recent call last):
-    sampled_metrics.InputError: als: d is 0; allowed: a whole number of at least 1
-    """
-
-    d: int = 16
-    lambda_: float = 10.0
-    alpha: float = 0.2
-    iterations: int = 15
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_number("als: d", self.d, least=1)
-        check_number("als: lambda", self.lambda_, above=0.0)
-        check_number("als: alpha", self.alpha, above=0.0)
-        check_number("als: iterations", self.iterations, least=1)
-        check_number("als: seed", self.seed, least=0)
+    d: Annotated[int, Field(ge=1)] = 16
+    """Dimensions of the user and item vectors."""
+    lambda_: Annotated[float, Field(gt=0, alias="lambda")] = 10.0
+    """Weight of the squared norm of all parameters."""
+    alpha: Annotated[float, Field(gt=0)] = 0.2
+    """Weight of the squared scores of all user-item pairs."""
+    iterations: Annotated[int, Field(ge=1)] = 15
+    """Sweeps over all users and all items (not in the paper)."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Seed of the random initialisation (not in the paper)."""
 
 
 class ALS(Factors):

@@ -1,6 +1,5 @@
 """What every recommender can do, and how one is made, saved and loaded by the name of its kind."""
 
-import dataclasses
 import importlib
 import json
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from scipy.sparse import csr_array
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
+from sampled_metrics._base.settings import Settings
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -25,13 +25,13 @@ class Recommender(Protocol):
     KIND
         The name of the kind, as in the config.
     Settings
-        Frozen dataclass of hyper-parameters, checked when made.
+        Model of hyper-parameters.
     settings
         Those of this recommender.
     """
 
     KIND: ClassVar[str]
-    Settings: ClassVar[type[Any]]
+    Settings: ClassVar[type[Settings]]
     settings: Any
 
     def __init__(self, settings: Any) -> None: ...
@@ -71,39 +71,35 @@ _MODULES = {
 KINDS = tuple(_MODULES)
 
 
-def create(kind: str, settings: Mapping[str, Any]) -> Recommender:
-    """Make an unfitted recommender from its kind and its settings, named as in the config.
+def recommender_class(kind: str) -> type[Recommender]:
+    """Return the class of a kind of recommender.
 
-    Raises
-    ------
-    InputError
-        The kind or a setting is not known, or a value is out of its range.
-
-    >>> create("itemknn", {"q": 3}).settings.q
-    3
+    >>> recommender_class("als").Settings.setting_names()
+    ['d', 'lambda', 'alpha', 'iterations', 'seed']
     """
     if kind not in _MODULES:
         raise InputError(f"unknown recommender kind {kind!r}; known: {', '.join(KINDS)}")
     module, name = _MODULES[kind]
     recommender: type[Recommender] = getattr(importlib.import_module(module), name)
-    fields = {field.name.rstrip("_"): field.name for field in _fields(recommender)}
-    unknown = [key for key in settings if key not in fields]
-    if unknown:
-        known = ", ".join(fields) or "none"
-        raise InputError(f"{kind}: unknown setting {unknown[0]!r}; known: {known}")
-    values = {fields[key]: value for key, value in settings.items()}
-    return recommender(recommender.Settings(**values))
+    return recommender
 
 
-def _fields(recommender: type[Recommender]) -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(recommender.Settings)
+def create(kind: str, settings: Mapping[str, Any]) -> Recommender:
+    """Make an unfitted recommender from its kind and its settings, named as in the config.
+
+    >>> create("itemknn", {"q": 3}).settings.q
+    3.0
+    >>> create("itemknn", {"k": 0})
+    Traceback (most recent call last):
+    sampled_metrics.InputError: itemknn: k must be at least 1, not 0
+    """
+    recommender = recommender_class(kind)
+    return recommender(recommender.Settings.of(settings, kind))
 
 
 def save_recommender(path: Path, recommender: Recommender) -> None:
     """Write a fitted recommender as `.npz`, without pickle."""
-    settings = {
-        name.rstrip("_"): value for name, value in dataclasses.asdict(recommender.settings).items()
-    }
+    settings = recommender.settings.model_dump(by_alias=True)
     about = np.array(json.dumps({"kind": recommender.KIND, "settings": settings}))
     with replacing(path) as temporary:
         np.savez(temporary, allow_pickle=False, about=about, **recommender.state())

@@ -1,42 +1,25 @@
 """Item-based collaborative filtering on counts weighted by BM25, as `implicit` has it."""
 
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
+from pydantic import Field
 from scipy.sparse import csr_array, csr_matrix
 
-from sampled_metrics._base.numbers import check_number
+from sampled_metrics._base.settings import Settings
 from sampled_metrics.recommenders.neighbours import Neighbours
 
 
-@dataclass(frozen=True)
-class BM25Settings:
-    """Hyper-parameters and their defaults as in `implicit`, there K, K1 and B.
+class BM25Settings(Settings):
+    """Hyper-parameters and their defaults as in `implicit`, there K, K1 and B."""
 
-    Attributes
-    ----------
-    k
-        Number of neighbours kept of each item, itself counted.
-    k1
-        How slowly the weight of an event grows with its count. Every count is 1 here, so with b
-        it says how much less an event of a popular item weighs.
-    b
-        How much the popularity of an item matters, 0 (not at all) to 1.
-
-    >>> BM25Settings(b=2)
-    Traceback (most recent call last):
-    sampled_metrics.InputError: bm25: b is 2; allowed: a finite number from 0 to 1
-    """
-
-    k: int = 20
-    k1: float = 1.2
-    b: float = 0.75
-
-    def __post_init__(self) -> None:
-        check_number("bm25: k", self.k, least=1)
-        check_number("bm25: k1", self.k1, above=0.0)
-        check_number("bm25: b", self.b, within=(0.0, 1.0))
+    k: Annotated[int, Field(ge=1)] = 20
+    """Neighbours kept of each item, itself counted."""
+    k1: Annotated[float, Field(gt=0)] = 1.2
+    """How slowly the weight of an event grows with its count; as every count is 1 here, it says
+    with b how much less an event of a popular item weighs."""
+    b: Annotated[float, Field(ge=0, le=1)] = 0.75
+    """How much the popularity of an item matters, from 0 (not at all) to 1."""
 
 
 class BM25(Neighbours):

@@ -1,69 +1,40 @@
 """Recommenders Y and Z: item-based collaborative filtering on cosine similarity (section 9)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 from scipy.sparse import csr_array, issparse, vstack
 
-from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.numbers import check_number
+from sampled_metrics._base.settings import Settings
 from sampled_metrics.recommenders.neighbours import Neighbours
 
-NEIGHBOUR_AXES = ("row", "column")
 _SLAB = 256
 
 Dense = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class ItemKNNSettings:
+class ItemKNNSettings(Settings):
     """Hyper-parameters in the paper's terms.
 
-    Attributes
-    ----------
-    q
-        Exponent that sharpens the similarity, eq. 27.
-    k, k_prime
-        Numbers of neighbours kept, eq. 28; None is infinity. Of equally similar items the one
-        with the smaller number is the nearer.
-    neighbour_axis
-        `row`: k' keeps the nearest of each row of the similarity and k of each column, eq. 28 as
-        printed; `column`: k' keeps the nearest of each column and k of each row.
-    self_similarity
-        Whether an item is its own neighbour (s_ii = 1) or not (s_ii = 0), in eq. 28-30 alike.
-    normalise_scores
-        Whether scores are divided by the row sum, eq. 30 as printed, or its numerator only.
-
-    >>> ItemKNNSettings(k=0)
-    Traceback (most recent call last):
-    sampled_metrics.InputError: itemknn: k is 0; allowed: a whole number of at least 1
+    Of equally similar items, the one with the smaller number is the nearer.
     """
 
-    q: float = 1.0
-    k: int | None = None
-    k_prime: int | None = None
-    neighbour_axis: str = "row"
+    q: Annotated[float, Field(gt=0)] = 1.0
+    """Exponent that sharpens the similarity, eq. 27."""
+    k: Annotated[int, Field(ge=1)] | None = None
+    """Neighbours kept, k of eq. 28; null is infinity."""
+    k_prime: Annotated[int, Field(ge=1)] | None = None
+    """Neighbours kept, k' of eq. 28; null is infinity."""
+    neighbour_axis: Literal["row", "column"] = "row"
+    """Whether k' keeps the nearest of each row of the similarity and k those of each column, as
+    eq. 28 is printed, or k' those of each column and k those of each row."""
     self_similarity: bool = True
+    """Whether an item is its own neighbour (s_ii = 1) or not (s_ii = 0), in eq. 28-30 alike."""
     normalise_scores: bool = True
-
-    def __post_init__(self) -> None:
-        check_number("itemknn: q", self.q, above=0.0)
-        for name in ("k", "k_prime"):
-            if getattr(self, name) is not None:
-                check_number(f"itemknn: {name}", getattr(self, name), least=1)
-        if self.neighbour_axis not in NEIGHBOUR_AXES:
-            raise InputError(
-                f"itemknn: neighbour_axis is {self.neighbour_axis!r}; "
-                f"allowed: {', '.join(NEIGHBOUR_AXES)}"
-            )
-        for name in ("self_similarity", "normalise_scores"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputError(
-                    f"itemknn: {name} is {getattr(self, name)!r}; allowed: true, false"
-                )
+    """Whether scores are divided by the row sum, as eq. 30 is printed, or are its numerator."""
 
 
 class ItemKNN(Neighbours):

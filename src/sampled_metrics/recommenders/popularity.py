@@ -1,19 +1,18 @@
 """The most popular items for everybody: the baseline that knows nothing of the user."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from sampled_metrics._base.settings import Settings
 from sampled_metrics.recommenders.base import Arrays
 
 
-@dataclass(frozen=True)
-class PopularitySettings:
-    """There are none."""
+class PopularitySettings(Settings):
+    """No settings."""
 
 
 class Popularity:

@@ -1,31 +1,23 @@
 """A random order of the items for each user: what a recommender must beat."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 from scipy.sparse import csr_array
 
-from sampled_metrics._base.numbers import check_number
 from sampled_metrics._base.seeds import generator
+from sampled_metrics._base.settings import Settings
 from sampled_metrics.recommenders.base import Arrays
 
 
-@dataclass(frozen=True)
-class RandomOrderSettings:
-    """The seed of the scores.
+class RandomOrderSettings(Settings):
+    """The seed of the scores."""
 
-    >>> RandomOrderSettings(seed=-1)
-    Traceback (most recent call last):
-    sampled_metrics.InputError: random: seed is -1; allowed: a whole number of at least 0
-    """
-
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_number("random: seed", self.seed, least=0)
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Seed of the scores."""
 
 
 class RandomOrder:

@@ -5,77 +5,47 @@ result depends on the number of threads: one trains, however many there are.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
+from pydantic import Field
 from scipy.sparse import csr_array, csr_matrix
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.numbers import check_number
+from sampled_metrics._base.settings import Settings
 from sampled_metrics.recommenders.factors import Factors
 
-
-@dataclass(frozen=True)
-class StochasticSettings:
-    """Hyper-parameters in the terms of `implicit`, there d is `factors`.
-
-    Attributes
-    ----------
-    d
-        Dimensions of the user and item vectors, biases not counted.
-    learning_rate
-        Length of a step.
-    regularization
-        Weight of the squared norm of the parameters.
-    iterations
-        Sweeps over all training events.
-    seed
-        Seed of the random start and of the negatives.
-
-    >>> BPRSettings(learning_rate=0)
-    Traceback (most recent call last):
-    sampled_metrics.InputError: bpr: learning_rate is 0; allowed: a finite number above 0
-    """
-
-    KIND: ClassVar[str]
-
-    d: int
-    learning_rate: float
-    regularization: float
-    iterations: int
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_number(f"{self.KIND}: d", self.d, least=1)
-        check_number(f"{self.KIND}: learning_rate", self.learning_rate, above=0.0)
-        check_number(f"{self.KIND}: regularization", self.regularization, within=(0.0, np.inf))
-        check_number(f"{self.KIND}: iterations", self.iterations, least=1)
-        check_number(f"{self.KIND}: seed", self.seed, least=0)
+Positive = Annotated[int, Field(ge=1)]
+Rate = Annotated[float, Field(gt=0)]
+Weight = Annotated[float, Field(ge=0)]
 
 
-@dataclass(frozen=True)
-class BPRSettings(StochasticSettings):
-    """Settings of BPR; defaults are those of `implicit`."""
+class BPRSettings(Settings):
+    """Hyper-parameters of BPR, named and set by default as in `implicit`, there d is `factors`."""
 
-    KIND: ClassVar[str] = "bpr"
+    d: Positive = 100
+    """Dimensions of the user and item vectors, biases not counted."""
+    learning_rate: Rate = 0.01
+    """Length of a step."""
+    regularization: Weight = 0.01
+    """Weight of the squared norm of the parameters."""
+    iterations: Positive = 100
+    """Sweeps over all training events."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Seed of the random start and of the negatives."""
 
-    d: int = 100
-    learning_rate: float = 0.01
-    regularization: float = 0.01
-    iterations: int = 100
 
+class LMFSettings(BPRSettings):
+    """Hyper-parameters of LMF, named and set by default as in `implicit`, there d is `factors`."""
 
-@dataclass(frozen=True)
-class LMFSettings(StochasticSettings):
-    """Settings of LMF; defaults are those of `implicit`."""
-
-    KIND: ClassVar[str] = "lmf"
-
-    d: int = 30
-    learning_rate: float = 1.0
-    regularization: float = 0.6
-    iterations: int = 30
+    d: Positive = 30
+    """Dimensions of the user and item vectors, biases not counted."""
+    learning_rate: Rate = 1.0
+    """Length of a step."""
+    regularization: Weight = 0.6
+    """Weight of the squared norm of the parameters."""
+    iterations: Positive = 30
+    """Sweeps over all training events."""
 
 
 class Stochastic(Factors):
@@ -83,7 +53,7 @@ class Stochastic(Factors):
 
     KIND: ClassVar[str]
 
-    def __init__(self, settings: StochasticSettings) -> None:
+    def __init__(self, settings: BPRSettings) -> None:
         super().__init__(settings.d)
         self.settings = settings
 
@@ -121,8 +91,8 @@ class Stochastic(Factors):
     def _require_finite(self) -> None:
         if not (np.isfinite(self.user_vectors).all() and np.isfinite(self.item_vectors).all()):
             raise InputError(
-                f"{self.KIND}: training with learning_rate {self.settings.learning_rate} gives "
-                "vectors that are not finite; allowed: a rate small enough to converge"
+                f"{self.KIND}: vectors are not finite after training with learning_rate "
+                f"{self.settings.learning_rate:g}; use a smaller one"
             )
 
 

@@ -14,11 +14,10 @@ import numpy as np
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.datasets.split import TIE_BREAKS, leave_last_out
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.inference.moments import expected_moments
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.metrics.ties import random_rank
-from sampled_metrics.ranks import Ranks
-from sampled_metrics.sampling import sampled_rank_distribution
+from sampled_metrics.ranks import Ranks, Sampling
+from sampled_metrics.study.experiment import expected_estimates
 from sampled_metrics.study.readings import METRICS, Material, Reading
 from sampled_metrics.study.spread import means_over_orders
 
@@ -166,13 +165,10 @@ def _expected(
     material: Material, name: str, estimator: str, place: int, **settings: Any
 ) -> tuple[float, float]:
     """Expectation and standard deviation of one cell of Table 3, in percent."""
-    chosen = replace(material.experiment, **settings)
-    records = material.ranks[name]
-    vectors = chosen.vectors(records, [parse_estimator(estimator)], [METRICS[place]])
-    distribution = sampled_rank_distribution(
-        records, chosen.n_negatives, chosen.sampling, chosen.ties
+    one = {"estimators": (estimator,), "metrics": (str(METRICS[place]),)}
+    moments = expected_estimates(
+        material.ranks[name], material.experiment.replaced(**one, **settings)
     )
-    moments = expected_moments(distribution, vectors)
     return 100.0 * float(moments.mean[0, 0]), 100.0 * float(moments.sd[0, 0])
 
 
@@ -183,7 +179,7 @@ def _noise_of(deviation: float, repetitions: int = 100) -> float:
 
 def _sampling(material: Material) -> Iterator[Reading]:
     topic = "9. Section 6: whether the m = 100 negatives are drawn with replacement"
-    for sampling in ("without-replacement", "with-replacement"):
+    for sampling in (Sampling.WITHOUT_REPLACEMENT, Sampling.WITH_REPLACEMENT):
         for place in (0, 1, 2):
             printed = material.printed("Y", place, "Sampled")
             mean, deviation = _expected(material, "Y", "sampled", place, sampling=sampling)
@@ -209,15 +205,11 @@ def _catalogue_size(material: Material) -> Iterator[Reading]:
 
 def _with_n_of_each_user(material: Material, records: Ranks) -> tuple[float, float]:
     """Expectation and deviation, in percent, of BV 1 of Recall@10 with each user's own n."""
-    chosen, estimator = material.experiment, [parse_estimator("bv:1")]
+    one = material.experiment.replaced(estimators=("bv:1",), metrics=(str(METRICS[0]),))
     mean = variance = 0.0
     for n in np.unique(records.n_candidates):
         own = records.take(records.n_candidates == n)
-        vectors = replace(chosen, n_items=int(n)).vectors(own, estimator, [METRICS[0]])
-        distribution = sampled_rank_distribution(
-            own, chosen.n_negatives, chosen.sampling, chosen.ties
-        )
-        moments = expected_moments(distribution, vectors)
+        moments = expected_estimates(own, one.replaced(n_items=int(n)))
         mean += len(own) * float(moments.mean[0, 0])
         variance += (len(own) * float(moments.sd[0, 0])) ** 2
     return 100.0 * mean / len(records), 100.0 * variance**0.5 / len(records)
@@ -225,13 +217,15 @@ def _with_n_of_each_user(material: Material, records: Ranks) -> tuple[float, flo
 
 def _noise(material: Material) -> Iterator[Reading]:
     topic = "11. Section 5: noise model of the corrections (samples are drawn without replacement)"
-    models = {"binomial": "with-replacement", "hypergeometric": "without-replacement"}
-    for model, sampling in models.items():
+    for noise, sampling in (
+        ("binomial", Sampling.WITH_REPLACEMENT),
+        ("hypergeometric", Sampling.WITHOUT_REPLACEMENT),
+    ):
         for estimator in ("bv:1", "bv:0.1"):
             value, deviation = _expected(material, "Y", estimator, 0, assumed_sampling=sampling)
             column = parse_estimator(estimator).label
             quantity, printed = f"Y, Recall@10, {column}", material.printed("Y", 0, column)
-            yield Reading(topic, model, quantity, value, printed, _noise_of(deviation))
+            yield Reading(topic, noise, quantity, value, printed, _noise_of(deviation))
 
 
 def _cls(material: Material) -> Iterator[Reading]:

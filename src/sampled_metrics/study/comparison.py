@@ -24,7 +24,7 @@ def table3(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
     first = next(iter(experiments.values()))
     rows = [
         row
-        for i in range(len(first.measures))
+        for i in range(len(first.settings.metrics))
         for name, experiment in experiments.items()
         for row in _of_metric(name, experiment, i)
     ]
@@ -32,11 +32,11 @@ def table3(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
 
 
 def _of_metric(name: str, experiment: Experiment, i: int) -> Iterator[Row]:
-    label = experiment.measures[i].label
+    label = experiment.settings.measures[i].label
     exact = PERCENT * float(experiment.exact[i])
     yield Row(3, name, label, EXACT, exact, None, exact, None, 0, experiment.source)
     drawn = simulated_moments(PERCENT * experiment.repeated[i])
-    for j, estimator in enumerate(experiment.estimators):
+    for j, estimator in enumerate(experiment.settings.corrections):
         yield Row(
             3,
             name,
@@ -58,20 +58,20 @@ def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
     """
     rows: list[Row] = []
     for a, b in combinations(experiments, 2):
-        for i in range(len(experiments[a].measures)):
+        for i in range(len(experiments[a].settings.metrics)):
             rows += _of_pair(f"{a} vs {b}", experiments[a], experiments[b], i)
     return unrounded(rows)
 
 
 def _of_pair(pair: str, a: Experiment, b: Experiment, i: int) -> Iterator[Row]:
-    label = a.measures[i].label
+    label = a.settings.measures[i].label
     worse, better = (a, b) if a.exact[i] < b.exact[i] else (b, a)
     counts = count_less(worse.repeated[i], better.repeated[i])
     repetitions = worse.repeated.shape[-1]
     chances = correct_order(worse, better, i)
     spread = np.sqrt(repetitions * chances * (1.0 - chances))
     source = "; ".join(sorted({a.source, b.source}))
-    for j, estimator in enumerate(a.estimators):
+    for j, estimator in enumerate(a.settings.corrections):
         value, expected, sd = map(float, (counts[j], repetitions * chances[j], spread[j]))
         cell = (4, pair, label, estimator.label)
         yield Row(*cell, value, None, expected, sd, repetitions, source)

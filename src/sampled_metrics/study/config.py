@@ -1,136 +1,253 @@
-"""Checking a study's configuration against its schema, one line a breach."""
+"""The configuration of a study, validated, and what the rules read from it."""
 
-from collections.abc import Mapping
-from typing import Any
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, create_model, model_validator
 
 from sampled_metrics._base.errors import InputError
-
-Schema = Mapping[str, Any]
-
-
-def check_config(config: Mapping[str, Any], schema: Schema) -> None:
-    """Check a configuration against a JSON schema (draft 2020-12).
-
-    Raises
-    ------
-    InputError
-        One line with the key, the value found and what is allowed there.
-
-    >>> schema = {"properties": {"cores": {"type": "integer", "minimum": 1}}}
-    >>> check_config({"cores": 0}, schema)
-    Traceback (most recent call last):
-    sampled_metrics.InputError: config: cores is 0; allowed: a whole number of at least 1
-    """
-    from jsonschema import Draft202012Validator
-
-    _check_format(config)
-    errors = sorted(
-        Draft202012Validator(schema).iter_errors(config), key=lambda error: list(error.path)
-    )
-    if errors:
-        raise InputError(f"config: {_message(errors[0])}")
-    _check_names(config)
-
-
-def _check_format(config: Mapping[str, Any]) -> None:
-    """Say so first where a table is described but the format is another: names follow from it."""
-    dataset = config.get("dataset")
-    if not isinstance(dataset, Mapping) or dataset.get("format") != "movielens":
-        return
-    for key in ("path", "columns", "separator"):
-        if dataset.get(key) is not None:
-            raise InputError(
-                f"config: dataset.{key} is {dataset[key]!r} but dataset.format is 'movielens'; "
-                "allowed: with dataset.format table alone"
-            )
-
-
-def _check_names(config: Mapping[str, Any]) -> None:
-    names = [recommender["name"] for recommender in config.get("recommenders", ())]
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        raise InputError(f"config: recommenders holds {repeated[0]!r} twice; allowed: each once")
-
-
-def _message(error: Any) -> str:
-    key = _key(error.absolute_path)
-    if error.validator == "additionalProperties":
-        known = list(error.schema["properties"])
-        unknown = next(name for name in error.instance if name not in known)
-        value, listed = error.instance[unknown], ", ".join(known) or "none"
-        return f"{_join(key, unknown)} is {value!r}; no such key, allowed: {listed}"
-    if error.validator == "required":
-        missing = next(name for name in error.validator_value if name not in error.instance)
-        return f"{_join(key, missing)} is missing; allowed: {_allowed_at(error.schema, missing)}"
-    if error.validator == "uniqueItems":
-        return f"{key} is {error.instance!r}; allowed: no entry twice"
-    if error.validator == "not":
-        return f"{key} is {error.instance!r}; allowed: any but {allowed(error.validator_value)}"
-    return f"{key or 'the whole'} is {error.instance!r}; allowed: {allowed(error.schema)}"
-
-
-def _key(path: Any) -> str:
-    key = ""
-    for step in path:
-        key = f"{key}[{step}]" if isinstance(step, int) else _join(key, step)
-    return key
-
-
-def _join(parent: str, name: str) -> str:
-    return f"{parent}.{name}" if parent else name
-
-
-def _allowed_at(schema: Schema, name: str) -> str:
-    properties = schema.get("properties", {})
-    return allowed(properties[name]) if name in properties else "a value"
-
-
-_TYPES = {
-    "array": "a list",
-    "boolean": "true or false",
-    "integer": "a whole number",
-    "null": "null",
-    "number": "a number",
-    "object": "a mapping",
-    "string": "a text",
-}
-
-
-def allowed(schema: Schema) -> str:
-    """Say in words which values a schema allows.
-
-    >>> allowed({"enum": ["ncf", "first"]})
-    'ncf, first'
-    >>> allowed({"type": ["integer", "null"], "minimum": 1})
-    'a whole number of at least 1, or null'
-    """
-    if "const" in schema:
-        return str(schema["const"])
-    if "enum" in schema:
-        return ", ".join(str(value) for value in schema["enum"])
-    types = schema.get("type", [])
-    types = [types] if isinstance(types, str) else list(types)
-    words = [_TYPES[name] + _range(schema, name) for name in types]
-    return ", or ".join(words) or "another value"
-
-
-# Keywords of a schema in words, by the types that they say something of.
-_NUMBERS, _TEXTS, _LISTS = ("integer", "number"), ("string",), ("array",)
-_RANGES = (
-    ("minimum", " of at least", _NUMBERS),
-    ("exclusiveMinimum", " above", _NUMBERS),
-    ("maximum", " and at most", _NUMBERS),
-    ("minItems", " with entries, at least", _LISTS),
-    ("minLength", " of length at least", _TEXTS),
-    ("maxLength", " and at most", _TEXTS),
+from sampled_metrics._base.settings import Settings
+from sampled_metrics.datasets.settings import (
+    DatasetSettings,
+    FileName,
+    FilterSettings,
+    SplitSettings,
+)
+from sampled_metrics.recommenders.base import KINDS, recommender_class
+from sampled_metrics.study.settings import (
+    ExactSettings,
+    ExperimentSettings,
+    RankingSettings,
+    ScorecardSettings,
+    ToySettings,
 )
 
+REFERENCE = Path("results/reference")
+ALL_TABLES, TABLES_OF_DATA = (1, 2, 3, 4), (3, 4)
+ALL_FIGURES, FIGURES_OF_DATA = (1, 2, 3, 4, 5, 6), (5, 6)
 
-def _range(schema: Schema, kind: str) -> str:
-    words = ""
-    if "pattern" in schema and kind == "string":
-        words += f" like {schema['examples'][0]} ({schema['pattern']})"
-    for keyword, phrase, kinds in _RANGES:
-        if keyword in schema and kind in kinds:
-            words += f"{phrase} {schema[keyword]}"
-    return words
+
+def _folder(path: str) -> str:
+    """Spell a folder as Snakemake does, without a slash at its end."""
+    folder = os.path.normpath(path)
+    if folder == str(REFERENCE):
+        raise InputError(f"{folder} keeps the reference run; name another folder")
+    return folder
+
+
+class ExternalSettings(Settings):
+    """A file of ranks or scores made elsewhere."""
+
+    path: FileName
+    """The file."""
+    format: Literal["ranks", "scores"]
+    """Ranks of the held-out items, or scores of every candidate of every user."""
+
+
+class Entry(Settings):
+    """A recommender of the study."""
+
+    name: Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    """Name in files, tables and figures."""
+    kind: str
+    """Kind of recommender."""
+    settings: Any
+    """Hyper-parameters."""
+
+
+def _entry(kind: str, settings: type[Settings]) -> type[Entry]:
+    required = any(field.is_required() for field in settings.model_fields.values())
+    fields: dict[str, Any] = {
+        "kind": (Literal[kind], Field(description="Kind of recommender.")),
+        "settings": (
+            settings,
+            Field(default=... if required else settings(), description="Hyper-parameters."),
+        ),
+    }
+    return create_model(kind, __base__=Entry, __doc__=settings.__doc__, **fields)
+
+
+RECOMMENDERS: dict[str, type[Settings]] = {
+    **{kind: recommender_class(kind).Settings for kind in KINDS},
+    "external": ExternalSettings,
+}
+if TYPE_CHECKING:
+    Recommender = Entry
+else:
+    Recommender = Annotated[
+        reduce(or_, (_entry(kind, settings) for kind, settings in RECOMMENDERS.items())),
+        Field(discriminator="kind"),
+    ]
+
+
+class Study(Settings):
+    """The whole configuration."""
+
+    ranks: Literal["trained", "reference"]
+    """Train from the archive, or start from the rank records of the reference run."""
+    results: Annotated[
+        str, Field(pattern="^[A-Za-z0-9._/][A-Za-z0-9._/-]*$"), AfterValidator(_folder)
+    ]
+    """Folder of all outputs."""
+    dataset: DatasetSettings
+    """The interactions."""
+    filters: FilterSettings
+    """Events to leave out before the split, in this order."""
+    split: SplitSettings
+    """Which event of each user is held out."""
+    recommenders: Annotated[list[Recommender], Field(min_length=1)]
+    """Recommenders, in the order of the tables."""
+    ranking: RankingSettings
+    """Full ranking of all candidates; none of this changes a result."""
+    exact: ExactSettings
+    """The exact metrics of results/tables/exact.csv."""
+    toy: ToySettings
+    """The toy recommenders of Tables 1 and 2."""
+    experiment: ExperimentSettings
+    """Sampled and corrected metrics: Tables 3 and 4, Figures 5 and 6."""
+    scorecard: ScorecardSettings
+    """Comparison with the published tables."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name in self.names:
+            if self.names.count(name) > 1:
+                raise InputError(f"recommenders: duplicate name {name}")
+        if not self.dataset.is_movielens and self.dataset.path is None:
+            raise InputError("dataset.path is missing; format table needs it")
+        if self.ranks == "reference" and not self.is_papers_data:
+            raise InputError(
+                f"ranks is reference but dataset.name is {self.dataset.name}; "
+                "the reference run is of ml-1m"
+            )
+        return self
+
+    def check_files(self) -> None:
+        """Raise an InputError if the table or the ranks to start from are missing."""
+        path = self.dataset.path
+        if path is not None and not Path(path).is_file():
+            raise InputError(f"dataset.path: no such file {path}", path="config")
+        kept = sorted(file.stem for file in (REFERENCE / "ranks").glob("*.parquet"))
+        missing = [name for name in self.names if name not in kept]
+        if self.ranks == "reference" and missing:
+            raise InputError(
+                f"recommenders: the reference run has no {missing[0]}; "
+                f"it has {', '.join(kept) or 'none'}",
+                path="config",
+            )
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all recommenders."""
+        return [entry.name for entry in self.recommenders]
+
+    @property
+    def external(self) -> list[str]:
+        """Names of the recommenders trained elsewhere."""
+        return [entry.name for entry in self.recommenders if entry.kind == "external"]
+
+    @property
+    def trained(self) -> list[str]:
+        """Names of the recommenders that this study trains."""
+        return [name for name in self.names if name not in self.external]
+
+    def recommender(self, name: str) -> Entry:
+        """Return a recommender by its name."""
+        return self.recommenders[self.names.index(name)]
+
+    def recommenders_json(self) -> str:
+        """All recommenders as one line of JSON."""
+        return json.dumps(
+            [entry.model_dump(mode="json", by_alias=True) for entry in self.recommenders]
+        )
+
+    @property
+    def restarted(self) -> Entry | None:
+        """The first als recommender, which the spread is measured on."""
+        return next((entry for entry in self.recommenders if entry.kind == "als"), None)
+
+    @property
+    def is_papers_data(self) -> bool:
+        """Whether the published numbers are about this dataset."""
+        return self.dataset.is_movielens and self.dataset.name == "ml-1m"
+
+    @property
+    def tables(self) -> tuple[int, ...]:
+        """Numbers of the tables to make; the paper's toys are shown beside its data."""
+        return ALL_TABLES if self.is_papers_data else TABLES_OF_DATA
+
+    @property
+    def figures(self) -> tuple[int, ...]:
+        """Numbers of the figures to make."""
+        return ALL_FIGURES if self.is_papers_data else FIGURES_OF_DATA
+
+    @property
+    def events(self) -> str:
+        """File of the events."""
+        return self.dataset.path or f"{self.results}/data/{self.dataset.name}.zip"
+
+    @property
+    def folder_of_ranks(self) -> str:
+        """Folder of the rank records that the tables are made from."""
+        return f"{REFERENCE if self.ranks == 'reference' else self.results}/ranks"
+
+    @property
+    def origin(self) -> list[str]:
+        """Files that say where the ranks come from, for the provenance."""
+        if self.ranks == "reference":
+            return [f"{REFERENCE}/provenance.json"]
+        return [f"{self.results}/data/source.json", f"{self.results}/split/split.json"]
+
+    @property
+    def audit(self) -> list[str]:
+        """The audit of this run once `snakemake audit` has made it, else the reference run's."""
+        if not self.is_papers_data:
+            return []
+        own = f"{self.results}/audit.csv"
+        is_own = self.ranks == "trained" and Path(own).exists()
+        return [own if is_own else f"{REFERENCE}/audit.csv"]
+
+    @property
+    def archive(self) -> str:
+        """The local archive, from the configuration or the environment; empty without one."""
+        return self.dataset.archive or os.environ.get("MOVIELENS_ARCHIVE") or ""
+
+    def benchmarks(self) -> list[str]:
+        """Names of the steps that lead to the page and are timed."""
+        data = ["fetch" if self.dataset.is_movielens else "describe", "split"]
+        ranks = [*(f"train/{name}" for name in self.trained)]
+        ranks += [f"gather_ranks/{name}" for name in self.trained]
+        ranks += [f"rank_external/{name}" for name in self.external]
+        of_paper = ["toy", "theory_figures", "scorecard"] if self.is_papers_data else []
+        return [
+            *([*data, *ranks] if self.ranks == "trained" else []),
+            *(f"sample/{name}" for name in self.names),
+            *("exact", "compare", "ranks_figures", "provenance"),
+            *of_paper,
+        ]
+
+    def identity(self) -> str:
+        """What was asked for, as JSON: source of the ranks, hash of the configuration, seeds."""
+        return json.dumps(
+            {"ranks": self.ranks, "config_sha256": self.sha256(), "seeds": dict(self._seeds())}
+        )
+
+    def sha256(self) -> str:
+        """Hash of all settings that can change a result."""
+        elsewhere = {"results": "", "ranking": {}}
+        content = self.model_dump(mode="json", by_alias=True) | elsewhere
+        content["dataset"] = self.dataset.without_places().model_dump(mode="json")
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    def _seeds(self) -> Iterator[tuple[str, int]]:
+        for section in ("split", "exact", "toy", "experiment"):
+            yield section, getattr(self, section).seed
+        for entry in self.recommenders:
+            if hasattr(entry.settings, "seed"):
+                yield entry.name, entry.settings.seed

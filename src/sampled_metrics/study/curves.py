@@ -16,10 +16,10 @@ from sampled_metrics.metrics.ties import random_rank
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.ranks.reading import read_single
 from sampled_metrics.sampling import expected_values, pmf
-from sampled_metrics.study.experiment import ExperimentSettings
 from sampled_metrics.study.labels import EXACT
 from sampled_metrics.study.sample_sizes import recall_against_samples
-from sampled_metrics.study.toy import N_ITEMS, PREDICTED_RANKS
+from sampled_metrics.study.settings import N_ITEMS, ExperimentSettings
+from sampled_metrics.study.toy import PREDICTED_RANKS
 
 PANELS = tuple(parse_measure(name) for name in ("auc", "ap", "ndcg", "recall@10"))
 SAMPLE_SIZES = (1, 10, 100, 1000)

@@ -14,25 +14,20 @@ from sampled_metrics._base.errors import InputError
 _PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
 
 
-def provenance(
-    records: Sequence[Path], ranks: str, config_sha256: str, seeds: Mapping[str, int]
-) -> dict[str, Any]:
+def provenance(records: Sequence[Path], study: Mapping[str, Any]) -> dict[str, Any]:
     """Collect the record of a run.
 
     Parameters
     ----------
     records
         JSON files of earlier steps, each kept under its file's stem.
-    ranks
-        `trained` in this run, or from the `reference` run.
-    config_sha256, seeds
-        What was asked for.
+    study
+        What was asked for, see `Study.identity`.
     """
     return {
-        "ranks": ranks,
+        "ranks": study.get("ranks"),
         **{path.stem: _read(path) for path in records},
-        "config_sha256": config_sha256,
-        "seeds": dict(seeds),
+        **study,
         "versions": _versions(),
         "host": {
             "system": platform.system(),

@@ -16,9 +16,10 @@ from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, rank
 from sampled_metrics.ranks.reading import read_single
 from sampled_metrics.recommenders import create
-from sampled_metrics.study.experiment import ExperimentSettings
+from sampled_metrics.study.config import Entry
 from sampled_metrics.study.labels import EXACT
 from sampled_metrics.study.published import read_published
+from sampled_metrics.study.settings import ExperimentSettings
 
 METRICS = tuple(parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "auc"))
 
@@ -65,7 +66,7 @@ class Material:
     interactions: Interactions
     split: Split
     ranks: Mapping[str, Ranks]
-    recommenders: Mapping[str, Mapping[str, Any]]
+    recommenders: Mapping[str, Entry]
     experiment: ExperimentSettings
     cells: Mapping[tuple[str, str, str], str]
     threads: int = 1
@@ -76,20 +77,15 @@ class Material:
         archive: Path,
         split: Path,
         ranks: Sequence[Path],
-        recommenders: Mapping[str, Mapping[str, Any]],
+        recommenders: Sequence[Entry],
         experiment: ExperimentSettings,
         published: Path,
         threads: int,
     ) -> "Material":
-        """Read archive, split, ranks and published cells; `recommenders` by name, as configured.
-
-        Raises
-        ------
-        InputError
-            X, Y or Z is missing or of another kind, or a file is not what it should be.
-        """
+        """Read archive, split, ranks and published cells."""
+        by_name = {entry.name: entry for entry in recommenders}
         for name, kind in {"X": "als", "Y": "itemknn", "Z": "itemknn"}.items():
-            if recommenders.get(name, {}).get("kind") != kind:
+            if name not in by_name or by_name[name].kind != kind:
                 raise InputError(f"the audit needs a recommender {name} of kind {kind}")
         printed = read_published(published)
         printed = printed[printed["table"] == 3]
@@ -97,7 +93,7 @@ class Material:
             parse_ratings(read_archive(archive)),
             load_split(split),
             {path.stem: read_single(path) for path in ranks},
-            recommenders,
+            by_name,
             experiment,
             dict(zip(_cells_of(printed), printed["value"], strict=True)),
             threads,
@@ -111,7 +107,7 @@ class Material:
         """Ranks of a recommender trained anew with other settings."""
         data = self.split if split is None else split
         own = self.recommenders[name]
-        model = create(own["kind"], {**own["settings"], **settings}).fit(data.train, self.threads)
+        model = create(own.kind, {**own.settings, **settings}).fit(data.train, self.threads)
         return rank(model.score, data.train, data.held_out)
 
 

@@ -1,7 +1,6 @@
 """Figure 6: what the expected estimate becomes as more negatives are sampled."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from typing import TypeAlias
@@ -17,7 +16,8 @@ from sampled_metrics.inference.search import geometric_sizes, smallest_from
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution
-from sampled_metrics.study.experiment import ExperimentSettings
+from sampled_metrics.study.experiment import corrected_items, estimator_vectors
+from sampled_metrics.study.settings import ExperimentSettings
 
 MEASURE = parse_measure("recall@10")
 ESTIMATORS = tuple(parse_estimator(name) for name in ("sampled", "bv:0.1"))
@@ -40,11 +40,6 @@ def recall_against_samples(
     Rows with `kind` = `curve` hold a recommender's expected estimate. Rows with `kind` =
     `ordered` hold for a pair the smallest m from which on, up to the largest, it is ordered as by
     the exact metric, and there the first one's estimate; a pair without such m has no row.
-
-    Raises
-    ------
-    InputError
-        A user has too few candidates to sample from.
     """
     largest = min(int(each.n_candidates.min()) for each in records.values()) - 1
     if largest <= SMALLEST:
@@ -69,17 +64,17 @@ def recall_against_samples(
 
 def expected_curves(records: Mapping[str, Ranks], settings: ExperimentSettings) -> dict[str, Curve]:
     """Return a function of m for each recommender: expected estimates in percent, by estimator."""
+    of_figure = settings.replaced(metrics=(str(MEASURE),), estimators=tuple(map(str, ESTIMATORS)))
 
     @cache
     def vectors(n: int, m: int) -> Float:
-        of_size = replace(settings, n_items=n, n_negatives=m)
-        return of_size.vectors(next(iter(records.values())), list(ESTIMATORS), [MEASURE])[0]
+        return estimator_vectors(n, of_figure.replaced(n_negatives=m))[0]
 
     def curve(ranks: Ranks) -> Curve:
         @cache
         def at(m: int) -> Float:
             distribution = mean_distribution(ranks, m, settings.sampling)
-            return 100.0 * (vectors(settings.corrected_items(ranks), m) @ distribution)
+            return 100.0 * (vectors(corrected_items(ranks, settings), m) @ distribution)
 
         return at
 

@@ -1,30 +1,55 @@
 """How far the numbers move with what the paper leaves open: the start of X, the ties of Z."""
 
+import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.seeds import generator
-from sampled_metrics.estimators import Estimator
+from sampled_metrics.datasets.split import Split
 from sampled_metrics.metrics import Measure, values
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks import Ranks, rank
+from sampled_metrics.recommenders import create
 from sampled_metrics.study.comparison import PERCENT, table3, table4
-from sampled_metrics.study.experiment import ExperimentSettings, run_experiment
+from sampled_metrics.study.config import Entry
+from sampled_metrics.study.experiment import run_experiment
 from sampled_metrics.study.labels import EXACT
+from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.unrounded import KEY
 
+_log = logging.getLogger(__name__)
+
 COLUMNS = (*KEY, "spread", "cause")
+
+
+def ranks_by_start(entry: Entry, split: Split, starts: int, threads: int) -> list[Ranks]:
+    """Ranks of an als recommender trained from the seeds 0, 1 ..."""
+    ranks = []
+    for seed in range(starts):
+        model = create(entry.kind, {**entry.settings, "seed": seed}).fit(split.train, threads)
+        ranks.append(rank(model.score, split.train, split.held_out))
+        _log.info("spread: start %d of %d", seed + 1, starts)
+    return ranks
+
+
+def spread_table(
+    name: str, starts: list[Ranks], others: Mapping[str, Ranks], settings: ExperimentSettings
+) -> pd.DataFrame:
+    """Spread of every cell over the starts of one recommender, and over ties of the others."""
+    by_ties = [
+        spread_over_ties(other, ranks, settings)
+        for other, ranks in others.items()
+        if ranks.n_tied.mean() > 1
+    ]
+    return pd.concat([spread_over_starts(name, starts, others, settings), *by_ties])
 
 
 def spread_over_starts(
     name: str,
     starts: list[Ranks],
     others: Mapping[str, Ranks],
-    estimators: list[Estimator],
-    measures: list[Measure],
     settings: ExperimentSettings,
 ) -> pd.DataFrame:
     """Standard deviation of the difference between two starts, for every cell of a recommender.
@@ -33,14 +58,11 @@ def spread_over_starts(
     starts times the root of 2; in the units of Tables 3 and 4 (counts of a hundred). Closed forms
     stand for the repetitions, so that sampling adds nothing. Pairs name the recommender first.
     """
-    quick = replace(settings, repetitions=2)
-    fixed = {
-        key: run_experiment(key, records, estimators, measures, quick)
-        for key, records in others.items()
-    }
+    quick = settings.replaced(repetitions=2)
+    fixed = {key: run_experiment(key, records, quick) for key, records in others.items()}
     cells = []
     for start, records in enumerate(starts):
-        own = run_experiment(name, records, estimators, measures, quick)
+        own = run_experiment(name, records, quick)
         both = pd.concat([table3({name: own}), table4({name: own, **fixed})])
         cells.append(both[both["row"].str.split().str[0] == name].assign(start=start))
     both = pd.concat(cells)
@@ -52,15 +74,15 @@ def spread_over_starts(
 
 
 def spread_over_ties(
-    name: str, records: Ranks, measures: list[Measure], seed: int, draws: int = 1000
+    name: str, records: Ranks, settings: ExperimentSettings, draws: int = 1000
 ) -> pd.DataFrame:
     """Standard deviation of exact metrics, in percent, over random orders of tied candidates.
 
     The published number comes from one order, ours is the expectation over all.
     """
     rows = []
-    for measure in measures:
-        orders = (generator(seed, "ties", name, draw) for draw in range(draws))
+    for measure in settings.measures:
+        orders = (generator(settings.seed, "ties", name, draw) for draw in range(draws))
         spread = PERCENT * float(means_over_orders(measure, records, orders).std(ddof=1))
         rows.append((3, name, measure.label, EXACT, spread, f"tie draw of {name}"))
     return pd.DataFrame(rows, columns=COLUMNS)

@@ -1,7 +1,5 @@
 """The toy recommenders A, B and C (sections 3.2 and 4.2): Tables 1 and 2."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
@@ -12,9 +10,9 @@ from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import histograms, sampled_rank_distribution
 from sampled_metrics.study.labels import EXACT
+from sampled_metrics.study.settings import N_ITEMS, ToySettings
 from sampled_metrics.study.unrounded import Row, unrounded
 
-N_ITEMS = 10_000
 PREDICTED_RANKS = {
     "A": (100, 100, 100, 100, 100),
     "B": (40, 40, 8437, 9266, 4482),
@@ -22,16 +20,6 @@ PREDICTED_RANKS = {
 }
 RANKS = "toy recommenders of section 3.2"
 METRICS = tuple(parse_measure(name) for name in ("auc", "ap", "ndcg", "recall@10"))
-
-
-@dataclass(frozen=True)
-class ToySettings:
-    """How Table 2 samples: m, repetitions, with or without replacement, seed."""
-
-    n_negatives: int
-    repetitions: int
-    sampling: str
-    seed: int
 
 
 def toy_records(recommender: str) -> Ranks:
