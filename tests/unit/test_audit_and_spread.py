@@ -9,7 +9,6 @@ import pytest
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import leave_last_out, save_split
 from sampled_metrics.metrics import parse_measure, values
-from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, rank
 from sampled_metrics.recommenders import create
 from sampled_metrics.report.audit import write_audit

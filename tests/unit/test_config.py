@@ -86,7 +86,7 @@ def test_every_kind_of_recommender_can_be_configured():
     "name", [*(name.replace("@k", "@20") for name in known_measures()), "f12.25@10"]
 )
 def test_every_measure_can_be_configured(name):
-    name = name.replace("fBETA", "f2")
+    name = name.replace("@k", "@20").replace("fBETA", "f2")
     study = Study.of(changed(("experiment", "metrics"), [name]), "config")
     assert [str(measure) for measure in study.experiment.measures] == [name]
 
