@@ -50,7 +50,7 @@ def of_exact(
     population: Population, n_users: int, rng: np.random.Generator, repeats: int
 ) -> Shares:
     """Share of experiments in which the interval of each exact metric holds its expectation."""
-    if len(population.records) == 1:  # one record stands for all ranks, which a draw tells apart
+    if len(population.ranks) == 1:  # one record stands for all ranks, which a draw tells apart
         population = Population(
             Ranks(np.full(N_ITEMS, N_ITEMS), np.arange(N_ITEMS), np.zeros(N_ITEMS, int)),
             np.full(N_ITEMS, 1.0 / N_ITEMS),
@@ -58,7 +58,7 @@ def of_exact(
     held = dict.fromkeys((f"exact {measure}" for measure in MEASURES), 0)
     ranks = np.arange(1, N_ITEMS + 1)
     priors = [Shape.of(measure.at(ranks, N_ITEMS)) for measure in MEASURES]
-    values = [metrics.values(measure, population.records) for measure in MEASURES]
+    values = [metrics.values(measure, population.ranks) for measure in MEASURES]
     for _ in range(repeats):
         users = rng.choice(population.share.size, n_users, p=population.share)
         for cell, value, prior in zip(held, values, priors, strict=True):
@@ -74,7 +74,7 @@ def of_sampled(
     vectors = estimator_matrix(
         ESTIMATORS, MEASURES, N_ITEMS, N_NEGATIVES, sampling="without-replacement"
     )
-    marginal = population.share @ sampled_rank_distribution(population.records, N_NEGATIVES)
+    marginal = population.share @ sampled_rank_distribution(population.ranks, N_NEGATIVES)
     places = list(product(range(len(MEASURES)), range(len(ESTIMATORS))))
     held = np.zeros((len(MEASURES), len(ESTIMATORS)))
     for counts in rng.multinomial(n_users, marginal / marginal.sum(), repeats):

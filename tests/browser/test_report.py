@@ -94,7 +94,7 @@ def test_curves_and_their_changes_of_order(opened, populations, metric, estimato
         vector = vectors_of(pair, [measure], [parse_estimator(estimator)], m)[0, 0]
         place = state["sizes"].index(m)
         for curve, population in zip(state["values"], populations.values(), strict=True):
-            share = population.share @ sampled_rank_distribution(population.records, m)
+            share = population.share @ sampled_rank_distribution(population.ranks, m)
             assert curve[place] == pytest.approx(share @ vector, abs=CLOSE)
     exact = [population.exact([measure])[0] for population in populations.values()]
     np.testing.assert_allclose(state["exactMeans"], exact, atol=1e-9)

@@ -43,10 +43,6 @@ class TestCommonUsers:
     def test_none_in_common(self, users):
         assert common_users(*users) is None
 
-    def test_a_user_twice(self):
-        with pytest.raises(InputError, match="duplicate user 3"):
-            common_users([3, 4, 3], [3, 4])
-
 
 class TestExact:
     a, b = (1, 2, 4, 50), (2, 1, 1, 10)

@@ -91,7 +91,7 @@ class TestPlan:
         (planned,) = plan(pair, ["ndcg@10"], ["bv:0.1"], largest=m)
         vector = vectors_of(pair, [parse_measure("ndcg@10")], [parse_estimator("bv:0.1")], m)[0, 0]
         cumulated = [
-            np.cumsum(sampled_rank_distribution(each.records.take(each.kind), m), axis=1)[:, :-1]
+            np.cumsum(sampled_rank_distribution(each.ranks.take(each.kind), m), axis=1)[:, :-1]
             for each in (a, b)
         ]
         everyone = np.broadcast_to(np.arange(users), (experiments, users))

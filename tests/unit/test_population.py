@@ -68,7 +68,7 @@ def test_outlook_in_blocks():
     assert whole.mean.shape == (2, 3)
     assert whole.by_kind.shape == (2, 3, 1000)
     for place in (0, 700):
-        one = Population(population.records.take([place]), np.ones(1))
+        one = Population(population.ranks.take([place]), np.ones(1))
         alone = one.outlook(vectors, "with-replacement")
         np.testing.assert_allclose(alone.mean, whole.by_kind[..., place], rtol=1e-9)
     np.testing.assert_allclose(whole.by_kind @ population.share, whole.mean, rtol=1e-9)
@@ -79,11 +79,11 @@ def test_of_users_counts_them(ranks):
     records = Ranks(np.full(len(ranks), 6), np.array(ranks) - 1, np.zeros(len(ranks), dtype=int))
     population = Population.of_users(records)
     count = Counter(ranks)
-    found = population.records.best_rank.tolist()
+    found = population.ranks.best_rank.tolist()
     assert dict(zip(found, population.share, strict=True)) == pytest.approx(
         {rank: number / len(ranks) for rank, number in count.items()}
     )
-    assert population.records.best_rank[population.kind].tolist() == ranks
+    assert population.ranks.best_rank[population.kind].tolist() == ranks
     exact = [np.mean([measure.at(rank, 6) for rank in ranks]) for measure in MEASURES]
     assert population.exact(MEASURES) == pytest.approx(exact)
     for measure in MEASURES:
@@ -107,7 +107,7 @@ def test_blocks_hold_every_rank_once(n):
 def test_power_family(exponent):
     population = Population.power(5000, exponent)
     below = np.cumsum(population.share)
-    assert below == pytest.approx((population.records.worst_rank / 5000) ** exponent)
+    assert below == pytest.approx((population.ranks.worst_rank / 5000) ** exponent)
     (recall,) = population.exact([parse_measure("recall@20")])
     assert recall == pytest.approx((20 / 5000) ** exponent)
 
@@ -156,7 +156,7 @@ class TestEstimated:
     def test_sums_to_one_over_blocks(self):
         population = Population.estimated([900, 60, 20, 20], 10**6, SAMPLING[0])
         assert population.share.sum() == pytest.approx(1.0)
-        assert len(population.records) == len(rank_blocks(10**6))
+        assert len(population.ranks) == len(rank_blocks(10**6))
 
 
 @pytest.mark.parametrize("name", ["recall@10", "ndcg@10", "ap", "auc"])

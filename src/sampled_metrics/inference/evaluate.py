@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-import numpy as np
-
+from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators.quadrature import rank_rule
@@ -13,7 +12,7 @@ from sampled_metrics.metrics import Measure, parse_measure
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.ranks import Ranks
 
-_UNKNOWN_ITEMS = 1000  # for the half user at random of a list whose catalogue is not known
+_UNKNOWN_ITEMS = 1000  # n of the prior if the size of the catalogue is not known
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Evaluated:
     n_users
         Users averaged over.
     n_items
-        n: candidates of a full ranking; the mean where users differ, None where it is not known.
+        n: candidates of a full ranking; the mean where users differ, None if not known.
     """
 
     metric: str
@@ -67,37 +66,33 @@ def evaluate(
     confidence
         Nominal coverage of the intervals.
 
-    Raises
-    ------
-    InputError
-        A name is not known, or a metric needs more of the rankings than is known.
-
     >>> ranks = Ranks([10] * 4, [0, 2, 5, 9], [0] * 4)
-    >>> [(each.metric, each.value) for each in evaluate(ranks, ["recall@3", "auc"])]
+    >>> [(result.metric, result.value) for result in evaluate(ranks, ["recall@3", "auc"])]
     [('recall@3', 0.5), ('auc', 0.5555555555555556)]
     """
     results = []
-    for measure in [parse_measure(name) for name in metrics]:
+    for measure in map(parse_measure, metrics):
         values = user_values(measure, ranks, ties, seed)
-        found = estimate(Shape.of(values), values.size, prior_shape(measure, ranks), confidence)
+        prior = prior_shape(measure, ranks)
+        mean = estimate(Shape.of(values), values.size, prior, confidence)
         results.append(
             Evaluated(
                 metric=str(measure),
                 ties=ties,
-                **asdict(found),
+                **asdict(mean),
                 n_items=ranks.mean_candidates or None,
             )
         )
     return results
 
 
-def user_values(measure: Measure, ranks: Ranks, ties: str, seed: int) -> np.ndarray:
-    """Exact metric of every user; with `random` ties the same order for all measures."""
+def user_values(measure: Measure, ranks: Ranks, ties: str, seed: int) -> Float:
+    """Calculate the exact metric of each user; random ties have one order for all measures."""
     return exact_values(measure, ranks, ties, generator(seed, "ties"))
 
 
 def prior_shape(measure: Measure, ranks: Ranks) -> Shape:
-    """Shape of a metric of one relevant item at a uniformly random rank."""
+    """Calculate the shape of a metric of one relevant item at a uniformly random rank."""
     n = ranks.mean_candidates or _UNKNOWN_ITEMS
     places, weights = rank_rule(n, 1, [measure.cutoff] if measure.cutoff else [])
     return Shape.of(measure.at(places, n), weights)

@@ -143,8 +143,8 @@ def estimate(
         Shape of the values under a smooth distribution fitted to the users, if there is one.
 
     >>> share = Shape.of([1] * 40 + [0] * 60)
-    >>> found = estimate(share, 100, share)
-    >>> round(found.std_error, 4), round(found.ci_low, 3), round(found.ci_high, 3)
+    >>> mean = estimate(share, 100, share)
+    >>> round(mean.std_error, 4), round(mean.ci_low, 3), round(mean.ci_high, 3)
     (0.0492, 0.308, 0.5)
     """
     if n_users < 1:

@@ -100,13 +100,13 @@ class Pair:
     @property
     def n_items(self) -> int:
         """Mean number of candidates over users of both, rounded."""
-        means = [each.share @ each.records.n_candidates for each in (self.a, self.b)]
+        means = [each.share @ each.ranks.n_candidates for each in (self.a, self.b)]
         return round(float(np.mean(means)))
 
     @property
     def most_negatives(self) -> int:
         """The most that every user has candidates for."""
-        return int(min(each.records.n_candidates.min() for each in (self.a, self.b))) - 1
+        return int(min(each.ranks.n_candidates.min() for each in (self.a, self.b))) - 1
 
     def difference(self, vectors: Float) -> tuple[Float, Float]:
         """Calculate the expected difference b - a of the estimates and its standard deviation.

@@ -31,7 +31,7 @@ class Population:
 
     Attributes
     ----------
-    records
+    ranks
         Ranks of each kind.
     share
         Share of users of each kind; float64, shape (kinds,), summing to 1.
@@ -39,20 +39,20 @@ class Population:
         Index of the kind of each user of an evaluation; None if only shares are known.
     """
 
-    records: Ranks
+    ranks: Ranks
     share: Float
     kind: Int | None = None
 
     @classmethod
-    def of_users(cls, records: Ranks) -> "Population":
+    def of_users(cls, ranks: Ranks) -> "Population":
         """Describe the users of an evaluation.
 
         >>> Population.of_users(Ranks([5, 5, 5], [1, 0, 1], [0, 0, 0])).share.round(3)
         array([0.333, 0.667])
         """
-        rows = np.column_stack([records.n_candidates, records.n_better, records.n_tied])
+        rows = np.column_stack([ranks.n_candidates, ranks.n_better, ranks.n_tied])
         kinds, kind, count = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
-        return cls(Ranks(*kinds.T), count / len(records), kind)
+        return cls(Ranks.trusted(*kinds.T), count / len(ranks), kind)
 
     @classmethod
     def uniform(cls, n: int) -> "Population":
@@ -131,13 +131,11 @@ class Population:
 
     def exact(self, measures: Sequence[Measure]) -> Float:
         """Calculate exact metrics, ties in expectation; shape (measures,)."""
-        return np.array(
-            [self.share @ metrics.values(measure, self.records) for measure in measures]
-        )
+        return np.array([self.share @ metrics.values(measure, self.ranks) for measure in measures])
 
     def sd_of_exact(self, measure: Measure) -> float:
         """Calculate the standard deviation of the exact metric over users."""
-        values = metrics.values(measure, self.records)
+        values = metrics.values(measure, self.ranks)
         return float(np.sqrt(self.share @ np.square(values - self.share @ values)))
 
     def outlook(
@@ -156,12 +154,12 @@ class Population:
             See `sampling.sampled_rank_distribution`.
         """
         flat = np.reshape(vectors, (-1, np.shape(vectors)[-1]))
-        expected = np.empty((len(flat), len(self.records)))
+        expected = np.empty((len(flat), len(self.ranks)))
         square, within = np.zeros((2, len(flat)))
-        for rows in blocks(len(self.records), flat.shape[1]):
+        for rows in blocks(len(self.ranks), flat.shape[1]):
             share = self.share[rows]
             given = sampled_rank_distribution(
-                self.records.take(rows), flat.shape[1] - 1, sampling, ties
+                self.ranks.take(rows), flat.shape[1] - 1, sampling, ties
             )
             for place, vector in enumerate(flat):
                 own = given @ vector
@@ -220,4 +218,4 @@ def rank_blocks(n: int) -> Ranks:
     later = np.floor(_SINGLE_RANKS * np.exp(steps / _BLOCKS_PER_E_FOLD)).astype(np.int64)
     starts = np.concatenate([first, [_SINGLE_RANKS] if n > _SINGLE_RANKS else [], later])
     starts = np.unique(starts[starts < n].astype(np.int64))
-    return Ranks(np.full(starts.size, n), starts, np.diff(starts, append=n) - 1)
+    return Ranks.trusted(np.full(starts.size, n), starts, np.diff(starts, append=n) - 1)

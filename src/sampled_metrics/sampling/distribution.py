@@ -18,7 +18,7 @@ _WITH, _WITHOUT = Sampling.WITH_REPLACEMENT, Sampling.WITHOUT_REPLACEMENT
 
 
 def sampled_rank_distribution(
-    records: Ranks,
+    ranks: Ranks,
     m: int,
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
     ties: str = "random",
@@ -27,7 +27,7 @@ def sampled_rank_distribution(
 
     Parameters
     ----------
-    records
+    ranks
         The full rankings, users in any order.
     m
         Number of negatives drawn for each user, among the N - 1 candidates other than the held-out
@@ -53,31 +53,31 @@ def sampled_rank_distribution(
     if ties not in _POLICIES:
         raise InputError(f"unknown tie policy {ties!r}; known: {', '.join(TIES)}")
     if how is not Sampling.DISTINCT:
-        return _POLICIES[ties](records, m, how)
-    mixture = np.zeros((len(records), m + 1))
-    for count, rows, probability in parts(records.n_candidates, m):
-        of_count = _POLICIES[ties](records.take(rows), count, _WITHOUT)
+        return _POLICIES[ties](ranks, m, how)
+    mixture = np.zeros((len(ranks), m + 1))
+    for count, rows, probability in parts(ranks.n_candidates, m):
+        of_count = _POLICIES[ties](ranks.take(rows), count, _WITHOUT)
         mixture[rows, : count + 1] += of_count * probability[:, None]
     return mixture
 
 
-def _optimistic(records: Ranks, m: int, sampling: Sampling) -> Float:
-    return pmf(records.best_rank, records.n_candidates, m, sampling)
+def _optimistic(ranks: Ranks, m: int, sampling: Sampling) -> Float:
+    return pmf(ranks.best_rank, ranks.n_candidates, m, sampling)
 
 
-def _pessimistic(records: Ranks, m: int, sampling: Sampling) -> Float:
-    return pmf(records.worst_rank, records.n_candidates, m, sampling)
+def _pessimistic(ranks: Ranks, m: int, sampling: Sampling) -> Float:
+    return pmf(ranks.worst_rank, ranks.n_candidates, m, sampling)
 
 
-def _random(records: Ranks, m: int, sampling: Sampling) -> Float:
-    distribution = _optimistic(records, m, sampling)
-    tied = records.n_tied > 0
+def _random(ranks: Ranks, m: int, sampling: Sampling) -> Float:
+    distribution = _optimistic(ranks, m, sampling)
+    tied = ranks.n_tied > 0
     mean = _mean_binomial if sampling is _WITH else _mean_hypergeometric
-    distribution[tied] = mean(records.take(tied), m)
+    distribution[tied] = mean(ranks.take(tied), m)
     return distribution
 
 
-def _mean_hypergeometric(records: Ranks, m: int) -> Float:
+def _mean_hypergeometric(ranks: Ranks, m: int) -> Float:
     """Mean of the untied distributions of true ranks b + 1 ... b + e + 1.
 
     Ordering all tied candidates at random before the draw or those drawn after it is the same.
@@ -85,23 +85,23 @@ def _mean_hypergeometric(records: Ranks, m: int) -> Float:
     place i + 1 is r, so the sum over r <= R counts those with more than i elements up to R:
     sum over r <= R of p(i | r) = N/(m + 1) P(more than i of m + 1 draws from N are <= R).
     """
-    low = pmf(records.best_rank, records.n_candidates + 1, m + 1, _WITHOUT)
-    low -= pmf(records.worst_rank + 1, records.n_candidates + 1, m + 1, _WITHOUT)
-    scale = records.n_candidates / ((m + 1.0) * (records.n_tied + 1))
+    low = pmf(ranks.best_rank, ranks.n_candidates + 1, m + 1, _WITHOUT)
+    low -= pmf(ranks.worst_rank + 1, ranks.n_candidates + 1, m + 1, _WITHOUT)
+    scale = ranks.n_candidates / ((m + 1.0) * (ranks.n_tied + 1))
     mean = _cumulated(low, scale)
-    mean[np.arange(m + 1) >= records.worst_rank[:, None]] = 0.0  # exactly 0 without rounding
+    mean[np.arange(m + 1) >= ranks.worst_rank[:, None]] = 0.0  # exactly 0 without rounding
     return mean
 
 
-def _mean_binomial(records: Ranks, m: int) -> Float:
+def _mean_binomial(ranks: Ranks, m: int) -> Float:
     """Mean of B(m, p) over p uniform between b/(N - 1) and (b + e)/(N - 1).
 
     A uniform place among T ties is B(T, u) with u uniform, so S plus it is B(m, (b + u e)/(N - 1)).
     The integral of C(m, i) p^i (1 - p)^(m - i) up to x is P(B(m + 1, x) > i)/(m + 1).
     """
-    low = pmf(records.best_rank, records.n_candidates, m + 1, _WITH)
-    low -= pmf(records.worst_rank, records.n_candidates, m + 1, _WITH)
-    return _cumulated(low, (records.n_candidates - 1) / ((m + 1.0) * records.n_tied))
+    low = pmf(ranks.best_rank, ranks.n_candidates, m + 1, _WITH)
+    low -= pmf(ranks.worst_rank, ranks.n_candidates, m + 1, _WITH)
+    return _cumulated(low, (ranks.n_candidates - 1) / ((m + 1.0) * ranks.n_tied))
 
 
 def _cumulated(difference: Float, scale: Float) -> Float:
@@ -111,24 +111,24 @@ def _cumulated(difference: Float, scale: Float) -> Float:
     return mean
 
 
-def _paper(records: Ranks, m: int, sampling: Sampling) -> Float:
-    distribution = _optimistic(records, m, sampling)
-    tied = np.flatnonzero(records.n_tied)
+def _paper(ranks: Ranks, m: int, sampling: Sampling) -> Float:
+    distribution = _optimistic(ranks, m, sampling)
+    tied = np.flatnonzero(ranks.n_tied)
     for rows in blocks(tied.size, m + 1, CACHE):
-        distribution[tied[rows]] = _before_last_tie(records.take(tied[rows]), m, sampling)
+        distribution[tied[rows]] = _before_last_tie(ranks.take(tied[rows]), m, sampling)
     return distribution
 
 
-def _before_last_tie(records: Ranks, m: int, sampling: Sampling) -> Float:
+def _before_last_tie(ranks: Ranks, m: int, sampling: Sampling) -> Float:
     """Sum over t of P(S = s, T = t)/t, spread over the places s ... s + t - 1 (s where t = 0).
 
     The joint probability is a product of one weight each for the candidates better, tied and
     worse, divided by its sum. Spreading is a cumulated sum of steps up at s, down at s + t.
     """
-    others = records.n_candidates - 1
-    counts = (records.n_better, records.n_tied, records.n_candidates - records.worst_rank)
+    others = ranks.n_candidates - 1
+    counts = (ranks.n_better, ranks.n_tied, ranks.n_candidates - ranks.worst_rank)
     better, tied, worse = (_weights(count, others, m, sampling) for count in counts)
-    steps = np.zeros((len(records), m + 2))
+    steps = np.zeros((len(ranks), m + 2))
     for t in range(m + 1):
         width = max(t, 1)
         joint = better[:, : m + 1 - t] * worse[:, m - t :: -1]

@@ -14,7 +14,7 @@ from sampled_metrics.sampling.distribution import sampled_rank_distribution
 
 
 def draw_sampled_ranks(
-    records: Ranks,
+    ranks: Ranks,
     m: int,
     rng: np.random.Generator,
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
@@ -29,19 +29,19 @@ def draw_sampled_ranks(
     -------
     int64, shape (users,), 1-based.
 
-    >>> records = Ranks([101, 101, 101], [0, 50, 100], [0, 0, 0])
-    >>> draw_sampled_ranks(records, 10, np.random.default_rng(1)).tolist()
+    >>> ranks = Ranks([101, 101, 101], [0, 50, 100], [0, 0, 0])
+    >>> draw_sampled_ranks(ranks, 10, np.random.default_rng(1)).tolist()
     [1, 8, 11]
     """
     columns = [
         _inverted(table, rng.random((1, len(table))))[:, 0]
-        for table in _cumulated_tables(records, m, sampling, ties, m + 1)
+        for table in _cumulated_tables(ranks, m, sampling, ties, m + 1)
     ]
     return 1 + np.concatenate(columns)
 
 
 def histograms(
-    records: Ranks,
+    ranks: Ranks,
     m: int,
     generators: Sequence[np.random.Generator],
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
@@ -62,15 +62,15 @@ def histograms(
     int64, shape (repetitions, m + 1); column i counts sampled rank i + 1, rows sum to the
     number of users.
 
-    >>> records = Ranks([101, 101, 101], [0, 50, 100], [0, 0, 0])
-    >>> histograms(records, 2, [np.random.default_rng(seed) for seed in (1, 2)])
+    >>> ranks = Ranks([101, 101, 101], [0, 50, 100], [0, 0, 0])
+    >>> histograms(ranks, 2, [np.random.default_rng(seed) for seed in (1, 2)])
     array([[1, 0, 2],
            [1, 1, 1]])
     """
     repetitions = np.arange(len(generators))
     cells = np.zeros((len(generators), m + 1), dtype=np.int64)
     columns = max(m + 1, len(generators))
-    for table in _cumulated_tables(records, m, sampling, ties, columns):
+    for table in _cumulated_tables(ranks, m, sampling, ties, columns):
         uniform = np.empty((len(generators), len(table)))
         for numbers, generator in zip(uniform, generators, strict=True):
             generator.random(out=numbers)
@@ -80,7 +80,7 @@ def histograms(
 
 
 def _cumulated_tables(
-    records: Ranks, m: int, sampling: Sampling | str, ties: str, columns: int
+    ranks: Ranks, m: int, sampling: Sampling | str, ties: str, columns: int
 ) -> Iterator[Float]:
     """Distribution functions of a few users at a time, shape (users, m + 1), ending in 1.
 
@@ -90,8 +90,8 @@ def _cumulated_tables(
     Divided by its last entry, each row reaches 1 at the last possible rank, which no uniform
     number does: an impossible rank is never drawn.
     """
-    for rows in list(blocks(len(records), columns)) or [slice(0)]:
-        part = records.take(rows)
+    for rows in list(blocks(len(ranks), columns)) or [slice(0)]:
+        part = ranks.take(rows)
         table = np.cumsum(sampled_rank_distribution(part, m, sampling, ties), axis=1)
         table /= table[:, -1:]
         yield table

@@ -69,7 +69,7 @@ def encoded(records: Ranks, most: int = MOST_KINDS) -> str:
         rows = order[((np.arange(most) + 0.5) * len(records) / most).astype(np.int64)]
         records = records.take(rows)
     population = Population.of_users(records)
-    kinds = population.records
+    kinds = population.ranks
     counts = np.rint(population.share * len(records))
     columns = np.concatenate([kinds.n_candidates, kinds.n_better, kinds.n_tied, counts])
     return base64.b64encode(columns.astype("<u4").tobytes()).decode()
