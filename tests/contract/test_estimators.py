@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from sampled_metrics.estimators import estimator_matrix, parse_estimator
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.estimators import estimator_matrix, parse_estimator, register
 from sampled_metrics.estimators.registry import DECLARED
 from sampled_metrics.inference.moments import estimates, expected_moments
-from sampled_metrics.metrics.measures import KNOWN, parse_measure
+from sampled_metrics.metrics import known_measures, parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import histograms, sampled_rank_distribution
 
@@ -19,13 +20,20 @@ def spellings(name):
 
 
 ESTIMATORS = [parse_estimator(text) for name in DECLARED for text in spellings(name)]
-MEASURES = [parse_measure(name.replace("@k", "@5").replace("BETA", "2")) for name in KNOWN]
+MEASURES = [
+    parse_measure(name.replace("@k", "@5").replace("BETA", "2")) for name in known_measures()
+]
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_is_read_from_what_it_prints(estimator):
     assert parse_estimator(str(estimator)) == estimator
     assert estimator.label[0].isupper()
+
+
+def test_a_name_is_declared_once():
+    with pytest.raises(InputError, match="'cls' is already registered"):
+        register("cls", label="CLS")(lambda _: None)
 
 
 @pytest.mark.parametrize("sampling", Sampling)

@@ -83,6 +83,8 @@ def register(
     """
 
     def declare(vectors: Callable[..., Float]) -> Callable[..., Float]:
+        if name in DECLARED:
+            raise InputError(f"estimator {name!r} is already registered")
         DECLARED[name] = Declaration(label, vectors, parameter)
         return vectors
 
