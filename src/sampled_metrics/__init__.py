@@ -4,15 +4,16 @@ Reference implementation of W. Krichene and S. Rendle, "On Sampled Metrics for I
 Recommendation", KDD 2020, https://doi.org/10.1145/3394486.3403226. Equation and section
 numbers in this package are those of that paper.
 
-For one's own recommender, everything needed is here; the study behind the paper's tables and
+What you need for your own recommender is exported here; the study behind the paper's tables and
 figures is in `sampled_metrics.study`. Values are fractions.
 
-A sampled Recall@10 of 60 % need not be one of 60 %:
+The exact Recall@10 may be far from a sampled one of 60 %:
 
 >>> import sampled_metrics as sm
->>> evaluation = sm.SampledRanks([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
->>> for each in sm.correct(evaluation, ["recall@10"], ["sampled", "cls", "bv:0.1"]):
-...     print(f"{each.estimator:8}{each.value:6.3f} ({each.ci_low:.3f} to {each.ci_high:.3f})")
+>>> ranks = sm.SampledRanks([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
+>>> for result in sm.correct(ranks, ["recall@10"], ["sampled", "cls", "bv:0.1"]):
+...     interval = f"({result.ci_low:.3f} to {result.ci_high:.3f})"
+...     print(f"{result.estimator:8}{result.value:6.3f} {interval}")
 sampled  0.600 (0.106 to 0.970)
 cls      0.197 (0.014 to 0.438)
 bv:0.1   0.236 (-0.005 to 0.510)
@@ -33,25 +34,19 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from sampled_metrics._base.errors import InputError
-    from sampled_metrics.estimators import estimator_matrix, parse_estimator
-    from sampled_metrics.inference.compare import Compared, compare_exact, compare_sampled
-    from sampled_metrics.inference.correct import Corrected, correct
-    from sampled_metrics.inference.evaluate import Evaluated, evaluate
-    from sampled_metrics.inference.plan import Pair, Planned, plan, population_with
+    from sampled_metrics.inference.compare import compare_exact, compare_sampled
+    from sampled_metrics.inference.correct import correct
+    from sampled_metrics.inference.evaluate import evaluate
+    from sampled_metrics.inference.plan import Pair, plan
     from sampled_metrics.inference.population import Population
-    from sampled_metrics.metrics.measures import Measure, parse_measure
-    from sampled_metrics.metrics.ratings import mae, rmse
+    from sampled_metrics.metrics import Measure, parse_measure
     from sampled_metrics.ranks import Ranks, SampledRanks, Sampling, rank
-    from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
+    from sampled_metrics.sampling import draw_sampled_ranks
 
 _HOME = {
-    "Compared": "inference.compare",
-    "Corrected": "inference.correct",
-    "Evaluated": "inference.evaluate",
     "InputError": "_base.errors",
-    "Measure": "metrics.measures",
+    "Measure": "metrics",
     "Pair": "inference.plan",
-    "Planned": "inference.plan",
     "Population": "inference.population",
     "Ranks": "ranks",
     "SampledRanks": "ranks",
@@ -60,25 +55,15 @@ _HOME = {
     "compare_sampled": "inference.compare",
     "correct": "inference.correct",
     "draw_sampled_ranks": "sampling",
-    "estimator_matrix": "estimators",
     "evaluate": "inference.evaluate",
-    "mae": "metrics.ratings",
-    "parse_estimator": "estimators",
-    "parse_measure": "metrics.measures",
+    "parse_measure": "metrics",
     "plan": "inference.plan",
-    "population_with": "inference.plan",
     "rank": "ranks",
-    "rmse": "metrics.ratings",
-    "sampled_rank_distribution": "sampling",
 }
 __all__ = [
-    "Compared",
-    "Corrected",
-    "Evaluated",
     "InputError",
     "Measure",
     "Pair",
-    "Planned",
     "Population",
     "Ranks",
     "SampledRanks",
@@ -87,21 +72,15 @@ __all__ = [
     "compare_sampled",
     "correct",
     "draw_sampled_ranks",
-    "estimator_matrix",
     "evaluate",
-    "mae",
-    "parse_estimator",
     "parse_measure",
     "plan",
-    "population_with",
     "rank",
-    "rmse",
-    "sampled_rank_distribution",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for only then: the command line must start fast."""
+    """Import a name when it is first used, because the command line must start fast."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

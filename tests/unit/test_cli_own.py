@@ -298,7 +298,7 @@ WRONG_USE = [
     ("evaluate .", ".: a folder"),
     ("evaluate r.csv", ["r.csv", "--n-items", "add a column n_candidates"]),
     ("evaluate r.csv --n-items 10", "r.csv, row 3 (line 4), column rank: found 11"),
-    (f"{EVALUATE} --relevant relevant.csv", ["r.csv", "relevant.csv"]),
+    (f"{EVALUATE} --relevant relevant.csv", ["r.csv", "--relevant"]),
     (f"{EVALUATE} --seen relevant.csv", ["r.csv", "matrix of scores"]),
     ("evaluate list.csv", ["list.csv", "--relevant"]),
     ("evaluate list.csv --relevant relevant.csv", ["list.csv: ", "needs"]),

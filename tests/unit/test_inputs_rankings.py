@@ -1,4 +1,4 @@
-"""Every kind of file that read_ranking takes, by hand."""
+"""Every kind of file that Ranks.read takes, by hand."""
 
 import gzip
 
@@ -262,7 +262,7 @@ def test_relevant_items(tmp_path):
     with_zero = write(tmp_path, "t.csv", "user_id,item_id,relevance\n1,7,0\n1,8,0.5\n2,7,-1\n")
     relevant = read_relevant(with_zero)
     assert (relevant.users.to_pylist(), relevant.items.to_pylist()) == ([1], [8])
-    assert len(read_relevant(write(tmp_path, "a.qrels", QRELS))) == 4
+    assert len(read_relevant(write(tmp_path, "a.qrels", QRELS)).users) == 4
 
 
 # User 0 has seen item 0 and likes 2, tied with 3 and 4, below 1.

@@ -37,7 +37,7 @@ def from_plain_ranks(table: Table, n_items: int | None, source: str) -> Ranks:
         rank = table.whole("rank", 1, n_items)
         n_candidates = np.full(rank.size, n_items)
     if USER in table:
-        user = ids.numbered(table.ids(USER))[0]
+        user = table.codes(USER)[0]
         order = np.lexsort((rank, user))
         again = (np.diff(user[order]) == 0) & (np.diff(rank[order]) == 0)
         if again.any():
@@ -49,7 +49,7 @@ def from_plain_ranks(table: Table, n_items: int | None, source: str) -> Ranks:
 def _by_user(table: Table, n_candidates: Int, n_better: Int, n_tied: Int, source: str) -> Ranks:
     if USER not in table:
         return Ranks.trusted(n_candidates, n_better, n_tied, source=source)
-    user, user_ids = ids.numbered(table.ids(USER))
+    user, user_ids = table.codes(USER)
     n_found = np.bincount(user)
     order = np.argsort(user, kind="stable")
     first = order[np.cumsum(n_found) - n_found]
@@ -57,8 +57,8 @@ def _by_user(table: Table, n_candidates: Int, n_better: Int, n_tied: Int, source
     differs = np.flatnonzero(n_candidates != of_user[user])
     if differs.size:
         row = int(differs[0])
-        allowed = f"{of_user[user[row]]}, as in row {first[user[row]] + 1} of the same user"
-        raise table.error("n_candidates", row, n_candidates[row], allowed)
+        expected = f"{of_user[user[row]]}, as in row {first[user[row]] + 1} of the same user"
+        raise table.error("n_candidates", row, n_candidates[row], expected)
     with reading(table.path):
         return Ranks(
             of_user,

@@ -1,15 +1,16 @@
 """Ranking of relevant items by the scores of all items, one block of users at a time."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, csr_matrix, issparse
+from scipy.sparse import issparse
 
 from sampled_metrics._base.arrays import Ids, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.columns import id_column, require
+from sampled_metrics.ranks.item_lists import ItemLists, Marked, held_out_items, marked_items
 from sampled_metrics.ranks.ranks import Ranks
 
 BLOCK_SIZE = 512
@@ -18,7 +19,6 @@ _ROWS = 32
 
 Scores = NDArray[np.floating[Any]]
 Score = Callable[[Int], Scores]
-Marked: TypeAlias = csr_array | csr_matrix | NDArray[np.bool_]
 
 
 def rank(
@@ -72,7 +72,7 @@ def rank(
     if block_size < 1:
         raise InputError(f"block_size is {block_size}, expected at least 1")
     held_out = not issparse(relevant) and np.ndim(relevant) != 2
-    ranked = _held_out(relevant) if held_out else _lists(relevant)
+    ranked = held_out_items(relevant) if held_out else marked_items(relevant)
     n_users = ranked.size.size
     names = _Names(
         "held-out" if held_out else "relevant",
@@ -104,30 +104,11 @@ class _Names(NamedTuple):
         return number if self.items is None else self.items[number]
 
 
-class _Lists(NamedTuple):
-    """Some items of each user: those of user u are item[start[u] : start[u + 1]]."""
-
-    start: Int
-    item: Int
-    n_items: int | None
-
-    @property
-    def size(self) -> Int:
-        return np.diff(self.start)
-
-    def of(self, users: Int) -> tuple[Int, Int]:
-        """Return the items of some users, each with the place of its user within `users`."""
-        counts = self.start[users + 1] - self.start[users]
-        ends = np.cumsum(counts)
-        shift = np.repeat(self.start[users] - ends + counts, counts)
-        return np.repeat(np.arange(users.size), counts), self.item[np.arange(shift.size) + shift]
-
-
 class _Task(NamedTuple):
     """What to rank, and what to leave out."""
 
-    ranked: _Lists
-    seen: _Lists | None
+    ranked: ItemLists
+    seen: ItemLists | None
     names: _Names
 
     def n_items(self) -> int | None:
@@ -153,29 +134,10 @@ class _Task(NamedTuple):
                 )
 
 
-def _held_out(columns: ArrayLike) -> _Lists:
-    items = np.asarray(columns)
-    if items.ndim != 1 or (items.size and items.dtype.kind not in "iu"):
-        raise InputError(
-            f"held-out items are {items.dtype} of shape {items.shape}; expected one integer per "
-            "user, or a matrix of relevant items, users x items"
-        )
-    return _Lists(np.arange(items.size + 1), items.astype(np.int64), None)
-
-
-def _lists(marked: Any) -> _Lists:
-    table = csr_array(marked)
-    if not (table.has_canonical_format and table.data.all()):
-        table = csr_array(table, copy=True)
-        table.sum_duplicates()
-        table.eliminate_zeros()
-    return _Lists(table.indptr.astype(np.int64), table.indices, table.shape[1])
-
-
-def _seen(marked: Marked | None, n_users: int) -> _Lists | None:
+def _seen(marked: Marked | None, n_users: int) -> ItemLists | None:
     if marked is None:
         return None
-    lists = _lists(marked)
+    lists = marked_items(marked)
     if lists.size.size != n_users:
         raise InputError(f"seen items of {lists.size.size} users, expected {n_users}")
     return lists

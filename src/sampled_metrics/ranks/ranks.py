@@ -15,14 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._base.arrays import Ids, Int
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import replacing
 from sampled_metrics.ranks.checks import check_counts, check_one_each
 from sampled_metrics.ranks.columns import count_column, id_column, require_unique
 
-USER, ITEM = "user_id", "item_id"
 COLUMNS = ("n_candidates", "n_better", "n_tied")
-_SOURCE = b"source"
-_ITEM_COLUMNS = ("n_better", "n_tied")
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -109,7 +105,7 @@ class Ranks:
             counts |= check_counts(**counts)
         ids = None if users is None else id_column("users", users, n.size)
         if ids is not None:
-            require_unique(USER, ids)
+            require_unique("user_id", ids)
         self.__dict__.update(counts, users=ids, source=source)
 
     @classmethod
@@ -224,7 +220,7 @@ class Ranks:
         ids: list[Any] = [part.users for part in parts if part.users is not None]
         users: Any = np.concatenate(ids) if len(ids) == len(parts) else None
         if users is not None:
-            require_unique(USER, users)
+            require_unique("user_id", users)
         source = "; ".join(dict.fromkeys(part.source for part in parts))
         return cls.trusted(**columns, users=users, source=source)
 
@@ -246,43 +242,7 @@ class Ranks:
         return {each.name: self.__dict__[each.name] for each in fields(self)}
 
     def write(self, path: Path | str, *, items: Ids | None = None) -> None:
-        """Write one row per relevant item as parquet: ids, if any, then the three counts.
+        """Write as parquet; see `sampled_metrics.ranks.parquet.write_ranks`."""
+        from sampled_metrics.ranks.parquet import write_ranks
 
-        Integer ids are written as int32 if all of them fit. `items` are the ids of the relevant
-        items. Lists that are cut cannot be written.
-        """
-        import pyarrow as pa
-        from pyarrow import parquet
-
-        if not self.is_complete:
-            raise InputError("only full rankings can be written; these are cut at some depth")
-        ids: dict[str, Any] = (
-            {} if self.users is None else {USER: np.repeat(self.users, self.n_found)}
-        )
-        if items is not None:
-            ids[ITEM] = items
-        columns = {name: _arrow_ids(values) for name, values in ids.items()}
-        counts = (np.repeat(self.n_candidates, self.n_found), self.n_better, self.n_tied)
-        for name, values in zip(COLUMNS, counts, strict=True):
-            columns[name] = pa.array(values, pa.int32())
-        table = pa.table(columns).replace_schema_metadata({_SOURCE: self.source.encode()})
-        with replacing(Path(path)) as temporary:
-            parquet.write_table(table, temporary)
-
-
-def source_of(path: Path) -> str:
-    """Return the words on their source that `Ranks.write` puts into a parquet file."""
-    from pyarrow import parquet
-
-    metadata = parquet.read_schema(path).metadata or {}
-    return str(metadata.get(_SOURCE, b"unknown").decode())
-
-
-def _arrow_ids(ids: Ids) -> Any:
-    import pyarrow as pa
-
-    if ids.dtype.kind == "U":
-        return pa.array(ids, pa.string())
-    int32 = np.iinfo(np.int32)
-    fit = not ids.size or (ids.min() >= int32.min and ids.max() <= int32.max)
-    return pa.array(ids, pa.int32() if fit else pa.int64())
+        write_ranks(self, Path(path), items)

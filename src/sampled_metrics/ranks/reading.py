@@ -1,12 +1,11 @@
-"""One function reads any file that says where relevant items stand in full or cut rankings."""
+"""Reading ranks, lists and scores: the name and the columns of a file tell what it holds."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics.ranks import lists, matrices, trec
-from sampled_metrics.ranks import rank_tables as records
-from sampled_metrics.ranks.ranks import Ranks, source_of
+from sampled_metrics.ranks import lists, matrices, rank_tables, trec
+from sampled_metrics.ranks.parquet import source_of
+from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.relevant_items import read_relevant
 from sampled_metrics.tables.columns import ITEM, Table
 from sampled_metrics.tables.reading import head, read_table, require_file
@@ -22,14 +21,14 @@ def read_ranks(
     relevant: Path | None = None,
     seen: Path | None = None,
 ) -> Ranks:
-    r"""Read ranks, lists or scores, whichever the file holds.
+    r"""Read the ranks of relevant items from a file of ranks, lists or scores.
 
-    Its name and columns tell which; tables are CSV, TSV or parquet.
+    Tables are CSV, TSV or parquet.
 
-    - rank records: columns `n_candidates`, `n_better`, `n_tied` and, if wanted, `user_id`;
-    - exact ranks: `rank` from 1, of `n_items` or a column `n_candidates`; no ties;
+    - ranks: columns `n_candidates`, `n_better`, `n_tied` and maybe `user_id`;
+    - ranks without ties: `rank` from 1, of `n_candidates` or else `n_items`;
     - lists, cut anywhere: `user_id`, `item_id` and `rank` or `score`, with `relevant`;
-    - a TREC run (`.run`, `.trec` or by its look): sorted by score as trec_eval does, with
+    - a TREC run (`.run`, `.trec` or by its first line), sorted by score as trec_eval does, with
       `relevant`;
     - a matrix of scores, users x items (`.npy`, `.npz`), with `relevant` and `seen`.
 
@@ -38,18 +37,12 @@ def read_ranks(
     path
         The file.
     n_items
-        Items ranked for each user, where the file does not say. A column `n_candidates` prevails.
+        Items ranked for each user; a column `n_candidates` prevails.
     relevant
         File of the relevant items of each user: a table of `user_id` and `item_id`, qrels, or for
-        a matrix `.npy` with a column number a user.
+        a matrix `.npy` with one column number per user.
     seen
-        File of the items that are no candidates: for a matrix only.
-
-    Raises
-    ------
-    InputError
-        A file is not what it should be; the message names file, column and row, and what is
-        allowed. A file that is needed is not given, or one is given that is of no use.
+        File of the items that are no candidates, for a matrix only.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -61,13 +54,20 @@ def read_ranks(
     """
     path = Path(path)
     if n_items is not None and n_items < 2:
-        raise InputError(f"n_items is {n_items}; allowed: at least 2")
+        raise InputError(f"n_items is {n_items}, expected at least 2")
     require_file(path, WHAT)
     if path.suffix in {".npy", ".npz"}:
         return matrices.from_matrix(path, relevant, seen, n_items)
     if seen is not None:
-        raise InputError(f"{path} holds no matrix of scores: seen items ({seen}) are of no use")
-    return _taken(_read(path), n_items, relevant)
+        raise InputError("--seen needs a matrix of scores", path=path)
+    table = _read(path)
+    if _is_list(table):
+        if relevant is None:
+            raise InputError("lists need a file of relevant items, --relevant", path=path)
+        return lists.from_lists(table, read_relevant(relevant), n_items)
+    if relevant is not None:
+        raise InputError("--relevant needs lists or scores, found ranks", path=path)
+    return _ranks(table, n_items)
 
 
 def _read(path: Path) -> Table:
@@ -78,40 +78,28 @@ def _read(path: Path) -> Table:
     return read_table(path, WHAT)
 
 
-def _taken(table: Table, n_items: int | None, relevant: Path | None) -> Ranks:
-    if _is_list(table):
-        if relevant is None:
-            raise InputError(
-                f"{table.path} holds lists: a file of relevant items (--relevant) is needed"
-            )
-        return lists.from_lists(table, read_relevant(relevant), n_items)
-    take = _records(table, n_items)
-    if relevant is not None:
-        raise InputError(f"{table.path} holds ranks: relevant items ({relevant}) are of no use")
-    return take()
-
-
 def _is_list(table: Table) -> bool:
-    """Tell whether rows are places of a list; `n_candidates` says that they are ranks."""
-    if "n_candidates" in table or ITEM not in table:
-        return False
-    return "rank" in table or "score" in table
+    """Tell whether rows are places of a list; with `n_candidates` they are ranks."""
+    has_places = ITEM in table and ("rank" in table or "score" in table)
+    return has_places and "n_candidates" not in table
 
 
-def _records(table: Table, n_items: int | None) -> Callable[[], Ranks]:
+def _ranks(table: Table, n_items: int | None) -> Ranks:
     source = source_of(table.path) if table.path.suffix == ".parquet" else "unknown"
     if "n_better" in table or "n_tied" in table:
-        return lambda: records.from_counts(table, source)
+        return rank_tables.from_counts(table, source)
     if "rank" in table:
-        return lambda: records.from_plain_ranks(table, n_items, source)
+        return rank_tables.from_plain_ranks(table, n_items, source)
     if "sampled_rank" in table:
         raise InputError(
-            f"{table.path} holds sampled ranks: `sampled-metrics correct` takes them, as does "
-            "`compare` with --n-negatives"
+            "found sampled ranks; `sampled-metrics correct` takes them, as does `compare` with "
+            "--n-negatives",
+            path=table.path,
         )
     raise InputError(
-        f"{table.path}: found columns {', '.join(table.names)}; expected n_candidates, n_better "
-        "and n_tied, or rank, or user_id, item_id and rank or score"
+        f"found columns {', '.join(table.names)}; expected n_candidates, n_better and n_tied, or "
+        "rank, or user_id, item_id and rank or score",
+        path=table.path,
     )
 
 

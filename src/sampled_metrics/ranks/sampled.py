@@ -1,7 +1,7 @@
 """Sampled ranks: ranks of held-out items among sampled negatives."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -73,12 +73,14 @@ class SampledRanks:
 
     def take(self, rows: Int | NDArray[np.bool_] | slice) -> Self:
         """Return some rows, selected as an array's elements are."""
-        return replace(
-            self,
+        selected = object.__new__(type(self))  # valid already
+        selected.__dict__.update(
+            {each.name: getattr(self, each.name) for each in fields(self)},
             sampled_ranks=self.sampled_ranks[rows],
             n_items=self.n_items[rows] if self.n_items.ndim else self.n_items,
             users=None if self.users is None else self.users[rows],
         )
+        return selected
 
     @classmethod
     def concat(cls, parts: Sequence["SampledRanks"]) -> Self:

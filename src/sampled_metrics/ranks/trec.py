@@ -1,22 +1,21 @@
-"""Files of trec_eval: runs and qrels, columns between white space, no header."""
+"""Files of trec_eval, runs and qrels: columns separated by blanks, no header."""
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from sampled_metrics._base.errors import InputError
 from sampled_metrics.tables.columns import ITEM, USER, Table
-from sampled_metrics.tables.reading import KNOWN, parse_text
+from sampled_metrics.tables.reading import KNOWN, parse_text, parsing
 
 RUN = "a TREC run (qid Q0 docid rank score tag)"
 QRELS = "qrels (qid iter docid rel)"
-# Columns that trec_eval does not look at have a name that nothing reads.
+# Columns that trec_eval ignores have names that no reader knows.
 _RUN_COLUMNS = (USER, "Q0", ITEM, "place", "score", "tag")
 _QRELS_COLUMNS = (USER, "iter", ITEM, "relevance")
 
 
 def is_run(line: str) -> bool:
-    """Tell whether a first line is one of a run.
+    """Tell whether a file that begins with this line is a run.
 
     >>> is_run("q1 Q0 d7 1 12.5 bm25"), is_run("user_id,item_id,score")
     (True, False)
@@ -26,7 +25,7 @@ def is_run(line: str) -> bool:
 
 
 def is_qrels(line: str) -> bool:
-    """Tell whether a first line is one of qrels.
+    """Tell whether a file that begins with this line holds qrels.
 
     >>> is_qrels("q1 0 d7 1"), is_qrels("user_id item_id relevance weight")
     (True, False)
@@ -48,11 +47,8 @@ def read_qrels(path: Path) -> Table:
 def _read(path: Path, what: str, names: Sequence[str]) -> Table:
     import pyarrow as pa
 
-    try:
-        with pa.input_stream(str(path)) as stream:
-            text = stream.read()
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path}: not {what} ({' '.join(str(error).split())})") from error
+    with parsing(path, what, " "), pa.input_stream(str(path)) as stream:
+        text = stream.read()
     columns = parse_text(
         path,
         what,
