@@ -30,12 +30,12 @@ def test_pieces_are_all_in_order_and_nearly_equal(size, count):
 
 @pytest.mark.parametrize("text", ["", "2", "0-of-3", "2-of-0", "2 of 3", "-1-of-3", "2-of-3-of-4"])
 def test_text_that_is_no_piece(text):
-    with pytest.raises(InputError, match=f"piece '{text}'; allowed: one like 2-of-3"):
+    with pytest.raises(InputError, match=f"piece '{text}' is not written like 2-of-3"):
         parse_piece(text)
 
 
 def test_piece_beyond_the_last():
-    with pytest.raises(InputError, match="piece 4-of-3; allowed: from 1-of-3 to the last"):
+    with pytest.raises(InputError, match="piece 4-of-3 does not exist; the last is 3-of-3"):
         parse_piece("4-of-3")
 
 

@@ -48,21 +48,18 @@ def mae(true: ArrayLike, predicted: ArrayLike) -> float:
 def _errors(true: ArrayLike, predicted: ArrayLike) -> Float:
     ratings, predictions = _numbers("ratings", true), _numbers("predictions", predicted)
     if ratings.shape != predictions.shape:
-        raise InputError(
-            f"ratings have shape {ratings.shape}, predictions {predictions.shape}; allowed: one "
-            "shape"
-        )
+        raise InputError(f"ratings have shape {ratings.shape}, predictions {predictions.shape}")
     if ratings.size == 0:
-        raise InputError("no ratings; allowed: at least one")
+        raise InputError("no ratings; expected at least one")
     return ratings - predictions
 
 
 def _numbers(name: str, values: ArrayLike) -> Float:
     array = np.asarray(values)
     if array.dtype.kind not in "iuf" and array.size:
-        raise InputError(f"{name} have type {array.dtype}; allowed: numbers")
+        raise InputError(f"{name} have dtype {array.dtype}; expected numbers")
     numbers = array.astype(np.float64)
     if not np.isfinite(numbers).all():
         bad = numbers[~np.isfinite(numbers)]
-        raise InputError(f"{name} hold {bad.size} values like {bad.flat[0]}; allowed: finite ones")
+        raise InputError(f"{bad.size} {name} are not finite, such as {bad.flat[0]}")
     return numbers

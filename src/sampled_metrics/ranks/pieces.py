@@ -1,7 +1,6 @@
-"""Cutting a step into pieces that run apart, and gathering what they leave behind.
+"""Ranking the users of a split in pieces, one job each, and gathering their ranks.
 
-Users and repetitions do not know of each other, so cutting them changes no number: what is
-gathered equals what one step makes, byte for byte.
+Users are independent of each other, so the gathered ranks equal those of a single job.
 """
 
 import re
@@ -43,7 +42,9 @@ class Piece:
 
     def __post_init__(self) -> None:
         if not 1 <= self.number <= self.count:
-            raise InputError(f"piece {self}; allowed: from 1-of-{self.count} to the last")
+            raise InputError(
+                f"piece {self} does not exist; the last is {self.count}-of-{self.count}"
+            )
 
     def __str__(self) -> str:
         return f"{self.number}-of-{self.count}"
@@ -67,7 +68,7 @@ def parse_piece(text: str) -> Piece:
     """
     found = re.fullmatch(r"([1-9][0-9]*)-of-([1-9][0-9]*)", text)
     if found is None:
-        raise InputError(f"piece {text!r}; allowed: one like 2-of-3")
+        raise InputError(f"piece {text!r} is not written like 2-of-3")
     return Piece(*map(int, found.groups()))
 
 
