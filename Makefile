@@ -21,7 +21,7 @@ $(STAMP): requirements.lock pyproject.toml
 	$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# Written where the publisher's server cannot be reached, and on no other failure.
+# Written if the publisher's server cannot be reached, and on no other failure.
 UNREACHABLE := results/logs/fetch.log.unreachable
 
 reproduce: $(STAMP) ## run the study on config/config.yaml
@@ -48,7 +48,7 @@ test-cluster: $(STAMP) ## the study on a SLURM started on this machine (Debian, 
 	$(@D)/bin/python -m pip install --quiet --requirement $<
 	@touch $@
 
-peers: $(STAMP) .venv-rectools/.installed .venv-recbole/.installed ## export anew from RecTools and RecBole and compare (downloads PyTorch)
+peers: $(STAMP) .venv-rectools/.installed .venv-recbole/.installed ## export again from RecTools and RecBole and compare (downloads PyTorch)
 	RECTOOLS_PYTHON=.venv-rectools/bin/python RECBOLE_PYTHON=.venv-recbole/bin/python pytest tests/unit/test_peer_exports.py
 
 bench: $(STAMP) ## time and memory of commands and stages, size and speed of the page
@@ -76,10 +76,10 @@ graph: $(STAMP) ## draw the rules for the page (needs Graphviz and GNU sed), aft
 	python -m tests.workflow.graph > workflow/rulegraph.dot
 	tred workflow/rulegraph.dot | dot -Tsvg | sed -z 's/<!--[^>]*-->\n//g' > workflow/rulegraph.svg
 
-schema: $(STAMP) ## write the schema and the table of the configuration anew
+schema: $(STAMP) ## generate the schema and the table of the configuration
 	sampled-metrics study schema --schema workflow/schemas/config.schema.yaml --readme config/README.md
 
-lock: ## pin all dependencies anew (needs uv); then update environment.yml
+lock: ## pin all dependencies again (needs uv); then update environment.yml
 	uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --all-extras \
 	  --generate-hashes --no-emit-index-url --no-annotate \
 	  --custom-compile-command 'make lock' --output-file requirements.lock pyproject.toml

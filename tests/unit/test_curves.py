@@ -157,7 +157,7 @@ def test_ordered_from_is_the_last_change_of_order():
 
 def test_figures_5_and_6_need_ranks():
     for number in (5, 6):
-        with pytest.raises(InputError, match=f"figure {number} needs rank records; found none"):
+        with pytest.raises(InputError, match=f"figure {number} needs rank records"):
             curves.figure_data(number, [], ExperimentSettings())
 
 

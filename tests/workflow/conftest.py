@@ -65,13 +65,15 @@ class Project:
         return done.stdout
 
     def planned(self, *targets):
-        """The result files that a run would make."""
+        """The result files that a run would make, without those that it removes again."""
         summary = self.snakemake("--summary", *targets)
         rows = [line.split("\t") for line in summary.splitlines()]
         plans = {row[0]: row[-1] for row in rows if row[0].startswith("results/")}
         assert plans
         return {
-            name.removeprefix("results/") for name, plan in plans.items() if plan != "no update"
+            name.removeprefix("results/")
+            for name, plan in plans.items()
+            if plan != "no update" and "/pieces/" not in name
         }
 
     def result(self, name):

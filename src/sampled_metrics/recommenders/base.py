@@ -1,4 +1,4 @@
-"""What every recommender can do, and how one is made, saved and loaded by the name of its kind."""
+"""The protocol of recommenders; creating, saving and loading one by the name of its kind."""
 
 import importlib
 import json
@@ -27,7 +27,7 @@ class Recommender(Protocol):
     Settings
         Model of hyper-parameters.
     settings
-        Those of this recommender.
+        Hyper-parameters of this recommender.
     """
 
     KIND: ClassVar[str]
@@ -46,16 +46,16 @@ class Recommender(Protocol):
     def score(self, users: NDArray[np.int64]) -> NDArray[np.float64]:
         """Scores of all items for some users; a fresh array of shape (len(users), items).
 
-        The scores of a user do not depend on which others are asked for with it.
+        The scores of a user do not depend on the other users.
         """
         ...
 
     def state(self) -> Arrays:
-        """Return what `fit` learnt, as named arrays."""
+        """Return what `fit` learned, as named arrays."""
         ...
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Take back what `state` gave."""
+        """Restore what `state` returned."""
         ...
 
 
@@ -106,13 +106,7 @@ def save_recommender(path: Path, recommender: Recommender) -> None:
 
 
 def load_recommender(path: Path) -> Recommender:
-    """Read a recommender written by `save_recommender`.
-
-    Raises
-    ------
-    InputError
-        The file is not one.
-    """
+    """Read a recommender written by `save_recommender`."""
     arrays = read_arrays(path, "a saved recommender", ("about",))
     try:
         about = json.loads(str(arrays["about"]))

@@ -1,4 +1,4 @@
-"""What recommenders have in common whose score is the inner product of two vectors."""
+"""Base class of recommenders whose score is the inner product of two vectors."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -25,7 +25,7 @@ class Factors:
         self.item_vectors: Vectors = np.empty((0, d))
 
     def score(self, users: NDArray[np.int64]) -> Vectors:
-        """Inner products, one by one: a matrix product's last bits would depend on the block."""
+        """Inner products one by one; the last bits of a matrix product depend on the block."""
         return np.einsum("uf,if->ui", self.user_vectors[users], self.item_vectors)
 
     def state(self) -> Arrays:
@@ -33,6 +33,6 @@ class Factors:
         return {"user_vectors": self.user_vectors, "item_vectors": self.item_vectors}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Take back the vectors."""
+        """Restore the vectors."""
         self.user_vectors, self.item_vectors = state["user_vectors"], state["item_vectors"]
         return self

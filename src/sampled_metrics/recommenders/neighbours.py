@@ -1,4 +1,4 @@
-"""What recommenders have in common whose score adds up weights of the items of a history."""
+"""Base class of recommenders whose score sums weights over the items of a history."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -18,8 +18,8 @@ class Neighbours:
     histories
         Training events; float64, shape (users, items).
     weights
-        What an item of the history (row) adds to the score of an item (column); float64, shape
-        (items, items), dense or sparse.
+        Contribution of an item of the history (row) to the score of an item (column); float64,
+        shape (items, items), dense or sparse.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Neighbours:
         return {**_pack("histories", self.histories), **weights}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Take back the histories and the weights."""
+        """Restore the histories and the weights."""
         ones = np.ones(state["histories_indices"].size)
         self.histories = _unpack("histories", state, ones)
         if "weights" in state:

@@ -1,4 +1,4 @@
-"""The most popular items for everybody: the baseline that knows nothing of the user."""
+"""The most popular items for every user: a baseline without personalisation."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
@@ -45,6 +45,6 @@ class Popularity:
         return {"events": self.events}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Take back the counts."""
+        """Restore the counts."""
         self.events = state["events"]
         return self

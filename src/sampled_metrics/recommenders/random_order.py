@@ -1,4 +1,4 @@
-"""A random order of the items for each user: what a recommender must beat."""
+"""A random order of the items for each user, as a baseline."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
@@ -23,8 +23,8 @@ class RandomOrderSettings(Settings):
 class RandomOrder:
     """Scores are independent and uniform on [0, 1).
 
-    Each user has a stream of random numbers of its own, drawn again whenever the user is scored:
-    nothing of the size users x items is held. Float64, of which two hardly ever tie.
+    Each user has its own stream of random numbers, drawn again whenever the user is scored, so no
+    array of users x items is held. Ties are very unlikely in float64.
     """
 
     KIND: ClassVar[str] = "random"
@@ -35,7 +35,7 @@ class RandomOrder:
         self.items = 0
 
     def fit(self, train: csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
-        """Take the number of items; there is nothing to learn."""
+        """Store the number of items."""
         self.items = train.shape[1]
         return self
 
@@ -51,6 +51,6 @@ class RandomOrder:
         return {"items": np.array(self.items)}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Take back the number of items."""
+        """Restore the number of items."""
         self.items = int(state["items"])
         return self

@@ -58,13 +58,7 @@ class Stochastic(Factors):
         self.settings = settings
 
     def fit(self, train: csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - see the module
-        """Train with one thread, BLAS held to one too.
-
-        Raises
-        ------
-        InputError
-            The vectors grow beyond all numbers.
-        """
+        """Train with one thread, also in BLAS; diverging vectors are an InputError."""
         from implicit.recommender_base import ModelFitError
         from threadpoolctl import threadpool_limits
 
@@ -78,7 +72,7 @@ class Stochastic(Factors):
                 num_threads=1,
                 random_state=chosen.seed,
             )
-            with suppress(ModelFitError):  # the vectors tell, also where `implicit` does not look
+            with suppress(ModelFitError):  # the vectors are checked below
                 model.fit(csr_matrix(train, dtype=np.float32, copy=True), show_progress=False)
         self.user_vectors = model.user_factors.astype(np.float64)
         self.item_vectors = model.item_factors.astype(np.float64)
@@ -115,7 +109,7 @@ class LMF(Stochastic):
     """Logistic matrix factorisation (Johnson, NIPS 2014 workshop).
 
     `implicit` 0.7 draws at most d + 2 negatives for a user and sweep (it takes the width of the
-    item vectors for their number), so its option `neg_prop` changes nothing and is none here.
+    item vectors for their number), so its option `neg_prop` has no effect and is left out here.
     """
 
     KIND: ClassVar[str] = "lmf"

@@ -1,8 +1,7 @@
-"""Every place where the paper's text and its numbers part, each reading measured.
+"""The audit: every reading of the paper where its text and its numbers disagree, measured.
 
-A reading is one way to understand the text (or what it leaves open); its value stands beside the
-published one. Expectations over sampling are closed forms, so nothing here is simulated but the
-random orders of ties.
+A reading is one way to understand the text, or to fill in what it leaves open. Expectations over
+sampling are computed in closed form; only random orders of ties are simulated.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Tables 3 and 4: sampled and corrected metrics, and how often they order recommenders rightly."""
+"""Tables 3 and 4: sampled and corrected metrics, and how often they order pairs correctly."""
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
@@ -52,9 +52,9 @@ def _of_metric(name: str, experiment: Experiment, i: int) -> Iterator[Row]:
 
 
 def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
-    """How many repetitions order a pair as the exact metric does, and how many are expected.
+    """Count the repetitions that order a pair as the exact metric does, and the expected number.
 
-    An estimate that comes out equal for both counts as not correct, in expectation as half.
+    Equal estimates count as incorrect, and as half in expectation.
     """
     rows: list[Row] = []
     for a, b in combinations(experiments, 2):

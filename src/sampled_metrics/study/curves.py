@@ -1,4 +1,4 @@
-"""What the figures plot, as tables: one function a figure."""
+"""The data of the figures, as tables: one function per figure."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,20 +31,15 @@ CORRECTIONS = ("rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
 def figure_data(
     number: int, paths: Sequence[Path], settings: ExperimentSettings
 ) -> tuple[pd.DataFrame, str]:
-    """What a figure plots, and a note on where its ranks come from.
+    """Return the table that a figure plots, and a note on where its ranks come from.
 
     Figures 1-4 need no ranks; 5 and 6 read rank records, named by their files.
-
-    Raises
-    ------
-    InputError
-        Figure 5 or 6 without ranks, or an unreadable file.
     """
     theory = (metric_against_rank, toy_against_samples, sampled_against_rank, corrected_ap)
     if number <= len(theory):
         return theory[number - 1](), ""
     if not paths:
-        raise InputError(f"figure {number} needs rank records; found none")
+        raise InputError(f"figure {number} needs rank records")
     records = {path.stem: read_single(path) for path in paths}
     note = f"Ranks: {'; '.join(sorted({each.source for each in records.values()}))}"
     if number == 5:
@@ -62,7 +57,7 @@ def metric_against_rank() -> pd.DataFrame:
 
 
 def _top_and_every(step: int, top: int, last: int) -> np.ndarray:
-    """Ranks that are told apart on paper: the first `top`, then every `step`-th up to `last`."""
+    """Return the ranks to plot: the first `top`, then every `step`-th up to `last`."""
     return np.concatenate([np.arange(1, top + 1), np.arange(top + step, last + 1, step)])
 
 
@@ -123,11 +118,11 @@ def _curve(panel: str, curve: str, rank: np.ndarray, value: Float) -> pd.DataFra
 
 
 def rank_distribution(records: Mapping[str, Ranks], seed: int) -> pd.DataFrame:
-    """Figure 5: users whose held-out item falls in each range of ranks.
+    """Figure 5: number of users whose held-out item falls in each range of ranks.
 
-    Ties in one random order. `panel` is `all` or `top`. From 1,000 candidates on, `all` has ranges
-    of 100 ranks, and `top` the first 100 ranks in ranges of 10. Where there are fewer, ranges are
-    ten or a hundred times as narrow, so that there are still at least ten of them.
+    Ties are in one random order. With 1,000 candidates or more, panel `all` has ranges of 100
+    ranks, and panel `top` the first 100 ranks in ranges of 10. With fewer candidates the ranges are
+    ten or a hundred times narrower, so that there are at least ten of them.
     """
     last = max(int(each.n_candidates.max()) for each in records.values())
     power = 10 ** (len(str(last)) - 1)  # of ten, at most `last`

@@ -1,7 +1,7 @@
 """The sampled experiment on one recommender: repetitions, closed forms, exact values (section 6).
 
-All that is kept of a repetition is the histogram of its sampled ranks; an estimate is that
-histogram times the estimator's vector.
+A repetition is kept as the histogram of its sampled ranks; an estimate is this histogram times the
+estimator's vector.
 """
 
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class Experiment:
     Attributes
     ----------
     settings, users
-        How it was done, and for how many users.
+        Settings, and the number of users.
     exact
         Exact metrics, ties in expectation; shape (measures,).
     repeated
@@ -67,7 +67,7 @@ class Experiment:
     expected
         Their mean and standard deviation in closed form; shape (measures, estimators).
     source
-        Words on where the ranks come from.
+        Where the ranks come from, in words.
     """
 
     settings: ExperimentSettings

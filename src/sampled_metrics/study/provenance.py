@@ -1,4 +1,4 @@
-"""Where the numbers of a run come from."""
+"""The provenance of a run: data, settings, versions and machine."""
 
 import json
 import os
@@ -15,14 +15,14 @@ _PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "ma
 
 
 def provenance(records: Sequence[Path], study: Mapping[str, Any]) -> dict[str, Any]:
-    """Collect the record of a run.
+    """Collect the provenance of a run.
 
     Parameters
     ----------
     records
         JSON files of earlier steps, each kept under its file's stem.
     study
-        What was asked for, see `Study.identity`.
+        Source of the ranks, hash of the configuration and seeds, see `Study.identity`.
     """
     return {
         "ranks": study.get("ranks"),

@@ -1,4 +1,4 @@
-"""One reading of the paper, and what readings are measured on."""
+"""A reading of the paper, and the data and models that readings are measured with."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,16 +25,16 @@ METRICS = tuple(parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "
 
 
 class Reading(NamedTuple):
-    """One reading, one quantity.
+    """A quantity under one reading of the paper.
 
     Attributes
     ----------
     topic
-        Which place in the paper.
+        Place in the paper.
     reading
-        How it is understood.
+        How the place is understood.
     quantity
-        What is compared, in percent unless it says otherwise.
+        Quantity compared, in percent unless it says otherwise.
     value
         Ours under this reading.
     published
@@ -61,7 +61,7 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class Material:
-    """What the readings are measured on: data, recommenders X, Y and Z, their ranks, the print."""
+    """Data, recommenders X, Y and Z, their ranks and the published numbers."""
 
     interactions: Interactions
     split: Split
@@ -100,11 +100,11 @@ class Material:
         )
 
     def printed(self, name: str, place: int, column: str = EXACT) -> str:
-        """The published cell of Table 3 for a recommender, one of METRICS and a column."""
+        """Return the published cell of Table 3 for a recommender, one of METRICS and a column."""
         return self.cells[name, METRICS[place].label, column]
 
     def trained(self, name: str, split: Split | None = None, **settings: Any) -> Ranks:
-        """Ranks of a recommender trained anew with other settings."""
+        """Return the ranks of a recommender trained with other settings."""
         data = self.split if split is None else split
         own = self.recommenders[name]
         model = create(own.kind, {**own.settings, **settings}).fit(data.train, self.threads)

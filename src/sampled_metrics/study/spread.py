@@ -1,4 +1,4 @@
-"""How far the numbers move with what the paper leaves open: the start of X, the ties of Z."""
+"""Spread of the numbers over what the paper leaves open: the start of X and the ties of Z."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ COLUMNS = (*KEY, "spread", "cause")
 
 
 def ranks_by_start(entry: Entry, split: Split, starts: int, threads: int) -> list[Ranks]:
-    """Ranks of an als recommender trained from the seeds 0, 1 ..."""
+    """Return the ranks of an als recommender for each of the seeds 0, 1 ... it is trained from."""
     ranks = []
     for seed in range(starts):
         model = create(entry.kind, {**entry.settings, "seed": seed}).fit(split.train, threads)
@@ -54,9 +54,9 @@ def spread_over_starts(
 ) -> pd.DataFrame:
     """Standard deviation of the difference between two starts, for every cell of a recommender.
 
-    The published number and ours each come from one start, so it is the standard deviation over
-    starts times the root of 2; in the units of Tables 3 and 4 (counts of a hundred). Closed forms
-    stand for the repetitions, so that sampling adds nothing. Pairs name the recommender first.
+    The published number and ours each come from one start, so this is the standard deviation over
+    starts times the root of 2, in the units of Tables 3 and 4 (counts of a hundred). Cells are
+    expectations in closed form, so sampling adds nothing. Pairs name the recommender first.
     """
     quick = settings.replaced(repetitions=2)
     fixed = {key: run_experiment(key, records, quick) for key, records in others.items()}

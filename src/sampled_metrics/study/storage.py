@@ -1,4 +1,4 @@
-"""Keeping sampled experiments between the steps of the study."""
+"""Reading and writing sampled experiments between the steps of the study."""
 
 import json
 from pathlib import Path

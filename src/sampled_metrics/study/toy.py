@@ -23,7 +23,7 @@ METRICS = tuple(parse_measure(name) for name in ("auc", "ap", "ndcg", "recall@10
 
 
 def toy_records(recommender: str) -> Ranks:
-    """Rank records of a toy recommender: no ties.
+    """Return the ranks of a toy recommender, which has no ties.
 
     >>> toy_records("C").best_rank.tolist()
     [212, 2, 743, 5342, 1548]

@@ -10,19 +10,19 @@ from sampled_metrics._base.files import read_table, write_text
 
 
 class Row(NamedTuple):
-    """One cell of a table: simulated or exact value, and what it is in expectation.
+    """One cell of a table: its simulated or exact value, and its expectation.
 
     Attributes
     ----------
     table, row, metric, column
-        Which cell, spelt as in `config/paper/tables.csv`.
+        The cell, as in `config/paper/tables.csv`.
     value, std
         Mean and standard deviation over repetitions in the table's unit: fractions in Tables 1
         and 2, percent in Table 3, a count in Table 4.
     expected, expected_std
-        The same from closed forms: what infinitely many repetitions would give.
+        The same in closed form, for infinitely many repetitions.
     repetitions
-        How often the value was simulated; 0 where it is exact.
+        Number of simulations; 0 for an exact value.
     ranks
         Words on where the ranks come from.
     """
@@ -53,11 +53,5 @@ def write_unrounded(table: pd.DataFrame, path: Path) -> None:
 
 
 def read_unrounded(path: Path) -> pd.DataFrame:
-    """Read cells written by `write_unrounded`.
-
-    Raises
-    ------
-    InputError
-        The file is missing, not CSV or lacks a column.
-    """
+    """Read cells written by `write_unrounded`."""
     return read_table(path, Row._fields)
