@@ -21,6 +21,15 @@ def sessions(block):
         yield command, printed
 
 
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_python_snippets_run(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    snippets = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    for snippet in [each for each in snippets if "yours" not in each]:
+        done = subprocess.run([sys.executable, "-c", snippet], capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, ""), snippet
+
+
 def test_readme_commands_print_what_it_says(tmp_path):
     (tmp_path / "results").symlink_to(ROOT / "results")
     (block,) = blocks()
