@@ -112,7 +112,7 @@ def test_training_data_is_left_alone(case):
 
 
 def test_unknown_kind_and_setting():
-    with pytest.raises(InputError, match="unknown recommender kind 'svd'; known: als, itemknn"):
+    with pytest.raises(InputError, match="unknown recommender kind 'svd'; known: als, bm25"):
         create("svd", {})
     with pytest.raises(InputError, match="als: unknown key 'factors'; known: d, lambda, alpha"):
         create("als", {"factors": 3})

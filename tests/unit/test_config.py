@@ -119,7 +119,7 @@ def test_an_invalid_value_is_one_line():
         (("filters", "min_user_events"), True, "filters.min_user_events", "whole number"),
         (("split", "seed"), -1, "split.seed", "at least 0"),
         (("recommenders",), [], "recommenders", "a list of at least 1"),
-        ((*X, "kind"), "svd", "recommenders[0].kind", "als, itemknn"),
+        ((*X, "kind"), "svd", "recommenders[0].kind", "als, bm25"),
         ((*X, "kind"), KeyError, "recommenders[0].kind", "missing"),
         ((*X, "kind"), "random", "recommenders[0].settings", "unknown key 'd'; known: seed"),
         ((*X, "kind"), "popularity", "recommenders[0].settings", "known: none"),

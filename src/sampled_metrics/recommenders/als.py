@@ -1,6 +1,6 @@
 """Recommender X: matrix factorisation by implicit alternating least squares (section 9)."""
 
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +8,7 @@ from pydantic import Field
 from scipy.sparse import csr_array, csr_matrix
 
 from sampled_metrics._base.settings import Settings
+from sampled_metrics.recommenders.base import register
 from sampled_metrics.recommenders.factors import Factors
 
 
@@ -26,6 +27,7 @@ class ALSSettings(Settings):
     """Seed of the random initialisation (not in the paper)."""
 
 
+@register("als")
 class ALS(Factors):
     """Scores are inner products of a user's and an item's vector.
 
@@ -43,12 +45,7 @@ class ALS(Factors):
     vectors so that `score` returns the paper's y.
     """
 
-    KIND: ClassVar[str] = "als"
-    Settings: ClassVar[type[ALSSettings]] = ALSSettings
-
-    def __init__(self, settings: ALSSettings) -> None:
-        super().__init__(settings.d)
-        self.settings = settings
+    Settings = ALSSettings
 
     def fit(self, train: csr_array, threads: int = 1) -> Self:
         """Minimise the loss by `iterations` sweeps from a random start, in float64.
@@ -59,23 +56,23 @@ class ALS(Factors):
         from implicit.cpu.als import AlternatingLeastSquares
         from threadpoolctl import threadpool_limits
 
-        chosen = self.settings
+        settings = self.settings
         with threadpool_limits(1, user_api="blas"):
             model = AlternatingLeastSquares(
-                factors=chosen.d,
-                regularization=chosen.lambda_ * (1 + chosen.alpha) / chosen.alpha,
+                factors=settings.d,
+                regularization=settings.lambda_ * (1 + settings.alpha) / settings.alpha,
                 alpha=1.0,
                 dtype=np.float64,
                 use_cg=False,
-                iterations=chosen.iterations,
+                iterations=settings.iterations,
                 num_threads=threads,
             )
-            model.user_factors = np.zeros((train.shape[0], chosen.d))  # solved for first
-            model.item_factors = _start(chosen, train.shape[1])
+            model.user_factors = np.zeros((train.shape[0], settings.d))  # solved for first
+            model.item_factors = _start(settings, train.shape[1])
             confidence = csr_matrix(train, dtype=np.float32)
-            confidence.data[:] = 1 + 1 / chosen.alpha
+            confidence.data[:] = 1 + 1 / settings.alpha
             model.fit(confidence, show_progress=False)
-        scale = np.sqrt(1 + chosen.alpha)
+        scale = np.sqrt(1 + settings.alpha)
         self.user_vectors = model.user_factors / scale
         self.item_vectors = model.item_factors / scale
         return self

@@ -1,87 +1,91 @@
-"""The protocol of recommenders; creating, saving and loading one by the name of its kind."""
+"""What every recommender can do; the registry of their kinds; models as files."""
 
-import importlib
 import json
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from sampled_metrics._base import settings as base
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
-from sampled_metrics._base.settings import Settings
 
 Arrays = dict[str, NDArray[Any]]
 
 
-class Recommender(Protocol):
+class NoSettings(base.Settings):
+    """No settings."""
+
+
+class Recommender(ABC):
     """Scores every item for a user, from training interactions alone.
 
     Attributes
     ----------
     KIND
-        The name of the kind, as in the config.
+        Name of the kind, given by `register`.
     Settings
-        Model of hyper-parameters.
+        Model of the hyper-parameters.
+    LEARNT
+        Attributes that `fit` sets, which are all that a saved recommender consists of.
     settings
         Hyper-parameters of this recommender.
     """
 
     KIND: ClassVar[str]
-    Settings: ClassVar[type[Settings]]
-    settings: Any
+    Settings: ClassVar[type[base.Settings]] = NoSettings
+    LEARNT: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, settings: Any) -> None: ...
+    def __init__(self, settings: Any) -> None:
+        self.settings = settings
 
+    @abstractmethod
     def fit(self, train: csr_array, threads: int = 1) -> Self:
         """Learn from a users x items matrix, 1 where a user interacted with an item.
 
         `threads` changes the speed only, never the result.
         """
-        ...
 
+    @abstractmethod
     def score(self, users: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Scores of all items for some users; a fresh array of shape (len(users), items).
+        """Return the scores of all items for some users, a new array of shape (users, items).
 
-        The scores of a user do not depend on the other users.
+        The scores of a user do not depend on the other users in the block.
         """
-        ...
 
     def state(self) -> Arrays:
-        """Return what `fit` learned, as named arrays."""
-        ...
+        """Return what `fit` learnt, as named arrays."""
+        return {name: np.asarray(getattr(self, name)) for name in self.LEARNT}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Restore what `state` returned."""
-        ...
+        """Set what `fit` learnt from the result of `state`."""
+        for name in self.LEARNT:
+            setattr(self, name, state[name])
+        return self
 
 
-_MODULES = {
-    "als": ("sampled_metrics.recommenders.als", "ALS"),
-    "itemknn": ("sampled_metrics.recommenders.itemknn", "ItemKNN"),
-    "bm25": ("sampled_metrics.recommenders.bm25", "BM25"),
-    "bpr": ("sampled_metrics.recommenders.stochastic", "BPR"),
-    "lmf": ("sampled_metrics.recommenders.stochastic", "LMF"),
-    "popularity": ("sampled_metrics.recommenders.popularity", "Popularity"),
-    "random": ("sampled_metrics.recommenders.random_order", "RandomOrder"),
-}
-KINDS = tuple(_MODULES)
+KINDS: dict[str, type[Recommender]] = {}
+_Class = TypeVar("_Class", bound=type[Recommender])
 
 
-def recommender_class(kind: str) -> type[Recommender]:
-    """Return the class of a kind of recommender.
+def register(kind: str) -> Callable[[_Class], _Class]:
+    """Declare a kind of recommender; decorates its class.
 
-    >>> recommender_class("als").Settings.setting_names()
-    ['d', 'lambda', 'alpha', 'iterations', 'seed']
+    The configuration, its schema and the commands know the kind from then on.
     """
-    if kind not in _MODULES:
-        raise InputError(f"unknown recommender kind {kind!r}; known: {', '.join(KINDS)}")
-    module, name = _MODULES[kind]
-    recommender: type[Recommender] = getattr(importlib.import_module(module), name)
-    return recommender
+
+    def declare(recommender: _Class) -> _Class:
+        if kind in KINDS:
+            raise InputError(f"recommender {kind!r} is already registered")
+        recommender.KIND = kind
+        KINDS[kind] = recommender
+        return recommender
+
+    return declare
 
 
 def create(kind: str, settings: Mapping[str, Any]) -> Recommender:
@@ -93,8 +97,9 @@ def create(kind: str, settings: Mapping[str, Any]) -> Recommender:
     Traceback (most recent call last):
     sampled_metrics.InputError: itemknn: k must be at least 1, not 0
     """
-    recommender = recommender_class(kind)
-    return recommender(recommender.Settings.of(settings, kind))
+    if kind not in KINDS:
+        raise InputError(f"unknown recommender kind {kind!r}; known: {', '.join(sorted(KINDS))}")
+    return KINDS[kind](KINDS[kind].Settings.of(settings, kind))
 
 
 def save_recommender(path: Path, recommender: Recommender) -> None:
@@ -113,4 +118,4 @@ def load_recommender(path: Path) -> Recommender:
         recommender = create(about["kind"], about["settings"])
         return recommender.restore(arrays)
     except (KeyError, ValueError, TypeError) as error:
-        raise InputError(f"{path}: not a saved recommender ({error})") from error
+        raise InputError(f"not a saved recommender ({error})", path=path) from error

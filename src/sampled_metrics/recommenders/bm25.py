@@ -1,12 +1,13 @@
 """Item-based collaborative filtering on counts weighted by BM25, as `implicit` has it."""
 
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Self
 
 import numpy as np
 from pydantic import Field
 from scipy.sparse import csr_array, csr_matrix
 
 from sampled_metrics._base.settings import Settings
+from sampled_metrics.recommenders.base import register
 from sampled_metrics.recommenders.neighbours import Neighbours
 
 
@@ -22,6 +23,7 @@ class BM25Settings(Settings):
     """How much the popularity of an item matters, from 0 (not at all) to 1."""
 
 
+@register("bm25")
 class BM25(Neighbours):
     r"""Scores an item by its similarity to the items of the user's history.
 
@@ -32,21 +34,16 @@ class BM25(Neighbours):
         w_ui = (k1 + 1) / (k1 (1 - b + b n_i / n') + 1) ln(n / (1 + n_u)).
     """
 
-    KIND: ClassVar[str] = "bm25"
-    Settings: ClassVar[type[BM25Settings]] = BM25Settings
-
-    def __init__(self, settings: BM25Settings) -> None:
-        super().__init__()
-        self.settings = settings
+    Settings = BM25Settings
 
     def fit(self, train: csr_array, threads: int = 1) -> Self:
         """Compute the similarities; each item's neighbours are found by one thread."""
         from implicit.nearest_neighbours import ItemItemRecommender, bm25_weight
 
-        chosen = self.settings
-        model = ItemItemRecommender(K=chosen.k, num_threads=threads)
+        settings = self.settings
+        model = ItemItemRecommender(K=settings.k, num_threads=threads)
         events = csr_array(train, dtype=np.float64)
-        weighted = csr_matrix(bm25_weight(events.T, chosen.k1, chosen.b).T)
+        weighted = csr_matrix(bm25_weight(events.T, settings.k1, settings.b).T)
         model.fit(weighted, show_progress=False)
         self.histories, self.weights = train, csr_array(model.similarity)
         return self

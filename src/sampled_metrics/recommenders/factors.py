@@ -1,17 +1,14 @@
-"""Base class of recommenders whose score is the inner product of two vectors."""
-
-from collections.abc import Mapping
-from typing import Any, Self
+"""Recommenders whose score is the inner product of two vectors."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics.recommenders.base import Arrays
+from sampled_metrics.recommenders.base import Recommender
 
 Vectors = NDArray[np.float64]
 
 
-class Factors:
+class Factors(Recommender):
     """Scores are inner products of a user's and an item's vector.
 
     Attributes
@@ -20,19 +17,10 @@ class Factors:
         float64, shapes (users, d) and (items, d).
     """
 
-    def __init__(self, d: int) -> None:
-        self.user_vectors: Vectors = np.empty((0, d))
-        self.item_vectors: Vectors = np.empty((0, d))
+    LEARNT = ("user_vectors", "item_vectors")
+    user_vectors: Vectors
+    item_vectors: Vectors
 
     def score(self, users: NDArray[np.int64]) -> Vectors:
-        """Inner products one by one; the last bits of a matrix product depend on the block."""
+        """Inner products, one by one: a matrix product's last bits would depend on the block."""
         return np.einsum("uf,if->ui", self.user_vectors[users], self.item_vectors)
-
-    def state(self) -> Arrays:
-        """Return the vectors of users and items."""
-        return {"user_vectors": self.user_vectors, "item_vectors": self.item_vectors}
-
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Restore the vectors."""
-        self.user_vectors, self.item_vectors = state["user_vectors"], state["item_vectors"]
-        return self

@@ -1,7 +1,7 @@
 """Recommenders Y and Z: item-based collaborative filtering on cosine similarity (section 9)."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from pydantic import Field
 from scipy.sparse import csr_array, issparse, vstack
 
 from sampled_metrics._base.settings import Settings
+from sampled_metrics.recommenders.base import register
 from sampled_metrics.recommenders.neighbours import Neighbours
 
 _SLAB = 256
@@ -37,6 +38,7 @@ class ItemKNNSettings(Settings):
     """Whether scores are divided by the row sum, as eq. 30 is printed, or are its numerator."""
 
 
+@register("itemknn")
 class ItemKNN(Neighbours):
     """Scores an item by its similarity to the items of the user's history, eq. 27-30.
 
@@ -44,22 +46,17 @@ class ItemKNN(Neighbours):
     scores are the sum of the rows of its history. Float64 throughout.
     """
 
-    KIND: ClassVar[str] = "itemknn"
-    Settings: ClassVar[type[ItemKNNSettings]] = ItemKNNSettings
-
-    def __init__(self, settings: ItemKNNSettings) -> None:
-        super().__init__()
-        self.settings = settings
+    Settings = ItemKNNSettings
 
     def fit(self, train: csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
         """Compute the weights; dense where all neighbours are kept, sparse where not."""
-        chosen = self.settings
-        every = chosen.k is None and chosen.k_prime is None
-        weights: Any = (_similarity if every else _similarity_of_nearest)(train, chosen)
+        settings = self.settings
+        every = settings.k is None and settings.k_prime is None
+        weights: Any = (_similarity if every else _similarity_of_nearest)(train, settings)
         entries = weights if every else weights.data
-        np.power(entries, chosen.q, out=entries)
+        np.power(entries, settings.q, out=entries)
         _divide_columns(weights, np.sqrt(_column_sums(weights, 2)))
-        if chosen.normalise_scores:
+        if settings.normalise_scores:
             _divide_columns(weights, _column_sums(weights, 1))
         if not every:
             weights.eliminate_zeros()
@@ -104,7 +101,7 @@ def cosine_similarity(train: csr_array) -> Dense:
     """Cosine of all pairs of items, eq. 27 with q = 1; float64, shape (items, items).
 
     Computed as sqrt(c^2 / (n_i n_j)) from whole numbers, so that similarities equal on paper are
-    equal in the machine and no neighbour is chosen by a rounding error. 0 where an item has no
+    equal in the machine and no neighbour is settings by a rounding error. 0 where an item has no
     training event.
 
     >>> cosine_similarity(csr_array([[1.0, 1, 0], [1, 0, 0]])).round(4)

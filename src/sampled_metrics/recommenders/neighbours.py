@@ -1,4 +1,4 @@
-"""Base class of recommenders whose score sums weights over the items of a history."""
+"""Recommenders whose score adds up weights of the items of a history."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from sampled_metrics.recommenders.base import Arrays
+from sampled_metrics.recommenders.base import Arrays, Recommender
 
 
-class Neighbours:
+class Neighbours(Recommender):
     """Scores are the sums of the rows of `weights` that belong to the items of a user's history.
 
     Attributes
@@ -18,13 +18,12 @@ class Neighbours:
     histories
         Training events; float64, shape (users, items).
     weights
-        Contribution of an item of the history (row) to the score of an item (column); float64,
-        shape (items, items), dense or sparse.
+        What an item of the history (row) adds to the score of an item (column); float64, shape
+        (items, items), dense or sparse.
     """
 
-    def __init__(self) -> None:
-        self.histories = csr_array((0, 0))
-        self.weights: Any = np.empty((0, 0))
+    histories: csr_array
+    weights: Any
 
     def score(self, users: NDArray[np.int64]) -> NDArray[np.float64]:
         """Sum the weights of each user's history, in the order of its items."""
@@ -39,7 +38,7 @@ class Neighbours:
         return {**_pack("histories", self.histories), **weights}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
-        """Restore the histories and the weights."""
+        """Set the histories and the weights."""
         ones = np.ones(state["histories_indices"].size)
         self.histories = _unpack("histories", state, ones)
         if "weights" in state:

@@ -4,8 +4,9 @@ A step reads what the steps before it wrote, and each thread samples negatives o
 result depends on the number of threads: one trains, however many there are.
 """
 
+from abc import abstractmethod
 from contextlib import suppress
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import Field
@@ -13,6 +14,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.settings import Settings
+from sampled_metrics.recommenders.base import register
 from sampled_metrics.recommenders.factors import Factors
 
 Positive = Annotated[int, Field(ge=1)]
@@ -51,53 +53,50 @@ class LMFSettings(BPRSettings):
 class Stochastic(Factors):
     """A factor model of `implicit`; trained in float32, biases among their dimensions."""
 
-    KIND: ClassVar[str]
-
-    def __init__(self, settings: BPRSettings) -> None:
-        super().__init__(settings.d)
-        self.settings = settings
+    @abstractmethod
+    def _model(self) -> Any: ...
 
     def fit(self, train: csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - see the module
-        """Train with one thread, also in BLAS; diverging vectors are an InputError."""
+        """Train with one thread, BLAS held to one too.
+
+        Raises
+        ------
+        InputError
+            The vectors are not finite.
+        """
         from implicit.recommender_base import ModelFitError
         from threadpoolctl import threadpool_limits
 
-        chosen = self.settings
+        settings = self.settings
         with threadpool_limits(1, user_api="blas"):
             model = self._model()(
-                factors=chosen.d,
-                learning_rate=chosen.learning_rate,
-                regularization=chosen.regularization,
-                iterations=chosen.iterations,
+                factors=settings.d,
+                learning_rate=settings.learning_rate,
+                regularization=settings.regularization,
+                iterations=settings.iterations,
                 num_threads=1,
-                random_state=chosen.seed,
+                random_state=settings.seed,
             )
-            with suppress(ModelFitError):  # the vectors are checked below
+            with suppress(ModelFitError):  # checked below, also where `implicit` does not
                 model.fit(csr_matrix(train, dtype=np.float32, copy=True), show_progress=False)
         self.user_vectors = model.user_factors.astype(np.float64)
         self.item_vectors = model.item_factors.astype(np.float64)
-        self._require_finite()
-        return self
-
-    def _model(self) -> Any:
-        raise NotImplementedError
-
-    def _require_finite(self) -> None:
         if not (np.isfinite(self.user_vectors).all() and np.isfinite(self.item_vectors).all()):
             raise InputError(
                 f"{self.KIND}: vectors are not finite after training with learning_rate "
-                f"{self.settings.learning_rate:g}; use a smaller one"
+                f"{settings.learning_rate:g}; use a smaller one"
             )
+        return self
 
 
+@register("bpr")
 class BPR(Stochastic):
     """Bayesian personalised ranking (Rendle et al., UAI 2009, arXiv:1205.2618).
 
     Negatives are drawn as often as they occur in training, items of the user left out.
     """
 
-    KIND: ClassVar[str] = "bpr"
-    Settings: ClassVar[type[BPRSettings]] = BPRSettings
+    Settings = BPRSettings
 
     def _model(self) -> Any:
         from implicit.cpu.bpr import BayesianPersonalizedRanking
@@ -105,15 +104,15 @@ class BPR(Stochastic):
         return BayesianPersonalizedRanking
 
 
+@register("lmf")
 class LMF(Stochastic):
     """Logistic matrix factorisation (Johnson, NIPS 2014 workshop).
 
-    `implicit` 0.7 draws at most d + 2 negatives for a user and sweep (it takes the width of the
-    item vectors for their number), so its option `neg_prop` has no effect and is left out here.
+    `implicit` 0.7 draws at most d + 2 negatives per user and sweep, because it takes the width of
+    the item vectors for their number. Its option `neg_prop` has no effect and is not offered.
     """
 
-    KIND: ClassVar[str] = "lmf"
-    Settings: ClassVar[type[LMFSettings]] = LMFSettings
+    Settings = LMFSettings
 
     def _model(self) -> Any:
         from implicit.cpu.lmf import LogisticMatrixFactorization

@@ -19,7 +19,7 @@ from sampled_metrics.datasets.settings import (
     FilterSettings,
     SplitSettings,
 )
-from sampled_metrics.recommenders.base import KINDS, recommender_class
+from sampled_metrics.recommenders import KINDS
 from sampled_metrics.study.settings import (
     ExactSettings,
     ExperimentSettings,
@@ -74,7 +74,7 @@ def _entry(kind: str, settings: type[Settings]) -> type[Entry]:
 
 
 RECOMMENDERS: dict[str, type[Settings]] = {
-    **{kind: recommender_class(kind).Settings for kind in KINDS},
+    **{kind: recommender.Settings for kind, recommender in sorted(KINDS.items())},
     "external": ExternalSettings,
 }
 if TYPE_CHECKING:

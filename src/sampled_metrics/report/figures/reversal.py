@@ -1,6 +1,7 @@
 """The order of recommenders by an exact metric and by its sampled version, side by side."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -37,10 +38,15 @@ def draw_reversal(
             names, _COLOURS * len(names), *sides, exact, sampled, strict=False
         ):
             axes.plot([0, 1], [start, end], color=colour, linewidth=3.5, solid_capstyle="round")
-            label = {"color": colour, "va": "center", "fontsize": 11, "fontweight": "bold"}
+            label: dict[str, Any] = {
+                "color": colour,
+                "va": "center",
+                "fontsize": 11,
+                "fontweight": "bold",
+            }
             axes.text(-0.04, start, f"{100 * low:.1f} %  {name}", ha="right", **label)
             axes.text(1.04, end, f"{name}  {100 * high:.1f} %", ha="left", **label)
-        top = {"color": GREY, "fontsize": 9, "va": "bottom"}
+        top: dict[str, Any] = {"color": GREY, "fontsize": 9, "va": "bottom"}
         axes.text(-0.04, 1.12, "all items (exact)", ha="right", **top)
         axes.text(1.04, 1.12, right, ha="left", **top)
         axes.set(xlim=(-0.75, 1.75), ylim=(-0.1, 1.2))
