@@ -67,6 +67,7 @@ reference: $(STAMP) ## run the study and keep its results in results/reference
 	cp results/spread.csv results/reference/
 	snakemake --cores $(CORES)
 	snakemake --cores $(CORES) audit
+	sampled-metrics study reversal results/ranks/*.parquet --output results/reference/reversal.png
 	sampled-metrics study reference results/ranks/*.parquet --output results/reference/ranks
 	rm -rf results/reference/tables results/reference/figures
 	cp -r results/tables results/figures results/reference/

@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 from itertools import pairwise, product
+from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -393,3 +394,16 @@ def test_a_failure_leaves_no_half_figure(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         save(figure, tmp_path / "figure1")
     assert contents(tmp_path) == before
+
+
+def test_reversal_draws_both_orders():
+    from sampled_metrics.report.figures.reversal import draw_reversal
+    from sampled_metrics.study.reversal import recall_exact_and_sampled
+
+    paths = sorted((Path(__file__).parents[2] / "results/reference/ranks").glob("*.parquet"))
+    pairs = recall_exact_and_sampled(paths)
+    assert sorted(pairs, key=lambda name: pairs[name][0]) == ["X", "Y", "Z"]
+    assert sorted(pairs, key=lambda name: pairs[name][1]) == ["Z", "Y", "X"]
+    lines = draw_reversal(pairs).axes[0].lines
+    rises = [line.get_ydata()[1] - line.get_ydata()[0] for line in lines]
+    assert rises[0] > 0 > max(rises[1:])

@@ -102,6 +102,18 @@ def figures(
 
 
 @app.command()
+def reversal(ranks: Inputs, output: Output) -> None:
+    """Draw the order by Recall@10 among all items beside that among 100 random items."""
+    from sampled_metrics._base.files import replacing
+    from sampled_metrics.report.figures.reversal import draw_reversal
+    from sampled_metrics.study.reversal import recall_exact_and_sampled
+
+    figure = draw_reversal(recall_exact_and_sampled(ranks))
+    with replacing(output) as temporary:
+        figure.savefig(temporary, dpi=150, metadata={"Software": None})
+
+
+@app.command()
 def scorecard(cells: Inputs, published: File, spread: File, csv: Output, md: Output) -> None:
     """Compare every published cell with ours."""
     import pandas as pd

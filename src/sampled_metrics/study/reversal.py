@@ -1,0 +1,23 @@
+"""Recall@10 of recommenders among all items and among 100 random ones."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sampled_metrics.estimators import sampled
+from sampled_metrics.metrics import parse_measure, values
+from sampled_metrics.ranks.reading import read_single
+from sampled_metrics.sampling import sampled_rank_distribution
+
+N_NEGATIVES = 100
+
+
+def recall_exact_and_sampled(paths: Sequence[Path]) -> dict[str, tuple[float, float]]:
+    """Compute Recall@10 in full rankings and its expectation under sampling, by file stem."""
+    measure = parse_measure("recall@10")
+    vector = sampled(measure, N_NEGATIVES)
+    pairs = {}
+    for path in paths:
+        ranks = read_single(path)
+        expected = sampled_rank_distribution(ranks, N_NEGATIVES) @ vector
+        pairs[path.stem] = float(values(measure, ranks).mean()), float(expected.mean())
+    return pairs
