@@ -34,15 +34,6 @@ wildcard_constraints:
     recommender=one_of(STUDY.names),
 
 
-# On a cluster these run where Snakemake runs: nodes often have no network, and a job of a second
-# is not worth a place in a queue.
-localrules:
-    fetch,
-    describe,
-    gather_ranks,
-    provenance,
-
-
 scattergather:
     ranking=STUDY.ranking.pieces,
 
@@ -71,6 +62,11 @@ def folder_of(kind):
 def option(name, files):
     """An option of a command, or nothing where there is no such file."""
     return f"{name} {files[0]}" if files else ""
+
+
+def local_archive(wildcards):
+    """The local archive, so that a newer one is read again; `fetch` says if it is missing."""
+    return [STUDY.archive] if Path(STUDY.archive).is_file() else []
 
 
 RANKS = f"{STUDY.folder_of_ranks}/{{recommender}}.parquet"

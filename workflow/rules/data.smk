@@ -1,8 +1,13 @@
+# On a cluster, local rules run where Snakemake runs: nodes often have no network, and a job of a
+# second is not worth a place in a queue.
 if STUDY.dataset.is_movielens:
+
+    localrules:
+        fetch,
 
     rule fetch:
         input:
-            archive=[STUDY.archive] if Path(STUDY.archive).is_file() else [],
+            archive=local_archive,
         output:
             events=STUDY.events,
             source="<results>/data/source.json",
@@ -27,6 +32,9 @@ if STUDY.dataset.is_movielens:
             " --output {output.events} --source {output.source}"
 
 else:
+
+    localrules:
+        describe,
 
     rule describe:
         input:

@@ -1,3 +1,7 @@
+localrules:
+    provenance,
+
+
 rule provenance:
     input:
         STUDY.origin,

@@ -29,16 +29,25 @@ rule train:
         " --threads {threads} --output {output}"
 
 
+# In one piece, a ranking is complete and needs no gathering.
+if STUDY.ranking.pieces == 1:
+    PIECE = "{recommender}"
+    RANKED = "<results>/ranks/{recommender}.parquet"
+else:
+    PIECE = "{recommender}/{scatteritem}"
+    RANKED = temp("<results>/ranks/pieces/{recommender}/{scatteritem}.parquet")
+
+
 rule rank:
     input:
         split=rules.split.output.split,
         model=rules.train.output,
     output:
-        temp("<results>/ranks/pieces/{recommender}/{scatteritem}.parquet"),
+        RANKED,
     log:
-        "<results>/logs/rank/{recommender}/{scatteritem}.log",
+        f"<results>/logs/rank/{PIECE}.log",
     benchmark:
-        "<results>/benchmarks/rank/{recommender}/{scatteritem}.tsv"
+        f"<results>/benchmarks/rank/{PIECE}.tsv"
     wildcard_constraints:
         recommender=one_of(STUDY.trained),
     priority: 10
@@ -49,38 +58,44 @@ rule rank:
         runtime=scaled(10, split=1.5),
     params:
         block_size=STUDY.ranking.block_size,
+        piece=lambda wildcards: wildcards.get("scatteritem", "1-of-1"),
     message:
-        "Ranking by recommender {wildcards.recommender}: piece {wildcards.scatteritem}"
+        "Ranking by recommender {wildcards.recommender}: piece {params.piece}"
     shell:
         "python -m sampled_metrics study --log {log} rank {input.split} {input.model}"
-        " --piece {wildcards.scatteritem} --block-size {params.block_size} --output {output}"
+        " --piece {params.piece} --block-size {params.block_size} --output {output}"
 
 
-rule gather_ranks:
-    input:
-        split=rules.split.output.split,
-        pieces=gather.ranking(
-            "<results>/ranks/pieces/{{recommender}}/{scatteritem}.parquet"
-        ),
-    output:
-        "<results>/ranks/{recommender}.parquet",
-    log:
-        "<results>/logs/gather_ranks/{recommender}.log",
-    benchmark:
-        "<results>/benchmarks/gather_ranks/{recommender}.tsv"
-    wildcard_constraints:
-        recommender=one_of(STUDY.trained),
-    priority: 10
-    conda:
-        "../../environment.yml"
-    resources:
-        mem_mb=scaled(400, split=10),
-        runtime=scaled(10),
-    message:
-        "Gathering the ranks of recommender {wildcards.recommender}"
-    shell:
-        "python -m sampled_metrics study --log {log} gather-ranks {input.split} {input.pieces}"
-        " --output {output}"
+if STUDY.ranking.pieces > 1:
+
+    localrules:
+        gather_ranks,
+
+    rule gather_ranks:
+        input:
+            split=rules.split.output.split,
+            pieces=gather.ranking(
+                "<results>/ranks/pieces/{{recommender}}/{scatteritem}.parquet"
+            ),
+        output:
+            "<results>/ranks/{recommender}.parquet",
+        log:
+            "<results>/logs/gather_ranks/{recommender}.log",
+        benchmark:
+            "<results>/benchmarks/gather_ranks/{recommender}.tsv"
+        wildcard_constraints:
+            recommender=one_of(STUDY.trained),
+        priority: 10
+        conda:
+            "../../environment.yml"
+        resources:
+            mem_mb=scaled(400, split=10),
+            runtime=scaled(10),
+        message:
+            "Gathering the ranks of recommender {wildcards.recommender}"
+        shell:
+            "python -m sampled_metrics study --log {log} gather-ranks {input.split} {input.pieces}"
+            " --output {output}"
 
 
 rule rank_external:

@@ -222,7 +222,8 @@ class Study(Settings):
         """Names of the steps that lead to the page and are timed."""
         data = ["fetch" if self.dataset.is_movielens else "describe", "split"]
         ranks = [*(f"train/{name}" for name in self.trained)]
-        ranks += [f"gather_ranks/{name}" for name in self.trained]
+        last = "rank" if self.ranking.pieces == 1 else "gather_ranks"
+        ranks += [f"{last}/{name}" for name in self.trained]
         ranks += [f"rank_external/{name}" for name in self.external]
         of_paper = ["toy", "theory_figures", "scorecard"] if self.is_papers_data else []
         return [
