@@ -67,12 +67,13 @@ def test_same_events_from_any_file_give_the_same_split(run, tmp_path):
     text = "".join(f"{u};{i};{t}.0\n" for u, i, t in zip(*columns.values(), strict=True))
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text.encode()))
     parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
-    places = {"format": "table", "columns": {"user": 0, "item": 1, "timestamp": 2}}
+    mine = {"format": "table", "name": "mine"}
+    places = mine | {"columns": {"user": 0, "item": 1, "timestamp": 2}}
     splits = []
     for file, dataset in (
         ("a.zip", {"name": "ml-1m"}),
         ("a.csv.gz", places | {"separator": ";"}),
-        ("a.parquet", {"format": "table"}),
+        ("a.parquet", mine),
     ):
         assert run(*split_command(file, "--dataset", json.dumps(dataset))).returncode == 0
         splits.append((tmp_path / "s.npz").read_bytes())
@@ -80,11 +81,11 @@ def test_same_events_from_any_file_give_the_same_split(run, tmp_path):
 
 
 def test_random_split_follows_its_seed(run, table):
-    options = ("--dataset", json.dumps(COLUMNS), "--filters", '{"duplicates": "last"}',
-               "--method", "random")  # fmt: skip
+    options = ("--dataset", json.dumps(COLUMNS), "--filters", '{"duplicates": "last"}')
     held_out = []
     for seed in (0, 0, 1, 2, 3, 4):
-        assert run(*split_command(table, *options, "--seed", seed)).returncode == 0
+        settings = json.dumps({"method": "random", "seed": seed})
+        assert run(*split_command(table, *options, "--settings", settings)).returncode == 0
         held_out.append(load_split(table.parent / "s.npz").held_out)
     assert (held_out[0] == held_out[1]).all()
     assert any((held_out[0] != each).any() for each in held_out)
@@ -131,14 +132,11 @@ def test_counts_as_published(run, tmp_path, monkeypatch):
     ("options", "message"),
     [
         (["--dataset", "ml-1m"], "--dataset is not JSON"),
-        (["--dataset", '{"format": "csv"}'], "dataset: format is 'csv'; allowed: movielens, table"),
-        (["--dataset", '{"format": "table"}'],
-         "mine.csv, row 6 (line 7): duplicate of row 5 (user bob, item z); "),
-        (["--dataset", '{"format": "table"}', "--filters", '{"duplicates": "last"}'],
-         "mine.csv: no timestamps; leave-last-out needs a column"),
-        (["--dataset", json.dumps(COLUMNS), "--filters", '{"min": 2}'], "unknown filter 'min'"),
-        (["--dataset", json.dumps(COLUMNS), "--filters", '{"duplicates": "last"}',
-          "--method", "last"], "unknown method 'last'; known: leave-last-out, random"),
+        (["--dataset", '{"format": "csv"}'], "--dataset: format must be "),
+        (["--dataset", '{"format": "table", "name": "mine"}', "--filters",
+          '{"duplicates": "last"}'], "mine.csv: no timestamps; leave-last-out needs a column"),
+        (["--filters", '{"min": 2}'], "--filters: unknown key 'min'"),
+        (["--settings", '{"method": "last"}'], "--settings: method must be "),
         (["--dataset", json.dumps(COLUMNS)],
          "mine.csv, row 6 (line 7): duplicate of row 5 (user bob, item z); "),
         (["--dataset", json.dumps(COLUMNS), "--filters", '{"min_rating": 5}'],
@@ -159,7 +157,7 @@ def test_one_line_for_what_cannot_be_split(refused, table, options, message):
 def test_fetch_tells_the_terms_once(run, tmp_path):
     lines = b"userId,movieId,rating,timestamp\r\n1,7,4.5,3\r\n1,8,4.0,2\r\n"
     archive = write_archive(tmp_path / "mine.zip", lines, member="ml-latest-small/ratings.csv")
-    done = run("study", "fetch", "--dataset", "ml-latest-small", "--archive", archive,
+    done = run("study", "fetch", "--dataset", '{"name": "ml-latest-small"}', "--archive", archive,
                "--output", "a.zip", "--source", "source.json")  # fmt: skip
     dataset = movielens("ml-latest-small")
     assert done.stderr.splitlines() == [
@@ -177,8 +175,9 @@ def test_fetch_tells_the_terms_once(run, tmp_path):
 
 
 def test_fetch_of_an_unknown_dataset(refused):
-    message = refused("study", "fetch", "--dataset", "ml-2m", "--output", "a", "--source", "s")
-    assert message.startswith("unknown dataset 'ml-2m'; known: ml-100k, ml-1m")
+    dataset = ("--dataset", '{"name": "ml-2m"}')
+    message = refused("study", "fetch", *dataset, "--output", "a", "--source", "s")
+    assert message.startswith("--dataset: unknown name 'ml-2m'; known: ml-100k, ml-1m")
 
 
 def test_describe(run, table):
@@ -190,13 +189,14 @@ def test_describe(run, table):
         f"describe: mine.csv, {len(TABLE)} bytes",
     ]
     assert record("s.json")["origin"] == "table"
-    silent = run("study", "describe", table, "--source", "s.json")
+    dataset = ("--dataset", json.dumps(COLUMNS))
+    silent = run("study", "describe", table, *dataset, "--source", "s.json")
     assert silent.stderr.splitlines() == [f"describe: mine.csv, {len(TABLE)} bytes"]
     assert record("s.json")["licence"] is None
 
 
 def test_describe_is_for_tables(refused, table):
     command = ("study", "describe", table, "--source", "s.json", "--dataset", "{}")
-    assert refused(*command).startswith("--dataset: format is 'movielens'; allowed: table")
-    gone = ("study", "describe", "gone.csv", "--source", "s.json")
+    assert refused(*command).startswith("--dataset: format is movielens")
+    gone = ("study", "describe", "gone.csv", "--source", "s.json", "--dataset", json.dumps(COLUMNS))
     assert refused(*gone) == "gone.csv: No such file or directory; expected a table of interactions"

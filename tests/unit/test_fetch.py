@@ -1,6 +1,7 @@
 """Downloads from a local server that answers as servers do on bad days."""
 
 import hashlib
+import json
 import logging
 import socket
 import threading
@@ -224,10 +225,9 @@ def test_exit_status_tells_an_unreachable_server_from_a_wrong_answer(
     monkeypatch.delenv("MOVIELENS_ARCHIVE", raising=False)
     server.answers = ["404"]
     for url, status in ((closed, 69), (server.url, 2)):
-        done = run(
-            *("study", "fetch", "--url", url, "--cache", tmp_path / "cache", "--retries", 0),
-            *("--output", tmp_path / "a.zip", "--source", tmp_path / "s.json"),
-        )
+        dataset = json.dumps({"url": url, "cache": f"{tmp_path}/cache", "retries": 0})
+        outputs = ("--output", tmp_path / "a.zip", "--source", tmp_path / "s.json")
+        done = run("study", "fetch", "--dataset", dataset, *outputs)
         assert done.returncode == status
         assert url in done.stderr.splitlines()[-1]
         assert not (tmp_path / "a.zip").exists()
