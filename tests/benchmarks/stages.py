@@ -6,8 +6,7 @@ Needs the archive named by MOVIELENS_ARCHIVE, of whichever MovieLens the study i
 done in temporary folders. Each row is the median over the runs of wall and processor seconds, and
 the largest peak of resident memory: of one process for a stage, of all processes together (sampled
 ten times a second) for a run of Snakemake, at the end of the table. Targets such as `spread audit`
-or another study are measured by stage alone; `sampled_metrics.study.resources` has its formulas
-from here.
+or another study are measured by stage alone. The rules request memory and time by these numbers.
 """
 
 import argparse
