@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.datasets.filters import Filters
+from sampled_metrics.datasets.filters import apply_filters
 from sampled_metrics.datasets.interactions import Interactions
+from sampled_metrics.datasets.settings import FilterSettings as Filters
 
 
 def events(*rows):
@@ -28,13 +29,13 @@ def listed(interactions):
 
 def refused(filters, interactions):
     with pytest.raises(InputError) as caught:
-        filters.apply(interactions)
+        apply_filters(interactions, filters)
     return caught.value
 
 
 def test_nothing_is_left_out_by_default():
     data = events((1, 7, 5, 0), (1, 8, 1, 0))
-    kept, removed = Filters().apply(data)
+    kept, removed = apply_filters(data)
     assert (listed(kept), removed, Filters().on) == (listed(data), {}, {})
     assert kept.rows is None
     assert kept.rating is None
@@ -42,13 +43,13 @@ def test_nothing_is_left_out_by_default():
 
 def test_rating_of_at_least():
     data = events((1, 7, 4, 0), (1, 8, 3.5, 1), (1, 9, 4.5, 2))
-    kept, removed = Filters(min_rating=4).apply(data)
+    kept, removed = apply_filters(data, Filters(min_rating=4))
     assert listed(kept) == [(1, 7, 0), (1, 9, 2)]
     assert removed == {"min_rating": 1}
     assert kept.rows.tolist() == [0, 2]
     # 3.7 is not the float32 nearest to it, but as a rating it must pass its own threshold
     same = events((1, 7, 3.7, 0), (1, 8, 3.7, 1))
-    assert len(Filters(min_rating=3.7).apply(same)[0]) == 2
+    assert len(apply_filters(same, Filters(min_rating=3.7))[0]) == 2
 
 
 # A pair three times, its times 5, 9, 9; another twice without order in time.
@@ -58,21 +59,21 @@ AGAIN = events((1, 7, 1, 9), (1, 8, 1, 3), (1, 7, 1, 5), (2, 8, 1, 4), (1, 7, 1,
 
 @pytest.mark.parametrize(("duplicates", "rows"), [("first", [1, 2, 3, 6]), ("last", [1, 4, 5, 6])])
 def test_one_event_of_each_pair(duplicates, rows):
-    kept, removed = Filters(duplicates=duplicates).apply(AGAIN)
+    kept, removed = apply_filters(AGAIN, Filters(duplicates=duplicates))
     assert kept.rows.tolist() == rows
     assert removed == {"duplicates": 3}
 
 
 def test_without_times_file_order_decides():
     data = Interactions(AGAIN.user, AGAIN.item)
-    assert Filters(duplicates="first").apply(data)[0].rows.tolist() == [0, 1, 3, 6]
-    assert Filters(duplicates="last").apply(data)[0].rows.tolist() == [1, 4, 5, 6]
+    assert apply_filters(data, Filters(duplicates="first"))[0].rows.tolist() == [0, 1, 3, 6]
+    assert apply_filters(data, Filters(duplicates="last"))[0].rows.tolist() == [1, 4, 5, 6]
 
 
 def test_negative_ids_are_told_apart():
     data = events((-1, 7, 1, 0), (-1, -7, 1, 0), (1, -7, 1, 0), (1, 7, 1, 0))
-    assert len(Filters().apply(data)[0]) == 4
-    assert len(Filters(duplicates="first").apply(data)[0]) == 4
+    assert len(apply_filters(data)[0]) == 4
+    assert len(apply_filters(data, Filters(duplicates="first"))[0]) == 4
 
 
 def test_duplicates_are_refused():
@@ -87,7 +88,7 @@ def test_minima_follow_each_other():
     # Item 9 goes for its single event, then user 3 for the one that is left, then item 8.
     data = events((1, 7, 1, 0), (1, 6, 1, 0), (2, 7, 1, 0), (2, 6, 1, 0), (1, 8, 1, 0),
                   (3, 8, 1, 0), (3, 9, 1, 0))  # fmt: skip
-    kept, removed = Filters(min_user_events=2, min_item_events=2).apply(data)
+    kept, removed = apply_filters(data, Filters(min_user_events=2, min_item_events=2))
     assert kept.rows.tolist() == [0, 1, 2, 3]
     assert removed == {"min_user_events": 1, "min_item_events": 2}
 
@@ -115,9 +116,9 @@ def test_core_is_the_largest(pairs, least_of_user, least_of_item):
     expected = core(pairs, least_of_user, least_of_item)
     if not expected:
         with pytest.raises(InputError, match="no events remain after min_user_events: "):
-            filters.apply(data)
+            apply_filters(data, filters)
         return
-    kept, removed = filters.apply(data)
+    kept, removed = apply_filters(data, filters)
     assert [row[:2] for row in listed(kept)] == expected
     assert sum(removed.values()) == len(pairs) - len(expected)
 
@@ -125,7 +126,7 @@ def test_core_is_the_largest(pairs, least_of_user, least_of_item):
 def test_order_of_filters():
     # The low rating of the pair goes first, so that the pair is no duplicate any more.
     data = events((1, 7, 1, 9), (1, 7, 5, 3), (1, 8, 5, 3), (2, 7, 5, 1))
-    kept, removed = Filters(min_rating=2, duplicates="last", min_user_events=2).apply(data)
+    kept, removed = apply_filters(data, Filters(min_rating=2, duplicates="last", min_user_events=2))
     assert kept.rows.tolist() == [1, 2]
     assert removed == {"min_rating": 1, "duplicates": 0, "min_user_events": 1}
 

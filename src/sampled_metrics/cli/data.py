@@ -84,17 +84,18 @@ def split(
     """Read the events of an archive or table, filter them, hold out one of each user."""
     from sampled_metrics._base.seeds import generator
     from sampled_metrics.datasets.definition import Definition
-    from sampled_metrics.datasets.filters import Filters
-    from sampled_metrics.datasets.settings import DatasetSettings, SplitSettings
+    from sampled_metrics.datasets.filters import apply_filters
+    from sampled_metrics.datasets.settings import DatasetSettings, FilterSettings, SplitSettings
     from sampled_metrics.datasets.split import hold_out, save_split
 
     definition = Definition.of(settings_of(DatasetSettings, dataset, "--dataset"))
-    wanted = settings_of(Filters, filters, "--filters")
+    wanted = settings_of(FilterSettings, filters, "--filters")
     way = settings_of(SplitSettings, settings, "--settings")
     began = time.perf_counter()
-    interactions, removed = wanted.apply(definition.read(data, wanted.min_rating is not None))
+    everything = definition.read(data, wanted.min_rating is not None)
+    interactions, removed = apply_filters(everything, wanted)
     read = time.perf_counter()
-    made = hold_out(interactions, way.method, way.tie_break, generator(way.seed, "split"))
+    made = hold_out(interactions, way, generator(way.seed, "split"))
     seconds = f"parsed in {read - began:.2f} s, split in {time.perf_counter() - read:.2f} s"
     save_split(output, made)
     record = {

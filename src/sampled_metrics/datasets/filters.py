@@ -10,67 +10,56 @@ from sampled_metrics.datasets.settings import FilterSettings
 from sampled_metrics.tables.ids import encoded
 
 
-class Filters(FilterSettings):
-    """Events to leave out before the split, in this order.
+def apply_filters(
+    interactions: Interactions, filters: FilterSettings | None = None
+) -> tuple[Interactions, dict[str, int]]:
+    """Return the events that pass all filters, and how many events each filter removed.
 
-    `duplicates` goes by time, and by file order where times are equal or missing. Users and items
-    with too few events are left out in turn, users first, until both minima hold; this leaves the
-    largest set of events in which they do (the k-core).
+    The filters are applied in the order of the settings. `duplicates` goes by time, and by file
+    order where times are equal or missing. Users and items with too few events are left out in
+    turn, users first, until both minima hold; this leaves the largest set of events in which they
+    do (the k-core).
+
+    Duplicates that no filter removes, users with a single event, and a result without events are
+    errors, because they cannot be split.
 
     >>> events = Interactions(np.array([1, 1, 2, 2, 3]), np.array([7, 8, 7, 8, 8]))
-    >>> kept, removed = Filters(min_user_events=2).apply(events)
+    >>> kept, removed = apply_filters(events, FilterSettings(min_user_events=2))
     >>> kept.user.tolist(), removed
     ([1, 1, 2, 2], {'min_user_events': 1})
     """
+    filters = filters or FilterSettings()
+    kept, removed, values = interactions, dict[str, int](), filters.on
 
-    def apply(self, interactions: Interactions) -> tuple[Interactions, dict[str, int]]:
-        """Return the events that pass all filters, and how many events each filter removed.
+    def leave_out(**out: NDArray[np.bool_]) -> Interactions:
+        """Leave out the events that filters remove, by name of the filter."""
+        names = [name for name in out if name in values]
+        removed.update({name: int(out[name].sum()) for name in names})
+        passing = ~np.logical_or.reduce(list(out.values()))
+        if passing.all():
+            return kept
+        if not passing.any():
+            told = ", ".join(f"{name}: {values[name]}" for name in names)
+            raise kept.error(f"no events remain after {told}")
+        return kept.take(passing)
 
-        Duplicates that no filter removes, users with a single event, and a result without events
-        are errors, because they cannot be split.
-        """
-        kept, removed = interactions, dict[str, int]()
-        if self.min_rating is not None:
-            by_rating = _by_rating(kept, self.min_rating)
-            kept = _filtered("min_rating", self.min_rating, by_rating, kept, removed)
-        if self.duplicates == "refuse":
-            _refuse_duplicates(kept)
-        else:
-            last = self.duplicates == "last"
-            kept = _filtered("duplicates", self.duplicates, ~_superseded(kept, last), kept, removed)
-        if self.min_user_events is not None or self.min_item_events is not None:
-            by_user, by_item = _core(kept, self.min_user_events or 1, self.min_item_events or 1)
-            counts = {"min_user_events": by_user, "min_item_events": by_item}
-            removed |= {n: int(counts[n].sum()) for n in counts if n in self.on}
-            told = ", ".join(f"{n}: {self.on[n]}" for n in counts if n in self.on)
-            kept = _taken(kept, ~(by_user | by_item), told)
-        _check_enough_events(kept)
-        return replace(kept, rating=None), removed
-
-
-def _filtered(
-    name: str,
-    value: object,
-    kept: NDArray[np.bool_],
-    interactions: Interactions,
-    removed: dict[str, int],
-) -> Interactions:
-    removed[name] = int(kept.size - kept.sum())
-    return _taken(interactions, kept, f"{name}: {value}")
+    if filters.min_rating is not None:
+        kept = leave_out(min_rating=_below(kept, filters.min_rating))
+    if filters.duplicates == "refuse":
+        _refuse_duplicates(kept)
+    else:
+        kept = leave_out(duplicates=_superseded(kept, filters.duplicates == "last"))
+    if filters.min_user_events is not None or filters.min_item_events is not None:
+        by_user, by_item = _core(kept, filters.min_user_events or 1, filters.min_item_events or 1)
+        kept = leave_out(min_user_events=by_user, min_item_events=by_item)
+    _check_enough_events(kept)
+    return replace(kept, rating=None), removed
 
 
-def _taken(interactions: Interactions, kept: NDArray[np.bool_], filters: str) -> Interactions:
-    if kept.all():
-        return interactions
-    if not kept.any():
-        raise interactions.error(f"no events remain after {filters}")
-    return interactions.take(kept)
-
-
-def _by_rating(interactions: Interactions, least: float) -> NDArray[np.bool_]:
+def _below(interactions: Interactions, least: float) -> NDArray[np.bool_]:
     if interactions.rating is None:
         raise interactions.error(f"no ratings; min_rating {least:g} needs a column of ratings")
-    return interactions.rating >= np.float32(least)
+    return interactions.rating < np.float32(least)
 
 
 def _pairs(interactions: Interactions) -> NDArray[np.int64]:

@@ -9,65 +9,53 @@ of the split:
 - `random`: one of them, each equally likely.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.introsort import sorted_tail
+from sampled_metrics.datasets.settings import TieBreak
 
 
-class LastEvents:
-    """The events at each user's last timestamp.
+def last_events(
+    timestamp: NDArray[np.generic],
+    bounds: Int,
+    tie_break: TieBreak,
+    rng: np.random.Generator | None,
+) -> tuple[Int, int]:
+    """Return the place of each user's last event, and how many users have several.
 
-    Attributes
+    Parameters
     ----------
     timestamp
         Of all events, by user and in file order within each user; shape (events,).
     bounds
         Events of user u are bounds[u] to bounds[u + 1]; shape (users + 1,).
-    places
-        Places in `timestamp` of the last events of all users, in order.
-    offset, count
-        Of each user, where in `places` they begin and how many they are; shape (users,).
+    tie_break
+        Which of several last events.
+    rng
+        Random generator, for `random` only.
+
+    >>> last_events(np.array([5, 9, 9, 3]), np.array([0, 3, 4]), "first", None)
+    (array([1, 3]), 1)
     """
-
-    def __init__(self, timestamp: NDArray[np.generic], bounds: Int) -> None:
-        self.timestamp = timestamp
-        self.bounds = bounds
-        begin = bounds[:-1]
-        last = np.maximum.reduceat(timestamp, begin)
-        self.places = np.flatnonzero(timestamp == np.repeat(last, np.diff(bounds)))
-        self.offset = np.searchsorted(self.places, begin)
-        self.count = np.diff(np.append(self.offset, self.places.size))
-
-
-Pick = Callable[[LastEvents, np.random.Generator | None], Int]
-
-
-def _first(events: LastEvents, _: np.random.Generator | None) -> Int:
-    return events.places[events.offset]
-
-
-def _last(events: LastEvents, _: np.random.Generator | None) -> Int:
-    return events.places[events.offset + events.count - 1]
-
-
-def _random(events: LastEvents, rng: np.random.Generator | None) -> Int:
-    if rng is None:
-        raise InputError("tie_break 'random' needs a random generator")
-    return events.places[events.offset + rng.integers(0, events.count)]
-
-
-def _ncf(events: LastEvents, _: np.random.Generator | None) -> Int:
-    picked = _last(events, None)
-    for user in np.flatnonzero(events.count > 1):
-        begin, end = events.bounds[user : user + 2]
-        picked[user] = begin + sorted_tail(events.timestamp[begin:end], 1)[0]
-    return picked
-
-
-PICKS: dict[str, Pick] = {"ncf": _ncf, "first": _first, "last": _last, "random": _random}
-TIE_BREAKS = tuple(PICKS)
+    begin = bounds[:-1]
+    latest = np.repeat(np.maximum.reduceat(timestamp, begin), np.diff(bounds))
+    places = np.flatnonzero(timestamp == latest)
+    offset = np.searchsorted(places, begin)
+    count = np.diff(np.append(offset, places.size))
+    tied = np.flatnonzero(count > 1)
+    if tie_break == "first":
+        picked = places[offset]
+    elif tie_break == "random":
+        if rng is None:
+            raise InputError("tie_break random needs a random generator")
+        picked = places[offset + rng.integers(0, count)]
+    else:
+        picked = places[offset + count - 1]
+    if tie_break == "ncf":
+        for user in tied:
+            first, end = bounds[user : user + 2]
+            picked[user] = first + sorted_tail(timestamp[first:end], 1)[0]
+    return picked, tied.size

@@ -10,6 +10,7 @@ from sampled_metrics.datasets.catalogue import CATALOGUE
 
 # Snakemake takes these characters in the name of a file for the borders of a wildcard.
 FileName = Annotated[str, Field(pattern="^[^<>{}]+$")]
+TieBreak = Literal["ncf", "first", "last", "random"]
 
 
 def _column(column: str | int) -> str | int:
@@ -61,7 +62,7 @@ class DatasetSettings(Settings):
 
     format: Literal["movielens", "table"] = "movielens"
     """A published MovieLens, or a table of your own: CSV, TSV or parquet."""
-    name: Annotated[str, Field(pattern="^[^<>{}]+$")] = "ml-1m"
+    name: FileName = "ml-1m"
     """Which MovieLens; any other name for a table."""
     archive: str | None = None
     """Local archive to use instead of cache and network; null asks MOVIELENS_ARCHIVE first."""
@@ -136,7 +137,7 @@ class SplitSettings(Settings):
 
     method: Literal["leave-last-out", "random"] = "leave-last-out"
     """The last event of each user, or one at random, which needs no timestamps."""
-    tie_break: Literal["ncf", "first", "last", "random"] = "ncf"
+    tie_break: TieBreak = "ncf"
     """Which of several last events: that of the Neural Collaborative Filtering split, the first or
     last in file order, or one at random."""
     seed: Annotated[int, Field(ge=0)] = 0

@@ -6,22 +6,18 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from sampled_metrics._base.arrays import Ids, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
 from sampled_metrics.datasets.interactions import Interactions, published
-from sampled_metrics.datasets.last_events import PICKS, LastEvents
-from sampled_metrics.datasets.last_events import TIE_BREAKS as TIE_BREAKS  # callers' one import
+from sampled_metrics.datasets.last_events import last_events
+from sampled_metrics.datasets.settings import SplitSettings, TieBreak
 from sampled_metrics.tables.ids import encoded
-
-METHODS = ("leave-last-out", "random")
-
-Ids = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -71,18 +67,16 @@ class Split:
 
 
 def hold_out(
-    interactions: Interactions, method: str, tie_break: str, rng: np.random.Generator
+    interactions: Interactions, settings: SplitSettings, rng: np.random.Generator
 ) -> Split:
-    """Split by one of METHODS; only `leave-last-out` uses `tie_break`."""
-    if method not in METHODS:
-        raise InputError(f"unknown method {method!r}; known: {', '.join(METHODS)}")
-    if method == "random":
+    """Hold out one event of each user; the generator replaces the seed of the settings."""
+    if settings.method == "random":
         return leave_random_out(interactions, rng)
-    return leave_last_out(interactions, tie_break, rng)
+    return leave_last_out(interactions, settings.tie_break, rng)
 
 
 def leave_last_out(
-    interactions: Interactions, tie_break: str = "ncf", rng: np.random.Generator | None = None
+    interactions: Interactions, tie_break: TieBreak = "ncf", rng: np.random.Generator | None = None
 ) -> Split:
     """Hold out each user's last event.
 
@@ -100,16 +94,13 @@ def leave_last_out(
     >>> int(split.item_ids[split.held_out[0]]), split.tied_users
     (3, 1)
     """
-    if tie_break not in PICKS:
-        raise InputError(f"unknown tie_break {tie_break!r}; known: {', '.join(TIE_BREAKS)}")
     if interactions.timestamp is None:
         raise interactions.error(
             "no timestamps; leave-last-out needs a column of timestamps, the method random none"
         )
-    users = _by_user(interactions.user)
-    last_events = LastEvents(interactions.timestamp[users.rows], users.bounds)
-    held_out = PICKS[tie_break](last_events, rng)
-    return _assemble(interactions, users, held_out, int((last_events.count > 1).sum()))
+    rows, ids, bounds = _by_user(interactions.user)
+    held_out, tied_users = last_events(interactions.timestamp[rows], bounds, tie_break, rng)
+    return _assemble(interactions, rows, ids, bounds, held_out, tied_users)
 
 
 def leave_random_out(interactions: Interactions, rng: np.random.Generator) -> Split:
@@ -119,9 +110,9 @@ def leave_random_out(interactions: Interactions, rng: np.random.Generator) -> Sp
     >>> leave_random_out(events, np.random.default_rng(0)).counts()["training_events"]
     2
     """
-    users = _by_user(interactions.user)
-    held_out = users.bounds[:-1] + rng.integers(0, np.diff(users.bounds))
-    return _assemble(interactions, users, held_out, 0)
+    rows, ids, bounds = _by_user(interactions.user)
+    held_out = bounds[:-1] + rng.integers(0, np.diff(bounds))
+    return _assemble(interactions, rows, ids, bounds, held_out)
 
 
 def require_candidates(split: Split, name: str) -> None:
@@ -159,57 +150,48 @@ def require_all(path: Path, kind: str, present: NDArray[np.bool_], ids: Ids) -> 
         )
 
 
-class _Users(NamedTuple):
-    """Rows by user: those of user ids[u] are rows[bounds[u] : bounds[u + 1]], in file order."""
+def _by_user(user: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32], Int]:
+    """Group rows by user; return rows, user ids, and bounds.
 
-    rows: NDArray[np.int32]
-    ids: NDArray[np.int32]
-    bounds: NDArray[np.int64]
-
-
-def _by_user(user: NDArray[np.int32]) -> _Users:
+    The rows of user ids[u] are rows[bounds[u] : bounds[u + 1]], in file order.
+    """
     code, names = encoded(user)
-    first_seen = names.to_numpy()
-    order = np.argsort(first_seen)
-    number = np.empty(order.size, dtype=np.int32)
-    number[order] = np.arange(order.size, dtype=np.int32)
-    code = number[code]
+    ids = names.to_numpy()
+    order = np.argsort(ids)
+    code = np.argsort(order).astype(np.int32)[code]
     bounds = np.append(0, np.cumsum(np.bincount(code)))
-    return _Users(_grouped(code), first_seen[order], bounds)
-
-
-def _grouped(code: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the stable order of codes by a counting sort, as csr_array groups entries by row."""
-    places = np.arange(code.size, dtype=np.int32)
-    if (code[1:] >= code[:-1]).all():
-        return places
-    ones = np.ones(code.size, dtype=np.int8)
-    return csr_array((ones, (code, places)), shape=(int(code.max()) + 1, code.size)).indices
+    rows = np.arange(code.size, dtype=np.int32)
+    if (code[1:] < code[:-1]).any():
+        # csr_array groups entries by row with a counting sort, which is stable.
+        entries = (np.ones(code.size, dtype=np.int8), (code, rows))
+        rows = csr_array(entries, shape=(order.size, code.size)).indices
+    return rows, ids[order], bounds
 
 
 def _assemble(
-    interactions: Interactions, users: _Users, held_out: NDArray[np.int64], tied_users: int
+    interactions: Interactions,
+    rows: NDArray[np.int32],
+    user_ids: NDArray[np.int32],
+    bounds: Int,
+    held_out: Int,
+    tied_users: int = 0,
 ) -> Split:
-    """Make the split that holds out the places `held_out` of the events by user."""
+    """Make the split that holds out the places `held_out` of the rows by user."""
     code, item_ids = encoded(interactions.item)
-    item = code[users.rows]
+    item = code[rows]
     training = np.ones(item.size, dtype=bool)
     training[held_out] = False
-    bounds = (users.bounds - np.arange(users.bounds.size)).astype(np.int32)
+    starts = (bounds - np.arange(bounds.size)).astype(np.int32)
+    entries = (np.ones(item.size - held_out.size), item[training], starts)
+    train = csr_array(entries, shape=(user_ids.size, len(item_ids)))
+    train.sort_indices()
     return Split(
-        _training(item[training], bounds, len(item_ids)),
+        train,
         item[held_out].astype(np.int64),
-        published(users.ids, interactions.user_names),
+        published(user_ids, interactions.user_names),
         published(item_ids.to_numpy(), interactions.item_names),
         tied_users,
     )
-
-
-def _training(indices: NDArray[np.int32], bounds: NDArray[np.int32], items: int) -> csr_array:
-    ones = np.ones(indices.size)
-    train = csr_array((ones, indices, bounds), shape=(bounds.size - 1, items))
-    train.sort_indices()
-    return train
 
 
 def save_split(path: Path, split: Split) -> None:

@@ -6,12 +6,13 @@ sampling are computed in closed form; only random orders of ties are simulated.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from sampled_metrics._base.seeds import generator
-from sampled_metrics.datasets.split import TIE_BREAKS, leave_last_out
+from sampled_metrics.datasets.settings import TieBreak
+from sampled_metrics.datasets.split import leave_last_out
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.metrics.ties import random_rank
@@ -58,7 +59,7 @@ def _over_ties(material: Material, records: Ranks, place: int) -> tuple[float, f
 
 def _ties_of_the_split(material: Material) -> Iterator[Reading]:
     topic = "1. Section 6, split: which of several events at a user's last timestamp is held out"
-    for rule in TIE_BREAKS:
+    for rule in get_args(TieBreak):
         rng = generator(material.experiment.seed, "audit", "split")
         split = leave_last_out(material.interactions, rule, rng)
         records = material.trained("Y", split)
