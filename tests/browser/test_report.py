@@ -14,7 +14,7 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.report.page import collect, render
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.sampling.probability import pmf
-from sampled_metrics.study.toy import toy_records
+from sampled_metrics.study.toy import toy_ranks
 from tests.browser.conftest import Opened
 from tests.conftest import ROOT
 from tests.unit.test_page import REFERENCE, hostile_sources, sources
@@ -122,7 +122,7 @@ def test_curves_of_the_toy_recommenders(opened):
     m = state["sizes"][place]
     vector = parse_measure("ap").at(np.arange(1, m + 2), m + 1)
     for curve, name in zip(state["values"], "ABC", strict=True):
-        share = sampled_rank_distribution(toy_records(name), m).mean(axis=0)
+        share = sampled_rank_distribution(toy_ranks(name), m).mean(axis=0)
         assert curve[place] == pytest.approx(share @ vector, abs=1e-9)
     opened.set(group=0)
 

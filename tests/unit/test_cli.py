@@ -165,13 +165,13 @@ from sampled_metrics import cli
 from sampled_metrics._base.files import replacing
 from sampled_metrics.study import toy
 
-def killed():
+def killed(settings):
     with replacing(Path("table1.csv")) as temporary:
         temporary.write_text("half")
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(10)
 
-toy.table1 = killed
+toy.toy_tables = killed
 sys.argv = ["x", "study", "toy", "--published", "p", "--cells", "c", "--tables", "t"]
 cli.main()
 """
@@ -185,7 +185,7 @@ def test_ended_from_outside_leaves_nothing_half_written(tmp_path):
 
 def test_a_fault_of_ours_is_in_the_log_too(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sampled_metrics.study.toy.table1", lambda: 1 / 0)
+    monkeypatch.setattr("sampled_metrics.study.toy.toy_tables", lambda _: 1 / 0)
     published = ["--published", "p.csv", "--cells", "c", "--tables", "t"]
     done = run("study", "--log", "toy.log", "toy", *published)
     assert done.returncode == 1

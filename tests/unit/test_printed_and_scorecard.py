@@ -5,16 +5,10 @@ import pandas as pd
 import pytest
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import read_table, write_table
 from sampled_metrics.report.printed import side_by_side, write_printed
 from sampled_metrics.report.scorecard import COLUMNS, VERDICTS, scorecard, totals, write_scorecard
-from sampled_metrics.study.published import as_printed, read_published
-from sampled_metrics.study.unrounded import (
-    KEY,
-    Row,
-    read_unrounded,
-    unrounded,
-    write_unrounded,
-)
+from sampled_metrics.study.cells import KEY, Row, as_printed, read_published
 from tests.conftest import ROOT
 
 PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
@@ -40,6 +34,10 @@ def test_files_without_published_numbers_are_refused(tmp_path, content, problem)
 
 def cell(table, row, metric, column, value, std=None, repetitions=0):
     return Row(table, row, metric, column, value, std, value, std, repetitions, "test")
+
+
+def unrounded(rows):
+    return pd.DataFrame(rows, columns=Row._fields)
 
 
 def test_rounded_as_each_table_prints():
@@ -115,13 +113,13 @@ def test_one_recommender_makes_an_empty_table_4(tmp_path):
 
 def test_unrounded_round_trip(tmp_path):
     rows = [cell(3, "Y", "AP", "Sampled", 1 / 3, 0.1 + 0.2, 100), cell(3, "Y", "AP", "Exact", 2.5)]
-    write_unrounded(unrounded(rows), tmp_path / "cells.csv")
-    again = read_unrounded(tmp_path / "cells.csv")
+    write_table(unrounded(rows), tmp_path / "cells.csv", "%.17g")
+    again = read_table(tmp_path / "cells.csv", Row._fields)
     assert again["value"].tolist() == [1 / 3, 2.5]
     assert again["std"].tolist()[0] == pytest.approx(0.1 + 0.2, rel=1e-15)
     (tmp_path / "short.csv").write_text("table,row\n1,A\n")
     with pytest.raises(InputError, match=r"short\.csv: lacks column metric; found table, row"):
-        read_unrounded(tmp_path / "short.csv")
+        read_table(tmp_path / "short.csv", Row._fields)
 
 
 def judged(row, spread=None, cause="initialisation of X"):

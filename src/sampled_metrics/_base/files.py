@@ -48,6 +48,19 @@ def write_json(path: Path, content: object) -> None:
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
+def read_json(path: Path) -> Any:
+    """Read JSON."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"not JSON ({error})", path=path) from error
+
+
+def write_table(table: "pd.DataFrame", path: Path, number_format: str | None = None) -> None:
+    """Write a table as CSV with Unix line ends; `number_format` is for floats, such as `%.4f`."""
+    write_text(path, table.to_csv(index=False, float_format=number_format, lineterminator="\n"))
+
+
 def read_table(path: Path, columns: Sequence[str], **options: Any) -> "pd.DataFrame":
     """Read a CSV file; `options` are those of pandas.
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import read_table, replacing, write_table
 from sampled_metrics.cli.steps import (
     File,
     Folder,
@@ -43,11 +44,11 @@ def exact(ranks: Inputs, csv: Output, md: Output, settings: Json = "{}") -> None
 @app.command()
 def toy(published: File, cells: Folder, tables: Folder, settings: Json = "{}") -> None:
     """Evaluate the toy recommenders: Tables 1 and 2."""
-    from sampled_metrics.study import toy as study
     from sampled_metrics.study.settings import ToySettings
+    from sampled_metrics.study.toy import toy_tables
 
     wanted = settings_of(ToySettings, settings, "--settings")
-    _write_tables({1: study.table1(), 2: study.table2(wanted)}, published, cells, tables)
+    _write_tables(toy_tables(wanted), published, cells, tables)
 
 
 @app.command()
@@ -89,7 +90,6 @@ def figures(
 ) -> None:
     """Compute what figures plot, and draw them."""
     from sampled_metrics.report import figures as drawing
-    from sampled_metrics.report.tables import write_csv
     from sampled_metrics.study.curves import figure_data
     from sampled_metrics.study.settings import ExperimentSettings
 
@@ -97,14 +97,13 @@ def figures(
     for number in [_figure_number(text) for text in numbers.split(",")]:
         data, note = figure_data(number, ranks or [], wanted)
         stem = folder / f"figure{number}"
-        write_csv(data, stem.with_suffix(".csv"), "%.10g")
+        write_table(data, stem.with_suffix(".csv"), "%.10g")
         drawing.save(drawing.render(number, data, note), stem)
 
 
 @app.command()
 def reversal(ranks: Inputs, output: Output) -> None:
     """Draw the order by Recall@10 among all items beside that among 100 random items."""
-    from sampled_metrics._base.files import replacing
     from sampled_metrics.report.figures.reversal import draw_reversal
     from sampled_metrics.study.reversal import recall_exact_and_sampled
 
@@ -118,12 +117,10 @@ def scorecard(cells: Inputs, published: File, spread: File, csv: Output, md: Out
     """Compare every published cell with ours."""
     import pandas as pd
 
-    from sampled_metrics._base.files import read_table
     from sampled_metrics.report import scorecard as report
-    from sampled_metrics.study.published import read_published
-    from sampled_metrics.study.unrounded import read_unrounded
+    from sampled_metrics.study.cells import Row, read_published
 
-    ours = pd.concat([read_unrounded(path) for path in cells], ignore_index=True)
+    ours = pd.concat([read_table(path, Row._fields) for path in cells], ignore_index=True)
     moved = read_table(spread, report.SPREAD_COLUMNS)
     card = report.scorecard(ours, read_published(published), moved)
     report.write_scorecard(card, "; ".join(sorted(set(ours["ranks"]))), csv, md)
@@ -145,18 +142,17 @@ def spread(
 ) -> None:
     """Measure how far cells move with the start of an als recommender and with tied ranks."""
     from sampled_metrics.datasets.split import load_split
-    from sampled_metrics.ranks.reading import read_single
-    from sampled_metrics.report.tables import write_csv
+    from sampled_metrics.ranks.reading import read_by_name
     from sampled_metrics.study import spread as study
     from sampled_metrics.study.config import Entry
     from sampled_metrics.study.settings import ExperimentSettings
 
     entry = settings_of(Entry, recommender, "--recommender")
     experiment = settings_of(ExperimentSettings, settings, "--settings")
-    fixed = {path.stem: read_single(path) for path in others or []}
+    fixed = read_by_name(others or [])
     trained = study.ranks_by_start(entry, load_split(split), starts, threads)
     table = study.spread_table(entry.name, trained, fixed, experiment)
-    write_csv(table, output, "%.6g")
+    write_table(table, output, "%.6g")
 
 
 @app.command()
@@ -188,12 +184,11 @@ def audit(
 
 def _write_tables(made: dict[int, Any], published: Path | None, cells: Path, tables: Path) -> None:
     from sampled_metrics.report.printed import write_printed
-    from sampled_metrics.study.published import read_published
-    from sampled_metrics.study.unrounded import write_unrounded
+    from sampled_metrics.study.cells import read_published
 
     print_of_paper = None if published is None else read_published(published)
     for number, table in made.items():
-        write_unrounded(table, cells / f"table{number}.csv")
+        write_table(table, cells / f"table{number}.csv", "%.17g")
         write_printed(number, table, print_of_paper, tables / f"table{number}")
 
 

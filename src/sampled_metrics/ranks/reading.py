@@ -1,5 +1,6 @@
 """Reading ranks, lists and scores: the name and the columns of a file tell what it holds."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from sampled_metrics._base.errors import InputError, reading
@@ -108,3 +109,12 @@ def read_single(path: Path, *, n_items: int | None = None) -> Ranks:
     ranks = read_ranks(path, n_items=n_items)
     with reading(path):
         return ranks.single()
+
+
+def read_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:
+    """Read one relevant item per user from several files, named by their stems."""
+    names = [path.stem for path in paths]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"duplicate recommender: {name}")
+    return {path.stem: read_single(path) for path in paths}

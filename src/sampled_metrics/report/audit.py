@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from sampled_metrics._base.files import write_text
-from sampled_metrics.report.tables import groups, markdown, write_csv
+from sampled_metrics._base.files import write_table, write_text
+from sampled_metrics.report.tables import groups, markdown
 from sampled_metrics.study.readings import Reading
 
 _INTRODUCTION = """\
@@ -35,7 +35,7 @@ def write_audit(readings: Sequence[Reading], csv: Path, md: Path) -> None:
     """Write the readings as CSV, and as Markdown with one table per topic."""
     table = pd.DataFrame(readings, columns=Reading._fields)
     table["reproduces"] = ["yes" if reading.reproduces else "no" for reading in readings]
-    write_csv(table, csv, "%.4f")
+    write_table(table, csv, "%.4f")
     parts = [_INTRODUCTION]
     for topic, rows in groups(table, "topic"):
         agreeing = [

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import write_text
+from sampled_metrics._base.files import write_table, write_text
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.metrics import parse_measure, values
-from sampled_metrics.ranks.reading import read_single
-from sampled_metrics.report.tables import markdown, write_csv
+from sampled_metrics.ranks.reading import read_by_name
+from sampled_metrics.report.tables import markdown
 
 COLUMNS = ("recommender", "metric", "ties", "value")
 
@@ -33,22 +32,14 @@ def exact_table(
     -------
     The table, with the columns `COLUMNS`, and a description of where the ranks come from.
     """
-    for what, names in (
-        ("recommender", [path.stem for path in paths]),
-        ("metric", metrics),
-        ("tie policy", ties),
-    ):
-        if duplicates := {name for name in names if list(names).count(name) > 1}:
-            raise InputError(f"duplicate {what}: {', '.join(sorted(duplicates))}")
     measures = [parse_measure(name) for name in metrics]
     rows, sources = [], set()
-    for path in paths:
-        ranks = read_single(path)
+    for name, ranks in read_by_name(paths).items():
         sources.add(ranks.source)
         for measure in measures:
             for policy in ties:
-                exact = values(measure, ranks, policy, generator(seed, "ties", path.stem))
-                rows.append((path.stem, str(measure), policy, 100.0 * exact.mean()))
+                exact = values(measure, ranks, policy, generator(seed, "ties", name))
+                rows.append((name, str(measure), policy, 100.0 * exact.mean()))
     return pd.DataFrame(rows, columns=COLUMNS), "; ".join(sorted(sources))
 
 
@@ -60,6 +51,6 @@ def by_metric(table: pd.DataFrame) -> pd.DataFrame:
 
 def write_exact(table: pd.DataFrame, source: str, csv: Path, md: Path) -> None:
     """Write the table of `exact_table` as CSV, and as Markdown with a column per measure."""
-    write_csv(table, csv, "%.6f")
+    write_table(table, csv, "%.6f")
     caption = f"Exact metrics in percent, by tie policy. Ranks: {source}."
     write_text(md, f"{caption}\n\n{markdown(by_metric(table), decimals=2)}\n")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from sampled_metrics._base.files import write_text
-from sampled_metrics.report.tables import latex, markdown, write_csv
-from sampled_metrics.study.published import as_printed
+from sampled_metrics._base.files import write_table, write_text
+from sampled_metrics.report.tables import latex, markdown
+from sampled_metrics.study.cells import as_printed
 
 CAPTIONS = {
     1: "Table 1. Exact metrics of the toy recommenders A, B and C; n = 10,000.",
@@ -56,7 +56,7 @@ def write_printed(
     number: int, table: pd.DataFrame, published: pd.DataFrame | None, stem: Path
 ) -> None:
     """Write one table as `.csv` (as printed), `.md` and `.tex` (beside any published numbers)."""
-    write_csv(as_printed(table), stem.with_suffix(".csv"))
+    write_table(as_printed(table), stem.with_suffix(".csv"))
     if len(table):
         laid_out = side_by_side(number, table, published)
         caption = f"{CAPTIONS[number]} Ranks: {'; '.join(sorted(set(table['ranks'])))}."

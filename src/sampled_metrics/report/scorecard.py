@@ -15,10 +15,9 @@ import numpy as np
 import pandas as pd
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import write_text
-from sampled_metrics.report.tables import markdown, write_csv
-from sampled_metrics.study.published import DECIMALS, as_printed
-from sampled_metrics.study.unrounded import KEY
+from sampled_metrics._base.files import write_table, write_text
+from sampled_metrics.report.tables import markdown
+from sampled_metrics.study.cells import DECIMALS, KEY, as_printed
 
 VERDICTS = ("exact", "within noise", "explained", "differs")
 COLUMNS = (
@@ -36,7 +35,7 @@ def scorecard(table: pd.DataFrame, published: pd.DataFrame, spread: pd.DataFrame
     Parameters
     ----------
     table
-        Our cells, columns of `study.unrounded.Row`.
+        Our cells, columns of `study.cells.Row`.
     published
         The published cells as text, columns of `config/paper/tables.csv`.
     spread
@@ -127,7 +126,7 @@ def totals(card: pd.DataFrame) -> dict[str, int]:
 
 def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None:
     """Write the scorecard as CSV, and as Markdown with totals by table before the cells."""
-    write_csv(card, csv)
+    write_table(card, csv)
     counts = pd.crosstab(card["table"], card["verdict"]).reindex(columns=list(VERDICTS))
     counts = counts.fillna(0).astype(int)
     counts.loc["all"] = counts.sum()

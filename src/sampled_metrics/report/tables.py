@@ -1,22 +1,14 @@
-"""Tables of numbers and texts as CSV, Markdown and LaTeX."""
+"""Tables of numbers and texts as Markdown and LaTeX."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pandas as pd
-
-from sampled_metrics._base.files import write_text
 
 
 def groups(table: pd.DataFrame, column: str) -> Iterator[tuple[str, pd.DataFrame]]:
     """Rows by the value of a column, in the order in which the values first appear."""
     for name, rows in table.groupby(column, sort=False):
         yield str(name), rows
-
-
-def write_csv(table: pd.DataFrame, path: Path, number_format: str | None = None) -> None:
-    """Write a table as CSV with Unix line ends; `number_format` is for floats, such as `%.4f`."""
-    write_text(path, table.to_csv(index=False, float_format=number_format, lineterminator="\n"))
 
 
 def markdown(table: pd.DataFrame, decimals: int | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Tables 3 and 4: sampled and corrected metrics, and how often they order pairs correctly."""
+"""Tables of exact, sampled and corrected metrics, and how often these order pairs correctly."""
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
@@ -12,9 +12,8 @@ from sampled_metrics.inference.moments import (
     probability_less,
     simulated_moments,
 )
+from sampled_metrics.study.cells import EXACT, Row
 from sampled_metrics.study.experiment import Experiment
-from sampled_metrics.study.labels import EXACT
-from sampled_metrics.study.unrounded import Row, unrounded
 
 PERCENT = 100.0
 
@@ -26,29 +25,24 @@ def table3(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
         row
         for i in range(len(first.settings.metrics))
         for name, experiment in experiments.items()
-        for row in _of_metric(name, experiment, i)
+        for row in metric_rows(3, name, experiment, i, PERCENT)
     ]
-    return unrounded(rows)
+    return pd.DataFrame(rows, columns=Row._fields)
 
 
-def _of_metric(name: str, experiment: Experiment, i: int) -> Iterator[Row]:
-    label = experiment.settings.measures[i].label
-    exact = PERCENT * float(experiment.exact[i])
-    yield Row(3, name, label, EXACT, exact, None, exact, None, 0, experiment.source)
-    drawn = simulated_moments(PERCENT * experiment.repeated[i])
+def metric_rows(
+    table: int, name: str, experiment: Experiment, i: int, unit: float = 1.0
+) -> Iterator[Row]:
+    """Yield the exact value of the i-th metric, then the estimates by estimator, times `unit`."""
+    label, source = experiment.settings.measures[i].label, experiment.source
+    exact = unit * float(experiment.exact[i])
+    yield Row(table, name, label, EXACT, exact, None, exact, None, 0, source)
+    drawn = simulated_moments(unit * experiment.repeated[i])
+    expected = unit * experiment.expected.mean[i], unit * experiment.expected.sd[i]
     for j, estimator in enumerate(experiment.settings.corrections):
-        yield Row(
-            3,
-            name,
-            label,
-            estimator.label,
-            float(drawn.mean[j]),
-            float(drawn.sd[j]),
-            PERCENT * float(experiment.expected.mean[i, j]),
-            PERCENT * float(experiment.expected.sd[i, j]),
-            experiment.repeated.shape[-1],
-            experiment.source,
-        )
+        cell = (table, name, label, estimator.label)
+        value, std, mean, sd = (float(values[j]) for values in (drawn.mean, drawn.sd, *expected))
+        yield Row(*cell, value, std, mean, sd, experiment.repeated.shape[-1], source)
 
 
 def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
@@ -60,7 +54,7 @@ def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
     for a, b in combinations(experiments, 2):
         for i in range(len(experiments[a].settings.metrics)):
             rows += _of_pair(f"{a} vs {b}", experiments[a], experiments[b], i)
-    return unrounded(rows)
+    return pd.DataFrame(rows, columns=Row._fields)
 
 
 def _of_pair(pair: str, a: Experiment, b: Experiment, i: int) -> Iterator[Row]:
@@ -68,17 +62,12 @@ def _of_pair(pair: str, a: Experiment, b: Experiment, i: int) -> Iterator[Row]:
     worse, better = (a, b) if a.exact[i] < b.exact[i] else (b, a)
     counts = count_less(worse.repeated[i], better.repeated[i])
     repetitions = worse.repeated.shape[-1]
-    chances = correct_order(worse, better, i)
+    chances = probability_less(
+        *(Moments(one.expected.mean[i], one.expected.sd[i]) for one in (worse, better))
+    )
     spread = np.sqrt(repetitions * chances * (1.0 - chances))
     source = "; ".join(sorted({a.source, b.source}))
     for j, estimator in enumerate(a.settings.corrections):
         value, expected, sd = map(float, (counts[j], repetitions * chances[j], spread[j]))
         cell = (4, pair, label, estimator.label)
         yield Row(*cell, value, None, expected, sd, repetitions, source)
-
-
-def correct_order(worse: Experiment, better: Experiment, i: int) -> np.ndarray:
-    """Probability, by estimator, that one repetition orders two recommenders correctly."""
-    return probability_less(*(
-        Moments(each.expected.mean[i], each.expected.sd[i]) for each in (worse, better)
-    ))  # fmt: skip

@@ -14,9 +14,9 @@ from sampled_metrics.inference.search import geometric_sizes
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.ties import random_rank
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.ranks.reading import read_single
+from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.sampling import expected_values, pmf
-from sampled_metrics.study.labels import EXACT
+from sampled_metrics.study.cells import EXACT
 from sampled_metrics.study.sample_sizes import recall_against_samples
 from sampled_metrics.study.settings import N_ITEMS, ExperimentSettings
 from sampled_metrics.study.toy import PREDICTED_RANKS
@@ -40,7 +40,7 @@ def figure_data(
         return theory[number - 1](), ""
     if not paths:
         raise InputError(f"figure {number} needs rank records")
-    records = {path.stem: read_single(path) for path in paths}
+    records = read_by_name(paths)
     note = f"Ranks: {'; '.join(sorted({each.source for each in records.values()}))}"
     if number == 5:
         return rank_distribution(records, settings.seed), note

@@ -4,6 +4,7 @@ A repetition is kept as the histogram of its sampled ranks; an estimate is this 
 estimator's vector.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,16 +79,19 @@ class Experiment:
     source: str
 
 
-def run_experiment(name: str, ranks: Ranks, settings: ExperimentSettings) -> Experiment:
+def run_experiment(
+    name: str, ranks: Ranks, settings: ExperimentSettings, streams: Sequence[str] | None = None
+) -> Experiment:
     """Repeat the sampled evaluation of a recommender and correct it.
 
     Every repetition has a generator of its own, derived from the seed, the recommender's name,
-    the estimator (unless samples are shared) and the repetition.
+    a stream and the repetition. `streams` names one stream for all estimators or one for each;
+    by default it is the estimators, or `shared` if the settings say that samples are shared.
     """
     if not len(ranks):
         raise InputError(f"{name}: no rank records")
     _check_candidates(name, ranks, settings)
-    streams = ["shared"] if settings.shared_samples else settings.estimators
+    streams = streams or (["shared"] if settings.shared_samples else settings.estimators)
     m, repetitions = settings.n_negatives, settings.repetitions
     generators = [
         generator(settings.seed, name, stream, repetition)

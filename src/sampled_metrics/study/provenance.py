@@ -1,6 +1,5 @@
 """The provenance of a run: data, settings, versions and machine."""
 
-import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import sampled_metrics
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import read_json
 
 _PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
 
@@ -26,7 +25,7 @@ def provenance(records: Sequence[Path], study: Mapping[str, Any]) -> dict[str, A
     """
     return {
         "ranks": study.get("ranks"),
-        **{path.stem: _read(path) for path in records},
+        **{path.stem: read_json(path) for path in records},
         **study,
         "versions": _versions(),
         "host": {
@@ -35,13 +34,6 @@ def provenance(records: Sequence[Path], study: Mapping[str, Any]) -> dict[str, A
             "processors": os.cpu_count(),
         },
     }
-
-
-def _read(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"{path}: not JSON ({error})") from error
 
 
 def _versions() -> dict[str, str]:

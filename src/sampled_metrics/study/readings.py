@@ -14,11 +14,10 @@ from sampled_metrics.datasets.movielens import parse_ratings
 from sampled_metrics.datasets.split import Split, load_split
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, rank
-from sampled_metrics.ranks.reading import read_single
+from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.recommenders import create
+from sampled_metrics.study.cells import EXACT, read_published
 from sampled_metrics.study.config import Entry
-from sampled_metrics.study.labels import EXACT
-from sampled_metrics.study.published import read_published
 from sampled_metrics.study.settings import ExperimentSettings
 
 METRICS = tuple(parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "auc"))
@@ -92,7 +91,7 @@ class Material:
         return cls(
             parse_ratings(read_archive(archive)),
             load_split(split),
-            {path.stem: read_single(path) for path in ranks},
+            read_by_name(ranks),
             by_name,
             experiment,
             dict(zip(_cells_of(printed), printed["value"], strict=True)),

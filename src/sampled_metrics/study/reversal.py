@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sampled_metrics.estimators import sampled
 from sampled_metrics.metrics import parse_measure, values
-from sampled_metrics.ranks.reading import read_single
+from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.sampling import sampled_rank_distribution
 
 N_NEGATIVES = 100
@@ -16,8 +16,7 @@ def recall_exact_and_sampled(paths: Sequence[Path]) -> dict[str, tuple[float, fl
     measure = parse_measure("recall@10")
     vector = sampled(measure, N_NEGATIVES)
     pairs = {}
-    for path in paths:
-        ranks = read_single(path)
+    for name, ranks in read_by_name(paths).items():
         expected = sampled_rank_distribution(ranks, N_NEGATIVES) @ vector
-        pairs[path.stem] = float(values(measure, ranks).mean()), float(expected.mean())
+        pairs[name] = float(values(measure, ranks).mean()), float(expected.mean())
     return pairs

@@ -12,12 +12,11 @@ from sampled_metrics.datasets.split import Split
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks, rank
 from sampled_metrics.recommenders import create
+from sampled_metrics.study.cells import EXACT, KEY
 from sampled_metrics.study.comparison import PERCENT, table3, table4
 from sampled_metrics.study.config import Entry
 from sampled_metrics.study.experiment import run_experiment
-from sampled_metrics.study.labels import EXACT
 from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.unrounded import KEY
 
 _log = logging.getLogger(__name__)
 

@@ -3,75 +3,46 @@
 import numpy as np
 import pandas as pd
 
-from sampled_metrics._base.seeds import generator
-from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.inference.moments import estimates, expected_moments, simulated_moments
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.sampling import histograms, sampled_rank_distribution
-from sampled_metrics.study.labels import EXACT
-from sampled_metrics.study.settings import N_ITEMS, ToySettings
-from sampled_metrics.study.unrounded import Row, unrounded
+from sampled_metrics.study.cells import EXACT, Row
+from sampled_metrics.study.comparison import metric_rows
+from sampled_metrics.study.experiment import run_experiment
+from sampled_metrics.study.settings import N_ITEMS, ExperimentSettings, ToySettings
 
 PREDICTED_RANKS = {
     "A": (100, 100, 100, 100, 100),
     "B": (40, 40, 8437, 9266, 4482),
     "C": (212, 2, 743, 5342, 1548),
 }
-RANKS = "toy recommenders of section 3.2"
 METRICS = tuple(parse_measure(name) for name in ("auc", "ap", "ndcg", "recall@10"))
 
 
-def toy_records(recommender: str) -> Ranks:
+def toy_ranks(recommender: str) -> Ranks:
     """Return the ranks of a toy recommender, which has no ties.
 
-    >>> toy_records("C").best_rank.tolist()
+    >>> toy_ranks("C").best_rank.tolist()
     [212, 2, 743, 5342, 1548]
     """
     ranks = np.array(PREDICTED_RANKS[recommender])
-    return Ranks(np.full(ranks.size, N_ITEMS), ranks - 1, np.zeros_like(ranks))
+    source = "toy recommenders of section 3.2"
+    return Ranks(np.full(ranks.size, N_ITEMS), ranks - 1, np.zeros_like(ranks), source=source)
 
 
-def table1() -> pd.DataFrame:
-    """Exact metrics of the toy recommenders, as fractions."""
-    rows = []
-    for name, ranks in PREDICTED_RANKS.items():
-        for measure in METRICS:
-            value = float(measure.at(ranks, N_ITEMS).mean())
-            cell = (1, name, measure.label, EXACT)
-            rows.append(Row(*cell, value, None, value, None, 0, RANKS))
-    return unrounded(rows)
-
-
-def table2(settings: ToySettings) -> pd.DataFrame:
-    """Sampled metrics of the toy recommenders, simulated and in expectation, as fractions.
+def toy_tables(settings: ToySettings) -> dict[int, pd.DataFrame]:
+    """Compute exact metrics (Table 1) and sampled ones (Table 2), as fractions, by table.
 
     `std` is over repetitions of the mean over the five instances, as is `expected_std`.
     """
-    m = settings.n_negatives
-    vectors = estimator_matrix(
-        [parse_estimator("sampled")], METRICS, N_ITEMS, m, sampling=settings.sampling
-    )[:, 0]
-    rows = []
+    experiment = ExperimentSettings(
+        **settings.model_dump(), metrics=tuple(map(str, METRICS)), estimators=("sampled",)
+    )
+    rows: list[Row] = []
     for name in PREDICTED_RANKS:
-        records = toy_records(name)
-        generators = [generator(settings.seed, "toy", name, i) for i in range(settings.repetitions)]
-        counts = histograms(records, m, generators, settings.sampling)
-        drawn = simulated_moments(estimates(counts, vectors))
-        distribution = sampled_rank_distribution(records, m, settings.sampling)
-        expected = expected_moments(distribution, vectors)
-        for i, measure in enumerate(METRICS):
-            row = Row(
-                2,
-                name,
-                measure.label,
-                "Sampled",
-                float(drawn.mean[i]),
-                float(drawn.sd[i]),
-                float(expected.mean[i]),
-                float(expected.sd[i]),
-                settings.repetitions,
-                RANKS,
-            )
-            rows.append(row)
-    return unrounded(rows)
+        outcome = run_experiment("toy", toy_ranks(name), experiment, [name])
+        for i in range(len(METRICS)):
+            rows += metric_rows(2, name, outcome, i)
+    cells = pd.DataFrame(rows, columns=Row._fields)
+    is_exact = cells["column"] == EXACT
+    exact, sampled = cells[is_exact].assign(table=1), cells[~is_exact]
+    return {1: exact.reset_index(drop=True), 2: sampled.reset_index(drop=True)}

@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib.style
 from matplotlib.figure import Figure
 
-from sampled_metrics.study.labels import EXACT
+from sampled_metrics.study.cells import EXACT
 
 PAGE_WIDTH = 7.0  # inches
 GREY = "#555555"

@@ -9,8 +9,7 @@ import pandas as pd
 from sampled_metrics._base.files import read_table
 from sampled_metrics.report import exact
 from sampled_metrics.report.printed import ACROSS, CAPTIONS, LINES, heads
-from sampled_metrics.study.labels import COLUMNS
-from sampled_metrics.study.unrounded import KEY
+from sampled_metrics.study.cells import COLUMNS, KEY
 
 TABLES = (1, 2, 3, 4)
 TABLES_OF_DATA = (3, 4)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import read_table
-from sampled_metrics.ranks.reading import read_single
+from sampled_metrics._base.files import read_json, read_table
+from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.report.audit import agrees, spelled
 from sampled_metrics.report.page import cells, pictures
 from sampled_metrics.report.page.embedded import explorer
@@ -56,14 +55,14 @@ class Sources:
 
 def collect(sources: Sources) -> dict[str, Any]:
     """Read a run; return the texts, numbers, lists and dictionaries that the page shows."""
-    ranks = {path.stem: read_single(path) for path in sources.ranks}
+    ranks = read_by_name(sources.ranks)
     card = cells.read_texts(sources.scorecard, ["verdict"]) if sources.scorecard else None
     numbers = cells.TABLES_OF_DATA if card is None else cells.TABLES
     tables = cells.read_tables(sources.tables, numbers)
     figures = pictures.FIGURES_OF_DATA if card is None else pictures.FIGURES
     figure6 = read_table(sources.figures / "figure6.csv", ["kind", "n_negatives"])
     exact = sources.tables / "exact.csv"
-    origin, jobs = _json(sources.provenance), _jobs(sources.times)
+    origin, jobs = read_json(sources.provenance), _jobs(sources.times)
     return {
         "overview": overview(tables, card, figure6, sources.config, ranks),
         "origin": origin,
@@ -134,13 +133,6 @@ def _jobs(folder: Path) -> list[dict[str, str]]:
             }
         )
     return jobs
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"not JSON ({error})", path=path) from error
 
 
 def _shown(config: Mapping[str, Any]) -> str:

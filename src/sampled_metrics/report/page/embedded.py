@@ -9,7 +9,7 @@ import numpy as np
 from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.search import geometric_sizes
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.toy import PREDICTED_RANKS, toy_records
+from sampled_metrics.study.toy import PREDICTED_RANKS, toy_ranks
 
 MOST_KINDS = 20_000
 FEW_KINDS = 700  # from which the curve of panel (d) takes its variances
@@ -29,7 +29,7 @@ def explorer(records: Mapping[str, Ranks], config: Mapping[str, Any]) -> dict[st
     initial positions of the controls.
     """
     groups = [_group("This run", records)] if records else []
-    toy = {name: toy_records(name) for name in PREDICTED_RANKS}
+    toy = {name: toy_ranks(name) for name in PREDICTED_RANKS}
     groups.append(_group("Toy recommenders", toy))
     m = config.get("experiment", {}).get("n_negatives", 100)
     start = {"metric": "recall", "k": 10, "n": groups[0]["n"], "m": m}

@@ -7,7 +7,7 @@ import pandas as pd
 
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.report.scorecard import totals
-from sampled_metrics.study.labels import EXACT
+from sampled_metrics.study.cells import EXACT
 
 _SAMPLED = "Sampled"
 
