@@ -12,7 +12,7 @@ from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks, rank
 from sampled_metrics.recommenders import create
 from sampled_metrics.report.audit import write_audit
-from sampled_metrics.study.audit import _expected, _with_n_of_each_user, run_audit
+from sampled_metrics.study.audit import _catalogue_size, run_audit
 from sampled_metrics.study.config import Entry
 from sampled_metrics.study.readings import Material, Reading
 from sampled_metrics.study.settings import ExperimentSettings
@@ -76,7 +76,8 @@ def test_settings_of_the_study_give_the_values_of_the_study(material, readings):
 def test_one_n_for_all_users_when_all_have_it(material):
     even = Ranks(np.full(30, 25), np.arange(30) % 25, np.zeros(30, int))
     alike = replace(material, ranks={**material.ranks, "Y": even})
-    assert _with_n_of_each_user(alike, even) == pytest.approx(_expected(alike, "Y", "bv:1", 0))
+    (_, [mean]), _, (_, [own]) = _catalogue_size(alike)
+    assert own == pytest.approx(mean)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ A reading is one way to understand the text, or to fill in what it leaves open. 
 sampling are computed in closed form; only random orders of ties are simulated.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from sampled_metrics._base.seeds import generator
 from sampled_metrics.datasets.settings import TieBreak
 from sampled_metrics.datasets.split import leave_last_out
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.metrics import parse_measure, values
+from sampled_metrics.metrics import Measure, values
 from sampled_metrics.metrics.ties import random_rank
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.study.experiment import expected_estimates
@@ -23,153 +23,56 @@ from sampled_metrics.study.spread import means_over_orders
 
 HALF_UNIT = 0.005
 STARTS = 10
+_RECALL, _NDCG, _AP, _AUC = METRICS
+# Of a `Reading`: quantity, value, published number and tolerance.
+_Quantities: TypeAlias = Iterable[tuple[str, float, str, float]]
+_Readings: TypeAlias = Iterator[tuple[str, _Quantities]]
 
 
 def run_audit(material: Material) -> list[Reading]:
     """Measure all readings, in the order of the paper's sections."""
-    parts = (_ties_of_the_split, _candidates, _recommender_x, _recommender_y, _recommender_z,
-             _ties_of_z, _rank_distribution, _sampling, _catalogue_size, _noise, _cls,
-             _rank_estimate)  # fmt: skip
-    return [reading for part in parts for reading in part(material)]
+    return [
+        Reading(topic, reading, *quantity)
+        for topic, measure_readings in _TOPICS.items()
+        for reading, quantities in measure_readings(material)
+        for quantity in quantities
+    ]
 
 
-def _exact(records: Ranks, ties: str = "expected") -> list[float]:
-    return [100.0 * float(values(m, records, ties).mean()) for m in METRICS]
+def _percent(measure: Measure, ranks: Ranks, ties: str = "expected") -> float:
+    return 100.0 * float(values(measure, ranks, ties).mean())
 
 
-def _exact_readings(
-    material: Material, topic: str, reading: str, name: str, records: Ranks
-) -> Iterator[Reading]:
-    for place, value in enumerate(_exact(records)):
-        quantity = f"{name}, {METRICS[place].label}, exact"
-        printed = material.printed(name, place)
-        # the published number is one order of the ties, ours the expectation over all
-        tolerance = 3.0 * _over_ties(material, records, place)[1] + HALF_UNIT
-        yield Reading(topic, reading, quantity, value, printed, tolerance)
+def _exact(material: Material, name: str, ranks: Ranks) -> _Quantities:
+    """Exact metrics; the published number is one order of the ties, ours the mean over all."""
+    for measure in METRICS:
+        tolerance = 3.0 * _over_ties(material, ranks, measure)[1] + HALF_UNIT
+        value, published = _percent(measure, ranks), material.printed(name, measure)
+        yield f"{name}, {measure.label}, exact", value, published, tolerance
 
 
-def _over_ties(material: Material, records: Ranks, place: int) -> tuple[float, float]:
+def _over_ties(material: Material, ranks: Ranks, measure: Measure) -> tuple[float, float]:
     """Mean and standard deviation of an exact metric, in percent, over random orders of ties."""
-    if records.n_tied.mean() < 1:
-        return _exact(records)[place], 0.0
+    if ranks.n_tied.mean() < 1:
+        return _percent(measure, ranks), 0.0
     orders = (generator(material.experiment.seed, "audit", i) for i in range(300))
-    means = 100.0 * means_over_orders(METRICS[place], records, orders)
+    means = 100.0 * means_over_orders(measure, ranks, orders)
     return float(means.mean()), float(means.std(ddof=1))
 
 
-def _ties_of_the_split(material: Material) -> Iterator[Reading]:
-    topic = "1. Section 6, split: which of several events at a user's last timestamp is held out"
-    for rule in get_args(TieBreak):
-        rng = generator(material.experiment.seed, "audit", "split")
-        split = leave_last_out(material.interactions, rule, rng)
-        records = material.trained("Y", split)
-        yield from _exact_readings(material, topic, f"tie_break: {rule}", "Y", records)
-
-
-def _candidates(material: Material) -> Iterator[Reading]:
-    topic = "2. Section 6.1, candidates: whether training items count in the n of AUC"
-    records = material.ranks["Y"]
-    everything = replace(records, n_candidates=np.full(len(records), material.split.item_ids.size))
-    auc = parse_measure("auc")
-    for reading, each in (
-        ("n = catalogue minus the user's training items", records),
-        ("n = whole catalogue", everything),
-    ):
-        value = 100.0 * float(values(auc, each).mean())
-        printed = material.printed("Y", 3)
-        yield Reading(topic, reading, "Y, AUC, exact", value, printed, HALF_UNIT)
-
-
-def _recommender_x(material: Material) -> Iterator[Reading]:
-    topic = "3. Section 9, X: iterations and random start are not given"
-    for iterations in (3, 4, 5, 6, 8, 15, 30):
-        starts = np.array(
-            [
-                _exact(material.trained("X", iterations=iterations, seed=seed))
-                for seed in range(STARTS)
-            ]
-        )
-        # the published number is one more start, and the mean of ours is uncertain too
-        spread = starts.std(axis=0, ddof=1) * np.sqrt(1.0 + 1.0 / STARTS)
-        for place, measure in enumerate(METRICS):
-            yield Reading(
-                topic,
-                f"{iterations} iterations, mean of {STARTS} starts",
-                f"X, {measure.label}, exact (± {2.0 * spread[place]:.3f} allowed)",
-                float(starts.mean(axis=0)[place]),
-                material.printed("X", place),
-                2.0 * float(spread[place]) + HALF_UNIT,
-            )
-
-
-def _recommender_y(material: Material) -> Iterator[Reading]:
-    topic = "4. Eq. 30, Y: divided by the row sum, or the numerator alone"
-    for divided in (True, False):
-        reading = "divided, as printed" if divided else "numerator alone"
-        records = material.trained("Y", normalise_scores=divided)
-        yield from _exact_readings(material, topic, reading, "Y", records)
-    topic = "5. Eq. 27-29, Y: whether an item is similar to itself"
-    for own in (True, False):
-        reading = "s_ii = 1 enters the row norm" if own else "s_ii = 0"
-        yield from _exact_readings(
-            material, topic, reading, "Y", material.trained("Y", self_similarity=own)
-        )
-
-
-def _recommender_z(material: Material) -> Iterator[Reading]:
-    topic = "6. Eq. 28, Z: over which axis k' = 10 keeps the nearest, and the item itself"
-    for axis in ("row", "column"):
-        for own in (True, False):
-            records = material.trained("Z", neighbour_axis=axis, self_similarity=own)
-            kept = "of each row, as printed" if axis == "row" else "of each column"
-            reading = f"nearest {kept}; {'with' if own else 'without'} the item itself"
-            yield from _exact_readings(material, topic, reading, "Z", records)
-
-
-def _ties_of_z(material: Material) -> Iterator[Reading]:
-    topic = "7. Ties of Z (its held-out item often scores 0, like thousands of others)"
-    records = material.ranks["Z"]
-    for place in (2, 3):
-        label = METRICS[place].label
-        quantity, printed = f"Z, {label}, exact", material.printed("Z", place)
-        for ties in ("expected", "optimistic", "pessimistic"):
-            value = _exact(records, ties)[place]
-            yield Reading(topic, ties, quantity, value, printed, HALF_UNIT)
-        mean, spread = _over_ties(material, records, place)
-        reading = f"one random order (standard deviation {spread:.3f}, 3 of them allowed)"
-        yield Reading(topic, reading, quantity, mean, printed, 3 * spread + HALF_UNIT)
-    for ties, words in (("random", "0 ... T"), ("paper", "0 ... T - 1")):
-        moments = _expected(material, "Z", "sampled", 3, ties=ties)
-        reading = f"sampled: place among T sampled ties drawn from {words}"
-        printed = material.printed("Z", 3, "Sampled")
-        tolerance = _noise_of(moments[1])
-        yield Reading(topic, reading, "Z, AUC, Sampled", moments[0], printed, tolerance)
-
-
-def _rank_distribution(material: Material) -> Iterator[Reading]:
-    topic = "8. Section 6.1, text on Figure 5: numbers of users by rank"
-    x, z = material.ranks["X"], material.ranks["Z"]
-    top, half = np.sum(x.best_rank <= 100), np.sum(2 * x.best_rank > x.n_candidates)
-    yield Reading(topic, "the start of this run", "X, top 100", float(top), "2310", 0.5)
-    yield Reading(topic, "the start of this run", "X, bottom half", float(half), "< 300", 0.0)
-    last = int(z.n_candidates.max())
-    random = random_rank(z, generator(material.experiment.seed, "audit", "ties"))
-    for ties, ranks in (("at random", random), ("pessimistic", z.worst_rank)):
-        for width in (100, 120, 370):
-            users = float(np.sum(ranks > last - width))
-            reading = f"ties {ties}, buckets of {width} ranks"
-            yield Reading(topic, reading, "Z, worst bucket", users, "> 1600", 0.0)
-
-
-def _expected(
-    material: Material, name: str, estimator: str, place: int, **settings: Any
-) -> tuple[float, float]:
-    """Expectation and standard deviation of one cell of Table 3, in percent."""
-    one = {"estimators": (estimator,), "metrics": (str(METRICS[place]),)}
-    moments = expected_estimates(
-        material.ranks[name], material.experiment.replaced(**one, **settings)
+def _estimates(
+    material: Material, name: str, estimator: str, *measures: Measure, **settings: Any
+) -> _Quantities:
+    """Expected cells of Table 3 with other settings of the experiment."""
+    column = parse_estimator(estimator).label
+    changed = material.experiment.replaced(
+        estimators=(estimator,), metrics=tuple(map(str, measures)), **settings
     )
-    return 100.0 * float(moments.mean[0, 0]), 100.0 * float(moments.sd[0, 0])
+    moments = expected_estimates(material.ranks[name], changed)
+    for measure, mean, sd in zip(measures, moments.mean[:, 0], moments.sd[:, 0], strict=True):
+        published = material.printed(name, measure, column)
+        quantity = f"{name}, {measure.label}, {column}"
+        yield quantity, 100.0 * float(mean), published, _noise_of(100.0 * float(sd))
 
 
 def _noise_of(deviation: float, repetitions: int = 100) -> float:
@@ -177,75 +80,159 @@ def _noise_of(deviation: float, repetitions: int = 100) -> float:
     return 3.0 * deviation / repetitions**0.5 + HALF_UNIT
 
 
-def _sampling(material: Material) -> Iterator[Reading]:
-    topic = "9. Section 6: whether the m = 100 negatives are drawn with replacement"
-    for sampling in (Sampling.WITHOUT_REPLACEMENT, Sampling.WITH_REPLACEMENT):
-        for place in (0, 1, 2):
-            printed = material.printed("Y", place, "Sampled")
-            mean, deviation = _expected(material, "Y", "sampled", place, sampling=sampling)
-            quantity = f"Y, {METRICS[place].label}, Sampled"
-            yield Reading(topic, sampling, quantity, mean, printed, _noise_of(deviation))
+def _ties_of_the_split(material: Material) -> _Readings:
+    for rule in get_args(TieBreak):
+        rng = generator(material.experiment.seed, "audit", "split")
+        split = leave_last_out(material.interactions, rule, rng)
+        yield f"tie_break: {rule}", _exact(material, "Y", material.trained("Y", split))
 
 
-def _catalogue_size(material: Material) -> Iterator[Reading]:
-    topic = "10. Section 5: which n the corrections use"
-    records = material.ranks["Y"]
-    mean = records.mean_candidates
-    quantity, printed = "Y, Recall@10, BV 1", material.printed("Y", 0, "BV 1")
-    for reading, n in (
-        (f"n = {mean}, the mean number of candidates", mean),
-        (f"n = {material.split.item_ids.size}, the catalogue", material.split.item_ids.size),
+def _candidates(material: Material) -> _Readings:
+    own = material.ranks["Y"]
+    everything = replace(own, n_candidates=np.full(len(own), material.split.item_ids.size))
+    for reading, ranks in (
+        ("n = catalogue minus the user's training items", own),
+        ("n = whole catalogue", everything),
     ):
-        value, deviation = _expected(material, "Y", "bv:1", 0, n_items=n)
-        tolerance = _noise_of(deviation)
-        yield Reading(topic, reading, quantity, value, printed, tolerance)
-    value, deviation = _with_n_of_each_user(material, records)
-    yield Reading(topic, "n of each user", quantity, value, printed, _noise_of(deviation))
+        value, published = _percent(_AUC, ranks), material.printed("Y", _AUC)
+        yield reading, [("Y, AUC, exact", value, published, HALF_UNIT)]
 
 
-def _with_n_of_each_user(material: Material, records: Ranks) -> tuple[float, float]:
+def _recommender_x(material: Material) -> _Readings:
+    for iterations in (3, 4, 5, 6, 8, 15, 30):
+        starts = [material.trained("X", iterations=iterations, seed=seed) for seed in range(STARTS)]
+        yield f"{iterations} iterations, mean of {STARTS} starts", _over_starts(material, starts)
+
+
+def _over_starts(material: Material, starts: list[Ranks]) -> _Quantities:
+    for measure in METRICS:
+        exact = np.array([_percent(measure, ranks) for ranks in starts])
+        # the published number is one more start, and the mean of ours is uncertain too
+        allowed = 2.0 * float(exact.std(ddof=1) * np.sqrt(1.0 + 1.0 / len(starts)))
+        quantity = f"X, {measure.label}, exact (± {allowed:.3f} allowed)"
+        published = material.printed("X", measure)
+        yield quantity, float(exact.mean()), published, allowed + HALF_UNIT
+
+
+def _division_of_y(material: Material) -> _Readings:
+    for divided, reading in ((True, "divided, as printed"), (False, "numerator alone")):
+        yield reading, _exact(material, "Y", material.trained("Y", normalise_scores=divided))
+
+
+def _similarity_of_y(material: Material) -> _Readings:
+    for own, reading in ((True, "s_ii = 1 enters the row norm"), (False, "s_ii = 0")):
+        yield reading, _exact(material, "Y", material.trained("Y", self_similarity=own))
+
+
+def _neighbours_of_z(material: Material) -> _Readings:
+    for axis, kept in (("row", "of each row, as printed"), ("column", "of each column")):
+        for own, item in ((True, "with the item itself"), (False, "without the item itself")):
+            ranks = material.trained("Z", neighbour_axis=axis, self_similarity=own)
+            yield f"nearest {kept}; {item}", _exact(material, "Z", ranks)
+
+
+def _ties_of_z(material: Material) -> _Readings:
+    ranks = material.ranks["Z"]
+    for measure in (_AP, _AUC):
+        quantity, published = f"Z, {measure.label}, exact", material.printed("Z", measure)
+        for ties in ("expected", "optimistic", "pessimistic"):
+            yield ties, [(quantity, _percent(measure, ranks, ties), published, HALF_UNIT)]
+        mean, spread = _over_ties(material, ranks, measure)
+        reading = f"one random order (standard deviation {spread:.3f}, 3 of them allowed)"
+        yield reading, [(quantity, mean, published, 3 * spread + HALF_UNIT)]
+    for ties, words in (("random", "0 ... T"), ("paper", "0 ... T - 1")):
+        reading = f"sampled: place among T sampled ties drawn from {words}"
+        yield reading, _estimates(material, "Z", "sampled", _AUC, ties=ties)
+
+
+def _rank_distribution(material: Material) -> _Readings:
+    x, z = material.ranks["X"], material.ranks["Z"]
+    top, half = np.sum(x.best_rank <= 100), np.sum(2 * x.best_rank > x.n_candidates)
+    yield (
+        "the start of this run",
+        [
+            ("X, top 100", float(top), "2310", 0.5),
+            ("X, bottom half", float(half), "< 300", 0.0),
+        ],
+    )
+    last = int(z.n_candidates.max())
+    random = random_rank(z, generator(material.experiment.seed, "audit", "ties"))
+    for ties, ranks in (("at random", random), ("pessimistic", z.worst_rank)):
+        for width in (100, 120, 370):
+            users = float(np.sum(ranks > last - width))
+            reading = f"ties {ties}, buckets of {width} ranks"
+            yield reading, [("Z, worst bucket", users, "> 1600", 0.0)]
+
+
+def _sampling(material: Material) -> _Readings:
+    for sampling in (Sampling.WITHOUT_REPLACEMENT, Sampling.WITH_REPLACEMENT):
+        measures = (_RECALL, _NDCG, _AP)
+        yield sampling, _estimates(material, "Y", "sampled", *measures, sampling=sampling)
+
+
+def _catalogue_size(material: Material) -> _Readings:
+    mean, catalogue = material.ranks["Y"].mean_candidates, material.split.item_ids.size
+    for n, which in ((mean, "the mean number of candidates"), (catalogue, "the catalogue")):
+        yield f"n = {n}, {which}", _estimates(material, "Y", "bv:1", _RECALL, n_items=n)
+    value, deviation = _with_n_of_each_user(material, material.ranks["Y"])
+    published = material.printed("Y", _RECALL, "BV 1")
+    yield "n of each user", [("Y, Recall@10, BV 1", value, published, _noise_of(deviation))]
+
+
+def _with_n_of_each_user(material: Material, ranks: Ranks) -> tuple[float, float]:
     """Expectation and deviation, in percent, of BV 1 of Recall@10 with each user's own n."""
-    one = material.experiment.replaced(estimators=("bv:1",), metrics=(str(METRICS[0]),))
+    settings = material.experiment.replaced(estimators=("bv:1",), metrics=(str(_RECALL),))
     mean = variance = 0.0
-    for n in np.unique(records.n_candidates):
-        own = records.take(records.n_candidates == n)
-        moments = expected_estimates(own, one.replaced(n_items=int(n)))
+    for n in np.unique(ranks.n_candidates):
+        own = ranks.take(ranks.n_candidates == n)
+        moments = expected_estimates(own, settings.replaced(n_items=int(n)))
         mean += len(own) * float(moments.mean[0, 0])
         variance += (len(own) * float(moments.sd[0, 0])) ** 2
-    return 100.0 * mean / len(records), 100.0 * variance**0.5 / len(records)
+    return 100.0 * mean / len(ranks), 100.0 * variance**0.5 / len(ranks)
 
 
-def _noise(material: Material) -> Iterator[Reading]:
-    topic = "11. Section 5: noise model of the corrections (samples are drawn without replacement)"
+def _noise(material: Material) -> _Readings:
     for noise, sampling in (
         ("binomial", Sampling.WITH_REPLACEMENT),
         ("hypergeometric", Sampling.WITHOUT_REPLACEMENT),
     ):
         for estimator in ("bv:1", "bv:0.1"):
-            value, deviation = _expected(material, "Y", estimator, 0, assumed_sampling=sampling)
-            column = parse_estimator(estimator).label
-            quantity, printed = f"Y, Recall@10, {column}", material.printed("Y", 0, column)
-            yield Reading(topic, noise, quantity, value, printed, _noise_of(deviation))
+            yield noise, _estimates(material, "Y", estimator, _RECALL, assumed_sampling=sampling)
 
 
-def _cls(material: Material) -> Iterator[Reading]:
-    topic = "12. Section 5.2: whether constrained least squares is also non-negative"
-    for nonnegative in (True, False):
-        reading = "non-increasing and at least 0" if nonnegative else "non-increasing"
-        value, deviation = _expected(material, "Y", "cls", 0, cls_nonnegative=nonnegative)
-        printed = material.printed("Y", 0, "CLS")
-        tolerance = _noise_of(deviation)
-        yield Reading(topic, reading, "Y, Recall@10, CLS", value, printed, tolerance)
+def _cls(material: Material) -> _Readings:
+    for nonnegative, reading in (
+        (True, "non-increasing and at least 0"),
+        (False, "non-increasing"),
+    ):
+        yield reading, _estimates(material, "Y", "cls", _RECALL, cls_nonnegative=nonnegative)
 
 
-def _rank_estimate(material: Material) -> Iterator[Reading]:
-    topic = "13. Eq. 20: divisor and rounding of the rank estimate"
-    for divisor in ("m", "m+1"):
+def _rank_estimate(material: Material) -> _Readings:
+    measures = (_RECALL, _AP, _AUC)
+    for divisor, words in (("m", "m, as printed"), ("m+1", "m+1")):
         for rounding in ("floor", "linear"):
-            reading = f"divided by {divisor}{', as printed' if divisor == 'm' else ''}; {rounding}"
-            for place in (0, 2, 3):
-                printed = material.printed("Y", place, "Rank Estimate")
-                options = {"divisor": divisor, "rounding": rounding}
-                value, deviation = _expected(material, "Y", "rank-estimate", place, **options)
-                quantity = f"Y, {METRICS[place].label}, Rank Estimate"
-                yield Reading(topic, reading, quantity, value, printed, _noise_of(deviation))
+            options = {"divisor": divisor, "rounding": rounding}
+            quantities = _estimates(material, "Y", "rank-estimate", *measures, **options)
+            yield f"divided by {words}; {rounding}", quantities
+
+
+_TOPICS: dict[str, Callable[[Material], _Readings]] = {
+    "1. Section 6, split: which of several events at a user's last timestamp is held out": (
+        _ties_of_the_split
+    ),
+    "2. Section 6.1, candidates: whether training items count in the n of AUC": _candidates,
+    "3. Section 9, X: iterations and random start are not given": _recommender_x,
+    "4. Eq. 30, Y: divided by the row sum, or the numerator alone": _division_of_y,
+    "5. Eq. 27-29, Y: whether an item is similar to itself": _similarity_of_y,
+    "6. Eq. 28, Z: over which axis k' = 10 keeps the nearest, and the item itself": (
+        _neighbours_of_z
+    ),
+    "7. Ties of Z (its held-out item often scores 0, like thousands of others)": _ties_of_z,
+    "8. Section 6.1, text on Figure 5: numbers of users by rank": _rank_distribution,
+    "9. Section 6: whether the m = 100 negatives are drawn with replacement": _sampling,
+    "10. Section 5: which n the corrections use": _catalogue_size,
+    "11. Section 5: noise model of the corrections (samples are drawn without replacement)": _noise,
+    "12. Section 5.2: whether constrained least squares is also non-negative": _cls,
+    "13. Eq. 20: divisor and rounding of the rank estimate": _rank_estimate,
+}

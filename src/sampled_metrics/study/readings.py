@@ -1,18 +1,16 @@
 """A reading of the paper, and the data and models that readings are measured with."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import pandas as pd
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.archive import read_archive
 from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.datasets.movielens import parse_ratings
 from sampled_metrics.datasets.split import Split, load_split
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Ranks, rank
 from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.recommenders import create
@@ -94,13 +92,13 @@ class Material:
             read_by_name(ranks),
             by_name,
             experiment,
-            dict(zip(_cells_of(printed), printed["value"], strict=True)),
+            {(cell.row, cell.metric, cell.column): cell.value for cell in printed.itertuples()},
             threads,
         )
 
-    def printed(self, name: str, place: int, column: str = EXACT) -> str:
-        """Return the published cell of Table 3 for a recommender, one of METRICS and a column."""
-        return self.cells[name, METRICS[place].label, column]
+    def printed(self, name: str, measure: Measure, column: str = EXACT) -> str:
+        """Return the published cell of Table 3 for a recommender, a metric and a column."""
+        return self.cells[name, measure.label, column]
 
     def trained(self, name: str, split: Split | None = None, **settings: Any) -> Ranks:
         """Return the ranks of a recommender trained with other settings."""
@@ -108,7 +106,3 @@ class Material:
         own = self.recommenders[name]
         model = create(own.kind, {**own.settings, **settings}).fit(data.train, self.threads)
         return rank(model.score, data.train, data.held_out)
-
-
-def _cells_of(printed: pd.DataFrame) -> Iterator[tuple[str, str, str]]:
-    return zip(printed["row"], printed["metric"], printed["column"], strict=True)
