@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from sampled_metrics.datasets.catalogue import CATALOGUE, CITATION, ML_1M, Counts, movielens
+from sampled_metrics.datasets.catalogue import CATALOGUE, CITATION, ML_1M, Counts
 from sampled_metrics.datasets.split import load_split
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 
@@ -159,11 +159,11 @@ def test_fetch_tells_the_terms_once(run, tmp_path):
     archive = write_archive(tmp_path / "mine.zip", lines, member="ml-latest-small/ratings.csv")
     done = run("study", "fetch", "--dataset", '{"name": "ml-latest-small"}', "--archive", archive,
                "--output", "a.zip", "--source", "source.json")  # fmt: skip
-    dataset = movielens("ml-latest-small")
+    dataset = CATALOGUE["ml-latest-small"]
     assert done.stderr.splitlines() == [
         f"licence of ml-latest-small: {dataset.licence} ({dataset.licence_url})",
         f"to be cited for ml-latest-small: {CITATION}",
-        "fetch: local archive, maybe the official ratings.csv",
+        "fetch: local archive, maybe the official ratings",
     ]
     source = record("source.json")
     assert source["dataset"] == "ml-latest-small"

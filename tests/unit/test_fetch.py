@@ -1,8 +1,8 @@
 """Downloads from a local server that answers as servers do on bad days."""
 
 import hashlib
+import re
 import json
-import logging
 import socket
 import threading
 from dataclasses import replace
@@ -13,9 +13,9 @@ import pooch.core
 import pytest
 
 from sampled_metrics._base.errors import InputError, UnreachableError
-from sampled_metrics.datasets.catalogue import ML_1M, movielens
-from sampled_metrics.datasets.download import Download
+from sampled_metrics.datasets.catalogue import CATALOGUE, ML_1M
 from sampled_metrics.datasets.fetch import fetch
+from sampled_metrics.datasets.settings import DatasetSettings
 from tests.conftest import write_archive
 
 RATINGS = b"1::10::5::1\n1::20::3::2\n"
@@ -79,65 +79,69 @@ def pauses(monkeypatch):
     return slept
 
 
-def download(server, **options):
+@pytest.fixture(autouse=True)
+def _published(server, monkeypatch):
+    """Take the server's archive for the published one of ml-1m."""
+    publish(server, monkeypatch, ML_1M)
+
+
+def publish(server, monkeypatch, dataset):
     checksum = f"sha256:{hashlib.sha256(server.content).hexdigest()}"
-    return Download(**{"url": server.url, "checksum": checksum, "timeout": 5.0, **options})
+    monkeypatch.setitem(CATALOGUE, dataset.name, replace(dataset, checksum=checksum))
 
 
 def files(folder):
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
-def attempt(tmp_path, settings, dataset=ML_1M):
-    out = tmp_path / "out" / f"{dataset.name}.zip"
-    return fetch(out, None, tmp_path / "cache", dataset, settings)
+def attempt(tmp_path, url=None, name="ml-1m", **options):
+    settings = {"cache": str(tmp_path / "cache"), "timeout": 5, **options}
+    return fetch(tmp_path / "out" / f"{name}.zip", DatasetSettings(name=name, url=url, **settings))
 
 
-def refused(tmp_path, settings, error=InputError, dataset=ML_1M):
+def refused(tmp_path, url, error=InputError, name="ml-1m", **options):
     """Fetch in vain; return the problem, which names the address and a local archive as remedy."""
     with pytest.raises(InputError) as caught:
-        attempt(tmp_path, settings, dataset)
+        attempt(tmp_path, url, name, **options)
     assert type(caught.value) is error
     assert not (tmp_path / "out").exists()
     assert not files(tmp_path / "cache")
     message = str(caught.value)
     assert "\n" not in message
-    assert settings.url in message
+    assert url in message
     assert "MOVIELENS_ARCHIVE" in message
     # the way on from the ranks of the reference run is only for an unreachable server
-    assert ("ranks: reference" in message) == (error is UnreachableError and dataset == ML_1M)
+    assert ("ranks: reference" in message) == (error is UnreachableError and name == "ml-1m")
     return caught.value.problem
 
 
 def test_complete(tmp_path, server):
-    source = attempt(tmp_path, download(server))
+    source = attempt(tmp_path, server.url)
     assert (tmp_path / "out" / "ml-1m.zip").read_bytes() == server.content
     assert (source.origin, source.archive) == ("download", "ml-1m.zip")
     assert source.archive_sha256 == hashlib.sha256(server.content).hexdigest()
     assert source.ratings_sha256 == hashlib.sha256(RATINGS).hexdigest()
-    assert not source.archive_is_official
+    assert source.archive_is_official
     assert not source.ratings_is_official
 
 
 def test_cache_comes_before_the_network(tmp_path, server):
-    attempt(tmp_path, download(server))
-    assert attempt(tmp_path, download(server)).origin == "cache"
+    attempt(tmp_path, server.url)
+    assert attempt(tmp_path, server.url).origin == "cache"
     assert server.requests == 1
 
 
 def test_spoilt_cache_is_downloaded_anew(tmp_path, server):
-    attempt(tmp_path, download(server))
+    attempt(tmp_path, server.url)
     (tmp_path / "cache" / "ml-1m.zip").write_bytes(b"spoilt")
-    assert attempt(tmp_path, download(server)).origin == "download"
+    assert attempt(tmp_path, server.url).origin == "download"
     assert server.requests == 2
 
 
 def test_local_archive_comes_before_the_cache(tmp_path, server):
-    attempt(tmp_path, download(server))
+    attempt(tmp_path, server.url)
     mine = write_archive(tmp_path / "mine.zip", RATINGS * 2)
-    source = fetch(
-        tmp_path / "out" / "ml-1m.zip", mine, tmp_path / "cache", ML_1M, download(server)
-    )
+    source = attempt(tmp_path, server.url, archive=str(mine))
     assert (source.origin, source.archive) == ("local archive", "mine.zip")
     assert (tmp_path / "out" / "ml-1m.zip").read_bytes() == mine.read_bytes()
     assert server.requests == 1
@@ -145,7 +149,7 @@ def test_local_archive_comes_before_the_cache(tmp_path, server):
 
 def test_busy_twice_then_well(tmp_path, server, pauses):
     server.answers = ["503", "503"]
-    assert attempt(tmp_path, download(server)).origin == "download"
+    assert attempt(tmp_path, server.url).origin == "download"
     assert server.requests == 3
     assert pauses == sorted(pauses)
     assert pauses[0] < pauses[-1]
@@ -153,7 +157,7 @@ def test_busy_twice_then_well(tmp_path, server, pauses):
 
 def test_busy_for_good(tmp_path, server, pauses):
     server.answers = ["503"] * 9
-    problem = refused(tmp_path, download(server, retries=2), UnreachableError)
+    problem = refused(tmp_path, server.url, UnreachableError, retries=2)
     assert problem.startswith("GroupLens could not be reached")
     assert "answered 503" in problem
     assert (server.requests, len(pauses)) == (3, 2)
@@ -169,32 +173,33 @@ def test_busy_for_good(tmp_path, server, pauses):
 )
 def test_server_that_sends_no_archive(tmp_path, server, pauses, answer, requests, problem):
     server.answers = [answer] * 2
-    assert refused(tmp_path, download(server, retries=1)).startswith(problem)
+    assert refused(tmp_path, server.url, retries=1).startswith(problem)
     assert (server.requests, len(pauses)) == (requests, requests - 1)
 
 
 def test_server_without_tls(tmp_path, server, pauses):
     secure = server.url.replace("http:", "https:")
-    problem = refused(tmp_path, download(server, url=secure))
+    problem = refused(tmp_path, secure)
     assert problem.startswith("no secure connection; ")
     assert pauses == []
 
 
 def test_truncated_then_well(tmp_path, server, pauses):
     server.answers = ["truncated"]
-    assert attempt(tmp_path, download(server)).origin == "download"
+    assert attempt(tmp_path, server.url).origin == "download"
     assert len(pauses) == 1
 
 
-def test_wrong_checksum(tmp_path, server, pauses):
-    problem = refused(tmp_path, download(server, checksum=f"sha256:{'0' * 64}", retries=1))
-    assert problem.startswith(f"wrong checksum, expected sha256:{'0' * 64}; ")
+def test_wrong_checksum(tmp_path, server, pauses, monkeypatch):
+    monkeypatch.setitem(CATALOGUE, "ml-1m", ML_1M)
+    problem = refused(tmp_path, server.url, retries=1)
+    assert problem.startswith(f"wrong checksum, expected {ML_1M.checksum}; ")
     assert len(pauses) == 1
 
 
 def test_stalled(tmp_path, server, pauses):
     server.answers = ["stalled"] * 2
-    problem = refused(tmp_path, download(server, timeout=0.2, retries=1), UnreachableError)
+    problem = refused(tmp_path, server.url, UnreachableError, timeout=0.2, retries=1)
     assert "timed out" in problem
     assert len(pauses) == 1
 
@@ -208,14 +213,15 @@ def closed():
 
 
 def test_connection_refused(tmp_path, pauses, closed):
-    problem = refused(tmp_path, Download(closed, None, timeout=1.0, retries=1), UnreachableError)
+    problem = refused(tmp_path, closed, UnreachableError, timeout=1, retries=1)
     assert problem.startswith(f"GroupLens could not be reached ({closed}: connection refused); ")
     assert len(pauses) == 1
 
 
 def test_name_that_does_not_resolve(tmp_path, pauses):
-    settings = Download("http://no-such-host.invalid/ml-1m.zip", None, timeout=1.0, retries=0)
-    assert "its name cannot be resolved" in refused(tmp_path, settings, UnreachableError)
+    url = "http://no-such-host.invalid/ml-1m.zip"
+    problem = refused(tmp_path, url, UnreachableError, timeout=1, retries=0)
+    assert "its name cannot be resolved" in problem
     assert pauses == []
 
 
@@ -235,85 +241,74 @@ def test_exit_status_tells_an_unreachable_server_from_a_wrong_answer(
 
 def test_local_archive_must_exist_and_be_one(tmp_path):
     with pytest.raises(InputError, match=r"none\.zip: no such file; expected a MovieLens 1M"):
-        fetch(tmp_path / "out.zip", tmp_path / "none.zip", None)
+        attempt(tmp_path, archive=str(tmp_path / "none.zip"))
     text = tmp_path / "text.zip"
     text.write_text("no archive")
     with pytest.raises(InputError, match=r"text\.zip: not a readable zip archive"):
-        fetch(tmp_path / "out.zip", text, None)
-    assert files(tmp_path) == ["text.zip"]
+        attempt(tmp_path, archive=str(text))
+    assert files(tmp_path) == ["published.zip", "text.zip"]
 
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_progress_bar_on_a_terminal_only(tmp_path, server, monkeypatch, capsys, terminal):
     monkeypatch.setattr("sys.stderr.isatty", lambda: terminal, raising=False)
-    attempt(tmp_path, download(server))
+    attempt(tmp_path, server.url)
     assert ("100%" in capsys.readouterr().err) == terminal
 
 
-ML_20M = movielens("ml-20m")
+ML_20M = CATALOGUE["ml-20m"]
 CSV = b"userId,movieId,rating,timestamp\n1,10,5.0,1\n1,20,3.5,2\n"
 
 
 @pytest.fixture
 def other(server, tmp_path):
-    """The server, which now holds an archive of ml-20m, and that dataset with its checksum."""
+    """Path of an archive of ml-20m, which the server now holds."""
     path = write_archive(tmp_path / "other.zip", CSV, member=ML_20M.member)
     server.content = path.read_bytes()
-    return replace(ML_20M, checksum=f"md5:{pooch.file_hash(str(path), alg='md5')}")
-
-
-def test_verified_checksum_is_demanded_of_any_movielens(tmp_path, server, other):
-    source = attempt(tmp_path, Download.of(other, server.url), other)
-    assert (source.origin, source.dataset) == ("download", "ml-20m")
-    assert (source.checksum, source.checksum_verified) == (other.checksum, True)
-    # what lies in the official archive is official
-    assert (source.archive_is_official, source.ratings_is_official) == (True, True)
-    assert attempt(tmp_path, Download.of(other, server.url), other).origin == "cache"
-    (tmp_path / "cache" / "ml-20m.zip").write_bytes(b"spoilt")
-    assert attempt(tmp_path, Download.of(other, server.url), other).origin == "download"
+    return path
 
 
 @pytest.mark.usefixtures("other")
-def test_other_archive_than_the_verified_one(tmp_path, server):
-    problem = refused(tmp_path, Download.of(ML_20M, server.url, retries=0), dataset=ML_20M)
+def test_checksum_is_demanded_of_any_movielens(tmp_path, server, monkeypatch):
+    publish(server, monkeypatch, ML_20M)
+    source = attempt(tmp_path, server.url, "ml-20m")
+    assert (source.origin, source.dataset) == ("download", "ml-20m")
+    assert (source.checksum, source.checksum_verified) == (CATALOGUE["ml-20m"].checksum, True)
+    # what lies in the official archive is official
+    assert (source.archive_is_official, source.ratings_is_official) == (True, True)
+    assert attempt(tmp_path, server.url, "ml-20m").origin == "cache"
+    (tmp_path / "cache" / "ml-20m.zip").write_bytes(b"spoilt")
+    assert attempt(tmp_path, server.url, "ml-20m").origin == "download"
+
+
+@pytest.mark.usefixtures("other")
+def test_other_archive_than_the_published_one(tmp_path, server):
+    problem = refused(tmp_path, server.url, name="ml-20m", retries=0)
     assert problem.startswith(f"wrong checksum, expected {ML_20M.checksum}; ")
 
 
-def test_unverified_checksum_is_compared_and_does_not_stop(tmp_path, server, other, caplog):
-    caplog.set_level(logging.WARNING)
-    doubtful = replace(ML_20M, checksum_verified=False)
-    source = attempt(tmp_path, Download.of(doubtful, server.url), doubtful)
-    assert (source.origin, source.archive_is_official) == ("download", False)
-    assert source.ratings_is_official is None
-    assert not source.checksum_verified
-    told = f"ml-20m.zip: checksum {other.checksum}; not verified: {ML_20M.checksum}"
-    assert caplog.messages == [told]
-    right = replace(other, checksum_verified=False)
-    assert attempt(tmp_path, Download.of(right, server.url), right).archive_is_official
-    assert caplog.messages == [told]
-
-
-def test_no_checksum(tmp_path, server, caplog):
-    caplog.set_level(logging.WARNING)
-    small = movielens("ml-latest-small")
+def test_no_checksum(tmp_path, server):
+    small = CATALOGUE["ml-latest-small"]
     path = write_archive(tmp_path / "small.zip", CSV, member=small.member)
     server.content = path.read_bytes()
-    source = attempt(tmp_path, Download.of(small, server.url), small)
+    source = attempt(tmp_path, server.url, small.name)
     assert (source.archive_is_official, source.ratings_is_official) == (None, None)
-    assert attempt(tmp_path, Download.of(small, server.url), small).origin == "cache"
-    assert caplog.messages == []
+    assert (source.checksum, source.checksum_verified) == (None, False)
+    assert attempt(tmp_path, server.url, small.name).origin == "cache"
 
 
-@pytest.mark.usefixtures("other")
-def test_local_archive_of_another_dataset(tmp_path):
-    local = tmp_path / "other.zip"
+def test_local_archive_of_another_dataset(tmp_path, other):
+    settings = DatasetSettings(archive=str(other))
     with pytest.raises(InputError, match=r"lacks ml-1m/ratings\.dat; expected a MovieLens 1M"):
-        fetch(tmp_path / "out.zip", local, None)
-    source = fetch(tmp_path / "out.zip", local, None, ML_20M)
+        fetch(tmp_path / "out.zip", settings)
+    source = fetch(tmp_path / "out.zip", settings.replaced(name="ml-20m"))
     assert (source.archive_is_official, source.ratings_is_official) == (False, None)
 
 
-def test_addresses_are_the_publishers_unless_given():
-    assert Download.of(ML_20M).url == "https://files.grouplens.org/datasets/movielens/ml-20m.zip"
-    assert Download.of(ML_20M, "http://mirror/x.zip").url == "http://mirror/x.zip"
-    assert Download.of(movielens("ml-latest-small")).checksum is None
+def test_address_is_the_publishers_by_default(tmp_path, monkeypatch):
+    def closed(*_):
+        raise UnreachableError("connection refused")
+
+    monkeypatch.setattr("sampled_metrics.datasets.fetch.download_to", closed)
+    with pytest.raises(UnreachableError, match=re.escape(f"({ML_20M.url}: connection refused)")):
+        attempt(tmp_path, name="ml-20m")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.archive import Ratings, read_archive
-from sampled_metrics.datasets.catalogue import CATALOGUE, ML_1M, movielens
+from sampled_metrics.datasets.catalogue import CATALOGUE, ML_1M
 from sampled_metrics.datasets.movielens import parse_ratings, read_ratings
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 
@@ -28,7 +28,7 @@ LINES = {
 
 
 def ratings_of(name, text):
-    return Ratings.of(text.encode("latin-1"), "file", movielens(name))
+    return Ratings.of(text.encode("latin-1"), "file", CATALOGUE[name])
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -46,9 +46,9 @@ def test_events_of_each_layout(name):
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_member_of_each_archive(tmp_path, name):
-    dataset = movielens(name)
+    dataset = CATALOGUE[name]
     text = next(
-        text for key, text in LINES.items() if movielens(key).layout == dataset.layout
+        text for key, text in LINES.items() if CATALOGUE[key].layout == dataset.layout
     ).encode()
     path = write_archive(tmp_path / "a.zip", text, member=dataset.member)
     ratings = read_archive(path, dataset)
@@ -174,7 +174,7 @@ def test_file_is_read_block_by_block():
             return super().read(size)
 
     content = b"".join(b"%d::7::5::%d\n" % (event, event) for event in range(200_000))
-    name = movielens("ml-1m")
+    name = CATALOGUE["ml-1m"]
     ratings = Ratings(lambda: nullcontext(Recorder(content)), len(content), "file", name)
     assert len(read_ratings(ratings)) == 200_000
     assert len(ratings.sha256) == 64
@@ -193,7 +193,7 @@ def test_file_is_read_block_by_block():
     ),
 )  # fmt: skip
 def test_agrees_with_splitting_lines(name, rows):
-    layout = movielens(name).layout
+    layout = CATALOGUE[name].layout
     lines = [layout.separator.join(map(str, row)) for row in rows]
     text = "\n".join([layout.header, *lines] if layout.header else lines)
     events = read_ratings(ratings_of(name, text), with_rating=True)
@@ -236,5 +236,5 @@ def test_official_file_is_told_by_length_and_blob_id():
     blob = "ce013625030ba8dba906f756967f9e9ca394464a"
     published = replace(ML_1M, ratings_bytes=6, ratings_git_blob=blob)
     assert Ratings.of(b"hello\n", "greeting", published).is_official
-    assert Ratings.of(b"hello\n", "greeting", movielens("ml-20m")).is_official is None
+    assert Ratings.of(b"hello\n", "greeting", CATALOGUE["ml-20m"]).is_official is None
     assert ratings.sha256 == hashlib.sha256(b"hello\n").hexdigest()

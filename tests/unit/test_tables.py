@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.datasets.table_format import TableFormat
-from sampled_metrics.datasets.tables import read_interactions
+from sampled_metrics.datasets.reading import read_interactions
+from sampled_metrics.datasets.settings import Columns
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def read(tmp_path):
             parquet.write_table(pa.table(content), path)
         else:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return read_interactions(path, TableFormat(columns or {}, separator), **options)
+        return read_interactions(path, Columns(**columns or {}), separator, **options)
 
     return reader
 

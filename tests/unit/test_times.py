@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.datasets.tables import read_interactions
+from sampled_metrics.datasets.reading import read_interactions
 from sampled_metrics.tables.columns import Table
 
 

@@ -12,7 +12,7 @@ from sampled_metrics._base.files import write_json, write_text
 from sampled_metrics.cli.steps import Input, Json, Output, settings_of
 
 if TYPE_CHECKING:
-    from sampled_metrics.datasets.definition import Definition
+    from sampled_metrics.datasets.settings import DatasetSettings
     from sampled_metrics.datasets.split import Split
 
 app = typer.Typer()
@@ -35,17 +35,13 @@ def fetch(
 ) -> None:
     """Get an archive of MovieLens: a local file, else the cache, else the publisher's server."""
     from sampled_metrics.datasets import fetch as fetching
-    from sampled_metrics.datasets.catalogue import movielens
-    from sampled_metrics.datasets.download import Download
     from sampled_metrics.datasets.settings import DatasetSettings
 
     settings = settings_of(DatasetSettings, dataset, "--dataset")
-    published = movielens(settings.name)
-    download = Download.of(published, settings.url or "", settings.timeout, settings.retries)
-    local = archive or settings.archive
-    cache = Path(settings.cache) if settings.cache else None
     try:
-        origin = fetching.fetch(output, Path(local) if local else None, cache, published, download)
+        origin = fetching.fetch(
+            output, settings.replaced(archive=archive or settings.archive or None)
+        )
     except UnreachableError as error:
         if unreachable is not None:
             write_text(unreachable, f"{error}\n")
@@ -53,8 +49,7 @@ def fetch(
     write_json(source, origin.as_dict())
     origin.log_terms()
     official = {True: "the official", False: "not the official", None: "maybe the official"}
-    file = Path(published.member).name
-    _log.info("fetch: %s, %s %s", origin.origin, official[origin.ratings_is_official], file)
+    _log.info("fetch: %s, %s ratings", origin.origin, official[origin.ratings_is_official])
 
 
 @app.command()
@@ -83,16 +78,16 @@ def split(
 ) -> None:
     """Read the events of an archive or table, filter them, hold out one of each user."""
     from sampled_metrics._base.seeds import generator
-    from sampled_metrics.datasets.definition import Definition
     from sampled_metrics.datasets.filters import apply_filters
+    from sampled_metrics.datasets.reading import read_dataset
     from sampled_metrics.datasets.settings import DatasetSettings, FilterSettings, SplitSettings
     from sampled_metrics.datasets.split import hold_out, save_split
 
-    definition = Definition.of(settings_of(DatasetSettings, dataset, "--dataset"))
+    source = settings_of(DatasetSettings, dataset, "--dataset")
     wanted = settings_of(FilterSettings, filters, "--filters")
     way = settings_of(SplitSettings, settings, "--settings")
     began = time.perf_counter()
-    everything = definition.read(data, wanted.min_rating is not None)
+    everything = read_dataset(data, source, wanted.min_rating is not None)
     interactions, removed = apply_filters(everything, wanted)
     read = time.perf_counter()
     made = hold_out(interactions, way, generator(way.seed, "split"))
@@ -105,21 +100,21 @@ def split(
         "filters": {
             name: {"value": value, "removed": removed[name]} for name, value in wanted.on.items()
         },
-        **_expectation(definition, made, filtered=bool(wanted.on)),
+        **_expectation(source, made, filtered=bool(wanted.on)),
     }
     write_json(counts, record)
     _log.info("split: %s; %s", _in_words(made.counts()), seconds)
 
 
-def _expectation(definition: "Definition", made: "Split", filtered: bool) -> dict[str, Any]:
+def _expectation(dataset: "DatasetSettings", made: "Split", filtered: bool) -> dict[str, Any]:
     """Return the published counts and whether ours are equal; None where that says nothing."""
-    if definition.expected is None:
+    if dataset.published is None:
         return {"expected": None, "as_expected": None}
-    expected, counts = definition.expected._asdict(), made.counts()
+    expected, counts = dataset.published.counts._asdict(), made.counts()
     equal = None if filtered else all(counts[name] == count for name, count in expected.items())
     if equal is False:
         words = _in_words(expected)
-        _log.warning("split: published counts of %s differ: %s", definition.name, words)
+        _log.warning("split: published counts of %s differ: %s", dataset.name, words)
     return {"expected": expected, "as_expected": equal}
 
 

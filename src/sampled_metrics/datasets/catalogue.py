@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.errors import InputError
-
 FOLDER = "https://files.grouplens.org/datasets/movielens"
 CITATION = (
     "F. M. Harper and J. A. Konstan, The MovieLens Datasets: History and Context, "
@@ -92,9 +90,8 @@ class MovieLens:
     counts
         Size of the published dataset.
     checksum
-        Checksum of the archive as `kind:digest`; None where the publisher may replace it.
-    checksum_verified
-        Whether independent sources agree on it, so that a download that differs is refused.
+        Checksum of the archive as `kind:digest`; None where the publisher may replace it. A
+        download that differs is refused.
     readme
         Ending of the address of the publisher's terms of use.
     licence
@@ -109,7 +106,6 @@ class MovieLens:
     layout: Layout
     counts: Counts
     checksum: str | None
-    checksum_verified: bool
     readme: str = "README.html"
     licence: str = _CLOSED
     ratings_bytes: int | None = None
@@ -131,7 +127,7 @@ _CSV = Layout(",", header="userId,movieId,rating,timestamp", half_stars=True)
 
 ML_1M = MovieLens(
     "ml-1m", "MovieLens 1M", "ml-1m/ratings.dat", _COLONS, Counts(6040, 3706, 1_000_209),
-    "sha256:a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20", True,
+    "sha256:a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
     readme="README.txt",
     ratings_bytes=24_594_131,
     ratings_git_blob="77a7c4b150f588c23bb9e1f068aa996c0b413695",
@@ -141,40 +137,29 @@ CATALOGUE = {
     for dataset in (
         MovieLens(
             "ml-100k", "MovieLens 100K", "ml-100k/u.data", _TAB, Counts(943, 1682, 100_000),
-            "md5:0e33842e24a9c977be4e0107933c0723", True, readme="README.txt",
+            "md5:0e33842e24a9c977be4e0107933c0723", readme="README.txt",
         ),
         ML_1M,
         MovieLens(
             "ml-10m", "MovieLens 10M", "ml-10M100K/ratings.dat", Layout("::", half_stars=True),
-            Counts(69_878, 10_677, 10_000_054), "md5:ce571fd55effeba0271552578f2648bd", True,
+            Counts(69_878, 10_677, 10_000_054), "md5:ce571fd55effeba0271552578f2648bd",
         ),
         MovieLens(
             "ml-20m", "MovieLens 20M", "ml-20m/ratings.csv", _CSV,
-            Counts(138_493, 26_744, 20_000_263), "md5:cd245b17a1ae2cc31bb14903e1204af3", True,
+            Counts(138_493, 26_744, 20_000_263), "md5:cd245b17a1ae2cc31bb14903e1204af3",
         ),
         MovieLens(
             "ml-25m", "MovieLens 25M", "ml-25m/ratings.csv", _CSV,
-            Counts(162_541, 59_047, 25_000_095), "md5:6b51fb2759a8657d3bfcbfc42b592ada", True,
+            Counts(162_541, 59_047, 25_000_095), "md5:6b51fb2759a8657d3bfcbfc42b592ada",
         ),
         MovieLens(
             "ml-32m", "MovieLens 32M", "ml-32m/ratings.csv", _CSV,
-            Counts(200_948, 84_432, 32_000_204), "md5:d472be332d4daa821edc399621853b57", True,
+            Counts(200_948, 84_432, 32_000_204), "md5:d472be332d4daa821edc399621853b57",
             licence=_OPEN,
         ),
         MovieLens(
             "ml-latest-small", "MovieLens Latest Small", "ml-latest-small/ratings.csv", _CSV,
-            Counts(610, 9724, 100_836), None, False, licence=_OPEN,
+            Counts(610, 9724, 100_836), None, licence=_OPEN,
         ),
     )
 }  # fmt: skip
-
-
-def movielens(name: str) -> MovieLens:
-    """Return a MovieLens dataset by its name.
-
-    >>> movielens("ml-20m").counts.users
-    138493
-    """
-    if name not in CATALOGUE:
-        raise InputError(f"unknown dataset {name!r}; known: {', '.join(CATALOGUE)}")
-    return CATALOGUE[name]

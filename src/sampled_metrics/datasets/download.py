@@ -2,12 +2,10 @@
 
 import logging
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sampled_metrics._base.errors import InputError, UnreachableError
-from sampled_metrics.datasets.catalogue import MovieLens
 
 if TYPE_CHECKING:
     import requests
@@ -17,42 +15,23 @@ _SERVER_ERROR = 500
 _LOCAL = "a local archive can be named instead (dataset.archive or MOVIELENS_ARCHIVE)"
 
 
-@dataclass(frozen=True)
-class Download:
-    """Where and how to download.
+class _RefusedError(Exception):
+    """A failure that further attempts would repeat; not one of the errors that pooch retries."""
 
-    Attributes
+
+def download_to(path: Path, url: str, checksum: str | None, timeout: float, retries: int) -> None:
+    """Download to `path`, complete and with the right checksum or not at all.
+
+    Parameters
     ----------
-    url
-        Address of the archive.
+    path, url
+        Where to and where from.
     checksum
         Checksum that the file must have, as `kind:digest`; None accepts any file.
     timeout
         Seconds without a byte after which an attempt is given up.
     retries
         Further attempts after the first, each after a longer pause.
-    """
-
-    url: str
-    checksum: str | None
-    timeout: float = 30.0
-    retries: int = 3
-
-    @classmethod
-    def of(
-        cls, dataset: MovieLens, url: str = "", timeout: float = 30.0, retries: int = 3
-    ) -> "Download":
-        """Download a dataset from `url`, by default its publisher's; check a verified checksum."""
-        checksum = dataset.checksum if dataset.checksum_verified else None
-        return cls(url or dataset.url, checksum, timeout, retries)
-
-
-class _RefusedError(Exception):
-    """A failure that further attempts would repeat; not one of the errors that pooch retries."""
-
-
-def download_to(path: Path, download: Download) -> None:
-    """Download to `path`, complete and with the right checksum or not at all.
 
     Raises
     ------
@@ -68,7 +47,7 @@ def download_to(path: Path, download: Download) -> None:
 
     pooch.get_logger().setLevel(logging.WARNING)
     stream = pooch.HTTPDownloader(
-        progressbar=sys.stderr.isatty(), chunk_size=1 << 16, timeout=download.timeout
+        progressbar=sys.stderr.isatty(), chunk_size=1 << 16, timeout=timeout
     )
 
     def attempt(url: str, output_file: object, pup: object) -> None:
@@ -82,21 +61,21 @@ def download_to(path: Path, download: Download) -> None:
     pup = pooch.create(
         path=path.parent,
         base_url="",
-        registry={path.name: download.checksum},
-        urls={path.name: download.url},
-        retry_if_failed=download.retries,
+        registry={path.name: checksum},
+        urls={path.name: url},
+        retry_if_failed=retries,
     )
     try:
         pup.fetch(path.name, downloader=attempt)
     except (requests.ConnectionError, requests.Timeout, requests.HTTPError) as error:
         if _status(error) == _TOO_MANY_REQUESTS:
-            raise InputError(f"{_reason(error)}; {_LOCAL}", path=download.url) from error
-        raise UnreachableError(_reason(error), path=download.url) from error
+            raise InputError(f"{_reason(error)}; {_LOCAL}", path=url) from error
+        raise UnreachableError(_reason(error), path=url) from error
     except (_RefusedError, requests.RequestException) as error:
-        raise InputError(f"{_reason(error)}; {_LOCAL}", path=download.url) from error
+        raise InputError(f"{_reason(error)}; {_LOCAL}", path=url) from error
     except ValueError as error:
-        problem = f"wrong checksum, expected {download.checksum}; {_LOCAL}"
-        raise InputError(problem, path=download.url) from error
+        problem = f"wrong checksum, expected {checksum}; {_LOCAL}"
+        raise InputError(problem, path=url) from error
 
 
 def _status(error: "requests.RequestException") -> int | None:

@@ -8,75 +8,47 @@ from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics._base.files import replacing
 from sampled_metrics.datasets.archive import Ratings, read_archive
 from sampled_metrics.datasets.catalogue import CITATION, ML_1M, MovieLens
-from sampled_metrics.datasets.download import Download, download_to
+from sampled_metrics.datasets.download import download_to
+from sampled_metrics.datasets.settings import DatasetSettings
 from sampled_metrics.datasets.source import Source
 
 _log = logging.getLogger(__name__)
 
 
-def fetch(
-    output: Path,
-    archive: Path | None,
-    cache: Path | None,
-    dataset: MovieLens = ML_1M,
-    download: Download | None = None,
-) -> Source:
-    """Put an archive at `output`: `archive` if given, else from the cache, else downloaded.
+def fetch(output: Path, settings: DatasetSettings) -> Source:
+    """Put an archive at `output`: the local one if there is one, else cached or downloaded.
 
-    A downloaded or cached file must have the official checksum if that is verified; otherwise a
-    difference is logged. A local archive may differ: the source returned says whether it is
-    official, and its content is checked when it is parsed.
-
-    Parameters
-    ----------
-    output
-        Where the archive goes.
-    archive
-        A local archive, used instead of cache and network.
-    cache
-        Folder for downloads; by default the user's cache folder.
-    dataset
-        Which MovieLens.
-    download
-        Address, checksum, timeout and retries; by default the publisher's address.
-
-    Raises
-    ------
-    InputError
-        The local archive is missing or not one, or the server sends something else.
-    UnreachableError
-        The server cannot be reached; the message names the alternatives.
+    A downloaded or cached file must have the official checksum. A local archive may differ: the
+    source returned says whether it is official, and its content is checked when it is parsed.
     """
-    import pooch
-
-    if archive is not None:
-        if not archive.is_file():
-            raise InputError(f"no such file; expected a {dataset.title} archive", path=archive)
-        path, origin = archive, "local archive"
+    dataset = settings.published
+    if dataset is None:
+        raise InputError(f"{settings.name} is a table; only a MovieLens is fetched")
+    if settings.archive is not None:
+        path, origin = Path(settings.archive), "local archive"
+        if not path.is_file():
+            raise InputError(f"no such file; expected a {dataset.title} archive", path=path)
     else:
-        folder = Path(pooch.os_cache("sampled-metrics") if cache is None else cache)
-        path, origin = _cached_or_downloaded(folder, dataset, download or Download.of(dataset))
+        path, origin = _cached_or_downloaded(settings, dataset)
     source = _source(path, origin, read_archive(path, dataset))
     with replacing(output) as temporary:
         shutil.copyfile(path, temporary)
-    doubtful = dataset.checksum is not None and not dataset.checksum_verified
-    if doubtful and not source.archive_is_official:
-        actual = _checksum(path, str(dataset.checksum))
-        _log.warning("%s: checksum %s; not verified: %s", path.name, actual, dataset.checksum)
     return source
 
 
-def _cached_or_downloaded(cache: Path, dataset: MovieLens, download: Download) -> tuple[Path, str]:
-    path, wanted = cache / f"{dataset.name}.zip", download.checksum
+def _cached_or_downloaded(settings: DatasetSettings, dataset: MovieLens) -> tuple[Path, str]:
+    import pooch
+
+    cache = Path(settings.cache or pooch.os_cache("sampled-metrics"))
+    path, wanted, url = cache / f"{dataset.name}.zip", dataset.checksum, settings.url or dataset.url
     if path.is_file() and (wanted is None or _checksum(path, wanted) == wanted):
         return path, "cache"
-    _log.info("downloading %s", download.url)
+    _log.info("downloading %s", url)
     try:
-        download_to(path, download)
+        download_to(path, url, wanted, settings.timeout, settings.retries)
     except UnreachableError as error:
         raise UnreachableError(
-            f"GroupLens could not be reached ({download.url}: {error.problem}); "
-            f"{_alternatives(dataset)}"
+            f"GroupLens could not be reached ({url}: {error.problem}); {_alternatives(dataset)}"
         ) from error
     return path, "download"
 
@@ -87,7 +59,7 @@ def _alternatives(dataset: MovieLens) -> str:
         "point dataset.archive (config) or MOVIELENS_ARCHIVE (environment) "
         f"at a local {dataset.name}.zip"
     )
-    if dataset != ML_1M:
+    if dataset.name != ML_1M.name:
         return f"run again with a network, or {local}"
     return (
         f"run again with a network; {local}; or set `ranks: reference` (config) "
@@ -109,7 +81,7 @@ def _source(path: Path, origin: str, ratings: Ratings) -> Source:
         archive_is_official=official,
         bytes=path.stat().st_size,
         checksum=dataset.checksum,
-        checksum_verified=dataset.checksum_verified,
+        checksum_verified=dataset.checksum is not None,
         ratings_sha256=ratings.sha256,
         # The content of an official archive is official; that of another one may be.
         ratings_is_official=(official or None) if inside is None else inside,

@@ -59,7 +59,7 @@ def apply_filters(
 def _below(interactions: Interactions, least: float) -> NDArray[np.bool_]:
     if interactions.rating is None:
         raise interactions.error(f"no ratings; min_rating {least:g} needs a column of ratings")
-    return interactions.rating < np.float32(least)
+    return ~(interactions.rating >= np.float32(least))
 
 
 def _pairs(interactions: Interactions) -> NDArray[np.int64]:

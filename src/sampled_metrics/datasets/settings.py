@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field, model_serializer, model_validator
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.settings import Settings
-from sampled_metrics.datasets.catalogue import CATALOGUE
+from sampled_metrics.datasets.catalogue import CATALOGUE, MovieLens
 
 # Snakemake takes these characters in the name of a file for the borders of a wildcard.
 FileName = Annotated[str, Field(pattern="^[^<>{}]+$")]
@@ -46,6 +46,23 @@ class Columns(Settings):
         if len(set(columns)) < len(columns):
             raise InputError("one column is used twice")
         return self
+
+    @property
+    def has_header(self) -> bool:
+        """Whether the first line of a text file names the columns."""
+        return isinstance(self.user, str)
+
+    @property
+    def by_role(self) -> dict[str, str]:
+        """Name of the column to read for each role; a place is written as text."""
+        columns = dict(self) if self.has_header else self.given()
+        return {role: str(column) for role, column in columns.items() if column is not None}
+
+    @property
+    def required(self) -> list[str]:
+        """Columns that must be present: those of user and item, and those that were set."""
+        roles = {"user", "item"} | self.model_fields_set
+        return [column for role, column in self.by_role.items() if role in roles]
 
     @model_serializer
     def given(self) -> dict[str, str | int | None]:
@@ -102,6 +119,11 @@ class DatasetSettings(Settings):
     def is_movielens(self) -> bool:
         """Whether the data is a published MovieLens."""
         return self.format == "movielens"
+
+    @property
+    def published(self) -> MovieLens | None:
+        """The published MovieLens; None for a table."""
+        return CATALOGUE[self.name] if self.is_movielens else None
 
     def without_places(self) -> "DatasetSettings":
         """Return what the data is, without where this machine keeps it and how it gets there."""

@@ -27,7 +27,7 @@ class Source:
     checksum
         The publisher's, as `kind:digest`; None where there is none.
     checksum_verified
-        Whether independent sources agree on that checksum, so that a download must have it.
+        Whether there is one, agreed on by independent sources, which a download must have.
     ratings_sha256, ratings_is_official
         Checksum of the ratings file inside, and whether it is the publisher's; None if not known.
     licence, licence_url, citation

@@ -1,11 +1,13 @@
-"""Reading tables of interactions: user and item, maybe rating and time."""
+"""Reading the events of a study: a MovieLens archive, or a table of one's own."""
 
 from pathlib import Path
 
 import numpy as np
 
+from sampled_metrics.datasets.archive import read_archive
 from sampled_metrics.datasets.interactions import Interactions
-from sampled_metrics.datasets.table_format import TableFormat
+from sampled_metrics.datasets.movielens import read_ratings
+from sampled_metrics.datasets.settings import Columns, DatasetSettings
 from sampled_metrics.tables.ids import as_int32
 from sampled_metrics.tables.reading import bare_name, read_table
 
@@ -13,8 +15,18 @@ WHAT = "a table of interactions"
 _LIKELY = {"rating": "float64", "timestamp": "int64"}
 
 
+def read_dataset(path: Path, settings: DatasetSettings, with_rating: bool = False) -> Interactions:
+    """Read the events of an archive or table without any filter."""
+    if settings.published is not None:
+        return read_ratings(read_archive(path, settings.published), with_rating)
+    return read_interactions(path, settings.columns, settings.separator, with_rating)
+
+
 def read_interactions(
-    path: Path, form: TableFormat | None = None, with_rating: bool = False
+    path: Path,
+    columns: Columns | None = None,
+    separator: str | None = None,
+    with_rating: bool = False,
 ) -> Interactions:
     """Read the events of a table (CSV, TSV or parquet) without any filter.
 
@@ -22,23 +34,26 @@ def read_interactions(
     ----------
     path
         The file.
-    form
-        How it is written; by default columns `user`, `item` and maybe `rating`, `timestamp`.
+    columns
+        By default `user`, `item` and, where they are present, `rating` and `timestamp`.
+    separator
+        Character between the columns of a text; by default a tab if the first line has one, else a
+        comma.
     with_rating
         Whether to keep the ratings, which are checked in any case.
     """
-    form = form or TableFormat()
-    names = {role: bare_name(name) for role, name in form.names.items()}
+    columns = columns or Columns()
+    names = {role: bare_name(name) for role, name in columns.by_role.items()}
     table = read_table(
         path,
         WHAT,
         list(names.values()),
         ids=(names["user"], names["item"]),
         likely={names[role]: kind for role, kind in _LIKELY.items() if role in names},
-        separator=form.separator,
-        header=form.header,
+        separator=separator,
+        header=columns.has_header,
     )
-    table.require(*(names[role] for role in form.required))
+    table.require(*map(bare_name, columns.required))
     rating = timestamp = None
     if names.get("rating", "") in table:
         with np.errstate(over="ignore"):

@@ -1,44 +1,48 @@
+"""What the settings of a dataset say, and reading either kind of it."""
+
 import json
 
 import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.catalogue import CATALOGUE
-from sampled_metrics.datasets.definition import Definition
+from sampled_metrics.datasets.reading import read_dataset
 from sampled_metrics.datasets.settings import Columns, DatasetSettings
 from sampled_metrics.datasets.source import describe_table
-from sampled_metrics.datasets.table_format import TableFormat
 from tests.conftest import write_archive
 
 
-def test_movielens_is_the_default():
-    assert Definition.of(DatasetSettings()) == Definition("ml-1m")
-    assert Definition.of(DatasetSettings(name="ml-25m")).expected == CATALOGUE["ml-25m"].counts
+def test_published_datasets():
+    assert DatasetSettings().published == CATALOGUE["ml-1m"]
+    assert DatasetSettings(name="ml-25m").published == CATALOGUE["ml-25m"]
+    assert DatasetSettings(format="table", name="mine").published is None
 
 
-def test_table():
+def test_columns_to_read():
+    columns = Columns(user="u", rating=None)
+    assert columns.by_role == {"user": "u", "item": "item", "timestamp": "timestamp"}
+    assert columns.required == ["u", "item"]
     settings = DatasetSettings(
-        format="table", name="mine", columns=Columns(user="u", rating=None), separator=";",
-        licence="CC0", citation="Me",
-    )  # fmt: skip
-    table = Definition.of(settings)
-    form = TableFormat({"user": "u", "rating": None}, ";")
-    assert table == Definition("mine", form, "CC0", "Me")
-    assert table.expected is None
+        format="table", name="mine", columns=columns, separator=";", licence="CC0", citation="Me"
+    )
     again = DatasetSettings.of(json.loads(settings.without_places().as_json()), "again")
-    assert Definition.of(again) == table
+    assert again.columns.required == columns.required
+    assert again == settings
+    places = Columns(user=0, item=2)
+    assert not places.has_header
+    assert places.by_role == {"user": "0", "item": "2"}
 
 
 def test_reads_either(tmp_path):
     archive = write_archive(tmp_path / "a.zip", b"1\t2\t3\t4\n", member="ml-100k/u.data")
     (tmp_path / "t.csv").write_text("user,item,rating\n1,2,3\n")
-    for definition, path in (
-        (Definition.of(DatasetSettings(name="ml-100k")), archive),
-        (Definition.of(DatasetSettings(format="table", name="mine")), tmp_path / "t.csv"),
+    for settings, path in (
+        (DatasetSettings(name="ml-100k"), archive),
+        (DatasetSettings(format="table", name="mine"), tmp_path / "t.csv"),
     ):
-        events = definition.read(path, with_rating=True)
+        events = read_dataset(path, settings, with_rating=True)
         assert (events.user[0], events.item[0], events.rating[0]) == (1, 2, 3)
-        assert definition.read(path).rating is None
+        assert read_dataset(path, settings).rating is None
 
 
 def test_origin_of_a_table(tmp_path):
