@@ -1,8 +1,8 @@
 """Downloads from a local server that answers as servers do on bad days."""
 
 import hashlib
-import re
 import json
+import re
 import socket
 import threading
 from dataclasses import replace
