@@ -1,7 +1,7 @@
 """Array types, and loops over the rows of large tables."""
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,31 @@ def blocks(rows: int, columns: int, entries: int = MEMORY) -> Iterator[slice]:
     """
     step = max(1, entries // max(1, columns))
     return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
+
+
+def starts(counts: Int) -> Int:
+    """Return where each run begins if runs of these lengths follow each other."""
+    return np.cumsum(counts) - counts
+
+
+def ranges(first: Int | int, counts: Int) -> Int:
+    """Concatenate ranges, of which range i is first[i], first[i] + 1 ... of length counts[i].
+
+    >>> ranges(np.array([7, 3]), np.array([2, 3]))
+    array([7, 8, 3, 4, 5])
+    """
+    return np.arange(counts.sum()) + np.repeat(first - starts(counts), counts)
+
+
+def first_duplicate(values: NDArray[Any]) -> int | None:
+    """Return the first row with a value of an earlier row; None if all differ.
+
+    >>> first_duplicate(np.array([7, 4, 9, 4]))
+    3
+    """
+    order = np.argsort(values, kind="stable")
+    again = order[1:][values[order[1:]] == values[order[:-1]]]
+    return int(again.min()) if again.size else None
 
 
 def integers(name: str, values: ArrayLike) -> Int:

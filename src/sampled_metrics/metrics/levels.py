@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Float, Int, starts
 from sampled_metrics.ranks import Ranks
 
 
@@ -48,10 +48,10 @@ class Levels:
             one = ranks.n_relevant
             return cls(rows, ranks.n_better, ranks.n_tied + 1, one, np.zeros_like(one))
         user, above = np.repeat(rows, ranks.n_found), ranks.n_better
-        starts = np.ones(user.size, bool)
-        starts[1:] = (user[1:] != user[:-1]) | (above[1:] != above[:-1])
-        first = np.flatnonzero(starts)
-        first_of_user = (np.cumsum(ranks.n_found) - ranks.n_found)[user[first]]
+        begins = np.ones(user.size, bool)
+        begins[1:] = (user[1:] != user[:-1]) | (above[1:] != above[:-1])
+        first = np.flatnonzero(begins)
+        first_of_user = starts(ranks.n_found)[user[first]]
         hits = np.diff(first, append=user.size)
         return cls(user[first], above[first], ranks.n_tied[first] + 1, hits, first - first_of_user)
 

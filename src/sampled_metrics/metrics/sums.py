@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Float, Int, ranges
 from sampled_metrics.metrics.levels import Levels
 
 _NEAR = 64
@@ -112,8 +112,7 @@ def any_relevant(levels: Levels, k: int) -> Float:
     j = 0 ... h - 1 of 1 - m/(s - j).
     """
     level = np.repeat(np.arange(levels.user.size), levels.hits)
-    starts = np.cumsum(levels.hits) - levels.hits
-    left = levels.size[level] - (np.arange(level.size) - starts[level])
+    left = levels.size[level] - ranges(0, levels.hits)
     share = np.minimum(levels.places(k)[level] / left, 1.0)
     with np.errstate(divide="ignore"):
         logs = np.log1p(-share)

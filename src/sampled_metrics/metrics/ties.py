@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.arrays import Int, ranges, starts
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.levels import Levels
 from sampled_metrics.ranks import Ranks
@@ -37,7 +37,7 @@ def _random(levels: Levels, rng: np.random.Generator | None) -> Levels:
     level = np.repeat(np.arange(levels.user.size), levels.hits)
     place = random_places(levels.size, levels.hits, rng)
     place = place[np.lexsort((place, level))]
-    nth = np.arange(level.size) - _starts(levels.hits)[level]
+    nth = ranges(0, levels.hits)
     one = np.ones_like(level)
     above = levels.above[level] + place
     return Levels(levels.user[level], above, one, one, levels.hits_above[level] + nth)
@@ -52,21 +52,17 @@ def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:
     >>> random_places(np.array([3, 1]), np.array([3, 1]), np.random.default_rng(0))
     array([0, 1, 2, 0])
     """
-    starts = _starts(hits)
+    first = starts(hits)
     places = np.empty(int(hits.sum()), np.int64)
     level = np.arange(hits.size)
     for turn in range(int(hits.max(initial=0))):
         level = level[hits[level] > turn]
         last = size[level] - hits[level] + turn
         drawn = rng.integers(0, last + 1)
-        earlier = places[starts[level][:, None] + np.arange(turn)]
+        earlier = places[first[level][:, None] + np.arange(turn)]
         taken = (earlier == drawn[:, None]).any(axis=1)
-        places[starts[level] + turn] = np.where(taken, last, drawn)
+        places[first[level] + turn] = np.where(taken, last, drawn)
     return places
-
-
-def _starts(counts: Int) -> Int:
-    return np.cumsum(counts) - counts
 
 
 TIES: dict[str, Callable[[Levels, np.random.Generator | None], Levels]] = {

@@ -7,31 +7,21 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.columns import require
 
 
-def check_one_each(n_candidates: Int, n_better: Int, n_tied: Int) -> None:
-    """Raise InputError unless the counts are of one item per user among all candidates."""
-    _require_lengths(n_candidates=n_candidates, n_better=n_better, n_tied=n_tied)
-    require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")
-    require("n_better", n_better, n_better >= 0, "at least 0")
-    require("n_tied", n_tied, n_tied >= 0, "at least 0")
-    others = n_candidates - 1
-    require("n_better", n_better, n_better <= others, "at most n_candidates - 1")
-    fits = n_better + n_tied <= others
-    require("n_tied", n_tied, fits, "n_better + n_tied below n_candidates")
-
-
 def check_counts(
     n_candidates: Int, n_better: Int, n_tied: Int, n_found: Int, n_relevant: Int, depth: Int
 ) -> dict[str, Int]:
     """Raise InputError unless some ranking has these counts; return items sorted best first."""
-    _require_lengths(n_candidates=n_candidates, n_found=n_found, n_relevant=n_relevant, depth=depth)
+    require_lengths(n_candidates=n_candidates, n_found=n_found, n_relevant=n_relevant, depth=depth)
     _check_users(n_candidates, n_found, n_relevant, depth)
-    _require_lengths(n_better=n_better, n_tied=n_tied)
+    require_lengths(n_better=n_better, n_tied=n_tied)
     if n_better.size != n_found.sum():
         raise InputError(f"{n_better.size} ranks of items, but n_found is {n_found.sum()} in all")
     user = np.repeat(np.arange(n_found.size), n_found)
     require("n_better", n_better, n_better >= 0, "at least 0")
     require("n_tied", n_tied, n_tied >= 0, "at least 0")
-    require("n_better", n_better, n_better < depth[user], "less than its user's depth")
+    require(
+        "n_better", n_better, n_better < depth[user], "less than its user's n_candidates or depth"
+    )
     n = n_candidates[user]
     fits = (n == 0) | (n_better + n_tied < n)
     require("n_tied", n_tied, fits, "n_better + n_tied below its user's n_candidates")
@@ -42,7 +32,8 @@ def check_counts(
     return {"n_better": n_better, "n_tied": n_tied}
 
 
-def _require_lengths(**columns: Int) -> None:
+def require_lengths(**columns: Int) -> None:
+    """Raise InputError unless all columns have the same length."""
     sizes = {name: values.size for name, values in columns.items()}
     if len(set(sizes.values())) > 1:
         lengths = ", ".join(f"{name} {size}" for name, size in sizes.items())

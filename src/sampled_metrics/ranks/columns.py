@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.arrays import Ids, Int, integers
+from sampled_metrics._base.arrays import Ids, Int, first_duplicate, integers
 from sampled_metrics._base.errors import InputError
 
 
@@ -29,10 +29,8 @@ def id_column(name: str, values: ArrayLike, rows: int) -> Ids:
 
 def require_unique(name: str, ids: Ids) -> None:
     """Raise InputError for the first row that repeats an id."""
-    order = np.argsort(ids, kind="stable")
-    again = order[1:][ids[order[1:]] == ids[order[:-1]]]
-    if again.size:
-        row = int(again.min())
+    row = first_duplicate(ids)
+    if row is not None:
         raise InputError(f"duplicate {name} {ids[row]}", row=row + 1)
 
 

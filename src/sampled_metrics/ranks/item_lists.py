@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, csr_matrix
 
-from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.arrays import Int, ranges
 from sampled_metrics._base.errors import InputError
 
 Marked: TypeAlias = csr_array | csr_matrix | NDArray[np.bool_]
@@ -26,10 +26,9 @@ class ItemLists(NamedTuple):
 
     def of(self, users: Int) -> tuple[Int, Int]:
         """Return the items of some users, each with the place of its user within `users`."""
-        counts = self.start[users + 1] - self.start[users]
-        ends = np.cumsum(counts)
-        shift = np.repeat(self.start[users] - ends + counts, counts)
-        return np.repeat(np.arange(users.size), counts), self.item[np.arange(shift.size) + shift]
+        first = self.start[users]
+        counts = self.start[users + 1] - first
+        return np.repeat(np.arange(users.size), counts), self.item[ranges(first, counts)]
 
 
 def held_out_items(columns: ArrayLike) -> ItemLists:

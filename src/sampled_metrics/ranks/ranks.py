@@ -5,7 +5,8 @@ follow from them, and nothing below this point knows a model or a score.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from copy import copy
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -13,10 +14,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.arrays import Ids, Int
+from sampled_metrics._base.arrays import Ids, Int, ranges, starts
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.checks import check_counts, check_one_each
-from sampled_metrics.ranks.columns import count_column, id_column, require_unique
+from sampled_metrics.ranks.checks import check_counts, require_lengths
+from sampled_metrics.ranks.columns import count_column, id_column, require, require_unique
 
 COLUMNS = ("n_candidates", "n_better", "n_tied")
 
@@ -86,23 +87,22 @@ class Ranks:
         users: ArrayLike | None = None,
         source: str = "unknown",
     ) -> None:
+        columns = dict(zip(COLUMNS, (n_candidates, n_better, n_tied), strict=True))
+        columns |= {"n_found": n_found, "n_relevant": n_relevant, "depth": depth}
         counts = {
-            "n_candidates": count_column("n_candidates", n_candidates),
-            "n_better": count_column("n_better", n_better),
-            "n_tied": count_column("n_tied", n_tied),
+            name: count_column(name, values)
+            for name, values in columns.items()
+            if values is not None
         }
         n = counts["n_candidates"]
-        optional = {"n_found": n_found, "n_relevant": n_relevant, "depth": depth}
-        for name, values in optional.items():
-            if values is not None:
-                counts[name] = count_column(name, values)
+        if n_found is None:
+            require_lengths(**counts)
         if len(counts) == len(COLUMNS):
-            check_one_each(**counts)
+            require("n_candidates", n, n >= 2, "at least 2")
         counts.setdefault("n_found", np.ones_like(n))
         counts.setdefault("n_relevant", counts["n_found"])
         counts.setdefault("depth", n)
-        if any(values is not None for values in optional.values()):
-            counts |= check_counts(**counts)
+        counts |= check_counts(**counts)
         ids = None if users is None else id_column("users", users, n.size)
         if ids is not None:
             require_unique("user_id", ids)
@@ -116,11 +116,9 @@ class Ranks:
         """
         made = object.__new__(cls)
         n_found = others.setdefault("n_found", np.ones_like(n_candidates))
-        others.setdefault("n_relevant", n_found)
-        others.setdefault("depth", n_candidates)
-        others = {"users": None, "source": "unknown"} | others
-        counts = {"n_candidates": n_candidates, "n_better": n_better, "n_tied": n_tied}
-        made.__dict__.update(counts, **others)
+        defaults = {"n_relevant": n_found, "depth": n_candidates, "users": None}
+        made.__dict__.update(defaults, source="unknown")
+        made.__dict__.update(others, n_candidates=n_candidates, n_better=n_better, n_tied=n_tied)
         return made
 
     def __len__(self) -> int:
@@ -156,13 +154,7 @@ class Ranks:
         return self.is_complete and bool(one.all())
 
     def single(self) -> Self:
-        """Return the ranks themselves if each user has one held-out item, fully ranked.
-
-        Raises
-        ------
-        InputError
-            A user has several relevant items, or a ranking is not known as a whole.
-        """
+        """Return the ranks if each user has one held-out item, fully ranked, else InputError."""
         if self.is_single:
             return self
         several = np.flatnonzero(self.n_relevant > 1)
@@ -185,10 +177,7 @@ class Ranks:
         """Return the ranks of some users, selected as an array's elements are."""
         users = np.arange(len(self))[rows]
         n_found = self.n_found[users]
-        ends = np.cumsum(n_found)
-        shift = (np.cumsum(self.n_found) - self.n_found)[users] - (ends - n_found)
-        items = np.arange(n_found.sum()) + np.repeat(shift, n_found)
-        ids = None if self.users is None else self.users[users]
+        items = ranges(starts(self.n_found)[users], n_found)
         return self.trusted(
             self.n_candidates[users],
             self.n_better[items],
@@ -196,16 +185,18 @@ class Ranks:
             n_found=n_found,
             n_relevant=self.n_relevant[users],
             depth=self.depth[users],
-            users=ids,
+            users=None if self.users is None else self.users[users],
             source=self.source,
         )
 
     def replace(self, *, users: Ids | None = None, source: str | None = None) -> Self:
         """Return the same ranks with other ids of the users, each once, or another source."""
-        changes: dict[str, Any] = {} if source is None else {"source": source}
+        changed = copy(self)
         if users is not None:
-            changes["users"] = id_column("users", users, len(self))
-        return self.trusted(**(self._columns() | changes))
+            changed.__dict__["users"] = id_column("users", users, len(self))
+        if source is not None:
+            changed.__dict__["source"] = source
+        return changed
 
     @classmethod
     def concat(cls, parts: Sequence["Ranks"]) -> Self:
@@ -237,9 +228,6 @@ class Ranks:
         from sampled_metrics.ranks.reading import read_ranks
 
         return read_ranks(Path(path), n_items=n_items, relevant=relevant, seen=seen)
-
-    def _columns(self) -> dict[str, Any]:
-        return {each.name: self.__dict__[each.name] for each in fields(self)}
 
     def write(self, path: Path | str, *, items: Ids | None = None) -> None:
         """Write as parquet; see `sampled_metrics.ranks.parquet.write_ranks`."""
