@@ -441,7 +441,7 @@ def test_numbers_of_negatives_and_items():
         "n_negatives is 0, expected at least 1"
     )
     assert message_of("", SampledRanks.read, "s.csv", 99, 99) == (
-        "n_items (--n-items) is 99, expected more than the 99 negatives"
+        "n_items is 99, expected more than n_negatives, 99"
     )
 
 

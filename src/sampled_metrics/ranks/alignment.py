@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.arrays import Int, first_duplicate
 from sampled_metrics.datasets.split import Split, require_all
+from sampled_metrics.ranks.rank_tables import counts
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 from sampled_metrics.tables.columns import ITEM, USER, Table
 from sampled_metrics.tables.ids import column_of, places
@@ -34,19 +35,17 @@ def read_aligned(path: Path, split: Split) -> Ranks:
     table = read_table(Path(path), WHAT)
     table.require(USER, *COLUMNS)
     user = _users(table, split)
+    candidates, better, tied = counts(table)
     expected = split.n_candidates[user]
-    candidates = table.whole("n_candidates", 2)
     if (candidates != expected).any():
         row = int(np.argmax(candidates != expected))
         user_id = split.user_ids[user[row]]
         what = f"{expected[row]}, the items that user {user_id} has not seen in training"
         raise table.error("n_candidates", row, candidates[row], what)
-    better = table.whole("n_better", 0, candidates - 1)
-    tied = table.whole("n_tied", 0, candidates - 1 - better)
     if ITEM in table:
         _require_held_out(table, split, user)
     order = np.argsort(user)
-    return Ranks(candidates[order], better[order], tied[order])
+    return Ranks.trusted(candidates[order], better[order], tied[order])
 
 
 def _users(table: Table, split: Split) -> Int:
@@ -56,12 +55,10 @@ def _users(table: Table, split: Split) -> Int:
     if (user < 0).any():
         row = int(np.argmax(user < 0))
         raise table.error(USER, row, ids[row], f"one of the {split.user_ids.size:,} of the split")
-    _, first = np.unique(user, return_index=True)
-    if first.size < user.size:
-        again = int(np.setdiff1d(np.arange(user.size), first)[0])
+    again = first_duplicate(user)
+    if again is not None:
         raise table.error_at(again, f"duplicate {USER} {ids[again]}")
-    present = np.zeros(split.user_ids.size, dtype=bool)
-    present[user] = True
+    present = np.bincount(user, minlength=split.user_ids.size) > 0
     require_all(table.path, "user", present, split.user_ids)
     return user
 

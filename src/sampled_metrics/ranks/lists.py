@@ -1,15 +1,15 @@
 """Ranks of relevant items in lists of the best items of each user, by rank or by score."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.arrays import Int, ranges
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks.ranks import Ranks
-from sampled_metrics.ranks.relevant_items import RelevantItems, require_different_pairs
+from sampled_metrics.ranks.relevant_items import Pairs, RelevantItems
 from sampled_metrics.tables import ids
-from sampled_metrics.tables.columns import ITEM, USER, Table
+from sampled_metrics.tables.columns import Table
 
 
 def from_lists(table: Table, relevant: RelevantItems, n_items: int | None) -> Ranks:
@@ -20,69 +20,47 @@ def from_lists(table: Table, relevant: RelevantItems, n_items: int | None) -> Ra
     1, 2, 3 ... for each user, in any order of rows. With `score` alone, higher is better and equal
     scores are tied; items below the cut count as not tied with the last of the list.
     """
-    lists = _Lists.read(table)
-    _require_lengths(table, lists, n_items)
+    lists = Pairs.of(table)
+    length = np.bincount(lists.user)
+    _require_lengths(table, lists, length, n_items)
     n_better, n_tied = (_by_rank if "rank" in table else _by_score)(table, lists)
     wanted, users = ids.numbered(relevant.users)
     list_of = ids.places(users, lists.user_ids)
     _require_lists(table, users, list_of)
-    pair, row = lists.find(list_of[wanted], ids.places(relevant.items, lists.item_ids))
-    user = wanted[pair]
-    order = np.argsort(user, kind="stable")
+    item = ids.places(relevant.items, lists.item_ids)
+    key = np.where(item < 0, -1, lists.key(list_of[wanted], item))
+    row = ids.places(ids.column_of(key), ids.column_of(lists.key(lists.user, lists.item)))
+    found = np.flatnonzero(row >= 0)
+    found = found[np.argsort(wanted[found], kind="stable")]
     n_relevant = np.bincount(wanted)
     with reading(table.path):
         return Ranks(
             np.full(n_relevant.size, n_items or 0),
-            n_better[row][order],
-            n_tied[row][order],
-            n_found=np.bincount(user, minlength=n_relevant.size),
+            n_better[row[found]],
+            n_tied[row[found]],
+            n_found=np.bincount(wanted[found], minlength=n_relevant.size),
             n_relevant=n_relevant,
-            depth=lists.length[list_of],
+            depth=length[list_of],
             users=ids.as_numpy(users),
         )
 
 
-class _Lists(NamedTuple):
-    """Codes of the user and the item of each row, their ids, and the length of each list."""
-
-    user: Int
-    item: Int
-    user_ids: Any
-    item_ids: Any
-    length: Int
-
-    @classmethod
-    def read(cls, table: Table) -> "_Lists":
-        (user, user_ids), (item, item_ids) = table.codes(USER), table.codes(ITEM)
-        require_different_pairs(table)
-        lengths = np.bincount(user)
-        return cls(user.astype(np.int64), item.astype(np.int64), user_ids, item_ids, lengths)
-
-    def find(self, user: Int, item: Int) -> tuple[Int, Int]:
-        """Return the pairs that are in the lists, and their rows; item -1 is in no list."""
-        keys = self.user * len(self.item_ids) + self.item
-        wanted = np.where(item < 0, -1, user * len(self.item_ids) + item)
-        order = np.argsort(keys)
-        place = np.minimum(np.searchsorted(keys, wanted, sorter=order), keys.size - 1)
-        pair = np.flatnonzero(keys[order[place]] == wanted)
-        return pair, order[place[pair]]
-
-
-def _by_rank(table: Table, lists: _Lists) -> tuple[Int, Int]:
+def _by_rank(table: Table, lists: Pairs) -> tuple[Int, Int]:
     rank = table.whole("rank", 1)
     order = np.lexsort((rank, lists.user))
+    length = np.bincount(lists.user)
     expected = np.empty_like(rank)
-    expected[order] = _place_within(lists.user[order]) + 1
+    expected[order] = ranges(1, length)
     wrong = np.flatnonzero(rank != expected)
     if wrong.size:
         row = int(wrong[0])
         user = lists.user[row]
-        expected_ranks = f"1 to {lists.length[user]} once each for user {lists.user_ids[int(user)]}"
+        expected_ranks = f"1 to {length[user]} once each for user {lists.user_ids[int(user)]}"
         raise table.error("rank", row, rank[row], expected_ranks)
     return rank - 1, np.zeros_like(rank)
 
 
-def _by_score(table: Table, lists: _Lists) -> tuple[Int, Int]:
+def _by_score(table: Table, lists: Pairs) -> tuple[Int, Int]:
     """Count the rows of the same user with a higher and with an equal score."""
     score = table.finite("score")
     order = np.lexsort((-score, lists.user))
@@ -92,22 +70,16 @@ def _by_score(table: Table, lists: _Lists) -> tuple[Int, Int]:
     )
     level = np.diff(np.append(begins, score.size))
     n_better, n_tied = np.empty(score.size, np.int64), np.empty(score.size, np.int64)
-    n_better[order] = np.repeat(_place_within(user)[begins], level)
+    n_better[order] = np.repeat(ranges(0, np.bincount(user))[begins], level)
     n_tied[order] = np.repeat(level - 1, level)
     return n_better, n_tied
 
 
-def _place_within(user: Int) -> Int:
-    """Count from 0 within each run of the same user."""
-    lengths = np.bincount(user)
-    return np.arange(user.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-
-
-def _require_lengths(table: Table, lists: _Lists, n_items: int | None) -> None:
-    if n_items is not None and lists.length.max() > n_items:
-        longest = int(np.argmax(lists.length))
+def _require_lengths(table: Table, lists: Pairs, length: Int, n_items: int | None) -> None:
+    if n_items is not None and length.max() > n_items:
+        longest = int(np.argmax(length))
         raise InputError(
-            f"the list of user {lists.user_ids[longest]} has {lists.length[longest]} items, "
+            f"the list of user {lists.user_ids[longest]} has {length[longest]} items, "
             f"expected at most {n_items}",
             path=table.path,
         )

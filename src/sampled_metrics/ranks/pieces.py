@@ -28,11 +28,6 @@ class Piece:
     count
         How many there are; more than there is to cut leaves some of them empty.
 
-    Raises
-    ------
-    InputError
-        There is no such piece.
-
     >>> [list(Piece(number, 3).of(7)) for number in (1, 2, 3)]
     [[0, 1], [2, 3], [4, 5, 6]]
     """
@@ -57,11 +52,6 @@ class Piece:
 
 def parse_piece(text: str) -> Piece:
     """Read a piece written like `2-of-3`.
-
-    Raises
-    ------
-    InputError
-        It is not written so, or there is no such piece.
 
     >>> parse_piece("2-of-3")
     Piece(number=2, count=3)
@@ -91,14 +81,7 @@ def rank_piece(score: Score, split: Split, piece: Piece, block_size: int = BLOCK
 
 
 def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
-    """Concatenate the ranks of all pieces in order.
-
-    Raises
-    ------
-    InputError
-        A file holds no ranks of single held-out items, the pieces come from different sources, or
-        their users are not those of the split in order.
-    """
+    """Concatenate the ranks of all pieces, of one source and with the split's users in order."""
     pieces: list[Ranks] = []
     for number, path in enumerate(paths, start=1):
         users = Piece(number, len(paths)).of(split.user_ids.size)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.arrays import Int, first_duplicate, starts
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 from sampled_metrics.tables import ids
@@ -15,11 +15,15 @@ def from_counts(table: Table, source: str) -> Ranks:
     Rows of one `user_id` are the relevant items of that user; users are in the order in which they
     first appear.
     """
+    return _by_user(table, *counts(table), source)
+
+
+def counts(table: Table) -> tuple[Int, Int, Int]:
+    """Return the columns `n_candidates`, `n_better` and `n_tied` by row."""
     table.require(*COLUMNS)
     n_candidates = table.whole("n_candidates", 2)
     n_better = table.whole("n_better", 0, n_candidates - 1)
-    n_tied = table.whole("n_tied", 0, n_candidates - 1 - n_better)
-    return _by_user(table, n_candidates, n_better, n_tied, source)
+    return n_candidates, n_better, table.whole("n_tied", 0, n_candidates - 1 - n_better)
 
 
 def from_plain_ranks(table: Table, n_items: int | None, source: str) -> Ranks:
@@ -37,11 +41,9 @@ def from_plain_ranks(table: Table, n_items: int | None, source: str) -> Ranks:
         rank = table.whole("rank", 1, n_items)
         n_candidates = np.full(rank.size, n_items)
     if USER in table:
-        user = table.codes(USER)[0]
-        order = np.lexsort((rank, user))
-        again = (np.diff(user[order]) == 0) & (np.diff(rank[order]) == 0)
-        if again.any():
-            row = int(order[np.argmax(again) + 1])
+        distinct, code = np.unique(rank, return_inverse=True)
+        row = first_duplicate(table.codes(USER)[0] * np.int64(distinct.size) + code)
+        if row is not None:
             raise table.error("rank", row, rank[row], "each rank once per user")
     return _by_user(table, n_candidates, rank - 1, np.zeros_like(rank), source)
 
@@ -52,7 +54,7 @@ def _by_user(table: Table, n_candidates: Int, n_better: Int, n_tied: Int, source
     user, user_ids = table.codes(USER)
     n_found = np.bincount(user)
     order = np.argsort(user, kind="stable")
-    first = order[np.cumsum(n_found) - n_found]
+    first = order[starts(n_found)]
     of_user = n_candidates[first]
     differs = np.flatnonzero(n_candidates != of_user[user])
     if differs.size:

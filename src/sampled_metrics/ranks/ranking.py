@@ -74,54 +74,50 @@ def rank(
     held_out = not issparse(relevant) and np.ndim(relevant) != 2
     ranked = held_out_items(relevant) if held_out else marked_items(relevant)
     n_users = ranked.size.size
-    names = _Names(
+    task = _Task(
         "held-out" if held_out else "relevant",
+        ranked,
+        None if seen is None else marked_items(seen),
         np.arange(n_users) if users is None else id_column("users", users, n_users),
         None if items is None else np.asarray(items),
     )
-    task = _Task(ranked, _seen(seen, n_users), names)
+    if task.seen is not None and task.seen.size.size != n_users:
+        raise InputError(f"seen items of {task.seen.size.size} users, expected {n_users}")
     rows = np.flatnonzero(ranked.size)
-    n_candidates, n_better, n_tied = _rank(score, rows, task, block_size)
+    empty = np.empty(0, dtype=np.int64)
+    counts = [task.count(*part) for part in _scored(score, rows, task, block_size)]
+    columns = zip((empty,) * 3, *counts, strict=True)
+    n_candidates, n_better, n_tied = (np.concatenate(column) for column in columns)
     if held_out:
         require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")
     else:
-        user = np.repeat(np.arange(rows.size), ranked.size[rows])
-        order = np.lexsort((n_better, user))
+        order = np.lexsort((n_better, np.repeat(rows, ranked.size[rows])))
         n_better, n_tied = n_better[order], n_tied[order]
     return Ranks.trusted(
-        n_candidates, n_better, n_tied, n_found=ranked.size[rows], users=names.users[rows]
+        n_candidates, n_better, n_tied, n_found=ranked.size[rows], users=task.users[rows]
     )
 
 
-class _Names(NamedTuple):
-    """What messages call items and users."""
+class _Task(NamedTuple):
+    """What to rank, what to leave out, and what errors call users and items."""
 
     kind: str
+    ranked: ItemLists
+    seen: ItemLists | None
     users: Ids
     items: NDArray[Any] | None
 
-    def item(self, number: int) -> object:
-        return number if self.items is None else self.items[number]
-
-
-class _Task(NamedTuple):
-    """What to rank, and what to leave out."""
-
-    ranked: ItemLists
-    seen: ItemLists | None
-    names: _Names
-
     def n_items(self) -> int | None:
         """Return the number of items if it is known before anything is scored."""
-        if self.names.items is not None:
-            return len(self.names.items)
+        if self.items is not None:
+            return len(self.items)
         if self.ranked.n_items is None and self.seen is not None:
             return self.seen.n_items
         return self.ranked.n_items
 
     def require(self, n_items: int) -> None:
         """Raise InputError unless every item is below `n_items`."""
-        for kind, lists in ((self.names.kind, self.ranked), ("seen", self.seen)):
+        for kind, lists in ((self.kind, self.ranked), ("seen", self.seen)):
             if lists is None:
                 continue
             bad = (lists.item < 0) | (lists.item >= n_items)
@@ -129,30 +125,52 @@ class _Task(NamedTuple):
                 place = int(np.argmax(bad))
                 user = int(np.searchsorted(lists.start, place, side="right")) - 1
                 raise InputError(
-                    f"{kind} item of user {self.names.users[user]} is {lists.item[place]}, "
+                    f"{kind} item of user {self.users[user]} is {lists.item[place]}, "
                     f"expected 0 to {n_items - 1}"
                 )
 
+    def count(self, scores: Scores, users: Int) -> tuple[Int, Int, Int]:
+        """Count candidates per user, and better and tied candidates per item, for a few users."""
+        # An extreme is NaN where anything is, so these passes find all that is not finite.
+        if scores.size and not scores.max() < np.inf:
+            self._refuse_score(scores, users)
+        kept = np.array(scores, dtype=scores.dtype if scores.dtype.kind == "f" else np.float64)
+        n_candidates = np.full(users.size, kept.shape[1])
+        if self.seen is not None:
+            kept[self.seen.of(users)] = -np.inf
+            n_candidates -= self.seen.size[users]
+        if scores.size and scores.min() == -np.inf:
+            n_candidates = np.count_nonzero(kept > -np.inf, axis=1)
+        row, item = self.ranked.of(users)
+        own = kept[row, item]
+        if np.isneginf(own).any():
+            place = int(np.argmax(np.isneginf(own)))
+            self._refuse_item(scores[row[place], item[place]], users[row[place]], item[place])
+        if row.size == users.size:
+            return n_candidates, *_by_comparing(kept, own)
+        return n_candidates, *_by_sorting(kept, own, row)
 
-def _seen(marked: Marked | None, n_users: int) -> ItemLists | None:
-    if marked is None:
-        return None
-    lists = marked_items(marked)
-    if lists.size.size != n_users:
-        raise InputError(f"seen items of {lists.size.size} users, expected {n_users}")
-    return lists
+    def _refuse_score(self, scores: Scores, users: Int) -> None:
+        row, item = np.argwhere(~(scores < np.inf))[0]
+        raise InputError(
+            f"score of item {self._item(item)} for user {self.users[users[row]]} is "
+            f"{scores[row, item]}; expected a finite number, or -inf for an item that is no "
+            "candidate"
+        )
 
+    def _refuse_item(self, score: float, user: int, item: int) -> None:
+        why = "has score -inf" if np.isneginf(score) else "is among the seen items"
+        raise InputError(
+            f"{self.kind} item {self._item(item)} of user {self.users[user]} {why}, so it is no "
+            "candidate"
+        )
 
-def _rank(score: Score, users: Int, task: _Task, block_size: int) -> tuple[Int, Int, Int]:
-    """Count candidates per user, and better and tied candidates per item."""
-    counts = [_count(*part, task) for part in _scored(score, users, task, block_size)]
-    empty = np.empty(0, dtype=np.int64)
-    columns = zip(*counts, strict=True) if counts else ((empty,),) * 3
-    n_candidates, n_better, n_tied = (np.concatenate(column) for column in columns)
-    return n_candidates, n_better, n_tied
+    def _item(self, number: int) -> object:
+        return number if self.items is None else self.items[number]
 
 
 def _scored(score: Score, users: Int, task: _Task, block_size: int) -> Iterator[tuple[Scores, Int]]:
+    """Yield the scores of a few users at a time, and their row numbers."""
     n_items = task.n_items()
     if n_items is not None:
         task.require(n_items)
@@ -176,28 +194,6 @@ def _checked_scores(values: ArrayLike, users: Int, n_items: int | None) -> Score
     return scores
 
 
-def _count(given: Scores, users: Int, task: _Task) -> tuple[Int, Int, Int]:
-    """Count candidates per user, and better and tied candidates per item, for a few users."""
-    # An extreme is NaN where anything is, so these passes find all that is not finite.
-    if given.size and not given.max() < np.inf:
-        _refuse(given, users, task.names)
-    scores = np.array(given, dtype=given.dtype if given.dtype.kind == "f" else np.float64)
-    n_candidates = np.full(users.size, scores.shape[1])
-    if task.seen is not None:
-        scores[task.seen.of(users)] = -np.inf
-        n_candidates -= task.seen.size[users]
-    if given.size and given.min() == -np.inf:
-        n_candidates = np.count_nonzero(scores > -np.inf, axis=1)
-    row, item = task.ranked.of(users)
-    own = scores[row, item]
-    if np.isneginf(own).any():
-        place = int(np.argmax(np.isneginf(own)))
-        _refuse_own(given, users, int(row[place]), int(item[place]), task.names)
-    if row.size == users.size:
-        return n_candidates, *_by_comparing(scores, own)
-    return n_candidates, *_by_sorting(scores, own, row)
-
-
 def _by_comparing(scores: Scores, own: Scores) -> tuple[Int, Int]:
     """Count for one item per user."""
     above, level = scores > own[:, np.newaxis], scores == own[:, np.newaxis]
@@ -214,19 +210,3 @@ def _by_sorting(scores: Scores, own: Scores, row: Int) -> tuple[Int, Int]:
         n_better[mine] = ranked.size - not_above
         n_tied[mine] = not_above - np.searchsorted(ranked, own[mine], side="left") - 1
     return n_better, n_tied
-
-
-def _refuse(scores: Scores, users: Int, names: _Names) -> None:
-    row, item = (int(place) for place in np.argwhere(~(scores < np.inf))[0])
-    raise InputError(
-        f"score of item {names.item(item)} for user {names.users[users[row]]} is "
-        f"{scores[row, item]}; expected a finite number, or -inf for an item that is no candidate"
-    )
-
-
-def _refuse_own(given: Scores, users: Int, row: int, item: int, names: _Names) -> None:
-    why = "has score -inf" if np.isneginf(given[row, item]) else "is among the seen items"
-    raise InputError(
-        f"{names.kind} item {names.item(item)} of user {names.users[users[row]]} {why}, so it is "
-        "no candidate"
-    )

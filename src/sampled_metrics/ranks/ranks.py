@@ -87,7 +87,8 @@ class Ranks:
         users: ArrayLike | None = None,
         source: str = "unknown",
     ) -> None:
-        columns = dict(zip(COLUMNS, (n_candidates, n_better, n_tied), strict=True))
+        columns: dict[str, ArrayLike | None]
+        columns = {"n_candidates": n_candidates, "n_better": n_better, "n_tied": n_tied}
         columns |= {"n_found": n_found, "n_relevant": n_relevant, "depth": depth}
         counts = {
             name: count_column(name, values)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.arrays import Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import trec
 from sampled_metrics.tables.columns import ITEM, USER, Table
@@ -21,6 +21,32 @@ class RelevantItems(NamedTuple):
     items: Any
 
 
+class Pairs(NamedTuple):
+    """Different pairs of users and items: their codes by row, and the ids of the codes."""
+
+    user: Int
+    item: Int
+    user_ids: Any
+    item_ids: Any
+
+    @classmethod
+    def of(cls, table: Table) -> "Pairs":
+        """Encode the pairs of a table; a duplicate raises InputError."""
+        (user, user_ids), (item, item_ids) = table.codes(USER), table.codes(ITEM)
+        pairs = cls(user.astype(np.int64), item.astype(np.int64), user_ids, item_ids)
+        key = pairs.key(pairs.user, pairs.item)
+        again = first_duplicate(key)
+        if again is not None:
+            pair = f"user {user_ids[user[again]]}, item {item_ids[item[again]]}"
+            first = int(np.argmax(key == key[again]))
+            raise table.error_at(again, f"duplicate of row {first + 1} ({pair})")
+        return pairs
+
+    def key(self, user: Int, item: Int) -> Int:
+        """Return one number for each pair of codes."""
+        return user * len(self.item_ids) + item
+
+
 def read_relevant(path: Path) -> RelevantItems:
     """Read relevant items: qrels, or a table with columns `user_id` and `item_id`.
 
@@ -29,9 +55,10 @@ def read_relevant(path: Path) -> RelevantItems:
     other columns, such as ratings, are ignored.
     """
     table = read_pairs(Path(path), WHAT)
-    require_different_pairs(table)
-    rows = relevant_rows(table)
-    return RelevantItems(table.ids(USER).take(rows), table.ids(ITEM).take(rows))
+    pairs, rows = Pairs.of(table), relevant_rows(table)
+    return RelevantItems(
+        pairs.user_ids.take(pairs.user[rows]), pairs.item_ids.take(pairs.item[rows])
+    )
 
 
 def read_pairs(path: Path, what: str) -> Table:
@@ -53,15 +80,3 @@ def relevant_rows(table: Table) -> Int:
     if not rows.size:
         raise InputError("no relevance above 0; expected relevant items", path=table.path)
     return rows
-
-
-def require_different_pairs(table: Table) -> None:
-    """Raise InputError for a duplicate pair of user and item."""
-    (user, user_ids), (item, item_ids) = table.codes(USER), table.codes(ITEM)
-    key = user * np.int64(len(item_ids)) + item
-    order = np.argsort(key, kind="stable")
-    again = np.flatnonzero(key[order][1:] == key[order][:-1])
-    if again.size:
-        first, second = (int(order[again[0] + step]) for step in (0, 1))
-        pair = f"user {user_ids[user[second]]}, item {item_ids[item[second]]}"
-        raise table.error_at(second, f"duplicate of row {first + 1} ({pair})")

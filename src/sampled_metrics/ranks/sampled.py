@@ -1,7 +1,8 @@
 """Sampled ranks: ranks of held-out items among sampled negatives."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -53,10 +54,7 @@ class SampledRanks:
         items = integers("n_items", self.n_items)
         if items.shape not in {(), ranks.shape}:
             raise InputError(f"n_items has shape {items.shape}; expected () or {ranks.shape}")
-        if m < 1:
-            raise InputError(f"n_negatives is {m}, expected at least 1")
-        if items.min() <= m:
-            raise InputError(f"n_items is {items.min()}, expected more than n_negatives, {m}")
+        _require_more_items(int(items.min()), m)
         require("sampled_rank", ranks, (ranks >= 1) & (ranks <= m + 1), f"1 to {m + 1}")
         users = None if self.users is None else id_column("users", self.users, ranks.size)
         checked = {"sampled_ranks": ranks, "n_items": items, "users": users}
@@ -73,9 +71,8 @@ class SampledRanks:
 
     def take(self, rows: Int | NDArray[np.bool_] | slice) -> Self:
         """Return some rows, selected as an array's elements are."""
-        selected = object.__new__(type(self))  # valid already
+        selected = copy(self)  # not checked again
         selected.__dict__.update(
-            {each.name: getattr(self, each.name) for each in fields(self)},
             sampled_ranks=self.sampled_ranks[rows],
             n_items=self.n_items[rows] if self.n_items.ndim else self.n_items,
             users=None if self.users is None else self.users[rows],
@@ -108,7 +105,6 @@ class SampledRanks:
         n_negatives: int,
         n_items: int | None = None,
         sampling: str = Sampling.WITHOUT_REPLACEMENT,
-        **options: Any,
     ) -> Self:
         r"""Read a table (CSV, TSV or parquet) with a column `sampled_rank`.
 
@@ -129,7 +125,7 @@ class SampledRanks:
         ...     SampledRanks.read(path, 99, 3706).sampled_ranks
         array([3, 1])
         """
-        _check_numbers(n_negatives, n_items)
+        _require_more_items(n_items, n_negatives)
         table = read_table(Path(path), "sampled ranks")
         _require_sampled(table)
         ranks = table.whole("sampled_rank", 1, n_negatives + 1)
@@ -148,7 +144,7 @@ class SampledRanks:
                 raise InputError("column repetition requires column user_id", path=path)
         users: Any = ids.as_numpy(table.ids(USER)) if USER in table else None
         with reading(path):
-            return cls(ranks, items, n_negatives, Sampling(sampling), users, **options)
+            return cls(ranks, items, n_negatives, Sampling(sampling), users)
 
     def write(self, path: Path | str) -> None:
         """Write one row per sampled rank as parquet: `user_id`, `n_candidates`, `sampled_rank`."""
@@ -164,13 +160,11 @@ class SampledRanks:
             parquet.write_table(pa.table(columns), temporary)
 
 
-def _check_numbers(n_negatives: int, n_items: int | None) -> None:
+def _require_more_items(n_items: int | None, n_negatives: int) -> None:
     if n_negatives < 1:
         raise InputError(f"n_negatives is {n_negatives}, expected at least 1")
     if n_items is not None and n_items <= n_negatives:
-        raise InputError(
-            f"n_items (--n-items) is {n_items}, expected more than the {n_negatives} negatives"
-        )
+        raise InputError(f"n_items is {n_items}, expected more than n_negatives, {n_negatives}")
 
 
 def _require_sampled(table: Table) -> None:
