@@ -85,7 +85,7 @@ def rank(
         raise InputError(f"seen items of {task.seen.size.size} users, expected {n_users}")
     rows = np.flatnonzero(ranked.size)
     empty = np.empty(0, dtype=np.int64)
-    counts = [task.count(*part) for part in _scored(score, rows, task, block_size)]
+    counts = [task.rank(*part) for part in _scored(score, rows, task, block_size)]
     columns = zip((empty,) * 3, *counts, strict=True)
     n_candidates, n_better, n_tied = (np.concatenate(column) for column in columns)
     if held_out:
@@ -129,7 +129,7 @@ class _Task(NamedTuple):
                     f"expected 0 to {n_items - 1}"
                 )
 
-    def count(self, scores: Scores, users: Int) -> tuple[Int, Int, Int]:
+    def rank(self, scores: Scores, users: Int) -> tuple[Int, Int, Int]:
         """Count candidates per user, and better and tied candidates per item, for a few users."""
         # An extreme is NaN where anything is, so these passes find all that is not finite.
         if scores.size and not scores.max() < np.inf:
