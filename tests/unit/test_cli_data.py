@@ -199,4 +199,4 @@ def test_describe_is_for_tables(refused, table):
     command = ("study", "describe", table, "--source", "s.json", "--dataset", "{}")
     assert refused(*command).startswith("--dataset: format is movielens")
     gone = ("study", "describe", "gone.csv", "--source", "s.json", "--dataset", json.dumps(COLUMNS))
-    assert refused(*gone) == "gone.csv: No such file or directory; expected a table of interactions"
+    assert refused(*gone) == "gone.csv: no such file; expected a table of interactions"

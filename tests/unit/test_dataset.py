@@ -1,6 +1,7 @@
 """What the settings of a dataset say, and reading either kind of it."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 
@@ -48,7 +49,8 @@ def test_reads_either(tmp_path):
 def test_origin_of_a_table(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"hello\n")
-    source = describe_table(path, "mine", citation="Me").as_dict()
+    settings = DatasetSettings(format="table", name="mine", citation="Me")
+    source = asdict(describe_table(path, settings))
     # sha256sum of "hello\n"
     checksum = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
     assert source == {
@@ -57,5 +59,5 @@ def test_origin_of_a_table(tmp_path):
         "ratings_sha256": checksum, "ratings_is_official": None,
         "licence": None, "licence_url": None, "citation": "Me",
     }  # fmt: skip
-    with pytest.raises(InputError, match=r"gone\.csv: No such file or directory; expected a table"):
-        describe_table(tmp_path / "gone.csv", "mine")
+    with pytest.raises(InputError, match=r"gone\.csv: no such file; expected a table"):
+        describe_table(tmp_path / "gone.csv", settings)

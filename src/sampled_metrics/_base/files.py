@@ -19,14 +19,14 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success it takes its place, else it is removed."""
     path = Path(path)
     if path.is_dir():
-        raise InputError(f"{path}: a folder; expected a file to write")
+        raise InputError("a folder; expected a file to write", path=path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(
             dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix
         )
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+        raise InputError(f"cannot be written ({error.strerror})", path=path) from error
     os.close(handle)
     temporary = Path(name)
     try:
@@ -62,50 +62,42 @@ def write_table(table: "pd.DataFrame", path: Path, number_format: str | None = N
 
 
 def read_table(path: Path, columns: Sequence[str], **options: Any) -> "pd.DataFrame":
-    """Read a CSV file; `options` are those of pandas.
-
-    Raises
-    ------
-    InputError
-        The file is missing, not CSV, or lacks a column.
-    """
+    """Read a CSV file with at least `columns`; `options` are those of pandas."""
     import pandas as pd
 
     try:
         table = pd.read_csv(path, **options)
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file; expected CSV") from None
+        raise InputError("no such file; expected CSV", path=path) from None
     except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not CSV ({' '.join(str(error).split())})") from error
-    missing = [name for name in columns if name not in table.columns]
-    if missing:
-        raise InputError(f"{path}: lacks column {missing[0]}; found {', '.join(table.columns)}")
+        raise InputError(f"not CSV ({' '.join(str(error).split())})", path=path) from error
+    for name in columns:
+        if name not in table.columns:
+            found = ", ".join(table.columns)
+            raise InputError(f"lacks column {name}; found {found}", path=path)
     return table
 
 
 def read_arrays(path: Path, what: str, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Read all arrays of an `.npz` file, without pickle.
+    """Read all arrays of an `.npz` file, at least `names`, without pickle.
 
-    Raises
-    ------
-    InputError
-        The file is missing, is none, or lacks one of `names`; the message says it is not `what`.
+    `what` is what the file should be, for messages.
     """
-    import numpy as np  # here, for the command line must start fast
+    import numpy as np  # here, because the command line must start fast
 
     try:
         # numpy leaves a file open that it finds to be damaged, so it does not open it.
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as data:
             arrays = dict(data)
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file; expected {what}") from None
+        raise InputError(f"no such file; expected {what}", path=path) from None
     except Exception as error:
         # A damaged archive makes numpy raise whatever zipfile, zlib, tokenize and ast do.
         reason = " ".join(str(error).split())
-        raise InputError(f"{path}: not {what} ({reason})") from error
-    missing = [name for name in names if name not in arrays]
-    if missing:
-        raise InputError(f"{path}: not {what} (it holds no {missing[0]})")
+        raise InputError(f"not {what} ({reason})", path=path) from error
+    for name in names:
+        if name not in arrays:
+            raise InputError(f"not {what} (it holds no {name})", path=path)
     return arrays
 
 

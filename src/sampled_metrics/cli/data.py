@@ -2,6 +2,7 @@
 
 import logging
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -46,7 +47,7 @@ def fetch(
         if unreachable is not None:
             write_text(unreachable, f"{error}\n")
         raise
-    write_json(source, origin.as_dict())
+    write_json(source, asdict(origin))
     origin.log_terms()
     official = {True: "the official", False: "not the official", None: "maybe the official"}
     _log.info("fetch: %s, %s ratings", origin.origin, official[origin.ratings_is_official])
@@ -61,8 +62,8 @@ def describe(table: Input, source: Record, dataset: Json) -> None:
     settings = settings_of(DatasetSettings, dataset, "--dataset")
     if settings.is_movielens:
         raise InputError("--dataset: format is movielens, which `fetch` is for")
-    origin = describe_table(table, settings.name, settings.licence, settings.citation)
-    write_json(source, origin.as_dict())
+    origin = describe_table(table, settings)
+    write_json(source, asdict(origin))
     origin.log_terms()
     _log.info("describe: %s, %d bytes", table.name, origin.bytes)
 

@@ -54,7 +54,8 @@ def download_to(path: Path, url: str, checksum: str | None, timeout: float, retr
         try:
             stream(url, output_file, pup)
         except (requests.exceptions.SSLError, requests.HTTPError) as error:
-            if _is_final(error):
+            # Without TLS, or where the request is at fault, another attempt would fail as well.
+            if _status(error) < _SERVER_ERROR and _status(error) != _TOO_MANY_REQUESTS:
                 raise _RefusedError(_reason(error)) from error
             raise
 
@@ -67,25 +68,19 @@ def download_to(path: Path, url: str, checksum: str | None, timeout: float, retr
     )
     try:
         pup.fetch(path.name, downloader=attempt)
-    except (requests.ConnectionError, requests.Timeout, requests.HTTPError) as error:
-        if _status(error) == _TOO_MANY_REQUESTS:
-            raise InputError(f"{_reason(error)}; {_LOCAL}", path=url) from error
-        raise UnreachableError(_reason(error), path=url) from error
     except (_RefusedError, requests.RequestException) as error:
+        silent = (requests.ConnectionError, requests.Timeout, requests.HTTPError)
+        if isinstance(error, silent) and _status(error) != _TOO_MANY_REQUESTS:
+            raise UnreachableError(_reason(error), path=url) from error
         raise InputError(f"{_reason(error)}; {_LOCAL}", path=url) from error
     except ValueError as error:
         problem = f"wrong checksum, expected {checksum}; {_LOCAL}"
         raise InputError(problem, path=url) from error
 
 
-def _status(error: "requests.RequestException") -> int | None:
-    return None if error.response is None else error.response.status_code
-
-
-def _is_final(error: "requests.RequestException") -> bool:
-    """Return whether another attempt would fail as well: no TLS, or the fault of the request."""
-    status = _status(error)
-    return status is None or (status < _SERVER_ERROR and status != _TOO_MANY_REQUESTS)
+def _status(error: "requests.RequestException") -> int:
+    """Return the status of the answer, 0 if there was none."""
+    return 0 if error.response is None else error.response.status_code
 
 
 def _reason(error: Exception) -> str:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics._base.files import replacing
-from sampled_metrics.datasets.archive import Ratings, read_archive
-from sampled_metrics.datasets.catalogue import CITATION, ML_1M, MovieLens
+from sampled_metrics.datasets.archive import read_archive
+from sampled_metrics.datasets.catalogue import ML_1M, MovieLens
 from sampled_metrics.datasets.download import download_to
 from sampled_metrics.datasets.settings import DatasetSettings
-from sampled_metrics.datasets.source import Source
+from sampled_metrics.datasets.source import Source, checksum_of, describe_archive
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
             raise InputError(f"no such file; expected a {dataset.title} archive", path=path)
     else:
         path, origin = _cached_or_downloaded(settings, dataset)
-    source = _source(path, origin, read_archive(path, dataset))
+    source = describe_archive(path, origin, read_archive(path, dataset))
     with replacing(output) as temporary:
         shutil.copyfile(path, temporary)
     return source
@@ -41,7 +41,7 @@ def _cached_or_downloaded(settings: DatasetSettings, dataset: MovieLens) -> tupl
 
     cache = Path(settings.cache or pooch.os_cache("sampled-metrics"))
     path, wanted, url = cache / f"{dataset.name}.zip", dataset.checksum, settings.url or dataset.url
-    if path.is_file() and (wanted is None or _checksum(path, wanted) == wanted):
+    if path.is_file() and (wanted is None or checksum_of(path, wanted) == wanted):
         return path, "cache"
     _log.info("downloading %s", url)
     try:
@@ -65,35 +65,3 @@ def _alternatives(dataset: MovieLens) -> str:
         f"run again with a network; {local}; or set `ranks: reference` (config) "
         "to continue from the ranks of the reference run"
     )
-
-
-def _source(path: Path, origin: str, ratings: Ratings) -> Source:
-    dataset = ratings.dataset
-    official = None
-    if dataset.checksum is not None:
-        official = _checksum(path, dataset.checksum) == dataset.checksum
-    inside = ratings.is_official
-    return Source(
-        dataset=dataset.name,
-        origin=origin,
-        archive=path.name,
-        archive_sha256=_checksum(path, "sha256:").removeprefix("sha256:"),
-        archive_is_official=official,
-        bytes=path.stat().st_size,
-        checksum=dataset.checksum,
-        checksum_verified=dataset.checksum is not None,
-        ratings_sha256=ratings.sha256,
-        # The content of an official archive is official; that of another one may be.
-        ratings_is_official=(official or None) if inside is None else inside,
-        licence=dataset.licence,
-        licence_url=dataset.licence_url,
-        citation=CITATION,
-    )
-
-
-def _checksum(path: Path, like: str) -> str:
-    """Return the checksum of a file, of the same kind as another one."""
-    import pooch
-
-    kind = like.partition(":")[0]
-    return f"{kind}:{pooch.file_hash(str(path), alg=kind)}"

@@ -2,10 +2,13 @@
 
 import hashlib
 import logging
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from sampled_metrics._base.errors import InputError
+from sampled_metrics.datasets.archive import Ratings
+from sampled_metrics.datasets.catalogue import CITATION
+from sampled_metrics.datasets.settings import DatasetSettings
+from sampled_metrics.tables.reading import require_file
 
 _log = logging.getLogger(__name__)
 
@@ -48,10 +51,6 @@ class Source:
     licence_url: str | None = None
     citation: str | None = None
 
-    def as_dict(self) -> dict[str, str | int | bool | None]:
-        """Return the fields in order, for JSON."""
-        return asdict(self)
-
     def log_terms(self) -> None:
         """Log the terms of use and what to cite, a line each, where known."""
         if self.licence:
@@ -61,24 +60,49 @@ class Source:
             _log.info("to be cited for %s: %s", self.dataset, self.citation)
 
 
-def describe_table(
-    path: Path, name: str, licence: str | None = None, citation: str | None = None
-) -> Source:
-    """Return the source of a table: its checksum, and the terms that its owner states."""
-    try:
-        with path.open("rb") as file:
-            checksum = hashlib.file_digest(file, "sha256").hexdigest()
-            size = file.tell()
-    except OSError as error:
-        problem = f"{error.strerror}; expected a table of interactions"
-        raise InputError(problem, path=path) from error
+def describe_archive(path: Path, origin: str, ratings: Ratings) -> Source:
+    """Return the source of an archive of MovieLens."""
+    dataset = ratings.dataset
+    official = None
+    if dataset.checksum is not None:
+        official = checksum_of(path, dataset.checksum) == dataset.checksum
+    inside = ratings.is_official
     return Source(
-        dataset=name,
+        dataset=dataset.name,
+        origin=origin,
+        archive=path.name,
+        archive_sha256=checksum_of(path, "sha256:").removeprefix("sha256:"),
+        archive_is_official=official,
+        bytes=path.stat().st_size,
+        checksum=dataset.checksum,
+        checksum_verified=dataset.checksum is not None,
+        ratings_sha256=ratings.sha256,
+        # The content of an official archive is official; that of another one may be.
+        ratings_is_official=(official or None) if inside is None else inside,
+        licence=dataset.licence,
+        licence_url=dataset.licence_url,
+        citation=CITATION,
+    )
+
+
+def describe_table(path: Path, settings: DatasetSettings) -> Source:
+    """Return the source of a table: its checksum, and the terms that its owner states."""
+    require_file(path, "a table of interactions")
+    checksum = checksum_of(path, "sha256:").removeprefix("sha256:")
+    return Source(
+        dataset=settings.name,
         origin="table",
         archive=path.name,
         archive_sha256=checksum,
-        bytes=size,
+        bytes=path.stat().st_size,
         ratings_sha256=checksum,
-        licence=licence,
-        citation=citation,
+        licence=settings.licence,
+        citation=settings.citation,
     )
+
+
+def checksum_of(path: Path, like: str) -> str:
+    """Return the checksum of a file as `kind:digest`, of the same kind as another one."""
+    kind = like.partition(":")[0]
+    with path.open("rb") as file:
+        return f"{kind}:{hashlib.file_digest(file, kind).hexdigest()}"
