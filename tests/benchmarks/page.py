@@ -35,7 +35,7 @@ ROUNDS = 4
 def main() -> None:
     """Build, open and measure."""
     began = time.perf_counter()
-    page = render(collect(sources()))
+    page = render(collect(**sources()))
     built = time.perf_counter() - began
     print(f"page: {len(page.encode()) / 1e6:.2f} MB, built in {built:.2f} s")
     executable = os.environ.get("CHROMIUM") or shutil.which("chromium")

@@ -27,7 +27,7 @@ def browser():
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(render(collect(sources())), encoding="utf-8")
+    path.write_text(render(collect(**sources())), encoding="utf-8")
     return path
 
 

@@ -255,7 +255,7 @@ def test_page_fits_the_screen_in_light_and_dark(browser, report, width, scheme):
 
 def test_markup_in_names_is_text_and_one_recommender_makes_no_pair(browser, tmp_path):
     path = tmp_path / "report.html"
-    path.write_text(render(collect(hostile_sources(tmp_path))), encoding="utf-8")
+    path.write_text(render(collect(**hostile_sources(tmp_path))), encoding="utf-8")
     context = browser.new_context()
     found = Opened(context, path)
     assert found.page.inner_text("#reading-d") == "One recommender makes no pair."
@@ -277,7 +277,7 @@ def test_many_recommenders_are_told_apart_and_changes_of_order_in_a_few_words(br
         mixed.replace(source="mixed").write(tmp_path / f"{name}.parquet")
     path = tmp_path / "report.html"
     ranks = [tmp_path / f"{name}.parquet" for name in names]
-    path.write_text(render(collect(sources(ranks=ranks))), encoding="utf-8")
+    path.write_text(render(collect(**sources(ranks=ranks))), encoding="utf-8")
     context = browser.new_context()
     found = Opened(context, path)
     found.set(metric="recall", k=10, estimator="sampled")

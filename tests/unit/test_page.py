@@ -14,7 +14,7 @@ import yaml
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli import app
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.report.page import Sources, collect, render
+from sampled_metrics.report.page import collect, render
 from sampled_metrics.report.page.embedded import encoded
 from sampled_metrics.report.page.overview import overview
 from sampled_metrics.report.page.pictures import inline_svg
@@ -41,12 +41,12 @@ def sources(**changed):
         "times": ROOT / "no/such/folder",
         "config": config(),
     }
-    return Sources(**usual | changed)
+    return usual | changed
 
 
 @pytest.fixture(scope="module")
 def content():
-    return collect(sources())
+    return collect(**sources())
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_page_fits_in_8_mb(page):
 
 
 def test_same_inputs_give_the_same_bytes(page):
-    assert render(collect(sources())) == page
+    assert render(collect(**sources())) == page
 
 
 def test_nothing_but_links_names_an_address(document):
@@ -225,7 +225,7 @@ def hostile(tmp_path):
 
 
 def test_all_text_is_escaped(hostile, document):
-    found = Document(render(collect(hostile)))
+    found = Document(render(collect(**hostile)))
     assert found.open == []
     count = [tag for tag, _ in found.elements].count
     assert count("script") == [tag for tag, _ in document.elements].count("script") == 3
@@ -238,7 +238,7 @@ def test_all_text_is_escaped(hostile, document):
 
 
 def test_a_recommender_of_ones_own_stands_in_the_tables_without_a_verdict(hostile):
-    table = collect(hostile)["tables"][2]
+    table = collect(**hostile)["tables"][2]
     own = [line for line in table["lines"] if HOSTILE in line["names"]]
     assert own
     kept = {cell["verdict"] for line in own for cell in line["cells"] if cell}
@@ -248,7 +248,7 @@ def test_a_recommender_of_ones_own_stands_in_the_tables_without_a_verdict(hostil
 def test_settings_do_not_show_folders_of_the_machine():
     changed = config()
     changed["dataset"] |= {"archive": "/home/somebody/ml-1m.zip", "cache": "/home/somebody"}
-    assert "somebody" not in collect(sources(config=changed))["config"]
+    assert "somebody" not in collect(**sources(config=changed))["config"]
 
 
 def without_scorecard(tmp_path):
@@ -283,7 +283,7 @@ def without_scorecard(tmp_path):
 
 
 def test_a_study_on_other_data_has_no_verdicts_and_no_audit(tmp_path):
-    content = collect(without_scorecard(tmp_path))
+    content = collect(**without_scorecard(tmp_path))
     found = Document(render(content))
     assert found.open == []
     assert [table["number"] for table in content["tables"]] == [3, 4]
@@ -308,7 +308,7 @@ def test_times_link_to_logs_and_rules_that_ran_are_marked(tmp_path):
     (tmp_path / "train").mkdir()
     for name, seconds in (("fetch", 1.25), ("train/X", 2.0), ("page", 9.0)):
         (tmp_path / f"{name}.tsv").write_text(f"s\th:m:s\n{seconds}\t0:00:01\n")
-    found = collect(sources(times=tmp_path))
+    found = collect(**sources(times=tmp_path))
     assert [tuple(job.values()) for job in found["times"]] == [
         ("fetch", "", "1.2", "logs/fetch.log"),
         ("train", "X", "2.0", "logs/train/X.log"),
@@ -347,7 +347,7 @@ def test_something_else_than_svg_is_one_line():
 @pytest.mark.parametrize("name", ["tables", "figures", "scorecard", "audit", "graph"])
 def test_a_missing_file_is_one_line(name, tmp_path):
     with pytest.raises(InputError, match=f"{tmp_path.name}.*no such file"):
-        collect(sources(**{name: tmp_path / "none"}))
+        collect(**sources(**{name: tmp_path / "none"}))
 
 
 def test_command_writes_the_page(tmp_path, page):
@@ -355,11 +355,11 @@ def test_command_writes_the_page(tmp_path, page):
 
     output = tmp_path / "report.html"
     options = {
-        name: getattr(sources(), name)
+        name: sources()[name]
         for name in ("tables", "figures", "scorecard", "audit", "provenance", "graph", "times")
     }
     arguments = [text for name, path in options.items() for text in (f"--{name}", str(path))]
-    ranks = [str(path) for path in sources().ranks]
+    ranks = [str(path) for path in sources()["ranks"]]
     settings = ["--config", json.dumps(config()), "--output", str(output)]
     done = CliRunner().invoke(
         app,

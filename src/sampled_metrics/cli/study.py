@@ -156,11 +156,20 @@ def report(
     audit: Annotated[Path | None, typer.Option(help="Where the data is the paper's.")] = None,
 ) -> None:
     """Put the whole study on one page that opens without a network."""
-    from sampled_metrics.report.page import Sources, collect, render
+    from sampled_metrics.report.page import collect, render
 
-    files = (tables, figures, provenance, graph, times)
-    settings = parsed(config, "--config")
-    text = render(collect(Sources(ranks, *files, settings, scorecard, audit)))
+    content = collect(
+        ranks=ranks,
+        tables=tables,
+        figures=figures,
+        provenance=provenance,
+        graph=graph,
+        times=times,
+        config=parsed(config, "--config"),
+        scorecard=scorecard,
+        audit=audit,
+    )
+    text = render(content)
     write_text(output, text)
     _log.info("report: %.1f MB", len(text.encode()) / 1e6)
 

@@ -24,7 +24,6 @@ COLUMNS = (
     *(*KEY, "published", "published_std", "ours", "ours_std"),
     *("difference", "tolerance", "verdict", "note"),
 )
-SPREAD_COLUMNS = (*KEY, "spread", "cause")
 SIGMAS = 3.0
 _PUBLISHED_REPETITIONS = {1: 0, 2: 1000, 3: 100, 4: 100}
 

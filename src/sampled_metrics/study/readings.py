@@ -86,13 +86,14 @@ class Material:
                 raise InputError(f"the audit needs a recommender {name} of kind {kind}")
         printed = read_published(published)
         printed = printed[printed["table"] == 3]
+        cells: dict[Any, Any] = printed.set_index(["row", "metric", "column"])["value"].to_dict()
         return cls(
             parse_ratings(read_archive(archive)),
             load_split(split),
             read_by_name(ranks),
             by_name,
             experiment,
-            {(cell.row, cell.metric, cell.column): cell.value for cell in printed.itertuples()},
+            cells,
             threads,
         )
 

@@ -12,15 +12,13 @@ from sampled_metrics.datasets.split import Split
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks, rank
 from sampled_metrics.recommenders import create
-from sampled_metrics.study.cells import EXACT, KEY
+from sampled_metrics.study.cells import EXACT, KEY, SPREAD_COLUMNS
 from sampled_metrics.study.comparison import PERCENT, table3, table4
 from sampled_metrics.study.config import Entry
 from sampled_metrics.study.experiment import run_experiment
 from sampled_metrics.study.settings import ExperimentSettings
 
 _log = logging.getLogger(__name__)
-
-COLUMNS = (*KEY, "spread", "cause")
 
 
 def ranks_by_start(entry: Entry, split: Split, starts: int, threads: int) -> list[Ranks]:
@@ -84,7 +82,7 @@ def spread_over_ties(
         orders = (generator(settings.seed, "ties", name, draw) for draw in range(draws))
         spread = PERCENT * float(means_over_orders(measure, records, orders).std(ddof=1))
         rows.append((3, name, measure.label, EXACT, spread, f"tie draw of {name}"))
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=SPREAD_COLUMNS)
 
 
 def means_over_orders(

@@ -1,6 +1,6 @@
 """The page of a study: one HTML file with its results and an interactive explorer."""
 
-from sampled_metrics.report.page.collect import Sources, collect
+from sampled_metrics.report.page.collect import collect
 from sampled_metrics.report.page.render import render
 
-__all__ = ["Sources", "collect", "render"]
+__all__ = ["collect", "render"]

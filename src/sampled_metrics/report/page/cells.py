@@ -9,10 +9,8 @@ import pandas as pd
 from sampled_metrics._base.files import read_table
 from sampled_metrics.report import exact
 from sampled_metrics.report.printed import ACROSS, CAPTIONS, LINES, heads
-from sampled_metrics.study.cells import COLUMNS, KEY
+from sampled_metrics.study.cells import KEY
 
-TABLES = (1, 2, 3, 4)
-TABLES_OF_DATA = (3, 4)
 UNPUBLISHED = "not published"
 _OF_CARD = ("published", "published_std", "difference", "tolerance", "verdict", "note")
 
@@ -20,11 +18,6 @@ _OF_CARD = ("published", "published_std", "difference", "tolerance", "verdict", 
 def read_texts(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     """Read a table as text."""
     return read_table(path, columns, dtype=str, keep_default_na=False)
-
-
-def read_tables(folder: Path, numbers: Sequence[int]) -> dict[int, pd.DataFrame]:
-    """Read our tables as printed, by number."""
-    return {number: read_texts(folder / f"table{number}.csv", COLUMNS) for number in numbers}
 
 
 def exact_metrics(path: Path) -> dict[str, Any]:

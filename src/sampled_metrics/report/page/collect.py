@@ -2,28 +2,40 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sampled_metrics._base.files import read_json, read_table
 from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.report.audit import agrees, spelled
-from sampled_metrics.report.page import cells, pictures
+from sampled_metrics.report.page import pictures
+from sampled_metrics.report.page.cells import exact_metrics, laid_out, read_texts
 from sampled_metrics.report.page.embedded import explorer
 from sampled_metrics.report.page.overview import overview
 from sampled_metrics.report.tables import groups
+from sampled_metrics.study.cells import COLUMNS
+from sampled_metrics.study.config import ALL_FIGURES, ALL_TABLES, FIGURES_OF_DATA, TABLES_OF_DATA
 
 _AUDIT_COLUMNS = ("topic", "reading", "quantity", "value", "published", "reproduces")
 _OF_THE_MACHINE = ("archive", "cache", "path")
 _PAGE = "page"  # the rule that makes the page
 
 
-@dataclass(frozen=True)
-class Sources:
-    """Files of a run that the page shows.
+def collect(
+    *,
+    ranks: Sequence[Path],
+    tables: Path,
+    figures: Path,
+    provenance: Path,
+    graph: Path,
+    times: Path,
+    config: Mapping[str, Any],
+    scorecard: Path | None = None,
+    audit: Path | None = None,
+) -> dict[str, Any]:
+    """Read a run; return the texts, numbers, lists and dictionaries that the page shows.
 
-    Attributes
+    Parameters
     ----------
     ranks
         Rank records, named by their recommenders.
@@ -41,53 +53,43 @@ class Sources:
     scorecard, audit
         Comparison with the paper's numbers and audit of its readings; CSV, None for other data.
     """
-
-    ranks: Sequence[Path]
-    tables: Path
-    figures: Path
-    provenance: Path
-    graph: Path
-    times: Path
-    config: Mapping[str, Any]
-    scorecard: Path | None = None
-    audit: Path | None = None
-
-
-def collect(sources: Sources) -> dict[str, Any]:
-    """Read a run; return the texts, numbers, lists and dictionaries that the page shows."""
-    ranks = read_by_name(sources.ranks)
-    card = cells.read_texts(sources.scorecard, ["verdict"]) if sources.scorecard else None
-    numbers = cells.TABLES_OF_DATA if card is None else cells.TABLES
-    tables = cells.read_tables(sources.tables, numbers)
-    figures = pictures.FIGURES_OF_DATA if card is None else pictures.FIGURES
-    figure6 = read_table(sources.figures / "figure6.csv", ["kind", "n_negatives"])
-    exact = sources.tables / "exact.csv"
-    origin, jobs = read_json(sources.provenance), _jobs(sources.times)
+    users = read_by_name(ranks)
+    card = read_texts(scorecard, ["verdict"]) if scorecard else None
+    cells = {
+        number: read_texts(tables / f"table{number}.csv", COLUMNS)
+        for number in (TABLES_OF_DATA if card is None else ALL_TABLES)
+    }
+    figure6 = read_table(figures / "figure6.csv", ["kind", "n_negatives"])
+    exact = tables / "exact.csv"
+    origin, jobs = read_json(provenance), _jobs(times)
     return {
-        "overview": overview(tables, card, figure6, sources.config, ranks),
+        "overview": overview(cells, card, figure6, config, users),
         "origin": origin,
         "run": origin.get("provenance", origin),
         "facts": list(facts(origin)),
         "verdicts": {} if card is None else card["verdict"].value_counts().to_dict(),
         "tables": [
-            cells.laid_out(number, table, card)
-            | {"csv": pictures.download(sources.tables / f"table{number}.csv")}
-            for number, table in tables.items()
+            laid_out(number, table, card)
+            | {"csv": pictures.download(tables / f"table{number}.csv")}
+            for number, table in cells.items()
         ],
-        "exact": cells.exact_metrics(exact) | {"csv": pictures.download(exact)},
-        "figures": [pictures.picture(number, sources.figures) for number in figures],
-        "audit": _audit(sources.audit) if sources.audit else [],
-        "audit_of_reference": sources.audit is not None and "reference" in sources.audit.parts,
-        "explorer": explorer(ranks, sources.config),
-        "graph": pictures.graph(sources.graph, {_PAGE, *(job["rule"] for job in jobs)}),
+        "exact": exact_metrics(exact) | {"csv": pictures.download(exact)},
+        "figures": [
+            pictures.picture(number, figures)
+            for number in (FIGURES_OF_DATA if card is None else ALL_FIGURES)
+        ],
+        "audit": _audit(audit) if audit else [],
+        "audit_of_reference": audit is not None and "reference" in audit.parts,
+        "explorer": explorer(users, config),
+        "graph": pictures.graph(graph, {_PAGE, *(job["rule"] for job in jobs)}),
         "times": jobs,
-        "config": _shown(sources.config),
+        "config": _shown(config),
     }
 
 
 def _audit(path: Path) -> list[dict[str, Any]]:
     """Readings by topic, each with its rows and whether all of them agree with the paper."""
-    table = cells.read_texts(path, _AUDIT_COLUMNS)
+    table = read_texts(path, _AUDIT_COLUMNS)
     table["ours"] = table["value"].astype(float).map(spelled)
     return [
         {

@@ -7,9 +7,7 @@ import pandas as pd
 
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.report.scorecard import totals
-from sampled_metrics.study.cells import EXACT
-
-_SAMPLED = "Sampled"
+from sampled_metrics.study.cells import EXACT, SAMPLED
 
 
 def overview(
@@ -55,7 +53,7 @@ def _levels(table: pd.DataFrame, m: int, ranks: Mapping[str, Ranks]) -> list[str
     of_metric = table[table["metric"] == metric]
     exact, sampled = (
         of_metric[of_metric["column"] == column].set_index("row")["value"].to_dict()
-        for column in (EXACT, _SAMPLED)
+        for column in (EXACT, SAMPLED)
     )
     order = sorted(exact, key=lambda name: -float(exact[name]))
     users = f"For {len(next(iter(ranks.values()))):,} users, exact" if ranks else "Exact"
@@ -76,7 +74,7 @@ def _listed(values: Mapping[str, str], order: list[str]) -> str:
 
 def _orders(table: pd.DataFrame, figure6: pd.DataFrame, m: int, repetitions: int) -> list[str]:
     """The pair of Table 4 that sampling orders worst, and the correction of Figure 6 for it."""
-    sampled = table[table["column"] == _SAMPLED]
+    sampled = table[table["column"] == SAMPLED]
     if sampled.empty:
         return []
     worst = sampled.iloc[sampled["value"].astype(float).argmin()]
@@ -85,7 +83,7 @@ def _orders(table: pd.DataFrame, figure6: pd.DataFrame, m: int, repetitions: int
     corrected = [
         f"; corrected ({name}), in {counts[name]}"
         for name in figure6.get("estimator", pd.Series(dtype=str)).unique()
-        if name != _SAMPLED and name in counts
+        if name != SAMPLED and name in counts
     ]
     return [
         f"Uncorrected, {worst['row']} was ordered correctly by {worst['metric']} with {m} "
@@ -101,7 +99,7 @@ def _sizes(figure6: pd.DataFrame) -> list[str]:
     name = ordered["recommender"].iloc[ordered["n_negatives"].argmax()]
     needs = [
         f"from m = {row.n_negatives:,} on"
-        + (" uncorrected" if row.estimator == _SAMPLED else f" with {row.estimator}")
+        + (" uncorrected" if row.estimator == SAMPLED else f" with {row.estimator}")
         for row in ordered[ordered["recommender"] == name].itertuples(index=False)
     ]
     return [f"On average, Recall@10 orders {name} correctly {' and '.join(needs)}."]

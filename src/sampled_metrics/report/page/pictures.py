@@ -7,8 +7,6 @@ from typing import Any
 
 from sampled_metrics._base.errors import InputError
 
-FIGURES = (1, 2, 3, 4, 5, 6)
-FIGURES_OF_DATA = (5, 6)
 CAPTIONS = {
     1: "Every metric against the rank of the relevant item among 10,000; all ranks on the "
     "left, the top 100 on the right.",
