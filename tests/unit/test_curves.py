@@ -147,9 +147,9 @@ def test_ordered_from_is_the_last_change_of_order():
     records = small({"A": [12, 12, 12, 12], "B": [5, 40, 40, 40]})
     settings = ExperimentSettings()
     table = sample_sizes.recall_against_samples(records, settings)
-    lines = sample_sizes.expected_curves(records, settings)
+    at = sample_sizes.expected_recall(records, settings)
     for e, label in enumerate(("Sampled", "BV 0.1")):
-        right = [lines["B"](m)[e] > lines["A"](m)[e] for m in range(10, 60)]
+        right = [at("B", m)[e] > at("A", m)[e] for m in range(10, 60)]
         last_wrong = max(itertools.compress(range(10, 60), (not r for r in right)), default=9)
         found = pick(table, kind="ordered", estimator=label)["n_negatives"]
         assert found.tolist() == ([last_wrong + 1] if last_wrong < 59 else [])

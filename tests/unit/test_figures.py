@@ -397,11 +397,12 @@ def test_a_failure_leaves_no_half_figure(tmp_path, monkeypatch):
 
 
 def test_reversal_draws_both_orders():
+    from sampled_metrics.ranks.reading import read_by_name
     from sampled_metrics.report.figures.reversal import draw_reversal
-    from sampled_metrics.study.reversal import recall_exact_and_sampled
+    from sampled_metrics.study.sample_sizes import recall_exact_and_sampled
 
     paths = sorted((Path(__file__).parents[2] / "results/reference/ranks").glob("*.parquet"))
-    pairs = recall_exact_and_sampled(paths)
+    pairs = recall_exact_and_sampled(read_by_name(paths))
     assert sorted(pairs, key=lambda name: pairs[name][0]) == ["X", "Y", "Z"]
     assert sorted(pairs, key=lambda name: pairs[name][1]) == ["Z", "Y", "X"]
     lines = draw_reversal(pairs).axes[0].lines

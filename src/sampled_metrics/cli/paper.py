@@ -104,10 +104,11 @@ def figures(
 @app.command()
 def reversal(ranks: Inputs, output: Output) -> None:
     """Draw the order by Recall@10 among all items beside that among 100 random items."""
+    from sampled_metrics.ranks.reading import read_by_name
     from sampled_metrics.report.figures.reversal import draw_reversal
-    from sampled_metrics.study.reversal import recall_exact_and_sampled
+    from sampled_metrics.study.sample_sizes import recall_exact_and_sampled
 
-    figure = draw_reversal(recall_exact_and_sampled(ranks))
+    figure = draw_reversal(recall_exact_and_sampled(read_by_name(ranks)))
     with replacing(output) as temporary:
         figure.savefig(temporary, dpi=150, metadata={"Software": None})
 

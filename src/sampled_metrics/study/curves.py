@@ -19,9 +19,8 @@ from sampled_metrics.sampling import expected_values, pmf
 from sampled_metrics.study.cells import EXACT
 from sampled_metrics.study.sample_sizes import recall_against_samples
 from sampled_metrics.study.settings import N_ITEMS, ExperimentSettings
-from sampled_metrics.study.toy import PREDICTED_RANKS
+from sampled_metrics.study.toy import METRICS, PREDICTED_RANKS
 
-PANELS = tuple(parse_measure(name) for name in ("auc", "ap", "ndcg", "recall@10"))
 SAMPLE_SIZES = (1, 10, 100, 1000)
 TOP_RANKS = 1000
 _WITH, _WITHOUT = Sampling.WITH_REPLACEMENT, Sampling.WITHOUT_REPLACEMENT
@@ -52,7 +51,7 @@ def metric_against_rank() -> pd.DataFrame:
     ranks = _top_and_every(20, 200, N_ITEMS)
     return pd.concat(
         pd.DataFrame({"metric": m.label, "rank": ranks, "value": m.at(ranks, N_ITEMS)})
-        for m in PANELS
+        for m in METRICS
     )
 
 
@@ -70,7 +69,7 @@ def toy_against_samples() -> pd.DataFrame:
     rows = []
     for m in sizes:
         for name, ranks in PREDICTED_RANKS.items():
-            for measure in PANELS:
+            for measure in METRICS:
                 values = expected_values(measure, ranks, N_ITEMS, m, _WITHOUT)
                 rows.append((measure.label, name, m, values.mean()))
     return pd.DataFrame(rows, columns=["metric", "recommender", "n_negatives", "value"])
@@ -80,7 +79,7 @@ def sampled_against_rank() -> pd.DataFrame:
     """Figure 3: expected sampled metrics at the top 1,000 of n = 10,000, with replacement."""
     ranks = _top_and_every(5, 100, TOP_RANKS)
     frames = []
-    for measure in PANELS:
+    for measure in METRICS:
         curves = {
             f"m = {m}": expected_values(measure, ranks, N_ITEMS, m, _WITH) for m in SAMPLE_SIZES
         }
@@ -128,22 +127,14 @@ def rank_distribution(records: Mapping[str, Ranks], seed: int) -> pd.DataFrame:
     power = 10 ** (len(str(last)) - 1)  # of ten, at most `last`
     width, top = max(1, min(100, power // 10)), max(10, min(100, power))
     step = top // 10
-    frames = []
-    for name, each in records.items():
-        ranks = random_rank(each, generator(seed, "ties", name))
+    rows: list[tuple[str, str, int, int, int]] = []
+    for name, users in records.items():
+        ranks = random_rank(users, generator(seed, "ties", name))
         for panel, stop, size in (("all", last + width - 1, width), ("top", top, step)):
             edges = np.arange(0, stop + 1, size)
-            users = np.histogram(ranks, bins=edges + 0.5)[0]
-            first = edges[:-1] + 1
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "panel": panel,
-                        "recommender": name,
-                        "first_rank": first,
-                        "last_rank": edges[1:],
-                        "users": users,
-                    }
-                )
-            )
-    return pd.concat(frames)
+            counts = np.histogram(ranks, bins=edges + 0.5)[0]
+            rows += [
+                (panel, name, first + 1, end, count)
+                for first, end, count in zip(edges, edges[1:], counts, strict=False)
+            ]
+    return pd.DataFrame(rows, columns=["panel", "recommender", "first_rank", "last_rank", "users"])

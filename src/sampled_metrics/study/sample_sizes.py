@@ -1,7 +1,7 @@
 """Figure 6: what the expected estimate becomes as more negatives are sampled."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from typing import TypeAlias
 
@@ -11,7 +11,7 @@ import pandas as pd
 from sampled_metrics import metrics
 from sampled_metrics._base.arrays import MEMORY, Float, blocks
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.estimators import parse_estimator
+from sampled_metrics.estimators import parse_estimator, sampled
 from sampled_metrics.inference.search import geometric_sizes, smallest_from
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
@@ -19,12 +19,12 @@ from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.study.experiment import corrected_items, estimator_vectors
 from sampled_metrics.study.settings import ExperimentSettings
 
-MEASURE = parse_measure("recall@10")
+RECALL = parse_measure("recall@10")
 ESTIMATORS = tuple(parse_estimator(name) for name in ("sampled", "bv:0.1"))
 SMALLEST = 10  # with fewer negatives, every sampled rank is at most 10
 LARGEST = 2000  # beyond it the corrections of a large catalogue take hours to solve
 N_SIZES = 12
-Curve: TypeAlias = Callable[[int], Float]
+Curve: TypeAlias = Callable[[str, int], Float]
 
 
 def recall_against_samples(
@@ -41,44 +41,47 @@ def recall_against_samples(
     `ordered` hold for a pair the smallest m from which on, up to the largest, it is ordered as by
     the exact metric, and there the first one's estimate; a pair without such m has no row.
     """
-    largest = min(int(each.n_candidates.min()) for each in records.values()) - 1
+    largest = min(int(ranks.n_candidates.min()) for ranks in records.values()) - 1
     if largest <= SMALLEST:
         raise InputError(
             f"a user has {largest + 1} candidates; Figure 6 needs more than {SMALLEST + 1}"
         )
     sizes = geometric_sizes(SMALLEST, min(largest, LARGEST), N_SIZES)
-    exact = {name: float(metrics.values(MEASURE, each).mean()) for name, each in records.items()}
-    curves = expected_curves(records, settings)
+    exact = {name: float(metrics.values(RECALL, ranks).mean()) for name, ranks in records.items()}
+    at = expected_recall(records, settings)
     rows = []
     for e, estimator in enumerate(ESTIMATORS):
         label = estimator.label
-        for name, at in curves.items():
-            rows += [("curve", name, label, m, at(m)[e]) for m in sizes]
-        for a, b in combinations(curves, 2):
+        rows += [("curve", name, label, m, at(name, m)[e]) for name in records for m in sizes]
+        for a, b in combinations(records, 2):
             sign = np.sign(exact[b] - exact[a])
-            smallest = _ordered_from(curves[a], curves[b], sign, e, sizes)
+            lead = partial(_lead, at, a, b, e, sign)
+            smallest = smallest_from(lead, sizes)
             if smallest is not None:
-                rows.append(("ordered", f"{a} vs {b}", label, smallest, curves[a](smallest)[e]))
+                rows.append(("ordered", f"{a} vs {b}", label, smallest, at(a, smallest)[e]))
     return pd.DataFrame(rows, columns=["kind", "recommender", "estimator", "n_negatives", "value"])
 
 
-def expected_curves(records: Mapping[str, Ranks], settings: ExperimentSettings) -> dict[str, Curve]:
-    """Return a function of m for each recommender: expected estimates in percent, by estimator."""
-    of_figure = settings.replaced(metrics=(str(MEASURE),), estimators=tuple(map(str, ESTIMATORS)))
+def _lead(at: Curve, a: str, b: str, estimator: int, sign: float, m: int) -> float:
+    """Difference b - a of the estimates, times the sign that it should have."""
+    return float(sign * (at(b, m)[estimator] - at(a, m)[estimator]))
+
+
+def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) -> Curve:
+    """Return a function of a recommender and m: expected estimates in percent, by estimator."""
+    of_figure = settings.replaced(metrics=(str(RECALL),), estimators=tuple(map(str, ESTIMATORS)))
 
     @cache
     def vectors(n: int, m: int) -> Float:
         return estimator_vectors(n, of_figure.replaced(n_negatives=m))[0]
 
-    def curve(ranks: Ranks) -> Curve:
-        @cache
-        def at(m: int) -> Float:
-            distribution = mean_distribution(ranks, m, settings.sampling)
-            return 100.0 * (vectors(corrected_items(ranks, settings), m) @ distribution)
+    @cache
+    def at(name: str, m: int) -> Float:
+        ranks = records[name]
+        distribution = mean_distribution(ranks, m, settings.sampling)
+        return 100.0 * (vectors(corrected_items(ranks, settings), m) @ distribution)
 
-        return at
-
-    return {name: curve(ranks) for name, ranks in records.items()}
+    return at
 
 
 def mean_distribution(records: Ranks, m: int, sampling: str, entries: int = MEMORY) -> Float:
@@ -95,6 +98,15 @@ def mean_distribution(records: Ranks, m: int, sampling: str, entries: int = MEMO
     return total / len(records)
 
 
-def _ordered_from(a: Curve, b: Curve, sign: float, estimator: int, sizes: list[int]) -> int | None:
-    """Find the smallest m from which on b - a has a given sign; None if it never has."""
-    return smallest_from(lambda m: float(sign * (b(m)[estimator] - a(m)[estimator])), sizes)
+def recall_exact_and_sampled(
+    records: Mapping[str, Ranks], n_negatives: int = 100
+) -> dict[str, tuple[float, float]]:
+    """Return Recall@10 in full rankings and its expectation under sampling, by recommender."""
+    vector = sampled(RECALL, n_negatives)
+    return {
+        name: (
+            float(metrics.values(RECALL, ranks).mean()),
+            float((sampled_rank_distribution(ranks, n_negatives) @ vector).mean()),
+        )
+        for name, ranks in records.items()
+    }
