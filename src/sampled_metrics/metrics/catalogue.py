@@ -1,9 +1,9 @@
 """Formulas of all metrics, eq. 2-13 and their kin.
 
 R is the set of the relevant items' ranks, n the number of candidates, and values are means over a
-uniformly random order of the candidates with equal scores. A metric without cut-off is that of
-k = n. Libraries disagree about some metrics; each convention has a name of its own here. With one
-relevant item all of them but `ndcg-by-k` agree.
+uniformly random order of the candidates with equal scores. A metric without cut-off has k = n.
+Libraries disagree about some metrics; each convention has a name of its own here. With one relevant
+item, all conventions but `ndcg-by-k` agree.
 
 =====================  =======================================================================
 `recall@k`             hits by |R|; eq. 4, with one relevant item eq. 9
@@ -13,13 +13,13 @@ relevant item all of them but `ndcg-by-k` agree.
 `rr@k`, `rr`           1 by the rank of the first relevant item
 `ap@k`, `ap`           sum of Prec_i over relevant places i <= k, by min(|R|, k); eq. 5, 10, 12
 `ap-by-relevant@k`     the same sum by |R|: trec_eval's map_cut
-`ap-by-hits@k`         the same sum by the hits in the top k, 0 if there is none: the mean of the
-                       precisions seen, blind to the relevant items that the list misses
+`ap-by-hits@k`         the same sum by the hits in the top k, 0 without hits: the mean of the
+                       precisions, whatever relevant items the list misses
 `ndcg@k`, `ndcg`       the ideal list has min(|R|, k) relevant items: trec_eval, scikit-learn;
                        eq. 6, 11, 13
 `ndcg-by-relevant@k`   the ideal list has |R| relevant items, also those beyond place k
-`ndcg-by-k@k`          the ideal list has k relevant items, however few there are: RecTools'
-                       default; a user with |R| < k cannot reach 1
+`ndcg-by-k@k`          the ideal list has k relevant items, even if |R| < k: RecTools' default;
+                       such a user cannot reach 1
 `auc`                  share of (relevant, irrelevant) pairs in the right order; eq. 2 and 7
 =====================  =======================================================================
 """
@@ -113,7 +113,7 @@ def _ap_by_relevant(levels: Levels, users: Ranks, measure: Measure) -> Float:
 
 @register("ap-by-hits", "AP by hits", of_rank=_reciprocal)
 def _ap_by_hits(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    """Divide by the number of hits, which is random for a user whose level the cut-off splits."""
+    """Divide by the number of hits, which is random if the cut-off splits a level of the user."""
     k = _cutoff(levels, measure)
     whole = levels.where(levels.above + levels.size <= k)
     above = _precisions(whole, users, k)

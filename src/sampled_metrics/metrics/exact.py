@@ -25,7 +25,7 @@ def values(
         What to compute; `sampled_metrics.metrics.catalogue` lists the conventions.
     ranks
         Ranks of the relevant items. In a list that is cut, candidates below the cut count as not
-        tied with those above.
+        tied with those above; one that ends too early to know the value raises InputError.
     ties
         `expected` (mean over a uniformly random order of candidates with equal scores, relevant
         and irrelevant alike), `random` (one such order, drawn with `rng`), `optimistic` (relevant
@@ -33,12 +33,6 @@ def values(
         every measure but `ap-by-hits`, which one more hit far down can lower.
     rng
         Source of the random order; only `random` uses it.
-
-    Raises
-    ------
-    InputError
-        The policy is not known, `random` has no generator, a list ends too early to know the
-        value, or a metric needs a number of candidates that is not known.
 
     >>> from sampled_metrics.metrics.measures import parse_measure
     >>> recall = parse_measure("recall@5")
@@ -64,15 +58,14 @@ def values(
 def _of_single(measure: Measure, ranks: Ranks, levels: Levels) -> Float:
     """Average the formula of one relevant item over the places of each level.
 
-    Means over several places come from differences of a cumulative sum; relative accuracy is
-    about 1e-12 for a million candidates.
+    Means over several places come from differences of a cumulative sum.
     """
     tied = levels.size > 1
-    if not tied.any():
-        return measure.at(levels.above + 1, ranks.n_candidates)
-    if measure.metric.needs_candidates:
+    if tied.any() and measure.metric.needs_candidates:
         return measure.metric.of_levels(levels, ranks, measure)
     result = measure.at(levels.above + 1, ranks.n_candidates)
+    if not tied.any():
+        return result
     above, below = levels.above[tied], (levels.above + levels.size)[tied]
     last = int(below.max())
     cumulative = np.zeros(last + 1)

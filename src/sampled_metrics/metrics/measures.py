@@ -108,19 +108,15 @@ class Measure:
 
     def __post_init__(self) -> None:
         metric = METRICS.get(self.kind)
-        if metric is None or not (self._has_its_cutoff(metric) and self._has_its_beta(metric)):
+        if metric is None or metric.has_beta != (self.beta is not None):
             raise _unknown(str(self))
-
-    def _has_its_cutoff(self, metric: Metric) -> bool:
-        if self.cutoff is None:
-            return metric.cutoff != "required"
-        return metric.cutoff != "none" and self.cutoff >= 1
-
-    def _has_its_beta(self, metric: Metric) -> bool:
-        if self.beta is None or not metric.has_beta:
-            return self.beta is None and not metric.has_beta
+        if metric.cutoff == ("required" if self.cutoff is None else "none"):
+            raise _unknown(str(self))
+        if self.cutoff is not None and self.cutoff < 1:
+            raise _unknown(str(self))
         # A beta with more digits than a name shows would give two measures one name.
-        return 0.0 < self.beta < inf and float(f"{self.beta:g}") == self.beta
+        if self.beta is not None and not 0.0 < self.beta == float(f"{self.beta:g}") < inf:
+            raise _unknown(str(self))
 
     def __str__(self) -> str:
         return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
@@ -147,7 +143,7 @@ class Measure:
         return f"{self.metric.label}{beta}{at}"
 
     def at(self, rank: ArrayLike, n_candidates: ArrayLike) -> Float:
-        """Value if one item is relevant, from its rank among the candidates, itself included.
+        """Return the value if one item is relevant, from its rank among the candidates.
 
         >>> parse_measure("recall@2").at([1, 2, 3], 10)
         array([1., 1., 0.])
@@ -161,12 +157,7 @@ class Measure:
 
 
 def parse_measure(text: str) -> Measure:
-    """Return the measure of a name.
-
-    Raises
-    ------
-    InputError
-        The name is not known; the message lists those that are.
+    """Return the measure of a name; an unknown one raises InputError with the known names.
 
     >>> parse_measure("ndcg@10")
     Measure(kind='ndcg', cutoff=10, beta=None)

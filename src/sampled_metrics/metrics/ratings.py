@@ -1,8 +1,4 @@
-"""Errors of predicted ratings.
-
-They say how far predictions are from ratings, in the unit of the ratings, not how items are
-ordered.
-"""
+"""Errors of predicted ratings, in the unit of the ratings."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,15 +15,6 @@ def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
     true, predicted
         Ratings r and their predictions p, in one order; finite numbers of one shape.
 
-    Returns
-    -------
-    At least 0, in the unit of the ratings.
-
-    Raises
-    ------
-    InputError
-        The shapes differ, there is no rating, or one is not a finite number.
-
     >>> rmse([3, 5], [3, 1])  # sqrt((0 + 16) / 2)
     2.8284271247461903
     """
@@ -37,7 +24,7 @@ def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
 def mae(true: ArrayLike, predicted: ArrayLike) -> float:
     """Mean absolute error: the mean of |r - p| over all pairs.
 
-    Parameters, result and errors are those of `rmse`, which it never exceeds.
+    Parameters are those of `rmse`, which it never exceeds.
 
     >>> mae([3, 5], [3, 1])  # (0 + 4) / 2
     2.0

@@ -20,8 +20,8 @@ _HARMONIC = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, _NEAR + 1))])
 def reciprocals(above: Int, places: Int) -> Float:
     """Sum 1/p over p = above + 1 ... above + places, whatever the shape.
 
-    Accurate relative to itself far down the ranking, where a difference of two harmonic numbers
-    is not, and without a table as long as the ranking.
+    The relative error is small also far down the ranking, unlike that of a difference of two
+    harmonic numbers, and no table as long as the ranking is needed.
 
     >>> reciprocals(np.array([0, 9]), np.array([4, 1]))  # 1 + 1/2 + 1/3 + 1/4 and 1/10
     array([2.08333333, 0.1       ])
@@ -49,7 +49,7 @@ def gains(levels: Levels, k: int, gain: Callable[[Int], Float]) -> Float:
     """
     start, places = np.minimum(levels.above, k), levels.places(k)
     values = np.where(places == 1, gain(levels.above + 1), 0.0)
-    # Differences of a cumulative sum only if there are several terms: one is exact as it is.
+    # A single term is exact, so only several come from differences of a cumulative sum.
     several = places > 1
     start, end = start[several], (start + places)[several]
     terms = gain(np.arange(1, int(end.max(initial=0)) + 1))
@@ -83,8 +83,8 @@ def first_reciprocals(levels: Levels, k: int) -> Float:
     """Expected 1/p at the first relevant item of a level, 0 where that is beyond place k.
 
     The first is the i-th candidate of the level with probability C(s - i, h - 1)/C(s, h): h/s for
-    i = 1, then times (s - h - i + 1)/(s - i) at each step. Sums in closed form where h is 1 or s;
-    elsewhere in one loop over the distinct levels.
+    i = 1, then times (s - h - i + 1)/(s - i) at each step. Closed forms where h is 1 or s; other
+    levels are summed in a loop over the distinct ones.
     """
     places = levels.places(k)
     values = reciprocals(levels.above, places) / levels.size
@@ -108,8 +108,8 @@ def _first_reciprocal(above: int, size: int, hits: int, k: int) -> float:
 def any_relevant(levels: Levels, k: int) -> Float:
     """Probability that a level has a relevant item among the first k places.
 
-    With m of its places there, 1 - C(s - m, h)/C(s, h); the quotient is the product over
-    j = 0 ... h - 1 of 1 - m/(s - j).
+    If m of its places are among them, it is 1 - C(s - m, h)/C(s, h), where the quotient is the
+    product over j = 0 ... h - 1 of 1 - m/(s - j).
     """
     level = np.repeat(np.arange(levels.user.size), levels.hits)
     left = levels.size[level] - ranges(0, levels.hits)
@@ -120,7 +120,7 @@ def any_relevant(levels: Levels, k: int) -> Float:
 
 
 def hit_chances(size: Int, places: Int, hits: int) -> Float:
-    """Probability of 0 ... `hits` relevant items in the first places of levels with that many.
+    """Probability of 0 ... `hits` relevant items in the first places of levels with `hits`.
 
     The hypergeometric distribution, C(m, x) C(s - m, h - x) / C(s, h) for m places of s. float64,
     shape (levels, hits + 1).

@@ -55,7 +55,7 @@ def _check_users(n_candidates: Int, n_found: Int, n_relevant: Int, depth: Int) -
 
 
 def _check_levels(user: Int, better: Int, tied: Int) -> None:
-    """Items of one user have either the same score and equal counts, or ranks that do not meet."""
+    """Raise InputError unless items of a user share both counts or have separate ranks."""
     beside = user[1:] == user[:-1]
     same = beside & (better[1:] == better[:-1])
     overlap = beside & (better[1:] < (better + tied + 1)[:-1])

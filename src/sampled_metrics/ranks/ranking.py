@@ -14,7 +14,7 @@ from sampled_metrics.ranks.item_lists import ItemLists, Marked, held_out_items, 
 from sampled_metrics.ranks.ranks import Ranks
 
 BLOCK_SIZE = 512
-# Rows counted at a time: so few that they stay in the processor's cache.
+# Rows counted at a time, few enough to stay in the processor's cache.
 _ROWS = 32
 
 Scores = NDArray[np.floating[Any]]
@@ -131,7 +131,7 @@ class _Task(NamedTuple):
 
     def rank(self, scores: Scores, users: Int) -> tuple[Int, Int, Int]:
         """Count candidates per user, and better and tied candidates per item, for a few users."""
-        # An extreme is NaN where anything is, so these passes find all that is not finite.
+        # The maximum is NaN if any score is.
         if scores.size and not scores.max() < np.inf:
             self._refuse_score(scores, users)
         kept = np.array(scores, dtype=scores.dtype if scores.dtype.kind == "f" else np.float64)

@@ -1,7 +1,7 @@
 """Ranks of relevant items in full rankings, as counts of better and tied candidates.
 
-They are all that a recommender leaves behind: exact metrics under any tie policy and sampled ranks
-follow from them, and nothing below this point knows a model or a score.
+Exact metrics under any tie policy and the distribution of sampled ranks follow from them, without a
+model or scores.
 """
 
 from collections.abc import Sequence
@@ -50,11 +50,6 @@ class Ranks:
         Ids of the users, integers or text, each once; shape (users,). None if not known.
     source
         Words on where the ranks come from; everything made from them repeats it.
-
-    Raises
-    ------
-    InputError
-        No ranking can have such counts; the error names the row and the column.
 
     >>> ranks = Ranks([5, 5], [0, 2], [1, 0], users=["anna", "bert"])
     >>> ranks.best_rank, ranks.worst_rank

@@ -80,7 +80,7 @@ def _read(path: Path) -> Table:
 
 
 def _is_list(table: Table) -> bool:
-    """Tell whether rows are places of a list; with `n_candidates` they are ranks."""
+    """Return whether rows are places of a list; with `n_candidates` they are ranks."""
     has_places = ITEM in table and ("rank" in table or "score" in table)
     return has_places and "n_candidates" not in table
 

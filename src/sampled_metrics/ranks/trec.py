@@ -15,7 +15,7 @@ _QRELS_COLUMNS = (USER, "iter", ITEM, "relevance")
 
 
 def is_run(line: str) -> bool:
-    """Tell whether a file that begins with this line is a run.
+    """Return whether a file that begins with this line is a run.
 
     >>> is_run("q1 Q0 d7 1 12.5 bm25"), is_run("user_id,item_id,score")
     (True, False)
@@ -25,7 +25,7 @@ def is_run(line: str) -> bool:
 
 
 def is_qrels(line: str) -> bool:
-    """Tell whether a file that begins with this line holds qrels.
+    """Return whether a file that begins with this line holds qrels.
 
     >>> is_qrels("q1 0 d7 1"), is_qrels("user_id item_id relevance weight")
     (True, False)
