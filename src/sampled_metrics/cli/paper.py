@@ -32,11 +32,13 @@ OfThePaper = Annotated[
 @app.command()
 def exact(ranks: Inputs, csv: Output, md: Output, settings: Json = "{}") -> None:
     """Compute exact metrics under each tie policy."""
+    from sampled_metrics.ranks.reading import read_by_name, sources
     from sampled_metrics.report.exact import exact_table, write_exact
     from sampled_metrics.study.settings import ExactSettings
 
     wanted = settings_of(ExactSettings, settings, "--settings")
-    table, source = exact_table(ranks, list(wanted.metrics), list(wanted.ties), wanted.seed)
+    records = read_by_name(ranks)
+    table, source = exact_table(records, wanted), sources(records.values())
     write_exact(table, source, csv, md)
     _log.info("exact: %d values from ranks: %s", len(table), source)
 

@@ -1,6 +1,6 @@
 """Reading ranks, lists and scores: the name and the columns of a file tell what it holds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sampled_metrics._base.errors import InputError, reading
@@ -109,6 +109,11 @@ def read_single(path: Path, *, n_items: int | None = None) -> Ranks:
     ranks = read_ranks(path, n_items=n_items)
     with reading(path):
         return ranks.single()
+
+
+def sources(ranks: Iterable[Ranks]) -> str:
+    """Join the words on where ranks come from, each once."""
+    return "; ".join(sorted({part.source for part in ranks}))
 
 
 def read_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:

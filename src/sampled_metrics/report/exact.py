@@ -1,6 +1,6 @@
 """The exact metrics of the study, for each recommender, measure and tie policy."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -8,39 +8,26 @@ import pandas as pd
 from sampled_metrics._base.files import write_table, write_text
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.metrics import parse_measure, values
-from sampled_metrics.ranks.reading import read_by_name
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.report.tables import markdown
+from sampled_metrics.study.settings import ExactSettings
 
 COLUMNS = ("recommender", "metric", "ties", "value")
 
 
-def exact_table(
-    paths: Sequence[Path], metrics: Sequence[str], ties: Sequence[str], seed: int
-) -> tuple[pd.DataFrame, str]:
-    """Mean over users of exact metrics, in percent.
+def exact_table(records: Mapping[str, Ranks], settings: ExactSettings) -> pd.DataFrame:
+    """Mean over users of exact metrics in percent, with the columns `COLUMNS`.
 
-    Parameters
-    ----------
-    paths
-        Rank records; the file's stem is the recommender's name.
-    metrics, ties
-        Names of measures and of tie policies.
-    seed
-        Of the policy `random`; one order per recommender serves all measures.
-
-    Returns
-    -------
-    The table, with the columns `COLUMNS`, and a description of where the ranks come from.
+    The policy `random` takes one order of the ties per recommender for all measures.
     """
-    measures = [parse_measure(name) for name in metrics]
-    rows, sources = [], set()
-    for name, ranks in read_by_name(paths).items():
-        sources.add(ranks.source)
-        for measure in measures:
-            for policy in ties:
-                exact = values(measure, ranks, policy, generator(seed, "ties", name))
-                rows.append((name, str(measure), policy, 100.0 * exact.mean()))
-    return pd.DataFrame(rows, columns=COLUMNS), "; ".join(sorted(sources))
+    rows = []
+    for name, ranks in records.items():
+        for measure in map(parse_measure, settings.metrics):
+            for policy in settings.ties:
+                rng = generator(settings.seed, "ties", name)
+                mean = values(measure, ranks, policy, rng).mean()
+                rows.append((name, str(measure), policy, 100.0 * mean))
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def by_metric(table: pd.DataFrame) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from sampled_metrics.inference.search import geometric_sizes
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.metrics.ties import random_rank
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.ranks.reading import read_by_name
+from sampled_metrics.ranks.reading import read_by_name, sources
 from sampled_metrics.sampling import expected_values, pmf
 from sampled_metrics.study.cells import EXACT
 from sampled_metrics.study.sample_sizes import recall_against_samples
@@ -40,7 +40,7 @@ def figure_data(
     if not paths:
         raise InputError(f"figure {number} needs rank records")
     records = read_by_name(paths)
-    note = f"Ranks: {'; '.join(sorted({each.source for each in records.values()}))}"
+    note = f"Ranks: {sources(records.values())}"
     if number == 5:
         return rank_distribution(records, settings.seed), note
     return recall_against_samples(records, settings), note
