@@ -259,10 +259,10 @@ MATRICES = [
         ONES,
         [0, 1, 2],
         {"x": ONES},
-        (None, None, None),
-        "seen.npz: not seen items, users x items, as scipy.sparse.save_npz writes",
+        ("seen.npz", None, None),
+        "not seen items, users x items, as scipy.sparse.save_npz writes",
     ),
-    ({"x": ONES}, [0, 1, 2], None, (None, None, None), "s.npz: not arrays with scores"),
+    ({"x": ONES}, [0, 1, 2], None, ("s.npz", None, None), "not arrays with scores"),
     (
         {"scores": ONES, "held_out": [0, 1, 2]},
         [0, 1, 2],

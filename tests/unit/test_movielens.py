@@ -230,11 +230,11 @@ def test_archives_that_are_none(tmp_path):
             read(read_archive(damaged))
 
 
-def test_official_file_is_told_by_length_and_blob_id():
+def test_official_file_is_told_by_its_blob_id():
     ratings = Ratings.of(b"hello\n", "greeting")  # git hash-object of "hello\n" is ce01362...
     assert not ratings.is_official
     blob = "ce013625030ba8dba906f756967f9e9ca394464a"
-    published = replace(ML_1M, ratings_bytes=6, ratings_git_blob=blob)
+    published = replace(ML_1M, ratings_git_blob=blob)
     assert Ratings.of(b"hello\n", "greeting", published).is_official
     assert Ratings.of(b"hello\n", "greeting", CATALOGUE["ml-20m"]).is_official is None
     assert ratings.sha256 == hashlib.sha256(b"hello\n").hexdigest()

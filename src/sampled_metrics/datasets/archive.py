@@ -51,11 +51,9 @@ class Ratings:
 
     @property
     def is_official(self) -> bool | None:
-        """Whether length and git blob id are those of the published file; None if not known."""
-        if self.dataset.ratings_git_blob is None:
-            return None
-        same_length = self.size == self.dataset.ratings_bytes
-        return same_length and self._hashes[1] == self.dataset.ratings_git_blob
+        """Whether the git blob id is that of the published file; None if not known."""
+        official = self.dataset.ratings_git_blob
+        return None if official is None else self._hashes[1] == official
 
     def line(self, row: int) -> int:
         """Return the line, from 1, of an event, from 0."""

@@ -96,8 +96,8 @@ class MovieLens:
         Ending of the address of the publisher's terms of use.
     licence
         The terms of use, in short.
-    ratings_bytes, ratings_git_blob
-        Length and git blob id of the published ratings file, where known.
+    ratings_git_blob
+        Git blob id, a hash of length and content, of the published ratings file; None if unknown.
     """
 
     name: str
@@ -108,7 +108,6 @@ class MovieLens:
     checksum: str | None
     readme: str = "README.html"
     licence: str = _CLOSED
-    ratings_bytes: int | None = None
     ratings_git_blob: str | None = None
 
     @property
@@ -129,7 +128,6 @@ ML_1M = MovieLens(
     "ml-1m", "MovieLens 1M", "ml-1m/ratings.dat", _COLONS, Counts(6040, 3706, 1_000_209),
     "sha256:a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
     readme="README.txt",
-    ratings_bytes=24_594_131,
     ratings_git_blob="77a7c4b150f588c23bb9e1f068aa996c0b413695",
 )  # fmt: skip
 CATALOGUE = {

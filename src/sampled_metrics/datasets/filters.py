@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sampled_metrics._base.arrays import first_duplicate
 from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.datasets.settings import FilterSettings
 from sampled_metrics.tables.ids import encoded
@@ -74,13 +75,10 @@ def _refuse_duplicates(interactions: Interactions) -> None:
     pairs = _pairs(interactions)
     if (pairs[1:] > pairs[:-1]).all():  # sorted, as the larger MovieLens are
         return
-    ordered = np.sort(pairs)
-    if (ordered[1:] != ordered[:-1]).all():
+    again = first_duplicate(pairs)
+    if again is None:
         return
-    order = np.argsort(pairs, kind="stable")
-    repeats = np.flatnonzero(pairs[order[1:]] == pairs[order[:-1]])
-    place = repeats[np.argmin(order[repeats + 1])]
-    first, again = int(order[place]), int(order[place + 1])
+    first = int(np.argmax(pairs == pairs[again]))
     user, item = interactions.user_id(again), interactions.item_id(again)
     raise interactions.error(
         f"duplicate of row {interactions.row(first) + 1} (user {user}, item {item}); "

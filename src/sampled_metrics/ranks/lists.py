@@ -24,7 +24,7 @@ def from_lists(table: Table, relevant: RelevantItems, n_items: int | None) -> Ra
     length = np.bincount(lists.user)
     _require_lengths(table, lists, length, n_items)
     n_better, n_tied = (_by_rank if "rank" in table else _by_score)(table, lists)
-    wanted, users = ids.numbered(relevant.users)
+    wanted, users = ids.encoded(relevant.users)
     list_of = ids.places(users, lists.user_ids)
     _require_lists(table, users, list_of)
     item = ids.places(relevant.items, lists.item_ids)
@@ -41,7 +41,7 @@ def from_lists(table: Table, relevant: RelevantItems, n_items: int | None) -> Ra
             n_found=np.bincount(wanted[found], minlength=n_relevant.size),
             n_relevant=n_relevant,
             depth=length[list_of],
-            users=ids.as_numpy(users),
+            users=users.to_numpy(zero_copy_only=False),
         )
 
 

@@ -5,7 +5,6 @@ import numpy as np
 from sampled_metrics._base.arrays import Int, first_duplicate, starts
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
-from sampled_metrics.tables import ids
 from sampled_metrics.tables.columns import USER, Table
 
 
@@ -67,6 +66,6 @@ def _by_user(table: Table, n_candidates: Int, n_better: Int, n_tied: Int, source
             n_better[order],
             n_tied[order],
             n_found=n_found,
-            users=ids.as_numpy(user_ids),
+            users=user_ids.to_numpy(zero_copy_only=False),
             source=source,
         )

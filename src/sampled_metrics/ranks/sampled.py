@@ -13,7 +13,6 @@ from sampled_metrics._base.arrays import Ids, Int, integers
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks.columns import count_column, id_column, require
 from sampled_metrics.ranks.sampling import Sampling
-from sampled_metrics.tables import ids
 from sampled_metrics.tables.columns import USER, Table
 from sampled_metrics.tables.reading import read_table
 
@@ -142,7 +141,7 @@ class SampledRanks:
             table.whole("repetition", 0)
             if USER not in table:
                 raise InputError("column repetition requires column user_id", path=path)
-        users: Any = ids.as_numpy(table.ids(USER)) if USER in table else None
+        users: Any = table.ids(USER).to_numpy(zero_copy_only=False) if USER in table else None
         with reading(path):
             return cls(ranks, items, n_negatives, Sampling(sampling), users)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Ids, Int
+from sampled_metrics._base.arrays import Ids, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split, require_all
 from sampled_metrics.tables.batches import read_batches
@@ -141,13 +141,11 @@ def _ids(path: Path, arrays: Any, name: str) -> Ids:
         remedy = f"{name}.astype(str) turns objects, as pandas keeps text, into text"
         raise InputError(f"{name} cannot be read ({error}); {remedy}", path=path) from error
     if ids.ndim != 1 or ids.dtype.kind not in "iuU":
-        problem = (
-            f"{name} are {ids.dtype} of shape {ids.shape}; expected a list of integers or text"
-        )
-        raise InputError(problem, path=path)
-    known, times = np.unique(ids, return_counts=True)
-    if known.size < ids.size:
-        raise InputError(f"duplicate {known[np.argmax(times > 1)]} in {name}", path=path)
+        wrong = f"{name} are {ids.dtype} of shape {ids.shape}"
+        raise InputError(f"{wrong}; expected a list of integers or text", path=path)
+    again = first_duplicate(ids)
+    if again is not None:
+        raise InputError(f"duplicate {ids[again]} in {name}", path=path)
     return ids
 
 

@@ -24,17 +24,6 @@ def column_of(ids: NDArray[Any]) -> "pa.Array":
     return pa.array(ids, pa.string()) if ids.dtype.kind == "U" else pa.array(ids.astype(np.int64))
 
 
-def numbered(ids: Any) -> "tuple[Int, pa.Array]":
-    """Number ids in the order in which they first appear; return the numbers and the ids.
-
-    >>> import pyarrow as pa
-    >>> numbered(pa.chunked_array([["b", "a", "b"]]))[0]
-    array([0, 1, 0])
-    """
-    codes, names = encoded(ids)
-    return codes.astype(np.int64), names
-
-
 def places(ids: Any, among: Any) -> Int:
     """Return the place of each id in `among`, -1 where it is missing.
 
@@ -50,14 +39,6 @@ def places(ids: Any, among: Any) -> Int:
     if ids.type != among.type:
         ids, among = ids.cast(pa.string()), among.cast(pa.string())
     return compute.fill_null(compute.index_in(ids, among), -1).to_numpy().astype(np.int64)
-
-
-def as_numpy(ids: Any) -> NDArray[Any]:
-    """Convert a pyarrow array of ids to numpy: int64, or object where they are text."""
-    import pyarrow as pa
-
-    whole = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
-    return whole.to_numpy(zero_copy_only=False)
 
 
 def encoded(column: Any) -> "tuple[Codes, pa.Array]":
