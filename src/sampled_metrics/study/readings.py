@@ -56,6 +56,12 @@ class Reading(NamedTuple):
         return abs(self.value - float(self.published)) <= self.tolerance
 
 
+def retrained(entry: Entry, split: Split, threads: int, **settings: Any) -> Ranks:
+    """Return the ranks of a recommender trained with some settings changed."""
+    model = create(entry.kind, {**entry.settings, **settings}).fit(split.train, threads)
+    return rank(model.score, split.train, split.held_out)
+
+
 @dataclass(frozen=True)
 class Material:
     """Data, recommenders X, Y and Z, their ranks and the published numbers."""
@@ -104,6 +110,4 @@ class Material:
     def trained(self, name: str, split: Split | None = None, **settings: Any) -> Ranks:
         """Return the ranks of a recommender trained with other settings."""
         data = self.split if split is None else split
-        own = self.recommenders[name]
-        model = create(own.kind, {**own.settings, **settings}).fit(data.train, self.threads)
-        return rank(model.score, data.train, data.held_out)
+        return retrained(self.recommenders[name], data, self.threads, **settings)

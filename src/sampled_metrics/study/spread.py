@@ -10,12 +10,12 @@ from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.datasets.split import Split
 from sampled_metrics.metrics import Measure, values
-from sampled_metrics.ranks import Ranks, rank
-from sampled_metrics.recommenders import create
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.cells import EXACT, KEY, SPREAD_COLUMNS
 from sampled_metrics.study.comparison import PERCENT, table3, table4
 from sampled_metrics.study.config import Entry
 from sampled_metrics.study.experiment import run_experiment
+from sampled_metrics.study.readings import retrained
 from sampled_metrics.study.settings import ExperimentSettings
 
 _log = logging.getLogger(__name__)
@@ -25,8 +25,7 @@ def ranks_by_start(entry: Entry, split: Split, starts: int, threads: int) -> lis
     """Return the ranks of an als recommender for each of the seeds 0, 1 ... it is trained from."""
     ranks = []
     for seed in range(starts):
-        model = create(entry.kind, {**entry.settings, "seed": seed}).fit(split.train, threads)
-        ranks.append(rank(model.score, split.train, split.held_out))
+        ranks.append(retrained(entry, split, threads, seed=seed))
         _log.info("spread: start %d of %d", seed + 1, starts)
     return ranks
 

@@ -30,7 +30,7 @@ def picture(number: int, folder: Path) -> dict[str, Any]:
     return {
         "number": number,
         "caption": CAPTIONS[number],
-        "svg": inline_svg(_read(stem.with_suffix(".svg")).decode(), f"f{number}-"),
+        "svg": inline_svg(stem.with_suffix(".svg").read_text("utf-8"), f"f{number}-"),
         "csv": download(stem.with_suffix(".csv")),
         "pdf": download(stem.with_suffix(".pdf")),
     }
@@ -38,13 +38,13 @@ def picture(number: int, folder: Path) -> dict[str, Any]:
 
 def graph(path: Path, ran: set[str]) -> str:
     """Read the graph of the rules; the rules that ran get the class `ran`."""
-    text = inline_svg(_read(path).decode(), "")
+    text = inline_svg(path.read_text("utf-8"), "")
     return _RULE.sub(lambda found: f'{found[1]}{" ran" if found[2] in ran else ""}"', text)
 
 
 def download(path: Path) -> dict[str, str]:
     """Return the `name` and the `href` of a file that the page carries."""
-    content = base64.b64encode(_read(path)).decode()
+    content = base64.b64encode(path.read_bytes()).decode()
     return {"name": path.name, "href": f"data:{_MIME[path.suffix]};base64,{content}"}
 
 
@@ -62,10 +62,3 @@ def inline_svg(text: str, prefix: str) -> str:
     head = re.sub(r'\s(width|height)="[^"]*"', "", head).replace("<svg", '<svg aria-hidden="true"')
     rest = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}", rest)
     return (head + bracket + rest).strip()
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise InputError("no such file", path=path) from None
