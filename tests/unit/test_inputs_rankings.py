@@ -261,8 +261,8 @@ def test_trec_run_and_a_table_of_relevant_items(tmp_path):
 def test_relevant_items(tmp_path):
     with_zero = write(tmp_path, "t.csv", "user_id,item_id,relevance\n1,7,0\n1,8,0.5\n2,7,-1\n")
     relevant = read_relevant(with_zero)
-    assert (relevant.users.to_pylist(), relevant.items.to_pylist()) == ([1], [8])
-    assert len(read_relevant(write(tmp_path, "a.qrels", QRELS)).users) == 4
+    assert (relevant.user_ids.to_pylist(), relevant.item_ids.to_pylist()) == ([1], [8])
+    assert len(read_relevant(write(tmp_path, "a.qrels", QRELS)).user) == 4
 
 
 # User 0 has seen item 0 and likes 2, tied with 3 and 4, below 1.

@@ -7,12 +7,12 @@ import numpy as np
 from sampled_metrics._base.arrays import Int, ranges
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks.ranks import Ranks
-from sampled_metrics.ranks.relevant_items import Pairs, RelevantItems
+from sampled_metrics.ranks.relevant_items import Pairs
 from sampled_metrics.tables import ids
 from sampled_metrics.tables.columns import Table
 
 
-def from_lists(table: Table, relevant: RelevantItems, n_items: int | None) -> Ranks:
+def from_lists(table: Table, relevant: Pairs, n_items: int | None) -> Ranks:
     """Rank the relevant items by their places in the users' lists.
 
     Users are in the order in which they first appear among the relevant items, with the length of
@@ -21,34 +21,32 @@ def from_lists(table: Table, relevant: RelevantItems, n_items: int | None) -> Ra
     scores are tied; items below the cut count as not tied with the last of the list.
     """
     lists = Pairs.of(table)
-    length = np.bincount(lists.user)
-    _require_lengths(table, lists, length, n_items)
+    _require_lengths(table, lists, n_items)
     n_better, n_tied = (_by_rank if "rank" in table else _by_score)(table, lists)
-    wanted, users = ids.encoded(relevant.users)
-    list_of = ids.places(users, lists.user_ids)
-    _require_lists(table, users, list_of)
-    item = ids.places(relevant.items, lists.item_ids)
-    key = np.where(item < 0, -1, lists.key(list_of[wanted], item))
+    list_of = ids.places(relevant.user_ids, lists.user_ids)
+    _require_lists(table, relevant.user_ids, list_of)
+    item = ids.places(relevant.item_ids, lists.item_ids)[relevant.item]
+    key = np.where(item < 0, -1, lists.key(list_of[relevant.user], item))
     row = ids.places(ids.column_of(key), ids.column_of(lists.key(lists.user, lists.item)))
-    found = np.flatnonzero(row >= 0)
-    found = found[np.argsort(wanted[found], kind="stable")]
-    n_relevant = np.bincount(wanted)
+    order = np.argsort(relevant.user, kind="stable")
+    order = order[row[order] >= 0]
+    n_relevant = relevant.items_of_user
     with reading(table.path):
         return Ranks(
             np.full(n_relevant.size, n_items or 0),
-            n_better[row[found]],
-            n_tied[row[found]],
-            n_found=np.bincount(wanted[found], minlength=n_relevant.size),
+            n_better[row[order]],
+            n_tied[row[order]],
+            n_found=np.bincount(relevant.user[order], minlength=n_relevant.size),
             n_relevant=n_relevant,
-            depth=length[list_of],
-            users=users.to_numpy(zero_copy_only=False),
+            depth=lists.items_of_user[list_of],
+            users=relevant.user_ids.to_numpy(zero_copy_only=False),
         )
 
 
 def _by_rank(table: Table, lists: Pairs) -> tuple[Int, Int]:
     rank = table.whole("rank", 1)
     order = np.lexsort((rank, lists.user))
-    length = np.bincount(lists.user)
+    length = lists.items_of_user
     expected = np.empty_like(rank)
     expected[order] = ranges(1, length)
     wrong = np.flatnonzero(rank != expected)
@@ -70,12 +68,13 @@ def _by_score(table: Table, lists: Pairs) -> tuple[Int, Int]:
     )
     level = np.diff(np.append(begins, score.size))
     n_better, n_tied = np.empty(score.size, np.int64), np.empty(score.size, np.int64)
-    n_better[order] = np.repeat(ranges(0, np.bincount(user))[begins], level)
+    n_better[order] = np.repeat(ranges(0, lists.items_of_user)[begins], level)
     n_tied[order] = np.repeat(level - 1, level)
     return n_better, n_tied
 
 
-def _require_lengths(table: Table, lists: Pairs, length: Int, n_items: int | None) -> None:
+def _require_lengths(table: Table, lists: Pairs, n_items: int | None) -> None:
+    length = lists.items_of_user
     if n_items is not None and length.max() > n_items:
         longest = int(np.argmax(length))
         raise InputError(

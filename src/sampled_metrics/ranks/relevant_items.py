@@ -9,20 +9,22 @@ from sampled_metrics._base.arrays import Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import trec
 from sampled_metrics.tables.columns import ITEM, USER, Table
+from sampled_metrics.tables.ids import encoded
 from sampled_metrics.tables.reading import head, read_table, require_file
 
 WHAT = "relevant items"
 
 
-class RelevantItems(NamedTuple):
-    """Different pairs of users and items: pyarrow arrays of int64 or text, shape (pairs,)."""
-
-    users: Any
-    items: Any
-
-
 class Pairs(NamedTuple):
-    """Different pairs of users and items: their codes by row, and the ids of the codes."""
+    """Different pairs of users and items.
+
+    Attributes
+    ----------
+    user, item
+        Codes by row, int64, from 0 in the order in which the ids first appear.
+    user_ids, item_ids
+        Ids of the codes, pyarrow arrays of int64 or text.
+    """
 
     user: Int
     item: Int
@@ -42,12 +44,23 @@ class Pairs(NamedTuple):
             raise table.error_at(again, f"duplicate of row {first + 1} ({pair})")
         return pairs
 
+    def take(self, rows: Int) -> "Pairs":
+        """Return some of the pairs, with new codes."""
+        user, user_ids = encoded(self.user_ids.take(self.user[rows]))
+        item, item_ids = encoded(self.item_ids.take(self.item[rows]))
+        return Pairs(user.astype(np.int64), item.astype(np.int64), user_ids, item_ids)
+
+    @property
+    def items_of_user(self) -> Int:
+        """Number of items of each user."""
+        return np.bincount(self.user)
+
     def key(self, user: Int, item: Int) -> Int:
         """Return one number for each pair of codes."""
         return user * len(self.item_ids) + item
 
 
-def read_relevant(path: Path) -> RelevantItems:
+def read_relevant(path: Path) -> Pairs:
     """Read relevant items: qrels, or a table with columns `user_id` and `item_id`.
 
     In qrels, four columns separated by blanks, a document with relevance above 0 is relevant, as
@@ -55,10 +68,7 @@ def read_relevant(path: Path) -> RelevantItems:
     other columns, such as ratings, are ignored.
     """
     table = read_pairs(Path(path), WHAT)
-    pairs, rows = Pairs.of(table), relevant_rows(table)
-    return RelevantItems(
-        pairs.user_ids.take(pairs.user[rows]), pairs.item_ids.take(pairs.item[rows])
-    )
+    return Pairs.of(table).take(relevant_rows(table))
 
 
 def read_pairs(path: Path, what: str) -> Table:

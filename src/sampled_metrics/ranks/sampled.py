@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Ids, Int, integers
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.columns import count_column, id_column, require
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.tables.columns import USER, Table
@@ -142,8 +142,7 @@ class SampledRanks:
             if USER not in table:
                 raise InputError("column repetition requires column user_id", path=path)
         users: Any = table.ids(USER).to_numpy(zero_copy_only=False) if USER in table else None
-        with reading(path):
-            return cls(ranks, items, n_negatives, Sampling(sampling), users)
+        return cls(ranks, items, n_negatives, Sampling(sampling), users)
 
     def write(self, path: Path | str) -> None:
         """Write one row per sampled rank as parquet: `user_id`, `n_candidates`, `sampled_rank`."""
