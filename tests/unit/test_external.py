@@ -19,7 +19,6 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.alignment import read_aligned
 from sampled_metrics.ranks.ranking import rank
 from sampled_metrics.recommenders.external import External
-from sampled_metrics.tables import batches
 from tests.conftest import ROOT
 
 N_USERS, N_ITEMS = 9, 14
@@ -113,16 +112,6 @@ def test_other_forms_of_text(tmp_path, name):
     split, scores = make_split("text"), make_scores()
     path = write_table(score_table(split, scores), tmp_path / name)
     assert rows_of(ranked(path, split)) == counted(split, scores)
-
-
-@pytest.mark.parametrize("rows", [1, 50])
-def test_batches_do_not_matter(tmp_path, monkeypatch, rows):
-    monkeypatch.setattr(batches, "_ROWS", rows)
-    monkeypatch.setattr(batches, "_BYTES", 30 * rows)
-    split, scores = make_split(), make_scores()
-    for name in ("s.csv", "s.parquet"):
-        path = write_table(score_table(split, scores), tmp_path / name)
-        assert rows_of(ranked(path, split)) == counted(split, scores)
 
 
 @pytest.mark.parametrize(("dtype", "order"), [(np.float32, "C"), (np.float64, "F"), (">f4", "C")])
@@ -299,10 +288,7 @@ def check(error, path, place, problem):
         (GOOD + "bert,y\n", None, "found 2 columns; expected 3"),
     ],
 )
-@pytest.mark.parametrize("size", [32, 1 << 20])
-def test_score_tables_that_do_not_fit(tmp_path, monkeypatch, text, place, problem, size):
-    """Also where the row at fault is not in the first batch."""
-    monkeypatch.setattr(batches, "_BYTES", size)
+def test_score_tables_that_do_not_fit(tmp_path, text, place, problem):
     path = tmp_path / "s.csv"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
@@ -310,8 +296,7 @@ def test_score_tables_that_do_not_fit(tmp_path, monkeypatch, text, place, proble
     check(caught.value, path, place, problem)
 
 
-def test_score_parquets_that_do_not_fit(tmp_path, monkeypatch):
-    monkeypatch.setattr(batches, "_ROWS", 2)
+def test_score_parquets_that_do_not_fit(tmp_path):
     path = tmp_path / "s.parquet"
     good = pd.read_csv(io.StringIO(GOOD), dtype={"score": float})
     for frame, place, problem in (

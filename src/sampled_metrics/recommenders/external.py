@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from sampled_metrics._base.arrays import Ids, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split, require_all
-from sampled_metrics.tables.batches import read_batches
 from sampled_metrics.tables.columns import ITEM, USER, Table
 from sampled_metrics.tables.ids import Codes, column_of, places
-from sampled_metrics.tables.reading import require_file
+from sampled_metrics.tables.reading import read_table, require_file
 
 SCORE = "score"
 WHAT = f"scores ({USER}, {ITEM}, {SCORE}), or .npz of scores, user_ids, item_ids"
@@ -170,15 +169,17 @@ def _reading(path: Path) -> Iterator[None]:
 
 def _from_table(path: Path, split: Split) -> Callable[[Int], Scores]:
     """Hold the rows of a table as two int32 and one float64, ordered by user."""
-    known = column_of(split.user_ids), column_of(split.item_ids)
-    parts: tuple[list[Any], ...] = ([], [], [])
-    rows = 0
-    for table in read_batches(path, WHAT, (USER, ITEM, SCORE)):
-        rows += len(table)
-        for part, values in zip(parts, _known_rows(table, *known), strict=True):
-            part.append(values)
-    user, item, score = map(_joined, parts)
-    if user.size < rows:
+    table = read_table(path, WHAT, (USER, ITEM, SCORE), likely={SCORE: "float64"})
+    table.require(USER, ITEM, SCORE)
+    rows = len(table)
+    # A column is freed as soon as it is an array, because long tables are to fit in memory.
+    score = table.finite(SCORE)
+    del table.columns[SCORE]
+    user = _numbers(table, USER, split.user_ids)
+    item = _numbers(table, ITEM, split.item_ids)
+    known = (user >= 0) & (item >= 0)
+    if not known.all():
+        user, item, score = user[known], item[known], score[known]
         _log.info(
             "%s: ignored %s of %s rows, of users or items that the split does not have",
             *(path, f"{rows - user.size:,}", f"{rows:,}"),
@@ -202,20 +203,8 @@ def _from_table(path: Path, split: Split) -> Callable[[Int], Scores]:
     return scores_of
 
 
-def _known_rows(table: Table, users: Any, items: Any) -> tuple[Codes, Codes, Scores]:
-    """Return users, items and scores of the rows whose user and item the split has."""
-    score = table.finite(SCORE)
-    numbers = []
-    for name, known in ((USER, users), (ITEM, items)):
-        codes, names = table.codes(name)
-        numbers.append(places(names, known).astype(np.int32)[codes])
-    user, item = numbers
-    kept = (user >= 0) & (item >= 0)
-    return user[kept], item[kept], score[kept]
-
-
-def _joined(parts: list[Any]) -> Any:
-    """Concatenate the parts of a column and free them, because long columns need the memory."""
-    whole = np.concatenate(parts)
-    parts.clear()
-    return whole
+def _numbers(table: Table, name: str, ids: Ids) -> Codes:
+    """Take a column of ids; return their numbers in the split, -1 where it does not have them."""
+    codes, names = table.codes(name)
+    del table.columns[name]
+    return places(names, column_of(ids)).astype(np.int32)[codes]

@@ -38,8 +38,6 @@ class Table:
         All columns of the file, also those not read.
     header
         Lines before the first row of a text file; None for parquet, which has no lines.
-    first
-        Rows of the file before the first one here.
 
     >>> import pyarrow as pa
     >>> table = Table(Path("r.parquet"), {"rank": pa.chunked_array([[3, 0]])}, ("rank",), None)
@@ -52,7 +50,6 @@ class Table:
     columns: "dict[str, pa.ChunkedArray]"
     names: tuple[str, ...]
     header: int | None
-    first: int = 0
 
     def __contains__(self, name: str) -> bool:
         return name in self.columns
@@ -144,7 +141,7 @@ class Table:
         """Return the line, from 1, of a row, from 0; None where the file has no lines."""
         if self.header is None:
             return None
-        place = self.header + self.first + row
+        place = self.header + row
         filled = (number for number, line in lines(self.path) if line.rstrip("\r\n"))
         return next(number for count, number in enumerate(filled) if count == place)
 
@@ -159,7 +156,7 @@ class Table:
         return InputError(
             problem,
             path=self.path,
-            row=self.first + row + 1,
+            row=row + 1,
             line=self.line(row),
             column=column,
         )

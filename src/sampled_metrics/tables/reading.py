@@ -1,4 +1,4 @@
-"""Reading CSV, TSV and parquet, whole or in batches; each failure is one InputError.
+"""Reading CSV, TSV and parquet; each failure is one InputError.
 
 Columns have the names of RecTools and RecBole (`user_id`, `item_id`, `score`, `rank`); RecBole's
 typed headers (`user_id:token`) lose their types. Rows are counted from 1, without the header.
@@ -60,9 +60,9 @@ def read_table(
             raise InputError("parquet names its columns; use names, not places", path=path)
         table = _read_parquet(path, what, columns)
     else:
-        separator, names = text_header(path, what, separator)
+        separator, names = _text_header(path, what, separator)
         names = names if header else [str(place) for place in range(len(names))]
-        bare, kept = selected(path, names, columns)
+        bare, kept = _selected(path, names, columns)
         read = {}
         if kept:
             options: dict[str, Any] = {} if header else {"column_names": names}
@@ -170,33 +170,30 @@ def _read_parquet(path: Path, what: str, columns: Sequence[str]) -> Table:
     from pyarrow import parquet
 
     with parsing(path, what), parquet.ParquetFile(path) as file:
-        bare, kept = selected(path, file.schema_arrow.names, columns)
+        bare, kept = _selected(path, file.schema_arrow.names, columns)
         table = file.read(columns=kept)
     return Table(path, {bare_name(name): table[name] for name in table.column_names}, bare, None)
 
 
-def text_header(path: Path, what: str, separator: str | None = None) -> tuple[str, list[str]]:
+def _text_header(path: Path, what: str, separator: str | None = None) -> tuple[str, list[str]]:
     """Return the separator of a text file and the fields of its first line."""
     first = head(path, what)
     separator = separator or ("\t" if "\t" in first else ",")
     return separator, next(csv.reader([first], delimiter=separator), [])
 
 
-def selected(
-    path: Path, names: Sequence[str], columns: Sequence[str], required: bool = False
+def _selected(
+    path: Path, names: Sequence[str], columns: Sequence[str]
 ) -> tuple[tuple[str, ...], list[str]]:
     """Return the bare names of all columns, and which names are those of the wanted columns.
 
-    A duplicate of a wanted column is an error, and so is a missing one that is `required`.
+    A duplicate of a wanted column is an error.
     """
     bare = tuple(map(bare_name, names))
     for column in columns:
         if bare.count(column) > 1:
             raise InputError(f"duplicate column {column}", path=path)
-    kept = [name for name in names if bare_name(name) in columns]
-    if required:
-        Table(path, {bare_name(name): None for name in kept}, bare, None).require(*columns)
-    return bare, kept
+    return bare, [name for name in names if bare_name(name) in columns]
 
 
 @contextmanager
