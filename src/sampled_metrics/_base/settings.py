@@ -26,12 +26,9 @@ class Settings(BaseModel):
 
     @classmethod
     def of(cls, values: object, place: str) -> Self:
-        """Validate settings by name, as read from YAML or JSON.
+        """Validate settings by name, as read from YAML or JSON from `place`.
 
-        Raises
-        ------
-        InputError
-            The first problem; `path` is `place`, the message begins with the dotted key.
+        The first problem becomes an InputError, which begins with the place and the dotted key.
 
         >>> from pydantic import Field
         >>> class Machine(Settings):

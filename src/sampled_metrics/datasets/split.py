@@ -96,7 +96,7 @@ def leave_last_out(
     """
     if interactions.timestamp is None:
         raise interactions.error(
-            "no timestamps; leave-last-out needs a column of timestamps, the method random none"
+            "no timestamps; leave-last-out needs a column of timestamps, method random does not"
         )
     rows, ids, bounds = _by_user(interactions.user)
     held_out, tied_users = last_events(interactions.timestamp[rows], bounds, tie_break, rng)
