@@ -1,0 +1,179 @@
+"""Bracketing vectors: estimators that never expect less, or never more, than the exact metric.
+
+With Q_k(s) the distribution of the sampled rank and M_k the exact metric under extreme point k of
+a class (see `kernels`), a vector u with
+
+    sum over s of u(s) Q_k(s) >= M_k   for all k
+
+has an expectation of at least the exact metric, whatever distribution of the class the true ranks
+have. Of all such vectors, the one with the least expected upper end,
+
+    f.u + z sqrt(Var_f(u) / D),
+
+is a second-order cone programme; f is the likely distribution of sampled ranks, D the number of
+users. Vectors are constant over bins of sampled ranks, and the programme is solved for some k;
+those that turn out violated join until none is, and what remains of a violation is added to the
+vector. So a vector is valid however badly f is known or the programme is solved.
+"""
+
+from dataclasses import dataclass
+
+import clarabel
+import numpy as np
+from scipy import sparse
+
+from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics.inference.kernels import ALL_POINTS, Kernel
+from sampled_metrics.metrics.measures import Measure
+
+_SINGLE_POINTS = 50
+_WIDE_POINTS = 100
+_TOLERANCE = 1e-6  # of the metric's span; violations up to it are added to the vector
+_ROUNDS = 20
+_PSEUDO_USERS = 0.5
+_ITERATIONS = 400
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """Vectors over sampled ranks whose expectations enclose the exact metric.
+
+    Attributes
+    ----------
+    lower, upper
+        float64, shape (m + 1,), indexed by sampled rank - 1.
+    """
+
+    lower: Float
+    upper: Float
+
+
+def likely_shares(counts: Float, table: Kernel) -> Float:
+    """Fit the distribution of sampled ranks, in bins, among those that a class allows.
+
+    Maximum likelihood by expectation maximisation over the extreme points, with half a user of a
+    uniformly random rank, so that every bin has a positive probability.
+
+    Parameters
+    ----------
+    counts
+        Users at every sampled rank, not necessarily whole; shape (m + 1,).
+    table
+        Distributions under the extreme points.
+
+    Returns
+    -------
+    float64, shape (bins,), summing to 1.
+    """
+    rows = _coarse(table)
+    given = table.given[rows]
+    observed = table.binned(counts) + _PSEUDO_USERS * table.widths / (table.m + 1)
+    observed /= observed.sum()
+    weights = np.full(rows.size, 1.0 / rows.size)
+    for _ in range(_ITERATIONS):
+        weights *= given @ (observed / (weights @ given))
+    users = counts.sum()
+    fitted = users * (weights @ given) + _PSEUDO_USERS * table.widths / (table.m + 1)
+    return np.asarray(fitted / fitted.sum(), dtype=np.float64)
+
+
+def bracket(
+    measure: Measure, table: Kernel, shares: Float, n_users: int, z: float
+) -> Bracket:
+    """Compute the bracketing vectors of a metric that are narrowest where they are likely used.
+
+    Parameters
+    ----------
+    measure
+        The metric.
+    table
+        Distributions of the sampled rank under the extreme points of the class.
+    shares
+        Likely distribution of sampled ranks in the bins of `table`.
+    n_users
+        Number of users to be averaged over.
+    z
+        Weight of the standard error; the quantile of the confidence.
+    """
+    exact = table.metric(measure)
+    low, high = (float(value) for value in measure.at(np.array([table.n, 1]), table.n))
+    span = high - low
+    if span <= 0.0:
+        constant = np.full(table.m + 1, low)
+        return Bracket(constant, constant)
+    target = (exact - low) / span
+    upper = _one_sided(target, table, measure.cutoff, shares, z / np.sqrt(n_users))
+    lower = -_one_sided(-target, table, measure.cutoff, shares, z / np.sqrt(n_users))
+    return Bracket(*(low + span * np.repeat(u, table.widths) for u in (lower, upper)))
+
+
+def _one_sided(
+    target: Float, table: Kernel, cutoff: int | None, shares: Float, weight: float
+) -> Float:
+    """Least expected upper end among vectors of the bins with expectations above the target."""
+    rows = _coarse(table, cutoff)
+    for _ in range(_ROUNDS):
+        vector = _solve(table.given[rows], target[rows], shares, weight)
+        lacking = target - table.given @ vector
+        if lacking.max() <= _TOLERANCE:
+            break
+        rows = np.union1d(rows, _peaks(lacking))
+    return vector + max(float((lacking + _between(lacking, table)).max()), 0.0)
+
+
+def _solve(given: Float, target: Float, shares: Float, weight: float) -> Float:
+    """Minimise shares.u + weight t over u, t and a centre c, with |sqrt(shares) (u - c)| <= t."""
+    points, bins = given.shape
+    root = np.sqrt(shares)
+    block = np.zeros((points + 1 + bins, bins + 2))
+    block[:points, :bins] = -given
+    block[points, bins + 1] = -1.0
+    block[points + 1 :, :bins] = -np.diag(root)
+    block[points + 1 :, bins] = root
+    right = np.concatenate([-target, np.zeros(1 + bins)])
+    cones = [clarabel.NonnegativeConeT(points), clarabel.SecondOrderConeT(bins + 1)]
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    objective = np.concatenate([shares, [0.0, weight]])
+    nothing = sparse.csc_matrix((bins + 2, bins + 2))
+    solver = clarabel.DefaultSolver(
+        nothing, objective, sparse.csc_matrix(block), right, cones, settings
+    )
+    solution = np.array(solver.solve().x)[:bins]
+    return solution if np.isfinite(solution).all() else np.full(bins, target.max())
+
+
+def _coarse(table: Kernel, cutoff: int | None = None) -> Int:
+    """Rows of the points from which the programme starts: small k singly, larger ones spread."""
+    wide = np.geomspace(min(_SINGLE_POINTS, table.n), table.n, _WIDE_POINTS)
+    points = np.r_[1 : _SINGLE_POINTS + 1, wide.round().astype(np.int64)]
+    if cutoff is not None:
+        points = np.r_[points, cutoff, cutoff + 1]
+    points = points[points <= table.n]
+    return np.unique(np.searchsorted(table.points, points))
+
+
+def _peaks(lacking: Float) -> Int:
+    """Where a constraint is violated more than beside it."""
+    beside = np.pad(lacking, 1, constant_values=-np.inf)
+    peak = (lacking >= beside[:-2]) & (lacking > beside[2:]) & (lacking > _TOLERANCE)
+    return np.flatnonzero(peak)
+
+
+def _between(lacking: Float, table: Kernel) -> Float:
+    """Bound how much a violation grows between a point and the next.
+
+    A quarter of the second derivative times the squared step, twice that of a parabola. On both
+    sides of a cut-off, neighbouring k are points, so no second difference spans it that counts.
+    """
+    growth = np.zeros(lacking.size)
+    if table.n <= ALL_POINTS:
+        return growth
+    step = np.diff(table.points).astype(np.float64)
+    slope = np.diff(lacking) / step
+    second = np.zeros(lacking.size)
+    second[1:-1] = 2.0 * np.abs(np.diff(slope)) / (step[1:] + step[:-1])
+    second[[0, -1]] = second[[1, -2]]
+    growth[:-1] = np.where(step > 1, np.square(step) * np.maximum(second[:-1], second[1:]) / 4, 0)
+    growth[1:-1] = np.maximum(growth[1:-1], growth[:-2])
+    return growth
