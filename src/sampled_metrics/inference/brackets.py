@@ -28,7 +28,7 @@ from sampled_metrics.metrics.measures import Measure
 
 _SINGLE_POINTS = 50
 _WIDE_POINTS = 100
-_TOLERANCE = 1e-6  # of the metric's span; violations up to it are added to the vector
+_TOLERANCE = 2e-5  # of the metric's span; violations up to it are added to the vector
 _ROUNDS = 20
 _PSEUDO_USERS = 0.5
 _ITERATIONS = 400

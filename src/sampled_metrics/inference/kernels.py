@@ -14,6 +14,7 @@ import numpy as np
 from sampled_metrics._base.arrays import CACHE, MEMORY, Float, Int, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import Measure
+from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.distinct import parts
 from sampled_metrics.sampling.distribution import NOISE_OF
 from sampled_metrics.sampling.noise import pmf_at
@@ -100,22 +101,25 @@ def kernel(n: int, m: int, sampling: str, shape: str, cutoff: int | None = None)
     """
     if shape not in SHAPES:
         raise InputError(f"unknown shape {shape!r}; known: {', '.join(SHAPES)}")
-    if sampling not in NOISE_OF:
-        raise InputError(f"unknown sampling {sampling!r}; known: {', '.join(NOISE_OF)}")
     if not 1 <= m < n:
         raise InputError(f"{m} negatives of {n} candidates; expected at least 1 and below n")
-    return _kernel(n, m, NOISE_OF[sampling], shape, None if n <= ALL_POINTS else cutoff)
+    return _kernel(n, m, Sampling(sampling), shape, None if n <= ALL_POINTS else cutoff)
+
+
+def given_rank(rank: Int, n: int, m: int, sampling: Sampling) -> Float:
+    """Distribution of the sampled rank given true ranks, shape (ranks, m + 1)."""
+    return pmf_at(rank, n, m, NOISE_OF[sampling])
 
 
 @lru_cache(maxsize=8)
-def _kernel(n: int, m: int, noise: str, shape: str, cutoff: int | None) -> Kernel:
+def _kernel(n: int, m: int, sampling: Sampling, shape: str, cutoff: int | None) -> Kernel:
     points, starts = _points(n, shape, cutoff), _bins(m)
     given = np.empty((points.size, starts.size))
     for rows in blocks(points.size, m + 1, CACHE):
         if shape == NONE or n <= ALL_POINTS:
-            of_rows = pmf_at(points[rows], n, m, noise)
+            of_rows = given_rank(points[rows], n, m, sampling)
         else:
-            of_rows = _MEANS[noise](points[rows], n, m)
+            of_rows = _MEANS[sampling](points[rows], n, m)
         given[rows] = np.add.reduceat(of_rows, starts, axis=1)
     if shape == NON_INCREASING and n <= ALL_POINTS:
         np.cumsum(given, axis=0, out=given)
@@ -148,14 +152,14 @@ def _mean_hypergeometric(k: Int, n: int, m: int) -> Float:
 
     See `sampling.distribution`, where it is the distribution of k - 1 ties.
     """
-    tails = _tails(pmf_at(np.minimum(k, n) + 1, n + 1, m + 1, "hypergeometric"))
+    tails = _tails(given_rank(np.minimum(k, n) + 1, n + 1, m + 1, Sampling.WITHOUT_REPLACEMENT))
     return tails * (n / ((m + 1.0) * k))[:, None]
 
 
 def _mean_binomial(k: Int, n: int, m: int) -> Float:
     """Mean over ranks 1 ... k by the Euler-Maclaurin formula from rank 512 on."""
     first = np.minimum(k, _EDGE)
-    singly = np.cumsum(pmf_at(np.arange(1, first.max() + 1), n, m, "binomial"), axis=0)
+    singly = np.cumsum(given_rank(np.arange(1, first.max() + 1), n, m, Sampling.WITH_REPLACEMENT), axis=0)
     sums = singly[first - 1]
     beyond = k > _EDGE
     if beyond.any():
@@ -166,12 +170,12 @@ def _mean_binomial(k: Int, n: int, m: int) -> Float:
 
 def _antiderivative(k: Int, n: int, m: int) -> Float:
     """Integral of f up to k, plus f(k)/2 + f'(k)/12, for f(k) the binomial distribution at k."""
-    integral = _tails(pmf_at(k, n, m + 1, "binomial")) * ((n - 1.0) / (m + 1.0))
+    integral = _tails(given_rank(k, n, m + 1, Sampling.WITH_REPLACEMENT)) * ((n - 1.0) / (m + 1.0))
     slope = np.zeros((k.size, m + 1))
-    fewer = pmf_at(k, n, m - 1, "binomial") if m > 1 else np.ones((k.size, 1))
+    fewer = given_rank(k, n, m - 1, Sampling.WITH_REPLACEMENT) if m > 1 else np.ones((k.size, 1))
     slope[:, 1:] += fewer
     slope[:, :-1] -= fewer
-    return integral + pmf_at(k, n, m, "binomial") / 2.0 + slope * (m / (n - 1.0) / 12.0)
+    return integral + given_rank(k, n, m, Sampling.WITH_REPLACEMENT) / 2.0 + slope * (m / (n - 1.0) / 12.0)
 
 
 def _mean_distinct(k: Int, n: int, m: int) -> Float:
@@ -187,7 +191,7 @@ def _tails(distribution: Float) -> Float:
 
 
 _MEANS = {
-    "binomial": _mean_binomial,
-    "hypergeometric": _mean_hypergeometric,
-    "distinct": _mean_distinct,
+    Sampling.WITH_REPLACEMENT: _mean_binomial,
+    Sampling.WITHOUT_REPLACEMENT: _mean_hypergeometric,
+    Sampling.DISTINCT: _mean_distinct,
 }
