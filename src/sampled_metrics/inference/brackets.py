@@ -26,8 +26,9 @@ from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.inference.kernels import ALL_POINTS, Kernel
 from sampled_metrics.metrics.measures import Measure
 
-_SINGLE_POINTS = 50
-_WIDE_POINTS = 100
+_OF_PROGRAMME = (30, 60)  # points from which it starts: small k singly, and larger ones
+_OF_FIT = (100, 100)
+_ACCURACY = 1e-6  # of the solver
 _TOLERANCE = 2e-5  # of the metric's span; violations up to it are added to the vector
 _ROUNDS = 20
 _PSEUDO_USERS = 0.5
@@ -65,7 +66,7 @@ def likely_shares(counts: Float, table: Kernel) -> Float:
     -------
     float64, shape (bins,), summing to 1.
     """
-    rows = _coarse(table)
+    rows = spread_rows(table, *_OF_FIT)
     given = table.given[rows]
     observed = table.binned(counts) + _PSEUDO_USERS * table.widths / (table.m + 1)
     observed /= observed.sum()
@@ -111,7 +112,7 @@ def _one_sided(
     target: Float, table: Kernel, cutoff: int | None, shares: Float, weight: float
 ) -> Float:
     """Least expected upper end among vectors of the bins with expectations above the target."""
-    rows = _coarse(table, cutoff)
+    rows = spread_rows(table, *_OF_PROGRAMME, cutoff)
     for _ in range(_ROUNDS):
         vector = _solve(table.given[rows], target[rows], shares, weight)
         lacking = target - table.given @ vector
@@ -134,6 +135,7 @@ def _solve(given: Float, target: Float, shares: Float, weight: float) -> Float:
     cones = [clarabel.NonnegativeConeT(points), clarabel.SecondOrderConeT(bins + 1)]
     settings = clarabel.DefaultSettings()
     settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _ACCURACY
     objective = np.concatenate([shares, [0.0, weight]])
     nothing = sparse.csc_matrix((bins + 2, bins + 2))
     solver = clarabel.DefaultSolver(
@@ -143,14 +145,13 @@ def _solve(given: Float, target: Float, shares: Float, weight: float) -> Float:
     return solution if np.isfinite(solution).all() else np.full(bins, target.max())
 
 
-def _coarse(table: Kernel, cutoff: int | None = None) -> Int:
-    """Rows of the points from which the programme starts: small k singly, larger ones spread."""
-    wide = np.geomspace(min(_SINGLE_POINTS, table.n), table.n, _WIDE_POINTS)
-    points = np.r_[1 : _SINGLE_POINTS + 1, wide.round().astype(np.int64)]
+def spread_rows(table: Kernel, singly: int, wide: int, cutoff: int | None = None) -> Int:
+    """Rows of some points: the first k singly, then k in equal proportions, and a cut-off."""
+    larger = np.geomspace(min(singly, table.n), table.n, wide)
+    points = np.r_[1 : singly + 1, larger.round().astype(np.int64)]
     if cutoff is not None:
         points = np.r_[points, cutoff, cutoff + 1]
-    points = points[points <= table.n]
-    return np.unique(np.searchsorted(table.points, points))
+    return np.unique(np.searchsorted(table.points, points[points <= table.n]))
 
 
 def _peaks(lacking: Float) -> Int:

@@ -21,7 +21,7 @@ from sampled_metrics.sampling.noise import pmf_at
 
 NON_INCREASING, NONE = SHAPES = ("non-increasing", "none")
 ALL_POINTS = 20_000  # up to this n, every k is a point
-_EDGE = 512  # beyond, the first k are points, and for `none` the last ones
+_EDGE = 512  # beyond, so many k at both ends are points
 _STEP = 0.01  # and between them k grows by this share
 _SINGLE_RANKS = 31  # sampled ranks that are bins of their own
 _WIDE_BINS = 25
@@ -91,8 +91,7 @@ def kernel(n: int, m: int, sampling: str, shape: str, cutoff: int | None = None)
 
     Returns
     -------
-    A table of all k up to n = 20,000, else of about 1,300, or 1,800 for `none`; read-only, kept
-    for later calls.
+    A table of all k up to n = 20,000, else of some 2,000; read-only, kept for later calls.
 
     >>> kernel(3, 1, "without-replacement", "non-increasing").given
     array([[1.  , 0.  ],
@@ -113,7 +112,7 @@ def given_rank(rank: Int, n: int, m: int, sampling: Sampling) -> Float:
 
 @lru_cache(maxsize=8)
 def _kernel(n: int, m: int, sampling: Sampling, shape: str, cutoff: int | None) -> Kernel:
-    points, starts = _points(n, shape, cutoff), _bins(m)
+    points, starts = _points(n, cutoff), _bins(m)
     given = np.empty((points.size, starts.size))
     for rows in blocks(points.size, m + 1, CACHE):
         if shape == NONE or n <= ALL_POINTS:
@@ -129,16 +128,25 @@ def _kernel(n: int, m: int, sampling: Sampling, shape: str, cutoff: int | None) 
     return Kernel(n, m, shape, points, starts, given)
 
 
-def _points(n: int, shape: str, cutoff: int | None) -> Int:
+def _points(n: int, cutoff: int | None) -> Int:
     if n <= ALL_POINTS:
         return np.arange(1, n + 1)
-    steps = int(np.log(n / _EDGE) / _STEP) + 2
-    points = np.r_[1 : _EDGE + 1, np.geomspace(_EDGE, n, steps).round().astype(np.int64)]
-    if shape == NONE:
-        points = np.r_[points, n + 1 - points]
+    points = rank_grid(n)
     if cutoff is not None:
         points = np.r_[points, cutoff - 1 : cutoff + 3]
     return np.unique(points[(points >= 1) & (points <= n)])
+
+
+def rank_grid(n: int) -> Int:
+    """Ranks at which smooth functions of the rank show their course: dense at both ends.
+
+    >>> rank_grid(10**6).size
+    1987
+    """
+    edge = min(n, _EDGE)
+    steps = int(np.log(n / edge) / _STEP) + 2
+    ranks = np.r_[1 : edge + 1, np.geomspace(edge, n, steps).round().astype(np.int64)]
+    return np.unique(np.r_[ranks, n + 1 - ranks])
 
 
 def _bins(m: int) -> Int:
