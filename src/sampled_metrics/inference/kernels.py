@@ -141,7 +141,7 @@ def rank_grid(n: int) -> Int:
     """Ranks at which smooth functions of the rank show their course: dense at both ends.
 
     >>> rank_grid(10**6).size
-    1987
+    2538
     """
     edge = min(n, _EDGE)
     steps = int(np.log(n / edge) / _STEP) + 2

@@ -29,7 +29,8 @@ from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.distinct import distinct_items
 
-_GROUPS = 1  # of users with about the same n
+_GROUPS = 3  # of rows with about the same n, where n differs
+_SAME_N = 0.02
 _INVERTED = 1e-9  # of the metric's span
 
 
@@ -82,8 +83,8 @@ def metric_ranges(
     >>> for shape in ("non-increasing", "none"):
     ...     (recall,) = metric_ranges([parse_measure("recall@10")], sample, shape=shape)
     ...     print(round(recall.low, 2), round(recall.high, 2))
-    0.15 0.54
-    0.0 0.62
+    0.17 0.51
+    0.0 0.66
     """
     fit = _fit(sample, shape, confidence)
     ranges = []
@@ -169,8 +170,12 @@ def _fit(sample: SampledRanks, shape: str, confidence: float) -> _Fit:
 
 
 def _groups(n: Int) -> tuple[Int, Int]:
-    """Mean n of groups of rows with about the same n, and the group of every row."""
-    edges = np.quantile(n, np.arange(1, _GROUPS) / _GROUPS, method="nearest")
+    """Mean n of each group of rows with about the same n, and the group of every row.
+
+    One group where n differs by less than 2 %.
+    """
+    groups = _GROUPS if n.max() - n.min() > _SAME_N * n.mean() else 1
+    edges = np.unique(np.quantile(n, np.arange(1, groups) / groups, method="nearest"))
     _, group = np.unique(np.searchsorted(edges, n, side="right"), return_inverse=True)
     return np.rint(np.bincount(group, n) / np.bincount(group)).astype(np.int64), group
 
