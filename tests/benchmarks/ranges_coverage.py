@@ -69,8 +69,9 @@ class Cell(NamedTuple):
 
 
 def of_ranks(records: Ranks, worse: int = 0) -> Population:
-    """Users of an evaluation, ties put last."""
-    rank = np.minimum(records.worst_rank + worse, records.n_candidates)
+    """Users of an evaluation, ties in random order."""
+    rank = records.best_rank + generator(0, "ties").integers(0, records.n_tied + 1)
+    rank = np.minimum(rank + worse, records.n_candidates)
     return Population(rank, records.n_candidates, np.full(rank.size, 1.0 / rank.size))
 
 

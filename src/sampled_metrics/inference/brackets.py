@@ -16,7 +16,7 @@ those that turn out violated join until none is, and what remains of a violation
 vector. So a vector is valid however badly f is known or the programme is solved.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import clarabel
 import numpy as np
@@ -35,14 +35,13 @@ _PSEUDO_USERS = 0.5
 _ITERATIONS = 400
 
 
-@dataclass(frozen=True)
-class Bracket:
+class Bracket(NamedTuple):
     """Vectors over sampled ranks whose expectations enclose the exact metric.
 
     Attributes
     ----------
     lower, upper
-        float64, shape (m + 1,), indexed by sampled rank - 1.
+        float64, shape (..., m + 1); the last axis is sampled rank - 1.
     """
 
     lower: Float
@@ -78,9 +77,7 @@ def likely_shares(counts: Float, table: Kernel) -> Float:
     return np.asarray(fitted / fitted.sum(), dtype=np.float64)
 
 
-def bracket(
-    measure: Measure, table: Kernel, shares: Float, n_users: int, z: float
-) -> Bracket:
+def bracket(measure: Measure, table: Kernel, shares: Float, n_users: int, z: float) -> Bracket:
     """Compute the bracketing vectors of a metric that are narrowest where they are likely used.
 
     Parameters
@@ -90,36 +87,44 @@ def bracket(
     table
         Distributions of the sampled rank under the extreme points of the class.
     shares
-        Likely distribution of sampled ranks in the bins of `table`.
+        Likely distributions of sampled ranks in the bins of `table`, shape (distributions, bins);
+        each has vectors of its own.
     n_users
         Number of users to be averaged over.
     z
         Weight of the standard error; the quantile of the confidence.
+
+    Returns
+    -------
+    Vectors of shape (distributions, m + 1).
     """
     exact = table.metric(measure)
     low, high = (float(value) for value in measure.at(np.array([table.n, 1]), table.n))
     span = high - low
     if span <= 0.0:
-        constant = np.full(table.m + 1, low)
+        constant = np.full((len(shares), table.m + 1), low)
         return Bracket(constant, constant)
-    target = (exact - low) / span
-    upper = _one_sided(target, table, measure.cutoff, shares, z / np.sqrt(n_users))
-    lower = -_one_sided(-target, table, measure.cutoff, shares, z / np.sqrt(n_users))
-    return Bracket(*(low + span * np.repeat(u, table.widths) for u in (lower, upper)))
+    target, weight = (exact - low) / span, z / np.sqrt(n_users)
+    upper = _one_sided(target, table, measure.cutoff, shares, weight)
+    lower = -_one_sided(-target, table, measure.cutoff, shares, weight)
+    return Bracket(*(low + span * np.repeat(u, table.widths, axis=1) for u in (lower, upper)))
 
 
 def _one_sided(
     target: Float, table: Kernel, cutoff: int | None, shares: Float, weight: float
 ) -> Float:
-    """Least expected upper end among vectors of the bins with expectations above the target."""
+    """Least expected upper ends among vectors of the bins with expectations above the target."""
     rows = spread_rows(table, *_OF_PROGRAMME, cutoff)
-    for _ in range(_ROUNDS):
-        vector = _solve(table.given[rows], target[rows], shares, weight)
-        lacking = target - table.given @ vector
-        if lacking.max() <= _TOLERANCE:
-            break
-        rows = np.union1d(rows, _peaks(lacking))
-    return vector + max(float((lacking + _between(lacking, table)).max()), 0.0)
+    vectors = np.empty(shares.shape)
+    for place, likely in enumerate(shares):
+        for _ in range(_ROUNDS):
+            vector = _solve(table.given[rows], target[rows], likely, weight)
+            lacking = target - table.given @ vector
+            if lacking.max() <= _TOLERANCE:
+                break
+            rows = np.union1d(rows, _peaks(lacking))
+        vectors[place] = vector + max(float((lacking + _between(lacking, table)).max()), 0.0)
+    return vectors
 
 
 def _solve(given: Float, target: Float, shares: Float, weight: float) -> Float:

@@ -23,8 +23,8 @@ NON_INCREASING, NONE = SHAPES = ("non-increasing", "none")
 ALL_POINTS = 20_000  # up to this n, every k is a point
 _EDGE = 512  # beyond, so many k at both ends are points
 _STEP = 0.01  # and between them k grows by this share
-_SINGLE_RANKS = 31  # sampled ranks that are bins of their own
-_WIDE_BINS = 25
+_SINGLE_RANKS = 20  # sampled ranks that are bins of their own
+_RATIO = 1.2  # of the starts of the others
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,8 @@ def rank_grid(n: int) -> Int:
 
 
 def _bins(m: int) -> Int:
-    wide = np.geomspace(_SINGLE_RANKS, max(m + 1, _SINGLE_RANKS), _WIDE_BINS + 1)[:-1]
+    count = int(np.log(max(m / _SINGLE_RANKS, 1.0)) / np.log(_RATIO)) + 1
+    wide = _SINGLE_RANKS * _RATIO ** np.arange(count)
     starts = np.unique(np.r_[0:_SINGLE_RANKS, wide.round().astype(np.int64)])
     return starts[starts <= m]
 

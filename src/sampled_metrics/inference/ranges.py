@@ -19,9 +19,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Float, Ids, Int
 from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.seeds import generator
+from sampled_metrics.inference.bounds import upper_bound
 from sampled_metrics.inference.brackets import Bracket, bracket, likely_shares
 from sampled_metrics.inference.kernels import NON_INCREASING, kernel
 from sampled_metrics.inference.sampled_evaluation import SampledRanks
@@ -83,14 +85,14 @@ def metric_ranges(
     >>> for shape in ("non-increasing", "none"):
     ...     (recall,) = metric_ranges([parse_measure("recall@10")], sample, shape=shape)
     ...     print(round(recall.low, 2), round(recall.high, 2))
-    0.17 0.51
-    0.0 0.66
+    0.11 0.57
+    0.0 0.72
     """
     fit = _fit(sample, shape, confidence)
     ranges = []
     for measure in measures:
         lower, upper = _user_values(measure, fit)
-        ends = _below([lower], confidence), -_below([-upper], confidence)
+        ends = -_upper_end(_negative(lower), confidence), _upper_end(upper, confidence)
         ranges.append(_range(*ends, *_possible(measure, fit)))
     return ranges
 
@@ -128,27 +130,36 @@ def difference_ranges(
     for measure in measures:
         (low_a, high_a), (low_b, high_b) = (_user_values(measure, fit) for fit in fits)
         (least_a, most_a), (least_b, most_b) = (_possible(measure, fit) for fit in fits)
-        if paired is None:
-            ends = _below([low_b, -high_a], confidence), -_below([low_a, -high_b], confidence)
-        else:
-            in_a, in_b = paired
-            low, high = low_b[in_b] - high_a[in_a], high_b[in_b] - low_a[in_a]
-            ends = _below([low], confidence), -_below([-high], confidence)
-        ranges.append(_range(*ends, least_b - most_a, most_b - least_a))
+        above = _difference_end(high_b, _negative(low_a), paired, confidence)
+        below = _difference_end(_negative(low_b), high_a, paired, confidence)
+        ranges.append(_range(-below, above, least_b - most_a, most_b - least_a))
     return ranges
 
 
 class _Fit(NamedTuple):
-    """A sample, its users and the likely distribution of its sampled ranks."""
+    """A sample, its users and the likely distributions of its sampled ranks.
+
+    Users are split in two folds at random, and the vectors for either come from the sampled ranks
+    of the other: a vector that suits the chance deviations of a sample is biased on it.
+    """
 
     sample: SampledRanks
     shape: str
     quantile: float
-    ids: np.ndarray | None
+    ids: Ids | None
     user: Int  # of every row, from 0
+    fold: Int  # of every row
     sizes: Int  # n of every group of rows
     group: Int  # of every row
-    shares: list[Float]  # of every group
+    shares: list[Float]  # of every group, shape (folds, bins)
+
+
+class _Values(NamedTuple):
+    """One value per user, and the range of values that can occur."""
+
+    of_users: Float
+    least: float
+    most: float
 
 
 def _fit(sample: SampledRanks, shape: str, confidence: float) -> _Fit:
@@ -158,15 +169,18 @@ def _fit(sample: SampledRanks, shape: str, confidence: float) -> _Fit:
     ids, user = None, np.arange(rows)
     if sample.users is not None:
         ids, user = np.unique(sample.users, return_inverse=True)
+    n_users = int(user.max()) + 1
     sizes, group = _groups(np.broadcast_to(sample.n_items, rows))
+    fold = (generator(0, "folds").permutation(n_users) % 2)[user]
     weight = 1.0 / np.bincount(user)[user]
-    counts = np.bincount(sample.sampled_ranks - 1, weight, sample.n_negatives + 1)
+    counts = np.zeros((2, sample.n_negatives + 1))
+    np.add.at(counts, (1 - fold, sample.sampled_ranks - 1), weight)
     shares = []
     for n in sizes.tolist():
         table = kernel(n, sample.n_negatives, sample.sampling, shape)
-        shares.append(likely_shares(counts, table))
-    quantile = float(stdtrit(max(user.max(), 1), (1.0 + confidence) / 2.0))
-    return _Fit(sample, shape, quantile, ids, user, sizes, group, shares)
+        shares.append(np.array([likely_shares(of_fold, table) for of_fold in counts]))
+    quantile = float(stdtrit(max(n_users - 1, 1), (1.0 + confidence) / 2.0))
+    return _Fit(sample, shape, quantile, ids, user, fold, sizes, group, shares)
 
 
 def _groups(n: Int) -> tuple[Int, Int]:
@@ -180,23 +194,31 @@ def _groups(n: Int) -> tuple[Int, Int]:
     return np.rint(np.bincount(group, n) / np.bincount(group)).astype(np.int64), group
 
 
-def _user_values(measure: Measure, fit: _Fit) -> tuple[Float, Float]:
+def _user_values(measure: Measure, fit: _Fit) -> tuple[_Values, _Values]:
     """Average the lower and upper vectors over the rows of each user."""
-    brackets = [_bracket(measure, fit, *each) for each in zip(fit.sizes.tolist(), fit.shares)]
-    places = fit.group, fit.sample.sampled_ranks - 1
+    brackets = [
+        _bracket(measure, fit, n, shares)
+        for n, shares in zip(fit.sizes.tolist(), fit.shares, strict=True)
+    ]
+    places = fit.group, fit.fold, fit.sample.sampled_ranks - 1
     rows = np.bincount(fit.user)
-    lower, upper = (
-        np.bincount(fit.user, np.stack(vectors)[places]) / rows
-        for vectors in zip(*((one.lower, one.upper) for one in brackets), strict=True)
+    lower, upper = (np.stack(vectors) for vectors in zip(*brackets, strict=True))
+    return tuple(
+        _Values(
+            np.bincount(fit.user, vectors[places]) / rows,
+            float(vectors.min()),
+            float(vectors.max()),
+        )
+        for vectors in (lower, upper)
     )
-    return lower, upper
 
 
 def _bracket(measure: Measure, fit: _Fit, n: int, shares: Float) -> Bracket:
     m, sampling = fit.sample.n_negatives, fit.sample.sampling
     if measure.needs_candidates:
         linear = 1.0 - np.arange(m + 1) / _expected_negatives(n, m, sampling)
-        return Bracket(linear, linear)
+        vectors = np.tile(linear, (len(shares), 1))
+        return Bracket(vectors, vectors)
     table = kernel(n, m, sampling, fit.shape, measure.cutoff)
     return bracket(measure, table, shares, int(fit.user.max()) + 1, fit.quantile)
 
@@ -219,14 +241,29 @@ def _possible(measure: Measure, fit: _Fit) -> tuple[float, float]:
     return float(least), float(most)
 
 
-def _below(samples: Sequence[Float], confidence: float) -> float:
-    """Lower confidence bound of the sum of the means of independent samples."""
-    mean = sum(float(values.mean()) for values in samples)
-    if min(values.size for values in samples) < 2:
-        return -np.inf
-    square = sum(float(values.var(ddof=1)) / values.size for values in samples)
-    degrees = min(values.size for values in samples) - 1
-    return float(mean - stdtrit(degrees, (1.0 + confidence) / 2.0) * np.sqrt(square))
+def _negative(values: _Values) -> _Values:
+    return _Values(-values.of_users, -values.most, -values.least)
+
+
+def _upper_end(values: _Values, confidence: float) -> float:
+    degrees = max(values.of_users.size - 1, 1)
+    quantile = float(stdtrit(degrees, (1.0 + confidence) / 2.0))
+    return upper_bound(values.of_users, values.most, quantile)
+
+
+def _difference_end(
+    b: _Values, a: _Values, paired: tuple[Int, Int] | None, confidence: float
+) -> float:
+    """Upper confidence bound of the mean of b plus that of a."""
+    if paired is not None:
+        in_a, in_b = paired
+        both = b.of_users[in_b] + a.of_users[in_a]
+        return _upper_end(_Values(both, b.least + a.least, b.most + a.most), confidence)
+    means = [float(values.of_users.mean()) for values in (a, b)]
+    margins = [
+        _upper_end(values, confidence) - mean for values, mean in zip((a, b), means, strict=True)
+    ]
+    return sum(means) + float(np.hypot(*margins))
 
 
 def _range(low: float, high: float, least: float, most: float) -> Range:
