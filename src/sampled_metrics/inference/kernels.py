@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from sampled_metrics._base.arrays import CACHE, MEMORY, Float, Int, blocks
+from sampled_metrics._base.arrays import MEMORY, Float, Int, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks.sampling import Sampling
@@ -21,7 +21,7 @@ from sampled_metrics.sampling.noise import pmf_at
 
 NON_INCREASING, NONE = SHAPES = ("non-increasing", "none")
 ALL_POINTS = 20_000  # up to this n, every k is a point
-_EDGE = 512  # beyond, so many k at both ends are points
+_EDGE = 512  # beyond, the first k are points, and for `none` the last ones
 _STEP = 0.01  # and between them k grows by this share
 _SINGLE_RANKS = 20  # sampled ranks that are bins of their own
 _RATIO = 1.2  # of the starts of the others
@@ -91,7 +91,7 @@ def kernel(n: int, m: int, sampling: str, shape: str, cutoff: int | None = None)
 
     Returns
     -------
-    A table of all k up to n = 20,000, else of some 2,000; read-only, kept for later calls.
+    A table of all k up to n = 20,000, else of a grid; read-only, kept for later calls.
 
     >>> kernel(3, 1, "without-replacement", "non-increasing").given
     array([[1.  , 0.  ],
@@ -110,11 +110,11 @@ def given_rank(rank: Int, n: int, m: int, sampling: Sampling) -> Float:
     return pmf_at(rank, n, m, NOISE_OF[sampling])
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _kernel(n: int, m: int, sampling: Sampling, shape: str, cutoff: int | None) -> Kernel:
-    points, starts = _points(n, cutoff), _bins(m)
+    points, starts = _points(n, shape, cutoff), _bins(m)
     given = np.empty((points.size, starts.size))
-    for rows in blocks(points.size, m + 1, CACHE):
+    for rows in blocks(points.size, m + 1, MEMORY):
         if shape == NONE or n <= ALL_POINTS:
             of_rows = given_rank(points[rows], n, m, sampling)
         else:
@@ -128,10 +128,10 @@ def _kernel(n: int, m: int, sampling: Sampling, shape: str, cutoff: int | None) 
     return Kernel(n, m, shape, points, starts, given)
 
 
-def _points(n: int, cutoff: int | None) -> Int:
+def _points(n: int, shape: str, cutoff: int | None) -> Int:
     if n <= ALL_POINTS:
         return np.arange(1, n + 1)
-    points = rank_grid(n)
+    points = rank_grid(n) if shape == NONE else _lower_grid(n)
     if cutoff is not None:
         points = np.r_[points, cutoff - 1 : cutoff + 3]
     return np.unique(points[(points >= 1) & (points <= n)])
@@ -143,10 +143,14 @@ def rank_grid(n: int) -> Int:
     >>> rank_grid(10**6).size
     2538
     """
+    ranks = _lower_grid(n)
+    return np.unique(np.r_[ranks, n + 1 - ranks])
+
+
+def _lower_grid(n: int) -> Int:
     edge = min(n, _EDGE)
     steps = int(np.log(n / edge) / _STEP) + 2
-    ranks = np.r_[1 : edge + 1, np.geomspace(edge, n, steps).round().astype(np.int64)]
-    return np.unique(np.r_[ranks, n + 1 - ranks])
+    return np.r_[1 : edge + 1, np.geomspace(edge, n, steps).round().astype(np.int64)]
 
 
 def _bins(m: int) -> Int:
@@ -168,8 +172,8 @@ def _mean_hypergeometric(k: Int, n: int, m: int) -> Float:
 def _mean_binomial(k: Int, n: int, m: int) -> Float:
     """Mean over ranks 1 ... k by the Euler-Maclaurin formula from rank 512 on."""
     first = np.minimum(k, _EDGE)
-    singly = np.cumsum(given_rank(np.arange(1, first.max() + 1), n, m, Sampling.WITH_REPLACEMENT), axis=0)
-    sums = singly[first - 1]
+    singly = given_rank(np.arange(1, first.max() + 1), n, m, Sampling.WITH_REPLACEMENT)
+    sums = np.cumsum(singly, axis=0)[first - 1]
     beyond = k > _EDGE
     if beyond.any():
         integral = _antiderivative(np.r_[_EDGE, k[beyond]], n, m)
@@ -179,12 +183,13 @@ def _mean_binomial(k: Int, n: int, m: int) -> Float:
 
 def _antiderivative(k: Int, n: int, m: int) -> Float:
     """Integral of f up to k, plus f(k)/2 + f'(k)/12, for f(k) the binomial distribution at k."""
-    integral = _tails(given_rank(k, n, m + 1, Sampling.WITH_REPLACEMENT)) * ((n - 1.0) / (m + 1.0))
+    fewer, same, more = (
+        given_rank(k, n, draws, Sampling.WITH_REPLACEMENT) for draws in (m - 1, m, m + 1)
+    )
     slope = np.zeros((k.size, m + 1))
-    fewer = given_rank(k, n, m - 1, Sampling.WITH_REPLACEMENT) if m > 1 else np.ones((k.size, 1))
     slope[:, 1:] += fewer
     slope[:, :-1] -= fewer
-    return integral + given_rank(k, n, m, Sampling.WITH_REPLACEMENT) / 2.0 + slope * (m / (n - 1.0) / 12.0)
+    return _tails(more) * ((n - 1.0) / (m + 1.0)) + same / 2.0 + slope * (m / (n - 1.0) / 12.0)
 
 
 def _mean_distinct(k: Int, n: int, m: int) -> Float:
