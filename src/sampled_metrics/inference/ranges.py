@@ -39,8 +39,8 @@ class Range:
     low, high
         Its ends, as fractions, within what the class allows.
     inverted
-        Whether the lower end is above the upper one, at a confidence of 99 % or more: no distribution of the class explains the
-        sampled ranks, and the ends mean nothing.
+        Whether the lower end is above the upper one even at a confidence of 99 %: no distribution
+        of the class explains the sampled ranks, and the ends mean nothing.
     """
 
     low: float
@@ -86,11 +86,11 @@ def metric_ranges(
     ranges = []
     for measure in measures:
         lower, upper = user_values(measure, fit)
-        ends = [
+        ends, outer = (
             (-_upper_end(_negative(lower), level), _upper_end(upper, level))
             for level in (confidence, max(confidence, _INVERSION))
-        ]
-        ranges.append(_range(*ends, possible(measure, fit)))
+        )
+        ranges.append(_range(ends, outer, possible(measure, fit)))
     return ranges
 
 
@@ -127,14 +127,14 @@ def difference_ranges(
     for measure in measures:
         (low_a, high_a), (low_b, high_b) = (user_values(measure, fit) for fit in fits)
         (least_a, most_a), (least_b, most_b) = (possible(measure, fit) for fit in fits)
-        ends = [
+        ends, outer = (
             (
                 -_difference_end(_negative(low_b), high_a, paired, level),
                 _difference_end(high_b, _negative(low_a), paired, level),
             )
             for level in (confidence, max(confidence, _INVERSION))
-        ]
-        ranges.append(_range(*ends, (least_b - most_a, most_b - least_a)))
+        )
+        ranges.append(_range(ends, outer, (least_b - most_a, most_b - least_a)))
     return ranges
 
 
