@@ -126,13 +126,13 @@ def _cell(
         of_users = np.array([measure.at(rank, n).mean() for measure in MEASURES])
         rounding = 1e-12  # of the average of equal numbers
         held += [(low <= x + rounding) & (x <= high + rounding) for x in (exact, of_users)]
-        ends += np.column_stack([low, high]) / exact[:, None]
+        ends += np.column_stack([low, high])
         inverted += any(one.inverted for one in ranges)
         misfits += misfit(sample, shape).p_value < 0.01
     held, ends = held / experiments, ends / experiments
-    return Cell(
-        name, shape, m, n_users, *held, inverted / experiments, misfits / experiments, ends
-    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends /= exact[:, None]
+    return Cell(name, shape, m, n_users, *held, inverted / experiments, misfits / experiments, ends)
 
 
 def report(results: list[Cell]) -> Iterator[str]:
@@ -148,9 +148,11 @@ def report(results: list[Cell]) -> Iterator[str]:
                 shares = (cell.of_population.mean(), cell.of_users.mean())
                 percent = [f"{100 * x:.0f}" for x in (*shares, cell.inverted, cell.misfits)]
                 ends = [f"{x:.2f}" for x in cell.ends.ravel()]
-                yield f"| {cell.name} | {cell.m} | {cell.users:,} | " + " | ".join(
-                    (*percent, *ends)
-                ) + " |"
+                yield (
+                    f"| {cell.name} | {cell.m} | {cell.users:,} | "
+                    + " | ".join((*percent, *ends))
+                    + " |"
+                )
     holds = [c for c in results if c.shape == "none" or c.name not in BREAKS_SHAPE]
     short = [c for c in holds if c.of_population.mean() < LEAST]
     yield f"\nCells in which the shape holds: {len(holds)}; below 93 %: {len(short)}"
@@ -162,6 +164,7 @@ def main() -> None:
     parser.add_argument("--experiments", type=int, default=10)
     parser.add_argument("--ranks", type=Path, nargs="*", default=[])
     parser.add_argument("--negatives", type=int, nargs="*", default=NEGATIVES)
+    parser.add_argument("--populations", nargs="*", help="names; all if not given")
     options = parser.parse_args()
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     files = tuple(options.ranks)
@@ -169,7 +172,7 @@ def main() -> None:
         jobs = [
             pool.submit(cells, name, m, files, options.experiments)
             for m in sorted(options.negatives, reverse=True)
-            for name in populations(files)
+            for name in options.populations or populations(files)
         ]
         results = [cell for job in jobs for cell in job.result()]
     order = list(populations(files))

@@ -32,7 +32,8 @@ class Misfit:
     statistic
         Likelihood-ratio chi-square.
     degrees
-        Its degrees of freedom: cells less extreme points in the closest mixture, at least 1.
+        Its degrees of freedom: cells less extreme points in the closest mixture, and one more,
+        which keeps the test from refusing too much where users are few.
     p_value
         Probability of such a statistic or a larger one if the class holds.
     """
@@ -71,7 +72,7 @@ def misfit(sample: SampledRanks, shape: str = NON_INCREASING) -> Misfit:
         weights, _ = nnls(given.T / root[:, None], observed / root)
         expected = weights @ given
     statistic = 2.0 * float((xlogy(observed, observed / expected) - observed + expected).sum())
-    degrees = max(cells.size - int(np.count_nonzero(weights)), 1)
+    degrees = max(cells.size - int(np.count_nonzero(weights)) + 1, 1)
     return Misfit(statistic, degrees, float(chdtrc(degrees, max(statistic, 0.0))))
 
 
