@@ -27,9 +27,8 @@ from sampled_metrics._base.seeds import generator
 from sampled_metrics.inference.kernels import SHAPES
 from sampled_metrics.inference.misfit import misfit
 from sampled_metrics.inference.ranges import metric_ranges
-from sampled_metrics.inference.sampled_evaluation import SampledRanks
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks.records import Ranks, read_ranks
+from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import draw_sampled_ranks
 
 ROOT = Path(__file__).parents[2]
@@ -84,7 +83,7 @@ def power(exponent: float) -> Population:
 def populations(files: tuple[Path, ...]) -> dict[str, Population]:
     """All populations by name."""
     reference = [ROOT / f"results/reference/ranks/{name}.parquet" for name in "XYZ"]
-    records = {path.stem: read_ranks(path)[0] for path in (*reference, *files)}
+    records = {path.stem: Ranks.read(path) for path in (*reference, *files)}
     ends = power(0.2)
     return {name: of_ranks(ranks) for name, ranks in records.items()} | {
         "(k/n)^0.1": power(0.1),

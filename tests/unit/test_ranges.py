@@ -14,8 +14,8 @@ from sampled_metrics.inference.kernels import SHAPES, Kernel, given_rank, kernel
 from sampled_metrics.inference.misfit import misfit
 from sampled_metrics.inference.ranges import difference_ranges, metric_ranges
 from sampled_metrics.inference.resolution import behaves_like
-from sampled_metrics.inference.sampled_evaluation import SampledRanks
 from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
 
 N, M = 3541, 100
@@ -419,7 +419,7 @@ class TestBehavesLike:
     def test_recall_at_10_of_movielens_1m(self, m, expected):
         names = ("sampled", "cls", "bv:0.1", "bv:0.01")
         estimators = [parse_estimator(name) for name in names]
-        vectors = estimator_matrix(estimators, RECALL, N, m)[0]  # corrected as if with replacement
+        vectors = estimator_matrix(estimators, RECALL, N, m, sampling="with-replacement")[0]
         assert [behaves_like(vector, N) for vector in vectors] == expected
 
     @each_sampling

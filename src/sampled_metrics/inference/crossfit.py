@@ -3,15 +3,16 @@
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from sampled_metrics._base.arrays import Float, Ids, Int
+from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.inference.brackets import Bracket, bracket, likely_shares
 from sampled_metrics.inference.kernels import kernel
-from sampled_metrics.inference.sampled_evaluation import SampledRanks
 from sampled_metrics.metrics.measures import Measure
+from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.distinct import distinct_items
 
@@ -29,7 +30,7 @@ class Fit(NamedTuple):
     sample: SampledRanks
     shape: str
     quantile: float
-    ids: Ids | None
+    ids: NDArray[np.generic] | None
     user: Int  # of every row, from 0
     fold: Int  # of every row
     sizes: Int  # n of every group of rows
@@ -97,7 +98,7 @@ def user_values(measure: Measure, fit: Fit) -> tuple[Values, Values]:
 
 def _bracket(measure: Measure, fit: Fit, n: int, shares: Float) -> Bracket:
     m, sampling = fit.sample.n_negatives, fit.sample.sampling
-    if measure.needs_candidates:
+    if measure.metric.needs_candidates:
         linear = 1.0 - np.arange(m + 1) / _expected_negatives(n, m, sampling)
         vectors = np.tile(linear, (len(shares), 1))
         return Bracket(vectors, vectors)
@@ -114,7 +115,7 @@ def _expected_negatives(n: int, m: int, sampling: str) -> float:
 
 def possible(measure: Measure, fit: Fit) -> tuple[float, float]:
     """Least and greatest value of the metric in the class; for AUC, of any ranks."""
-    if measure.needs_candidates:
+    if measure.metric.needs_candidates:
         return 0.0, 1.0
     share = np.bincount(fit.group) / fit.group.size
     extremes = np.empty((fit.sizes.size, 2))

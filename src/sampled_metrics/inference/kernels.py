@@ -16,8 +16,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.distinct import parts
-from sampled_metrics.sampling.distribution import NOISE_OF
-from sampled_metrics.sampling.noise import pmf_at
+from sampled_metrics.sampling.probability import pmf_at
 
 NON_INCREASING, NONE = SHAPES = ("non-increasing", "none")
 ALL_POINTS = 20_000  # up to this n, every k is a point
@@ -107,7 +106,7 @@ def kernel(n: int, m: int, sampling: str, shape: str, cutoff: int | None = None)
 
 def given_rank(rank: Int, n: int, m: int, sampling: Sampling) -> Float:
     """Distribution of the sampled rank given true ranks, shape (ranks, m + 1)."""
-    return pmf_at(rank, n, m, NOISE_OF[sampling])
+    return pmf_at(rank, n, m, sampling)
 
 
 @lru_cache(maxsize=16)

@@ -15,7 +15,7 @@ from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.inference.brackets import likely_shares, spread_rows
 from sampled_metrics.inference.kernels import NON_INCREASING, kernel
-from sampled_metrics.inference.sampled_evaluation import SampledRanks
+from sampled_metrics.ranks import SampledRanks
 
 _LEAST_EXPECTED = 5.0  # users in a cell
 _LEAST_VARIANCE = 0.5

@@ -23,8 +23,8 @@ from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics.inference.bounds import upper_bound
 from sampled_metrics.inference.crossfit import Values, common_users, fitted, possible, user_values
 from sampled_metrics.inference.kernels import NON_INCREASING
-from sampled_metrics.inference.sampled_evaluation import SampledRanks
 from sampled_metrics.metrics.measures import Measure
+from sampled_metrics.ranks import SampledRanks
 
 _INVERSION = 0.99  # least confidence of ends that are inverted
 _ROUNDING = 1e-9
