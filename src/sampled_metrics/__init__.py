@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from sampled_metrics.inference.compare import compare_exact, compare_sampled
     from sampled_metrics.inference.correct import correct
     from sampled_metrics.inference.evaluate import evaluate
-    from sampled_metrics.inference.plan import Pair, plan
+    from sampled_metrics.inference.pair import Pair
+    from sampled_metrics.inference.plan import plan
     from sampled_metrics.inference.population import Population
     from sampled_metrics.metrics import Measure, parse_measure
     from sampled_metrics.ranks import Ranks, SampledRanks, Sampling, rank
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 _HOME = {
     "InputError": "_base.errors",
     "Measure": "metrics",
-    "Pair": "inference.plan",
+    "Pair": "inference.pair",
     "Population": "inference.population",
     "Ranks": "ranks",
     "SampledRanks": "ranks",

@@ -11,7 +11,10 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli.output import Format
 from sampled_metrics.ranks import Sampling as Drawn
 
-INTERVAL = "The interval covers the variation over users and over the drawn negatives, not bias."
+ASSUMED = {
+    "non-increasing": "assuming that no rank is likelier than the one before it",
+    "none": "whatever the true ranks are",
+}
 _RANKS = (
     "Rank records (n_candidates, n_better, n_tied), exact ranks (rank), lists or scores, "
     "as CSV, parquet, TREC run, .npy or .npz."
@@ -37,12 +40,12 @@ def _parsed_by(module: str, function: str) -> Callable[[list[str] | None], Any]:
     return callback
 
 
-def _one_of(module: str, known: str) -> Callable[[str], str]:
+def _one_of(module: str, known: str) -> Callable[[str | None], str | None]:
     """Refuse names that are not in a tuple, which is imported only when the option is used."""
 
-    def callback(name: str) -> str:
+    def callback(name: str | None) -> str | None:
         names = getattr(importlib.import_module(f"sampled_metrics.{module}"), known)
-        if name not in names:
+        if name is not None and name not in names:
             raise typer.BadParameter(f"{name!r} is not one of {', '.join(names)}")
         return name
 
@@ -127,8 +130,35 @@ Seen = Annotated[
     Path | None,
     typer.Option(help="Items seen in training, no candidates of scores.", show_default=False),
 ]
+Shape = Annotated[
+    str,
+    typer.Option(
+        "--shape",
+        help="Assumption behind the range: non-increasing (no rank is likelier than the one before "
+        "it) or none. Sampled ranks cannot confirm it.",
+        callback=_one_of("inference.kernels", "SHAPES"),
+    ),
+]
+Correction = Annotated[
+    str,
+    typer.Option(
+        "--correction",
+        help="For several pairs: none, bonferroni, holm or bh.",
+        callback=_one_of("inference.significance", "CORRECTIONS"),
+    ),
+]
+Test = Annotated[
+    str | None,
+    typer.Option(
+        "--test",
+        help="Print the p-value of a test of full rankings: t, wilcoxon or permutation.",
+        callback=_one_of("inference.significance", "TESTS"),
+        show_default=False,
+    ),
+]
 Confidence = Annotated[
-    float, typer.Option(help="Nominal coverage of the intervals.", callback=_confidence)
+    float,
+    typer.Option(help="Nominal coverage of intervals and ranges.", callback=_confidence),
 ]
 Probability = Annotated[
     float, typer.Option(help="Wanted probability of the right order.", callback=_probability)

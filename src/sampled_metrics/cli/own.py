@@ -7,7 +7,7 @@ import typer
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import reading
 from sampled_metrics.cli import inputs, options
-from sampled_metrics.cli.output import Format, emit, emit_columns, row_of
+from sampled_metrics.cli.output import Format, Row, emit, emit_columns, row_of
 from sampled_metrics.ranks import Sampling
 
 app = typer.Typer()
@@ -55,39 +55,64 @@ def correct(
     sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
     per_user: options.PerUser = False,
     show_bias: options.Population = None,
+    shape: options.Shape = defaults.SHAPE,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="Print the interval of each estimate.")
+    ] = False,
     confidence: options.Confidence = defaults.CONFIDENCE,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Correct sampled metrics: estimate the exact ones from sampled ranks.
+    """Compute the range of exact metrics that sampled ranks allow, and corrected estimates.
 
-    The interval covers the variation over users and over the drawn negatives, but not bias: the
-    expectation of an estimate from m negatives is not the exact metric, least of all that of the
-    sampled metric (estimator sampled). --show-bias prints the difference for a stated distribution
-    of true ranks. Rows of one user_id are averaged first.
+    The range holds the exact metric of the users' population with the confidence asked for,
+    whatever their true ranks are as long as --shape holds. An estimate is precise, but of another
+    quantity: the rank at which its credit has fallen to half is printed beside it ("acts like"),
+    and its interval (--intervals, and in CSV and JSON) covers its expectation, not the exact
+    metric. --show-bias prints the difference of the two for a stated distribution of true ranks.
+    Rows of one user_id are averaged first.
 
-    Keys: metric, estimator, value, std_error, ci_low, ci_high, n_users, n_items, n_negatives,
-    sampling, and with --show-bias bias; values are fractions.
+    Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high, shape,
+    behaves_like, n_users, n_items, n_negatives, sampling, and with --show-bias bias; values are
+    fractions.
     """
     from sampled_metrics.inference import correct as correction
+    from sampled_metrics.inference.verdict import resolution
     from sampled_metrics.ranks import SampledRanks
 
     ranks = SampledRanks.read(file, n_negatives, n_items, sampling)
-    results = correction.correct(
-        ranks,
-        metric or defaults.METRICS,
-        estimator or defaults.ESTIMATORS,
-        per_user=per_user,
-        confidence=confidence,
-        population=inputs.population(show_bias, ranks.mean_candidates, n_negatives),
-    )
-    note = (
-        f"{results[0].n_users:,} users, {n_negatives} negatives drawn {sampling} from "
-        f"{ranks.mean_candidates - 1:,}.\n{options.INTERVAL}"
-    )
+    with reading(file):
+        results = correction.correct(
+            ranks,
+            metric or defaults.METRICS,
+            estimator or defaults.ESTIMATORS,
+            shape=shape,
+            per_user=per_user,
+            confidence=confidence,
+            population=inputs.population(show_bias, ranks.mean_candidates, n_negatives),
+        )
     without = ("bias",) if show_bias is None else ()
     rows = [row_of(result, *without) for result in results]
-    emit(rows, form, output, note, hidden="n_users n_items n_negatives sampling")
+    if form is Format.TABLE:
+        hidden = ("std_error ci_low ci_high " if not intervals else "") + (
+            "range_low range_high shape behaves_like n_users n_items n_negatives sampling"
+        )
+        shown: list[Row] = []
+        for result, row in zip(results, rows, strict=True):
+            first = not shown or shown[-1]["metric"] != result.metric
+            rest = {key: value for key, value in row.items() if key not in hidden.split()}
+            span = f"{result.range_low:.3f} to {result.range_high:.3f}" if first else '"'
+            acts_like = resolution(result.metric, result.behaves_like).removeprefix("about ")
+            shown.append({"metric": row["metric"], "range": span} | rest | {"acts like": acts_like})
+        rows = shown
+    note = (
+        f"{results[0].n_users:,} users, {n_negatives} negatives drawn {sampling} from "
+        f"{ranks.mean_candidates - 1:,}.\n"
+        f"range: values of the exact metric that these ranks allow, at {100 * confidence:g} %, "
+        f"{options.ASSUMED[shape]}.\n"
+        "value: what the estimator gives; it sees the true ranks as the metric on its right does."
+    )
+    emit(rows, form, output, note)
 
 
 @app.command()

@@ -1,21 +1,22 @@
 """Commands for two recommenders or more: compare, plan."""
 
-from itertools import combinations
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sampled_metrics._base import defaults
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli import inputs, options
 from sampled_metrics.cli.output import Format, emit, row_of
 from sampled_metrics.ranks import Sampling
 
 if TYPE_CHECKING:
-    from sampled_metrics.inference.plan import Pair
+    from sampled_metrics.inference.pair import Pair
 
 app = typer.Typer()
+_log = logging.getLogger("sampled_metrics")
 
 
 @app.command()
@@ -37,61 +38,77 @@ def compare(
     ties: options.Ties = "expected",
     relevant: options.Relevant = None,
     seen: options.Seen = None,
+    shape: options.Shape = defaults.SHAPE,
+    test: options.Test = None,
+    correction: options.Correction = "holm",
     confidence: options.Confidence = defaults.CONFIDENCE,
     seed: options.Seed = 0,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Compare recommenders in pairs: which is better, and how certain that is.
+    """Compare recommenders in pairs: which has the higher exact metric, if that can be told.
 
-    From full rankings, or with --n-negatives from sampled ranks. Users are paired if the files
-    have the same user_id. With few negatives bias can decide the order of corrected estimates too;
-    the verdict says so if the sampled ranks show it.
+    From full rankings, or with --n-negatives from sampled ranks. From sampled ranks the order is
+    that of the exact metrics and decided if the range of their difference excludes 0; the estimates
+    beside it may be ordered otherwise. Users are paired if the files have the same user_id, which
+    decides most if all recommenders ranked the same negatives.
 
     Keys: a, b, metric, estimator, value_a, value_b, difference (b - a), std_error, ci_low, ci_high,
-    probability (that the observed sign is right, ignoring bias), paired, n_users, n_items,
-    n_negatives, sampling, verdict; values are fractions.
+    range_low, range_high, order (a, b or undecided), p_value, behaves_like, verdict, paired,
+    n_users, n_items, n_negatives, sampling; values are fractions.
     """
-    from sampled_metrics.inference import compare as comparison
-    from sampled_metrics.ranks import Ranks, SampledRanks
-
     if len(files) < 2:
         raise InputError("the only file; compare needs two or more", path=files[0])
     if n_negatives is None and estimator:
         raise InputError("--estimator requires --n-negatives")
+    if n_negatives is not None and test:
+        raise InputError("--test requires full rankings, without --n-negatives")
+    from sampled_metrics.inference import compare as comparison
+    from sampled_metrics.ranks import Ranks, SampledRanks
+
     names, metrics = inputs.names(files), metric or defaults.METRICS
-    results = []
     if n_negatives is None:
-        full = [Ranks.read(path, n_items=n_items, relevant=relevant, seen=seen) for path in files]
-        for i, j in combinations(range(len(files)), 2):
-            with reading(f"{files[i]} and {files[j]}"):
-                results += comparison.compare_exact(
-                    full[i],
-                    full[j],
-                    metrics,
-                    names=(names[i], names[j]),
-                    ties=ties,
-                    confidence=confidence,
-                    seed=seed,
-                )
+        full = {
+            name: Ranks.read(path, n_items=n_items, relevant=relevant, seen=seen)
+            for name, path in zip(names, files, strict=True)
+        }
+        _warn(comparison.unlike(full))
+        results = comparison.compare_exact(
+            full,
+            metrics,
+            ties=ties,
+            test=test or "t",
+            correction=correction,
+            confidence=confidence,
+            seed=seed,
+        )
+        notes = [f"{each.a}, {each.b}, {each.metric}: {each.verdict}" for each in results]
+        hidden = "estimator range_low range_high behaves_like n_negatives sampling verdict"
+        hidden += "" if test else " p_value"
     else:
-        sampled = [SampledRanks.read(path, n_negatives, n_items, sampling) for path in files]
-        for i, j in combinations(range(len(files)), 2):
-            results += comparison.compare_sampled(
-                sampled[i],
-                sampled[j],
-                metrics,
-                estimator or defaults.ESTIMATORS,
-                names=(names[i], names[j]),
-                per_user=per_user,
-                confidence=confidence,
-            )
-    hidden = "std_error paired n_users n_items n_negatives sampling verdict"
-    verdicts = [
-        f"{each.a}, {each.b}, {each.metric} {each.estimator}: {each.verdict}" for each in results
-    ]
-    note = "\n".join([*verdicts, "", f"Fractions, b - a. {options.INTERVAL}"])
-    emit([row_of(each) for each in results], form, output, note, hidden)
+        sampled = {
+            name: SampledRanks.read(path, n_negatives, n_items, sampling)
+            for name, path in zip(names, files, strict=True)
+        }
+        _warn(comparison.unlike(sampled))
+        results = comparison.compare_sampled(
+            sampled,
+            metrics,
+            estimator or defaults.ESTIMATORS,
+            shape=shape,
+            per_user=per_user,
+            correction=correction,
+            confidence=confidence,
+        )
+        notes = inputs.sampled_notes(results, sampled, shape, confidence, form)
+        hidden = "std_error ci_low ci_high p_value verdict n_items n_negatives sampling"
+    hidden += "" if len({(each.paired, each.n_users) for each in results}) > 1 else " paired"
+    emit([row_of(each) for each in results], form, output, "\n".join(notes), hidden)
+
+
+def _warn(lines: list[str]) -> None:
+    for line in lines:
+        _log.warning("%s: are these evaluations on the same data?", line)
 
 
 @app.command()
@@ -118,43 +135,59 @@ def plan(
         int, typer.Option(min=1, help="Most negatives to look at.")
     ] = defaults.LARGEST,
     sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
+    shape: options.Shape = defaults.SHAPE,
+    confidence: options.Confidence = defaults.CONFIDENCE,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
     """Find how many negatives order two recommenders correctly.
 
+    Estimator range: until the range of the exact difference excludes 0, which can be seen from the
+    sampled ranks alone. The others: until the estimates are ordered as the exact metrics are, which
+    cannot be seen.
+
     Either --ranks A B: for two recommenders whose full rankings are known, with the same users, or
-    with --n-users as many users like them. Or --n-items N --n-users D --level L --effect E: for
-    two recommenders with metrics L and L + E whose ranks are at most k with probability (k/n)^a;
-    sampling cannot reverse such a pair, so this is the effort for chance alone.
+    with --n-users as many users like them. Or --n-items N --n-users D --level L --effect E: for two
+    recommenders with metrics L and L + E, the worst of two families of rank distributions, members
+    of which cross (P(rank <= k) = (k/n)^a, and a mixture of such a one with a random order).
 
     Keys: metric, estimator, n_negatives (null if more than largest), probability, at_largest (the
     probability there), largest, exact_a, exact_b, n_items, n_users, sampling.
     """
     from sampled_metrics.inference import plan as planning
+    from sampled_metrics.inference.assumed import assumed_pairs
+    from sampled_metrics.metrics.measures import parse_measure
 
     names = metric or list(defaults.METRICS[:1])
     if ranks is None:
-        settings = _required(n_items, n_users, level, effect)
-        groups = [([name], _assumed_pair(name, *settings, sampling)) for name in names]
+        n, users, low, more = _required(n_items, n_users, level, effect)
+        groups = [
+            ([name], assumed_pairs(parse_measure(name), low, more, n, users, sampling))
+            for name in names
+        ]
+        assumed = "the worst of assumed distributions of ranks, which may cross"
     elif level is None and effect is None:
-        groups = [(names, _known_pair(ranks, n_items, n_users, sampling))]
+        groups = [(names, [_known_pair(ranks, n_items, n_users, sampling)])]
+        assumed = "true ranks as in the two files"
     else:
         raise InputError("--level and --effect cannot be combined with --ranks")
     results = [
         planned
-        for metrics, pair in groups
+        for metrics, pairs in groups
         for planned in planning.plan(
-            pair,
+            pairs,
             metrics,
             estimator or defaults.ESTIMATORS,
+            shape=shape,
+            confidence=confidence,
             probability=probability,
             largest=largest,
         )
     ]
     note = (
         f"n_negatives: from there on the order is right with probability {probability:g}; "
-        f"-: more than {results[0].largest:,}."
+        f"-: more than {results[0].largest:,}.\n"
+        f"For {assumed}. range: {options.ASSUMED[shape]}; only its order can be relied on."
     )
     hidden = "probability largest n_items n_users sampling"
     emit([row_of(each) for each in results], form, output, note, hidden)
@@ -165,7 +198,7 @@ def _known_pair(
 ) -> "Pair":
     """Read two recommenders with their true ranks, users paired if both files have ids."""
     from sampled_metrics.inference.compare import common_users
-    from sampled_metrics.inference.plan import Pair
+    from sampled_metrics.inference.pair import Pair
     from sampled_metrics.inference.population import Population
     from sampled_metrics.ranks import Ranks
 
@@ -194,18 +227,3 @@ def _required(
     if not effect > 0.0:
         raise InputError(f"--effect is {effect:g}; it must be above 0")
     return n_items, n_users, level, effect
-
-
-def _assumed_pair(
-    metric: str, n_items: int, n_users: int, level: float, effect: float, sampling: Sampling
-) -> "Pair":
-    """Assume two recommenders of a family with stated metrics."""
-    from sampled_metrics.inference.plan import Pair, population_with
-    from sampled_metrics.metrics.measures import parse_measure
-
-    measure = parse_measure(metric)
-    with reading("--level"):
-        a = population_with(measure, level, n_items)
-    with reading("--level plus --effect"):
-        b = population_with(measure, level + effect, n_items)
-    return Pair(a, b, n_users, drawn=True, sampling=sampling)

@@ -1,27 +1,30 @@
-"""Is A better than B? Differences with error bars, from full or from sampled rankings."""
+"""Is A better than B? Orders of exact metrics, from full or from sampled rankings."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
+from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.inference.correct import solve
+from sampled_metrics.inference.correct import acts_like, possible_range, solve
 from sampled_metrics.inference.evaluate import prior_shape, user_values
 from sampled_metrics.inference.intervals import Estimate, Shape, estimate
-from sampled_metrics.inference.moments import ROUNDING, deviations, order_probability
-from sampled_metrics.inference.plan import Pair
-from sampled_metrics.inference.population import Population
+from sampled_metrics.inference.misfit import require_fit
+from sampled_metrics.inference.moments import ROUNDING
+from sampled_metrics.inference.ranges import bracket_users, difference_range, order_p_value
+from sampled_metrics.inference.significance import adjusted, p_value
 from sampled_metrics.inference.verdict import exact_verdict, sampled_verdict
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 
 EXACT = "exact"
+UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,20 @@ class Compared:
     difference
         value_b - value_a.
     std_error, ci_low, ci_high
-        Of the difference, see `intervals`.
-    probability
-        Probability that the observed sign is right, ignoring bias. From the normal distribution,
-        at least 0.5; for two equally good recommenders it is 0.75 on average.
+        Of the expectation of this difference, see `intervals`. That of estimates from sampled
+        ranks is not the difference of the exact metrics.
+    range_low, range_high
+        Values of the difference of the exact metrics that the sampled ranks allow, see `ranges`;
+        from full rankings the interval.
+    order
+        The recommender with the higher exact metric, `a` or `b`, or `undecided`.
+    p_value
+        One less the highest confidence at which the range excludes 0, or from full rankings that
+        of a test; adjusted for all pairs of the same metric.
+    behaves_like
+        Resolution of the estimates, see `correct`; None from full rankings and for AUC.
+    verdict
+        The order, and what the estimates say at their resolution, in words.
     paired
         Whether users were paired.
     n_users
@@ -51,8 +64,6 @@ class Compared:
         n, the mean where users differ; None if not known.
     n_negatives, sampling
         m and how negatives were drawn; None for full rankings.
-    verdict
-        The comparison in words.
     """
 
     a: str
@@ -65,139 +76,186 @@ class Compared:
     std_error: float
     ci_low: float
     ci_high: float
-    probability: float
+    range_low: float
+    range_high: float
+    order: str
+    p_value: float
+    behaves_like: int | None
+    verdict: str
     paired: bool
     n_users: int
     n_items: int | None = None
     n_negatives: int | None = None
     sampling: str | None = None
-    verdict: str = ""
 
 
 def compare_exact(
-    a: Ranks,
-    b: Ranks,
-    metrics: Sequence[str],
+    rankings: Mapping[str, Ranks],
+    metrics: Sequence[str] = METRICS,
     *,
-    names: tuple[str, str] = ("A", "B"),
     ties: str = "expected",
+    test: str = "t",
+    correction: str = "holm",
     confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> list[Compared]:
-    """Compare two recommenders by their full rankings.
+    """Compare all pairs of recommenders by their full rankings.
 
     Parameters
     ----------
-    a, b
-        Ranks of the relevant items. Users that both have are paired; without ids, or without a
-        common one, they are two independent samples.
+    rankings
+        Ranks of the relevant items by recommender, two or more. Users that both of a pair have
+        are paired; without ids, or without a common one, they are two independent samples.
     metrics
         Names of metrics.
-    names
-        What to call the two.
+    test
+        `t`, `wilcoxon` or `permutation`, see `significance`.
+    correction
+        For the number of pairs: `none`, `bonferroni`, `holm` or `bh`.
     ties, confidence, seed
-        See `evaluation.evaluate`.
+        See `evaluate`.
 
-    Raises
-    ------
-    InputError
-        A name is not known, users appear twice, or a metric needs more than is known.
+    Returns
+    -------
+    One result for each pair and metric, pairs outermost.
 
-    >>> a, b = (Ranks([100] * 40, [x] * 20 + [50] * 20, [0] * 40, users=range(40))
-    ...         for x in (20, 2))
-    >>> (result,) = compare_exact(a, b, ["recall@10"])
-    >>> result.difference, result.paired, result.verdict
-    (0.5, True, 'B is above A')
+    >>> rankings = {
+    ...     name: Ranks([100] * 40, [x] * 20 + [50] * 20, [0] * 40, users=range(40))
+    ...     for name, x in (("A", 20), ("B", 2))
+    ... }
+    >>> (result,) = compare_exact(rankings, ["recall@10"])
+    >>> result.difference, result.order, result.verdict
+    (0.5, 'b', 'B is above A')
     """
-    rows = common_users(a.users, b.users)
-    items = [each.mean_candidates or None for each in (a, b)]
-    results = []
-    for measure in map(parse_measure, metrics):
-        values = [user_values(measure, each, ties, seed) for each in (a, b)]
-        means, difference = _difference(values, rows, prior_shape(measure, a), confidence)
-        results.append(
-            _result(
-                names,
-                means,
-                difference,
-                metric=str(measure),
-                estimator=EXACT,
-                paired=rows is not None,
-                n_items=items[0] if items[0] == items[1] else None,
-                verdict=exact_verdict(difference, names, confidence),
-            )
-        )
-    return results
-
-
-def compare_sampled(
-    a: SampledRanks,
-    b: SampledRanks,
-    metrics: Sequence[str] = METRICS,
-    estimators: Sequence[str] = ESTIMATORS,
-    *,
-    names: tuple[str, str] = ("A", "B"),
-    per_user: bool = False,
-    confidence: float = CONFIDENCE,
-) -> list[Compared]:
-    """Compare two recommenders by their sampled ranks, uncorrected and corrected.
-
-    Parameters
-    ----------
-    a, b
-        Sampled ranks of both, with the same number of negatives drawn in the same way. Users that
-        both have are paired by their ids.
-    metrics, estimators
-        Their names.
-    names
-        What to call the two.
-    per_user, confidence
-        See `correct`.
-
-    >>> users = range(400)
-    >>> a = SampledRanks([2, 5] * 200, 3541, 100, users=users)
-    >>> b = SampledRanks([1, 5] * 200, 3541, 100, users=users)
-    >>> (result,) = compare_sampled(a, b, ["recall@10"], ["bv:0.1"])
-    >>> round(result.difference, 3), result.verdict
-    (0.421, 'B is above A')
-    """
-    for field in ("n_negatives", "sampling"):
-        first, second = getattr(a, field), getattr(b, field)
-        if first != second:
-            raise InputError(f"{field} is {first} for one and {second} for the other")
     measures = [parse_measure(name) for name in metrics]
-    parsed = [parse_estimator(name) for name in estimators]
-    solved = [solve(each, measures, parsed, per_user) for each in (a, b)]
-    rows = common_users(solved[0].users, solved[1].users)
-    fitted = Pair(_fitted(a), _fitted(b), n_users=1, drawn=True, sampling=a.sampling)
-    results = []
-    for i, measure in enumerate(measures):
-        for j, estimator in enumerate(parsed):
-            values = [each.user_values(i, j) for each in solved]
-            prior = Shape.of(solved[0].vectors[i, j])
-            means, difference = _difference(values, rows, prior, confidence)
+    values = {
+        name: [user_values(measure, ranks, ties, seed) for measure in measures]
+        for name, ranks in rankings.items()
+    }
+    results, differences = [], []
+    for first, second in combinations(rankings, 2):
+        a, b = rankings[first], rankings[second]
+        rows = common_users(a.users, b.users)
+        items = {ranks.mean_candidates for ranks in (a, b)}
+        for i, measure in enumerate(measures):
+            of_both = [values[name][i] for name in (first, second)]
+            means, difference = _difference(of_both, rows, prior_shape(measure, a), confidence)
+            differences.append(difference)
             results.append(
                 _result(
-                    names,
+                    (first, second),
                     means,
                     difference,
                     metric=str(measure),
-                    estimator=str(estimator),
+                    estimator=EXACT,
+                    range_low=difference.ci_low,
+                    range_high=difference.ci_high,
+                    p_value=p_value(of_both[0], of_both[1], rows, test, seed),
+                    behaves_like=None,
                     paired=rows is not None,
-                    n_items=round((a.mean_candidates + b.mean_candidates) / 2),
-                    n_negatives=a.n_negatives,
-                    sampling=str(a.sampling),
-                    verdict=sampled_verdict(
-                        difference, names, measure, estimator, fitted, a.n_negatives, confidence
-                    ),
+                    n_items=items.pop() or None if len(items) == 1 else None,
                 )
             )
-    return results
+    return [
+        replace(
+            result,
+            verdict=exact_verdict(difference, (result.a, result.b), result.order, confidence),
+        )
+        for result, difference in zip(
+            _ordered(results, correction, confidence), differences, strict=True
+        )
+    ]
 
 
-def _fitted(ranks: SampledRanks) -> Population:
-    counts = np.bincount(ranks.sampled_ranks - 1, minlength=ranks.n_negatives + 1)
-    return Population.estimated(counts, ranks.mean_candidates, ranks.sampling)
+def compare_sampled(
+    samples: Mapping[str, SampledRanks],
+    metrics: Sequence[str] = METRICS,
+    estimators: Sequence[str] = ESTIMATORS,
+    *,
+    shape: str = SHAPE,
+    correction: str = "holm",
+    per_user: bool = False,
+    confidence: float = CONFIDENCE,
+) -> list[Compared]:
+    """Compare all pairs of recommenders by their sampled ranks.
+
+    The order is that of the exact metrics, decided if the range of their difference excludes 0.
+
+    Parameters
+    ----------
+    samples
+        Sampled ranks by recommender, two or more, with the same number of negatives drawn in the
+        same way. Users that both of a pair have are paired by their ids; ranges are narrowest if
+        all recommenders ranked the same negatives.
+    metrics, estimators
+        Their names.
+    correction
+        See `compare_exact`.
+    shape, per_user, confidence
+        See `correct`.
+
+    Returns
+    -------
+    One result for each pair, metric and estimator, pairs outermost.
+
+    >>> users = range(400)
+    >>> samples = {
+    ...     "A": SampledRanks([2, 5, 60, 90] * 100, 3541, 100, users=users),
+    ...     "B": SampledRanks([1, 5, 60, 90] * 100, 3541, 100, users=users),
+    ... }
+    >>> (result,) = compare_sampled(samples, ["recall@10"], ["bv:0.1"])
+    >>> result.order, result.behaves_like
+    ('undecided', 17)
+    """
+    _require_alike(samples)
+    measures = [parse_measure(name) for name in metrics]
+    parsed = [parse_estimator(name) for name in estimators]
+    bracketed, ranges, solved = {}, {}, {}
+    for name, sample in samples.items():
+        with reading(name):
+            require_fit(sample, shape)
+            bracketed[name] = bracket_users(measures, sample, shape=shape, confidence=confidence)
+            ranges[name] = [
+                possible_range(bracketed[name].range(i), metric, shape)
+                for i, metric in enumerate(metrics)
+            ]
+        solved[name] = solve(sample, measures, parsed, per_user)
+    results = []
+    for first, second in combinations(samples, 2):
+        sample = samples[first]
+        both = [solved[name] for name in (first, second)]
+        rows = common_users(both[0].users, both[1].users)
+        for i, measure in enumerate(measures):
+            pair = bracketed[first], bracketed[second]
+            difference_of_exact, p = difference_range(*pair, i), order_p_value(*pair, i)
+            for j, estimator in enumerate(parsed):
+                values = [each.user_values(i, j) for each in both]
+                vector = both[0].vectors[i, j]
+                means, difference = _difference(values, rows, Shape.of(vector), confidence)
+                results.append(
+                    _result(
+                        (first, second),
+                        means,
+                        difference,
+                        metric=str(measure),
+                        estimator=str(estimator),
+                        range_low=difference_of_exact.low,
+                        range_high=difference_of_exact.high,
+                        p_value=p,
+                        behaves_like=acts_like(measure, vector, sample),
+                        paired=rows is not None,
+                        n_items=round(
+                            (sample.mean_candidates + samples[second].mean_candidates) / 2
+                        ),
+                        n_negatives=sample.n_negatives,
+                        sampling=str(sample.sampling),
+                    )
+                )
+    by_metric = {name: dict(zip(metrics, found, strict=True)) for name, found in ranges.items()}
+    return [
+        replace(result, verdict=sampled_verdict(result, by_metric[result.a], by_metric[result.b]))
+        for result in _ordered(results, correction, confidence)
+    ]
 
 
 def common_users(a: ArrayLike | None, b: ArrayLike | None) -> tuple[Int, Int] | None:
@@ -215,6 +273,57 @@ def common_users(a: ArrayLike | None, b: ArrayLike | None) -> tuple[Int, Int] | 
         ids = [each.astype(str) for each in ids]
     _, first, second = np.intersect1d(ids[0], ids[1], assume_unique=True, return_indices=True)
     return (first, second) if first.size else None
+
+
+def unlike(evaluations: Mapping[str, Ranks | SampledRanks]) -> list[str]:
+    """Say which pairs do not look like evaluations on the same data, and why.
+
+    That is if their numbers of candidates differ by more than 1 %, or if fewer than half of the
+    users of the smaller one are common.
+
+    >>> unlike({"A": Ranks([9], [0], [0]), "B": Ranks([20], [0], [0])})
+    ['A has 9 candidates and B has 20']
+    """
+    found = []
+    for first, second in combinations(evaluations, 2):
+        a, b = evaluations[first], evaluations[second]
+        n_a, n_b = a.mean_candidates, b.mean_candidates
+        if n_a and n_b and abs(n_a - n_b) > 0.01 * max(n_a, n_b):
+            found.append(f"{first} has {n_a:,} candidates and {second} has {n_b:,}")
+        if a.users is not None and b.users is not None:
+            ids_a, ids_b = np.unique(a.users), np.unique(b.users)
+            rows = common_users(ids_a, ids_b)
+            common, least = 0 if rows is None else rows[0].size, min(ids_a.size, ids_b.size)
+            if 2 * common < least:
+                found.append(f"{first} and {second} have {common:,} of {least:,} users in common")
+    return found
+
+
+def _require_alike(samples: Mapping[str, SampledRanks]) -> None:
+    for field in ("n_negatives", "sampling"):
+        kinds = {str(getattr(sample, field)): name for name, sample in samples.items()}
+        if len(kinds) > 1:
+            (one, a), (other, b) = list(kinds.items())[:2]
+            raise InputError(f"{field} is {one} for {a} and {other} for {b}; draw both alike")
+
+
+def _ordered(results: list[Compared], correction: str, confidence: float) -> list[Compared]:
+    """Adjust the p-values of each metric for its pairs, and fill in the orders."""
+    pairs = {(result.metric, result.a, result.b): result.p_value for result in results}
+    corrected: dict[tuple[str, str, str], float] = {}
+    for metric in dict.fromkeys(result.metric for result in results):
+        keys = [key for key in pairs if key[0] == metric]
+        corrected |= dict(
+            zip(keys, adjusted([pairs[key] for key in keys], correction), strict=True)
+        )
+    filled = []
+    for result in results:
+        p = corrected[result.metric, result.a, result.b]
+        order = UNDECIDED
+        if p < 1.0 - confidence and not result.range_low <= 0.0 <= result.range_high:
+            order = "b" if result.range_low > 0.0 else "a"
+        filled.append(replace(result, p_value=p, order=order))
+    return filled
 
 
 def _difference(
@@ -236,7 +345,6 @@ def _difference(
 def _result(
     names: tuple[str, str], means: tuple[float, float], difference: Estimate, **others: Any
 ) -> Compared:
-    distance = deviations(abs(difference.value), difference.std_error)
     return Compared(
         a=names[0],
         b=names[1],
@@ -246,7 +354,8 @@ def _result(
         std_error=difference.std_error,
         ci_low=difference.ci_low,
         ci_high=difference.ci_high,
-        probability=float(order_probability(distance)),
+        order=UNDECIDED,
+        verdict="",
         n_users=difference.n_users,
         **others,
     )

@@ -1,4 +1,4 @@
-"""Corrected metrics of one's own sampled ranks, with error bars."""
+"""Corrected metrics of sampled ranks, and the range of the exact ones."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS
+from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import Estimator, estimator_matrix, parse_estimator
 from sampled_metrics.inference.intervals import Shape, estimate
+from sampled_metrics.inference.misfit import POSSIBLE_CAUSES, require_fit
 from sampled_metrics.inference.population import Population
+from sampled_metrics.inference.ranges import Range, metric_ranges
+from sampled_metrics.inference.resolution import behaves_like
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import SampledRanks, Sampling
 
@@ -29,8 +33,16 @@ class Corrected:
     value
         The estimate, as a fraction.
     std_error, ci_low, ci_high
-        Over users and over the negatives drawn for them, see `intervals`; nan for one user.
-        They do not include bias.
+        Of the expectation of this estimate, which is not the exact metric, over users and over
+        the negatives drawn for them, see `intervals`; nan for one user.
+    range_low, range_high
+        Values of the exact metric that the sampled ranks allow, see `ranges`; the same for all
+        estimators of a metric.
+    shape
+        Assumption about the distribution of true ranks behind the range.
+    behaves_like
+        Resolution of the estimate: the true rank at which its expected credit has fallen to half
+        of that at rank 1, see `resolution`; None for AUC, which sampling does not distort.
     n_users
         Users averaged over.
     n_items
@@ -49,6 +61,10 @@ class Corrected:
     std_error: float
     ci_low: float
     ci_high: float
+    range_low: float
+    range_high: float
+    shape: str
+    behaves_like: int | None
     n_users: int
     n_items: int
     n_negatives: int
@@ -61,11 +77,14 @@ def correct(
     metrics: Sequence[str] = METRICS,
     estimators: Sequence[str] = ESTIMATORS,
     *,
+    shape: str = SHAPE,
     per_user: bool = False,
     confidence: float = CONFIDENCE,
     population: Population | None = None,
 ) -> list[Corrected]:
-    """Correct sampled metrics (section 5): the mean over users of an estimator's vector.
+    """Correct sampled metrics (section 5), and compute the range of the exact ones.
+
+    An estimate is the mean over users of an estimator's vector.
 
     Parameters
     ----------
@@ -73,10 +92,13 @@ def correct(
         The sampled ranks.
     metrics, estimators
         Their names.
+    shape
+        Assumption about the distribution of true ranks: `non-increasing` (no rank is likelier
+        than the one before it) or `none`. The sampled ranks cannot confirm it.
     per_user
         Whether to correct each row for its own n, and not for the mean of all, rounded.
     confidence
-        Nominal coverage of the intervals.
+        Nominal coverage of the intervals and ranges.
     population
         If given, calculate `bias` for these true ranks (eq. 21 without the square).
 
@@ -86,17 +108,30 @@ def correct(
 
     Raises
     ------
+    InputError
+        No distribution of true ranks explains the sampled ranks.
     ConditioningError
         A `bv` with gamma near 0 is not determined in double precision.
 
     >>> ranks = SampledRanks([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
     >>> for result in correct(ranks, ["recall@10"], ["sampled", "bv:0.1"]):
-    ...     print(result.estimator, round(result.value, 3), round(result.ci_high, 3))
-    sampled 0.6 0.97
-    bv:0.1 0.236 0.51
+    ...     print(result.estimator, round(result.value, 3), result.behaves_like)
+    sampled 0.6 342
+    bv:0.1 0.236 17
+    >>> round(result.range_low, 3), round(result.range_high, 3)
+    (0.003, 0.932)
     """
     measures = [parse_measure(name) for name in metrics]
     parsed = [parse_estimator(name) for name in estimators]
+    require_fit(ranks, shape)
+    ranges = [
+        possible_range(found, str(measure), shape)
+        for found, measure in zip(
+            metric_ranges(measures, ranks, shape=shape, confidence=confidence),
+            measures,
+            strict=True,
+        )
+    ]
     solved = solve(ranks, measures, parsed, per_user)
     counts = np.bincount(solved.places, minlength=solved.vectors.shape[-1])
     counts = counts.reshape(-1, ranks.n_negatives + 1)
@@ -117,6 +152,10 @@ def correct(
                     metric=str(measure),
                     estimator=str(estimator),
                     **asdict(mean),
+                    range_low=ranges[i].low,
+                    range_high=ranges[i].high,
+                    shape=shape,
+                    behaves_like=acts_like(measure, vector, ranks),
                     n_items=ranks.mean_candidates,
                     n_negatives=ranks.n_negatives,
                     sampling=str(ranks.sampling),
@@ -124,6 +163,23 @@ def correct(
                 )
             )
     return results
+
+
+def possible_range(found: Range, metric: str, shape: str) -> Range:
+    """Return a range unless it is inverted, which raises an InputError."""
+    if found.inverted:
+        raise InputError(
+            f"the lower end of the range of {metric} is above the upper end, "
+            f"{100 * found.low:.2f} and {100 * found.high:.2f} %; {POSSIBLE_CAUSES[shape]}"
+        )
+    return found
+
+
+def acts_like(measure: Measure, vector: Float, ranks: SampledRanks) -> int | None:
+    """Find the resolution of an estimate from the vector that made it; None for AUC."""
+    if measure.metric.needs_candidates:
+        return None
+    return behaves_like(vector[: ranks.n_negatives + 1], ranks.mean_candidates, ranks.sampling)
 
 
 class Solved(NamedTuple):

@@ -12,11 +12,21 @@ from scipy.optimize import nnls
 from scipy.special import chdtrc, xlogy
 
 from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.inference.brackets import likely_shares, spread_rows
-from sampled_metrics.inference.kernels import NON_INCREASING, kernel
+from sampled_metrics.inference.kernels import NON_INCREASING, NONE, kernel
 from sampled_metrics.ranks import SampledRanks
 
+_REFUSED = 0.005  # p below which sampled ranks are refused
+_WRONG = (
+    "the negatives are not uniform or not distinct, ranks do not start at 1, or the number of "
+    "negatives or items is wrong"
+)
+POSSIBLE_CAUSES = {
+    NON_INCREASING: f"{_WRONG}, or low ranks are likelier than high ones (try --shape none)",
+    NONE: _WRONG,
+}
 _LEAST_EXPECTED = 5.0  # users in a cell
 _LEAST_VARIANCE = 0.5
 _REWEIGHTINGS = 3
@@ -74,6 +84,17 @@ def misfit(sample: SampledRanks, shape: str = NON_INCREASING) -> Misfit:
     statistic = 2.0 * float((xlogy(observed, observed / expected) - observed + expected).sum())
     degrees = max(cells.size - int(np.count_nonzero(weights)) + 1, 1)
     return Misfit(statistic, degrees, float(chdtrc(degrees, max(statistic, 0.0))))
+
+
+def require_fit(sample: SampledRanks, shape: str = NON_INCREASING) -> None:
+    """Raise an InputError if no distribution of a class explains sampled ranks (p < 0.005)."""
+    test = misfit(sample, shape)
+    if test.p_value < _REFUSED:
+        raise InputError(
+            f"no distribution of true ranks explains these sampled ranks (chi-square "
+            f"{test.statistic:.0f} with {test.degrees} degrees of freedom, "
+            f"p = {test.p_value:.1g}); {POSSIBLE_CAUSES[shape]}"
+        )
 
 
 def _one_per_user(sample: SampledRanks) -> Int:

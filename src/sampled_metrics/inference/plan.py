@@ -1,15 +1,16 @@
 """How many negatives it takes to order two recommenders correctly."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from sampled_metrics._base.arrays import Float
-from sampled_metrics._base.defaults import LARGEST, PROBABILITY
+from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, LARGEST, PROBABILITY, SHAPE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import (
     ConditioningError,
@@ -17,15 +18,15 @@ from sampled_metrics.estimators import (
     estimator_matrix,
     parse_estimator,
 )
+from sampled_metrics.inference.deciding import RANGE_SIZES, RANGE_TOLERANCE, decision
 from sampled_metrics.inference.moments import deviations, order_probability
-from sampled_metrics.inference.population import Population
+from sampled_metrics.inference.pair import Pair
 from sampled_metrics.inference.search import geometric_sizes, smallest_from
 from sampled_metrics.metrics.measures import Measure, parse_measure
-from sampled_metrics.ranks import Sampling
 
 N_SIZES = 16
 TOLERANCE = 0.02
-_BISECTIONS = 80
+RANGE = "range"
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,13 @@ class Planned:
     Attributes
     ----------
     metric, estimator
-        What is estimated and how.
+        What is estimated and how; `range` for the range of the exact difference, see `ranges`.
     n_negatives
         Smallest m, to within 2 %, from which on the wanted probability is reached up to `largest`;
         None if it is not reached at `largest`.
     probability
-        Wanted probability that the estimates are ordered as the exact metrics are.
+        Wanted probability that the estimates are ordered as the exact metrics are, or that the
+        range excludes 0 on the right side.
     at_largest
         That probability at `largest`.
     largest
@@ -66,82 +68,32 @@ class Planned:
     sampling: str
 
 
-@dataclass(frozen=True)
-class Pair:
-    """Two recommenders whose true ranks are known or assumed, to be evaluated with negatives.
-
-    Attributes
-    ----------
-    a, b
-        Their users by true rank.
-    n_users
-        Users of the evaluation.
-    drawn
-        Whether users are drawn anew from the populations, so that they vary too; otherwise only
-        the negatives do, which both recommenders draw independently.
-    paired
-        Whether user i of one is user i of the other, so that what they share cancels.
-    sampling
-        How negatives are drawn.
-    """
-
-    a: Population
-    b: Population
-    n_users: int
-    drawn: bool = False
-    paired: bool = False
-    sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sampling", Sampling(self.sampling))
-        if self.n_users < 1:
-            raise InputError(f"n_users is {self.n_users}; it must be at least 1")
-
-    @property
-    def n_items(self) -> int:
-        """Mean number of candidates over users of both, rounded."""
-        means = [each.share @ each.ranks.n_candidates for each in (self.a, self.b)]
-        return round(float(np.mean(means)))
-
-    @property
-    def most_negatives(self) -> int:
-        """The most that every user has candidates for."""
-        return int(min(each.ranks.n_candidates.min() for each in (self.a, self.b))) - 1
-
-    def difference(self, vectors: Float) -> tuple[Float, Float]:
-        """Calculate the expected difference b - a of the estimates and its standard deviation.
-
-        For vectors of shape (..., m + 1), two arrays of shape (...).
-        """
-        a, b = (each.outlook(vectors, self.sampling) for each in (self.a, self.b))
-        variance = a.within + b.within
-        if self.drawn and self.paired and self.a.kind is not None and self.b.kind is not None:
-            users = b.by_kind[..., self.b.kind] - a.by_kind[..., self.a.kind]
-            variance = variance + users.var(axis=-1)
-        elif self.drawn:
-            variance = a.total + b.total
-        return b.mean - a.mean, np.sqrt(variance / self.n_users)
-
-
 def plan(
-    pair: Pair,
+    pairs: Pair | Sequence[Pair],
     metrics: Sequence[str],
-    estimators: Sequence[str],
+    estimators: Sequence[str] = ESTIMATORS,
     *,
+    shape: str = SHAPE,
+    confidence: float = CONFIDENCE,
     probability: float = PROBABILITY,
     largest: int = LARGEST,
 ) -> list[Planned]:
     """Find how many negatives order two recommenders correctly with a wanted probability.
 
-    The difference of the two estimates is taken to be normal, with mean and variance in closed
-    form from the distribution of the sampled ranks (section 4.3).
+    By the range of the difference of the exact metrics, which can be seen to be decided, and by
+    estimators, whose order is the right one only if the assumption about the true ranks is. The
+    difference of two estimates is taken to be normal, with mean and variance in closed form from
+    the distribution of the sampled ranks (section 4.3).
 
     Parameters
     ----------
-    pair
-        The recommenders and their users.
+    pairs
+        The recommenders and their users, or several pairs that are possible: the answer is that of
+        the pair which needs the most negatives.
     metrics, estimators
         Their names.
+    shape, confidence
+        Of the ranges, see `correct`.
     probability
         Wanted probability, from 0.5 to below 1.
     largest
@@ -149,35 +101,59 @@ def plan(
 
     Returns
     -------
-    One result for each metric and estimator, metrics outermost.
+    One result for the range and one for each estimator, for each metric, metrics outermost.
 
-    >>> pair = Pair(Population.power(1000, 0.5), Population.power(1000, 0.45), 3000, drawn=True)
+    >>> pair = Pair(Population.power(1000, 0.5), Population.power(1000, 0.3), 3000, drawn=True)
     >>> [each.n_negatives for each in plan(pair, ["recall@10"], ["sampled", "bv:0.1"])]
-    [14, 1]
+    [24, 1, 1]
     """
     if not 0.5 <= probability < 1.0:
         raise InputError(f"probability is {probability}; it must be from 0.5 to below 1")
-    most = min(largest, pair.most_negatives)
+    possible = [pairs] if isinstance(pairs, Pair) else list(pairs)
+    most = min(largest, *(pair.most_negatives for pair in possible))
     if most < 1:
         raise InputError(f"the largest number of negatives is {most}; it must be at least 1")
     measures = [parse_measure(name) for name in metrics]
     parsed = [parse_estimator(name) for name in estimators]
-    at, wanted = orders(pair, measures, parsed), float(ndtri(probability))
+    by_pair = [
+        _planned(pair, measures, parsed, shape, confidence, probability, most) for pair in possible
+    ]
+    return [max(results, key=_effort) for results in zip(*by_pair, strict=True)]
+
+
+def _effort(planned: Planned) -> tuple[float, float]:
+    return (planned.n_negatives or math.inf, -planned.at_largest)
+
+
+def _planned(
+    pair: Pair,
+    measures: Sequence[Measure],
+    estimators: Sequence[Estimator],
+    shape: str,
+    confidence: float,
+    probability: float,
+    most: int,
+) -> list[Planned]:
+    at, wanted = orders(pair, measures, estimators), float(ndtri(probability))
     exact_a, exact_b = pair.a.exact(measures), pair.b.exact(measures)
     results = []
     for i, measure in enumerate(measures):
-        for j, estimator in enumerate(parsed):
-
-            def lead(m: int, cell: tuple[int, int] = (i, j)) -> float:
-                return float(at(m).deviations[cell]) - wanted
-
+        decided = decision(pair, measure, shape=shape, confidence=confidence)
+        leads: list[tuple[str, Callable[[int], float], float, int]] = [
+            (RANGE, decided, RANGE_TOLERANCE, RANGE_SIZES)
+        ]
+        for j, estimator in enumerate(estimators):
+            leads.append((str(estimator), partial(_lead, at, (i, j)), TOLERANCE, N_SIZES))
+        for name, lead, tolerance, n_sizes in leads:
+            sizes = geometric_sizes(1, most, n_sizes)
+            needed = smallest_from(partial(_above, lead, wanted), sizes, tolerance)
             results.append(
                 Planned(
                     metric=str(measure),
-                    estimator=str(estimator),
-                    n_negatives=smallest_from(lead, geometric_sizes(1, most, N_SIZES), TOLERANCE),
+                    estimator=name,
+                    n_negatives=needed,
                     probability=probability,
-                    at_largest=float(order_probability(at(most).deviations[i, j])),
+                    at_largest=float(order_probability(lead(most))),
                     largest=most,
                     exact_a=float(exact_a[i]),
                     exact_b=float(exact_b[i]),
@@ -187,6 +163,14 @@ def plan(
                 )
             )
     return results
+
+
+def _above(lead: Callable[[int], float], wanted: float, m: int) -> float:
+    return lead(m) - wanted
+
+
+def _lead(at: Callable[[int], "Order"], cell: tuple[int, int], m: int) -> float:
+    return float(at(m).deviations[cell])
 
 
 class Order(NamedTuple):
@@ -233,28 +217,3 @@ def vectors_of(
             return np.full((len(measures), 1, m + 1), np.nan)
     by_estimator = [vectors_of(pair, measures, [estimator], m) for estimator in estimators]
     return np.concatenate(by_estimator, axis=1)
-
-
-def population_with(measure: Measure, level: float, n: int) -> Population:
-    """Find the population P(rank <= k) = (k/n)^exponent that has a given exact metric.
-
-    The metric must be at least that of a random ranking and below 1.
-
-    >>> measure = parse_measure("recall@10")
-    >>> round(float(population_with(measure, 0.1, 1000).exact([measure])[0]), 9)
-    0.1
-    """
-    low, high = 1e-6, 1.0
-    worst, best = (float(Population.power(n, a).exact([measure])[0]) for a in (high, low))
-    if not worst <= level <= best:
-        raise InputError(
-            f"{measure} is {level:g}; it must be from {worst:.4g} (a random ranking of {n} items) "
-            f"to {best:.4g}"
-        )
-    for _ in range(_BISECTIONS):
-        middle = np.sqrt(low * high)
-        if Population.power(n, middle).exact([measure])[0] > level:
-            low = middle
-        else:
-            high = middle
-    return Population.power(n, high)

@@ -138,6 +138,19 @@ class Population:
         values = metrics.values(measure, self.ranks)
         return float(np.sqrt(self.share @ np.square(values - self.share @ values)))
 
+    def sampled_shares(self, m: int, sampling: Sampling | str) -> Float:
+        """Calculate the expected shares of users at every sampled rank; shape (m + 1,).
+
+        >>> Population.uniform(4).sampled_shares(1, "without-replacement")
+        array([0.5, 0.5])
+        """
+        shares = np.zeros(m + 1)
+        for rows in blocks(len(self.ranks), m + 1):
+            shares += self.share[rows] @ sampled_rank_distribution(
+                self.ranks.take(rows), m, sampling
+            )
+        return shares
+
     def outlook(
         self,
         vectors: Float,

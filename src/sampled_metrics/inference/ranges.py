@@ -14,6 +14,7 @@ interval of that estimate.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
@@ -21,13 +22,21 @@ from scipy.special import stdtrit
 from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics.inference.bounds import upper_bound
-from sampled_metrics.inference.crossfit import Values, common_users, fitted, possible, user_values
+from sampled_metrics.inference.crossfit import (
+    Fit,
+    Values,
+    common_users,
+    fitted,
+    possible,
+    user_values,
+)
 from sampled_metrics.inference.kernels import NON_INCREASING
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import SampledRanks
 
 _INVERSION = 0.99  # least confidence of ends that are inverted
 _ROUNDING = 1e-9
+_LEAST_P = 1e-6
 
 
 @dataclass(frozen=True)
@@ -82,16 +91,8 @@ def metric_ranges(
     0.11 0.57
     0.0 0.72
     """
-    fit = fitted(sample, shape, confidence)
-    ranges = []
-    for measure in measures:
-        lower, upper = user_values(measure, fit)
-        ends, outer = (
-            (-_upper_end(_negative(lower), level), _upper_end(upper, level))
-            for level in (confidence, max(confidence, _INVERSION))
-        )
-        ranges.append(_range(ends, outer, possible(measure, fit)))
-    return ranges
+    bracketed = bracket_users(measures, sample, shape=shape, confidence=confidence)
+    return [bracketed.range(place) for place in range(len(measures))]
 
 
 def difference_ranges(
@@ -121,21 +122,106 @@ def difference_ranges(
     -------
     One range for each metric.
     """
-    fits = [fitted(sample, shape, confidence) for sample in (a, b)]
-    paired = common_users(*fits)
-    ranges = []
-    for measure in measures:
-        (low_a, high_a), (low_b, high_b) = (user_values(measure, fit) for fit in fits)
-        (least_a, most_a), (least_b, most_b) = (possible(measure, fit) for fit in fits)
+    first, second = (
+        bracket_users(measures, sample, shape=shape, confidence=confidence) for sample in (a, b)
+    )
+    return [difference_range(first, second, place) for place in range(len(measures))]
+
+
+class Bracketed(NamedTuple):
+    """Bracketing vectors of some metrics averaged for each user of a sample.
+
+    Attributes
+    ----------
+    fit
+        The sample.
+    lower, upper
+        Values per user of each metric whose means enclose the exact metric.
+    possible
+        Least and greatest value of each metric.
+    confidence
+        That of the ranges.
+    """
+
+    fit: Fit
+    lower: list[Values]
+    upper: list[Values]
+    possible: list[tuple[float, float]]
+    confidence: float
+
+    def range(self, place: int) -> Range:
+        """Range of one of the metrics."""
+        lower, upper = self.lower[place], self.upper[place]
         ends, outer = (
-            (
-                -_difference_end(_negative(low_b), high_a, paired, level),
-                _difference_end(high_b, _negative(low_a), paired, level),
-            )
-            for level in (confidence, max(confidence, _INVERSION))
+            (-_upper_end(_negative(lower), level), _upper_end(upper, level))
+            for level in (self.confidence, max(self.confidence, _INVERSION))
         )
-        ranges.append(_range(ends, outer, (least_b - most_a, most_b - least_a)))
-    return ranges
+        return _range(ends, outer, self.possible[place])
+
+
+def bracket_users(
+    measures: Sequence[Measure],
+    sample: SampledRanks,
+    *,
+    shape: str = NON_INCREASING,
+    confidence: float = CONFIDENCE,
+) -> Bracketed:
+    """Solve for the bracketing vectors of some metrics, and average them for each user.
+
+    Parameters are those of `metric_ranges`. The result serves all ranges of the sample and of its
+    differences from others.
+    """
+    fit = fitted(sample, shape, confidence)
+    values = [user_values(measure, fit) for measure in measures]
+    return Bracketed(
+        fit,
+        [lower for lower, _ in values],
+        [upper for _, upper in values],
+        [possible(measure, fit) for measure in measures],
+        confidence,
+    )
+
+
+def difference_range(a: Bracketed, b: Bracketed, place: int) -> Range:
+    """Compute the range of the difference B - A of one metric."""
+    paired = common_users(a.fit, b.fit)
+    ends, outer = (
+        _difference_ends(a, b, place, paired, level)
+        for level in (a.confidence, max(a.confidence, _INVERSION))
+    )
+    (least_a, most_a), (least_b, most_b) = a.possible[place], b.possible[place]
+    return _range(ends, outer, (least_b - most_a, most_b - least_a))
+
+
+def order_p_value(a: Bracketed, b: Bracketed, place: int) -> float:
+    """Find the largest confidence at which the range of a difference excludes 0; return 1 less it.
+
+    To within 1e-6; 1 where no confidence of at least 1e-3 does.
+    """
+    paired = common_users(a.fit, b.fit)
+
+    def decided(confidence: float) -> bool:
+        low, high = _difference_ends(a, b, place, paired, confidence)
+        return low > 0.0 or high < 0.0
+
+    if not decided(1e-3):
+        return 1.0
+    least, most = _LEAST_P, 1.0 - 1e-3
+    if decided(1.0 - least):
+        return least
+    while most > least * 1.01:
+        middle = (least * most) ** 0.5
+        least, most = (least, middle) if decided(1.0 - middle) else (middle, most)
+    return most
+
+
+def _difference_ends(
+    a: Bracketed, b: Bracketed, place: int, paired: tuple[Int, Int] | None, level: float
+) -> tuple[float, float]:
+    return (
+        -_difference_end(_negative(b.lower[place]), a.upper[place], paired, level),
+        _difference_end(b.upper[place], _negative(a.lower[place]), paired, level),
+    )
 
 
 def _negative(values: Values) -> Values:

@@ -1,0 +1,92 @@
+"""Tests of differences over users, and corrections for several pairs."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.seeds import generator
+
+TESTS = ("t", "wilcoxon", "permutation")
+CORRECTIONS = ("none", "bonferroni", "holm", "bh")
+_PERMUTATIONS = 9999
+_STATSMODELS = {"bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh"}
+
+
+def p_value(a: Float, b: Float, rows: tuple[Int, Int] | None, test: str, seed: int = 0) -> float:
+    """Test whether two recommenders have the same mean, two-sided, by scipy.
+
+    Parameters
+    ----------
+    a, b
+        Values of the users of both.
+    rows
+        Rows of the same users in both, or None for independent samples.
+    test
+        `t`: paired t test, or Welch's if independent; `wilcoxon`: signed ranks, or Mann-Whitney's
+        if independent; `permutation`: 9,999 random exchanges, drawn with `seed`, of the two values
+        of a user, or of all values if independent.
+
+    >>> p_value(np.zeros(4), np.array([1.0, 2, 3, 4]), (np.arange(4), np.arange(4)), "wilcoxon")
+    0.125
+    """
+    if test not in TESTS:
+        raise InputError(f"unknown test {test!r}; known: {', '.join(TESTS)}")
+    if rows is not None:
+        a, b = a[rows[0]], b[rows[1]]
+        if (a == b).all():
+            return 1.0
+    if min(a.size, b.size) < 2:
+        return 1.0
+    return float(_TESTS[test](a, b, rows is not None, seed))
+
+
+def _t(a: Float, b: Float, paired: bool, _: int) -> float:
+    from scipy import stats
+
+    if paired:
+        return stats.ttest_rel(a, b).pvalue if np.ptp(b - a) > 0.0 else 0.0
+    return stats.ttest_ind(a, b, equal_var=False).pvalue
+
+
+def _wilcoxon(a: Float, b: Float, paired: bool, _: int) -> float:
+    from scipy import stats
+
+    return stats.wilcoxon(a, b).pvalue if paired else stats.mannwhitneyu(a, b).pvalue
+
+
+def _permutation(a: Float, b: Float, paired: bool, seed: int) -> float:
+    from scipy import stats
+
+    found = stats.permutation_test(
+        (a, b),
+        lambda x, y, axis: y.mean(axis=axis) - x.mean(axis=axis),
+        permutation_type="samples" if paired else "independent",
+        vectorized=True,
+        n_resamples=_PERMUTATIONS,
+        batch=max(1, 2**22 // (a.size + b.size)),
+        rng=generator(seed, "permutations"),
+    )
+    return found.pvalue
+
+
+_TESTS = {"t": _t, "wilcoxon": _wilcoxon, "permutation": _permutation}
+
+
+def adjusted(p_values: Sequence[float], correction: str) -> list[float]:
+    """Adjust p-values for their number, by statsmodels.
+
+    `bonferroni` and `holm` bound the probability of any wrong order, `bh` (Benjamini and Hochberg)
+    the expected share of wrong orders.
+
+    >>> adjusted([0.01, 0.02, 0.6], "holm")
+    [0.03, 0.04, 0.6]
+    """
+    if correction not in CORRECTIONS:
+        raise InputError(f"unknown correction {correction!r}; known: {', '.join(CORRECTIONS)}")
+    if correction == "none" or len(p_values) == 1:
+        return list(p_values)
+    from statsmodels.stats.multitest import multipletests
+
+    return [float(p) for p in multipletests(p_values, method=_STATSMODELS[correction])[1]]
