@@ -8,6 +8,11 @@ import pytest
 from sampled_metrics.report.page import collect, render
 from tests.unit.test_page import sources
 
+MOVE = """(positions) => Object.entries(positions).forEach(([name, value]) => {
+  const control = document.getElementById(name);
+  control.value = value;
+  control.dispatchEvent(new Event("input", { bubbles: true }));
+})"""
 SETTLED = '#explorer[data-settled]:not([data-settled=""])'
 
 
@@ -51,13 +56,8 @@ class Opened:
         self.page.wait_for_selector(SETTLED, state="attached", timeout=60_000)
 
     def set(self, **positions):
-        """Move controls as a user does, and wait for the answer to the last movement."""
-        for name, value in positions.items():
-            control = self.page.locator(f"#{name}")
-            if name in {"metric", "estimator", "group", "pair"}:
-                control.select_option(str(value))
-            elif control.is_enabled():
-                control.fill(str(value))
+        """Move controls in one movement, and wait for the answer to it."""
+        self.page.evaluate(MOVE, {name: str(value) for name, value in positions.items()})
         self.settle()
 
     def state(self):

@@ -307,7 +307,7 @@ WRONG_USE = [
     ("evaluate r.csv gone.csv --n-items 100", "gone.csv: no such file"),
     ("correct s.csv --n-items 100", "Missing option '--n-negatives'"),
     ("correct s.csv --n-negatives 10", "s.csv: no column n_candidates"),
-    ("correct s.csv --n-negatives 3541 --n-items 3541", "--n-items"),
+    ("correct s.csv --n-negatives 3541 --n-items 3541", "n_items"),
     (
         "correct s.csv --n-negatives 9 --n-items 100",
         "s.csv, row 3 (line 4), column sampled_rank: found 11",

@@ -88,7 +88,7 @@ def cls_oracle(given, values):
 
 
 def random_setting(rng, sampling):
-    n = round(math.exp(rng.uniform(math.log(20), math.log(3000))))
+    n = round(math.exp(rng.uniform(math.log(20), math.log(1500))))
     m = int(rng.integers(1, min(n - 1, 120) + 1))
     cutoff = int(rng.integers(1, n + 1)) if rng.random() < 0.5 else int(rng.integers(1, 21))
     kind = rng.choice(["recall@", "precision@", "ndcg@", "ap@", "ndcg", "ap", "auc"])
@@ -176,7 +176,7 @@ def both_systems(n, m, sampling):
 @pytest.mark.parametrize("sampling", SAMPLING)
 @pytest.mark.parametrize(
     ("n", "m"),
-    [(16_385, 1), (16_385, 20), (16_385, 70), (40_000, 5)],
+    [(16_385, 1), (16_385, 40), (40_000, 5)],
 )
 def test_quadrature_is_the_sum_over_all_ranks(n, m, sampling):
     few, all_ranks = both_systems(n, m, sampling)

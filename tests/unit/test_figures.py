@@ -76,7 +76,11 @@ TABLES = {
 
 @pytest.fixture(scope="module")
 def figures():
-    return {number: render(number, table, NOTE) for number, table in TABLES.items()}
+    tables = {number: table.copy() for number, table in TABLES.items()}
+    drawn = {number: render(number, table, NOTE) for number, table in tables.items()}
+    for number, table in tables.items():
+        pd.testing.assert_frame_equal(table, TABLES[number])  # drawing leaves it as it was
+    return drawn
 
 
 def curves(axes):
@@ -278,13 +282,6 @@ def test_page_wide_with_text_of_8_points(figures):
         assert {text.get_fontsize() for text in texts} == {8.0}
 
 
-def test_tables_are_not_changed():
-    for number, before in TABLES.items():
-        table = before.copy()
-        render(number, table)
-        pd.testing.assert_frame_equal(table, before)
-
-
 def test_nothing_overlaps_the_curves_or_leaves_the_page(figures):
     for figure in figures.values():
         renderer = FigureCanvasAgg(figure).get_renderer()
@@ -300,11 +297,14 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+FEW = TABLES[5][TABLES[5]["recommender"].isin(NAMES[:2])]  # quickly drawn
+
+
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     """What figure 5 is written as."""
     folder = tmp_path_factory.mktemp("figures") / "new"
-    save(render(5, TABLES[5], NOTE), folder / "figure5")
+    save(render(5, FEW, NOTE), folder / "figure5")
     return contents(folder)
 
 
@@ -318,15 +318,14 @@ def test_ticks_of_ranks_are_whole_numbers():
 
 
 def test_sizes_within_one_power_of_ten_have_ticks():
-    rows = TABLES[6][TABLES[6]["kind"] == "curve"]
+    rows = TABLES[6][(TABLES[6]["kind"] == "curve") & (TABLES[6]["recommender"] == NAMES[0])]
     for last, ticks in ((40, [10, 20]), (60, [10, 20, 50]), (600, [10, 100])):
         figure = render(6, rows.assign(n_negatives=np.linspace(10, last, len(rows)).round()))
         shown = [tick for tick in figure.axes[0].get_xticks() if 10 <= tick <= last]
         assert shown == ticks
 
 
-@pytest.mark.parametrize("number", [5, 6])
-@pytest.mark.parametrize("recommenders", [1, 12])
+@pytest.mark.parametrize(("number", "recommenders"), [(5, 12), (6, 1), (6, 12)])
 def test_many_recommenders_of_long_names_stay_on_the_page(number, recommenders):
     names = [f"Recommender-{i}-of-a-name-that-is-long-indeed" for i in range(recommenders)]
     few = TABLES[number]
@@ -358,7 +357,7 @@ def test_three_small_files_that_do_not_name_matplotlibs_version(saved):
 def test_settings_of_the_user_neither_matter_nor_change(saved, tmp_path):
     with matplotlib.rc_context({"font.size": 20, "lines.linewidth": 9, "svg.hashsalt": "other"}):
         before = dict(matplotlib.rcParams)
-        save(render(5, TABLES[5], NOTE), tmp_path / "figure5")
+        save(render(5, FEW, NOTE), tmp_path / "figure5")
         assert dict(matplotlib.rcParams) == before
     assert contents(tmp_path) == saved
 
@@ -374,7 +373,7 @@ save(render(5, pd.read_pickle(sys.argv[1]), sys.argv[2]), Path(sys.argv[3]))
 
 def test_the_same_bytes_from_another_process(saved, tmp_path):
     table, stem = tmp_path / "table.pkl", tmp_path / "there" / "figure5"
-    TABLES[5].to_pickle(table)
+    FEW.to_pickle(table)
     command = [sys.executable, "-c", SCRIPT, table, NOTE, stem]
     subprocess.run(command, check=True, env=os.environ | {"PYTHONHASHSEED": "7"})
     assert contents(stem.parent) == saved

@@ -204,14 +204,15 @@ class TestExpectedValues:
         if sampling is WITH:
             np.testing.assert_allclose(values["ap"], expected_ap(rank, n, m), rtol=1e-12)
 
-    @pytest.mark.parametrize("sampling", Sampling)
     @pytest.mark.parametrize("measure", MEASURES, ids=str)
-    def test_one_sample_is_linear_in_the_rank(self, sampling, measure):
+    def test_one_sample_is_linear_in_the_rank(self, measure):
         # section 4.4.4: r (M(2) - M(1))/(n - 1) + (n M(1) - M(2))/(n - 1)
         n, rank = 50, np.arange(1, 51)
         first, second = measure.at([1, 2], 2)
         line = rank * (second - first) / (n - 1) + (n * first - second) / (n - 1)
-        np.testing.assert_allclose(expected_values(measure, rank, n, 1, sampling), line, atol=1e-14)
+        for sampling in Sampling:
+            found = expected_values(measure, rank, n, 1, sampling)
+            np.testing.assert_allclose(found, line, atol=1e-14, err_msg=sampling)
 
     def test_table_2_of_the_paper(self):
         # recommenders A, B, C of section 3.2 with m = 99
@@ -309,7 +310,7 @@ class TestDraws:
     @pytest.mark.parametrize("sampling", Sampling)
     def test_chi_square_against_a_joint_draw(self, sampling, ties):
         # the oracle draws better, tied and worse candidates together, then the place among ties
-        m, repetitions, rng = 12, 20_000, np.random.default_rng(11)
+        m, repetitions, rng = 12, 10_000, np.random.default_rng(11)
         for n, better, tied in [(80, 10, 40), (80, 30, 1), (60, 20, 0)]:
             one = Ranks([n], [better], [tied])
             ours = histograms(one, m, np.repeat(rng, repetitions), sampling, ties).sum(axis=0)
@@ -359,8 +360,8 @@ class TestDraws:
         n = rng.integers(200, 400, 12_000)
         better = rng.integers(0, 100, n.size)
         records = Ranks(n, better, rng.integers(0, 2, n.size) * rng.integers(0, 90, n.size))
-        together = histograms(records, 100, generators(4), ties=ties)
-        for row, generator in zip(together, generators(4), strict=True):
+        together = histograms(records, 100, generators(2), ties=ties)
+        for row, generator in zip(together, generators(2), strict=True):
             alone = draw_sampled_ranks(records, 100, generator, ties=ties)
             assert alone.dtype == np.int64
             assert np.array_equal(row, np.bincount(alone - 1, minlength=101))

@@ -34,16 +34,16 @@ def test_where_it_holds_from_the_first_or_never():
 
 @pytest.mark.parametrize("low", [-1e-9, -1.0, -math.inf])
 @pytest.mark.parametrize("high", [1e-9, 1.0, math.inf])
-@pytest.mark.parametrize("threshold", [2, 3, 500, 999, 1000])
-def test_any_steepness(low, high, threshold):
-    calls = []
+def test_any_steepness(low, high):
+    for threshold in (2, 3, 500, 999, 1000):
+        calls = []
 
-    def lead(m):
-        calls.append(m)
-        return high if m >= threshold else low
+        def lead(m, threshold=threshold, calls=calls):
+            calls.append(m)
+            return high if m >= threshold else low
 
-    assert smallest_from(lead, [1, 1000]) == threshold
-    assert len(calls) < 300
+        assert smallest_from(lead, [1, 1000]) == threshold
+        assert len(calls) < 300
 
 
 @given(st.integers(1, 500), st.integers(0, 5000), st.integers(2, 30))
