@@ -26,9 +26,9 @@ class Source:
     archive, archive_sha256, bytes
         Name, checksum and length of the file.
     archive_is_official
-        Whether it has the publisher's checksum; None where there is none.
+        Whether it has the checksum of the publisher; None if the publisher gives none.
     checksum
-        The publisher's, as `kind:digest`; None where there is none.
+        Checksum of the publisher, as `kind:digest`; None if there is no such checksum.
     checksum_verified
         Whether there is one, agreed on by independent sources, which a download must have.
     ratings_sha256, ratings_is_official
