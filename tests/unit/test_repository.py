@@ -53,13 +53,18 @@ def test_snakefile_stays_a_table_of_contents():
     assert len((ROOT / "Snakefile").read_text().splitlines()) < 45
 
 
-def test_reference_ranks_hold_no_movielens_event():
-    files = sorted((ROOT / "results/reference/ranks").glob("*.parquet"))
-    assert [path.stem for path in files] == ["X", "Y", "Z"]
+RANKS = {"ranks": (3, 6040), "ml-1m/ranks": (6, 6040), "ml-100k/ranks": (8, 943)}
+
+
+@pytest.mark.parametrize("folder", RANKS)
+def test_reference_ranks_hold_no_movielens_event(folder):
+    files = sorted((ROOT / "results/reference" / folder).glob("*.parquet"))
+    recommenders, users = RANKS[folder]
+    assert len(files) == recommenders
     for path in files:
         table = pq.read_table(path)
         assert table.column_names == ["user_id", "n_candidates", "n_better", "n_tied"]
-        assert table["user_id"].to_pylist() == list(range(6040))
+        assert table["user_id"].to_pylist() == list(range(users))
 
 
 def test_no_data_is_committed():

@@ -7,7 +7,16 @@ import pytest
 
 from tests.workflow.studies import write_ml_100k, write_own
 
-RECOMMENDERS = ["Factors", "AllNeighbours", "TenNeighbours", "Popularity", "Random"]
+RECOMMENDERS = [
+    "Factors",
+    "AllNeighbours",
+    "TenNeighbours",
+    "TwentyNeighbours",
+    "BM25",
+    "BPR",
+    "Popularity",
+    "Random",
+]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +60,7 @@ def test_tables_follow_the_list_of_recommenders(second):
     table3 = pd.read_csv(second.results / "tables/table3.csv")
     assert table3["row"].drop_duplicates().tolist() == RECOMMENDERS
     table4 = pd.read_csv(second.results / "tables/table4.csv")
-    assert table4["row"].nunique() == 5 * 4 // 2
+    assert table4["row"].nunique() == 8 * 7 // 2
     assert "paper" not in (second.results / "tables/table3.md").read_text()
     figure = pd.read_csv(second.results / "figures/figure5.csv")
     assert figure["recommender"].drop_duplicates().tolist() == RECOMMENDERS
