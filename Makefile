@@ -9,7 +9,7 @@ SMALL ?= # 1 for the synthetic study only
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster peers bench bench-large coverage reference graph schema lock clean
+.PHONY: help reproduce test test-cluster peers bench bench-large coverage verdicts reference graph schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -59,8 +59,12 @@ bench: $(STAMP) ## time and memory of commands and stages, size and speed of the
 bench-large: $(STAMP) ## time and memory of reading and splitting 20 million interactions
 	python tests/benchmarks/large.py
 
-coverage: $(STAMP) ## measure how often the intervals hold what they should
-	python tests/benchmarks/coverage.py > results/reference/coverage.md
+coverage: $(STAMP) ## measure how often ranges and intervals hold what they should
+	python tests/benchmarks/coverage.py
+
+SEEDS ?= 50
+verdicts: $(STAMP) ## measure how often pairs of recommenders are put in order, and wrongly
+	python tests/benchmarks/verdicts.py --seeds $(SEEDS)
 
 reference: $(STAMP) ## run the study and keep its results in results/reference
 	snakemake --cores $(CORES) spread

@@ -1,124 +1,273 @@
-"""How often the 95 % interval holds the expectation of the estimator, by simulation.
+"""How often the 95 % range holds the exact metric, and how wide it is, by simulation.
 
-    python tests/benchmarks/coverage.py [--experiments N] [--users D ...]
+    python tests/benchmarks/coverage.py [--fits N] [--samples N] [--expectations N]
 
-Users are drawn from populations whose true ranks are known: recommenders X, Y and Z of the
-reference run; one whose ranks are at most k with probability (k/n)^0.2; one that ranks at random.
-Each user's sampled rank is drawn among m = 100 negatives, or the ranking is full. For every number
-of users the tables have the least and the greatest share of experiments, over estimators and
-metrics, in which the interval holds what it should, and which shares lie outside 93 to 97 %.
+Writes results/reference/coverage.md and coverage.csv. An experiment draws users, with replacement,
+from a population whose true ranks are known, and m negatives for each user without replacement
+(`published`: the negatives are those published with the models of NCF). The exact metric is that
+of the population, which has as many kinds of users as there are users in the rank records, or
+ranks from 1 to 3,541.
+
+What takes time in a range is its vectors, which come from the sampled ranks of other users. So
+each cell fits vectors on a few samples only, and computes ranges with each of them from many
+further samples. The ranges of the samples of the fits themselves, in which each half of the users
+has the vectors of the other half, as always outside of simulations, are counted separately.
 """
 
 import argparse
-from itertools import product
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import expectations
 import numpy as np
+import pandas as pd
+from populations import BREAKS_SHAPE, REFERENCE, Population, populations
 
-from sampled_metrics import metrics
+from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.seeds import generator
-from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.inference.correct import correct
-from sampled_metrics.inference.intervals import Shape, estimate
-from sampled_metrics.inference.population import Population
-from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.sampling import sampled_rank_distribution
+from sampled_metrics.inference.crossfit import Fit, Values, _bracket, fitted, possible
+from sampled_metrics.inference.kernels import SHAPES
+from sampled_metrics.inference.misfit import misfit
+from sampled_metrics.inference.ranges import (
+    _INVERSION,
+    Range,
+    _negative,
+    _range,
+    _upper_end,
+    metric_ranges,
+)
+from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics.ranks import SampledRanks
 
-ROOT = Path(__file__).parents[2]
-N_ITEMS, N_NEGATIVES = 3541, 100
-USERS = (50, 100, 200, 500, 1000, 6000)
-MEASURES = [parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "auc")]
-ESTIMATORS = [
-    parse_estimator(name)
-    for name in ("sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
-]
-LEAST, MOST = 0.93, 0.97
-Shares = dict[str, float]
-
-
-def populations() -> dict[str, Population]:
-    ranks = {name: Ranks.read(ROOT / f"results/reference/ranks/{name}.parquet") for name in "XYZ"}
-    known = {name: Population.of_users(records) for name, records in ranks.items()}
-    return known | {
-        "(k/n)^0.2": Population.power(N_ITEMS, 0.2),
-        "random": Population.uniform(N_ITEMS),
-    }
+NEGATIVES = (5, 10, 20, 50, 100, 500)
+PUBLISHED = 99
+USERS = (200, 1000, 6000)
+MEASURES = [parse_measure(name) for name in ("recall@10", "ndcg@10", "ap")]
+LEAST = 0.93
+MISFIT = 0.01
+TESTED = 4  # further samples of each fit that are tested for misfit
+ROUNDING = 1e-12  # of the average of equal numbers
+BELOW = "# Coverage of expectations"
+WIDTHS = (10, 100, 500)  # m of the widths that are printed
+ENDS = ("lower", "upper")
 
 
-def of_exact(
-    population: Population, n_users: int, rng: np.random.Generator, repeats: int
-) -> Shares:
-    """Share of experiments in which the interval of each exact metric holds its expectation."""
-    if len(population.ranks) == 1:  # one record stands for all ranks, which a draw tells apart
-        population = Population(
-            Ranks(np.full(N_ITEMS, N_ITEMS), np.arange(N_ITEMS), np.zeros(N_ITEMS, int)),
-            np.full(N_ITEMS, 1.0 / N_ITEMS),
+class Vectors:
+    """Lower and upper vectors of a metric, for use on samples other than that of their fit."""
+
+    def __init__(self, measure: Measure, fit: Fit) -> None:
+        brackets = [
+            _bracket(measure, fit, n, shares)
+            for n, shares in zip(fit.sizes.tolist(), fit.shares, strict=True)
+        ]
+        n = np.broadcast_to(fit.sample.n_items, fit.group.size)
+        self.edges = [n[fit.group == group].min() for group in range(1, fit.sizes.size)]
+        self.fold = fit.fold
+        self.ends = [np.stack([getattr(one, end) for one in brackets]) for end in ENDS]
+        self.possible = possible(measure, fit)
+
+    def range(self, sample: SampledRanks) -> Range:
+        """Range of a sample with as many users."""
+        group = np.searchsorted(self.edges, sample.n_items, side="right")
+        places = group, self.fold, sample.sampled_ranks - 1
+        lower, upper = (
+            Values(vectors[places], float(vectors.min()), float(vectors.max()))
+            for vectors in self.ends
         )
-    held = dict.fromkeys((f"exact {measure}" for measure in MEASURES), 0)
-    ranks = np.arange(1, N_ITEMS + 1)
-    priors = [Shape.of(measure.at(ranks, N_ITEMS)) for measure in MEASURES]
-    values = [metrics.values(measure, population.ranks) for measure in MEASURES]
-    for _ in range(repeats):
-        users = rng.choice(population.share.size, n_users, p=population.share)
-        for cell, value, prior in zip(held, values, priors, strict=True):
-            found = estimate(Shape.of(value[users]), n_users, prior)
-            held[cell] += found.ci_low <= value @ population.share <= found.ci_high
-    return {cell: count / repeats for cell, count in held.items()}
+        ends = outer = (-_upper_end(_negative(lower), CONFIDENCE), _upper_end(upper, CONFIDENCE))
+        if ends[0] > ends[1]:
+            outer = (-_upper_end(_negative(lower), _INVERSION), _upper_end(upper, _INVERSION))
+        return _range(ends, outer, self.possible)
 
 
-def of_sampled(
-    population: Population, n_users: int, rng: np.random.Generator, repeats: int
-) -> Shares:
-    """The same for every estimate from sampled ranks."""
-    vectors = estimator_matrix(
-        ESTIMATORS, MEASURES, N_ITEMS, N_NEGATIVES, sampling="without-replacement"
+def cells(name: str, m: int, fits: int, samples: int) -> list[dict[str, object]]:
+    """Run the experiments with one population and number of negatives."""
+    population = populations()[name]
+    return [
+        row
+        for n_users in (USERS if population.published is None else USERS[:-1])
+        for shape in SHAPES
+        for row in _cell(name, population, shape, m, n_users, fits, samples)
+    ]
+
+
+def _cell(
+    name: str, population: Population, shape: str, m: int, n_users: int, fits: int, samples: int
+) -> Iterator[dict[str, object]]:
+    rng = generator(0, name, m, n_users)
+    found: list[list[Range]] = []
+    fitting: list[list[Range]] = []
+    users: list[Float] = []
+    tests: list[float] = []
+    for _ in range(fits):
+        first = population.sample(population.users(n_users, rng), m, rng)
+        fit = fitted(first, shape, CONFIDENCE)
+        vectors = [Vectors(measure, fit) for measure in MEASURES]
+        fitting.append([one.range(first) for one in vectors])
+        tests.append(misfit(first, shape).p_value)
+        for place in range(samples):
+            kind = population.users(n_users, rng)
+            rank, n = population.rank[kind], population.n[kind]
+            sample = population.sample(kind, m, rng)
+            found.append([one.range(sample) for one in vectors])
+            users.append(np.array([measure.at(rank, n).mean() for measure in MEASURES]))
+            if place < TESTED:
+                tests.append(misfit(sample, shape).p_value)
+    for place, measure in enumerate(MEASURES):
+        exact = population.exact(measure)
+        ranges = pd.DataFrame([one[place] for one in found])
+        of_users = np.array(users)[:, place]
+        fit_ranges = pd.DataFrame([one[place] for one in fitting])
+        yield {
+            "shape": shape,
+            "population": name,
+            "n_negatives": m,
+            "users": n_users,
+            "metric": str(measure),
+            "exact": exact,
+            "experiments": len(ranges),
+            "held": _holds(ranges, exact).mean(),
+            "held_users": _holds(ranges, of_users).mean(),
+            "fits": fits,
+            "held_fits": _holds(fit_ranges, exact).mean(),
+            "inverted": ranges["inverted"].mean(),
+            "tested": len(tests),
+            "misfit": np.mean(np.array(tests) < MISFIT),
+            "low": ranges["low"].mean(),
+            "high": ranges["high"].mean(),
+        }
+
+
+def _holds(ranges: pd.DataFrame, exact: float | Float) -> pd.Series:
+    inside = (ranges["low"] <= exact + ROUNDING) & (exact - ROUNDING <= ranges["high"])
+    return inside & ~ranges["inverted"]
+
+
+def report(table: pd.DataFrame) -> Iterator[str]:
+    """Tables of the results in Markdown."""
+    for shape in SHAPES:
+        rows = table[table["shape"] == shape]
+        yield f"\n## Range, shape `{shape}`\n"
+        widths = [f"m = {m}" for m in WIDTHS]
+        header = ["population", "held", "least", "in", "inverted", "misfit", *widths]
+        yield "| " + " | ".join(header) + " |"
+        yield "| :--- | ---: | ---: | :--- | ---: | ---: |" + " :---: |" * len(widths)
+        for name, cell in rows.groupby("population", sort=False):
+            yield "| " + " | ".join([str(name), *_line(cell)]) + " |"
+        if shape == SHAPES[0]:
+            yield "\nIn the last three populations, ranks are not of this shape."
+    holds = table[(table["shape"] != SHAPES[0]) | ~table["population"].isin(BREAKS_SHAPE)]
+    short = holds[holds["held"] < LEAST]
+    fits = np.average(holds["held_fits"], weights=holds["fits"])
+    yield f"\nOf {len(holds):,} cells in which the shape holds, {len(short)} are below 93 %."
+    yield from (
+        f"- {cell.shape}, {cell.population}, m = {cell.n_negatives}, {cell.users:,} users, "
+        f"{cell.metric}: {100 * cell.held:.0f} %"
+        for cell in short.itertuples()
     )
-    marginal = population.share @ sampled_rank_distribution(population.ranks, N_NEGATIVES)
-    places = list(product(range(len(MEASURES)), range(len(ESTIMATORS))))
-    held = np.zeros((len(MEASURES), len(ESTIMATORS)))
-    for counts in rng.multinomial(n_users, marginal / marginal.sum(), repeats):
-        drawn = np.repeat(np.arange(1, N_NEGATIVES + 2), counts)
-        ranks = SampledRanks(drawn, N_ITEMS, N_NEGATIVES)
-        results = correct(ranks, [*map(str, MEASURES)], [*map(str, ESTIMATORS)])
-        for place, result in zip(places, results, strict=True):
-            held[place] += result.ci_low <= vectors[place] @ marginal <= result.ci_high
-    return {f"{ESTIMATORS[j]} {MEASURES[i]}": held[i, j] / repeats for i, j in places}
+    yield (
+        f"\nThe ranges of the {int(holds['fits'].sum()):,} samples of the fits, "
+        f"metrics counted singly, held the exact metric in {100 * fits:.2f} %, the others in "
+        f"{100 * holds['held'].mean():.2f} %."
+    )
+
+
+def all_published() -> Iterator[str]:
+    """Ranges of the models of NCF by all users, with the published negatives."""
+    yield "\nRanges by all users with the published negatives, `non-increasing`, in percent:\n"
+    yield "| model | metric | exact | from | to |"
+    yield "| :--- | :--- | ---: | ---: | ---: |"
+    for name, population in populations().items():
+        if population.published is not None:
+            sample = SampledRanks(population.published, population.n, PUBLISHED)
+            for measure, found in zip(MEASURES, metric_ranges(MEASURES, sample), strict=True):
+                values = (population.exact(measure), found.low, found.high)
+                numbers = " | ".join(f"{100 * value:.2f}" for value in values)
+                yield f"| {name.split(',')[0]} | {measure} | {numbers} |"
+
+
+def _line(cell: pd.DataFrame) -> list[str]:
+    worst = cell.loc[cell["held"].idxmin()]
+    where = f"m = {worst['n_negatives']}, {worst['users']:,} users, {worst['metric']}"
+    percent = [f"{100 * cell[name].mean():.1f}" for name in ("held", "inverted", "misfit")]
+    return [
+        percent[0],
+        f"{100 * worst['held']:.0f}",
+        where if worst["held"] < 1.0 else "",
+        *percent[1:],
+        *(_width(cell, m) for m in WIDTHS),
+    ]
+
+
+def _width(cell: pd.DataFrame, m: int) -> str:
+    """Mean ends divided by the exact metric."""
+    place = (cell["n_negatives"] == m) & (cell["users"] == USERS[-1])
+    chosen = cell[place & (cell["metric"] == "recall@10")]
+    if chosen.empty:
+        return ""
+    (one,) = chosen.itertuples()
+    if one.exact < ROUNDING:
+        return f"{100 * one.low:.1f} to {100 * one.high:.1f} %"
+    return f"{one.low / one.exact:.2f} to {one.high / one.exact:.2f}"
+
+
+def _expectations(jobs: expectations.Jobs, options: argparse.Namespace) -> Iterator[str]:
+    yield f"\n{BELOW}\n\nPercent of {options.expectations:,} experiments. The expectation of an "
+    yield "estimate is not the exact metric."
+    yield from expectations.report(jobs)
+
+
+def _kept(folder: Path) -> list[str]:
+    """Part of an earlier report."""
+    text = (folder / "coverage.md").read_text(encoding="utf-8")
+    return ["", text[text.index(BELOW) :].rstrip()]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--experiments", type=int, default=2000)
-    parser.add_argument("--users", type=int, nargs="+", default=list(USERS))
+    parser.add_argument("--fits", type=int, default=2)
+    parser.add_argument("--samples", type=int, default=50, help="of each fit")
+    parser.add_argument(
+        "--expectations", type=int, default=1000, help="experiments; 0 keeps those there"
+    )
+    parser.add_argument("--populations", nargs="*", help="names; all if not given")
+    parser.add_argument("--output", type=Path, default=REFERENCE)
     options = parser.parse_args()
-    shares = {
-        (what, name, n_users): of(
-            population, n_users, generator(0, name, n_users), options.experiments
-        )
-        for what, of in (("estimates from 100 negatives", of_sampled), ("exact metrics", of_exact))
-        for name, population in populations().items()
-        for n_users in options.users
-    }
-    print("# Coverage of the 95 % interval\n")
-    print(f"Percent of {options.experiments:,} experiments; `python tests/benchmarks/coverage.py`.")
-    for what in dict.fromkeys(key[0] for key in shares):
-        print(f"\n## {what.capitalize()}\n")
-        print("| population | users | least | mean | greatest | outside 93 to 97 | of |")
-        print("| :--------- | ----: | ----: | ---: | -------: | ---------------: | -: |")
-        chosen = {key[1:]: found for key, found in shares.items() if key[0] == what}
-        for (name, n_users), found in chosen.items():
-            values = np.array(list(found.values()))
-            spread = (100 * x for x in (values.min(), values.mean(), values.max()))
-            numbers = " | ".join(f"{x:.1f}" for x in spread)
-            bad = int(((values < LEAST) | (values > MOST)).sum())
-            print(f"| {name} | {n_users:,} | {numbers} | {bad} | {len(values)} |")
-        outside = [
-            f"{name}, {n_users:,} users: {cell} {100 * share:.1f}"
-            for (name, n_users), found in chosen.items()
-            for cell, share in found.items()
-            if not LEAST <= share <= MOST
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    names = [name for name in populations() if name in (options.populations or populations())]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        jobs = [
+            pool.submit(cells, name, m, options.fits, options.samples)
+            for name in names
+            for m in ((PUBLISHED,) if "published" in name else NEGATIVES)
         ]
-        print("\nOutside: " + ("; ".join(outside) or "none") + ".")
+        below = expectations.submit(pool, options.expectations) if options.expectations else None
+        table = pd.DataFrame([row for job in jobs for row in job.result()])
+        table.to_csv(options.output / "coverage.csv", index=False, float_format="%.5g")
+        users = ", ".join(f"{users:,}" for users in USERS)
+        lines = [
+            "# Coverage of the 95 % range and of the 95 % intervals\n",
+            f"`make coverage`; every cell in [coverage.csv](coverage.csv). A population has "
+            f"{len(NEGATIVES) * len(USERS) * len(MEASURES)} cells: m = "
+            f"{', '.join(map(str, NEGATIVES))}; {users} users; "
+            f"{', '.join(map(str, MEASURES))}. Each is {options.fits} x {options.samples} "
+            "experiments: users are drawn with replacement from the population, negatives without "
+            "replacement. `published` has the negatives published with the models of NCF, m = 99, "
+            "at most 1,000 users: more would share their one draw of negatives too much."
+            "\n\n`held`: percent of ranges that hold the exact metric of the population, on "
+            "average and least of all cells; `inverted`: percent of ranges refused because one end "
+            "is above the other at 99 %; `misfit`: percent of samples refused by p < 0.01 of the "
+            "chi-square. Refused because inverted is not held. Last: mean ends for recall@10 and "
+            f"{USERS[-1]:,} users, divided by the exact metric.",
+            *report(table),
+            *all_published(),
+            *(_kept(options.output) if below is None else _expectations(below, options)),
+        ]
+    text = "\n".join(lines) + "\n"
+    (options.output / "coverage.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

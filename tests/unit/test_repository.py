@@ -118,13 +118,15 @@ def test_readme_names_the_sample_sizes_of_figure_6():
 
 def test_readme_states_the_coverage_measured():
     text = (REFERENCE / "coverage.md").read_text(encoding="utf-8")
+    text = text[text.index("# Coverage of expectations") :]
     table = text[text.index("## Estimates") : text.index("## Exact")]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
     known = [row for row in rows if row and row[0] in ("X", "Y", "Z")]
     users = sorted({int(row[1].replace(",", "")) for row in known})
     least, most = min(float(row[2]) for row in known), max(float(row[4]) for row in known)
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert f"holds its expectation in {least} to {most} % of 2,000 experiments" in readme
+    experiments = re.search(r"Percent of ([\d,]+) experiments", text)[1]
+    assert f"holds its expectation in {least} to {most} % of {experiments} experiments" in readme
     assert f"from {users[0]} to {users[-1]:,} users" in readme
     random = [row for row in rows if row and row[0] == "random" and row[5] == "0"]
     assert f"it needs {random[0][1]} users for that" in readme
