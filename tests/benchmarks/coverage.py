@@ -24,6 +24,7 @@ import expectations
 import numpy as np
 import pandas as pd
 from populations import BREAKS_SHAPE, REFERENCE, Population, populations
+from threadpoolctl import threadpool_limits
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import CONFIDENCE
@@ -236,9 +237,8 @@ def main() -> None:
     parser.add_argument("--populations", nargs="*", help="names; all if not given")
     parser.add_argument("--output", type=Path, default=REFERENCE)
     options = parser.parse_args()
-    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     names = [name for name in populations() if name in (options.populations or populations())]
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with ProcessPoolExecutor(os.cpu_count(), initializer=threadpool_limits, initargs=(1,)) as pool:
         jobs = [
             pool.submit(cells, name, m, options.fits, options.samples)
             for name in names

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from populations import REFERENCE
+from threadpoolctl import threadpool_limits
 
 from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float
@@ -191,8 +192,7 @@ def main() -> None:
     parser.add_argument("--negatives", type=int, nargs="+", default=NEGATIVES)
     parser.add_argument("--output", type=Path, default=REFERENCE)
     options = parser.parse_args()
-    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with ProcessPoolExecutor(os.cpu_count(), initializer=threadpool_limits, initargs=(1,)) as pool:
         jobs = [
             pool.submit(orders, dataset, m, seed, tuple(options.metric))
             for dataset in DATASETS
