@@ -232,7 +232,7 @@ def main() -> None:
     parser.add_argument("--fits", type=int, default=2)
     parser.add_argument("--samples", type=int, default=50, help="of each fit")
     parser.add_argument(
-        "--expectations", type=int, default=1000, help="experiments; 0 keeps those there"
+        "--expectations", type=int, default=1000, help="experiments, 0 keeps those there"
     )
     parser.add_argument("--populations", nargs="*", help="names; all if not given")
     parser.add_argument("--output", type=Path, default=REFERENCE)
