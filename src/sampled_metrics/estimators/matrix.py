@@ -1,13 +1,12 @@
 """The declared estimators, and the vectors of several of them at once."""
 
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import ThreadpoolController
 
 from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators.bias_variance import bias_variance
 from sampled_metrics.estimators.monotone import monotone
 from sampled_metrics.estimators.pointwise import rank_estimate, sampled
@@ -92,13 +91,7 @@ def estimator_matrix(
     checked(1, n, m, sampling)
     problem = Problem(measures, n, m, sampling, prior, cls_nonnegative, rounding, divisor)
     values = np.empty((len(measures), len(estimators), m + 1))
-    # On several threads, matrices of this size take up to ten times as long.
-    with _threads().limit(limits=1, user_api="blas"):
+    with one_thread():
         for column, estimator in enumerate(estimators if measures else ()):
             values[:, column] = estimator.vectors(problem)
     return values
-
-
-@cache
-def _threads() -> ThreadpoolController:
-    return ThreadpoolController()

@@ -6,6 +6,7 @@ import numpy as np
 
 from sampled_metrics.inference.compare import Compared
 from sampled_metrics.inference.deciding import deciding_negatives
+from sampled_metrics.inference.kernels import NON_INCREASING
 from sampled_metrics.inference.pair import Pair
 from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.verdict import two_digits
@@ -24,7 +25,8 @@ def advice(
     Many distributions of true ranks fit sampled ranks nearly as well, so the number is rough.
     """
     a, b = (samples[name] for name in (result.a, result.b))
-    pair = Pair(_fitted(a), _fitted(b), result.n_users, drawn=True, sampling=a.sampling)
+    fitted = [_fitted(sample, shape) for sample in (a, b)]
+    pair = Pair(*fitted, result.n_users, drawn=True, sampling=a.sampling)
     m, most = a.n_negatives, min(_TIMES * a.n_negatives, pair.most_negatives)
     needed = deciding_negatives(
         pair,
@@ -43,6 +45,8 @@ def advice(
     )
 
 
-def _fitted(ranks: SampledRanks) -> Population:
+def _fitted(ranks: SampledRanks, shape: str) -> Population:
     counts = np.bincount(ranks.sampled_ranks - 1, minlength=ranks.n_negatives + 1)
+    if shape == NON_INCREASING:
+        return Population.non_increasing(counts, ranks.mean_candidates, ranks.sampling)
     return Population.estimated(counts, ranks.mean_candidates, ranks.sampling)

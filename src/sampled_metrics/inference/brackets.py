@@ -65,16 +65,26 @@ def likely_shares(counts: Float, table: Kernel) -> Float:
     -------
     float64, shape (bins,), summing to 1.
     """
+    points, weights = likely_points(counts, table)
+    given = table.given[np.searchsorted(table.points, points)]
+    fitted = counts.sum() * (weights @ given) + _pseudo_users(table)
+    return np.asarray(fitted / fitted.sum(), dtype=np.float64)
+
+
+def likely_points(counts: Float, table: Kernel) -> tuple[Int, Float]:
+    """Fit a mixture of extreme points; return their k and their weights, which sum to 1."""
     rows = spread_rows(table, *_OF_FIT)
     given = table.given[rows]
-    observed = table.binned(counts) + _PSEUDO_USERS * table.widths / (table.m + 1)
+    observed = table.binned(counts) + _pseudo_users(table)
     observed /= observed.sum()
     weights = np.full(rows.size, 1.0 / rows.size)
     for _ in range(_ITERATIONS):
         weights *= given @ (observed / (weights @ given))
-    users = counts.sum()
-    fitted = users * (weights @ given) + _PSEUDO_USERS * table.widths / (table.m + 1)
-    return np.asarray(fitted / fitted.sum(), dtype=np.float64)
+    return table.points[rows], weights / weights.sum()
+
+
+def _pseudo_users(table: Kernel) -> Float:
+    return _PSEUDO_USERS * table.widths / (table.m + 1)
 
 
 def bracket(measure: Measure, table: Kernel, shares: Float, n_users: int, z: float) -> Bracket:

@@ -133,7 +133,7 @@ def compare_exact(
         for name, ranks in rankings.items()
     }
     results, differences = [], []
-    for first, second in combinations(rankings, 2):
+    for first, second in _pairs(rankings):
         a, b = rankings[first], rankings[second]
         rows = common_users(a.users, b.users)
         items = {ranks.mean_candidates for ranks in (a, b)}
@@ -156,14 +156,15 @@ def compare_exact(
                     n_items=items.pop() or None if len(items) == 1 else None,
                 )
             )
+    ordered = _ordered(results, correction, confidence)
+    verdicts = []
+    for result, single, difference in zip(ordered, results, differences, strict=True):
+        # What a correction for several pairs asks of this one.
+        strictness = single.p_value / result.p_value if result.p_value > 0.0 else 1.0
+        asked = 1.0 - (1.0 - confidence) * strictness
+        verdicts.append(exact_verdict(difference, (result.a, result.b), result.order, asked))
     return [
-        replace(
-            result,
-            verdict=exact_verdict(difference, (result.a, result.b), result.order, confidence),
-        )
-        for result, difference in zip(
-            _ordered(results, correction, confidence), differences, strict=True
-        )
+        replace(result, verdict=verdict) for result, verdict in zip(ordered, verdicts, strict=True)
     ]
 
 
@@ -198,10 +199,10 @@ def compare_sampled(
     -------
     One result for each pair, metric and estimator, pairs outermost.
 
-    >>> users = range(400)
+    >>> rng = np.random.default_rng(0)
     >>> samples = {
-    ...     "A": SampledRanks([2, 5, 60, 90] * 100, 3541, 100, users=users),
-    ...     "B": SampledRanks([1, 5, 60, 90] * 100, 3541, 100, users=users),
+    ...     name: SampledRanks(1 + rng.binomial(100, rng.random(400) ** power), 3541, 100)
+    ...     for name, power in (("A", 3), ("B", 4))
     ... }
     >>> (result,) = compare_sampled(samples, ["recall@10"], ["bv:0.1"])
     >>> result.order, result.behaves_like
@@ -216,12 +217,12 @@ def compare_sampled(
             require_fit(sample, shape)
             bracketed[name] = bracket_users(measures, sample, shape=shape, confidence=confidence)
             ranges[name] = [
-                possible_range(bracketed[name].range(i), metric, shape)
-                for i, metric in enumerate(metrics)
+                possible_range(bracketed[name].range(i), str(measure), shape)
+                for i, measure in enumerate(measures)
             ]
         solved[name] = solve(sample, measures, parsed, per_user)
     results = []
-    for first, second in combinations(samples, 2):
+    for first, second in _pairs(samples):
         sample = samples[first]
         both = [solved[name] for name in (first, second)]
         rows = common_users(both[0].users, both[1].users)
@@ -251,11 +252,18 @@ def compare_sampled(
                         sampling=str(sample.sampling),
                     )
                 )
-    by_metric = {name: dict(zip(metrics, found, strict=True)) for name, found in ranges.items()}
+    names = [str(measure) for measure in measures]
+    by_metric = {name: dict(zip(names, found, strict=True)) for name, found in ranges.items()}
     return [
         replace(result, verdict=sampled_verdict(result, by_metric[result.a], by_metric[result.b]))
         for result in _ordered(results, correction, confidence)
     ]
+
+
+def _pairs(evaluations: Mapping[str, Any]) -> list[tuple[str, str]]:
+    if len(evaluations) < 2:
+        raise InputError(f"{len(evaluations)} recommender to compare; give two or more")
+    return list(combinations(evaluations, 2))
 
 
 def common_users(a: ArrayLike | None, b: ArrayLike | None) -> tuple[Int, Int] | None:

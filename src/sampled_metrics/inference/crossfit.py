@@ -99,18 +99,22 @@ def user_values(measure: Measure, fit: Fit) -> tuple[Values, Values]:
 def _bracket(measure: Measure, fit: Fit, n: int, shares: Float) -> Bracket:
     m, sampling = fit.sample.n_negatives, fit.sample.sampling
     if measure.metric.needs_candidates:
-        linear = 1.0 - np.arange(m + 1) / _expected_negatives(n, m, sampling)
-        vectors = np.tile(linear, (len(shares), 1))
+        vectors = np.tile(unbiased_auc(n, m, sampling), (len(shares), 1))
         return Bracket(vectors, vectors)
     table = kernel(n, m, sampling, fit.shape, measure.cutoff)
     return bracket(measure, table, shares, int(fit.user.max()) + 1, fit.quantile)
 
 
-def _expected_negatives(n: int, m: int, sampling: str) -> float:
-    """Mean number of negatives that are ranked: fewer than m where duplicates are dropped."""
-    if Sampling(sampling) is not Sampling.DISTINCT:
-        return float(m)
-    return float(distinct_items(n - 1, m) @ np.arange(m + 1))
+def unbiased_auc(n: int, m: int, sampling: str) -> Float:
+    """Vector of the unbiased estimate of AUC, shape (m + 1,).
+
+    It divides by the mean number of negatives that are ranked, which is below m where duplicates
+    are dropped.
+    """
+    ranked = float(m)
+    if Sampling(sampling) is Sampling.DISTINCT:
+        ranked = float(distinct_items(n - 1, m) @ np.arange(m + 1))
+    return 1.0 - np.arange(m + 1) / ranked
 
 
 def possible(measure: Measure, fit: Fit) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """How many negatives it takes until the range of a difference excludes 0."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy.special import ndtri
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
 from sampled_metrics.inference.brackets import bracket
+from sampled_metrics.inference.crossfit import unbiased_auc
 from sampled_metrics.inference.intervals import normal_quantile
 from sampled_metrics.inference.kernels import kernel
 from sampled_metrics.inference.moments import deviations
@@ -52,7 +54,8 @@ def decision(
 
     In standard deviations of the end that must exclude it, which are positive if it does so on
     average; the probability is their normal distribution function. -inf where the exact metrics
-    do not differ.
+    do not differ. A range allows for the variation over users even where the pair's users are
+    fixed.
     """
     exact_a, exact_b = (float(each.exact([measure])[0]) for each in (pair.a, pair.b))
     z, n = normal_quantile(confidence), pair.n_items
@@ -62,7 +65,7 @@ def decision(
         if exact_a == exact_b:
             return -np.inf
         if measure.metric.needs_candidates:
-            vector = 1.0 - np.arange(m + 1) / m
+            vector = unbiased_auc(n, m, pair.sampling)
             ends = vector, vector
         else:
             table = kernel(n, m, pair.sampling, shape, measure.cutoff)
@@ -74,8 +77,12 @@ def decision(
             of_a, of_b = ("upper", "lower") if exact_b > exact_a else ("lower", "upper")
             ends = getattr(found[0], of_a)[0], getattr(found[1], of_b)[0]
         mean, sd = pair.difference(*ends)
+        if pair.drawn:
+            error = sd
+        else:
+            _, error = replace(pair, drawn=True).difference(*ends)
         distance = float(mean) if exact_b > exact_a else -float(mean)
-        return float(deviations(distance, float(sd))) - z
+        return float(deviations(distance - z * float(error), float(sd)))
 
     def _shares(population: Population, of: Pair, m: int) -> Float:
         table = kernel(n, m, of.sampling, shape, measure.cutoff)

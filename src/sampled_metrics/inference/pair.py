@@ -6,7 +6,7 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.population import Population
+from sampled_metrics.inference.population import Outlook, Population
 from sampled_metrics.ranks import Sampling
 
 
@@ -59,7 +59,12 @@ class Pair:
         vectors than a, they are `of_b`.
         """
         a = self.a.outlook(vectors, self.sampling)
-        b = self.b.outlook(vectors if of_b is None else of_b, self.sampling)
+        return self.difference_of(
+            a, self.b.outlook(vectors if of_b is None else of_b, self.sampling)
+        )
+
+    def difference_of(self, a: Outlook, b: Outlook) -> tuple[Float, Float]:
+        """Calculate the same from the moments of both recommenders' estimates."""
         variance = a.within + b.within
         if self.drawn and self.paired and self.a.kind is not None and self.b.kind is not None:
             users = b.by_kind[..., self.b.kind] - a.by_kind[..., self.a.kind]

@@ -1,6 +1,5 @@
 """How many negatives it takes to order two recommenders correctly."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -12,6 +11,7 @@ from scipy.special import ndtri
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, LARGEST, PROBABILITY, SHAPE
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import (
     ConditioningError,
     Estimator,
@@ -21,8 +21,10 @@ from sampled_metrics.estimators import (
 from sampled_metrics.inference.deciding import RANGE_SIZES, RANGE_TOLERANCE, decision
 from sampled_metrics.inference.moments import deviations, order_probability
 from sampled_metrics.inference.pair import Pair
+from sampled_metrics.inference.population import KindMoments, kind_moments
 from sampled_metrics.inference.search import geometric_sizes, smallest_from
 from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics.ranks import Sampling
 
 N_SIZES = 16
 TOLERANCE = 0.02
@@ -103,6 +105,7 @@ def plan(
     -------
     One result for the range and one for each estimator, for each metric, metrics outermost.
 
+    >>> from sampled_metrics.inference.population import Population
     >>> pair = Pair(Population.power(1000, 0.5), Population.power(1000, 0.3), 3000, drawn=True)
     >>> [each.n_negatives for each in plan(pair, ["recall@10"], ["sampled", "bv:0.1"])]
     [24, 1, 1]
@@ -115,18 +118,12 @@ def plan(
         raise InputError(f"the largest number of negatives is {most}; it must be at least 1")
     measures = [parse_measure(name) for name in metrics]
     parsed = [parse_estimator(name) for name in estimators]
-    by_pair = [
-        _planned(pair, measures, parsed, shape, confidence, probability, most) for pair in possible
-    ]
-    return [max(results, key=_effort) for results in zip(*by_pair, strict=True)]
-
-
-def _effort(planned: Planned) -> tuple[float, float]:
-    return (planned.n_negatives or math.inf, -planned.at_largest)
+    with one_thread():
+        return _planned(possible, measures, parsed, shape, confidence, probability, most)
 
 
 def _planned(
-    pair: Pair,
+    possible: Sequence[Pair],
     measures: Sequence[Measure],
     estimators: Sequence[Estimator],
     shape: str,
@@ -134,47 +131,59 @@ def _planned(
     probability: float,
     most: int,
 ) -> list[Planned]:
-    at, wanted = orders(pair, measures, estimators), float(ndtri(probability))
-    exact_a, exact_b = pair.a.exact(measures), pair.b.exact(measures)
+    at = orders(possible, measures, estimators)
     results = []
     for i, measure in enumerate(measures):
-        decided = decision(pair, measure, shape=shape, confidence=confidence)
-        leads: list[tuple[str, Callable[[int], float], float, int]] = [
-            (RANGE, decided, RANGE_TOLERANCE, RANGE_SIZES)
+        deciding = [
+            decision(pair, measure, shape=shape, confidence=confidence) for pair in possible
+        ]
+        leads: list[tuple[str, _Leads, float, int]] = [
+            (RANGE, partial(_of_ranges, deciding), RANGE_TOLERANCE, RANGE_SIZES)
         ]
         for j, estimator in enumerate(estimators):
-            leads.append((str(estimator), partial(_lead, at, (i, j)), TOLERANCE, N_SIZES))
+            leads.append((str(estimator), partial(_of_estimates, at, (i, j)), TOLERANCE, N_SIZES))
         for name, lead, tolerance, n_sizes in leads:
             sizes = geometric_sizes(1, most, n_sizes)
-            needed = smallest_from(partial(_above, lead, wanted), sizes, tolerance)
+            needed = smallest_from(partial(_least, lead, probability), sizes, tolerance)
+            at_most = lead(most)
+            worst = possible[int(np.argmin(lead(most if needed is None else needed)))]
+            exact_a, exact_b = (float(each.exact([measure])[0]) for each in (worst.a, worst.b))
             results.append(
                 Planned(
                     metric=str(measure),
                     estimator=name,
                     n_negatives=needed,
                     probability=probability,
-                    at_largest=float(order_probability(lead(most))),
+                    at_largest=float(order_probability(np.min(at_most))),
                     largest=most,
-                    exact_a=float(exact_a[i]),
-                    exact_b=float(exact_b[i]),
-                    n_items=pair.n_items,
-                    n_users=pair.n_users,
-                    sampling=str(pair.sampling),
+                    exact_a=exact_a,
+                    exact_b=exact_b,
+                    n_items=worst.n_items,
+                    n_users=worst.n_users,
+                    sampling=str(worst.sampling),
                 )
             )
     return results
 
 
-def _above(lead: Callable[[int], float], wanted: float, m: int) -> float:
-    return lead(m) - wanted
+_Leads = Callable[[int], Float]  # of every pair with m negatives
 
 
-def _lead(at: Callable[[int], "Order"], cell: tuple[int, int], m: int) -> float:
-    return float(at(m).deviations[cell])
+def _least(leads: _Leads, probability: float, m: int) -> float:
+    """How far the worst pair is above the wanted probability."""
+    return float(np.min(leads(m)) - ndtri(probability))
+
+
+def _of_ranges(deciding: Sequence[Callable[[int], float]], m: int) -> Float:
+    return np.array([decided(m) for decided in deciding])
+
+
+def _of_estimates(at: "Callable[[int], Order]", cell: tuple[int, int], m: int) -> Float:
+    return at(m).deviations[:, *cell]
 
 
 class Order(NamedTuple):
-    """How clearly estimates are expected to be ordered, shape (measures, estimators).
+    """How clearly estimates are expected to be ordered, shape (pairs, measures, estimators).
 
     Attributes
     ----------
@@ -190,30 +199,48 @@ class Order(NamedTuple):
 
 
 def orders(
-    pair: Pair, measures: Sequence[Measure], estimators: Sequence[Estimator]
+    pairs: Sequence[Pair], measures: Sequence[Measure], estimators: Sequence[Estimator]
 ) -> Callable[[int], Order]:
     """Return the function that calculates the `Order` of estimates from m negatives, cached."""
-    sign = np.sign(pair.b.exact(measures) - pair.a.exact(measures))[:, None]
+    signs = [np.sign(pair.b.exact(measures) - pair.a.exact(measures))[:, None] for pair in pairs]
 
     @cache
     def at(m: int) -> Order:
-        vectors = vectors_of(pair, measures, estimators, m)
-        mean, sd = pair.difference(np.nan_to_num(vectors))
-        leads = deviations(sign * mean, sd)
-        leads[np.isnan(vectors).any(axis=-1)] = -np.inf
-        return Order(leads, sd)
+        # Assumed pairs have the same n and kinds of users, so most is calculated once.
+        solved = cache(lambda n, sampling: vectors_of(n, measures, estimators, m, sampling))
+        moments: dict[tuple[int, int, str], KindMoments] = {}
+        found = []
+        for pair, sign in zip(pairs, signs, strict=True):
+            n, sampling = pair.n_items, Sampling(pair.sampling)
+            vectors = solved(n, sampling)
+            usable = np.nan_to_num(vectors)
+            both = []
+            for population in (pair.a, pair.b):
+                key = (id(population.ranks), n, str(sampling))
+                if key not in moments:
+                    moments[key] = kind_moments(population.ranks, usable, sampling)
+                both.append(population.of_kinds(moments[key]))
+            mean, sd = pair.difference_of(*both)
+            leads = deviations(sign * mean, sd)
+            leads[np.isnan(vectors).any(axis=-1)] = -np.inf
+            found.append(Order(leads, sd))
+        return Order(*(np.array(field) for field in zip(*found, strict=True)))
 
     return at
 
 
 def vectors_of(
-    pair: Pair, measures: Sequence[Measure], estimators: Sequence[Estimator], m: int
+    n: int,
+    measures: Sequence[Measure],
+    estimators: Sequence[Estimator],
+    m: int,
+    sampling: Sampling,
 ) -> Float:
-    """Solve for a pair's n; shape (measures, estimators, m + 1), nan where not determined."""
+    """Solve for estimators, shape (measures, estimators, m + 1), nan where not determined."""
     try:
-        return estimator_matrix(estimators, measures, pair.n_items, m, sampling=pair.sampling)
+        return estimator_matrix(estimators, measures, n, m, sampling=sampling)
     except ConditioningError:
         if len(estimators) == 1:
             return np.full((len(measures), 1, m + 1), np.nan)
-    by_estimator = [vectors_of(pair, measures, [estimator], m) for estimator in estimators]
+    by_estimator = [vectors_of(n, measures, [one], m, sampling) for one in estimators]
     return np.concatenate(by_estimator, axis=1)

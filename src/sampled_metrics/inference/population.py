@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +11,8 @@ from numpy.typing import ArrayLike
 from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.inference.brackets import likely_points
+from sampled_metrics.inference.kernels import NON_INCREASING, kernel
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import sampled_rank_distribution
@@ -117,6 +120,21 @@ class Population:
             share = share * (given @ (frequency / (share @ given)))
         return cls(ranks, share / share.sum())
 
+    @classmethod
+    def non_increasing(cls, counts: ArrayLike, n: int, sampling: Sampling | str) -> "Population":
+        """Fit a distribution of true ranks that does not increase with the rank.
+
+        Maximum likelihood among mixtures of uniform distributions on the ranks 1 ... k.
+
+        >>> population = Population.non_increasing([5, 0, 4, 0], 50, "without-replacement")
+        >>> set(population.ranks.n_better.tolist())
+        {0}
+        """
+        values = np.asarray(counts, dtype=np.float64)
+        table = kernel(n, values.size - 1, sampling, NON_INCREASING)
+        points, weights = likely_points(values, table)
+        return cls(Ranks.trusted(np.full(points.size, n), points * 0, points - 1), weights)
+
     @staticmethod
     def smoothed(counts: ArrayLike, n: int, sampling: Sampling | str) -> Float:
         """Smooth the observed shares of sampled ranks by an `estimated` population.
@@ -166,25 +184,43 @@ class Population:
         sampling, ties
             See `sampling.sampled_rank_distribution`.
         """
-        flat = np.reshape(vectors, (-1, np.shape(vectors)[-1]))
-        expected = np.empty((len(flat), len(self.ranks)))
-        square, within = np.zeros((2, len(flat)))
-        for rows in blocks(len(self.ranks), flat.shape[1]):
-            share = self.share[rows]
-            given = sampled_rank_distribution(
-                self.ranks.take(rows), flat.shape[1] - 1, sampling, ties
-            )
-            for place, vector in enumerate(flat):
-                own = given @ vector
-                expected[place, rows] = own
-                own_square = given @ np.square(vector)
-                square[place] += share @ own_square
-                within[place] += share @ np.maximum(own_square - np.square(own), 0.0)
+        return self.of_kinds(kind_moments(self.ranks, vectors, sampling, ties))
+
+    def of_kinds(self, moments: "KindMoments") -> "Outlook":
+        """Average the moments of the kinds of users."""
+        expected, square = moments
+        within = np.maximum(square - np.square(expected), 0.0) @ self.share
         mean = expected @ self.share
-        total = np.maximum(square - np.square(mean), 0.0)
-        shape = np.shape(vectors)[:-1]
-        by_kind = expected.reshape(*shape, -1)
-        return Outlook(mean.reshape(shape), within.reshape(shape), total.reshape(shape), by_kind)
+        total = np.maximum(square @ self.share - np.square(mean), 0.0)
+        return Outlook(mean, within, total, expected)
+
+
+class KindMoments(NamedTuple):
+    """Moments over negatives of the estimate of each kind of user; shape (..., kinds)."""
+
+    expected: Float
+    square: Float
+
+
+def kind_moments(
+    ranks: Ranks,
+    vectors: Float,
+    sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
+    ties: str = "random",
+) -> KindMoments:
+    """Calculate the expectations of estimates and of their squares for each kind of user.
+
+    They do not depend on the shares, so that populations of the same kinds have them in common.
+    """
+    flat = np.reshape(vectors, (-1, np.shape(vectors)[-1]))
+    expected, square = np.empty((2, len(flat), len(ranks)))
+    for rows in blocks(len(ranks), flat.shape[1]):
+        given = sampled_rank_distribution(ranks.take(rows), flat.shape[1] - 1, sampling, ties)
+        for place, vector in enumerate(flat):
+            expected[place, rows] = given @ vector
+            square[place, rows] = given @ np.square(vector)
+    shape = (*np.shape(vectors)[:-1], len(ranks))
+    return KindMoments(expected.reshape(shape), square.reshape(shape))
 
 
 @dataclass(frozen=True)
@@ -216,6 +252,7 @@ def _blocks_and_given(n: int, m: int, sampling: Sampling | str) -> tuple[Ranks, 
     return ranks, sampled_rank_distribution(ranks, m, sampling)
 
 
+@lru_cache(maxsize=8)
 def rank_blocks(n: int) -> Ranks:
     """Cut the ranks 1 ... n into blocks, each represented by ranks that are tied.
 

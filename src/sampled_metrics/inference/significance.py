@@ -37,7 +37,7 @@ def p_value(a: Float, b: Float, rows: tuple[Int, Int] | None, test: str, seed: i
         a, b = a[rows[0]], b[rows[1]]
         if (a == b).all():
             return 1.0
-    if min(a.size, b.size) < 2:
+    if min(a.size, b.size) < 2 or np.ptp(np.concatenate([a, b])) == 0.0:
         return 1.0
     return float(_TESTS[test](a, b, rows is not None, seed))
 
@@ -47,6 +47,8 @@ def _t(a: Float, b: Float, paired: bool, _: int) -> float:
 
     if paired:
         return stats.ttest_rel(a, b).pvalue if np.ptp(b - a) > 0.0 else 0.0
+    if np.ptp(a) == np.ptp(b) == 0.0:
+        return 0.0
     return stats.ttest_ind(a, b, equal_var=False).pvalue
 
 

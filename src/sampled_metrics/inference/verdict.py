@@ -54,7 +54,7 @@ def sampled_verdict(
         return f"{above} is above {below}"
     range_a, range_b = ranges_a[result.metric], ranges_b[result.metric]
     words = (
-        f"undecided: {result.n_negatives} uniform negatives leave {result.metric} between "
+        f"undecided: {_negatives(result.n_negatives)} {result.metric} between "
         f"{_percent(range_a)} for {result.a} and between {_percent(range_b)} for {result.b}"
     )
     return f"{words}; {estimate_says(result)}"
@@ -62,7 +62,8 @@ def sampled_verdict(
 
 def estimate_says(result: "Compared") -> str:
     """Say which recommender an estimate puts above the other, and at which resolution."""
-    where = f"at {resolution(result.metric, result.behaves_like)}"
+    seen = resolution(result.metric, result.behaves_like)
+    where = f"with {seen}" if seen.startswith("half credit") else f"at {seen}"
     if result.ci_low > 0.0:
         return f"{result.b} is above {result.a} {where}"
     if result.ci_high < 0.0:
@@ -77,11 +78,17 @@ def resolution(metric: str, behaves_like: int | None) -> str:
     ('about recall@17', 'half credit at rank 26')
     """
     measure = parse_measure(metric)
+    if measure.metric.needs_candidates:
+        return metric  # AUC, which sampling does not distort
     if behaves_like is None:
-        return metric
+        return "half credit at no rank"
     if measure.kind in _FLAT:
         return f"about {measure.name}@{behaves_like}"
     return f"half credit at rank {behaves_like}"
+
+
+def _negatives(number: int | None) -> str:
+    return "1 uniform negative leaves" if number == 1 else f"{number} uniform negatives leave"
 
 
 def _percent(found: Range) -> str:
