@@ -30,7 +30,7 @@ def emit(
     `note` stands below a table only; `hidden` names keys, by blanks, that a table leaves out.
     Numbers that do not exist are null in JSON and empty in CSV.
     """
-    render = {Format.TABLE: _table, Format.JSON: _json, Format.CSV: _csv}[form]
+    render = {Format.TABLE: table_of, Format.JSON: _json, Format.CSV: _csv}[form]
     if form is Format.TABLE:
         rows = [{k: v for k, v in row.items() if k not in hidden.split()} for row in rows]
     text = render([{key: _plain(value) for key, value in row.items()} for row in rows])
@@ -71,7 +71,8 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _table(rows: Sequence[Row]) -> str:
+def table_of(rows: Sequence[Row]) -> str:
+    """Lay out rows of the same keys as a table of text."""
     from tabulate import tabulate
 
     return tabulate(rows, headers="keys", floatfmt=".5f", missingval="-") + "\n"

@@ -7,7 +7,7 @@ import typer
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import reading
 from sampled_metrics.cli import inputs, options
-from sampled_metrics.cli.output import Format, Row, emit, emit_columns, row_of
+from sampled_metrics.cli.output import Format, emit, emit_columns, row_of
 from sampled_metrics.ranks import Sampling
 
 app = typer.Typer()
@@ -28,21 +28,24 @@ def evaluate(
 ) -> None:
     """Average exact metrics over users, with standard errors and confidence intervals.
 
-    Keys: file, metric, ties, value, std_error, ci_low, ci_high, n_users, n_items; values are
-    fractions.
+    Keys: file, metric, ties, value, std_error, ci_low, ci_high, n_users, n_items, effective_users
+    (few where a handful of users carry the value); values are fractions.
     """
+    from sampled_metrics.cli import shown
     from sampled_metrics.inference import evaluate as evaluation
     from sampled_metrics.ranks import Ranks
 
-    rows = []
+    rows, results = [], []
     for path in files:
         ranks = Ranks.read(path, n_items=n_items, relevant=relevant, seen=seen)
         with reading(path):
-            results = evaluation.evaluate(
+            evaluated = evaluation.evaluate(
                 ranks, metric or defaults.METRICS, ties=ties, confidence=confidence, seed=seed
             )
-        rows += [row_of(result, file=str(path)) for result in results]
-    emit(rows, form, output, "Fractions. The interval covers the variation over users.")
+        rows += [row_of(result, file=str(path)) for result in evaluated]
+        results += evaluated
+    note = shown.evaluated_note(results, confidence) if form is Format.TABLE else ""
+    emit(rows, form, output, note, "ties effective_users")
 
 
 @app.command()
@@ -76,8 +79,8 @@ def correct(
     behaves_like, n_users, n_items, n_negatives, sampling, and with --show-bias bias; values are
     fractions.
     """
+    from sampled_metrics.cli import shown
     from sampled_metrics.inference import correct as correction
-    from sampled_metrics.inference.verdict import resolution
     from sampled_metrics.ranks import SampledRanks
 
     ranks = SampledRanks.read(file, n_negatives, n_items, sampling)
@@ -91,27 +94,12 @@ def correct(
             confidence=confidence,
             population=inputs.population(show_bias, ranks.mean_candidates, n_negatives),
         )
-    without = ("bias",) if show_bias is None else ()
-    rows = [row_of(result, *without) for result in results]
     if form is Format.TABLE:
-        hidden = ("std_error ci_low ci_high " if not intervals else "") + (
-            "range_low range_high shape behaves_like n_users n_items n_negatives sampling"
-        )
-        shown: list[Row] = []
-        for result, row in zip(results, rows, strict=True):
-            first = not shown or shown[-1]["metric"] != result.metric
-            rest = {key: value for key, value in row.items() if key not in hidden.split()}
-            span = f"{result.range_low:.3f} to {result.range_high:.3f}" if first else '"'
-            acts_like = resolution(result.metric, result.behaves_like).removeprefix("about ")
-            shown.append({"metric": row["metric"], "range": span} | rest | {"acts like": acts_like})
-        rows = shown
-    note = (
-        f"{results[0].n_users:,} users, {n_negatives} negatives drawn {sampling} from "
-        f"{ranks.mean_candidates - 1:,}.\n"
-        f"range: values of the exact metric that these ranks allow, at {100 * confidence:g} %, "
-        f"{options.ASSUMED[shape]}.\n"
-        "value: what the estimator gives; it sees the true ranks as the metric on its right does."
-    )
+        rows = shown.corrected_rows(results, intervals, bias=show_bias is not None)
+        note = shown.corrected_note(results, confidence, intervals)
+    else:
+        without = ("bias",) if show_bias is None else ()
+        rows, note = [row_of(result, *without) for result in results], ""
     emit(rows, form, output, note)
 
 

@@ -63,10 +63,12 @@ def compare(
         raise InputError("--estimator requires --n-negatives")
     if n_negatives is not None and test:
         raise InputError("--test requires full rankings, without --n-negatives")
+    from sampled_metrics.cli import shown
     from sampled_metrics.inference import compare as comparison
     from sampled_metrics.ranks import Ranks, SampledRanks
 
     names, metrics = inputs.names(files), metric or defaults.METRICS
+    note = ""
     if n_negatives is None:
         full = {
             name: Ranks.read(path, n_items=n_items, relevant=relevant, seen=seen)
@@ -82,9 +84,7 @@ def compare(
             confidence=confidence,
             seed=seed,
         )
-        notes = [f"{each.a}, {each.b}, {each.metric}: {each.verdict}" for each in results]
-        hidden = "estimator range_low range_high behaves_like n_negatives sampling verdict"
-        hidden += "" if test else " p_value"
+        note = shown.exact_note(results, correction)
     else:
         sampled = {
             name: SampledRanks.read(path, n_negatives, n_items, sampling)
@@ -100,10 +100,13 @@ def compare(
             correction=correction,
             confidence=confidence,
         )
-        notes = inputs.sampled_notes(results, sampled, shape, confidence, form)
-        hidden = "std_error ci_low ci_high p_value verdict n_items n_negatives sampling"
-    hidden += "" if len({(each.paired, each.n_users) for each in results}) > 1 else " paired"
-    emit([row_of(each) for each in results], form, output, "\n".join(notes), hidden)
+        if form is Format.TABLE:
+            note = shown.sampled_note(results, sampled, correction, shape, confidence)
+    if form is Format.TABLE:
+        rows = shown.compared_rows(results, confidence, n_negatives is None, test is not None)
+    else:
+        rows = [row_of(result) for result in results]
+    emit(rows, form, output, note)
 
 
 def _warn(lines: list[str]) -> None:
@@ -184,10 +187,15 @@ def plan(
             largest=largest,
         )
     ]
+    most = results[0].largest
     note = (
-        f"n_negatives: from there on the order is right with probability {probability:g}; "
-        f"-: more than {results[0].largest:,}.\n"
-        f"For {assumed}. range: {options.ASSUMED[shape]}; only its order can be relied on."
+        f"n_negatives: from there on the order is right with probability {probability:g}; -: not "
+        f"up to {most:,}"
+        + (", the most that all users have candidates for" if most < largest else "")
+        + f".\nFor {assumed}.\n"
+        "range: its order can be seen from the sampled ranks, "
+        f"{options.ASSUMED[shape]}.\n"
+        "The others: sampled ranks do not show whether their order is the right one."
     )
     hidden = "probability largest n_items n_users sampling"
     emit([row_of(each) for each in results], form, output, note, hidden)

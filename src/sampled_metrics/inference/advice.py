@@ -5,44 +5,39 @@ from collections.abc import Mapping
 import numpy as np
 
 from sampled_metrics.inference.compare import Compared
-from sampled_metrics.inference.deciding import deciding_negatives
+from sampled_metrics.inference.deciding import decidable
+from sampled_metrics.inference.intervals import normal_quantile
 from sampled_metrics.inference.kernels import NON_INCREASING
 from sampled_metrics.inference.pair import Pair
 from sampled_metrics.inference.population import Population
-from sampled_metrics.inference.verdict import two_digits
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
 
-_TIMES = 10  # as many negatives as there are is how far to look
-_HALF = 0.5
+_MORE = 1000  # negatives that an undecided comparison is told about, or twice those drawn
 
 
 def advice(
     result: Compared, samples: Mapping[str, SampledRanks], shape: str, confidence: float
 ) -> str:
-    """Say how many uniform negatives would decide an order if true ranks were those that fit best.
+    """Say which differences are decided by the negatives drawn, by more, and by full rankings.
 
-    Many distributions of true ranks fit sampled ranks nearly as well, so the number is rough.
+    How many negatives would decide this comparison cannot be said, because its difference is not
+    known. The differences follow from the width of the range, which depends little on which of
+    the distributions of true ranks that fit the sampled ranks is the right one.
     """
+    measure = parse_measure(result.metric)
     a, b = (samples[name] for name in (result.a, result.b))
     fitted = [_fitted(sample, shape) for sample in (a, b)]
     pair = Pair(*fitted, result.n_users, drawn=True, sampling=a.sampling)
-    m, most = a.n_negatives, min(_TIMES * a.n_negatives, pair.most_negatives)
-    needed = deciding_negatives(
-        pair,
-        parse_measure(result.metric),
-        _HALF,
-        most,
-        least=m + 1,
-        shape=shape,
-        confidence=confidence,
-    )
-    if needed is None:
-        return f"{most:,} uniform negatives would probably not decide it either; rank all items"
-    return (
-        f"about {two_digits(needed):,} uniform negatives would decide it for the true ranks that "
-        "fit best, more if the difference is smaller; or rank all items"
-    )
+    here = (result.range_high - result.range_low) / 2.0
+    words = [f"{a.n_negatives:,} negatives decide differences above about {here:.2g}"]
+    more = max(_MORE, 2 * a.n_negatives)
+    if more < pair.most_negatives:
+        least = decidable(pair, measure, more, shape=shape, confidence=confidence)
+        words.append(f"{more:,} those above about {least:.2g}")
+    variance = sum(each.sd_of_exact(measure) ** 2 for each in (pair.a, pair.b)) / pair.n_users
+    least = normal_quantile(confidence) * float(np.sqrt(variance))
+    return f"{', '.join(words)}, full rankings those above {least:.2g} or less"
 
 
 def _fitted(ranks: SampledRanks, shape: str) -> Population:

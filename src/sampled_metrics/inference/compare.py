@@ -136,7 +136,7 @@ def compare_exact(
     for first, second in _pairs(rankings):
         a, b = rankings[first], rankings[second]
         rows = common_users(a.users, b.users)
-        items = {ranks.mean_candidates for ranks in (a, b)}
+        items = a.mean_candidates if a.mean_candidates == b.mean_candidates else None
         for i, measure in enumerate(measures):
             of_both = [values[name][i] for name in (first, second)]
             means, difference = _difference(of_both, rows, prior_shape(measure, a), confidence)
@@ -153,7 +153,7 @@ def compare_exact(
                     p_value=p_value(of_both[0], of_both[1], rows, test, seed),
                     behaves_like=None,
                     paired=rows is not None,
-                    n_items=items.pop() or None if len(items) == 1 else None,
+                    n_items=items or None,
                 )
             )
     ordered = _ordered(results, correction, confidence)

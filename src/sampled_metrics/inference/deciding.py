@@ -1,50 +1,25 @@
-"""How many negatives it takes until the range of a difference excludes 0."""
+"""How many negatives it takes until the range of a difference excludes 0, or which they decide."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
-from scipy.special import ndtri
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
 from sampled_metrics.inference.brackets import bracket
 from sampled_metrics.inference.crossfit import unbiased_auc
 from sampled_metrics.inference.intervals import normal_quantile
-from sampled_metrics.inference.kernels import kernel
+from sampled_metrics.inference.kernels import Kernel, kernel
 from sampled_metrics.inference.moments import deviations
 from sampled_metrics.inference.pair import Pair
 from sampled_metrics.inference.population import Population
-from sampled_metrics.inference.search import geometric_sizes, smallest_from
 from sampled_metrics.metrics.measures import Measure
 
 RANGE_SIZES = 6
 RANGE_TOLERANCE = 0.1
 _LEAST_SHARE = 1e-12
-
-
-def deciding_negatives(
-    pair: Pair,
-    measure: Measure,
-    probability: float,
-    largest: int,
-    *,
-    least: int = 1,
-    shape: str = SHAPE,
-    confidence: float = CONFIDENCE,
-) -> int | None:
-    """Find from how many negatives on the range orders two recommenders with a probability.
-
-    To within 10 %; None if more than `largest` negatives are needed.
-    """
-    lead = decision(pair, measure, shape=shape, confidence=confidence)
-    wanted = float(ndtri(probability))
-    largest = min(largest, pair.most_negatives)
-    if largest < least:
-        return None
-    sizes = geometric_sizes(least, largest, RANGE_SIZES)
-    return smallest_from(lambda m: lead(m) - wanted, sizes, RANGE_TOLERANCE)
 
 
 def decision(
@@ -70,7 +45,7 @@ def decision(
         else:
             table = kernel(n, m, pair.sampling, shape, measure.cutoff)
             found = [
-                bracket(measure, table, _shares(each, pair, m)[None], pair.n_users, z)
+                bracket(measure, table, _shares(each, pair, m, table)[None], pair.n_users, z)
                 for each in (pair.a, pair.b)
             ]
             # The upper end of the lower recommender and the lower end of the higher one.
@@ -84,9 +59,28 @@ def decision(
         distance = float(mean) if exact_b > exact_a else -float(mean)
         return float(deviations(distance - z * float(error), float(sd)))
 
-    def _shares(population: Population, of: Pair, m: int) -> Float:
-        table = kernel(n, m, of.sampling, shape, measure.cutoff)
-        shares = table.binned(population.sampled_shares(m, of.sampling))
-        return np.maximum(shares, _LEAST_SHARE) / np.maximum(shares, _LEAST_SHARE).sum()
-
     return lead
+
+
+def decidable(
+    pair: Pair, measure: Measure, m: int, *, shape: str = SHAPE, confidence: float = CONFIDENCE
+) -> float:
+    """Calculate from which difference of the exact metrics on m negatives are likely to decide.
+
+    Half of the expected width of the range of the difference, in either order.
+    """
+    z = normal_quantile(confidence)
+    table = kernel(pair.n_items, m, pair.sampling, shape, measure.cutoff)
+    of_a, of_b = (
+        bracket(measure, table, _shares(each, pair, m, table)[None], pair.n_users, z)
+        for each in (pair.a, pair.b)
+    )
+    low, sd_low = pair.difference(of_a.upper[0], of_b.lower[0])
+    high, sd_high = pair.difference(of_a.lower[0], of_b.upper[0])
+    return float(high - low + z * (sd_low + sd_high)) / 2.0
+
+
+def _shares(population: Population, pair: Pair, m: int, table: Kernel) -> Float:
+    """Calculate the expected shares of sampled ranks, in bins."""
+    shares = np.maximum(table.binned(population.sampled_shares(m, pair.sampling)), _LEAST_SHARE)
+    return np.asarray(shares / shares.sum(), dtype=np.float64)

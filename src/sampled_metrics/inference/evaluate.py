@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+import numpy as np
+
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.seeds import generator
@@ -33,6 +35,9 @@ class Evaluated:
         Users averaged over.
     n_items
         n: candidates of a full ranking; the mean where users differ, None if not known.
+    effective_users
+        (sum of v)^2 / sum of v^2 over the values v of users: how many carry the mean if they carry
+        it equally. The interval is too narrow where these are few.
     """
 
     metric: str
@@ -43,6 +48,7 @@ class Evaluated:
     ci_high: float
     n_users: int
     n_items: int | None
+    effective_users: float
 
 
 def evaluate(
@@ -81,9 +87,15 @@ def evaluate(
                 ties=ties,
                 **asdict(mean),
                 n_items=ranks.mean_candidates or None,
+                effective_users=_effective(values),
             )
         )
     return results
+
+
+def _effective(values: Float) -> float:
+    squares = float(np.square(values).sum())
+    return float(values.sum()) ** 2 / squares if squares > 0.0 else 0.0
 
 
 def user_values(measure: Measure, ranks: Ranks, ties: str, seed: int) -> Float:

@@ -1,0 +1,190 @@
+"""Results of the commands as people read them: tables, and a few lines below."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sampled_metrics.cli.options import ASSUMED
+from sampled_metrics.cli.output import Row, table_of
+from sampled_metrics.metrics.measures import parse_measure
+
+if TYPE_CHECKING:
+    from sampled_metrics.inference.compare import Compared
+    from sampled_metrics.inference.correct import Corrected
+    from sampled_metrics.inference.evaluate import Evaluated
+    from sampled_metrics.ranks import SampledRanks
+
+_FLAT = ("f", "hit", "precision", "recall")  # credit that is the same down to the cut-off
+_FEW = 30.0  # users; the mean of fewer is not near a normal distribution
+_CORRECTED = {"bonferroni": "Bonferroni", "holm": "Holm", "bh": "Benjamini and Hochberg"}
+
+
+def evaluated_note(results: Sequence["Evaluated"], confidence: float) -> str:
+    """Say what the intervals of exact metrics cover, and where they are too narrow."""
+    lines = [f"Fractions, ties {results[0].ties}. The interval covers the variation over users."]
+    few = {
+        result.metric: result
+        for result in results
+        if result.effective_users < _FEW and parse_measure(result.metric).kind not in _FLAT
+    }
+    for metric, result in few.items():
+        lines.append(
+            f"{metric}: about {max(round(result.effective_users), 1)} of "
+            f"{count(result.n_users, 'user')} carry most of the value; its interval is too "
+            f"narrow, and holds the metric\n  of other users like these in fewer than "
+            f"{100 * confidence:g} % of evaluations."
+        )
+    return "\n".join(lines)
+
+
+def corrected_rows(results: Sequence["Corrected"], intervals: bool, bias: bool) -> list[Row]:
+    """Show the range once for each metric, and beside each estimate what it acts like."""
+    rows: list[Row] = []
+    for result in results:
+        repeated = bool(rows) and rows[-1]["metric"] == result.metric
+        row = {"metric": result.metric, "range": '"' if repeated else _range(result)}
+        row |= {"estimator": result.estimator, "value": result.value}
+        if intervals:
+            row |= {key: getattr(result, key) for key in ("std_error", "ci_low", "ci_high")}
+        if bias:
+            row["bias"] = result.bias
+        rows.append(row | {"acts like": acts_like(result)})
+    return rows
+
+
+def corrected_note(results: Sequence["Corrected"], confidence: float, intervals: bool) -> str:
+    """Say what the columns of corrected metrics are."""
+    first = results[0]
+    lines = [
+        f"{count(first.n_users, 'user')}, {count(first.n_negatives, 'negative')} drawn "
+        f"{_drawn(first.sampling)} from {first.n_items - 1:,}. Fractions.",
+        "range: values of the exact metric that the sampled ranks allow, at "
+        f"{100 * confidence:g} %,\n  {ASSUMED[first.shape]}.",
+        "value: the estimate. It weighs true ranks roughly as the metric on its right does, so it "
+        "need\n  not be near the exact metric, nor inside the range.",
+    ]
+    if intervals:
+        lines.append("ci: of the expectation of the estimate, which is not the exact metric.")
+    return "\n".join(lines)
+
+
+def compared_rows(
+    results: Sequence["Compared"], confidence: float, exact: bool, test: bool
+) -> list[Row]:
+    """Show one row for each pair and metric, with the order in words."""
+    rows: dict[tuple[str, str, str], Row] = {}
+    for result in results:
+        row: Row = {"a": result.a, "b": result.b, "metric": result.metric}
+        if exact:
+            row |= {"value_a": result.value_a, "value_b": result.value_b}
+        kind = "interval" if exact else "range"
+        row[f"{100 * confidence:g} % {kind} of b - a"] = _range(result)
+        row["order"] = _order(result, result.order)
+        if test:
+            row["p_value"] = result.p_value
+        row |= {"n_users": f"{result.n_users:,}", "paired": "yes" if result.paired else "no"}
+        rows.setdefault((result.a, result.b, result.metric), row)
+    return list(rows.values())
+
+
+def exact_note(results: Sequence["Compared"], correction: str) -> str:
+    """Say how many users would decide what is undecided."""
+    lines = [
+        f"{result.a}, {result.b}, {result.metric}: {result.verdict}"
+        for result in results
+        if result.order == "undecided"
+    ]
+    return "\n".join([*lines, *_paragraph(lines), _rule(results, "interval", correction)])
+
+
+def sampled_note(
+    results: Sequence["Compared"],
+    samples: "Mapping[str, SampledRanks]",
+    correction: str,
+    shape: str,
+    confidence: float,
+) -> str:
+    """Say what leaves orders open and what would decide them, and then what the estimates say."""
+    from sampled_metrics.inference.advice import advice
+
+    lines: list[str] = []
+    seen: set[tuple[str, str, str]] = set()
+    for result in results:
+        pair = (result.a, result.b, result.metric)
+        if pair not in seen and result.order == "undecided":
+            lines.append(f"{result.a}, {result.b}: {result.verdict.partition('; ')[0]}")
+            lines.append(f"  {advice(result, samples, shape, confidence)}")
+        seen.add(pair)
+    lines += [*_paragraph(lines), _rule(results, "range", correction) + f" {ASSUMED[shape]}."]
+    estimates = [
+        {
+            "a": result.a,
+            "b": result.b,
+            "metric": result.metric,
+            "estimator": result.estimator,
+            "value_a": result.value_a,
+            "value_b": result.value_b,
+            "acts like": acts_like(result),
+            "says": _order(result, _estimated_order(result)),
+        }
+        for result in results
+    ]
+    lines += ["", "The estimates, which need not be ordered as the exact metrics are:", ""]
+    return "\n".join([*lines, table_of(estimates).rstrip("\n")])
+
+
+def acts_like(result: "Corrected | Compared") -> str:
+    """Name the metric that an estimate acts like.
+
+    That is the cut-off for metrics with the same credit down to it; for others the rank at which
+    the credit has fallen to half, of the estimate and of the exact metric.
+    """
+    measure = parse_measure(result.metric)
+    if measure.metric.needs_candidates:
+        return result.metric
+    n = result.n_items or 0
+    if result.behaves_like is None:
+        return "no metric"
+    if measure.kind in _FLAT:
+        return f"{measure.name}@{result.behaves_like}"
+    exact = next(k for k in range(2, n + 1) if measure.at([k], n)[0] <= measure.at([1], n)[0] / 2)
+    return f"half credit at rank {result.behaves_like}, not {exact}"
+
+
+def count(number: int, noun: str) -> str:
+    """Write a number of things.
+
+    >>> count(1, "user"), count(6040, "user")
+    ('1 user', '6,040 users')
+    """
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _range(result: "Corrected | Compared") -> str:
+    return f"{result.range_low:.3f} to {result.range_high:.3f}"
+
+
+def _order(result: "Compared", order: str) -> str:
+    words = {"a": f"{result.a} above {result.b}", "b": f"{result.b} above {result.a}"}
+    return words.get(order, order)
+
+
+def _estimated_order(result: "Compared") -> str:
+    if result.ci_low > 0.0:
+        return "b"
+    return "a" if result.ci_high < 0.0 else "undecided"
+
+
+def _rule(results: Sequence["Compared"], kind: str, correction: str) -> str:
+    pairs = len({(result.a, result.b) for result in results})
+    adjusted = ""
+    if pairs > 1 and correction != "none":
+        adjusted = f" also after the correction of {_CORRECTED[correction]} for {pairs} pairs,"
+    return f"order: of the exact metrics, decided if the {kind} excludes 0,{adjusted}"
+
+
+def _paragraph(lines: Sequence[str]) -> list[str]:
+    return [""] if lines else []
+
+
+def _drawn(sampling: str) -> str:
+    return "distinct" if sampling == "distinct" else sampling.replace("-", " ")
