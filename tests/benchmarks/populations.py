@@ -12,7 +12,7 @@ from sampled_metrics.ranks import Ranks, SampledRanks
 
 REFERENCE = Path(__file__).parents[2] / "results/reference"
 N_ITEMS = 3541
-BREAKS_SHAPE = ("anti-correlated", "X + 2", "X + 15")
+BREAKS_SHAPE = ("anti-correlated", "X + 2", "X + 15", "100K Random")
 
 
 class Population(NamedTuple):
