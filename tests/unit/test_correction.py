@@ -277,8 +277,9 @@ class TestUsers:
         evaluation = SampledRanks(np.array([1, 4]), np.array([30, 40]), 5)
         for each in correct(evaluation, population=Population.uniform(35)):
             types = {key: type(value) for key, value in asdict(each).items()}
-            assert types.pop("metric") is types.pop("estimator") is types.pop("sampling") is str
+            assert {types.pop(key) for key in ("metric", "estimator", "shape", "sampling")} == {str}
             assert {types.pop(key) for key in ("n_users", "n_items", "n_negatives")} == {int}
+            assert types.pop("behaves_like") is (type(None) if each.metric == "auc" else int)
             assert set(types.values()) == {float}
             assert json.loads(json.dumps(asdict(each))) == asdict(each)
 
@@ -385,7 +386,8 @@ def test_names_that_are_not_known():
     for arguments, words in (
         ({"metrics": ["recall@0"]}, "unknown measure 'recall@0'"),
         ({"estimators": ["bv:2"]}, "unknown estimator 'bv:2'"),
-        ({"confidence": 1.0}, "confidence is 1.0; it must be"),
+        ({"confidence": 1.0}, "confidence is 1.0; it must be above 0 and below 1"),
+        ({"shape": "flat"}, "unknown shape 'flat'"),
     ):
         with pytest.raises(InputError, match=words):
             correct(evaluation, **arguments)

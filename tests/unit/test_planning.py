@@ -8,10 +8,14 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.inference.plan import Pair, orders, plan, population_with, vectors_of
+from sampled_metrics.inference.assumed import assumed_pairs, population_with
+from sampled_metrics.inference.deciding import deciding_negatives, decision
+from sampled_metrics.inference.pair import Pair
+from sampled_metrics.inference.plan import orders, plan, vectors_of
 from sampled_metrics.inference.population import Population
+from sampled_metrics.inference.ranges import difference_ranges
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import sampled_rank_distribution
 
 N, M = 40, 6
@@ -88,8 +92,10 @@ class TestPlan:
         b_ranks = np.maximum(1, a_ranks - rng.integers(0, 12, users))
         a, b = of_ranks(a_ranks, n), of_ranks(b_ranks, n)
         pair = Pair(a, b, users, drawn=drawn, paired=paired)
-        (planned,) = plan(pair, ["ndcg@10"], ["bv:0.1"], largest=m)
-        vector = vectors_of(pair, [parse_measure("ndcg@10")], [parse_estimator("bv:0.1")], m)[0, 0]
+        _, planned = plan(pair, ["ndcg@10"], ["bv:0.1"], largest=m)
+        vector = vectors_of(
+            n, [parse_measure("ndcg@10")], [parse_estimator("bv:0.1")], m, pair.sampling
+        )[0, 0]
         cumulated = [
             np.cumsum(sampled_rank_distribution(each.ranks.take(each.kind), m), axis=1)[:, :-1]
             for each in (a, b)
@@ -112,13 +118,14 @@ class TestPlan:
         names = ["recall@10", "ap"], ["sampled", "bv:0.1", "cls"]
         planned = plan(pair, *names, probability=0.9, largest=60)
         assert [(each.metric, each.estimator) for each in planned] == [
-            (metric, estimator) for metric in names[0] for estimator in names[1]
+            (metric, estimator) for metric in names[0] for estimator in ["range", *names[1]]
         ]
-        for number, each in enumerate(planned):
-            at = orders(pair, [parse_measure(each.metric)], [parse_estimator(each.estimator)])
+        estimates = [each for each in planned if each.estimator != "range"]
+        for number, each in enumerate(estimates):
+            at = orders([pair], [parse_measure(each.metric)], [parse_estimator(each.estimator)])
 
             def probability(m, at=at):
-                return NormalDist().cdf(float(at(m).deviations[0, 0]))
+                return NormalDist().cdf(float(at(m).deviations[0, 0, 0]))
 
             assert all(probability(m) >= 0.9 for m in range(each.n_negatives, 61, 3)), number
             just_below = int(each.n_negatives * 0.95) - 1
@@ -131,32 +138,33 @@ class TestPlan:
         a = of_ranks([1] * 20 + [90] * 80, 100)
         b = of_ranks([1] * 10 + [12] * 90, 100)
         pair = Pair(a, b, 1000)
-        sampled, corrected = plan(pair, ["recall@5"], ["sampled", "bv:0.01"])
+        _, sampled, corrected = plan(pair, ["recall@5"], ["sampled", "bv:0.01"])
         assert (sampled.exact_a, sampled.exact_b) == (0.2, 0.1)
         assert sampled.largest == corrected.largest == 99
         assert sampled.n_negatives > 40
         assert corrected.n_negatives < sampled.n_negatives
-        at = orders(pair, [parse_measure("recall@5")], [parse_estimator("sampled")])
-        assert at(10).deviations[0, 0] < -10
-        assert at(99).deviations[0, 0] == math.inf
+        at = orders([pair], [parse_measure("recall@5")], [parse_estimator("sampled")])
+        assert at(10).deviations[0, 0, 0] < -10
+        assert at(99).deviations[0, 0, 0] == math.inf
         assert sampled.at_largest == 1.0
 
     def test_never(self):
         a, b = of_ranks([1, 20], 30), of_ranks([2, 20], 30)
-        (planned,) = plan(Pair(a, b, 2), ["auc"], ["sampled"], largest=3)
-        assert (planned.n_negatives, planned.largest) == (None, 3)
-        assert planned.at_largest < 0.95
+        for planned in plan(Pair(a, b, 2), ["auc"], ["sampled"], largest=3):
+            assert (planned.n_negatives, planned.largest) == (None, 3)
+            assert planned.at_largest < 0.95
 
     def test_equal_metrics_have_no_order(self):
         same = of_ranks([1, 7], 30)
-        (planned,) = plan(Pair(same, same, 50), ["ap"], ["bv:0.1"], largest=10)
+        by_range, planned = plan(Pair(same, same, 50), ["ap"], ["bv:0.1"], largest=10)
         assert (planned.n_negatives, planned.at_largest) == (None, 0.5)
+        assert (by_range.n_negatives, by_range.at_largest) == (None, 0.0)
 
     def test_an_estimator_that_is_not_determined_does_not_count(self):
         pair = Pair(Population.power(2000, 0.4), Population.power(2000, 0.3), 500, drawn=True)
         both = plan(pair, ["ap"], ["bv:0", "bv:0.1"], largest=60)
-        assert (both[0].n_negatives, both[0].at_largest) == (None, 0.0)
-        assert both[1] == plan(pair, ["ap"], ["bv:0.1"], largest=60)[0]
+        assert (both[1].n_negatives, both[1].at_largest) == (None, 0.0)
+        assert both[2] == plan(pair, ["ap"], ["bv:0.1"], largest=60)[1]
 
     @pytest.mark.parametrize("probability", [0.49, 1.0, -1, math.nan])
     def test_wrong_probability(self, probability):
@@ -172,8 +180,125 @@ class TestPlan:
         measure = parse_measure("ndcg@10")
         a, b = (population_with(measure, level, 2000) for level in (0.1, 0.11))
         needed = [
-            plan(Pair(a, b, users, drawn=True), ["ndcg@10"], ["sampled"])[0].n_negatives
+            plan(Pair(a, b, users, drawn=True), ["ndcg@10"], ["sampled"])[1].n_negatives
             for users in (5000, 10_000, 40_000)
         ]
         assert needed == sorted(needed, reverse=True)
         assert needed[0] > needed[-1]
+
+
+class TestAssumed:
+    """Of ML-1M's size, as RANGES of differences say it."""
+
+    recall = parse_measure("recall@10")
+
+    def test_metrics_are_those_asked_for(self):
+        for metric in ("recall@10", "ap"):
+            for pair in assumed_pairs(parse_measure(metric), 0.077, 0.011, 3541, 6040):
+                levels = [each.exact([parse_measure(metric)])[0] for each in (pair.a, pair.b)]
+                assert levels == pytest.approx([0.077, 0.088])
+                assert pair.drawn
+
+    def test_some_cross(self):
+        crossing = 0
+        for pair in assumed_pairs(self.recall, 0.077, 0.011, 3541, 6040):
+            later = [each.exact([parse_measure("recall@200")])[0] for each in (pair.a, pair.b)]
+            crossing += later[1] < later[0]
+        assert crossing
+
+    def test_never_fewer_than_the_resolution_allows(self):
+        """Two recommenders that do not cross would seem to need 3 or 9 negatives."""
+        pairs = assumed_pairs(self.recall, 0.077, 0.011, 3541, 6040)
+        optimistic = plan(pairs[0], ["recall@10"], ["cls", "bv:0.1"], largest=60)
+        assert [each.n_negatives for each in optimistic[1:]] == [3, 9]
+        found = plan(pairs, ["recall@10"], ["sampled", "cls", "bv:0.1"], largest=400)
+        assert [each.n_negatives for each in found] == [None] * 4  # a range needs more than 1,000
+
+    def test_ranges_decide_a_difference_of_half(self):
+        """In trials, a difference of 50 % took about 350 negatives."""
+        pairs = assumed_pairs(self.recall, 0.0775, 0.03875, 3541, 6040)
+        (by_range,) = plan(pairs, ["recall@10"], [], largest=1000)
+        assert 175 <= by_range.n_negatives <= 700
+        assert by_range.exact_b / by_range.exact_a == pytest.approx(1.5)
+
+    def test_the_worst_pair_counts(self):
+        pairs = assumed_pairs(self.recall, 0.2, 0.1, 500, 300)
+        options = {"metrics": ["recall@10"], "estimators": ["bv:0.1", "sampled"], "largest": 300}
+        together = plan(pairs, **options)
+        alone = [plan(pair, **options) for pair in pairs]
+        for one, parts in zip(together, zip(*alone, strict=True), strict=True):
+            most = max(math.inf if part.n_negatives is None else part.n_negatives for part in parts)
+            if one.n_negatives is None:
+                assert most == math.inf
+            else:
+                assert one.n_negatives == pytest.approx(most, rel=0.1)
+            assert one.at_largest == min(part.at_largest for part in parts)
+
+    @pytest.mark.parametrize(
+        ("level", "effect", "where"),
+        [(0.001, 0.1, "--level:"), (0.9, 0.2, "--level plus --effect:")],
+    )
+    def test_levels_that_no_recommender_has(self, level, effect, where):
+        with pytest.raises(InputError, match=f"^{where} recall@10 is"):
+            assumed_pairs(self.recall, level, effect, 500, 100)
+
+
+class TestDecision:
+    def simulated(self, pair, measure, m, drawn, repetitions=80):
+        """How often the range of the difference is on the right side of 0."""
+        rng = np.random.default_rng(8)
+        decided = 0
+        given = [
+            np.cumsum(sampled_rank_distribution(each.ranks, m), axis=1)[:, :-1]
+            for each in (pair.a, pair.b)
+        ]
+        for _ in range(repetitions):
+            samples = []
+            for each, table in zip((pair.a, pair.b), given, strict=True):
+                kind = each.kind
+                if drawn:
+                    kind = rng.choice(each.share.size, pair.n_users, p=each.share)
+                uniform = rng.random((pair.n_users, 1))
+                ranks = 1 + (table[kind] < uniform).sum(axis=1)
+                samples.append(SampledRanks(ranks, pair.n_items, m))
+            (found,) = difference_ranges([measure], *samples)
+            decided += found.low > 0.0
+        return decided / repetitions
+
+    @pytest.mark.parametrize("metric", ["recall@10", "auc"])
+    @pytest.mark.parametrize("drawn", [True, False])
+    def test_probability_is_how_often_ranges_are_decided(self, drawn, metric):
+        measure = parse_measure(metric)
+        n, users = 300, 400
+        better = 0.32 if metric == "recall@10" else 0.56
+        a, b = (
+            of_ranks(np.ceil(n * ((np.arange(users) + 0.5) / users) ** (1 / power)).astype(int), n)
+            for power in (0.6, better)
+        )
+        pair = Pair(a, b, users, drawn=drawn)
+        lead = decision(pair, measure)
+        m = next(m for m in range(10, 290, 10) if lead(m) > 0.3)
+        predicted = NormalDist().cdf(lead(m))
+        assert 0.5 < predicted < 0.95
+        assert self.simulated(pair, measure, m, drawn) == pytest.approx(predicted, abs=0.2)
+
+    def test_deciding_negatives(self):
+        measure = parse_measure("recall@10")
+        pair = Pair(Population.power(300, 0.6), Population.power(300, 0.32), 400, drawn=True)
+        needed = deciding_negatives(pair, measure, 0.5, 299)
+        lead = decision(pair, measure)
+        assert lead(needed) > 0.0 >= lead(int(0.9 * needed) - 1)
+        assert deciding_negatives(pair, measure, 0.5, 299, least=200) == 200
+        assert deciding_negatives(pair, measure, 0.5, 5) is None
+        assert deciding_negatives(pair, measure, 0.5, 5, least=6) is None
+        assert deciding_negatives(pair, measure, 0.9, 299) > needed
+        assert deciding_negatives(pair, measure, 0.5, 299, shape="none") >= needed
+
+    def test_fixed_users_do_not_narrow_the_range(self):
+        """Ranges allow for the variation over users, whether or not the users vary."""
+        measure = parse_measure("recall@10")
+        a, b = (of_ranks(np.repeat([1, 200], [k, 100 - k]), 300) for k in (40, 60))
+        drawn, fixed = (decision(Pair(a, b, 100, drawn=one), measure) for one in (True, False))
+        m = 250
+        assert np.sign(drawn(m)) == np.sign(fixed(m))
+        assert abs(fixed(m)) > abs(drawn(m))

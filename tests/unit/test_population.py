@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.inference.plan import population_with
+from sampled_metrics.inference.assumed import population_with
 from sampled_metrics.inference.population import Population, rank_blocks
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks

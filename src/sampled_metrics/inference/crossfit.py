@@ -49,7 +49,7 @@ class Values(NamedTuple):
 def fitted(sample: SampledRanks, shape: str, confidence: float) -> Fit:
     """Split the users of a sample and fit the distribution of sampled ranks on either half."""
     if not 0.0 < confidence < 1.0:
-        raise InputError(f"confidence is {confidence}, expected between 0 and 1")
+        raise InputError(f"confidence is {confidence}; it must be above 0 and below 1")
     rows = sample.sampled_ranks.size
     ids, user = None, np.arange(rows)
     if sample.users is not None:
