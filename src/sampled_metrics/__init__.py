@@ -7,16 +7,18 @@ numbers in this package are those of that paper.
 What you need for your own recommender is exported here; the study behind the paper's tables and
 figures is in `sampled_metrics.study`. Values are fractions.
 
-The exact Recall@10 may be far from a sampled one of 60 %:
+A sampled Recall@10 of 60 % says little of the exact one. What five users with 100 negatives allow
+is a range of it; corrected estimates act like a recall at another cut-off:
 
 >>> import sampled_metrics as sm
 >>> ranks = sm.SampledRanks([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
 >>> for result in sm.correct(ranks, ["recall@10"], ["sampled", "cls", "bv:0.1"]):
-...     interval = f"({result.ci_low:.3f} to {result.ci_high:.3f})"
-...     print(f"{result.estimator:8}{result.value:6.3f} {interval}")
-sampled  0.600 (0.106 to 0.970)
-cls      0.197 (0.014 to 0.438)
-bv:0.1   0.236 (-0.005 to 0.510)
+...     print(f"{result.estimator:8}{result.value:6.3f}, acts like recall@{result.behaves_like}")
+sampled  0.600, acts like recall@342
+cls      0.197, acts like recall@26
+bv:0.1   0.236, acts like recall@17
+>>> print(f"recall@10 is between {result.range_low:.3f} and {result.range_high:.3f}")
+recall@10 is between 0.003 and 0.932
 
 With full rankings there is nothing to correct:
 

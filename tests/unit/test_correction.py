@@ -25,6 +25,7 @@ from sampled_metrics.estimators import (
 )
 from sampled_metrics.inference.correct import correct, solve
 from sampled_metrics.inference.population import Population
+from sampled_metrics.inference.ranges import metric_ranges
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 
@@ -279,7 +280,7 @@ class TestUsers:
             types = {key: type(value) for key, value in asdict(each).items()}
             assert {types.pop(key) for key in ("metric", "estimator", "shape", "sampling")} == {str}
             assert {types.pop(key) for key in ("n_users", "n_items", "n_negatives")} == {int}
-            assert types.pop("behaves_like") is (type(None) if each.metric == "auc" else int)
+            assert types.pop("behaves_like") in (int, type(None))
             assert set(types.values()) == {float}
             assert json.loads(json.dumps(asdict(each))) == asdict(each)
 
@@ -391,3 +392,32 @@ def test_names_that_are_not_known():
     ):
         with pytest.raises(InputError, match=words):
             correct(evaluation, **arguments)
+
+
+class TestRangesAndResolution:
+    ranks = 1 + np.random.default_rng(0).binomial(100, np.random.default_rng(1).random(500) ** 4)
+
+    def test_of_movielens_1m(self):
+        found = correct(
+            SampledRanks(self.ranks, 3541, 100), ["recall@10"], ["bv:0.1", "cls", "sampled"]
+        )
+        assert [each.behaves_like for each in found] == [17, 26, 342]
+        (expected,) = metric_ranges(
+            [parse_measure("recall@10")], SampledRanks(self.ranks, 3541, 100)
+        )
+        assert {(each.range_low, each.range_high) for each in found} == {
+            (expected.low, expected.high)
+        }
+        assert {each.shape for each in found} == {"non-increasing"}
+
+    def test_resolution_is_that_of_the_typical_n(self):
+        items = np.full(500, 3541)
+        items[0] = 200
+        sample = SampledRanks(self.ranks, items, 100)
+        (found,) = correct(sample, ["recall@10"], ["bv:0.1"], per_user=True)
+        assert found.behaves_like == 17
+
+    def test_auc_has_no_resolution(self):
+        (found,) = correct(SampledRanks(self.ranks, 3541, 100), ["auc"], ["sampled"])
+        assert found.behaves_like is None
+        assert found.range_low < found.value < found.range_high

@@ -9,7 +9,7 @@ import pytest
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.inference.assumed import assumed_pairs, population_with
-from sampled_metrics.inference.deciding import deciding_negatives, decision
+from sampled_metrics.inference.deciding import decidable, decision
 from sampled_metrics.inference.pair import Pair
 from sampled_metrics.inference.plan import orders, plan, vectors_of
 from sampled_metrics.inference.population import Population
@@ -270,7 +270,7 @@ class TestDecision:
     def test_probability_is_how_often_ranges_are_decided(self, drawn, metric):
         measure = parse_measure(metric)
         n, users = 300, 400
-        better = 0.32 if metric == "recall@10" else 0.56
+        better = 0.32 if metric == "recall@10" else 0.47
         a, b = (
             of_ranks(np.ceil(n * ((np.arange(users) + 0.5) / users) ** (1 / power)).astype(int), n)
             for power in (0.6, better)
@@ -282,17 +282,38 @@ class TestDecision:
         assert 0.5 < predicted < 0.95
         assert self.simulated(pair, measure, m, drawn) == pytest.approx(predicted, abs=0.2)
 
-    def test_deciding_negatives(self):
-        measure = parse_measure("recall@10")
+    @pytest.mark.parametrize("metric", ["recall@10", "auc"])
+    def test_decidable_difference_is_half_the_width_of_the_range(self, metric):
+        measure, rng = parse_measure(metric), np.random.default_rng(3)
         pair = Pair(Population.power(300, 0.6), Population.power(300, 0.32), 400, drawn=True)
-        needed = deciding_negatives(pair, measure, 0.5, 299)
-        lead = decision(pair, measure)
-        assert lead(needed) > 0.0 >= lead(int(0.9 * needed) - 1)
-        assert deciding_negatives(pair, measure, 0.5, 299, least=200) == 200
-        assert deciding_negatives(pair, measure, 0.5, 5) is None
-        assert deciding_negatives(pair, measure, 0.5, 5, least=6) is None
-        assert deciding_negatives(pair, measure, 0.9, 299) > needed
-        assert deciding_negatives(pair, measure, 0.5, 299, shape="none") >= needed
+        widths = []
+        for _ in range(10):
+            samples = []
+            for each in (pair.a, pair.b):
+                shares = each.sampled_shares(40, pair.sampling)
+                ranks = 1 + rng.choice(41, 400, p=shares / shares.sum())
+                samples.append(SampledRanks(ranks, 300, 40))
+            (found,) = difference_ranges([measure], *samples)
+            widths.append((found.high - found.low) / 2)
+        assert decidable(pair, measure, 40) == pytest.approx(np.mean(widths), rel=0.15)
+
+    def test_smallest_number_that_decides(self):
+        pair = Pair(Population.power(300, 0.6), Population.power(300, 0.32), 400, drawn=True)
+        (found,) = plan(pair, ["recall@10"], [], probability=0.5)
+        lead = decision(pair, parse_measure("recall@10"))
+        assert lead(found.n_negatives) > 0.0 >= lead(int(0.9 * found.n_negatives) - 1)
+        (without,) = plan(pair, ["recall@10"], [], probability=0.5, shape="none")
+        assert without.n_negatives > found.n_negatives
+
+    def test_true_ranks_that_do_not_have_the_shape(self):
+        """The vectors are those of the closest distribution that has it, as for a sample."""
+        measure = parse_measure("recall@10")
+        a = of_ranks(np.repeat([2, 3, 90, 400], 25), 500)
+        b = of_ranks(np.repeat([2, 300, 310, 400], 25), 500)
+        lead = decision(Pair(b, a, 2000), measure)
+        leads = [lead(m) for m in (20, 100, 400)]
+        assert leads == sorted(leads)
+        assert leads[-1] > 5.0
 
     def test_fixed_users_do_not_narrow_the_range(self):
         """Ranges allow for the variation over users, whether or not the users vary."""

@@ -198,3 +198,13 @@ def test_collapsed_duplicates_flatter_recall_and_ndcg_by_a_quarter_point():
         users.outlook(vectors, sampling).mean for sampling in ("without-replacement", "distinct")
     )
     assert 100 * (collapsed - plain) == pytest.approx([0.33, 0.25], abs=0.005)
+
+
+def test_non_increasing_fit_has_the_shape_and_the_sampled_ranks():
+    true = Population.power(2500, 0.3)
+    shares = true.sampled_shares(60, "without-replacement")
+    found = Population.non_increasing(10**6 * shares, 2500, "without-replacement")
+    density = found.share / (found.ranks.n_tied + 1)
+    assert (np.diff(density) <= 1e-12).all()
+    assert found.share.sum() == pytest.approx(1.0)
+    assert found.sampled_shares(60, "without-replacement") == pytest.approx(shares, abs=2e-3)

@@ -27,8 +27,8 @@ def advice(
     """
     measure = parse_measure(result.metric)
     a, b = (samples[name] for name in (result.a, result.b))
-    fitted = [_fitted(sample, shape) for sample in (a, b)]
-    pair = Pair(*fitted, result.n_users, drawn=True, sampling=a.sampling)
+    fitted_a, fitted_b = (_fitted(sample, shape) for sample in (a, b))
+    pair = Pair(fitted_a, fitted_b, result.n_users, drawn=True, sampling=a.sampling)
     here = (result.range_high - result.range_low) / 2.0
     words = [f"{a.n_negatives:,} negatives decide differences above about {here:.2g}"]
     more = max(_MORE, 2 * a.n_negatives)

@@ -243,7 +243,7 @@ def compare_sampled(
                         range_low=difference_of_exact.low,
                         range_high=difference_of_exact.high,
                         p_value=p,
-                        behaves_like=acts_like(measure, vector, sample),
+                        behaves_like=acts_like(measure, vector, sample, both[0].items),
                         paired=rows is not None,
                         n_items=round(
                             (sample.mean_candidates + samples[second].mean_candidates) / 2

@@ -155,7 +155,7 @@ def correct(
                     range_low=ranges[i].low,
                     range_high=ranges[i].high,
                     shape=shape,
-                    behaves_like=acts_like(measure, vector, ranks),
+                    behaves_like=acts_like(measure, vector, ranks, solved.items),
                     n_items=ranks.mean_candidates,
                     n_negatives=ranks.n_negatives,
                     sampling=str(ranks.sampling),
@@ -175,18 +175,13 @@ def possible_range(found: Range, metric: str, shape: str) -> Range:
     return found
 
 
-def acts_like(measure: Measure, vector: Float, ranks: SampledRanks) -> int | None:
-    """Find the resolution of an estimate from the vector that made it; None for AUC."""
-    if measure.metric.needs_candidates:
-        return None
-    return behaves_like(vector[: ranks.n_negatives + 1], ranks.mean_candidates, ranks.sampling)
-
-
 class Solved(NamedTuple):
     """Estimators' vectors for some sampled ranks.
 
     Attributes
     ----------
+    items
+        The n corrected for, increasing.
     vectors
         Of every n corrected for, concatenated; shape (measures, estimators, number of n x (m + 1)).
     places
@@ -196,6 +191,7 @@ class Solved(NamedTuple):
         ids each row is a user.
     """
 
+    items: Int
     vectors: Float
     places: Int
     users: NDArray[Any] | None
@@ -215,6 +211,16 @@ class Solved(NamedTuple):
         """Estimate of one metric for each user: the mean over their rows."""
         values = self.vectors[measure, estimator, self.places]
         return np.asarray(np.bincount(self.user, values) / np.bincount(self.user), np.float64)
+
+
+def acts_like(measure: Measure, vector: Float, ranks: SampledRanks, items: Int) -> int | None:
+    """Find the resolution of an estimate from its vectors, those of the typical n; None for AUC."""
+    if measure.metric.needs_candidates:
+        return None
+    n, size = ranks.mean_candidates, ranks.n_negatives + 1
+    place = int(np.abs(items - n).argmin())
+    typical = vector[place * size : (place + 1) * size]
+    return behaves_like(typical, int(items[place]), ranks.sampling)
 
 
 def solve(
@@ -237,7 +243,7 @@ def solve(
     if ranks.users is not None:
         users, user = np.unique(ranks.users, return_inverse=True)
     places = which * (m + 1) + ranks.sampled_ranks - 1
-    return Solved(np.concatenate(solved, axis=-1), places, users, user)
+    return Solved(items, np.concatenate(solved, axis=-1), places, users, user)
 
 
 @lru_cache(maxsize=256)

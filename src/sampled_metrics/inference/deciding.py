@@ -6,12 +6,11 @@ from functools import cache
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
-from sampled_metrics.inference.brackets import bracket
+from sampled_metrics.inference.brackets import Bracket, bracket, likely_shares
 from sampled_metrics.inference.crossfit import unbiased_auc
 from sampled_metrics.inference.intervals import normal_quantile
-from sampled_metrics.inference.kernels import Kernel, kernel
+from sampled_metrics.inference.kernels import kernel
 from sampled_metrics.inference.moments import deviations
 from sampled_metrics.inference.pair import Pair
 from sampled_metrics.inference.population import Population
@@ -19,7 +18,6 @@ from sampled_metrics.metrics.measures import Measure
 
 RANGE_SIZES = 6
 RANGE_TOLERANCE = 0.1
-_LEAST_SHARE = 1e-12
 
 
 def decision(
@@ -33,24 +31,15 @@ def decision(
     fixed.
     """
     exact_a, exact_b = (float(each.exact([measure])[0]) for each in (pair.a, pair.b))
-    z, n = normal_quantile(confidence), pair.n_items
+    z = normal_quantile(confidence)
 
     @cache
     def lead(m: int) -> float:
         if exact_a == exact_b:
             return -np.inf
-        if measure.metric.needs_candidates:
-            vector = unbiased_auc(n, m, pair.sampling)
-            ends = vector, vector
-        else:
-            table = kernel(n, m, pair.sampling, shape, measure.cutoff)
-            found = [
-                bracket(measure, table, _shares(each, pair, m, table)[None], pair.n_users, z)
-                for each in (pair.a, pair.b)
-            ]
-            # The upper end of the lower recommender and the lower end of the higher one.
-            of_a, of_b = ("upper", "lower") if exact_b > exact_a else ("lower", "upper")
-            ends = getattr(found[0], of_a)[0], getattr(found[1], of_b)[0]
+        of_a, of_b = (_bracket(each, pair, measure, m, shape, z) for each in (pair.a, pair.b))
+        # The upper end of the lower recommender and the lower end of the higher one.
+        ends = (of_a.upper, of_b.lower) if exact_b > exact_a else (of_a.lower, of_b.upper)
         mean, sd = pair.difference(*ends)
         if pair.drawn:
             error = sd
@@ -70,17 +59,23 @@ def decidable(
     Half of the expected width of the range of the difference, in either order.
     """
     z = normal_quantile(confidence)
-    table = kernel(pair.n_items, m, pair.sampling, shape, measure.cutoff)
-    of_a, of_b = (
-        bracket(measure, table, _shares(each, pair, m, table)[None], pair.n_users, z)
-        for each in (pair.a, pair.b)
-    )
-    low, sd_low = pair.difference(of_a.upper[0], of_b.lower[0])
-    high, sd_high = pair.difference(of_a.lower[0], of_b.upper[0])
+    of_a, of_b = (_bracket(each, pair, measure, m, shape, z) for each in (pair.a, pair.b))
+    low, sd_low = pair.difference(of_a.upper, of_b.lower)
+    high, sd_high = pair.difference(of_a.lower, of_b.upper)
     return float(high - low + z * (sd_low + sd_high)) / 2.0
 
 
-def _shares(population: Population, pair: Pair, m: int, table: Kernel) -> Float:
-    """Calculate the expected shares of sampled ranks, in bins."""
-    shares = np.maximum(table.binned(population.sampled_shares(m, pair.sampling)), _LEAST_SHARE)
-    return np.asarray(shares / shares.sum(), dtype=np.float64)
+def _bracket(
+    population: Population, pair: Pair, measure: Measure, m: int, shape: str, z: float
+) -> Bracket:
+    """Solve for the vectors that a sample of a population is likely to get, shape (m + 1,)."""
+    n = pair.n_items
+    if measure.metric.needs_candidates:
+        vector = unbiased_auc(n, m, pair.sampling)
+        return Bracket(vector, vector)
+    table = kernel(n, m, pair.sampling, shape, measure.cutoff)
+    # Of the closest distribution of the class, as for a sample: the population itself may be
+    # outside, as that of a few users is, and then no vector is narrowest where it is.
+    expected = pair.n_users * population.sampled_shares(m, pair.sampling)
+    found = bracket(measure, table, likely_shares(expected, table)[None], pair.n_users, z)
+    return Bracket(found.lower[0], found.upper[0])

@@ -108,7 +108,7 @@ def plan(
     >>> from sampled_metrics.inference.population import Population
     >>> pair = Pair(Population.power(1000, 0.5), Population.power(1000, 0.3), 3000, drawn=True)
     >>> [each.n_negatives for each in plan(pair, ["recall@10"], ["sampled", "bv:0.1"])]
-    [24, 1, 1]
+    [19, 10, 1]
     """
     if not 0.5 <= probability < 1.0:
         raise InputError(f"probability is {probability}; it must be from 0.5 to below 1")
