@@ -16,14 +16,17 @@ import pytest
 
 # Keys of the results in their order, as the help of each command names them.
 KEYS = {
-    "evaluate": "file, metric, ties, value, std_error, ci_low, ci_high, n_users, n_items",
+    "evaluate": (
+        "file, metric, ties, value, std_error, ci_low, ci_high, n_users, n_items, effective_users"
+    ),
     "correct": (
-        "metric, estimator, value, std_error, ci_low, ci_high, n_users, n_items, n_negatives, "
-        "sampling"
+        "metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high, shape, "
+        "behaves_like, n_users, n_items, n_negatives, sampling"
     ),
     "compare": (
         "a, b, metric, estimator, value_a, value_b, difference, std_error, ci_low, ci_high, "
-        "probability, paired, n_users, n_items, n_negatives, sampling, verdict"
+        "range_low, range_high, order, p_value, behaves_like, verdict, paired, n_users, n_items, "
+        "n_negatives, sampling"
     ),
     "plan": (
         "metric, estimator, n_negatives, probability, at_largest, largest, exact_a, exact_b, "
@@ -94,13 +97,13 @@ class TestKeys:
 
     def test_correct(self, rows):
         found = rows(*SAMPLE)
-        assert [list(row) for row in found] == [CORRECTED] * 12
+        assert [list(row) for row in found] == [CORRECTED] * 16
         names = [(row["metric"], row["estimator"]) for row in found]
         assert names[:4] == [
             ("recall@10", "sampled"),
             ("recall@10", "cls"),
             ("recall@10", "bv:0.1"),
-            ("ndcg@10", "sampled"),
+            ("recall@10", "bv:0.01"),
         ]
         tail = [found[0][key] for key in CORRECTED[-4:]]
         assert tail == [3, 100, 10, "without-replacement"]
@@ -155,17 +158,18 @@ class TestKeys:
         assert (found[0]["n_negatives"], found[0]["sampling"]) == (10, "without-replacement")
 
     def test_plan(self, rows):
-        (found,) = rows(*PLAN, "--estimator", "sampled", "--n-users", 5000)
+        ranges, found = rows(*PLAN, "--estimator", "sampled", "--n-users", 5000)
         assert list(found) == PLANNED
+        assert (ranges["estimator"], found["estimator"]) == ("range", "sampled")
         assert (found["exact_a"], found["exact_b"]) == pytest.approx((0.2, 0.3))
         assert (found["largest"], found["n_users"], found["probability"]) == (99, 5000, 0.95)
         assert 1 <= found["n_negatives"] < 99
 
     def test_plan_from_ranks(self, rows):
         files = ["--ranks", "r.csv", "r2.csv", "--n-items", 100]
-        (found,) = rows("plan", *files, "--metric", "auc", "--estimator", "sampled")
+        _, found = rows("plan", *files, "--metric", "auc", "--estimator", "sampled")
         assert (found["exact_a"], found["n_users"]) == (pytest.approx((99 + 97 + 89) / 99 / 3), 3)
-        (drawn,) = rows("plan", *files, "--metric", "auc", "--estimator", "sampled", "--n-users", 9)
+        _, drawn = rows("plan", *files, "--metric", "auc", "--estimator", "sampled", "--n-users", 9)
         assert drawn["n_users"] == 9
         assert drawn["at_largest"] < 1.0 == found["at_largest"]
 
@@ -194,14 +198,145 @@ def test_table_of_one_case(run, folder):
     del folder
     done = run(*SAMPLE, "--metric", "recall@10", "--estimator", "sampled", "--estimator", "bv:1")
     assert done.stdout == (
-        "metric     estimator      value    std_error    ci_low    ci_high\n"
-        "---------  -----------  -------  -----------  --------  ---------\n"
-        "recall@10  sampled      0.66667      0.33333   0.00000    1.00000\n"
-        "recall@10  bv:1         0.26139      0.22356   0.00000    0.70624\n"
+        "metric     range             estimator      value  acts like\n"
+        "---------  ----------------  -----------  -------  -----------\n"
+        "recall@10  0.1000 to 1.0000  sampled      0.66667  recall@94\n"
+        'recall@10  "                 bv:1         0.26139  recall@31\n'
         "\n"
-        "3 users, 10 negatives drawn without-replacement from 99.\n"
-        "The interval covers the variation over users and over the drawn negatives, not bias.\n"
+        "3 users, 10 negatives drawn without replacement from 99. Fractions.\n"
+        "range: values of the exact metric that the sampled ranks allow, at 95 %,\n"
+        "  assuming that no rank is likelier than the one before it.\n"
+        "value: the estimate. It weighs true ranks roughly as the metric on its right does, so it "
+        "need\n  not be near the exact metric, nor inside the range.\n"
     )
+
+
+class TestTables:
+    """What people read: narrow, in words, and nothing that only programs need."""
+
+    NARROW = 110
+
+    @pytest.fixture
+    def table(self, run, tmp_path, monkeypatch):
+        """Run the command on three recommenders whose recall is .05, .3 and .32, of 400 users."""
+        monkeypatch.chdir(tmp_path)
+        rng = np.random.default_rng(0)
+        for name, high in (("Low", 0.05), ("High", 0.3), ("Same", 0.32)):
+            ranks = np.where(rng.random(400) < high, rng.integers(1, 11, 400), 0)
+            ranks = np.where(ranks, ranks, rng.integers(11, 1001, 400))
+            users = np.arange(400)
+            sampled = 1 + rng.hypergeometric(ranks - 1, 1000 - ranks, 100)
+            for column, values in (("rank", ranks), ("sampled_rank", sampled)):
+                table = pd.DataFrame({"user_id": users, column: values, "n_candidates": 1000})
+                (tmp_path / column).mkdir(exist_ok=True)
+                table.to_csv(f"{column}/{name}.csv", index=False)
+
+        def command(verb, kind, *arguments, files=3):
+            paths = [f"{kind}/{name}.csv" for name in ("Low", "High", "Same")[:files]]
+            done = run(verb, *paths, *arguments)
+            assert done.returncode == 0, done.stderr
+            assert max(map(len, done.stdout.splitlines())) < self.NARROW
+            return done.stdout
+
+        return command
+
+    def test_full_rankings_say_the_order_in_words(self, table):
+        text = table("compare", "rank", "--metric", "recall@10")
+        assert re.search(r"Low +High +recall@10 .* High above Low +400 +yes\n", text)
+        assert re.search(r"High +Same +recall@10 .* undecided +400 +yes\n", text)
+        assert re.search(r"High, Same, recall@10: undecided with 400 users; about [\d,]+ ", text)
+        assert "also corrected for 3 pairs (holm)." in text
+        assert "p_value" not in text
+
+    @pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation"])
+    def test_a_test_prints_its_p_value(self, table, test):
+        assert " p_value " in table("compare", "rank", "--metric", "ap", "--test", test)
+
+    def test_without_a_correction_nothing_is_said_of_one(self, table):
+        assert "corrected" not in table("compare", "rank", "--correction", "none")
+        assert "corrected" not in table("compare", "rank", files=2)
+
+    def test_sampled_ranks_decide_what_is_far_apart(self, table):
+        text = table("compare", "sampled_rank", "--n-negatives", 100, "--metric", "recall@10")
+        assert re.search(r"Low +High +recall@10 .* High above Low +400 +yes\n", text)
+        assert re.search(r"High +Same +recall@10 .* undecided +400 +yes\n", text)
+        assert "High, Same: undecided: 100 uniform negatives leave recall@10\n  between 0." in text
+        assert "Low, High: undecided" not in text
+        decided = re.findall(r"above (?:about )?(0\.\d+)", text)
+        assert float(decided[0]) > float(decided[1])  # by 100 negatives, by full rankings
+        assert re.search(r"Low +High +recall@10 +sampled +.* recall@97 +High above Low\n", text)
+
+    def test_resolution_is_compared_with_the_exact_metric(self, table):
+        text = table("correct", "sampled_rank", "--n-negatives", 100, files=1)
+        assert re.search(r"\nndcg@10 .* half credit at rank \d+, not 3\n", text)
+        assert re.search(r"\nap .* half credit at rank \d+, not 2\n", text)
+        assert re.search(r"\nauc .* auc\n", text)
+        assert "ci_low" not in text
+
+    def test_intervals_are_called_what_they_are(self, table):
+        text = table("correct", "sampled_rank", "--n-negatives", 100, "--intervals", files=1)
+        assert "interval          acts like\n" in text
+        assert text.endswith(
+            "ci: of the expectation of the estimate, which is not the exact metric.\n"
+        )
+
+    def test_the_assumption_is_the_one_asked_for(self, table):
+        for verb, files in (("correct", 1), ("compare", 2)):
+            text = table(verb, "sampled_rank", "--n-negatives", 100, "--shape", "none", files=files)
+            assert "  whatever the true ranks are.\n" in text
+
+    def test_an_estimate_that_is_the_same_for_all_ranks_acts_like_no_metric(self, table):
+        same = ["--metric", "recall@101", "--estimator", "sampled"]
+        text = table("correct", "sampled_rank", "--n-negatives", 100, *same, files=1)
+        assert " no metric\n" in text
+
+
+class TestFewUsersCarryTheValue:
+    def note(self, run, ranks, *arguments):
+        pd.DataFrame({"rank": ranks}).to_csv("few.csv", index=False)
+        done = run("evaluate", "few.csv", "--n-items", 2000, *arguments)
+        return done.stdout.partition("\n\n")[2]
+
+    def test_is_said_of_ap_and_ndcg(self, run, folder):
+        del folder
+        note = self.note(run, [1, 2] + [1500] * 48)
+        assert "\nndcg@10: about 2 of 50 users carry most of the value; its interval is too" in note
+        assert "\nap: about 2 of 50 users" in note
+        assert "recall@10" not in note  # a share, whose interval holds with few hits
+        assert "auc" not in note
+
+    def test_is_not_said_of_many(self, run, folder):
+        del folder
+        assert self.note(run, [1, 2, 3, 4] * 50).count("\n") == 1
+
+    def test_programs_have_the_number(self, rows, folder):
+        (folder / "few.csv").write_text("rank\n1\n2\n")
+        (found,) = rows("evaluate", "few.csv", "--n-items", 9, "--metric", "rr")
+        assert found["effective_users"] == pytest.approx(1.5**2 / 1.25)
+
+
+class TestUnlikeFiles:
+    def test_other_candidates_are_named_on_standard_error(self, run, folder):
+        (folder / "o.csv").write_text("user_id,rank,n_candidates\nanna,1,40\nbert,2,40\n")
+        (folder / "p.csv").write_text("user_id,rank,n_candidates\nanna,1,50\nbert,2,50\n")
+        done = run("compare", "o.csv", "p.csv")
+        assert done.returncode == 0
+        assert done.stderr == (
+            "o has 40 candidates and p has 50: are these evaluations on the same data?\n"
+        )
+        assert "candidates" not in done.stdout
+
+    def test_few_common_users_are_named_and_counted(self, run, folder):
+        (folder / "o.csv").write_text("user_id,sampled_rank\nanna,1\nx,2\ny,3\n")
+        done = run("compare", "s.csv", "o.csv", "--n-items", 100, "--n-negatives", 10)
+        assert done.stderr.startswith("s and o have 1 of 3 users in common: ")
+        assert re.search(r"\ns +o +recall@10 .* 1  yes\n", done.stdout)
+
+    def test_without_ids_users_are_not_paired(self, run, folder):
+        (folder / "o.csv").write_text("sampled_rank\n1\n2\n")
+        done = run("compare", "s.csv", "o.csv", "--n-items", 100, "--n-negatives", 10)
+        assert done.stderr == ""
+        assert re.search(r"\ns +o +recall@10 .* 2  no\n", done.stdout)
 
 
 class TestFiles:
@@ -283,6 +418,9 @@ WRONG_VALUES = [
     (CORRECT, "--estimator", ["bv:2", "bv", "cls:1", "''"]),
     (CORRECT, "--confidence", ["0", "1", "nan", "95", "high"]),
     (CORRECT, "--sampling", ["urn"]),
+    (CORRECT, "--shape", ["decreasing", "''"]),
+    ("compare r.csv r2.csv --n-items 100", "--test", ["z", "''"]),
+    ("compare r.csv r2.csv --n-items 100", "--correction", ["sidak"]),
     (ASSUMED, "--n-users", ["0"]),
     (ASSUMED, "--largest", ["0"]),
     (ASSUMED, "--probability", ["0.4", "1", "nan"]),
@@ -349,6 +487,10 @@ WRONG_USE = [
         "compare r.csv r2.csv --n-items 100 --estimator bv:0.1",
         "--estimator requires --n-negatives",
     ),
+    (
+        "compare s.csv s2.csv --n-items 100 --n-negatives 10 --test t",
+        "--test requires full rankings, without --n-negatives",
+    ),
     ("plan", "--n-items is missing; give --ranks A B, or --n-items, --n-users, --level"),
     ("plan --n-items 100 --n-users 9 --level 0.2", "--effect is missing"),
     ("plan --n-items 100 --n-users 9 --effect 0.2", "--level is missing"),
@@ -393,6 +535,21 @@ WRONG_CONTENT = [
         "correct x.csv --n-negatives 9 --n-items 99",
         "user_id,sampled_rank\n,1\n",
         "row 1 (line 2), column user_id: found nothing",
+    ),
+    (
+        "correct x.csv --n-negatives 100 --n-items 1000",
+        "sampled_rank\n" + "1\n3\n" * 300,
+        ["x.csv: no distribution of true ranks explains", "p = ", "negatives are not uniform"],
+    ),
+    (
+        "correct x.csv --n-negatives 100 --n-items 1000 --metric recall@10",
+        "sampled_rank\n" + "101\n" * 300,
+        ["x.csv: ", "try --shape none"],
+    ),
+    (
+        "compare x.csv s.csv --n-negatives 100 --n-items 1000 --metric auc",
+        "user_id,sampled_rank\n" + "".join(f"{i},101\n" for i in range(300)),
+        ["x: ", "try --shape none"],
     ),
     ("compare r.csv x.csv", "user_id,rank,n_candidates\nanna,2,9\n", ["r.csv", "n_candidates"]),
     (
@@ -460,7 +617,7 @@ class TestProgram:
     def test_right(self, folder):
         done = self.done(folder, *SAMPLE, "--format", "json")
         assert (done.returncode, done.stderr) == (0, "")
-        assert len(json.loads(done.stdout)) == 12
+        assert len(json.loads(done.stdout)) == 16
 
     def test_wrong(self, folder):
         done = self.done(folder, *SAMPLE, "--n-items", 10)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 _FLAT = ("f", "hit", "precision", "recall")  # credit that is the same down to the cut-off
 _FEW = 30.0  # users; the mean of fewer is not near a normal distribution
-_CORRECTED = {"bonferroni": "Bonferroni", "holm": "Holm", "bh": "Benjamini and Hochberg"}
 
 
 def evaluated_note(results: Sequence["Evaluated"], confidence: float) -> str:
@@ -41,10 +40,10 @@ def corrected_rows(results: Sequence["Corrected"], intervals: bool, bias: bool) 
     rows: list[Row] = []
     for result in results:
         repeated = bool(rows) and rows[-1]["metric"] == result.metric
-        row = {"metric": result.metric, "range": '"' if repeated else _range(result)}
+        row: Row = {"metric": result.metric, "range": '"' if repeated else _range(result)}
         row |= {"estimator": result.estimator, "value": result.value}
         if intervals:
-            row |= {key: getattr(result, key) for key in ("std_error", "ci_low", "ci_high")}
+            row["interval"] = f"{result.ci_low:.4f} to {result.ci_high:.4f}"
         if bias:
             row["bias"] = result.bias
         rows.append(row | {"acts like": acts_like(result)})
@@ -63,7 +62,7 @@ def corrected_note(results: Sequence["Corrected"], confidence: float, intervals:
         "need\n  not be near the exact metric, nor inside the range.",
     ]
     if intervals:
-        lines.append("ci: of the expectation of the estimate, which is not the exact metric.")
+        lines.append("interval: of the expectation of the estimate, which is not the exact metric.")
     return "\n".join(lines)
 
 
@@ -76,8 +75,7 @@ def compared_rows(
         row: Row = {"a": result.a, "b": result.b, "metric": result.metric}
         if exact:
             row |= {"value_a": result.value_a, "value_b": result.value_b}
-        kind = "interval" if exact else "range"
-        row[f"{100 * confidence:g} % {kind} of b - a"] = _range(result)
+        row[f"b - a ({100 * confidence:g} %)"] = _range(result)
         row["order"] = _order(result, result.order)
         if test:
             row["p_value"] = result.p_value
@@ -93,7 +91,8 @@ def exact_note(results: Sequence["Compared"], correction: str) -> str:
         for result in results
         if result.order == "undecided"
     ]
-    return "\n".join([*lines, *_paragraph(lines), _rule(results, "interval", correction)])
+    rule = _rule(results, "interval", correction).removesuffix(",") + "."
+    return "\n".join([*lines, *_paragraph(lines), rule])
 
 
 def sampled_note(
@@ -111,10 +110,11 @@ def sampled_note(
     for result in results:
         pair = (result.a, result.b, result.metric)
         if pair not in seen and result.order == "undecided":
-            lines.append(f"{result.a}, {result.b}: {result.verdict.partition('; ')[0]}")
+            headline, _, ranges = result.verdict.partition("; ")[0].partition(" between ")
+            lines += [f"{result.a}, {result.b}: {headline}", f"  between {ranges};"]
             lines.append(f"  {advice(result, samples, shape, confidence)}")
         seen.add(pair)
-    lines += [*_paragraph(lines), _rule(results, "range", correction) + f" {ASSUMED[shape]}."]
+    lines += [*_paragraph(lines), _rule(results, "range", correction), f"  {ASSUMED[shape]}."]
     estimates = [
         {
             "a": result.a,
@@ -160,7 +160,7 @@ def count(number: int, noun: str) -> str:
 
 
 def _range(result: "Corrected | Compared") -> str:
-    return f"{result.range_low:.3f} to {result.range_high:.3f}"
+    return f"{result.range_low:.4f} to {result.range_high:.4f}"
 
 
 def _order(result: "Compared", order: str) -> str:
@@ -178,8 +178,8 @@ def _rule(results: Sequence["Compared"], kind: str, correction: str) -> str:
     pairs = len({(result.a, result.b) for result in results})
     adjusted = ""
     if pairs > 1 and correction != "none":
-        adjusted = f" also after the correction of {_CORRECTED[correction]} for {pairs} pairs,"
-    return f"order: of the exact metrics, decided if the {kind} excludes 0,{adjusted}"
+        adjusted = f", also corrected for {pairs} pairs ({correction})"
+    return f"order: of the exact metrics; decided if the {kind} of b - a excludes 0{adjusted},"
 
 
 def _paragraph(lines: Sequence[str]) -> list[str]:

@@ -30,14 +30,18 @@ def advice(
     fitted_a, fitted_b = (_fitted(sample, shape) for sample in (a, b))
     pair = Pair(fitted_a, fitted_b, result.n_users, drawn=True, sampling=a.sampling)
     here = (result.range_high - result.range_low) / 2.0
-    words = [f"{a.n_negatives:,} negatives decide differences above about {here:.2g}"]
+    words = [f"{_negatives(a.n_negatives)} differences above about {here:.2g}"]
     more = max(_MORE, 2 * a.n_negatives)
     if more < pair.most_negatives:
         least = decidable(pair, measure, more, shape=shape, confidence=confidence)
-        words.append(f"{more:,} those above about {least:.2g}")
+        words.append(f"{more:,} above {least:.2g}")
     variance = sum(each.sd_of_exact(measure) ** 2 for each in (pair.a, pair.b)) / pair.n_users
     least = normal_quantile(confidence) * float(np.sqrt(variance))
-    return f"{', '.join(words)}, full rankings those above {least:.2g} or less"
+    return f"{', '.join(words)}, full rankings above {least:.2g}"
+
+
+def _negatives(number: int) -> str:
+    return "1 negative decides" if number == 1 else f"{number:,} negatives decide"
 
 
 def _fitted(ranks: SampledRanks, shape: str) -> Population:

@@ -170,7 +170,7 @@ def possible_range(found: Range, metric: str, shape: str) -> Range:
     if found.inverted:
         raise InputError(
             f"the lower end of the range of {metric} is above the upper end, "
-            f"{100 * found.low:.2f} and {100 * found.high:.2f} %; {POSSIBLE_CAUSES[shape]}"
+            f"{found.low:.4f} and {found.high:.4f}; {POSSIBLE_CAUSES[shape]}"
         )
     return found
 

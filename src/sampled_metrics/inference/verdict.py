@@ -55,7 +55,7 @@ def sampled_verdict(
     range_a, range_b = ranges_a[result.metric], ranges_b[result.metric]
     words = (
         f"undecided: {_negatives(result.n_negatives)} {result.metric} between "
-        f"{_percent(range_a)} for {result.a} and between {_percent(range_b)} for {result.b}"
+        f"{_span(range_a)} for {result.a} and between {_span(range_b)} for {result.b}"
     )
     return f"{words}; {estimate_says(result)}"
 
@@ -88,11 +88,11 @@ def resolution(metric: str, behaves_like: int | None) -> str:
 
 
 def _negatives(number: int | None) -> str:
-    return "1 uniform negative leaves" if number == 1 else f"{number} uniform negatives leave"
+    return "1 uniform negative leaves" if number == 1 else f"{number:,} uniform negatives leave"
 
 
-def _percent(found: Range) -> str:
-    return f"{100.0 * found.low:.1f} and {100.0 * found.high:.1f} %"
+def _span(found: Range) -> str:
+    return f"{found.low:.3f} and {found.high:.3f}"
 
 
 def two_digits(number: float) -> int:
