@@ -1,6 +1,7 @@
 """Files of ranks as the commands need them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,3 +47,13 @@ def names(paths: Sequence[Path]) -> list[str]:
         raise InputError("the same file twice; give different ones", path=duplicate)
     stems = [path.stem for path in paths]
     return stems if len(set(stems)) == len(stems) else list(map(str, paths))
+
+
+@contextmanager
+def naming_files(called: Sequence[str], paths: Sequence[Path]) -> Iterator[None]:
+    """Name the files of recommenders in errors, not what the recommenders are called."""
+    try:
+        yield
+    except InputError as error:
+        error.path = dict(zip(called, paths, strict=True)).get(str(error.path), error.path)
+        raise

@@ -91,15 +91,16 @@ def compare(
             for name, path in zip(names, files, strict=True)
         }
         _warn(comparison.unlike(sampled))
-        results = comparison.compare_sampled(
-            sampled,
-            metrics,
-            estimator or defaults.ESTIMATORS,
-            shape=shape,
-            per_user=per_user,
-            correction=correction,
-            confidence=confidence,
-        )
+        with inputs.naming_files(names, files):
+            results = comparison.compare_sampled(
+                sampled,
+                metrics,
+                estimator or defaults.ESTIMATORS,
+                shape=shape,
+                per_user=per_user,
+                correction=correction,
+                confidence=confidence,
+            )
         if form is Format.TABLE:
             note = shown.sampled_note(results, sampled, correction, shape, confidence)
     if form is Format.TABLE:
