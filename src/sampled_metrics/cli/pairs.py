@@ -194,8 +194,8 @@ def plan(
         f"up to {most:,}"
         + (", the most that all users have candidates for" if most < largest else "")
         + f".\nFor {assumed}.\n"
-        "range: its order can be seen from the sampled ranks, "
-        f"{options.ASSUMED[shape]}.\n"
+        "range: its order can be seen from the sampled ranks,\n"
+        f"  {options.ASSUMED[shape]}.\n"
         "The others: sampled ranks do not show whether their order is the right one."
     )
     hidden = "probability largest n_items n_users sampling"
