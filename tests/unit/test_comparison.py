@@ -503,8 +503,8 @@ class TestSampledVerdict:
     def test_words(self):
         undecided = self.result(ci_low=0.1, ci_high=0.2, behaves_like=133)
         assert sampled_verdict(undecided, *self.ranges) == (
-            "undecided: 10 uniform negatives leave recall@10 between 5.9 and 11.5 % for A and "
-            "between 6.4 and 12.9 % for B; B is above A at about recall@133"
+            "undecided: 10 uniform negatives leave recall@10 between 0.059 and 0.115 for A and "
+            "between 0.064 and 0.129 for B; B is above A at about recall@133"
         )
         one = sampled_verdict(replace(undecided, n_negatives=1), *self.ranges)
         assert one.startswith("undecided: 1 uniform negative leaves recall@10")
