@@ -1,0 +1,1 @@
+"""Metrics over all candidates from about a hundred scores per user."""

@@ -1,0 +1,140 @@
+"""Latent classes of users: shares of better candidates by stratum, fitted by EM.
+
+A held-out row of class g has, in stratum s, a share p_gs of better candidates, and the number
+among m scored ones is binomial, overdispersed by the factor that a beta distribution of
+concentration kappa around p_gs would give. The prior of the classes depends on the bin of the
+held-out item's own place in the proxy's order.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics.inference.budget.counts import Counts, Frame
+
+CLASSES = 40
+KAPPA = 30.0  # concentration of a row's share around that of its class
+BINS = 12  # of the held-out item's place; half of them for the best HEAD_SHARE of the rows
+HEAD_SHARE = 0.3
+ROWS_PER_BIN = 100
+SMOOTHING = 0.5  # scores that the initial share of a class weighs
+SLOPE, CEILING = 1.2, 0.95  # of the initial shares as a function of log position
+
+
+class Fit(NamedTuple):
+    """Classes and the posterior of the rows.
+
+    Attributes
+    ----------
+    share
+        Share of better candidates, shape (classes, strata).
+    prior
+        Probability of the classes in each bin, shape (bins, classes).
+    posterior
+        Probability of the classes for each row, shape (rows, classes).
+    """
+
+    share: Float
+    prior: Float
+    posterior: Float
+
+
+class Classes:
+    """Model of one recommender's outcomes.
+
+    Parameters
+    ----------
+    frame
+        Strata and held-out rows.
+    classes, kappa
+        Number of classes; overdispersion.
+    """
+
+    def __init__(self, frame: Frame, classes: int = CLASSES, kappa: float = KAPPA) -> None:
+        self.kappa = kappa
+        bins = _bins(frame.own)
+        self._sorted = np.argsort(bins, kind="stable")
+        self._starts = np.flatnonzero(np.diff(bins[self._sorted], prepend=-1))
+        self._bin = np.repeat(
+            np.arange(self._starts.size), np.diff([*self._starts, bins.size])
+        )[np.argsort(self._sorted)]
+        self._initial = _initial_shares(frame.edges, classes)
+        self._floor = min(0.07 / max(frame.edges[-1], 1), 2e-5)
+        self.fit = Fit(
+            self._initial,
+            np.full((self._starts.size, classes), 1 / classes),
+            np.full((bins.size, classes), 1 / classes),
+        )
+
+    def update(self, counts: Counts, steps: int) -> None:
+        """Take EM steps from the present fit."""
+        m, better = self._tempered(counts)
+        outcomes = np.hstack([better, m - better])
+        share, prior, _ = self.fit
+        posterior = _posterior(outcomes, share, prior, self._bin)
+        for _ in range(steps):
+            numerator = posterior.T @ better + SMOOTHING * self._initial
+            share = np.clip(numerator / (posterior.T @ m + SMOOTHING), self._floor, 0.995)
+            prior = np.add.reduceat(posterior[self._sorted], self._starts, axis=0)
+            prior += prior.sum(0) / prior.sum() + 1e-6
+            prior /= prior.sum(1, keepdims=True)
+            posterior = _posterior(outcomes, share, prior, self._bin)
+        self.fit = Fit(share, prior, posterior)
+
+    def cautious_share(self, counts: Counts) -> Float:
+        """Shares with a little more than was seen, so that thin strata stay interesting."""
+        m, better = self._tempered(counts)
+        numerator = self.fit.posterior.T @ better + 0.3
+        return np.clip(numerator / (self.fit.posterior.T @ m + 0.3), self._floor, 0.995)
+
+    def unscored(self, counts: Counts, share: Float) -> Float:
+        """Expected number of better ones among what was not scored, shape (rows, classes)."""
+        m, better, left = _by_row(counts)
+        weight = left / (self.kappa + m)
+        return (weight * self.kappa) @ share.T + (weight * better).sum(1, keepdims=True)
+
+    def _tempered(self, counts: Counts) -> tuple[Float, Float]:
+        m, better, _ = _by_row(counts)
+        factor = (self.kappa + 1.0) / (self.kappa + np.maximum(m, 1))
+        return m * factor, better * factor
+
+
+def _by_row(counts: Counts) -> tuple[Float, Float, Float]:
+    """Scored, better (half of the tied included) and unscored of each row and stratum."""
+    owner = counts.frame.owner
+    better = counts.better + 0.5 * counts.tied
+    m, left = counts.m.astype(np.float64), counts.left.astype(np.float64)
+    return (m, better, left) if counts.frame.one_each else (m[owner], better, left[owner])
+
+
+def _posterior(outcomes: Float, share: Float, prior: Float, bins: Int) -> Float:
+    likelihood = outcomes @ np.hstack([np.log(share), np.log1p(-share)]).T
+    likelihood += np.log(prior + 1e-12)[bins]
+    likelihood -= likelihood.max(1, keepdims=True)
+    np.exp(likelihood, out=likelihood)
+    likelihood /= likelihood.sum(1, keepdims=True)
+    return likelihood
+
+
+def _bins(own: Float) -> Int:
+    """Bins of the held-out items' own places, finer where the proxy ranks them high."""
+    count = max(2, min(BINS, own.size // ROWS_PER_BIN))
+    half = count // 2
+    shares = np.concatenate(
+        [np.linspace(0, HEAD_SHARE, half + 1), np.linspace(HEAD_SHARE, 1, count - half + 1)[1:]]
+    )
+    cuts = np.unique(np.quantile(own, shares[1:-1]))
+    return np.unique(np.searchsorted(cuts, own, side="right"), return_inverse=True)[1]
+
+
+def _initial_shares(bounds: Int, classes: int) -> Float:
+    """Logistic in the logarithm of the position, from classes with few better ones to many."""
+    n = max(int(bounds[-1]), 2)
+    middle = np.sqrt((bounds[:-1] + 1.0) * bounds[1:])
+    level = np.linspace(np.log(0.3), np.log(max(0.85 * n, 1.0)), classes)
+    odds = np.exp(-SLOPE * (level[:, np.newaxis] - np.log(middle)))
+    return np.clip(CEILING / (1.0 + odds), 0.07 / n, 0.98)
+
+
+__all__ = ["CLASSES", "KAPPA", "Classes", "Fit", "Frame"]
