@@ -22,6 +22,8 @@ from sampled_metrics.inference.budget.values import Moments, Tables, over_ties
 from sampled_metrics.inference.budget.walk import FIRST_TURN
 
 FLOOR = 0.01  # share of the squared largest value added to the variance a model states
+MISS_SHARE = 0.05  # of the candidates that a user counts as costing at least, in its weight
+PSEUDO = 0.5  # users surprised as badly as can be that are added to the audited ones
 TAIL_SHARE = 0.2  # of the money, for users of whom only the average precision is open
 COHORTS = (0.6, 1.0)  # share of the money left that a cohort may be forecast to cost
 LEAST_FACTOR = 0.8  # of cost to forecast that later cohorts count on
@@ -155,7 +157,8 @@ class Audit:
         worth = sum(
             run.live * (self._weights @ (run.variance + FLOOR * run.top**2)) for run in self.runs
         )
-        weight = np.sqrt(worth / np.maximum(cost.mean(0), 1.0))
+        least = live * np.minimum(MISS_SHARE * self.frame.order.n, left)
+        weight = np.sqrt(worth / np.maximum(np.maximum(cost, least).mean(0), 1.0))
         spread = live * left * np.sqrt(likely * (1.0 - likely))
         return weight, cost.sum(0), spread.sum(0) ** 2
 
@@ -268,4 +271,4 @@ class Audit:
             if len(metrics) == len(self.tables.metrics) and audited.size:
                 p = probability[audited]
                 worst = np.maximum(run.mean, run.top - run.mean)[:, audited] ** 2
-                self.pseudo[index] = (worst * (1 - p) / p**2).mean(1)
+                self.pseudo[index] = PSEUDO * (worst * (1 - p) / p**2).mean(1)
