@@ -22,10 +22,10 @@ from scipy.sparse import csr_array
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.inference.budget.candidates import Candidates
 from sampled_metrics.inference.budget.counts import Frame
-from sampled_metrics.inference.budget.evaluation import Settings
+from sampled_metrics.inference.budget.evaluation import METHODS, Settings, evaluation
 from sampled_metrics.inference.budget.order import Order
 from sampled_metrics.inference.budget.proxies import make_proxy
-from sampled_metrics.inference.budget.session import METRICS, Session
+from sampled_metrics.inference.budget.session import METRICS
 from sampled_metrics.inference.budget.values import over_ties, parse_metrics
 from sampled_metrics.recommenders.base import create, load_recommender
 
@@ -124,8 +124,12 @@ def exact_values(scores: Any, seen: csr_array, held_out: Any, metrics: Any) -> t
 def run(frame: Frame, items: Any, settings: Settings, scores: list[Any]) -> tuple[Any, float, int]:
     """Result, CPU seconds of the method itself and number of batches."""
     started, asking, batches = time.process_time(), 0.0, 0
-    session = Session(frame, items, settings)
-    while (batch := session.ask()) is not None:
+    steps, values = evaluation(frame, items, settings), None
+    while True:
+        try:
+            batch = next(steps) if values is None else steps.send(values)
+        except StopIteration as stop:
+            return stop.value, time.process_time() - started - asking, batches
         paused = time.process_time()
         values = np.empty(batch.users.size)
         for number, matrix in enumerate(scores):
@@ -133,8 +137,6 @@ def run(frame: Frame, items: Any, settings: Settings, scores: list[Any]) -> tupl
             values[mine] = matrix[batch.users[mine], batch.items[mine]]
         asking += time.process_time() - paused
         batches += 1
-        session.tell(values)
-    return session.result, time.process_time() - started - asking, batches
 
 
 def report(name: str, exact: Any, rows: list[Any]) -> None:
@@ -161,6 +163,7 @@ def main() -> None:
     parser.add_argument("data", choices=DATA)
     parser.add_argument("proxy", help="popularity, als, or the name of one of the recommenders")
     parser.add_argument("--budget", type=float, default=100)
+    parser.add_argument("--method", choices=METHODS, default="adaptive")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--set", default="reported")
     parser.add_argument("--only", nargs="*", help="names of recommenders")
@@ -183,7 +186,7 @@ def main() -> None:
         proxy = scores_of("proxy", ("als", {"d": 8}), seen, args)
     elif proxy != "popularity":
         proxy = scores_of(proxy, about[proxy], seen, args)
-    settings = Settings(names, metrics, args.budget)
+    settings = Settings(names, metrics, args.budget, args.method)
     everybody = np.arange(held_out.size)
     problem = Candidates(seen, held_out)
     shape = (problem.n_users, problem.n_items)
@@ -198,9 +201,7 @@ def main() -> None:
             rows = Candidates(csr_array(seen[users]), held_out[users])
             order = Order(rows, make_proxy(matrix, rows.seen, (users.size, shape[1]), 0))
         picked = scores if not args.users else [np.array(one[users]) for one in scores]
-        result, took, batches = run(
-            Frame(order, rows.owner, seed), rows.item, settings, picked
-        )
+        result, took, batches = run(Frame(order, rows.owner, seed), rows.item, settings, picked)
         results.append(result)
         seconds.append(took / len(names))
         truths.append(np.stack([one[:, users].mean(1) for one in exact]))

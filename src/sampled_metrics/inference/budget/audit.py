@@ -30,6 +30,7 @@ LEAST_FACTOR = 0.8  # of cost to forecast that later cohorts count on
 SURPRISE = 0.02  # share of users that may turn out to be hits against the model, in forecasts
 CAUTION = 2.0  # standard deviations of the forecast kept in hand
 
+
 @dataclass
 class Run:
     """One recommender: outcomes, model and frozen posterior; `top` is the largest value possible.
@@ -188,7 +189,7 @@ class Audit:
         able = np.flatnonzero(weight > 0)
         draw = uniform(key, able) / weight[able]
         order = able[np.argsort(draw, kind="stable")]
-        draw = np.append(np.sort(draw), np.inf)
+        draw.sort()
         done, factor, forecast, spent = 0, 1.0, 0.0, 0.0
         for share in COHORTS:
             money = share * purse.left
@@ -204,7 +205,10 @@ class Audit:
             factor = max(spent / max(forecast, 1.0), LEAST_FACTOR)
             done = cohort.stop
         done = min(done, purse.cut)
-        self._weigh(order, done, metrics, member, np.minimum(1.0, weight * draw[done]))
+        probability = np.ones(weight.size)
+        if done < order.size:
+            probability = np.minimum(1.0, weight * draw[done])
+        self._weigh(order, done, metrics, member, probability)
         return order[:done]
 
     def _cohort(

@@ -68,6 +68,17 @@ class Candidates:
         """Matrix of what was seen, where candidates are given by it."""
         return self._seen
 
+    def take(self, users: Int) -> "Candidates":
+        """Candidates of some users, in ascending order."""
+        other = object.__new__(Candidates)
+        rows = np.isin(self.owner, users)
+        other.owner, other.item = np.searchsorted(users, self.owner[rows]), self.item[rows]
+        other.n_users, other.n_items = users.size, self.n_items
+        other._seen = None if self._seen is None else csr_array(self._seen[users])
+        other._lists = None if self._lists is None else [self._lists[user] for user in users]
+        other.n_others = self.n_others[users]
+        return other
+
     def mask(self, users: Int) -> NDArray[np.bool_]:
         """Mark the candidates of some users except held-out items; shape (users, items)."""
         if self._seen is not None:
@@ -118,9 +129,7 @@ class Candidates:
         if self._seen is not None:
             return self.n_items - np.diff(self._seen.indptr).astype(np.int64) - held
         sizes = np.array([one.size for one in self._lists])
-        inside = [
-            np.isin(self.item[row], self._lists[user]) for row, user in enumerate(self.owner)
-        ]
+        inside = [np.isin(self.item[row], self._lists[user]) for row, user in enumerate(self.owner)]
         return sizes - np.bincount(self.owner, inside, self.n_users).astype(np.int64)
 
 

@@ -56,9 +56,9 @@ class Classes:
         bins = _bins(frame.own)
         self._sorted = np.argsort(bins, kind="stable")
         self._starts = np.flatnonzero(np.diff(bins[self._sorted], prepend=-1))
-        self._bin = np.repeat(
-            np.arange(self._starts.size), np.diff([*self._starts, bins.size])
-        )[np.argsort(self._sorted)]
+        self._bin = np.repeat(np.arange(self._starts.size), np.diff([*self._starts, bins.size]))[
+            np.argsort(self._sorted)
+        ]
         self._initial = _initial_shares(frame.edges, classes)
         self._floor = min(0.07 / max(frame.edges[-1], 1), 2e-5)
         self.fit = Fit(
@@ -93,6 +93,12 @@ class Classes:
         m, better, left = _by_row(counts)
         weight = left / (self.kappa + m)
         return (weight * self.kappa) @ share.T + (weight * better).sum(1, keepdims=True)
+
+    def by_stratum(self, counts: Counts) -> Float:
+        """Better candidates expected in each stratum, known ones included; (rows, strata)."""
+        m, better, left = _by_row(counts)
+        share = self.fit.posterior @ self.fit.share
+        return better + left * (self.kappa * share + better) / (self.kappa + m)
 
     def _tempered(self, counts: Counts) -> tuple[Float, Float]:
         m, better, _ = _by_row(counts)
@@ -135,6 +141,3 @@ def _initial_shares(bounds: Int, classes: int) -> Float:
     level = np.linspace(np.log(0.3), np.log(max(0.85 * n, 1.0)), classes)
     odds = np.exp(-SLOPE * (level[:, np.newaxis] - np.log(middle)))
     return np.clip(CEILING / (1.0 + odds), 0.07 / n, 0.98)
-
-
-__all__ = ["CLASSES", "KAPPA", "Classes", "Fit", "Frame"]

@@ -21,12 +21,15 @@ class Frame:
         Candidates of each user in each stratum, shape (users, strata).
     owner
         User of each held-out row; shape (rows,).
+    labels
+        Numbers of the users in random keys, so that a part of the users has the same order.
     own
         Place of each held-out item in the proxy's order, from 0 to 1.
     """
 
-    def __init__(self, order: Order, owner: Int, seed: int) -> None:
+    def __init__(self, order: Order, owner: Int, seed: int, labels: Int | None = None) -> None:
         self.order, self.owner, self.own, self.seed = order, owner, order.own, seed
+        self.labels = np.arange(order.n.size) if labels is None else labels
         self.edges = edges(int(order.n.max()))
         self.n = sizes(order.n, self.edges)
         self._key = stream(seed, "order within strata")
@@ -35,7 +38,9 @@ class Frame:
 
     def items(self, user: Int, stratum: Int, index: Int) -> Int:
         """Items by their place in the random order within a stratum."""
-        place = permuted(index, self.n[user, stratum], hashed(self._key, user, stratum))
+        place = permuted(
+            index, self.n[user, stratum], hashed(self._key, self.labels[user], stratum)
+        )
         return self.order.items(user, self.edges[stratum] + place)
 
     def rows_of(self, user: Int) -> tuple[Int, Int]:
@@ -91,9 +96,9 @@ class Counts:
     def add(self, asked: Asked, scores: Float) -> None:
         """Count the scores of requested pairs."""
         n_strata = self.m.shape[1]
-        self.m += np.bincount(
-            asked.user * n_strata + asked.stratum, minlength=self.m.size
-        ).reshape(self.m.shape)
+        self.m += np.bincount(asked.user * n_strata + asked.stratum, minlength=self.m.size).reshape(
+            self.m.shape
+        )
         place, row = self.frame.rows_of(asked.user)
         cell = row * n_strata + asked.stratum[place]
         value, held = scores[place], self.held_scores[row]

@@ -13,11 +13,13 @@ from sampled_metrics.inference.budget.counts import Counts, Frame
 from sampled_metrics.inference.budget.estimate import estimates
 from sampled_metrics.inference.budget.relevance import offsets, weights
 from sampled_metrics.inference.budget.result import BudgetResult, depth_of
-from sampled_metrics.inference.budget.rounds import explore, posterior
+from sampled_metrics.inference.budget.rounds import ask, explore, posterior
+from sampled_metrics.inference.budget.sweep import sweep
 from sampled_metrics.inference.budget.together import Batches, alone, together
 from sampled_metrics.inference.budget.values import Metric, Tables
 
 MODEL_SHARE = 0.75  # of the budget; the rest is the audit's
+METHODS = ("adaptive", "scan")
 
 
 class Batch(NamedTuple):
@@ -47,8 +49,8 @@ class Settings(NamedTuple):
         Metrics to estimate.
     budget
         Scores per user and recommender, held-out items not counted.
-    model_share
-        Share of the budget that the rounds may use.
+    method
+        `adaptive` rounds or `scan` and stop.
     confidence
         Coverage of the intervals.
     """
@@ -56,51 +58,76 @@ class Settings(NamedTuple):
     names: tuple[str, ...]
     metrics: tuple[Metric, ...]
     budget: float = 100.0
-    model_share: float = MODEL_SHARE
+    method: str = "adaptive"
     confidence: float = 0.95
 
 
+class Modelled(NamedTuple):
+    """What the rounds leave: outcomes and models of the recommenders."""
+
+    counts: list[Counts]
+    classes: list[Classes]
+    tables: Tables
+    offset: Int
+
+
 def evaluation(
-    frame: Frame, held_items: Int, settings: Settings
+    frame: Frame, held_items: Int, settings: Settings, spent: int = 0
 ) -> Generator[Batch, Float, BudgetResult]:
     """Yield batches of pairs, take their scores, return the result.
 
-    The first batch has the held-out items; about ten rounds and as many batches of the audit
-    follow. Nothing but the scores sent decides what is asked next.
+    The first batch has the held-out items; about ten rounds and fifteen batches of the audit
+    follow. Nothing but the scores sent decides what is asked next. `spent` scores, of all
+    recommenders together, are taken off the budget.
     """
     n_users, count = frame.order.n.size, len(settings.names)
-    limit = int(settings.budget * n_users)
-    total = int(settings.model_share * limit)
+    limit = int(settings.budget * n_users - spent / count)
+    total = int(MODEL_SHARE * limit)
+    n_strata = np.count_nonzero(frame.n.any(0))
     if frame.n.sum() <= limit:
         total = limit
-    elif total < n_users * np.count_nonzero(frame.n.any(0)):
-        least = np.ceil(np.count_nonzero(frame.n.any(0)) / settings.model_share)
+    elif total < n_users * n_strata:
+        least = np.ceil((n_strata + spent / n_users / count) / MODEL_SHARE)
         raise InputError(f"budget is {settings.budget:g}; the first round needs {least:.0f}")
+    model = yield from modelled(frame, held_items, settings, total)
+    scale = [weights(frame, settings.metrics, one) for one in model.offset]
+    runs = [
+        start_run(
+            counts,
+            classes,
+            posterior(counts, classes, model.tables, model.offset[i]),
+            scale[i],
+            model.offset[i],
+            model.tables,
+        )
+        for i, (counts, classes) in enumerate(zip(model.counts, model.classes, strict=True))
+    ]
+    money = count * limit - sum(int(counts.m.sum()) for counts in model.counts)
+    audit = Audit(runs, frame, model.tables, np.stack(scale), model.offset, money)
+    audited = yield from _joined(audit.run())
+    return _result(frame, settings, runs, audited)
+
+
+def modelled(
+    frame: Frame, held_items: Int, settings: Settings, total: int
+) -> Generator[Batch, Float, Modelled]:
+    """Ask for the held-out items and in rounds, and fit the model; at most `total` scores each."""
     counts = []
-    for number in range(count):
+    for number in range(len(settings.names)):
         scores = yield Batch(np.full(held_items.size, number), frame.owner, held_items)
         counts.append(Counts(frame, scores, number))
     tables = Tables(settings.metrics, int(frame.order.n.max()))
     offset = np.stack([offsets(frame, one.held_scores) for one in counts])
     classes = [Classes(frame) for _ in counts]
-    rounds = [explore(counts[i], classes[i], tables, offset[i], total) for i in range(count)]
-    yield from _joined(together([alone(one) for one in rounds]))
-    scale = [weights(frame, settings.metrics, one) for one in offset]
-    runs = [
-        start_run(
-            counts[i],
-            classes[i],
-            posterior(counts[i], classes[i], tables, offset[i]),
-            scale[i],
-            offset[i],
-            tables,
-        )
-        for i in range(count)
-    ]
-    spent = sum(int(one.m.sum()) for one in counts)
-    audit = Audit(runs, frame, tables, np.stack(scale), offset, count * limit - spent)
-    audited = yield from _joined(audit.run())
-    return _result(frame, settings, runs, audited)
+    if frame.n.sum() <= total:
+        asking = [ask(one, one.left) for one in counts]
+    else:
+        rounds = explore if settings.method == "adaptive" else sweep
+        asking = [
+            rounds(counts[i], classes[i], tables, offset[i], total) for i in range(len(counts))
+        ]
+    yield from _joined(together([alone(one) for one in asking]))
+    return Modelled(counts, classes, tables, offset)
 
 
 def _joined(inner: Batches) -> Generator[Batch, Float, Any]:
@@ -120,9 +147,7 @@ def _joined(inner: Batches) -> Generator[Batch, Float, Any]:
         replies = np.split((yield batch), np.cumsum(size)[:-1])
 
 
-def _result(
-    frame: Frame, settings: Settings, runs: list[Run], audited: Audited
-) -> BudgetResult:
+def _result(frame: Frame, settings: Settings, runs: list[Run], audited: Audited) -> BudgetResult:
     mean = np.stack([run.mean for run in runs])
     exact = all(not run.open.any() for run in runs)
     sums = [i for i, metric in enumerate(settings.metrics) if metric.cutoff is None]

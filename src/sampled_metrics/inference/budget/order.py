@@ -90,7 +90,9 @@ def _heads(candidates: Candidates, proxy: Proxy, room: int) -> tuple[Int, NDArra
         mask = candidates.mask(users)
         scores = np.array(proxy(users), dtype=np.float64)
         if np.isnan(scores).any():
-            raise InputError(f"the proxy's scores of user {users[np.isnan(scores).any(1)][0]} have NaN")
+            raise InputError(
+                f"the proxy's scores of user {users[np.isnan(scores).any(1)][0]} have NaN"
+            )
         np.clip(scores, -_LARGEST, _LARGEST, out=scores)
         rows = candidates.rows(users)
         owner, item = candidates.owner[rows] - users[0], candidates.item[rows]

@@ -56,6 +56,18 @@ def make_proxy(proxy: Any, seen: csr_array | None, shape: tuple[int, int], seed:
     return Matrix(proxy)
 
 
+class Part:
+    """A proxy of which only some users are numbered."""
+
+    def __init__(self, proxy: Proxy, users: Int) -> None:
+        self.name = proxy.name
+        self._proxy, self._users = proxy, users
+
+    def __call__(self, users: Int) -> NDArray[np.floating[Any]]:
+        """Scores of shape (users, items)."""
+        return self._proxy(self._users[users])
+
+
 class Popularity:
     """Number of events per item, the same for all users."""
 

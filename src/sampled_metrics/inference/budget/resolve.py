@@ -16,7 +16,13 @@ SURPLUS = 1.0  # better ones asked for beyond those needed, where the model says
 
 
 def scan(
-    counts: Counts, users: Int, rank: Int, offset: Int, expected: Float, tables: Tables, purse: Purse
+    counts: Counts,
+    users: Int,
+    rank: Int,
+    offset: Int,
+    expected: Float,
+    tables: Tables,
+    purse: Purse,
 ) -> Asking:
     """Ask in the proxy's order until `depth` better ones are known for every row of the users.
 

@@ -38,6 +38,8 @@ class BudgetResult:
     depth
         Position in the proxy's order before which 90 % of the better items of users with few of
         them lie, by the audit; NaN where too few users were ranked fully.
+    trials
+        Names of the proxies that the pilot tried, with the depths it expects; the least is taken.
     """
 
     names: tuple[str, ...]
@@ -52,6 +54,38 @@ class BudgetResult:
     n_audited: int
     proxy: str
     depth: tuple[float, ...]
+    trials: tuple[tuple[str, float], ...] = ()
+
+    def rows(self) -> list[dict[str, float | str]]:
+        """One row per recommender and metric, and per pair and metric of what they differ by."""
+        named = [(name, row) for name, row in zip(self.names, self.estimates, strict=True)]
+        named += [
+            (f"{self.names[b]} - {self.names[a]}", row) for (a, b), row in self.differences.items()
+        ]
+        return [
+            {"recommender": name, "metric": metric, **one._asdict()}
+            for name, row in named
+            for metric, one in zip(self.metrics, row, strict=True)
+        ]
+
+    def __str__(self) -> str:
+        lines = [f"{'':20s} {'metric':10s}     value   interval"]
+        lines += [
+            f"{row['recommender']:20s} {row['metric']:10s} {row['value']:9.5f}   "
+            f"[{row['low']:.5f}, {row['high']:.5f}]"
+            for row in self.rows()
+        ]
+        asked = ", ".join(f"{count / self.n_users:.1f}" for count in self.n_asked)
+        lines.append(f"{asked} scores per user; proxy {self.proxy}")
+        for name, depth in self.trials:
+            lines.append(f"pilot: {name} has depth {depth:.0f}")
+        for name, depth, weak in zip(self.names, self.depth, self.weak, strict=True):
+            if weak:
+                lines.append(
+                    f"{name}: weak proxy (depth {depth:.0f}); use the intervals alone, or take "
+                    "another proxy, a larger budget, or full rankings of some users"
+                )
+        return "\n".join(lines)
 
     @property
     def weak(self) -> tuple[bool, ...]:

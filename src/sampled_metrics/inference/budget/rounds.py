@@ -85,7 +85,7 @@ def posterior(counts: Counts, classes: Classes, tables: Tables, offset: Int) -> 
         first, second, inside, tail = (np.zeros(()),) * 4
         for node, weight in zip(*NODES, strict=True):
             root = (node + 1.0) / 2.0
-            place, weight = root**3, 1.5 * weight * root**2  # noqa: PLW2901 - v = u^3
+            place, weight = root**3, 1.5 * weight * root**2
             known = better[rows] + np.floor(place * tied[rows] + 0.5).astype(np.int64)
             scale = (1.0 - part) + 2.0 * part * place
             moments = tables.moments(share, known, mean[rows] * scale[:, np.newaxis])

@@ -1,8 +1,9 @@
 """Runs that can be stopped and resumed, and the call that runs one from start to end."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,14 +12,59 @@ from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.budget.candidates import Candidates
 from sampled_metrics.inference.budget.counts import Frame
-from sampled_metrics.inference.budget.evaluation import Batch, Settings, evaluation
+from sampled_metrics.inference.budget.evaluation import METHODS, Batch, Settings, evaluation
+from sampled_metrics.inference.budget.ledger import Ledger
 from sampled_metrics.inference.budget.order import Order
-from sampled_metrics.inference.budget.proxies import make_proxy
+from sampled_metrics.inference.budget.pilot import pilot, pilot_users
+from sampled_metrics.inference.budget.proxies import Part, Proxy, make_proxy
 from sampled_metrics.inference.budget.result import BudgetResult
+from sampled_metrics.inference.budget.shuffle import stream, uniform
 from sampled_metrics.inference.budget.values import parse_metrics
 
 METRICS = ("recall@10", "ndcg@10", "ap")
 Scorer = Callable[[Int, Int], ArrayLike]
+
+
+class Prepared(NamedTuple):
+    """Problem and proxies of an evaluation, before any score of a recommender is known."""
+
+    candidates: Candidates
+    proxies: tuple[Proxy, ...]
+    seed: int
+
+    def frame(self, proxy: Proxy) -> Frame:
+        """Strata of all users in the order of a proxy."""
+        return Frame(Order(self.candidates, proxy), self.candidates.owner, self.seed)
+
+
+def prepare(candidates: Candidates, proxy: Any, seed: int) -> Prepared:
+    """Make the proxies of an evaluation; `proxy` is one or a list of them."""
+    several = proxy if isinstance(proxy, (list, tuple)) else [proxy]
+    shape = (candidates.n_users, candidates.n_items)
+    made = tuple(make_proxy(one, candidates.seen, shape, seed) for one in several)
+    if not made:
+        raise InputError("proxy is an empty list; name at least one")
+    return Prepared(candidates, made, seed)
+
+
+def steps(prepared: Prepared, settings: Settings) -> Generator[Batch, Float, BudgetResult]:
+    """Yield batches of pairs, take their scores, return the result; a pilot first if need be."""
+    candidates, proxies, seed = prepared
+    if len(proxies) == 1:
+        return (yield from evaluation(prepared.frame(proxies[0]), candidates.item, settings))
+    draws = uniform(stream(seed, "pilot"), np.arange(candidates.n_users))
+    users = pilot_users(candidates.n_users, draws)
+    part = candidates.take(users)
+    frames = [Frame(Order(part, Part(one, users)), part.owner, seed, users) for one in proxies]
+    ledger = Ledger(candidates.n_users, candidates.n_items)
+    trials = yield from ledger.once(pilot(frames, users, part.item, settings))
+    best = min(range(len(proxies)), key=lambda number: trials[number].depth)
+    each = range(len(settings.names))
+    spent = sum(ledger.count(number) - part.owner.size for number in each)
+    frame = prepared.frame(proxies[best])
+    result = yield from ledger.once(evaluation(frame, candidates.item, settings, spent))
+    asked = tuple(ledger.count(number) - candidates.owner.size for number in each)
+    return replace(result, n_asked=asked, trials=tuple((one.name, one.depth) for one in trials))
 
 
 class Session:
@@ -29,10 +75,8 @@ class Session:
 
     Parameters
     ----------
-    frame
-        Strata and held-out items, from `prepare`.
-    held_items
-        Held-out items, one per row of the frame.
+    prepared
+        Problem and proxies, from `prepare`.
     settings
         Metrics, budget and names.
     answers
@@ -45,11 +89,9 @@ class Session:
     """
 
     def __init__(
-        self, frame: Frame, held_items: Int, settings: Settings, answers: Sequence[Float] = ()
+        self, prepared: Prepared, settings: Settings, answers: Sequence[Float] = ()
     ) -> None:
-        self._steps: Generator[Batch, Float, BudgetResult] = evaluation(
-            frame, held_items, settings
-        )
+        self._steps = steps(prepared, settings)
         self.answers: list[Float] = []
         self.result: BudgetResult | None = None
         self._batch: Batch | None = next(self._steps)
@@ -93,6 +135,7 @@ def evaluate_on_budget(
     proxy: Any = "popularity",
     metrics: Sequence[str] = METRICS,
     seed: int = 0,
+    method: str = "adaptive",
     confidence: float = 0.95,
     n_items: int | None = None,
     batch_size: int | None = None,
@@ -116,11 +159,14 @@ def evaluate_on_budget(
         Scores per user and recommender, a bound on their mean; held-out items are not counted.
     proxy
         Cheap scores that tell where to look: `popularity`; `als` (8 factors, trained on what was
-        seen); a matrix of shape (users, items); or a function like `score`.
+        seen); a matrix of shape (users, items); or a function like `score`. Of a list of them, a
+        pilot on a few users takes the one that fits best.
     metrics
         Any of recall@k, ndcg@k and ap.
     seed
         Of all random numbers.
+    method
+        `adaptive` rounds; or `scan`, which scores in the proxy's order and stops.
     confidence
         Coverage of the intervals.
     n_items
@@ -140,22 +186,17 @@ def evaluate_on_budget(
     >>> bool(np.isclose(result.estimates[0][0].value, exact))
     True
     """
+    if method not in METHODS:
+        raise InputError(f"unknown method {method!r}; known: {', '.join(METHODS)}")
     scorers = dict(score) if isinstance(score, Mapping) else {"score": score}
     problem = Candidates(candidates, held_out, n_items)
-    settings = Settings(tuple(scorers), parse_metrics(metrics), budget, confidence=confidence)
-    session = Session(prepare(problem, proxy, seed), problem.item, settings)
+    settings = Settings(tuple(scorers), parse_metrics(metrics), budget, method, confidence)
+    session = Session(prepare(problem, proxy, seed), settings)
     functions = list(scorers.values())
     while (batch := session.ask()) is not None:
         session.tell(_scored(functions, batch, batch_size))
     assert session.result is not None
     return session.result
-
-
-def prepare(problem: Candidates, proxy: Any, seed: int) -> Frame:
-    """Order the candidates by a proxy and cut them into strata."""
-    shape = (problem.n_users, problem.n_items)
-    order = Order(problem, make_proxy(proxy, problem.seen, shape, seed))
-    return Frame(order, problem.owner, seed)
 
 
 def _scored(functions: list[Scorer], batch: Batch, batch_size: int | None) -> Float:

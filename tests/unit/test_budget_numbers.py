@@ -1,0 +1,138 @@
+"""Random keys, strata, and metrics under a Poisson law."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, poisson
+
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.inference.budget.shuffle import hashed, permuted, stream, uniform
+from sampled_metrics.inference.budget.strata import batches, edges, sizes
+from sampled_metrics.inference.budget.sweep import average_precision_from, reciprocal_rank
+from sampled_metrics.inference.budget.values import (
+    Metric,
+    Tables,
+    over_ties,
+    parse_metrics,
+)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 10, 25, 97, 1000])
+def test_permutations_are_bijections(size: int) -> None:
+    index = np.arange(size)
+    for key in range(5):
+        places = permuted(index, np.full(size, size), np.full(size, hashed(key)[0]))
+        assert np.array_equal(np.sort(places), index)
+
+
+@pytest.mark.parametrize("size", [2, 5, 6, 15, 40])
+def test_permutations_place_pairs_uniformly(size: int) -> None:
+    runs = 20_000
+    keys = hashed(stream(3, "test"), np.arange(runs))
+    first, second = (
+        permuted(np.full(runs, index), np.full(runs, size), keys) for index in (0, size - 1)
+    )
+    counts = np.bincount(first * size + second, minlength=size * size).reshape(size, size)
+    assert np.all(np.diag(counts) == 0)
+    expected = runs / (size * (size - 1))
+    off = counts[~np.eye(size, dtype=bool)]
+    statistic = ((off - expected) ** 2 / expected).sum()
+    assert statistic < chi2.isf(1e-4, off.size - 1)
+
+
+def test_uniform_numbers_depend_on_their_keys_alone() -> None:
+    many = uniform(7, np.arange(100_000))
+    assert uniform(7, 41)[0] == many[41]
+    assert many.min() > 0 and many.max() < 1  # noqa: PT018 - one range
+    counts = np.histogram(many, bins=100, range=(0, 1))[0]
+    assert ((counts - 1000) ** 2 / 1000).sum() < chi2.isf(1e-4, 99)
+    assert abs(np.corrcoef(many[:-1], many[1:])[0, 1]) < 0.02
+    assert stream(1, "a") != stream(1, "b") != stream(2, "b")
+
+
+@pytest.mark.parametrize("n", [1, 3, 5, 6, 16, 100, 3706, 30_000, 10**6])
+def test_strata_cover_all_candidates(n: int) -> None:
+    bounds = edges(n)
+    assert bounds[0] == 0
+    assert bounds[-1] == n
+    assert np.all(np.diff(bounds) > 0)
+    assert batches(bounds.size - 1).size == bounds.size - 1
+    some = np.array([0, n // 3, n])
+    assert np.array_equal(sizes(some, bounds).sum(1), some)
+
+
+def test_strata_grow_geometrically() -> None:
+    assert edges(30_000).tolist()[7:] == [1400, 3360, 8064, 19354, 30_000]
+    assert edges(10**6).size == 16
+
+
+@pytest.mark.parametrize("n", [4, 6])
+def test_first_better_draw_is_unbiased_for_the_reciprocal_rank(n: int) -> None:
+    for better in range(n):
+        draws = []
+        for order in permutations(range(n - 1)):
+            hits = [place for place, item in enumerate(order, 1) if item < better]
+            draws.append(hits[0] if hits else n)
+        mean = reciprocal_rank(np.array(draws), np.full(len(draws), n)).mean()
+        assert mean == pytest.approx(1 / (better + 1), rel=1e-12)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_kth_better_draw_is_unbiased_for_the_reciprocal_rank(k: int) -> None:
+    n = 7
+    for better in range(k, n):
+        draws = [
+            [place for place, item in enumerate(order, 1) if item < better][k - 1]
+            for order in permutations(range(n - 1))
+        ]
+        mean = average_precision_from(np.array(draws), k, np.array(n)).mean()
+        assert mean == pytest.approx(1 / (better + 1), rel=1e-12)
+
+
+def test_metrics_by_hand() -> None:
+    assert Metric("recall", 2)([0, 1, 2]).tolist() == [1, 1, 0]
+    assert Metric("ndcg", 2)([0, 1, 2]) == pytest.approx([1, 1 / np.log2(3), 0])
+    assert Metric("ap", None)([0, 3]).tolist() == [1, 0.25]
+
+
+def test_ties_are_averaged_over_orders() -> None:
+    better, tied = np.array([0, 8, 3]), np.array([2, 4, 0])
+    recall = over_ties(Metric("recall", 10), better, tied)
+    assert recall == pytest.approx([1, 2 / 5, 1])
+    average = over_ties(Metric("ap", None), better, tied)
+    assert average == pytest.approx([(1 + 1 / 2 + 1 / 3) / 3, np.mean(1 / np.arange(9, 14)), 1 / 4])
+
+
+@pytest.mark.parametrize("names", [["recall@10", "ndcg@5", "ap"], ["ap"], ["recall@100"]])
+def test_tables_agree_with_sums_over_the_poisson_law(names: list[str]) -> None:
+    metrics = parse_metrics(names)
+    tables = Tables(metrics, 5000)
+    better = np.array([0, 2, 7, 60, 4])
+    mean = np.array([[0.002, 3.0], [12.0, 0.7], [150.0, 1.0], [5.0, 900.0], [0.0, 2500.0]])
+    share = np.array([[0.3, 0.7], [0.5, 0.5], [1.0, 0.0], [0.2, 0.8], [0.6, 0.4]])
+    moments = tables.moments(share, better, mean)
+    support = np.arange(6000)
+    law = poisson.pmf(support, mean[:, :, np.newaxis])
+    for index, metric in enumerate(metrics):
+        values = metric(better[:, np.newaxis] + support)[:, np.newaxis]
+        first = (share * (law * values).sum(2)).sum(1)
+        second = (share * (law * values**2).sum(2)).sum(1)
+        assert moments.mean[index] == pytest.approx(first, rel=2e-3, abs=2e-4)
+        assert moments.variance[index] == pytest.approx(second - first**2, rel=2e-2, abs=5e-4)
+    below = better[:, np.newaxis] + support < tables.depth
+    inside = (share * (law * below[:, np.newaxis]).sum(2)).sum(1)
+    assert moments.inside == pytest.approx(inside, rel=2e-3, abs=1e-4)
+    tail = np.where(below, 0.0, 1.0 / (better[:, np.newaxis] + support + 1.0))[:, np.newaxis]
+    assert moments.tail == pytest.approx((share * (law * tail).sum(2)).sum(1), rel=5e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["recall", "recall@0", "map", "ap@10", "ndcg@-1"])
+def test_unknown_metrics(name: str) -> None:
+    with pytest.raises(InputError, match="unknown metric"):
+        parse_metrics([name])
+
+
+def test_a_single_name_is_no_list() -> None:
+    with pytest.raises(InputError, match="expected a list"):
+        parse_metrics("recall@10")
