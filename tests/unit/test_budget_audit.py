@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sampled_metrics.inference.budget import audit as audit_module
-from sampled_metrics.inference.budget.audit import Audit, Audited, start_run
+from sampled_metrics.inference.budget.audit import Audit
 from sampled_metrics.inference.budget.candidates import Candidates
 from sampled_metrics.inference.budget.classes import Classes
 from sampled_metrics.inference.budget.counts import Counts, Frame
@@ -15,6 +15,7 @@ from sampled_metrics.inference.budget.estimate import estimates
 from sampled_metrics.inference.budget.order import Order
 from sampled_metrics.inference.budget.proxies import make_proxy
 from sampled_metrics.inference.budget.purse import Purse
+from sampled_metrics.inference.budget.runs import Audited, start_run
 from sampled_metrics.inference.budget.values import Moments, Tables, over_ties, parse_metrics
 from sampled_metrics.inference.budget.walk import Walk
 
@@ -34,9 +35,9 @@ def drive(task: Any, scores: Any) -> Any:
 
 
 def counted(
-    scores: Any, own: Any, seed: int, known: int, copies: int = 1, proxy: Any = None
+    scores: Any, own: Any, seed: int, known: int, proxy: Any = None
 ) -> tuple[Frame, Counts]:
-    """Counts after `known` random scores per user; users are repeated, for averages over walks."""
+    """Counts after `known` random scores per user."""
     users, items = scores.shape
     held = np.full(users, items - 1)
     problem = Candidates(csr_array(scores.shape), held)

@@ -1,1 +1,31 @@
-"""Metrics over all candidates from about a hundred scores per user."""
+"""Metrics over all candidates from about a hundred scores per user.
+
+A cheap proxy orders each user's candidates, the order is cut into strata, and scores are asked
+in rounds from where they say most about the metrics. A model of latent classes of users turns
+them into estimates; an audit of users drawn with known probabilities makes the interval valid
+whatever the proxy hides. `evaluate_on_budget` does it all; `Session` asks for scores batch by
+batch, and can be saved in between.
+"""
+
+from sampled_metrics.inference.budget.candidates import Candidates
+from sampled_metrics.inference.budget.estimate import Estimate
+from sampled_metrics.inference.budget.evaluation import Batch, Settings
+from sampled_metrics.inference.budget.result import BudgetResult
+from sampled_metrics.inference.budget.session import (
+    Session,
+    evaluate_on_budget,
+    prepare,
+    read_answers,
+)
+
+__all__ = [
+    "Batch",
+    "BudgetResult",
+    "Candidates",
+    "Estimate",
+    "Session",
+    "Settings",
+    "evaluate_on_budget",
+    "prepare",
+    "read_answers",
+]

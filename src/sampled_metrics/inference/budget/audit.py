@@ -6,19 +6,17 @@ cohorts, by forecasts of their costs, and whoever is admitted is finished: what 
 which depends on its rank, has no influence on whether it is counted.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics.inference.budget.classes import Classes
-from sampled_metrics.inference.budget.counts import Counts, Frame
+from sampled_metrics.inference.budget.counts import Frame
 from sampled_metrics.inference.budget.purse import Purse
 from sampled_metrics.inference.budget.resolve import resolve
+from sampled_metrics.inference.budget.runs import Audited, Run
 from sampled_metrics.inference.budget.shuffle import stream, uniform
 from sampled_metrics.inference.budget.together import Batches, alone, together
-from sampled_metrics.inference.budget.values import Moments, Tables, over_ties
+from sampled_metrics.inference.budget.values import Tables
 from sampled_metrics.inference.budget.walk import FIRST_TURN
 
 FLOOR = 0.01  # share of the squared largest value added to the variance a model states
@@ -29,78 +27,6 @@ COHORTS = (0.6, 1.0)  # share of the money left that a cohort may be forecast to
 LEAST_FACTOR = 0.8  # of cost to forecast that later cohorts count on
 SURPRISE = 0.02  # share of users that may turn out to be hits against the model, in forecasts
 CAUTION = 2.0  # standard deviations of the forecast kept in hand
-
-
-@dataclass
-class Run:
-    """One recommender: outcomes, model and frozen posterior; `top` is the largest value possible.
-
-    Attributes
-    ----------
-    mean, variance, top
-        Of the metrics, shape (metrics, users).
-    inside
-        Probability that some row of a user has fewer than `depth` better candidates.
-    """
-
-    counts: Counts
-    classes: Classes
-    posterior: Moments
-    mean: Float
-    variance: Float
-    top: Float
-    inside: Float
-    live: NDArray[np.bool_]
-    open: NDArray[np.bool_]
-
-
-@dataclass
-class Audited:
-    """What an audit found; axes are recommenders, metrics and users as far as they apply.
-
-    Attributes
-    ----------
-    error
-        Value minus posterior mean of audited users, 0 of others; (recommenders, metrics, users).
-    probability
-        With which a user was drawn for a metric, 1 where it was not; shaped like `error`.
-    noise
-        Variance of unbiased values, weighted by the inverse probability; (recommenders, users).
-    pseudo
-        Variance that one more user, surprised as badly as can be, would add;
-        (recommenders, metrics).
-    users
-        Users drawn, in order.
-    """
-
-    error: Float
-    probability: Float
-    noise: Float
-    pseudo: Float
-    users: Int
-
-
-def start_run(
-    counts: Counts, classes: Classes, posterior: Moments, scale: Float, offset: Int, tables: Tables
-) -> Run:
-    """Freeze the posterior per user; `scale` is the weight of the rows, shape (metrics, rows)."""
-    frame = counts.frame
-    better, tied = counts.better.sum(1) + offset, counts.tied.sum(1)
-    live_rows = better < tables.depth
-    top = np.stack([over_ties(metric, better, tied) for metric in tables.metrics])
-    unfinished = counts.left.sum(1) > 0
-    miss = frame.by_user(np.log1p(-np.minimum(posterior.inside, 1 - 1e-9)))
-    return Run(
-        counts,
-        classes,
-        posterior,
-        frame.by_user(posterior.mean * scale),
-        frame.by_user(posterior.variance * scale**2),
-        frame.by_user(top * scale * live_rows),
-        1.0 - np.exp(miss),
-        (frame.by_user(live_rows.astype(np.int64)) > 0) & unfinished,
-        unfinished,
-    )
 
 
 class Audit:
@@ -155,9 +81,8 @@ class Audit:
         likely = inside + SURPRISE * (1.0 - inside)
         miss = 2.0 * self.tables.depth + self._walks()
         cost = live * (left * likely + np.minimum(miss, left) * (1.0 - likely))
-        worth = sum(
-            run.live * (self._weights @ (run.variance + FLOOR * run.top**2)) for run in self.runs
-        )
+        values = np.stack([run.variance + FLOOR * run.top**2 for run in self.runs])
+        worth = (live * np.einsum("m,kmu->ku", self._weights, values)).sum(0)
         least = live * np.minimum(MISS_SHARE * self.frame.order.n, left)
         weight = np.sqrt(worth / np.maximum(np.maximum(cost, least).mean(0), 1.0))
         spread = live * left * np.sqrt(likely * (1.0 - likely))
@@ -167,7 +92,8 @@ class Audit:
         """The same for users of whom only the average precision is open: T / n costs n / rank."""
         mean = np.stack([run.mean[self._sums].sum(0) for run in self.runs]) * rest
         cost = rest * self._walks()
-        return np.sqrt(mean.mean(0)), cost.sum(0), cost.sum(0) ** 2
+        total = cost.sum(0).astype(np.float64)
+        return np.sqrt(mean.mean(0)), total, total**2
 
     def _walks(self) -> Float:
         """Expected cost of T / n, shape (recommenders, users): a turn, and n / rank."""
@@ -268,9 +194,10 @@ class Audit:
             mine = order[member[index, order]]
             audited = order[:done][member[index, order[:done]]]
             dropped = np.setdiff1d(mine, audited, assume_unique=True)
-            self.error[np.ix_([index], metrics, dropped)] = 0.0
+            for metric in metrics:
+                self.error[index, metric, dropped] = 0.0
+                self.probability[index, metric, audited] = probability[audited]
             self.noise[index, dropped] = 0.0
-            self.probability[np.ix_([index], metrics, audited)] = probability[audited]
             self.noise[index, audited] /= probability[audited]
             if len(metrics) == len(self.tables.metrics) and audited.size:
                 p = probability[audited]

@@ -42,8 +42,8 @@ class Candidates:
         self.owner, self.item = _held_out(held_out)
         self.n_users = int(self.owner[-1]) + 1
         if issparse(candidates):
-            self._seen = _canonical(candidates)
-            self._lists = None
+            self._seen: csr_array | None = _canonical(candidates)
+            self._lists: list[Int] = []
             self.n_items = int(candidates.shape[1])
             users = candidates.shape[0]
         else:
@@ -61,7 +61,7 @@ class Candidates:
     @property
     def widest(self) -> int | None:
         """Length of the longest list of candidates; None where they are all but what was seen."""
-        return None if self._lists is None else max(one.size for one in self._lists)
+        return max(one.size for one in self._lists) if self._lists else None
 
     @property
     def seen(self) -> csr_array | None:
@@ -75,7 +75,7 @@ class Candidates:
         other.owner, other.item = np.searchsorted(users, self.owner[rows]), self.item[rows]
         other.n_users, other.n_items = users.size, self.n_items
         other._seen = None if self._seen is None else csr_array(self._seen[users])
-        other._lists = None if self._lists is None else [self._lists[user] for user in users]
+        other._lists = [self._lists[user] for user in users] if self._lists else []
         other.n_others = self.n_others[users]
         return other
 
@@ -104,25 +104,21 @@ class Candidates:
                 f"held-out item of user {self.owner[row]} is {self.item[row]}; "
                 f"the catalogue has {self.n_items} items"
             )
-        for user, one in enumerate(self._lists or ()):
+        for user, one in enumerate(self._lists):
             if one.size and (one[0] < 0 or one[-1] >= self.n_items):
                 raise InputError(
                     f"user {user} has candidate {one[-1] if one[0] >= 0 else one[0]}; "
                     f"the catalogue has {self.n_items} items"
                 )
         if self._seen is not None:
-            known = self._known_pairs()
-            held = self.owner * self.n_items + self.item
-            twice = np.isin(held, known)
+            users = np.repeat(np.arange(self.n_users), np.diff(self._seen.indptr))
+            known = users * self.n_items + self._seen.indices
+            twice = np.isin(self.owner * self.n_items + self.item, known)
             if twice.any():
                 row = int(np.argmax(twice))
                 raise InputError(
                     f"held-out item {self.item[row]} of user {self.owner[row]} is among the seen"
                 )
-
-    def _known_pairs(self) -> Int:
-        users = np.repeat(np.arange(self.n_users), np.diff(self._seen.indptr))
-        return users * self.n_items + self._seen.indices
 
     def _count(self) -> Int:
         held = np.bincount(self.owner, minlength=self.n_users)

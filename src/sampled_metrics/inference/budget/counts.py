@@ -63,7 +63,7 @@ class Asked(NamedTuple):
     recommender: int
     user: Int
     stratum: Int
-    index: Int
+    place: Int
     item: Int
 
 
@@ -80,9 +80,9 @@ class Counts:
 
     def __init__(self, frame: Frame, held_scores: Float, number: int = 0) -> None:
         self.frame, self.held_scores, self.number = frame, held_scores, number
-        self.m = np.zeros(frame.n.shape, np.int64)
-        self.better = np.zeros((frame.owner.size, frame.n.shape[1]), np.int64)
-        self.tied = np.zeros_like(self.better)
+        self.m: Int = np.zeros(frame.n.shape, np.int64)
+        self.better: Int = np.zeros((frame.owner.size, frame.n.shape[1]), np.int64)
+        self.tied: Int = np.zeros_like(self.better)
 
     def request(self, more: Int) -> Asked:
         """List the next `more` pairs, shape (users, strata), of each user and stratum."""
@@ -90,12 +90,12 @@ class Counts:
         count = more[user, stratum]
         start = np.repeat(self.m[user, stratum] - (np.cumsum(count) - count), count)
         user, stratum = np.repeat(user, count), np.repeat(stratum, count)
-        index = start + np.arange(user.size)
-        return Asked(self.number, user, stratum, index, self.frame.items(user, stratum, index))
+        place = start + np.arange(user.size)
+        return Asked(self.number, user, stratum, place, self.frame.items(user, stratum, place))
 
     def add(self, asked: Asked, scores: Float) -> None:
         """Count the scores of requested pairs."""
-        n_strata = self.m.shape[1]
+        n_strata = self.better.shape[1]
         self.m += np.bincount(asked.user * n_strata + asked.stratum, minlength=self.m.size).reshape(
             self.m.shape
         )

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from sampled_metrics._base.arrays import Float
-from sampled_metrics.inference.budget.audit import Audited
+from sampled_metrics.inference.budget.runs import Audited
 
 RESOLUTION = 0.3  # users; standard deviation added, since an audit cannot see a fraction of one
 LEAST_FREEDOM, MOST_FREEDOM = 3.0, 1e6

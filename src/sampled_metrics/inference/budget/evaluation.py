@@ -7,13 +7,14 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.budget.audit import Audit, Audited, Run, start_run
+from sampled_metrics.inference.budget.audit import Audit
 from sampled_metrics.inference.budget.classes import Classes
 from sampled_metrics.inference.budget.counts import Counts, Frame
 from sampled_metrics.inference.budget.estimate import estimates
 from sampled_metrics.inference.budget.relevance import offsets, weights
 from sampled_metrics.inference.budget.result import BudgetResult, depth_of
 from sampled_metrics.inference.budget.rounds import ask, explore, posterior
+from sampled_metrics.inference.budget.runs import Audited, Run, start_run
 from sampled_metrics.inference.budget.sweep import sweep
 from sampled_metrics.inference.budget.together import Batches, alone, together
 from sampled_metrics.inference.budget.values import Metric, Tables

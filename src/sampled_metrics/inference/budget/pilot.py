@@ -57,8 +57,8 @@ def pilot(
     """
     trials = []
     for frame in frames:
-        least = np.count_nonzero(frame.n.any(0))
-        total = int(max(SCORES, least + 1)) * users.size
+        least = int(np.count_nonzero(frame.n.any(0)))
+        total = max(SCORES, least + 1) * users.size
         inner = modelled(frame, held_items, settings, min(total, int(frame.n.sum())))
         scores: Float | None = None
         while True:

@@ -39,7 +39,9 @@ def weights(frame: Frame, metrics: Sequence[Metric], offset: Int) -> Float:
             factors[index] = 1.0 / count
         elif metric.kind == "ndcg":
             ideal = np.cumsum(1.0 / np.log2(np.arange(2, int(count.max()) + 2)))
-            factors[index] = 1.0 / ideal[np.minimum(count, metric.cutoff).astype(np.int64) - 1]
+            factors[index] = (
+                1.0 / ideal[np.minimum(count, metric.cutoff or np.inf).astype(np.int64) - 1]
+            )
         else:
             factors[index] = (offset + 1.0) / count
     return factors

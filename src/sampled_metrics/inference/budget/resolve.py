@@ -12,7 +12,7 @@ from sampled_metrics.inference.budget.values import Tables, over_ties
 from sampled_metrics.inference.budget.walk import Walk
 
 FIRST_TURN, GROWTH = 16, 8  # scores asked per user in the first turn of a scan; factor
-SURPLUS = 1.0  # better ones asked for beyond those needed, where the model says how many to expect
+SURPLUS = 1  # better ones asked for beyond those needed, where the model says how many to expect
 
 
 def scan(
@@ -44,7 +44,7 @@ def scan(
             return
         left = counts.left[users[at]]
         missing = tables.depth - _known(counts, users[at], offset)
-        length = np.maximum(turn, _length(left, expected[at], missing + SURPLUS))
+        length = np.maximum(turn, _length(left, expected[at], missing))
         before = np.cumsum(left, axis=1) - left
         more = np.clip(length[:, np.newaxis] - before, 0, left)
         at = at[: purse.allow(rank[at], more.sum(1))]
@@ -63,8 +63,9 @@ def _known(counts: Counts, users: Int, offset: Int) -> Int:
     return least
 
 
-def _length(left: Int, expected: Float, missing: Float) -> Int:
+def _length(left: Int, expected: Float, missing: Int) -> Int:
     """Scores until `missing` better ones are expected; 0 where they never are."""
+    missing = missing + SURPLUS
     hits = left * expected
     sums = np.cumsum(hits, axis=1)
     enough = sums >= missing[:, np.newaxis]
@@ -106,6 +107,7 @@ def resolve(
     if sums and partly.size:
         walk = Walk(counts, users[partly], offset, key)
         yield from walk.run(purse, rank[partly])
-        values[np.ix_(sums, np.flatnonzero(open_rows))] = walk.values()
+        for index in sums:
+            values[index, open_rows] = walk.values()
         variance[open_rows] = walk.values() ** 2 / 2.0
     return rows, values, variance

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sampled_metrics._base.arrays import Float
-from sampled_metrics.inference.budget.audit import Audited, Run
 from sampled_metrics.inference.budget.counts import Frame
 from sampled_metrics.inference.budget.estimate import Estimate
+from sampled_metrics.inference.budget.runs import Audited, Run
 
 WEAK_DEPTH = 400.0  # position beyond which a proxy is called weak
 DEPTH_SHARE = 0.9  # of the better items lie before the depth

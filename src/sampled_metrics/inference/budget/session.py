@@ -114,10 +114,17 @@ class Session:
         except StopIteration as stop:
             self._batch, self.result = None, stop.value
 
+    def finished(self) -> BudgetResult:
+        """Return the result of a complete evaluation."""
+        if self.result is None:
+            raise InputError("the evaluation is not complete; ask for the next batch")
+        return self.result
+
     def save(self, path: Path) -> None:
         """Write the scores told so far as `.npz`."""
         with path.open("wb") as file:
-            np.savez(file, **{f"batch{i}": one for i, one in enumerate(self.answers)})
+            named: dict[str, Any] = {f"batch{i}": one for i, one in enumerate(self.answers)}
+            np.savez(file, **named)
 
 
 def read_answers(path: Path) -> list[Float]:
@@ -195,8 +202,7 @@ def evaluate_on_budget(
     functions = list(scorers.values())
     while (batch := session.ask()) is not None:
         session.tell(_scored(functions, batch, batch_size))
-    assert session.result is not None
-    return session.result
+    return session.finished()
 
 
 def _scored(functions: list[Scorer], batch: Batch, batch_size: int | None) -> Float:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import poisson
+from scipy.special import gammaln
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError
@@ -32,7 +32,7 @@ class Metric(NamedTuple):
         above = np.asarray(better, dtype=np.float64)
         if self.kind == "ap":
             return 1.0 / (above + 1.0)
-        inside = above < self.cutoff
+        inside = above < (self.cutoff or np.inf)
         if self.kind == "tail":
             return np.where(inside, 0.0, 1.0 / (above + 1.0))
         return np.where(inside, 1.0 if self.kind == "recall" else 1.0 / np.log2(above + 2.0), 0.0)
@@ -173,7 +173,8 @@ def _poisson_means(functions: Sequence[Metric], means: Float, depth: int) -> Flo
     """
     small = means[means <= max(_EXACT_BELOW, 3.0 * depth)]
     support = np.arange(max(depth, int(small[-1] + 12.0 * np.sqrt(small[-1]) + 30.0)))
-    law = poisson.pmf(support, small[:, np.newaxis])
+    means_of_rows = small[:, np.newaxis]
+    law = np.exp(support * np.log(means_of_rows) - means_of_rows - gammaln(support + 1.0))
     table = np.zeros((2, len(functions), depth, means.size))
     rows = np.arange(depth)[:, np.newaxis]
     total = rows + 1.0 + means[small.size :]

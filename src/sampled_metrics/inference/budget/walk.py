@@ -8,7 +8,6 @@ the order with their known outcome and cost nothing.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.inference.budget.counts import Asked, Counts
@@ -49,9 +48,7 @@ class Walk:
         self.n = (frame.n[users].sum(1) + others + 1)[self._place]
         better = counts.better[self.rows].sum(1) + offset[self.rows]
         self._coin = uniform(key, self.rows, 1)
-        better += binom.ppf(
-            uniform(key, self.rows, 2), counts.tied[self.rows].sum(1), self._coin
-        ).astype(np.int64)
+        better += _binomial(uniform(key, self.rows, 2), counts.tied[self.rows].sum(1), self._coin)
         known = (counts.m[users].sum(1) + others)[self._place]
         self._worse = known - better
         # The least of `better` uniform keys.
@@ -86,7 +83,7 @@ class Walk:
 
     def values(self) -> Float:
         """T / n of each row."""
-        below = binom.ppf(uniform(self.key, self.rows, 4), self._worse, self._first)
+        below = _binomial(uniform(self.key, self.rows, 4), self._worse, self._first)
         # Where nothing is better, the held-out item itself is the last draw.
         return np.minimum(1.0 + self._before + below, self.n) / self.n
 
@@ -130,6 +127,13 @@ class Walk:
         better = (score > held) | ((score == held) & (coin < self._coin[row]))
         np.minimum.at(self._first, row[better], keys[pair[better]])
         np.add.at(self._before, row, keys[pair] < self._first[row])
+
+
+def _binomial(at: Float, count: Int, probability: Float) -> Int:
+    """Quantiles of binomial distributions."""
+    from scipy.stats import binom  # slow to import
+
+    return binom.ppf(at, count, probability).astype(np.int64)
 
 
 def _places(count: Int) -> Int:
