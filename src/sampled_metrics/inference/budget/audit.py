@@ -100,7 +100,8 @@ class Audit:
         if not self._sums:
             return np.zeros((len(self.runs), 1))
         tail = [self.frame.by_user(run.posterior.tail) for run in self.runs]
-        return FIRST_TURN + self.frame.order.n * np.stack(tail)
+        ranks: Float = np.stack(tail) * self.frame.order.n
+        return FIRST_TURN + ranks
 
     def _group(
         self,

@@ -13,7 +13,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.inference.budget.counts import Counts, Frame
 
-CLASSES = 20
+CLASSES = 40
 KAPPA = 30.0  # concentration of a row's share around that of its class
 BINS = 12  # of the held-out item's place; half of them for the best HEAD_SHARE of the rows
 HEAD_SHARE = 0.3
