@@ -19,6 +19,7 @@ from sampled_metrics.inference.budget.runs import Audited, start_run
 from sampled_metrics.inference.budget.values import Moments, Tables, over_ties, parse_metrics
 from sampled_metrics.inference.budget.walk import Walk
 
+BOUNDS = np.stack([np.zeros((1, 3)), np.ones((1, 3))])
 METRICS = parse_metrics(["recall@3", "ndcg@3", "ap"])
 
 
@@ -114,14 +115,14 @@ def audited_once(
     run = start_run(counts, Classes(frame, 5), posterior, np.ones((3, own.size)), offset, tables)
     audit = Audit([run], frame, tables, np.ones((1, 3, own.size)), offset[np.newaxis], money)
     result = drive(audit.run(), scores)
-    single, _ = estimates(run.mean[np.newaxis], result, exact=False, sums=[2], confidence=0.95)
+    single, _ = estimates(run.mean[np.newaxis], result, BOUNDS, [2], confidence=0.95)
     return single[0], result, counts
 
 
 @pytest.mark.parametrize("lie", ["collapse", "praise", "half"])
 def test_audits_are_unbiased_and_cover_whatever_the_model_says(lie: str) -> None:
     rng = np.random.default_rng(8)
-    users, items, runs = 150, 60, 120
+    users, items, runs = 150, 60, 60
     scores = rng.normal(size=(users, items))
     own = np.quantile(scores, rng.beta(3, 1, users), axis=1).diagonal().copy()
     scores[:, -1] = own
@@ -172,7 +173,7 @@ def test_recommenders_are_audited_on_the_same_users() -> None:
     assert np.array_equal(result.probability[0], result.probability[1])
     assert np.array_equal(result.error[0], result.error[1])
     _, pairs = estimates(
-        np.stack([run.mean for run in runs]), result, exact=False, sums=[2], confidence=0.95
+        np.stack([run.mean for run in runs]), result, np.repeat(BOUNDS, 2, 1), [2], confidence=0.95
     )
     assert [one.centre for one in pairs[0, 1]] == [0.0, 0.0, 0.0]
 
@@ -187,3 +188,11 @@ def test_larger_surprises_widen_the_interval(monkeypatch: pytest.MonkeyPatch) ->
         row, _, _ = audited_once(scores, own, 0, 700, "half")
         half.append(row[0].std_error)
     assert half[1] > half[0]
+
+
+def test_without_an_audit_nothing_is_certain_but_what_the_scores_allow() -> None:
+    rng = np.random.default_rng(1)
+    scores = rng.normal(size=(40, 30))
+    row, audited, _ = audited_once(scores, scores[:, -1].copy(), 0, 0, "half")
+    assert audited.users.size == 0
+    assert [(one.low, one.high) for one in row[:2]] == [(0.0, 1.0)] * 2

@@ -50,7 +50,7 @@ class Estimate(NamedTuple):
 
 
 def estimates(
-    mean: Float, audited: Audited, exact: bool, sums: list[int], confidence: float
+    mean: Float, audited: Audited, bounds: Float, sums: list[int], confidence: float
 ) -> tuple[list[list[Estimate]], dict[tuple[int, int], list[Estimate]]]:
     """Estimates of recommenders and metrics, and of the differences b - a of pairs (a, b).
 
@@ -58,8 +58,9 @@ def estimates(
     ----------
     mean
         Posterior means, shape (recommenders, metrics, users).
-    exact
-        Whether every candidate of every user was scored.
+    bounds
+        Least and largest values that the scores allow, shape (2, recommenders, metrics); intervals
+        do not go beyond them.
     sums
         Metrics without a cutoff, to which the noise of the audit belongs.
     """
@@ -68,9 +69,11 @@ def estimates(
     noise = np.zeros(mean.shape[:2])
     noise[:, sums] = audited.noise.sum(1)[:, np.newaxis]
 
-    def one(model: Float, error: Float, probability: Float, noise: Float) -> list[Estimate]:
+    def one(
+        model: Float, error: Float, probability: Float, noise: Float, least: Float, largest: Float
+    ) -> list[Estimate]:
         variance = error**2 * (1.0 - probability)
-        total = variance.sum(1) + noise + (0.0 if exact else RESOLUTION**2)
+        total = variance.sum(1) + noise + RESOLUTION**2
         deviation = np.sqrt(total) / n_users
         squares = (variance**2).sum(1)
         freedom = np.clip(total**2 / np.maximum(squares, 1e-30), LEAST_FREEDOM, MOST_FREEDOM)
@@ -78,12 +81,19 @@ def estimates(
         moved = np.sign(shift) * np.maximum(np.abs(shift) - deviation, 0.0)
         half = stdtrit(freedom, 0.5 + confidence / 2.0) * deviation
         centre = model + shift
-        columns = (model + moved, centre - half, centre + half, centre, deviation, freedom, model)
+        low, high = np.clip([centre - half, centre + half], least, largest)
+        columns = (model + moved, low, high, centre, deviation, freedom, model)
         return [Estimate(*map(float, row)) for row in np.transpose(columns)]
 
     each = range(len(mean))
     single = [
-        one(mean[a].mean(1), share[a], audited.probability[a], noise[a] + audited.pseudo[a])
+        one(
+            mean[a].mean(1),
+            share[a],
+            audited.probability[a],
+            noise[a] + audited.pseudo[a],
+            *bounds[:, a],
+        )
         for a in each
     ]
     pairs = {
@@ -92,6 +102,8 @@ def estimates(
             share[b] - share[a],
             np.minimum(audited.probability[a], audited.probability[b]),
             noise[a] + noise[b] + (audited.pseudo[a] + audited.pseudo[b]) / 2.0,
+            bounds[0, b] - bounds[1, a],
+            bounds[1, b] - bounds[0, a],
         )
         for a in each
         for b in range(a + 1, len(mean))

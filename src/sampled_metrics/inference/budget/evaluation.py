@@ -14,7 +14,7 @@ from sampled_metrics.inference.budget.estimate import estimates
 from sampled_metrics.inference.budget.relevance import offsets, weights
 from sampled_metrics.inference.budget.result import BudgetResult, depth_of
 from sampled_metrics.inference.budget.rounds import ask, explore, posterior
-from sampled_metrics.inference.budget.runs import Audited, Run, start_run
+from sampled_metrics.inference.budget.runs import Audited, Run, limits, start_run
 from sampled_metrics.inference.budget.sweep import sweep
 from sampled_metrics.inference.budget.together import Batches, alone, together
 from sampled_metrics.inference.budget.values import Metric, Tables
@@ -106,7 +106,14 @@ def evaluation(
     money = count * limit - sum(int(counts.m.sum()) for counts in model.counts)
     audit = Audit(runs, frame, model.tables, np.stack(scale), model.offset, money)
     audited = yield from _joined(audit.run())
-    return _result(frame, settings, runs, audited)
+    bounds = np.stack(
+        [
+            limits(counts, scale[i], model.offset[i], model.tables)
+            for i, counts in enumerate(model.counts)
+        ],
+        axis=1,
+    )
+    return _result(frame, settings, runs, audited, bounds)
 
 
 def modelled(
@@ -148,11 +155,12 @@ def _joined(inner: Batches) -> Generator[Batch, Float, Any]:
         replies = np.split((yield batch), np.cumsum(size)[:-1])
 
 
-def _result(frame: Frame, settings: Settings, runs: list[Run], audited: Audited) -> BudgetResult:
+def _result(
+    frame: Frame, settings: Settings, runs: list[Run], audited: Audited, bounds: Float
+) -> BudgetResult:
     mean = np.stack([run.mean for run in runs])
-    exact = all(not run.open.any() for run in runs)
     sums = [i for i, metric in enumerate(settings.metrics) if metric.cutoff is None]
-    single, pairs = estimates(mean, audited, exact, sums, settings.confidence)
+    single, pairs = estimates(mean, audited, bounds, sums, settings.confidence)
     return BudgetResult(
         names=settings.names,
         metrics=tuple(str(metric) for metric in settings.metrics),

@@ -81,3 +81,21 @@ def start_run(
         (frame.by_user(live_rows.astype(np.int64)) > 0) & unfinished,
         unfinished,
     )
+
+
+def limits(counts: Counts, scale: Float, offset: Int, tables: Tables) -> Float:
+    """Least and largest mean of each metric that the scores allow; shape (2, metrics).
+
+    No model is behind them: all unscored candidates of a user may be better, or none.
+    """
+    frame = counts.frame
+    better, tied = counts.better.sum(1) + offset, counts.tied.sum(1)
+    left = counts.left.sum(1)[frame.owner]
+    rows = np.stack(
+        [
+            [over_ties(metric, better + left, tied), over_ties(metric, better, tied)]
+            for metric in tables.metrics
+        ],
+        axis=1,
+    )
+    return frame.by_user(rows * scale).mean(axis=-1)
