@@ -54,32 +54,34 @@ class Classes:
     def __init__(self, frame: Frame, classes: int = CLASSES, kappa: float = KAPPA) -> None:
         self.kappa = kappa
         bins = _bins(frame.own)
-        self._sorted = np.argsort(bins, kind="stable")
-        self._starts = np.flatnonzero(np.diff(bins[self._sorted], prepend=-1))
-        self._bin = np.repeat(np.arange(self._starts.size), np.diff([*self._starts, bins.size]))[
-            np.argsort(self._sorted)
-        ]
+        self._in_bin = (bins[:, np.newaxis] == np.arange(bins.max() + 1)).astype(np.float64)
         self._initial = _initial_shares(frame.edges, classes)
         self._floor = min(0.07 / max(frame.edges[-1], 1), 2e-5)
         self.fit = Fit(
             self._initial,
-            np.full((self._starts.size, classes), 1 / classes),
+            np.full((bins.max() + 1, classes), 1 / classes),
             np.full((bins.size, classes), 1 / classes),
         )
 
     def update(self, counts: Counts, steps: int) -> None:
         """Take EM steps from the present fit."""
         m, better = self._tempered(counts)
-        outcomes = np.hstack([better, m - better])
-        share, prior, _ = self.fit
-        posterior = _posterior(outcomes, share, prior, self._bin)
+        # The log likelihood is one product of what each row has with what each class says.
+        data = np.hstack([better, m - better, self._in_bin])
+        n_strata = m.shape[1]
+        share, prior, posterior = self.fit
+        posterior = np.empty_like(posterior)
+        weight = _likelihood(data, share, prior, posterior)
         for _ in range(steps):
-            numerator = posterior.T @ better + SMOOTHING * self._initial
-            share = np.clip(numerator / (posterior.T @ m + SMOOTHING), self._floor, 0.995)
-            prior = np.add.reduceat(posterior[self._sorted], self._starts, axis=0)
-            prior += prior.sum(0) / prior.sum() + 1e-6
+            sums = posterior.T @ (data * weight[:, np.newaxis])
+            hits, misses = sums[:, :n_strata], sums[:, n_strata : 2 * n_strata]
+            share = (hits + SMOOTHING * self._initial) / (hits + misses + SMOOTHING)
+            share = np.clip(share, self._floor, 0.995)
+            prior = sums[:, 2 * n_strata :].T
+            prior = prior + prior.sum(0) / prior.sum() + 1e-6
             prior /= prior.sum(1, keepdims=True)
-            posterior = _posterior(outcomes, share, prior, self._bin)
+            weight = _likelihood(data, share, prior, posterior)
+        posterior *= weight[:, np.newaxis]
         self.fit = Fit(share, prior, posterior)
 
     def cautious_share(self, counts: Counts) -> Float:
@@ -114,13 +116,13 @@ def _by_row(counts: Counts) -> tuple[Float, Float, Float]:
     return (m, better, left) if counts.frame.one_each else (m[owner], better, left[owner])
 
 
-def _posterior(outcomes: Float, share: Float, prior: Float, bins: Int) -> Float:
-    likelihood = outcomes @ np.hstack([np.log(share), np.log1p(-share)]).T
-    likelihood += np.log(prior + 1e-12)[bins]
-    likelihood -= likelihood.max(1, keepdims=True)
-    np.exp(likelihood, out=likelihood)
-    likelihood /= likelihood.sum(1, keepdims=True)
-    return likelihood
+def _likelihood(data: Float, share: Float, prior: Float, out: Float) -> Float:
+    """Write the likelihood of the classes, up to a factor per row, and return that factor."""
+    np.matmul(data, np.vstack([np.log(share).T, np.log1p(-share).T, np.log(prior)]), out=out)
+    out -= out.max(1, keepdims=True)
+    np.exp(out, out=out)
+    factor: Float = 1.0 / (out @ np.ones(out.shape[1]))
+    return factor
 
 
 def _bins(own: Float) -> Int:
