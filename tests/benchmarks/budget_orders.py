@@ -14,7 +14,7 @@ import argparse
 import time
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -25,6 +25,7 @@ from sampled_metrics.inference.budget.counts import Frame
 from sampled_metrics.inference.budget.evaluation import METHODS, Settings, evaluation
 from sampled_metrics.inference.budget.order import Order
 from sampled_metrics.inference.budget.proxies import make_proxy
+from sampled_metrics.inference.budget.result import BudgetResult
 from sampled_metrics.inference.budget.session import METRICS
 from sampled_metrics.inference.budget.values import over_ties, parse_metrics
 from sampled_metrics.recommenders.base import create, load_recommender
@@ -50,7 +51,24 @@ SMALL = {
     "BPR": BPR,
     "random": ("random", {}),
 }
-SETS["ml-100k", "tuning"] = SETS["synthetic", "reported"] = SMALL
+SETS["ml-100k", "tuning"] = SMALL
+SETS["synthetic", "reported"] = {
+    "ALS 16": SMALL["ALS 16"],
+    "ALS 32": SMALL["ALS 32"],
+    "kNN 20": SMALL["kNN 20"],
+    "kNN 50": ("itemknn", {"k_prime": 50, **NEAR}),
+    "BPR": BPR,
+    "random": ("random", {}),
+}
+
+
+class Run(NamedTuple):
+    """Result, CPU seconds of the method itself, number of batches, exact metrics."""
+
+    result: BudgetResult
+    seconds: float
+    batches: int
+    exact: Any
 
 
 def movielens_1m(args: argparse.Namespace) -> tuple[csr_array, Any]:
@@ -110,7 +128,7 @@ def blocks(n_users: int) -> list[Any]:
     return np.array_split(np.arange(n_users), max(1, n_users // 256))
 
 
-def exact_values(scores: Any, seen: csr_array, held_out: Any, metrics: Any) -> tuple[Any, Any]:
+def exact_values(scores: Any, seen: csr_array, held_out: Any, metrics: Any) -> Any:
     """Exact metrics per user, shape (metrics, users)."""
     better, tied = np.empty((2, held_out.size), np.int64)
     for rows in blocks(held_out.size):
@@ -118,7 +136,7 @@ def exact_values(scores: Any, seen: csr_array, held_out: Any, metrics: Any) -> t
         own = block[np.arange(rows.size), held_out[rows], np.newaxis]
         block[seen[rows].toarray() > 0] = -np.inf
         better[rows], tied[rows] = (block > own).sum(1), (block == own).sum(1) - 1
-    return np.stack([over_ties(metric, better, tied) for metric in metrics]), better
+    return np.stack([over_ties(metric, better, tied) for metric in metrics])
 
 
 def run(frame: Frame, items: Any, settings: Settings, scores: list[Any]) -> tuple[Any, float, int]:
@@ -139,26 +157,7 @@ def run(frame: Frame, items: Any, settings: Settings, scores: list[Any]) -> tupl
         batches += 1
 
 
-def report(name: str, exact: Any, rows: list[Any]) -> None:
-    value, low, high, centre = (
-        np.array([[getattr(one, field) for one in row] for row in rows])
-        for field in ("value", "low", "high", "centre")
-    )
-    covered = ((low <= exact) & (exact <= high)).mean(0)
-    error = value - exact
-    print(
-        f"{name:18s}",
-        "exact " + " ".join(f"{100 * one:6.2f}" for one in exact.mean(0)),
-        "| bias " + " ".join(f"{100 * one:6.3f}" for one in error.mean(0)),
-        "| rmse " + " ".join(f"{100 * one:5.3f}" for one in np.sqrt((error**2).mean(0))),
-        "| design bias " + " ".join(f"{100 * one:6.3f}" for one in (centre - exact).mean(0)),
-        "| half " + " ".join(f"{100 * one:5.2f}" for one in ((high - low) / 2).mean(0)),
-        "| covered " + " ".join(f"{one:.2f}" for one in covered),
-        sep=" ",
-    )
-
-
-def main() -> None:
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", choices=DATA)
     parser.add_argument("proxy", help="popularity, als, or the name of one of the recommenders")
@@ -173,68 +172,97 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path(".cache/budget"))
     args = parser.parse_args()
     args.cache.mkdir(parents=True, exist_ok=True)
+    return args
+
+
+def main() -> None:
+    args = arguments()
     seen, held_out = DATA[args.data](args)
     about = SETS[args.data, args.set]
     names = tuple(args.only or about)
     scores = [scores_of(name, about[name], seen, args) for name in names]
     metrics = parse_metrics(METRICS)
-    exact, better = zip(
-        *(exact_values(one, seen, held_out, metrics) for one in scores), strict=True
-    )
+    exact = [exact_values(one, seen, held_out, metrics) for one in scores]
     proxy = args.proxy
     if proxy == "als":
         proxy = scores_of("proxy", ("als", {"d": 8}), seen, args)
     elif proxy != "popularity":
         proxy = scores_of(proxy, about[proxy], seen, args)
     settings = Settings(names, metrics, args.budget, args.method)
-    everybody = np.arange(held_out.size)
-    problem = Candidates(seen, held_out)
-    shape = (problem.n_users, problem.n_items)
+    runs: list[Run] = []
     order = None
-    results, seconds, truths = [], [], []
     for seed in range(args.seeds):
-        users = everybody
+        users = np.arange(held_out.size)
         if args.users:
-            users = np.sort(generator(seed, "users").choice(everybody, args.users, replace=False))
+            rng = generator(seed, "users")
+            users = np.sort(rng.choice(users, args.users, replace=False))
         if args.users or order is None:
-            matrix = proxy if isinstance(proxy, str) else np.array(proxy[users])
             rows = Candidates(csr_array(seen[users]), held_out[users])
-            order = Order(rows, make_proxy(matrix, rows.seen, (users.size, shape[1]), 0))
-        picked = scores if not args.users else [np.array(one[users]) for one in scores]
-        result, took, batches = run(Frame(order, rows.owner, seed), rows.item, settings, picked)
-        results.append(result)
-        seconds.append(took / len(names))
-        truths.append(np.stack([one[:, users].mean(1) for one in exact]))
+            matrix = proxy if isinstance(proxy, str) else np.array(proxy[users])
+            order = Order(rows, make_proxy(matrix, rows.seen, (users.size, seen.shape[1]), 0))
+        picked = [np.array(one[users]) for one in scores] if args.users else scores
+        outcome = run(Frame(order, rows.owner, seed), rows.item, settings, picked)
+        runs.append(Run(*outcome, np.stack([one[:, users].mean(1) for one in exact])))
+    report(args, names, runs)
+
+
+def report(args: argparse.Namespace, names: tuple[str, ...], runs: list[Run]) -> None:
+    results = [one.result for one in runs]
     cost = np.array([result.n_asked for result in results]) / results[0].n_users
     print(
         f"{args.data}, proxy {args.proxy}, budget {args.budget:g}, {args.seeds} seeds;",
-        f"scores per user {cost.mean(0).round(1)} (all {cost.mean():.1f}, most "
-        f"{cost.mean(1).max():.1f}); CPU {np.mean(seconds):.2f} s; {batches} batches;",
+        f"scores per user {cost.mean(0).round(1)} (all {cost.mean():.1f}, most",
+        f"{cost.mean(1).max():.1f}); CPU {np.mean([one.seconds for one in runs]):.2f} s for",
+        f"{len(names)} recommenders; {runs[-1].batches} batches;",
         f"audited {np.mean([result.n_audited for result in results]):.0f}",
     )
     depth = np.nanmedian([result.depth for result in results], axis=0)
     weak = np.mean([result.weak for result in results], axis=0)
-    print("depth", dict(zip(names, depth.round(), strict=True)), "weak", weak.round(2))
+    for number, name in enumerate(names):
+        print(f"{name:18s} depth {depth[number]:.0f}, called weak in {weak[number]:.2f}")
     for number, name in enumerate(names):
         rows = [result.estimates[number] for result in results]
-        report(name, np.array([truth[number] for truth in truths]), rows)
+        of_one(name, np.array([one.exact[number] for one in runs]), rows)
     for a, b in combinations(range(len(names)), 2):
         rows = [result.differences[a, b] for result in results]
-        difference = np.array([truth[b] - truth[a] for truth in truths])
-        values = np.array([[one.value for one in row] for row in rows])
-        low = np.array([[one.low for one in row] for row in rows])
-        high = np.array([[one.high for one in row] for row in rows])
-        right = (np.sign(values) == np.sign(difference)).mean(0)
-        significant = (low > 0) | (high < 0)
-        wrong = (np.where(low > 0, 1, -1) != np.sign(difference)) & significant
-        covered = ((low <= difference) & (difference <= high)).mean(0)
-        print(
-            f"{names[a] + ' < ' + names[b]:22s}",
-            "right " + " ".join(f"{one:.2f}" for one in right),
-            "| significant " + " ".join(f"{one:.2f}" for one in significant.mean(0)),
-            "| significantly wrong " + " ".join(f"{one:.2f}" for one in wrong.mean(0)),
-            "| covered " + " ".join(f"{one:.2f}" for one in covered),
-        )
+        difference = np.array([one.exact[b] - one.exact[a] for one in runs])
+        of_pair(f"{names[a]} < {names[b]}", difference, rows)
+
+
+def of_one(name: str, exact: Any, rows: list[Any]) -> None:
+    value, low, high, centre = columns(rows)
+    covered = ((low <= exact) & (exact <= high)).mean(0)
+    error = value - exact
+    print(
+        f"{name:18s}",
+        "exact " + " ".join(f"{100 * one:6.2f}" for one in exact.mean(0)),
+        "| bias " + " ".join(f"{100 * one:6.3f}" for one in error.mean(0)),
+        "| rmse " + " ".join(f"{100 * one:5.3f}" for one in np.sqrt((error**2).mean(0))),
+        "| design bias " + " ".join(f"{100 * one:6.3f}" for one in (centre - exact).mean(0)),
+        "| half " + " ".join(f"{100 * one:5.2f}" for one in ((high - low) / 2).mean(0)),
+        "| covered " + " ".join(f"{one:.2f}" for one in covered),
+    )
+
+
+def of_pair(name: str, difference: Any, rows: list[Any]) -> None:
+    value, low, high, _ = columns(rows)
+    right = (np.sign(value) == np.sign(difference)).mean(0)
+    significant = (low > 0) | (high < 0)
+    wrong = significant & (np.where(low > 0, 1, -1) != np.sign(difference))
+    covered = ((low <= difference) & (difference <= high)).mean(0)
+    print(
+        f"{name:22s}",
+        "right " + " ".join(f"{one:.2f}" for one in right),
+        "| significant " + " ".join(f"{one:.2f}" for one in significant.mean(0)),
+        "| significantly wrong " + " ".join(f"{one:.2f}" for one in wrong.mean(0)),
+        "| covered " + " ".join(f"{one:.2f}" for one in covered),
+    )
+
+
+def columns(rows: list[Any]) -> list[Any]:
+    """Values, lower and upper limits and centres, shape (seeds, metrics) each."""
+    fields = ("value", "low", "high", "centre")
+    return [np.array([[getattr(one, name) for one in row] for row in rows]) for name in fields]
 
 
 if __name__ == "__main__":

@@ -200,11 +200,9 @@ class Audit:
                 self.probability[index, metric, audited] = probability[audited]
             self.noise[index, dropped] = 0.0
             self.noise[index, audited] /= probability[audited]
-            if len(metrics) < len(self.tables.metrics):
-                continue
-            if audited.size:
+            if mine.size and not audited.size:  # nothing is known of the model's errors
+                self.pseudo[index, metrics] = np.inf
+            elif audited.size and run.live[audited[0]]:
                 p = probability[audited]
                 worst = np.maximum(run.mean, run.top - run.mean)[:, audited] ** 2
-                self.pseudo[index] = PSEUDO * (worst * (1 - p) / p**2).mean(1)
-            elif mine.size:
-                self.pseudo[index] = np.inf  # nothing is known of the model's errors
+                self.pseudo[index] += PSEUDO * (worst * (1 - p) / p**2).mean(1)

@@ -120,10 +120,11 @@ def modelled(
     frame: Frame, held_items: Int, settings: Settings, total: int
 ) -> Generator[Batch, Float, Modelled]:
     """Ask for the held-out items and in rounds, and fit the model; at most `total` scores each."""
-    counts = []
-    for number in range(len(settings.names)):
-        scores = yield Batch(np.full(held_items.size, number), frame.owner, held_items)
-        counts.append(Counts(frame, scores, number))
+    count = len(settings.names)
+    number = np.repeat(np.arange(count), held_items.size)
+    held = Batch(number, np.tile(frame.owner, count), np.tile(held_items, count))
+    held_scores = (yield held).reshape(count, -1)
+    counts = [Counts(frame, scores, number) for number, scores in enumerate(held_scores)]
     tables = Tables(settings.metrics, int(frame.order.n.max()))
     offset = np.stack([offsets(frame, one.held_scores) for one in counts])
     classes = [Classes(frame) for _ in counts]

@@ -146,6 +146,7 @@ def evaluate_on_budget(
     confidence: float = 0.95,
     n_items: int | None = None,
     batch_size: int | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> BudgetResult:
     """Estimate metrics over all candidates from about a hundred scores per user.
 
@@ -180,6 +181,9 @@ def evaluate_on_budget(
         Size of the catalogue, where candidates are lists.
     batch_size
         Largest number of pairs in one call of `score`; does not change the result.
+    progress
+        Called after every batch with the number of pairs asked so far, held-out items and all
+        recommenders included; the budget bounds it.
 
     >>> rng = np.random.default_rng(0)
     >>> scores = rng.random((40, 30))
@@ -200,8 +204,12 @@ def evaluate_on_budget(
     settings = Settings(tuple(scorers), parse_metrics(metrics), budget, method, confidence)
     session = Session(prepare(problem, proxy, seed), settings)
     functions = list(scorers.values())
+    asked = 0
     while (batch := session.ask()) is not None:
         session.tell(_scored(functions, batch, batch_size))
+        asked += batch.users.size
+        if progress is not None:
+            progress(asked)
     return session.finished()
 
 

@@ -20,6 +20,8 @@ _EXACT_BELOW = 600.0  # the least mean for which two terms of an expansion do
 class Metric(NamedTuple):
     """A metric of the rank of one held-out item: recall@k, ndcg@k or ap.
 
+    The kind `tail`, for forecasts of costs, is 1 / rank beyond the cutoff and 0 up to it.
+
     >>> Metric("ndcg", 10)([0, 2, 10])
     array([1. , 0.5, 0. ])
     """
