@@ -141,13 +141,16 @@ def test_a_resumed_session_is_the_uninterrupted_one(
     paused = Session(prepared, settings)
     while paused.result is None:
         paused.save(tmp_path / "answers.npz")
-        if len(paused.answers) % 5 == 4:
+        if len(paused.answers.scores) % 5 == 4:
             paused = Session(prepared, settings, read_answers(tmp_path / "answers.npz"))
         play(paused)
     assert paused.result.rows() == whole.result.rows()
     assert paused.result.trials == whole.result.trials
     with pytest.raises(InputError, match="complete"):
         paused.tell([])
+    other = prepare(Candidates(world.seen, world.held), proxies, 4)
+    with pytest.raises(InputError, match="belongs to another evaluation"):
+        Session(other, settings, paused.answers)
 
 
 def test_recommenders_that_agree_do_not_differ(world: World) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,6 +68,13 @@ def steps(prepared: Prepared, settings: Settings) -> Generator[Batch, Float, Bud
     return replace(result, n_asked=asked, trials=tuple((one.name, one.depth) for one in trials))
 
 
+class Answers(NamedTuple):
+    """Scores told so far, batch by batch, with checksums of the pairs they belong to."""
+
+    scores: list[Float]
+    checks: list[int]
+
+
 class Session:
     """An evaluation that asks for scores in batches and can be saved between them.
 
@@ -89,13 +97,18 @@ class Session:
     """
 
     def __init__(
-        self, prepared: Prepared, settings: Settings, answers: Sequence[Float] = ()
+        self, prepared: Prepared, settings: Settings, answers: Answers | None = None
     ) -> None:
         self._steps = steps(prepared, settings)
-        self.answers: list[Float] = []
+        self.answers = Answers([], [])
         self.result: BudgetResult | None = None
         self._batch: Batch | None = next(self._steps)
-        for scores in answers:
+        for scores, check in zip(*(answers or ((), ())), strict=True):
+            if self._batch is None or check != _checksum(self._batch):
+                raise InputError(
+                    f"batch {len(self.answers.scores)} of the saved scores belongs to another "
+                    "evaluation; start anew, or use the same data, proxy, budget and seed"
+                )
             self.tell(scores)
 
     def ask(self) -> Batch | None:
@@ -108,7 +121,8 @@ class Session:
             raise InputError("the evaluation is complete; there is nothing to tell")
         values = np.array(scores, dtype=np.float64)
         _require_scores(values, self._batch)
-        self.answers.append(values)
+        self.answers.scores.append(values)
+        self.answers.checks.append(_checksum(self._batch))
         try:
             self._batch = self._steps.send(values)
         except StopIteration as stop:
@@ -123,14 +137,19 @@ class Session:
     def save(self, path: Path) -> None:
         """Write the scores told so far as `.npz`."""
         with path.open("wb") as file:
-            named: dict[str, Any] = {f"batch{i}": one for i, one in enumerate(self.answers)}
-            np.savez(file, **named)
+            named: dict[str, Any] = {f"scores{i}": x for i, x in enumerate(self.answers.scores)}
+            np.savez(file, checks=np.array(self.answers.checks, np.int64), **named)
 
 
-def read_answers(path: Path) -> list[Float]:
+def read_answers(path: Path) -> Answers:
     """Read the scores that `Session.save` wrote."""
     with np.load(path, allow_pickle=False) as arrays:
-        return [arrays[f"batch{i}"] for i in range(len(arrays.files))]
+        checks = arrays["checks"].tolist()
+        return Answers([arrays[f"scores{i}"] for i in range(len(checks))], checks)
+
+
+def _checksum(batch: Batch) -> int:
+    return crc32(np.concatenate(batch).astype("<i8").tobytes())
 
 
 def evaluate_on_budget(
