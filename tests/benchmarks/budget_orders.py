@@ -22,11 +22,11 @@ from scipy.sparse import csr_array
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.inference.budget.candidates import Candidates
 from sampled_metrics.inference.budget.counts import Frame
+from sampled_metrics.inference.budget.evaluate import METRICS
 from sampled_metrics.inference.budget.evaluation import METHODS, Settings, evaluation
 from sampled_metrics.inference.budget.order import Order
 from sampled_metrics.inference.budget.proxies import make_proxy
 from sampled_metrics.inference.budget.result import BudgetResult
-from sampled_metrics.inference.budget.session import METRICS
 from sampled_metrics.inference.budget.values import over_ties, parse_metrics
 from sampled_metrics.recommenders.base import create, load_recommender
 

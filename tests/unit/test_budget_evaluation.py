@@ -9,10 +9,10 @@ from scipy.sparse import csr_array
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.budget.candidates import Candidates
+from sampled_metrics.inference.budget.evaluate import evaluate_on_budget
 from sampled_metrics.inference.budget.evaluation import Settings
 from sampled_metrics.inference.budget.session import (
     Session,
-    evaluate_on_budget,
     prepare,
     read_answers,
 )
@@ -136,8 +136,12 @@ def test_a_resumed_session_is_the_uninterrupted_one(
         return session
 
     whole = Session(prepared, settings)
+    assert whole.so_far() == {}
     while whole.result is None:
         play(whole)
+    for name, matrix in zip("AB", matrices, strict=True):
+        known = [whole.so_far()[name][metric] for metric in NAMES]
+        assert known == pytest.approx(world.exact(matrix), abs=0.1)
     paused = Session(prepared, settings)
     while paused.result is None:
         paused.save(tmp_path / "answers.npz")

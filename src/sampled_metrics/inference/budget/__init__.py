@@ -9,11 +9,11 @@ batch, and can be saved in between.
 
 from sampled_metrics.inference.budget.candidates import Candidates
 from sampled_metrics.inference.budget.estimate import Estimate
+from sampled_metrics.inference.budget.evaluate import evaluate_on_budget
 from sampled_metrics.inference.budget.evaluation import Batch, Settings
 from sampled_metrics.inference.budget.result import BudgetResult
 from sampled_metrics.inference.budget.session import (
     Session,
-    evaluate_on_budget,
     prepare,
     read_answers,
 )

@@ -1,6 +1,6 @@
 """The method as a whole, as a generator of batches: rounds for the model, then the audit."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,15 +71,28 @@ class Modelled(NamedTuple):
     tables: Tables
     offset: Int
 
+    def means(self) -> Float:
+        """Posterior means of the metrics so far, not audited; shape (recommenders, metrics)."""
+        rows = []
+        for counts, classes, offset in zip(self.counts, self.classes, self.offset, strict=True):
+            scale = weights(counts.frame, self.tables.metrics, offset)
+            mean = posterior(counts, classes, self.tables, offset).mean * scale
+            rows.append(counts.frame.by_user(mean).mean(axis=1))
+        return np.stack(rows)
+
+
+Watch = Callable[[Modelled], None]
+
 
 def evaluation(
-    frame: Frame, held_items: Int, settings: Settings, spent: int = 0
+    frame: Frame, held_items: Int, settings: Settings, spent: int = 0, watch: Watch | None = None
 ) -> Generator[Batch, Float, BudgetResult]:
     """Yield batches of pairs, take their scores, return the result.
 
     The first batch has the held-out items; about ten rounds and fifteen batches of the audit
     follow. Nothing but the scores sent decides what is asked next. `spent` scores, of all
-    recommenders together, are taken off the budget.
+    recommenders together, are taken off the budget. `watch` gets the model before its first round,
+    and may look at it between batches.
     """
     n_users, count = frame.order.n.size, len(settings.names)
     limit = int(settings.budget * n_users - spent / count)
@@ -90,7 +103,7 @@ def evaluation(
     elif total < n_users * n_strata:
         least = np.ceil((n_strata + spent / n_users / count) / MODEL_SHARE)
         raise InputError(f"budget is {settings.budget:g}; the first round needs {least:.0f}")
-    model = yield from modelled(frame, held_items, settings, total)
+    model = yield from modelled(frame, held_items, settings, total, watch)
     scale = [weights(frame, settings.metrics, one) for one in model.offset]
     runs = [
         start_run(
@@ -117,7 +130,11 @@ def evaluation(
 
 
 def modelled(
-    frame: Frame, held_items: Int, settings: Settings, total: int
+    frame: Frame,
+    held_items: Int,
+    settings: Settings,
+    total: int,
+    watch: Watch | None = None,
 ) -> Generator[Batch, Float, Modelled]:
     """Ask for the held-out items and in rounds, and fit the model; at most `total` scores each."""
     count = len(settings.names)
@@ -128,6 +145,9 @@ def modelled(
     tables = Tables(settings.metrics, int(frame.order.n.max()))
     offset = np.stack([offsets(frame, one.held_scores) for one in counts])
     classes = [Classes(frame) for _ in counts]
+    model = Modelled(counts, classes, tables, offset)
+    if watch is not None:
+        watch(model)
     if frame.n.sum() <= total:
         asking = [ask(one, one.left) for one in counts]
     else:
@@ -136,7 +156,7 @@ def modelled(
             rounds(counts[i], classes[i], tables, offset[i], total) for i in range(len(counts))
         ]
     yield from _joined(together([alone(one) for one in asking]))
-    return Modelled(counts, classes, tables, offset)
+    return model
 
 
 def _joined(inner: Batches) -> Generator[Batch, Float, Any]:
