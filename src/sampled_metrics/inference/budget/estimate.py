@@ -85,7 +85,7 @@ def estimates(
         columns = (model + moved, low, high, centre, deviation, freedom, model)
         return [Estimate(*map(float, row)) for row in np.transpose(columns)]
 
-    each = range(len(mean))
+    recommenders = range(len(mean))
     single = [
         one(
             mean[a].mean(1),
@@ -94,7 +94,7 @@ def estimates(
             noise[a] + audited.pseudo[a],
             *bounds[:, a],
         )
-        for a in each
+        for a in recommenders
     ]
     pairs = {
         (a, b): one(
@@ -105,7 +105,7 @@ def estimates(
             bounds[0, b] - bounds[1, a],
             bounds[1, b] - bounds[0, a],
         )
-        for a in each
+        for a in recommenders
         for b in range(a + 1, len(mean))
     }
     return single, pairs

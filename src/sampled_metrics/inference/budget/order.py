@@ -46,12 +46,12 @@ class Order:
         """Items at some positions of some users' orders."""
         head_size = np.diff(self._start)[users]
         inside = positions < head_size
-        found = np.empty(users.size, np.int64)
-        found[inside] = self._head[self._start[users[inside]] + positions[inside]]
+        items = np.empty(users.size, np.int64)
+        items[inside] = self._head[self._start[users[inside]] + positions[inside]]
         if not inside.all():
             beyond = ~inside
-            found[beyond] = self._from_tail(users[beyond], (positions - head_size)[beyond])
-        return found
+            items[beyond] = self._from_tail(users[beyond], (positions - head_size)[beyond])
+        return items
 
     def _from_tail(self, users: Int, positions: Int) -> Int:
         width = self._common.size + 1

@@ -75,14 +75,14 @@ def _gain(counts: Counts, classes: Classes, tables: Tables, offset: Int) -> Floa
 
 def posterior(counts: Counts, classes: Classes, tables: Tables, offset: Int) -> Moments:
     """Posterior of the metrics per held-out row; the order of ties is integrated out."""
-    found, tied = counts.better.sum(1), counts.tied.sum(1)
-    better = found + offset
+    known_better, tied = counts.better.sum(1), counts.tied.sum(1)
+    better = known_better + offset
     mean = classes.unscored(counts, classes.fit.share)
     result = tables.moments(classes.fit.posterior, better, mean)
     rows = np.flatnonzero(tied)
     if rows.size:
         share = classes.fit.posterior[rows]
-        part = tied[rows] / (2.0 * found[rows] + tied[rows])  # of the ties in the mean
+        part = tied[rows] / (2.0 * known_better[rows] + tied[rows])  # of the ties in the mean
         first, second, inside, tail = (np.zeros(()),) * 4
         for node, weight in zip(*NODES, strict=True):
             root = (node + 1.0) / 2.0

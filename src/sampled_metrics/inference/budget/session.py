@@ -65,11 +65,11 @@ def steps(
     ledger = Ledger(candidates.n_users, candidates.n_items)
     trials = yield from ledger.once(pilot(frames, users, part.item, settings))
     best = min(range(len(proxies)), key=lambda number: trials[number].depth)
-    each = range(len(settings.names))
-    spent = sum(ledger.count(number) - part.owner.size for number in each)
+    recommenders = range(len(settings.names))
+    spent = sum(ledger.count(number) - part.owner.size for number in recommenders)
     frame = prepared.frame(proxies[best])
     result = yield from ledger.once(evaluation(frame, candidates.item, settings, spent, watch))
-    asked = tuple(ledger.count(number) - candidates.owner.size for number in each)
+    asked = tuple(ledger.count(number) - candidates.owner.size for number in recommenders)
     return replace(result, n_asked=asked, trials=tuple((one.name, one.depth) for one in trials))
 
 
