@@ -216,7 +216,11 @@ def report(args: argparse.Namespace, names: tuple[str, ...], runs: list[Run]) ->
         f"{len(names)} recommenders; {runs[-1].batches} batches;",
         f"audited {np.mean([result.n_audited for result in results]):.0f}",
     )
-    depth = np.nanmedian([result.depth for result in results], axis=0)
+    depths = np.array([result.depth for result in results])
+    depth = [
+        np.median(column[~np.isnan(column)] if np.isfinite(column).any() else column)
+        for column in depths.T
+    ]
     weak = np.mean([result.weak for result in results], axis=0)
     for number, name in enumerate(names):
         print(f"{name:18s} depth {depth[number]:.0f}, called weak in {weak[number]:.2f}")

@@ -66,16 +66,22 @@ def estimates(
     """
     n_users = mean.shape[2]
     share = audited.error / audited.probability
-    noise = np.zeros(mean.shape[:2])
-    noise[:, sums] = audited.noise.sum(1)[:, np.newaxis]
+    noise = np.zeros(mean.shape)
+    noise[:, sums] = audited.noise[:, np.newaxis]
 
     def one(
-        model: Float, error: Float, probability: Float, noise: Float, least: Float, largest: Float
+        model: Float,
+        error: Float,
+        probability: Float,
+        noise: Float,
+        pseudo: Float,
+        least: Float,
+        largest: Float,
     ) -> list[Estimate]:
         variance = error**2 * (1.0 - probability)
-        total = variance.sum(1) + noise + RESOLUTION**2
+        total = variance.sum(1) + noise.sum(1) + pseudo + RESOLUTION**2
         deviation = np.sqrt(total) / n_users
-        squares = (variance**2).sum(1)
+        squares = (variance**2).sum(1) + (noise**2).sum(1)
         freedom = np.clip(total**2 / np.maximum(squares, 1e-30), LEAST_FREEDOM, MOST_FREEDOM)
         shift = error.sum(1) / n_users
         moved = np.sign(shift) * np.maximum(np.abs(shift) - deviation, 0.0)
@@ -91,7 +97,8 @@ def estimates(
             mean[a].mean(1),
             share[a],
             audited.probability[a],
-            noise[a] + audited.pseudo[a],
+            noise[a],
+            audited.pseudo[a],
             *bounds[:, a],
         )
         for a in recommenders
@@ -101,7 +108,8 @@ def estimates(
             (mean[b] - mean[a]).mean(1),
             share[b] - share[a],
             np.minimum(audited.probability[a], audited.probability[b]),
-            noise[a] + noise[b] + (audited.pseudo[a] + audited.pseudo[b]) / 2.0,
+            noise[a] + noise[b],
+            (audited.pseudo[a] + audited.pseudo[b]) / 2.0,
             bounds[0, b] - bounds[1, a],
             bounds[1, b] - bounds[0, a],
         )
