@@ -184,7 +184,7 @@ def test_larger_surprises_widen_the_interval(monkeypatch: pytest.MonkeyPatch) ->
     own = scores[:, -1].copy()
     half = []
     for users in (0.0, 1.0):
-        monkeypatch.setattr(audit_module, "PSEUDO", users)
+        monkeypatch.setattr(audit_module, "PSEUDO_OF_FEW", users)
         row, _, _ = audited_once(scores, own, 0, 700, "half")
         half.append(row[0].std_error)
     assert half[1] > half[0]

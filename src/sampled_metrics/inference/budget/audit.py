@@ -3,7 +3,8 @@
 Users are drawn with probability proportional to the square root of what knowing them is worth per
 score, by permanent random numbers and the same users for all recommenders. Users are admitted in
 cohorts, by forecasts of their costs, and whoever is admitted is finished: what a user costs,
-which depends on its rank, has no influence on whether it is counted.
+which depends on its rank, has no influence on whether it is counted. Where the scores run out
+before, the users left over count with the range of values that their scores allow.
 """
 
 import numpy as np
@@ -13,7 +14,7 @@ from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.inference.budget.counts import Frame
 from sampled_metrics.inference.budget.purse import Purse
 from sampled_metrics.inference.budget.resolve import resolve
-from sampled_metrics.inference.budget.runs import Audited, Run
+from sampled_metrics.inference.budget.runs import Audited, Run, limits
 from sampled_metrics.inference.budget.shuffle import stream, uniform
 from sampled_metrics.inference.budget.together import Batches, alone, together
 from sampled_metrics.inference.budget.values import Tables
@@ -22,6 +23,8 @@ from sampled_metrics.inference.budget.walk import FIRST_TURN
 FLOOR = 0.01  # share of the squared largest value added to the variance a model states
 MISS_SHARE = 0.05  # of the candidates that a user counts as costing at least, in its weight
 PSEUDO = 0.5  # users surprised as badly as can be that are added to the audited ones
+FEW, PSEUDO_OF_FEW = 10, 3.5  # the same where fewer than FEW are ranked fully: none among m drawn
+# users leaves 3.7 / m possible at 97.5 %, and 3.7 is 1.96 times the square root of 3.5
 TAIL_SHARE = 0.2  # of the money, for users of whom only the average precision is open
 COHORTS = (0.6, 1.0)  # share of the money left that a cohort may be forecast to cost
 LEAST_FACTOR = 0.8  # of cost to forecast that later cohorts count on
@@ -50,7 +53,7 @@ class Audit:
         shape = (len(runs), len(tables.metrics), frame.order.n.size)
         self.error, self.probability = np.zeros(shape), np.ones(shape)
         self.noise = np.zeros((shape[0], shape[2]))
-        self.pseudo = np.zeros(shape[:2])
+        self.pseudo, self.slack = np.zeros(shape[:2]), np.zeros(shape[:2])
         self._weights = np.array([metric.weight for metric in tables.metrics])
         self._sums = [i for i, metric in enumerate(tables.metrics) if metric.cutoff is None]
 
@@ -72,7 +75,7 @@ class Audit:
                 )
             )
         )
-        return Audited(self.error, self.probability, self.noise, self.pseudo, users)
+        return Audited(self.error, self.probability, self.noise, self.pseudo, self.slack, users)
 
     def _worth_of_live(self, live: NDArray[np.bool_]) -> tuple[Float, Float, Float]:
         """Inclusion weight, expected cost and its variance for users with an open cutoff metric."""
@@ -131,11 +134,11 @@ class Audit:
             forecast += cost[order[cohort]].sum()
             factor = max(spent / max(forecast, 1.0), LEAST_FACTOR)
             done = cohort.stop
-        done = min(done, purse.cut)
         probability = np.ones(weight.size)
         if done < order.size:
             probability = np.minimum(1.0, weight * draw[done])
-        self._weigh(order, done, metrics, member, probability)
+        self._bound(order[purse.cut : done], metrics, member, probability)
+        self._weigh(order[:done], metrics, member, probability)
         return order[:done]
 
     def _cohort(
@@ -182,27 +185,34 @@ class Audit:
             noise = variance * scale[self._sums[0]] ** 2
             np.add.at(self.noise[index], self.frame.owner[rows], noise)
 
-    def _weigh(
-        self,
-        order: Int,
-        done: int,
-        metrics: list[int],
-        member: NDArray[np.bool_],
-        probability: Float,
+    def _bound(
+        self, users: Int, metrics: list[int], member: NDArray[np.bool_], probability: Float
     ) -> None:
-        """Set the inclusion probabilities; forget users that were admitted but not finished."""
+        """Put users that the scores did not suffice for into the middle of their range."""
+        for index, run in enumerate(self.runs if users.size else []):
+            mine = users[member[index, users]]
+            least, largest = limits(run.counts, self.scale[index], self.offset[index], self.tables)[
+                :, metrics
+            ][:, :, mine]
+            middle = (least + largest) / 2.0 - run.mean[metrics][:, mine]
+            self.error[np.ix_(np.array([index]), np.array(metrics), mine)] = middle
+            self.noise[index, mine] = 0.0
+            self.slack[index, metrics] += ((largest - least) / 2.0 / probability[mine]).sum(1)
+
+    def _weigh(
+        self, drawn: Int, metrics: list[int], member: NDArray[np.bool_], probability: Float
+    ) -> None:
+        """Set the inclusion probabilities, and add surprises that the audit may have missed."""
         for index, run in enumerate(self.runs):
-            mine = order[member[index, order]]
-            audited = order[:done][member[index, order[:done]]]
-            dropped = np.setdiff1d(mine, audited, assume_unique=True)
+            audited = drawn[member[index, drawn]]
+            p = probability[audited]
             for metric in metrics:
-                self.error[index, metric, dropped] = 0.0
-                self.probability[index, metric, audited] = probability[audited]
-            self.noise[index, dropped] = 0.0
-            self.noise[index, audited] /= probability[audited]
-            if mine.size and not audited.size:  # nothing is known of the model's errors
-                self.pseudo[index, metrics] = np.inf
-            elif audited.size and run.live[audited[0]]:
-                p = probability[audited]
+                self.probability[index, metric, audited] = p
+            self.noise[index, audited] /= p
+            if not audited.size:  # nothing is known of the model's errors
+                self.pseudo[index, metrics] = np.inf if member[index].any() else 0.0
+            elif run.live[audited[0]]:
+                full = np.count_nonzero(run.counts.left[audited].sum(1) == 0)
+                users = PSEUDO if full >= FEW else PSEUDO_OF_FEW
                 worst = np.maximum(run.mean, run.top - run.mean)[:, audited] ** 2
-                self.pseudo[index] += PSEUDO * (worst * (1 - p) / p**2).mean(1)
+                self.pseudo[index] += users * (worst * (1 - p) / p**2).mean(1)

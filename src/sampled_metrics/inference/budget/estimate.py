@@ -75,6 +75,7 @@ def estimates(
         probability: Float,
         noise: Float,
         pseudo: Float,
+        slack: Float,
         least: Float,
         largest: Float,
     ) -> list[Estimate]:
@@ -84,8 +85,9 @@ def estimates(
         squares = (variance**2).sum(1) + (noise**2).sum(1)
         freedom = np.clip(total**2 / np.maximum(squares, 1e-30), LEAST_FREEDOM, MOST_FREEDOM)
         shift = error.sum(1) / n_users
-        moved = np.sign(shift) * np.maximum(np.abs(shift) - deviation, 0.0)
-        half = stdtrit(freedom, 0.5 + confidence / 2.0) * deviation
+        slack = slack / n_users
+        moved = np.sign(shift) * np.maximum(np.abs(shift) - deviation - slack, 0.0)
+        half = stdtrit(freedom, 0.5 + confidence / 2.0) * deviation + slack
         centre = model + shift
         low, high = np.clip([centre - half, centre + half], least, largest)
         columns = (model + moved, low, high, centre, deviation, freedom, model)
@@ -99,6 +101,7 @@ def estimates(
             audited.probability[a],
             noise[a],
             audited.pseudo[a],
+            audited.slack[a],
             *bounds[:, a],
         )
         for a in recommenders
@@ -110,6 +113,7 @@ def estimates(
             np.minimum(audited.probability[a], audited.probability[b]),
             noise[a] + noise[b],
             (audited.pseudo[a] + audited.pseudo[b]) / 2.0,
+            audited.slack[a] + audited.slack[b],
             bounds[0, b] - bounds[1, a],
             bounds[1, b] - bounds[0, a],
         )

@@ -121,7 +121,7 @@ def evaluation(
     audited = yield from _joined(audit.run())
     bounds = np.stack(
         [
-            limits(counts, scale[i], model.offset[i], model.tables)
+            limits(counts, scale[i], model.offset[i], model.tables).mean(axis=-1)
             for i, counts in enumerate(model.counts)
         ],
         axis=1,

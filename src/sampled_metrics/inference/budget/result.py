@@ -80,7 +80,12 @@ class BudgetResult:
         for name, depth in self.trials:
             lines.append(f"pilot: {name} has depth {depth:.0f}")
         for name, depth, weak in zip(self.names, self.depth, self.weak, strict=True):
-            if weak:
+            if np.isnan(depth):
+                lines.append(
+                    f"{name}: too few users were ranked fully to tell whether the proxy fits; use "
+                    "the intervals alone, or a larger budget"
+                )
+            elif weak:
                 lines.append(
                     f"{name}: weak proxy (depth {depth:.0f}); use the intervals alone, or take "
                     "another proxy, a larger budget, or full rankings of some users"

@@ -49,6 +49,9 @@ class Audited:
     pseudo
         Variance that one more user, surprised as badly as can be, would add;
         (recommenders, metrics).
+    slack
+        Half the range, weighted by the inverse probability, of what the scores allow for drawn
+        users that the budget did not suffice to finish; (recommenders, metrics).
     users
         Users drawn, in order.
     """
@@ -57,6 +60,7 @@ class Audited:
     probability: Float
     noise: Float
     pseudo: Float
+    slack: Float
     users: Int
 
 
@@ -84,7 +88,7 @@ def start_run(
 
 
 def limits(counts: Counts, scale: Float, offset: Int, tables: Tables) -> Float:
-    """Least and largest mean of each metric that the scores allow; shape (2, metrics).
+    """Least and largest metrics of each user that the scores allow; (2, metrics, users).
 
     No model is behind them: all unscored candidates of a user may be better, or none.
     """
@@ -98,4 +102,4 @@ def limits(counts: Counts, scale: Float, offset: Int, tables: Tables) -> Float:
         ],
         axis=1,
     )
-    return frame.by_user(rows * scale).mean(axis=-1)
+    return frame.by_user(rows * scale)
