@@ -5,6 +5,9 @@ in rounds from where they say most about the metrics. A model of latent classes 
 them into estimates; an audit of users drawn with known probabilities makes the interval valid
 whatever the proxy hides. `evaluate_on_budget` does it all; `Session` asks for scores batch by
 batch, and can be saved in between.
+
+Unfinished: in simulations the intervals cover from 83 to 100 % where 95 % is asked for, so they are
+not to be quoted yet. `tests/benchmarks/budget_orders.py` measures orders and coverage.
 """
 
 from sampled_metrics.inference.budget.candidates import Candidates
