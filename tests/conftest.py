@@ -18,7 +18,7 @@ settings.load_profile("repeatable")
 ROOT = Path(__file__).parents[1]
 
 # These run in interpreters of their own, which have the packages that they export from.
-collect_ignore_glob = ["peers/export_*.py"]
+collect_ignore_glob = ["benchmarks/*.py", "peers/export_*.py"]
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr
 
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.inference.plan import Pair, vectors_of
+from sampled_metrics.inference.pair import Pair
 from sampled_metrics.inference.population import Population
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
@@ -21,6 +21,10 @@ from tests.unit.test_page import REFERENCE, hostile_sources, sources
 
 CLOSE = 1e-3
 NAMES = {"ap-all": "ap", "ndcg-all": "ndcg", "auc": "auc"}
+
+
+def vectors_of(pair, measure, estimator, m):
+    return estimator_matrix([estimator], [measure], pair.n_items, m, sampling=pair.sampling)
 
 
 def measure_of(metric, k):
@@ -92,7 +96,7 @@ def test_curves_and_their_changes_of_order(opened, populations, metric, estimato
     names = list(populations)
     pair = Pair(populations["X"], populations["Y"], 6040)
     for m in (state["sizes"][3], state["sizes"][-6]):
-        vector = vectors_of(pair, [measure], [parse_estimator(estimator)], m)[0, 0]
+        vector = vectors_of(pair, measure, parse_estimator(estimator), m)[0, 0]
         place = state["sizes"].index(m)
         for curve, population in zip(state["values"], populations.values(), strict=True):
             share = population.share @ sampled_rank_distribution(population.ranks, m)
@@ -146,7 +150,7 @@ def test_probability_of_the_right_order(opened, populations, metric, estimator, 
     opened.set(metric=metric, k=k, **estimator_of(estimator), m=m, group=0, pair=chosen)
     state, measure = opened.state(), measure_of(metric, k)
     pair = Pair(*(populations[name] for name in names), n_users=6040)
-    vectors = vectors_of(pair, [measure], [parse_estimator(estimator)], m)
+    vectors = vectors_of(pair, measure, parse_estimator(estimator), m)
     mean, sd = (float(each[0, 0]) for each in pair.difference(vectors))
     exact_a, exact_b = (populations[name].exact([measure])[0] for name in names)
     probability = ndtr(np.sign(exact_b - exact_a) * mean / sd)
@@ -165,7 +169,7 @@ def test_curve_of_the_probability_agrees_with_all_users(opened, populations):
     measure, estimator = parse_measure("ndcg"), parse_estimator("bv:0.1")
     exact = [populations[name].exact([measure])[0] for name in "XY"]
     for m, found in list(zip(state["sizes"], state["probabilities"], strict=True))[5::4]:
-        mean, sd = pair.difference(vectors_of(pair, [measure], [estimator], m))
+        mean, sd = pair.difference(vectors_of(pair, measure, estimator, m))
         right = np.sign(exact[1] - exact[0]) * mean[0, 0] / sd[0, 0]
         assert found == pytest.approx(ndtr(right), abs=2e-3)
 
