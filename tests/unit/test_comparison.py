@@ -13,14 +13,10 @@ from scipy import stats
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.advice import advice
-from sampled_metrics.inference.compare import (
-    common_users,
-    compare_exact,
-    compare_sampled,
-    unlike,
-)
+from sampled_metrics.inference.compare import compare_exact, compare_sampled
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.intervals import Estimate
+from sampled_metrics.inference.pairing import common_users, unlike
 from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.ranges import (
     Range,

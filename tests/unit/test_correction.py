@@ -23,9 +23,10 @@ from sampled_metrics.estimators import (
     parse_estimator,
     reduced,
 )
-from sampled_metrics.inference.correct import correct, solve
+from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.ranges import metric_ranges
+from sampled_metrics.inference.solving import solve
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 

@@ -65,6 +65,7 @@ def compare(
         raise InputError("--test requires full rankings, without --n-negatives")
     from sampled_metrics.cli import shown
     from sampled_metrics.inference import compare as comparison
+    from sampled_metrics.inference.pairing import unlike
     from sampled_metrics.ranks import Ranks, SampledRanks
 
     names, metrics = inputs.names(files), metric or defaults.METRICS
@@ -74,7 +75,7 @@ def compare(
             name: Ranks.read(path, n_items=n_items, relevant=relevant, seen=seen)
             for name, path in zip(names, files, strict=True)
         }
-        _warn(comparison.unlike(full))
+        _warn(unlike(full))
         results = comparison.compare_exact(
             full,
             metrics,
@@ -90,7 +91,7 @@ def compare(
             name: SampledRanks.read(path, n_negatives, n_items, sampling)
             for name, path in zip(names, files, strict=True)
         }
-        _warn(comparison.unlike(sampled))
+        _warn(unlike(sampled))
         with inputs.naming_files(names, files):
             results = comparison.compare_sampled(
                 sampled,
@@ -206,8 +207,8 @@ def _known_pair(
     paths: tuple[Path, Path], n_items: int | None, n_users: int | None, sampling: Sampling
 ) -> "Pair":
     """Read two recommenders with their true ranks, users paired if both files have ids."""
-    from sampled_metrics.inference.compare import common_users
     from sampled_metrics.inference.pair import Pair
+    from sampled_metrics.inference.pairing import common_users
     from sampled_metrics.inference.population import Population
     from sampled_metrics.ranks import Ranks
 

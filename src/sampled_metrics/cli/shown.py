@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 
 from sampled_metrics.cli.options import ASSUMED
 from sampled_metrics.cli.output import Row, table_of
+from sampled_metrics.inference.verdict import FLAT
 from sampled_metrics.metrics.measures import parse_measure
 
 if TYPE_CHECKING:
-    from sampled_metrics.inference.compare import Compared
+    from sampled_metrics.inference.compared import Compared
     from sampled_metrics.inference.correct import Corrected
     from sampled_metrics.inference.evaluate import Evaluated
     from sampled_metrics.ranks import SampledRanks
 
-_FLAT = ("f", "hit", "precision", "recall")  # credit that is the same down to the cut-off
 _FEW = 30.0  # users; the mean of fewer is not near a normal distribution
 
 
@@ -23,7 +23,7 @@ def evaluated_note(results: Sequence["Evaluated"], confidence: float) -> str:
     few = {
         result.metric: result
         for result in results
-        if result.effective_users < _FEW and parse_measure(result.metric).kind not in _FLAT
+        if result.effective_users < _FEW and parse_measure(result.metric).kind not in FLAT
     }
     for metric, result in few.items():
         lines.append(
@@ -144,7 +144,7 @@ def acts_like(result: "Corrected | Compared") -> str:
     n = result.n_items or 0
     if result.behaves_like is None:
         return "no metric"
-    if measure.kind in _FLAT:
+    if measure.kind in FLAT:
         return f"{measure.name}@{result.behaves_like}"
     exact = next(k for k in range(2, n + 1) if measure.at([k], n)[0] <= measure.at([1], n)[0] / 2)
     return f"half credit at rank {result.behaves_like}, not {exact}"

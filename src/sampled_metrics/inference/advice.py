@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sampled_metrics.inference.compare import Compared
+from sampled_metrics.inference.compared import Compared
 from sampled_metrics.inference.deciding import decidable
 from sampled_metrics.inference.intervals import normal_quantile
 from sampled_metrics.inference.kernels import NON_INCREASING

@@ -1,92 +1,32 @@
 """Is A better than B? Orders of exact metrics, from full or from sampled rankings."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.inference.correct import acts_like, possible_range, solve
+from sampled_metrics.inference.compared import Compared
+from sampled_metrics.inference.correct import acts_like, possible_range
 from sampled_metrics.inference.evaluate import prior_shape, user_values
 from sampled_metrics.inference.intervals import Estimate, Shape, estimate
 from sampled_metrics.inference.misfit import require_fit
 from sampled_metrics.inference.moments import ROUNDING
+from sampled_metrics.inference.pairing import common_users
 from sampled_metrics.inference.ranges import bracket_users, difference_range, order_p_value
 from sampled_metrics.inference.significance import adjusted, p_value
+from sampled_metrics.inference.solving import solve
 from sampled_metrics.inference.verdict import exact_verdict, sampled_verdict
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 
 EXACT = "exact"
 UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True)
-class Compared:
-    """The difference of one metric between two recommenders.
-
-    Attributes
-    ----------
-    a, b
-        Their names.
-    metric, estimator
-        What was computed; `exact` from full rankings.
-    value_a, value_b
-        Their values as fractions, over the common users if users are paired.
-    difference
-        value_b - value_a.
-    std_error, ci_low, ci_high
-        Of the expectation of this difference, see `intervals`. That of estimates from sampled
-        ranks is not the difference of the exact metrics.
-    range_low, range_high
-        Values of the difference of the exact metrics that the sampled ranks allow, see `ranges`;
-        from full rankings the interval.
-    order
-        The recommender with the higher exact metric, `a` or `b`, or `undecided`.
-    p_value
-        One less the highest confidence at which the range excludes 0, or from full rankings that
-        of a test; adjusted for all pairs of the same metric.
-    behaves_like
-        Resolution of the estimates, see `correct`; None from full rankings and for AUC.
-    verdict
-        The order, and what the estimates say at their resolution, in words.
-    paired
-        Whether users were paired.
-    n_users
-        Number of pairs, or without pairs the smaller number of users.
-    n_items
-        n, the mean where users differ; None if not known.
-    n_negatives, sampling
-        m and how negatives were drawn; None for full rankings.
-    """
-
-    a: str
-    b: str
-    metric: str
-    estimator: str
-    value_a: float
-    value_b: float
-    difference: float
-    std_error: float
-    ci_low: float
-    ci_high: float
-    range_low: float
-    range_high: float
-    order: str
-    p_value: float
-    behaves_like: int | None
-    verdict: str
-    paired: bool
-    n_users: int
-    n_items: int | None = None
-    n_negatives: int | None = None
-    sampling: str | None = None
 
 
 def compare_exact(
@@ -264,47 +204,6 @@ def _pairs(evaluations: Mapping[str, Any]) -> list[tuple[str, str]]:
     if len(evaluations) < 2:
         raise InputError(f"{len(evaluations)} recommender to compare; give two or more")
     return list(combinations(evaluations, 2))
-
-
-def common_users(a: ArrayLike | None, b: ArrayLike | None) -> tuple[Int, Int] | None:
-    """Find the users that two evaluations have in common: their rows in both.
-
-    None if ids are missing or no user is common. Numbers are compared to text as text.
-
-    >>> common_users([3, 5, 9], [9, 3, 4])
-    (array([0, 2]), array([1, 0]))
-    """
-    if a is None or b is None:
-        return None
-    ids = [np.asarray(each) for each in (a, b)]
-    if ids[0].dtype.kind != ids[1].dtype.kind:
-        ids = [each.astype(str) for each in ids]
-    _, first, second = np.intersect1d(ids[0], ids[1], assume_unique=True, return_indices=True)
-    return (first, second) if first.size else None
-
-
-def unlike(evaluations: Mapping[str, Ranks | SampledRanks]) -> list[str]:
-    """Say which pairs do not look like evaluations on the same data, and why.
-
-    That is if their numbers of candidates differ by more than 1 %, or if fewer than half of the
-    users of the smaller one are common.
-
-    >>> unlike({"A": Ranks([9], [0], [0]), "B": Ranks([20], [0], [0])})
-    ['A has 9 candidates and B has 20']
-    """
-    found = []
-    for first, second in combinations(evaluations, 2):
-        a, b = evaluations[first], evaluations[second]
-        n_a, n_b = a.mean_candidates, b.mean_candidates
-        if n_a and n_b and abs(n_a - n_b) > 0.01 * max(n_a, n_b):
-            found.append(f"{first} has {n_a:,} candidates and {second} has {n_b:,}")
-        if a.users is not None and b.users is not None:
-            ids_a, ids_b = np.unique(a.users), np.unique(b.users)
-            rows = common_users(ids_a, ids_b)
-            common, least = 0 if rows is None else rows[0].size, min(ids_a.size, ids_b.size)
-            if 2 * common < least:
-                found.append(f"{first} and {second} have {common:,} of {least:,} users in common")
-    return found
 
 
 def _require_alike(samples: Mapping[str, SampledRanks]) -> None:

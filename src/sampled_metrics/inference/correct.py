@@ -2,24 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from tqdm import tqdm
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.estimators import Estimator, estimator_matrix, parse_estimator
+from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.inference.intervals import Shape, estimate
 from sampled_metrics.inference.misfit import POSSIBLE_CAUSES, require_fit
 from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.ranges import Range, metric_ranges
 from sampled_metrics.inference.resolution import behaves_like
+from sampled_metrics.inference.solving import Solved, solve
 from sampled_metrics.metrics.measures import Measure, parse_measure
-from sampled_metrics.ranks import SampledRanks, Sampling
+from sampled_metrics.ranks import SampledRanks
 
 
 @dataclass(frozen=True)
@@ -175,44 +172,6 @@ def possible_range(found: Range, metric: str, shape: str) -> Range:
     return found
 
 
-class Solved(NamedTuple):
-    """Estimators' vectors for some sampled ranks.
-
-    Attributes
-    ----------
-    items
-        The n corrected for, increasing.
-    vectors
-        Of every n corrected for, concatenated; shape (measures, estimators, number of n x (m + 1)).
-    places
-        Where the estimate of each row is in a vector; shape (rows,).
-    users, user
-        Ids of the different users, in order, and the index of each row's user among them. Without
-        ids each row is a user.
-    """
-
-    items: Int
-    vectors: Float
-    places: Int
-    users: NDArray[Any] | None
-    user: Int
-
-    @property
-    def n_users(self) -> int:
-        """Number of users."""
-        return self.user.size if self.users is None else self.users.size
-
-    @property
-    def repeats(self) -> bool:
-        """Whether a user has several rows."""
-        return self.n_users < self.user.size
-
-    def user_values(self, measure: int, estimator: int) -> Float:
-        """Estimate of one metric for each user: the mean over their rows."""
-        values = self.vectors[measure, estimator, self.places]
-        return np.asarray(np.bincount(self.user, values) / np.bincount(self.user), np.float64)
-
-
 def acts_like(measure: Measure, vector: Float, ranks: SampledRanks, items: Int) -> int | None:
     """Find the resolution of an estimate from its vectors, those of the typical n; None for AUC."""
     if measure.metric.needs_candidates:
@@ -221,42 +180,6 @@ def acts_like(measure: Measure, vector: Float, ranks: SampledRanks, items: Int) 
     place = int(np.abs(items - n).argmin())
     typical = vector[place * size : (place + 1) * size]
     return behaves_like(typical, int(items[place]), ranks.sampling)
-
-
-def solve(
-    ranks: SampledRanks,
-    measures: Sequence[Measure],
-    estimators: Sequence[Estimator],
-    per_user: bool = False,
-) -> Solved:
-    """Solve for the vectors that correct sampled ranks, and place the rows in them."""
-    items, which = np.array([ranks.mean_candidates]), np.zeros(len(ranks), dtype=np.int64)
-    if per_user and ranks.n_items.ndim:
-        items, which = np.unique(ranks.n_items, return_inverse=True)
-    m = ranks.n_negatives
-    solved = [
-        _vectors(tuple(estimators), tuple(measures), n, m, ranks.sampling)
-        for n in tqdm(items.tolist(), "n_candidates", delay=1.0, disable=None)
-    ]
-    users: NDArray[Any] | None = None
-    user = np.arange(len(ranks))
-    if ranks.users is not None:
-        users, user = np.unique(ranks.users, return_inverse=True)
-    places = which * (m + 1) + ranks.sampled_ranks - 1
-    return Solved(items, np.concatenate(solved, axis=-1), places, users, user)
-
-
-@lru_cache(maxsize=256)
-def _vectors(
-    estimators: tuple[Estimator, ...],
-    measures: tuple[Measure, ...],
-    n: int,
-    m: int,
-    sampling: Sampling,
-) -> Float:
-    vectors = estimator_matrix(estimators, measures, n, m, sampling=sampling)
-    vectors.flags.writeable = False
-    return vectors
 
 
 def _smoothed(ranks: SampledRanks, counts: Int) -> Float:

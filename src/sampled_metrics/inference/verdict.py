@@ -10,10 +10,10 @@ from sampled_metrics.inference.ranges import Range
 from sampled_metrics.metrics.measures import parse_measure
 
 if TYPE_CHECKING:
-    from sampled_metrics.inference.compare import Compared
+    from sampled_metrics.inference.compared import Compared
 
 _MANY_USERS = 10_000_000
-_FLAT = ("f", "hit", "precision", "recall")  # credit that is the same down to the cut-off
+FLAT = ("f", "hit", "precision", "recall")  # credit that is the same down to the cut-off
 
 
 def exact_verdict(
@@ -82,7 +82,7 @@ def resolution(metric: str, behaves_like: int | None) -> str:
         return metric  # AUC, which sampling does not distort
     if behaves_like is None:
         return "half credit at no rank"
-    if measure.kind in _FLAT:
+    if measure.kind in FLAT:
         return f"about {measure.name}@{behaves_like}"
     return f"half credit at rank {behaves_like}"
 
