@@ -154,7 +154,7 @@ def plan(
     Either --ranks A B: for two recommenders whose full rankings are known, with the same users, or
     with --n-users as many users like them. Or --n-items N --n-users D --level L --effect E: for two
     recommenders with metrics L and L + E, the worst of two families of rank distributions, members
-    of which cross (P(rank <= k) = (k/n)^a, and a mixture of such a one with a random order).
+    of which cross (P(rank <= k) = (k/n)^a, and such distributions mixed with a random order).
 
     Keys: metric, estimator, n_negatives (null if more than largest), probability, at_largest (the
     probability there), largest, exact_a, exact_b, n_items, n_users, sampling.

@@ -22,7 +22,7 @@ def assumed_pairs(
 ) -> list[Pair]:
     """Make pairs of recommenders with metrics `level` and `level + effect`.
 
-    Of two families: ranks of at most k with probability (k/n)^a, and a mixture of such a one for
+    Of two families: ranks of at most k with probability (k/n)^a, and a mixture of such ranks for
     some users with a random order for the others. Members of one family do not cross; those of
     two do: the mixture is higher at the first ranks and lower at later ones, or the other way.
     """

@@ -17,7 +17,7 @@ from sampled_metrics.inference.evaluate import prior_shape, user_values
 from sampled_metrics.inference.intervals import Estimate, Shape, estimate
 from sampled_metrics.inference.misfit import require_fit
 from sampled_metrics.inference.moments import ROUNDING
-from sampled_metrics.inference.pairing import common_users
+from sampled_metrics.inference.pairing import common_users, require_alike
 from sampled_metrics.inference.ranges import bracket_users, difference_range, order_p_value
 from sampled_metrics.inference.significance import adjusted, p_value
 from sampled_metrics.inference.solving import solve
@@ -148,7 +148,7 @@ def compare_sampled(
     >>> result.order, result.behaves_like
     ('undecided', 17)
     """
-    _require_alike(samples)
+    require_alike(samples)
     measures = [parse_measure(name) for name in metrics]
     parsed = [parse_estimator(name) for name in estimators]
     bracketed, ranges, solved = {}, {}, {}
@@ -204,14 +204,6 @@ def _pairs(evaluations: Mapping[str, Any]) -> list[tuple[str, str]]:
     if len(evaluations) < 2:
         raise InputError(f"{len(evaluations)} recommender to compare; give two or more")
     return list(combinations(evaluations, 2))
-
-
-def _require_alike(samples: Mapping[str, SampledRanks]) -> None:
-    for field in ("n_negatives", "sampling"):
-        kinds = {str(getattr(sample, field)): name for name, sample in samples.items()}
-        if len(kinds) > 1:
-            (one, a), (other, b) = list(kinds.items())[:2]
-            raise InputError(f"{field} is {one} for {a} and {other} for {b}; draw both alike")
 
 
 def _ordered(results: list[Compared], correction: str, confidence: float) -> list[Compared]:

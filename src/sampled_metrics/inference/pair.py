@@ -6,7 +6,8 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.population import Outlook, Population
+from sampled_metrics.inference.outlook import Outlook
+from sampled_metrics.inference.population import Population
 from sampled_metrics.ranks import Sampling
 
 

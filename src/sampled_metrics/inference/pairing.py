@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks, SampledRanks
 
 
@@ -49,3 +50,12 @@ def unlike(evaluations: Mapping[str, Ranks | SampledRanks]) -> list[str]:
             if 2 * common < least:
                 found.append(f"{first} and {second} have {common:,} of {least:,} users in common")
     return found
+
+
+def require_alike(samples: Mapping[str, SampledRanks]) -> None:
+    """Refuse sampled ranks with different numbers of negatives or ways to draw them."""
+    for field in ("n_negatives", "sampling"):
+        kinds = {str(getattr(sample, field)): name for name, sample in samples.items()}
+        if len(kinds) > 1:
+            (one, a), (other, b) = list(kinds.items())[:2]
+            raise InputError(f"{field} is {one} for {a} and {other} for {b}; draw both alike")

@@ -20,8 +20,8 @@ from sampled_metrics.estimators import (
 )
 from sampled_metrics.inference.deciding import RANGE_SIZES, RANGE_TOLERANCE, decision
 from sampled_metrics.inference.moments import deviations, order_probability
+from sampled_metrics.inference.outlook import KindMoments, kind_moments
 from sampled_metrics.inference.pair import Pair
-from sampled_metrics.inference.population import KindMoments, kind_moments
 from sampled_metrics.inference.search import geometric_sizes, smallest_from
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Sampling

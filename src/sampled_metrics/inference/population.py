@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +12,7 @@ from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.brackets import likely_points
 from sampled_metrics.inference.kernels import NON_INCREASING, kernel
+from sampled_metrics.inference.outlook import KindMoments, Outlook, kind_moments
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import sampled_rank_distribution
@@ -196,56 +196,6 @@ class Population:
         mean = expected @ self.share
         total = np.maximum(square @ self.share - np.square(mean), 0.0)
         return Outlook(mean, within, total, expected)
-
-
-class KindMoments(NamedTuple):
-    """Moments over negatives of the estimate of each kind of user; shape (..., kinds)."""
-
-    expected: Float
-    square: Float
-
-
-def kind_moments(
-    ranks: Ranks,
-    vectors: Float,
-    sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
-    ties: str = "random",
-) -> KindMoments:
-    """Calculate the expectations of estimates and of their squares for each kind of user.
-
-    They do not depend on the shares, so that populations of the same kinds have them in common.
-    """
-    flat = np.reshape(vectors, (-1, np.shape(vectors)[-1]))
-    expected, square = np.empty((2, len(flat), len(ranks)))
-    for rows in blocks(len(ranks), flat.shape[1]):
-        given = sampled_rank_distribution(ranks.take(rows), flat.shape[1] - 1, sampling, ties)
-        for place, vector in enumerate(flat):
-            expected[place, rows] = given @ vector
-            square[place, rows] = given @ np.square(vector)
-    shape = (*np.shape(vectors)[:-1], len(ranks))
-    return KindMoments(expected.reshape(shape), square.reshape(shape))
-
-
-@dataclass(frozen=True)
-class Outlook:
-    """Moments of the estimate of one user drawn from a population; arrays of one shape.
-
-    Attributes
-    ----------
-    mean
-        Expectation over users and negatives, as a fraction.
-    within
-        Variance over negatives, averaged over users: the variance for fixed users.
-    total
-        Variance over users and negatives.
-    by_kind
-        Expectation over negatives for each kind of user; one axis more.
-    """
-
-    mean: Float
-    within: Float
-    total: Float
-    by_kind: Float
 
 
 @lru_cache(maxsize=4)
