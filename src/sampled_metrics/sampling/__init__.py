@@ -4,6 +4,7 @@ from sampled_metrics.sampling.distinct import distinct_items
 from sampled_metrics.sampling.distribution import TIES, sampled_rank_distribution
 from sampled_metrics.sampling.draws import draw_sampled_ranks, histograms
 from sampled_metrics.sampling.probability import expected_values, pmf
+from sampled_metrics.sampling.shared import shared_histograms
 
 __all__ = [
     "TIES",
@@ -13,4 +14,5 @@ __all__ = [
     "histograms",
     "pmf",
     "sampled_rank_distribution",
+    "shared_histograms",
 ]

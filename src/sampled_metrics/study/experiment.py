@@ -9,14 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators import estimator_matrix
 from sampled_metrics.inference.moments import Moments, estimates, expected_moments
 from sampled_metrics.metrics import values
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.sampling import histograms, sampled_rank_distribution
+from sampled_metrics.sampling import (
+    histograms,
+    sampled_rank_distribution,
+    shared_histograms,
+)
 from sampled_metrics.study.settings import ExperimentSettings
 
 
@@ -84,25 +88,15 @@ def run_experiment(
 ) -> Experiment:
     """Repeat the sampled evaluation of a recommender and correct it.
 
-    Every repetition has a generator of its own, derived from the seed, the recommender's name,
-    a stream and the repetition. `streams` names one stream for all estimators or one for each;
-    by default it is the estimators, or `shared` if the settings say that samples are shared.
+    Every repetition has generators of its own, derived from the seed, the recommender's name, a
+    stream and the repetition. `streams` names one stream for all estimators or one for each; by
+    default the settings say what estimators share.
     """
     if not len(ranks):
         raise InputError(f"{name}: no rank records")
     _check_candidates(name, ranks, settings)
-    streams = streams or (["shared"] if settings.shared_samples else settings.estimators)
-    m, repetitions = settings.n_negatives, settings.repetitions
-    generators = [
-        generator(settings.seed, name, stream, repetition)
-        for stream in streams
-        for repetition in range(repetitions)
-    ]
-    drawn = histograms(ranks, m, generators, settings.sampling, settings.ties)
-    counts = np.broadcast_to(
-        drawn.reshape(len(streams), repetitions, m + 1),
-        (len(settings.estimators), repetitions, m + 1),
-    )
+    drawn = _drawn(name, ranks, settings, streams)
+    counts = np.broadcast_to(drawn, (len(settings.estimators), *drawn.shape[1:]))
     vectors = estimator_vectors(corrected_items(ranks, settings), settings)
     repeated = [estimates(counts[i], vectors[:, i]) for i in range(len(counts))]
     return Experiment(
@@ -113,6 +107,29 @@ def run_experiment(
         expected=expected_estimates(ranks, settings),
         source=ranks.source,
     )
+
+
+def _drawn(
+    name: str, ranks: Ranks, settings: ExperimentSettings, streams: Sequence[str] | None
+) -> Int:
+    """Draw histograms of sampled ranks, shape (streams, repetitions, m + 1)."""
+
+    def generators(stream: str) -> list[np.random.Generator]:
+        return [
+            generator(settings.seed, name, stream, repetition)
+            for repetition in range(settings.repetitions)
+        ]
+
+    m, design = settings.n_negatives, (settings.sampling, settings.ties)
+    if settings.shared_samples and streams is None:
+        orders = ["ties"] if settings.shared_ties else settings.estimators
+        places = [generators(order) for order in orders]
+        return shared_histograms(ranks, m, generators("shared"), places, *design)
+    drawn = [
+        histograms(ranks, m, generators(stream), *design)
+        for stream in streams or settings.estimators
+    ]
+    return np.stack(drawn)
 
 
 def _check_candidates(name: str, ranks: Ranks, settings: ExperimentSettings) -> None:

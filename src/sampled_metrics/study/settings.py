@@ -99,8 +99,11 @@ class ExperimentSettings(Settings):
     ties: Literal["paper", "random", "optimistic", "pessimistic"] = "paper"
     """Place of the held-out item among the T sampled items that tie with it: equally likely from 0
     to T (random) or to T - 1 (paper), 0 (optimistic) or T (pessimistic)."""
-    shared_samples: bool = False
+    shared_samples: bool = True
     """Whether all estimators of a repetition use the same samples, or each draws its own."""
+    shared_ties: bool = False
+    """Whether estimators that share samples also share the order of tied items, or each draws its
+    own."""
     n_items: Annotated[int, Field(ge=2)] | None = None
     """n of the corrections; null is the mean number of candidates, rounded."""
     cls_nonnegative: bool = True
