@@ -1,9 +1,11 @@
 """Negatives that are drawn, and tests of negatives that somebody else drew."""
 
+import json
 from collections import Counter
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from scipy.stats import chisquare
@@ -140,3 +142,62 @@ def test_all_candidates_as_negatives_pass():
     nothing = csr_array((4, 6))
     user, item = np.repeat(np.arange(4), 6), np.tile(np.arange(6), 4)
     assert all(check.passed for check in check_negatives(Drawn(user, item, nothing, nothing)))
+
+
+class TestCommands:
+    @pytest.fixture
+    def folder(self, tmp_path, monkeypatch):
+        """Files of pairs with text ids, of users and items of `interactions`."""
+        monkeypatch.chdir(tmp_path)
+        for name, marked in zip(("seen", "held"), interactions(), strict=True):
+            user, item = marked.nonzero()
+            table = pd.DataFrame({"user_id": user, "item_id": [f"i{number:03}" for number in item]})
+            table.sample(frac=1.0, random_state=0).to_csv(f"{name}.csv", index=False)
+        pd.DataFrame({"item_id": [f"i{number:03}" for number in range(ITEMS)]}).to_csv("items.csv")
+        return tmp_path
+
+    @pytest.fixture
+    def command(self, run, folder):
+        del folder
+        files = ["--seen", "seen.csv", "--relevant", "held.csv", "--items", "items.csv"]
+
+        def command(name, *arguments):
+            done = run(name, *files, *arguments)
+            return done.returncode, done.stdout, done.stderr
+
+        return command
+
+    def test_drawn_negatives_pass(self, command):
+        status, text, _ = command("negatives", "--n-negatives", M, "--output", "drawn.csv")
+        assert (status, text) == (0, "")
+        drawn = pd.read_csv("drawn.csv")
+        expected = uniform()
+        assert drawn.user_id.tolist() == np.repeat(np.arange(USERS), M).tolist()
+        assert [int(item[1:]) for item in drawn.item_id] == expected.ravel().tolist()
+        status, text, _ = command("check-negatives", "drawn.csv", "--format", "json")
+        checks = json.loads(text)
+        assert status == 0
+        assert all(check["passed"] and not check["remark"] for check in checks)
+        assert {tuple(check) for check in checks} == {
+            ("name", "passed", "found", "expected", "p_value", "remark")
+        }
+
+    def test_remarks_are_printed_below_the_table(self, command):
+        held = pd.read_csv("held.csv")
+        held.to_csv("drawn.csv", index=False)
+        status, text, _ = command("check-negatives", "drawn.csv")
+        assert status == 0
+        assert "300 users have their held-out item" in text
+
+    def test_unknown_user(self, command):
+        pd.DataFrame({"user_id": [3, 999], "item_id": ["i001", "i002"]}).to_csv("drawn.csv")
+        status, _, text = command("check-negatives", "drawn.csv")
+        assert status == 2
+        assert "drawn.csv, row 2 (line 3), column user_id: found 999" in text
+
+    def test_items_seen_and_held_out(self, command):
+        held = pd.read_csv("held.csv")
+        pd.concat([pd.read_csv("seen.csv"), held[:1]]).to_csv("seen.csv")
+        status, _, text = command("negatives", "--n-negatives", M)
+        assert status == 2
+        assert "is both seen and held out" in text

@@ -1,5 +1,6 @@
 """Tests of drawn negatives: whether they are distinct, unseen and uniform."""
 
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,8 @@ LEVEL = 0.01  # probability that sound negatives fail any of the tests
 LEAST_EXPECTED = 5.0  # draws of an item; below, items next to each other are pooled
 
 
-class Check(NamedTuple):
+@dataclass(frozen=True)
+class Check:
     """One property of negatives.
 
     Attributes
@@ -173,7 +175,7 @@ def _shared(user: Int, item: Int, counts: Int, size: Int) -> Check:
         f"{found:,} users have the negatives of another one: intervals and ranges take users for "
         "independent and are then too narrow; draw for each user",
     )
-    return check._replace(passed=2 * found < choice.size or choice.size < 2)
+    return replace(check, passed=2 * found < choice.size or choice.size < 2)
 
 
 def _exact(name: str, found: int, remark: str) -> Check:
@@ -205,7 +207,7 @@ def _ids(draws: _Draws) -> Check:
     lower = float(np.mean(draws.item < half)) if draws.item.size else 0.0
     check = _trend("ids", draws, np.arange(draws.excluded.shape[1]))
     remark = f"{lower:.1%} come from the lower half of the ids; the sampler prefers some ids"
-    return check._replace(remark=remark)
+    return replace(check, remark=remark)
 
 
 def _popularity(draws: _Draws, popularity: Int) -> Check:
@@ -215,7 +217,7 @@ def _popularity(draws: _Draws, popularity: Int) -> Check:
         f"{which} items are preferred; corrections and ranges assume uniform draws and can be far "
         "off: draw uniform negatives"
     )
-    return check._replace(remark=remark)
+    return replace(check, remark=remark)
 
 
 def _trend(name: str, draws: _Draws, order: Int) -> Check:
@@ -237,7 +239,7 @@ def _adjusted(checks: list[Check]) -> list[Check]:
 
     p_values = multipletests([check.p_value for check in checks], method="holm")[1]
     return [
-        check._replace(p_value=p, passed=p >= LEVEL, remark="" if p >= LEVEL else check.remark)
+        replace(check, p_value=p, passed=p >= LEVEL, remark="" if p >= LEVEL else check.remark)
         for check, p in zip(checks, map(float, p_values), strict=True)
     ]
 

@@ -1,0 +1,104 @@
+"""Seen and held-out items of users, from tables of pairs with any ids."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sampled_metrics._base.arrays import Ids, Int
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks.relevant_items import WHAT, read_pairs, relevant_rows
+from sampled_metrics.tables.columns import ITEM, USER, Table
+from sampled_metrics.tables.ids import column_of, places
+from sampled_metrics.tables.reading import read_table
+
+SEEN = "seen items (user_id, item_id)"
+
+
+class KnownItems(NamedTuple):
+    """What users have seen and what is held out for them.
+
+    Attributes
+    ----------
+    user_ids
+        Users with held-out items, in ascending order, shape (users,).
+    item_ids
+        All items that any table names, in ascending order, shape (items,).
+    seen, held_out
+        Nonzero at seen and at held-out items, shape (users, items). Users without a held-out item
+        are left out.
+    """
+
+    user_ids: Ids
+    item_ids: Ids
+    seen: csr_array
+    held_out: csr_array
+
+    def pairs(self, table: Table) -> tuple[Int, Int]:
+        """Return the rows and columns of the pairs of another table of the same ids."""
+        user, item = (
+            places(table.ids(name), column_of(ids))
+            for name, ids in ((USER, self.user_ids), (ITEM, self.item_ids))
+        )
+        for name, place, what in ((USER, user, WHAT), (ITEM, item, "items")):
+            if (place < 0).any():
+                row = int(np.argmax(place < 0))
+                raise table.error(name, row, table.ids(name)[row], f"an id of the {what}")
+        return user, item
+
+
+def read_known_items(
+    held_out: Path, seen: Path, items: Path | None = None, others: Sequence[Table] = ()
+) -> KnownItems:
+    """Read tables of pairs, or qrels for the held-out items.
+
+    Parameters
+    ----------
+    items
+        Table of all items, `item_id`, where some are in none of the others.
+    others
+        Tables whose items belong to the catalogue as well.
+    """
+    held = read_pairs(Path(held_out), WHAT)
+    known = read_table(Path(seen), SEEN)
+    known.require(USER, ITEM)
+    catalogue = [] if items is None else [read_table(Path(items), "items (item_id)")]
+    user_ids = _sorted([held.ids(USER)])
+    item_ids = _sorted([table.ids(ITEM) for table in (held, known, *catalogue, *others)])
+    nothing = csr_array((user_ids.size, item_ids.size), dtype=bool)
+    result = KnownItems(user_ids, item_ids, nothing, nothing)
+    rows = relevant_rows(held)
+    user, item = result.pairs(held)
+    of_seen = places(known.ids(USER), column_of(user_ids))
+    seen_item = places(known.ids(ITEM), column_of(item_ids))
+    mine = of_seen >= 0
+    result = result._replace(
+        held_out=_marked(user[rows], item[rows], nothing.shape),
+        seen=_marked(of_seen[mine], seen_item[mine], nothing.shape),
+    )
+    both = result.seen.multiply(result.held_out).tocoo()
+    if both.nnz:
+        user_id, item_id = user_ids[both.row[0]], item_ids[both.col[0]]
+        raise InputError(f"user {user_id}, item {item_id} is both seen and held out", path=seen)
+    return result
+
+
+def _sorted(columns: Sequence[Any]) -> Ids:
+    """Return the distinct ids of columns in ascending order; text where any column is."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    kind = pa.int64() if all(pa.types.is_integer(c.type) for c in columns) else pa.string()
+    chunks = [chunk.cast(kind) for column in columns for chunk in column.chunks]
+    distinct = compute.unique(pa.chunked_array(chunks))
+    if kind == pa.int64():
+        return np.sort(distinct.to_numpy())
+    return np.sort(np.array(distinct.to_pylist(), dtype=np.str_))
+
+
+def _marked(user: Int, item: Int, shape: tuple[int, int]) -> csr_array:
+    marked = csr_array((np.ones(user.size, dtype=bool), (user, item)), shape=shape)
+    marked.sum_duplicates()
+    return marked
