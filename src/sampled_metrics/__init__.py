@@ -36,6 +36,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from sampled_metrics._base.errors import InputError
+    from sampled_metrics.inference.budget import evaluate_on_budget
     from sampled_metrics.inference.compare import compare_exact, compare_sampled
     from sampled_metrics.inference.correct import correct
     from sampled_metrics.inference.evaluate import evaluate
@@ -59,6 +60,7 @@ _HOME = {
     "correct": "inference.correct",
     "draw_sampled_ranks": "sampling",
     "evaluate": "inference.evaluate",
+    "evaluate_on_budget": "inference.budget",
     "parse_measure": "metrics",
     "plan": "inference.plan",
     "rank": "ranks",
@@ -76,6 +78,7 @@ __all__ = [
     "correct",
     "draw_sampled_ranks",
     "evaluate",
+    "evaluate_on_budget",
     "parse_measure",
     "plan",
     "rank",

@@ -281,7 +281,7 @@ def test_the_pilot_takes_the_proxy_that_fits(world: World) -> None:
 
 def test_weak_proxies_are_named(world: World) -> None:
     result = evaluate(world, Recorder(world.scores), budget=60)
-    assert "scores per user; proxy matrix" in str(result)
+    assert "proxy: matrix" in str(result)
     assert len(result.rows()) == 3
 
 

@@ -76,7 +76,7 @@ def compared_rows(
         if exact:
             row |= {"value_a": result.value_a, "value_b": result.value_b}
         row[f"b - a ({100 * confidence:g} %)"] = _range(result)
-        row["order"] = _order(result, result.order)
+        row["order"] = result.in_words()
         if test:
             row["p_value"] = result.p_value
         row |= {"n_users": f"{result.n_users:,}", "paired": "yes" if result.paired else "no"}
@@ -124,7 +124,7 @@ def sampled_note(
             "value_a": result.value_a,
             "value_b": result.value_b,
             "acts like": acts_like(result),
-            "says": _order(result, _estimated_order(result)),
+            "says": result.in_words(_estimated_order(result)),
         }
         for result in results
     ]
@@ -161,11 +161,6 @@ def count(number: int, noun: str) -> str:
 
 def _range(result: "Corrected | Compared") -> str:
     return f"{result.range_low:.4f} to {result.range_high:.4f}"
-
-
-def _order(result: "Compared", order: str) -> str:
-    words = {"a": f"{result.a} above {result.b}", "b": f"{result.b} above {result.a}"}
-    return words.get(order, order)
 
 
 def _estimated_order(result: "Compared") -> str:

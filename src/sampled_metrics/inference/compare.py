@@ -96,7 +96,7 @@ def compare_exact(
                     n_items=items or None,
                 )
             )
-    ordered = _ordered(results, correction, confidence)
+    ordered = decided(results, correction, confidence)
     verdicts = []
     for result, single, difference in zip(ordered, results, differences, strict=True):
         # What a correction for several pairs asks of this one.
@@ -196,7 +196,7 @@ def compare_sampled(
     by_metric = {name: dict(zip(names, found, strict=True)) for name, found in ranges.items()}
     return [
         replace(result, verdict=sampled_verdict(result, by_metric[result.a], by_metric[result.b]))
-        for result in _ordered(results, correction, confidence)
+        for result in decided(results, correction, confidence)
     ]
 
 
@@ -206,8 +206,11 @@ def _pairs(evaluations: Mapping[str, Any]) -> list[tuple[str, str]]:
     return list(combinations(evaluations, 2))
 
 
-def _ordered(results: list[Compared], correction: str, confidence: float) -> list[Compared]:
-    """Adjust the p-values of each metric for its pairs, and fill in the orders."""
+def decided(results: list[Compared], correction: str, confidence: float) -> list[Compared]:
+    """Adjust the p-values of each metric for its pairs, and fill in the orders.
+
+    An order is decided if the adjusted p-value allows it and the range excludes 0.
+    """
     pairs = {(result.metric, result.a, result.b): result.p_value for result in results}
     corrected: dict[tuple[str, str, str], float] = {}
     for metric in dict.fromkeys(result.metric for result in results):

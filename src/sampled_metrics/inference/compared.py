@@ -63,3 +63,8 @@ class Compared:
     n_items: int | None = None
     n_negatives: int | None = None
     sampling: str | None = None
+
+    def in_words(self, order: str | None = None) -> str:
+        """Put an order, its own by default, in words."""
+        words = {"a": f"{self.a} above {self.b}", "b": f"{self.b} above {self.a}"}
+        return words.get(order or self.order, "undecided")

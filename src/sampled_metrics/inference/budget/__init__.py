@@ -11,6 +11,7 @@ not to be quoted yet. `tests/benchmarks/budget_orders.py` measures orders and co
 """
 
 from sampled_metrics.inference.budget.candidates import Candidates
+from sampled_metrics.inference.budget.draws import reciprocal_rank
 from sampled_metrics.inference.budget.estimate import Estimate
 from sampled_metrics.inference.budget.evaluate import evaluate_on_budget
 from sampled_metrics.inference.budget.evaluation import Batch, Settings
@@ -31,4 +32,5 @@ __all__ = [
     "evaluate_on_budget",
     "prepare",
     "read_answers",
+    "reciprocal_rank",
 ]

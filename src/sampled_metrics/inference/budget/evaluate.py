@@ -1,10 +1,13 @@
 """Evaluation on a budget of recommenders that can be called."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from tqdm import tqdm
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError
@@ -31,12 +34,13 @@ def evaluate_on_budget(
     confidence: float = 0.95,
     n_items: int | None = None,
     batch_size: int | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: bool | Callable[[int], None] | None = None,
 ) -> BudgetResult:
     """Estimate metrics over all candidates from about a hundred scores per user.
 
     Use it where scores are expensive. A recommender that scores the whole catalogue at once is
-    better ranked fully, which takes less time and leaves no error.
+    better ranked fully (`rank`), which takes less time and leaves no error; the result says how
+    long that would take. Intervals and orders are about the exact metrics of the users given.
 
     Parameters
     ----------
@@ -67,8 +71,18 @@ def evaluate_on_budget(
     batch_size
         Largest number of pairs in one call of `score`; does not change the result.
     progress
-        Called after every batch with the number of pairs asked so far, held-out items and all
-        recommenders included; the budget bounds it.
+        Show a bar; by default if standard error is a terminal. Or a function, called after every
+        batch with the number of pairs asked so far, held-out items and all recommenders included.
+
+    Returns
+    -------
+    BudgetResult
+        Prints as a table. `rows()` and `to_frame()` have the metrics with intervals and price,
+        `compare()` the orders of all pairs of recommenders.
+
+    See Also
+    --------
+    Session : The same for scores that come from elsewhere, batch by batch.
 
     >>> rng = np.random.default_rng(0)
     >>> scores = rng.random((40, 30))
@@ -88,25 +102,44 @@ def evaluate_on_budget(
     problem = Candidates(candidates, held_out, n_items)
     settings = Settings(tuple(scorers), parse_metrics(metrics), budget, method, confidence)
     session = Session(prepare(problem, proxy, seed), settings)
-    functions = list(scorers.values())
+    scoring = _Scoring(list(scorers.values()), batch_size)
+    most = min(int(budget * problem.n_users), int(problem.n_others.sum())) + problem.owner.size
+    hidden = None if progress is None else progress is not True
     asked = 0
-    while (batch := session.ask()) is not None:
-        session.tell(_scored(functions, batch, batch_size))
-        asked += batch.users.size
-        if progress is not None:
-            progress(asked)
-    return session.finished()
+    with tqdm(desc="scores", total=len(scorers) * most, disable=hidden, leave=False) as bar:
+        while (batch := session.ask()) is not None:
+            session.tell(scoring.scores(batch))
+            asked += batch.users.size
+            bar.update(batch.users.size)
+            if callable(progress):
+                progress(asked)
+    return replace(session.finished(), seconds_per_score=scoring.seconds_per_score())
 
 
-def _scored(functions: list[Scorer], batch: Batch, batch_size: int | None) -> Float:
-    scores = np.empty(batch.users.size)
-    for number, function in enumerate(functions):
-        mine = np.flatnonzero(batch.recommender == number)
-        step = batch_size or max(mine.size, 1)
-        for first in range(0, mine.size, step):
-            pairs = mine[first : first + step]
-            values = np.asarray(function(batch.users[pairs], batch.items[pairs]))
-            if values.shape != pairs.shape:
-                raise InputError(f"score returned shape {values.shape} for {pairs.size} pairs")
-            scores[pairs] = values
-    return scores
+class _Scoring:
+    """Calls recommenders, and measures how long they take."""
+
+    def __init__(self, functions: list[Scorer], batch_size: int | None) -> None:
+        self._functions, self._batch_size = functions, batch_size
+        self._seconds, self._pairs = np.zeros(len(functions)), np.zeros(len(functions))
+
+    def scores(self, batch: Batch) -> Float:
+        """Score the pairs of a batch, each by its recommender."""
+        scores = np.empty(batch.users.size)
+        for number, function in enumerate(self._functions):
+            mine = np.flatnonzero(batch.recommender == number)
+            step = self._batch_size or max(mine.size, 1)
+            began = time.perf_counter()
+            for first in range(0, mine.size, step):
+                pairs = mine[first : first + step]
+                values = np.asarray(function(batch.users[pairs], batch.items[pairs]))
+                if values.shape != pairs.shape:
+                    raise InputError(f"score returned shape {values.shape} for {pairs.size} pairs")
+                scores[pairs] = values
+            self._seconds[number] += time.perf_counter() - began
+            self._pairs[number] += mine.size
+        return scores
+
+    def seconds_per_score(self) -> tuple[float, ...]:
+        """Return the mean time of a pair, per recommender."""
+        return tuple((self._seconds / np.maximum(self._pairs, 1)).tolist())

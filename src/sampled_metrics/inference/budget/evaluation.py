@@ -193,6 +193,8 @@ def _result(
         n_held_out=frame.owner.size,
         n_users=frame.order.n.size,
         n_audited=audited.users.size,
+        n_candidates=int(frame.n.sum()),
+        confidence=settings.confidence,
         proxy=frame.order.name,
         depth=tuple(depth_of(run, frame, audited, i) for i, run in enumerate(runs)),
     )

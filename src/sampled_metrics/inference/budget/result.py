@@ -1,6 +1,7 @@
 """What an evaluation on a budget returns."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -8,6 +9,11 @@ from sampled_metrics._base.arrays import Float
 from sampled_metrics.inference.budget.counts import Frame
 from sampled_metrics.inference.budget.estimate import Estimate
 from sampled_metrics.inference.budget.runs import Audited, Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sampled_metrics.inference.compared import Compared
 
 WEAK_DEPTH = 400.0  # position beyond which a proxy is called weak
 DEPTH_SHARE = 0.9  # of the better items lie before the depth
@@ -33,6 +39,10 @@ class BudgetResult:
         Pairs asked of each recommender, held-out items not counted.
     n_held_out, n_users, n_audited
         Held-out items, users, and users drawn for the audit.
+    n_candidates
+        Pairs that a full ranking of one recommender scores, held-out items not counted.
+    confidence
+        Coverage of the intervals.
     proxy
         Name of the proxy.
     depth
@@ -40,6 +50,8 @@ class BudgetResult:
         them lie, by the audit; NaN where too few users were ranked fully.
     trials
         Names of the proxies that the pilot tried, with the depths it expects; the least is taken.
+    seconds_per_score
+        Time that each recommender took per pair, where this package called it.
     """
 
     names: tuple[str, ...]
@@ -52,45 +64,72 @@ class BudgetResult:
     n_held_out: int
     n_users: int
     n_audited: int
+    n_candidates: int
+    confidence: float
     proxy: str
     depth: tuple[float, ...]
     trials: tuple[tuple[str, float], ...] = ()
+    seconds_per_score: tuple[float, ...] = ()
 
-    def rows(self) -> list[dict[str, float | str]]:
-        """One row per recommender and metric, and per pair and metric of what they differ by."""
-        named = [(name, row) for name, row in zip(self.names, self.estimates, strict=True)]
-        named += [
-            (f"{self.names[b]} - {self.names[a]}", row) for (a, b), row in self.differences.items()
-        ]
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per recommender and metric, with its price and its proxy.
+
+        Depth and weakness of the proxy are None where too few users were ranked fully.
+        """
+        depths = [None if np.isnan(depth) else depth for depth in self.depth]
         return [
-            {"recommender": name, "metric": metric, **one._asdict()}
-            for name, row in named
-            for metric, one in zip(self.metrics, row, strict=True)
+            {
+                "recommender": name,
+                "metric": metric,
+                "value": one.value,
+                "std_error": one.std_error,
+                "ci_low": one.low,
+                "ci_high": one.high,
+                "model": one.model,
+                "n_users": self.n_users,
+                "n_held_out": self.n_held_out,
+                "n_candidates": self.n_candidates,
+                "n_asked": self.n_asked[number],
+                "n_audited": self.n_audited,
+                "proxy": self.proxy,
+                "depth": depths[number],
+                "weak_proxy": self.weak[number] or (None if depths[number] is None else False),
+            }
+            for number, name in enumerate(self.names)
+            for metric, one in zip(self.metrics, self.estimates[number], strict=True)
         ]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the rows as a DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
+
+    def compare(self, correction: str = "holm") -> "list[Compared]":
+        """Compare all pairs of recommenders: which has the higher exact metric, of these users.
+
+        An order is decided if the interval of the difference excludes 0, and also after correction
+        for the number of pairs (`none`, `bonferroni`, `holm` or `bh`).
+        """
+        from sampled_metrics.inference.budget.comparison import compared
+
+        return compared(self, correction)
 
     def __str__(self) -> str:
-        lines = [f"{'':20s} {'metric':10s}     value   interval"]
-        lines += [
-            f"{row['recommender']:20s} {row['metric']:10s} {row['value']:9.5f}   "
-            f"[{row['low']:.5f}, {row['high']:.5f}]"
-            for row in self.rows()
-        ]
-        asked = ", ".join(f"{count / self.n_users:.1f}" for count in self.n_asked)
-        lines.append(f"{asked} scores per user; proxy {self.proxy}")
-        for name, depth in self.trials:
-            lines.append(f"pilot: {name} has depth {depth:.0f}")
-        for name, depth, weak in zip(self.names, self.depth, self.weak, strict=True):
-            if np.isnan(depth):
-                lines.append(
-                    f"{name}: too few users were ranked fully to tell whether the proxy fits; use "
-                    "the intervals alone, or a larger budget"
-                )
-            elif weak:
-                lines.append(
-                    f"{name}: weak proxy (depth {depth:.0f}); use the intervals alone, or take "
-                    "another proxy, a larger budget, or full rankings of some users"
-                )
-        return "\n".join(lines)
+        from sampled_metrics.inference.budget.printed import text_of
+
+        return text_of(self)
+
+    @property
+    def scores_per_user(self) -> tuple[float, ...]:
+        """Scores asked of each recommender per user, held-out items not counted."""
+        return tuple(asked / self.n_users for asked in self.n_asked)
+
+    @property
+    def full_ranking_seconds(self) -> tuple[float, ...]:
+        """Time that a full ranking by each recommender would take, at the speed measured."""
+        pairs = self.n_candidates + self.n_held_out
+        return tuple(pairs * seconds for seconds in self.seconds_per_score)
 
     @property
     def weak(self) -> tuple[bool, ...]:

@@ -1,0 +1,128 @@
+"""Results of an evaluation on a budget as people read them: tables, and what they mean."""
+
+import math
+from collections.abc import Iterator
+
+from sampled_metrics.inference.budget.result import BudgetResult
+
+_SOON = 60.0  # seconds; a full ranking that takes less is worth more than any estimate
+_UNITS = (("hours", 3600.0), ("minutes", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
+
+
+def text_of(result: BudgetResult) -> str:
+    """Lay out metrics, orders, price and proxy."""
+    from tabulate import tabulate
+
+    interval = f"interval ({100 * result.confidence:g} %)"
+    metrics = [
+        {
+            "recommender": row["recommender"],
+            "metric": row["metric"],
+            "value": row["value"],
+            interval: f"{row['ci_low']:.4f} to {row['ci_high']:.4f}",
+        }
+        for row in result.rows()
+    ]
+    tables = [metrics]
+    if result.differences:
+        tables.append(
+            [
+                {
+                    "a": one.a,
+                    "b": one.b,
+                    "metric": one.metric,
+                    "b - a": one.difference,
+                    interval: f"{one.range_low:.4f} to {one.range_high:.4f}",
+                    "order": one.in_words(),
+                }
+                for one in result.compare()
+            ]
+        )
+    shown = [tabulate(rows, headers="keys", floatfmt=".5f") for rows in tables]
+    return "\n\n".join([*shown, "\n".join(notes(result))])
+
+
+def notes(result: BudgetResult) -> Iterator[str]:
+    """Say what the numbers are, what they cost, how the proxy fits, and what to do."""
+    yield from _meaning(result)
+    several = len(result.names) > 1
+    price = ", ".join(
+        f"{name + ' ' if several else ''}{asked:.4g}"
+        for name, asked in zip(result.names, result.scores_per_user, strict=True)
+    )
+    mean = result.n_candidates / result.n_users
+    yield f"price: {price} scores per user of {mean:,.5g} candidates, held-out items not counted."
+    yield from _proxy(result)
+    yield from _speed(result)
+
+
+def _meaning(result: BudgetResult) -> Iterator[str]:
+    users = f"{result.n_users:,} user{'s' * (result.n_users > 1)}"
+    if min(result.n_asked) == result.n_candidates:
+        yield f"Exact metrics of these {users}, because all candidates were scored. Fractions."
+        return
+    yield f"Exact metrics of these {users}, estimated on a budget. Fractions."
+    yield "value: to rank by; the model's, moved only as far as the audit insists."
+    yield (
+        "interval: of what a full ranking of these users would give, by the audit of "
+        f"{result.n_audited:,} of them;\n  other users like these are not covered."
+    )
+    pairs = len(result.differences)
+    if pairs:
+        adjusted = f", also corrected for {pairs} pairs (holm)" if pairs > 1 else ""
+        yield f"order: decided if the interval of b - a excludes 0{adjusted}."
+        if any(one.order == "undecided" for one in result.compare()):
+            yield "  An undecided order needs a larger budget, a better proxy or full rankings."
+
+
+def _proxy(result: BudgetResult) -> Iterator[str]:
+    if min(result.n_asked) == result.n_candidates:
+        return
+    known = [
+        f"{name} {depth:,.0f}"
+        for name, depth in zip(result.names, result.depth, strict=True)
+        if not math.isnan(depth)
+    ]
+    depth = "; 90 % of the better items lie within its first: " + ", ".join(known) if known else ""
+    yield f"proxy: {result.proxy}{depth}."
+    if result.trials:
+        trials = ", ".join(f"{name} {depth:,.0f}" for name, depth in result.trials)
+        yield f"  The pilot expected a depth of {trials}, and took the least."
+    unknown = [n for n, depth in zip(result.names, result.depth, strict=True) if math.isnan(depth)]
+    if unknown:
+        yield (
+            f"  {', '.join(unknown)}: too few users were ranked fully to tell whether the proxy "
+            "fits;\n  trust the interval alone, or take a larger budget."
+        )
+    weak = [name for name, weak in zip(result.names, result.weak, strict=True) if weak]
+    if weak:
+        yield (
+            f"  Weak proxy for {', '.join(weak)}: trust the interval alone, or take another proxy, "
+            "a larger\n  budget, or full rankings of some users."
+        )
+
+
+def _speed(result: BudgetResult) -> Iterator[str]:
+    seconds = result.full_ranking_seconds
+    if not seconds or min(result.n_asked) == result.n_candidates:
+        return
+    pairs = result.n_candidates + result.n_held_out
+    total = duration(sum(seconds))
+    if len(seconds) == 1:
+        yield f"full ranking: {pairs:,} scores, about {total} at the speed measured."
+    else:
+        yield f"full rankings: {len(seconds)} x {pairs:,} scores, about {total} in all."
+    if sum(seconds) < _SOON:
+        yield "  That is soon: rank fully (sampled_metrics.rank), which leaves no error."
+
+
+def duration(seconds: float) -> str:
+    """Write a time with two digits, in the largest unit that fits.
+
+    >>> duration(0.0042), duration(90), duration(7200)
+    ('4.2 ms', '1.5 minutes', '2 hours')
+    """
+    for unit, size in _UNITS:
+        if seconds >= size:
+            return f"{float(f'{seconds / size:.2g}'):g} {unit}"
+    return "0 s"
