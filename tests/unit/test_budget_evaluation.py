@@ -323,3 +323,23 @@ def test_a_large_catalogue_and_few_users() -> None:
     assert result.n_asked[0] <= 100 * users
     one = result.estimates[0][0]
     assert one.high - one.low > 0.3  # too few scores to rank a user fully
+
+
+@pytest.mark.parametrize("options", [{"until_decided": True}, {"half_width": 0.5}])
+def test_evaluations_stop_when_what_was_asked_for_is_reached(
+    world: World, options: dict[str, Any]
+) -> None:
+    good, bad = Recorder(world.scores), Recorder(-world.scores)
+    result = evaluate(world, {"good": good, "bad": bad}, budget=160, **options)
+    assert result.n_asked[0] <= 0.5 * 160 * result.n_users
+    assert result.estimates[0][0].value > result.estimates[1][0].value
+    whole = evaluate(world, {"good": good, "bad": bad}, budget=160)
+    assert whole.n_asked[0] > result.n_asked[0]
+
+
+def test_evaluations_of_equals_go_on_to_the_end_of_the_budget(world: World) -> None:
+    same = {name: Recorder(world.scores) for name in "AB"}
+    result = evaluate(world, same, budget=100, until_decided=True)
+    assert result.n_asked[0] > 0.9 * 100 * result.n_users
+    assert result.n_asked[0] <= 100 * result.n_users
+    assert len(set(same["A"].pairs)) == len(same["A"].pairs)

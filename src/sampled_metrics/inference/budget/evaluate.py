@@ -32,6 +32,8 @@ def evaluate_on_budget(
     seed: int = 0,
     method: str = "adaptive",
     confidence: float = 0.95,
+    until_decided: bool = False,
+    half_width: float | None = None,
     n_items: int | None = None,
     batch_size: int | None = None,
     progress: bool | Callable[[int], None] | None = None,
@@ -66,6 +68,12 @@ def evaluate_on_budget(
         `adaptive` rounds; or `scan`, which scores in the proxy's order and stops.
     confidence
         Coverage of the intervals.
+    until_decided
+        Stop before the budget is spent, once every difference of two recommenders is significant
+        in every metric. The adaptive method looks at a quarter, at half and at the end of the
+        budget; the intervals allow for it and are somewhat wider.
+    half_width
+        Stop in the same way, once no recommender's interval is wider than twice this.
     n_items
         Size of the catalogue, where candidates are lists.
     batch_size
@@ -100,7 +108,15 @@ def evaluate_on_budget(
         raise InputError(f"unknown method {method!r}; known: {', '.join(METHODS)}")
     scorers = dict(score) if isinstance(score, Mapping) else {"score": score}
     problem = Candidates(candidates, held_out, n_items)
-    settings = Settings(tuple(scorers), parse_metrics(metrics), budget, method, confidence)
+    settings = Settings(
+        tuple(scorers),
+        parse_metrics(metrics),
+        budget,
+        method,
+        confidence,
+        until_decided,
+        half_width,
+    )
     session = Session(prepare(problem, proxy, seed), settings)
     scoring = _Scoring(list(scorers.values()), batch_size)
     most = min(int(budget * problem.n_users), int(problem.n_others.sum())) + problem.owner.size

@@ -21,6 +21,10 @@ from sampled_metrics.inference.budget.values import Metric, Tables
 
 MODEL_SHARE = 0.75  # of the budget; the rest is the audit's
 METHODS = ("adaptive", "scan")
+# Budget that has been spent at each look of an evaluation that may stop early, and the part of
+# 1 - confidence that the intervals of the look may fail in. The parts add up to one, so that the
+# interval reported fails no more often than stated, whenever the evaluation stops.
+LOOKS = ((0.25, 0.2), (0.5, 0.3), (1.0, 0.5))
 
 
 class Batch(NamedTuple):
@@ -54,6 +58,11 @@ class Settings(NamedTuple):
         `adaptive` rounds or `scan` and stop.
     confidence
         Coverage of the intervals.
+    until_decided
+        Whether to stop before the budget is spent, once every difference of two recommenders is
+        significant in every metric.
+    half_width
+        Stop before the budget is spent, once no recommender's interval is wider than twice this.
     """
 
     names: tuple[str, ...]
@@ -61,6 +70,8 @@ class Settings(NamedTuple):
     budget: float = 100.0
     method: str = "adaptive"
     confidence: float = 0.95
+    until_decided: bool = False
+    half_width: float | None = None
 
 
 class Modelled(NamedTuple):
@@ -89,21 +100,54 @@ def evaluation(
 ) -> Generator[Batch, Float, BudgetResult]:
     """Yield batches of pairs, take their scores, return the result.
 
-    The first batch has the held-out items; about ten rounds and fifteen batches of the audit
-    follow. Nothing but the scores sent decides what is asked next. `spent` scores, of all
-    recommenders together, are taken off the budget. `watch` gets the model before its first round,
-    and may look at it between batches.
+    The first batch has the held-out items; the rounds and the batches of the audit follow.
+    Nothing but the scores sent decides what is asked next. `spent` scores, of all recommenders
+    together, are taken off the budget. `watch` gets the model before its first round, and may look
+    at it between batches.
     """
     n_users, count = frame.order.n.size, len(settings.names)
     limit = int(settings.budget * n_users - spent / count)
-    total = int(MODEL_SHARE * limit)
-    n_strata = np.count_nonzero(frame.n.any(0))
-    if frame.n.sum() <= limit:
-        total = limit
-    elif total < n_users * n_strata:
-        least = np.ceil((n_strata + spent / n_users / count) / MODEL_SHARE)
-        raise InputError(f"budget is {settings.budget:g}; the first round needs {least:.0f}")
-    model = yield from modelled(frame, held_items, settings, total, watch)
+    least = n_users * int(np.count_nonzero(frame.n.any(0)))
+    if frame.n.sum() > limit and MODEL_SHARE * limit < least:
+        needed = np.ceil((least / n_users + spent / n_users / count) / MODEL_SHARE)
+        raise InputError(f"budget is {settings.budget:g}; the first round needs {needed:.0f}")
+    model = yield from start(frame, held_items, settings, watch)
+    for share, risk in _looks(settings):
+        if MODEL_SHARE * share * limit < least and share < 1.0:
+            continue
+        result = yield from _look(model, settings, int(share * limit), risk)
+        if _reached(result, settings):
+            break
+    return result
+
+
+def _looks(settings: Settings) -> tuple[tuple[float, float], ...]:
+    early = settings.until_decided or settings.half_width is not None
+    return LOOKS if early and settings.method == "adaptive" else ((1.0, 1.0),)
+
+
+def _reached(result: BudgetResult, settings: Settings) -> bool:
+    """Whether all that the settings ask for before the budget is spent has been reached."""
+    decided = all(one.low > 0 or one.high < 0 for row in result.differences.values() for one in row)
+    width = settings.half_width
+    narrow = width is None or all(
+        one.high - one.low <= 2.0 * width for row in result.estimates for one in row
+    )
+    return narrow and (decided or not settings.until_decided)
+
+
+def _look(
+    model: Modelled, settings: Settings, limit: int, risk: float
+) -> Generator[Batch, Float, BudgetResult]:
+    """Continue the rounds and audit, at most `limit` scores in all per recommender.
+
+    The audit draws users anew, and the model is fixed before: the intervals of a look hold whatever
+    came before it.
+    """
+    frame = model.counts[0].frame
+    already = max(int(counts.m.sum()) for counts in model.counts)
+    total = already + int(MODEL_SHARE * (limit - already))
+    yield from rounds(model, settings.method, limit if frame.n.sum() <= limit else total)
     scale = [weights(frame, settings.metrics, one) for one in model.offset]
     runs = [
         start_run(
@@ -116,7 +160,7 @@ def evaluation(
         )
         for i, (counts, classes) in enumerate(zip(model.counts, model.classes, strict=True))
     ]
-    money = count * limit - sum(int(counts.m.sum()) for counts in model.counts)
+    money = len(runs) * limit - sum(int(counts.m.sum()) for counts in model.counts)
     audit = Audit(runs, frame, model.tables, np.stack(scale), model.offset, money)
     audited = yield from _joined(audit.run())
     bounds = np.stack(
@@ -126,17 +170,14 @@ def evaluation(
         ],
         axis=1,
     )
+    settings = settings._replace(confidence=1.0 - risk * (1.0 - settings.confidence))
     return _result(frame, settings, runs, audited, bounds)
 
 
-def modelled(
-    frame: Frame,
-    held_items: Int,
-    settings: Settings,
-    total: int,
-    watch: Watch | None = None,
+def start(
+    frame: Frame, held_items: Int, settings: Settings, watch: Watch | None = None
 ) -> Generator[Batch, Float, Modelled]:
-    """Ask for the held-out items and in rounds, and fit the model; at most `total` scores each."""
+    """Ask for the held-out items; return the model before its first round."""
     count = len(settings.names)
     number = np.repeat(np.arange(count), held_items.size)
     held = Batch(number, np.tile(frame.owner, count), np.tile(held_items, count))
@@ -144,19 +185,21 @@ def modelled(
     counts = [Counts(frame, scores, number) for number, scores in enumerate(held_scores)]
     tables = Tables(settings.metrics, int(frame.order.n.max()))
     offset = np.stack([offsets(frame, one.held_scores) for one in counts])
-    classes = [Classes(frame) for _ in counts]
-    model = Modelled(counts, classes, tables, offset)
+    model = Modelled(counts, [Classes(frame) for _ in counts], tables, offset)
     if watch is not None:
         watch(model)
-    if frame.n.sum() <= total:
-        asking = [ask(one, one.left) for one in counts]
-    else:
-        rounds = explore if settings.method == "adaptive" else sweep
-        asking = [
-            rounds(counts[i], classes[i], tables, offset[i], total) for i in range(len(counts))
-        ]
-    yield from _joined(together([alone(one) for one in asking]))
     return model
+
+
+def rounds(model: Modelled, method: str, total: int) -> Generator[Batch, Float, None]:
+    """Ask in rounds and fit the model; at most `total` scores per recommender, earlier included."""
+    if model.counts[0].frame.n.sum() <= total:
+        asking = [ask(one, one.left) for one in model.counts]
+    else:
+        asker = explore if method == "adaptive" else sweep
+        parts = zip(model.counts, model.classes, model.offset, strict=True)
+        asking = [asker(*part[:2], model.tables, part[2], total) for part in parts]
+    yield from _joined(together([alone(one) for one in asking]))
 
 
 def _joined(inner: Batches) -> Generator[Batch, Float, Any]:

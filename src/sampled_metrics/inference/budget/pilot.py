@@ -8,7 +8,13 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.inference.budget.classes import Classes
 from sampled_metrics.inference.budget.counts import Counts, Frame
-from sampled_metrics.inference.budget.evaluation import Batch, Settings, modelled
+from sampled_metrics.inference.budget.evaluation import (
+    Batch,
+    Modelled,
+    Settings,
+    rounds,
+    start,
+)
 
 SHARE = 0.05  # of the users in the pilot
 LEAST_USERS = 100
@@ -59,7 +65,7 @@ def pilot(
     for frame in frames:
         least = int(np.count_nonzero(frame.n.any(0)))
         total = max(SCORES, least + 1) * users.size
-        inner = modelled(frame, held_items, settings, min(total, int(frame.n.sum())))
+        inner = _modelled(frame, held_items, settings, min(total, int(frame.n.sum())))
         scores: Float | None = None
         while True:
             try:
@@ -71,6 +77,14 @@ def pilot(
         depths = [expected_depth(*pair) for pair in zip(counts, classes, strict=True)]
         trials.append(Trial(frame.order.name, max(depths)))
     return trials
+
+
+def _modelled(
+    frame: Frame, held_items: Int, settings: Settings, total: int
+) -> Generator[Batch, Float, Modelled]:
+    model = yield from start(frame, held_items, settings)
+    yield from rounds(model, settings.method, total)
+    return model
 
 
 def expected_depth(counts: Counts, classes: Classes) -> float:

@@ -20,12 +20,13 @@ Asking = Generator[Asked, Float, None]
 
 
 def explore(counts: Counts, classes: Classes, tables: Tables, offset: Int, total: int) -> Asking:
-    """Ask for scores in rounds, at most `total`; the first asks for one from every stratum."""
+    """Ask for scores in rounds until there are `total`; the first asks for one of every stratum."""
     n_users, n_strata = counts.m.shape
-    yield from ask(counts, np.minimum(1, counts.left))
-    classes.update(counts, FIRST_STEPS)
+    if not counts.m.any():
+        yield from ask(counts, np.minimum(1, counts.left))
+        classes.update(counts, FIRST_STEPS)
     smallest = batches(n_strata)
-    for limit in schedule(n_strata, total / n_users):
+    for limit in schedule(float(counts.m.sum()) / n_users, total / n_users):
         room = min(int(limit * n_users), total) - int(counts.m.sum())
         gain = _gain(counts, classes, tables, offset)
         size = np.minimum(np.maximum(smallest, counts.m), counts.left).ravel()
@@ -46,13 +47,13 @@ def ask(counts: Counts, more: Int) -> Asking:
     counts.add(asked, scores)
 
 
-def schedule(n_strata: int, budget: float) -> Float:
-    """Scores per user that have been asked at the end of each adaptive round.
+def schedule(asked: float, budget: float) -> Float:
+    """Scores per user at the end of each adaptive round, from those asked to the budget.
 
     >>> schedule(8, 20).round(1)
     array([11. , 13.4, 16.4, 20. ])
     """
-    first = n_strata + 3.0
+    first = asked + 3.0
     if budget <= first:
         return np.array([budget])
     rounds = max(LEAST_ROUNDS, int(ROUNDS_PER_E * np.log(budget / first)))
