@@ -9,14 +9,15 @@ from sampled_metrics.estimators.registry import DECLARED
 from sampled_metrics.inference.moments import estimates, expected_moments
 from sampled_metrics.metrics import known_measures, parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.sampling import histograms, sampled_rank_distribution
+from sampled_metrics.sampling import draw_sampled_ranks, histograms, sampled_rank_distribution
 
 N_ITEMS, N_NEGATIVES, USERS, REPETITIONS, RESAMPLES = 200, 15, 120, 1500, 400
 DEVIATIONS = 4.5  # of a thousand cells, one is outside with probability 0.007
 
 
 def spellings(name):
-    return [name] if DECLARED[name].parameter is None else [f"{name}:{x}" for x in (0.01, 0.3, 1)]
+    values = {None: ("",), "gamma": (":0.01", ":0.3", ":1"), "iterations": (":1", ":20")}
+    return [name + value for value in values[DECLARED[name].parameter]]
 
 
 ESTIMATORS = [parse_estimator(text) for name in DECLARED for text in spellings(name)]
@@ -42,7 +43,12 @@ def test_mean_and_deviation_are_those_of_a_simulation(sampling):
     rng = np.random.default_rng(1)
     better = np.minimum(rng.geometric(0.03, USERS), N_ITEMS - 31)
     ranks = Ranks([N_ITEMS] * USERS, better, rng.integers(0, 2, USERS) * rng.integers(0, 30, USERS))
-    vectors = estimator_matrix(ESTIMATORS, MEASURES, N_ITEMS, N_NEGATIVES, sampling=sampling)
+    drawn = draw_sampled_ranks(ranks, N_NEGATIVES, rng, sampling)
+    vectors = estimator_matrix(
+        *(ESTIMATORS, MEASURES, N_ITEMS, N_NEGATIVES),
+        sampling=sampling,
+        histogram=np.bincount(drawn - 1, minlength=N_NEGATIVES + 1),
+    )
     expected = expected_moments(sampled_rank_distribution(ranks, N_NEGATIVES, sampling), vectors)
 
     drawn = estimates(

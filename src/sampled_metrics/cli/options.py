@@ -82,7 +82,8 @@ Estimators = Annotated[
     list[str] | None,
     typer.Option(
         "--estimator",
-        help="sampled, rank-estimate, cls or bv:GAMMA; repeat for several.",
+        help="sampled, rank-estimate, cls or bv:GAMMA; for comparison em:ITERATIONS, mes:GAMMA, "
+        "bv-em:GAMMA or mn:ITERATIONS, fitted to the ranks; repeat for several.",
         callback=_parsed_by("estimators", "parse_estimator"),
         show_default=False,
     ),

@@ -1,8 +1,13 @@
-"""Estimators of the exact metric from a sampled rank (section 5), each a vector of m + 1 values."""
+"""Estimators of the exact metric from a sampled rank, each a vector of m + 1 values.
+
+Those of the paper (section 5) are fixed; later ones are fitted to the sampled ranks.
+"""
 
 from sampled_metrics.estimators.bias_variance import bias_variance
+from sampled_metrics.estimators.expectation import em_path, em_step
 from sampled_metrics.estimators.matrix import estimator_matrix
 from sampled_metrics.estimators.monotone import monotone
+from sampled_metrics.estimators.observed import true_ranks
 from sampled_metrics.estimators.pointwise import DIVISORS, ROUNDINGS, rank_estimate, sampled
 from sampled_metrics.estimators.registry import Estimator, Problem, parse_estimator, register
 from sampled_metrics.estimators.system import ConditioningError, Reduced, reduced
@@ -15,6 +20,8 @@ __all__ = [
     "Problem",
     "Reduced",
     "bias_variance",
+    "em_path",
+    "em_step",
     "estimator_matrix",
     "monotone",
     "parse_estimator",
@@ -22,4 +29,5 @@ __all__ = [
     "reduced",
     "register",
     "sampled",
+    "true_ranks",
 ]

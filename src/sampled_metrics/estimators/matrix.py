@@ -48,6 +48,7 @@ def estimator_matrix(
     cls_nonnegative: bool = True,
     rounding: str = "floor",
     divisor: str = "m+1",
+    histogram: ArrayLike | None = None,
 ) -> Float:
     """Every estimator of every metric as a vector over sampled ranks.
 
@@ -70,6 +71,9 @@ def estimator_matrix(
     rounding, divisor
         Of `rank_estimate`. The defaults are those of the paper's Table 3, as are a uniform prior
         and `sampling` with replacement.
+    histogram
+        Users at every sampled rank, shape (m + 1,), to which fitted estimators such as `em:50`
+        are fitted; they are refused without it.
 
     Returns
     -------
@@ -89,7 +93,8 @@ def estimator_matrix(
     array([1.        , 1.        , 0.48763849])
     """
     checked(1, n, m, sampling)
-    problem = Problem(measures, n, m, sampling, prior, cls_nonnegative, rounding, divisor)
+    options = (cls_nonnegative, rounding, divisor, histogram)
+    problem = Problem(measures, n, m, sampling, prior, *options)
     values = np.empty((len(measures), len(estimators), m + 1))
     with one_thread():
         for column, estimator in enumerate(estimators if measures else ()):

@@ -1,12 +1,14 @@
 """The declarations of all estimators, and one spelling for each: `sampled`, `cls`, `bv:0.1`.
 
-An estimator is declared by decorating the function that makes its vectors with `register`.
+An estimator is declared by decorating the function that makes its vectors with `register`. The
+vectors of a fitted estimator, such as `em:50`, depend on the sampled ranks it is applied to.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
@@ -16,7 +18,24 @@ from sampled_metrics.estimators.system import Reduced, reduced
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Sampling
 
+_MOST_ITERATIONS = 1000
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", re.ASCII | re.IGNORECASE)
+
+
+class Parameter(NamedTuple):
+    """Which values a parameter may have, in words and as a test."""
+
+    values: str
+    allows: Callable[[float], bool]
+
+
+PARAMETERS = {
+    "gamma": Parameter("a number from 0 to 1", lambda value: 0.0 <= value <= 1.0),
+    "iterations": Parameter(
+        f"a whole number from 1 to {_MOST_ITERATIONS}",
+        lambda value: 1.0 <= value <= _MOST_ITERATIONS and value == int(value),
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -31,6 +50,7 @@ class Problem:
     cls_nonnegative: bool = True
     rounding: str = "floor"
     divisor: str = "m+1"
+    histogram: ArrayLike | None = None
 
     @cached_property
     def system(self) -> Reduced:
@@ -50,19 +70,22 @@ class Declaration:
         Makes the vectors of all measures of a `Problem`, shape (measures, m + 1), indexed by
         sampled rank - 1. Takes the parameter as its second argument if there is one.
     parameter
-        Name of its parameter, a number from 0 to 1, or None.
+        Name of its parameter, one of `PARAMETERS`, or None.
+    fitted
+        Whether the vectors depend on `Problem.histogram`.
     """
 
     label: str
     vectors: Callable[..., Float]
     parameter: str | None
+    fitted: bool
 
 
 DECLARED: dict[str, Declaration] = {}
 
 
 def register(
-    name: str, label: str, parameter: str | None = None
+    name: str, label: str, parameter: str | None = None, fitted: bool = False
 ) -> Callable[[Callable[..., Float]], Callable[..., Float]]:
     """Declare an estimator; decorates the function that makes its vectors.
 
@@ -70,7 +93,7 @@ def register(
     ----------
     name
         How it is spelled in commands and settings, before the colon of the parameter.
-    label, parameter
+    label, parameter, fitted
         See `Declaration`.
 
     >>> import numpy as np
@@ -85,7 +108,7 @@ def register(
     def declare(vectors: Callable[..., Float]) -> Callable[..., Float]:
         if name in DECLARED:
             raise InputError(f"estimator {name!r} is already registered")
-        DECLARED[name] = Declaration(label, vectors, parameter)
+        DECLARED[name] = Declaration(label, vectors, parameter, fitted)
         return vectors
 
     return declare
@@ -100,7 +123,7 @@ class Estimator:
     name
         `sampled`, `rank-estimate`, `cls`, `bv` or another declared one.
     parameter
-        Its parameter, such as gamma of eq. 24 and 25, in [0, 1]; None if it has none.
+        Its parameter, such as gamma of eq. 24 and 25; None if it has none.
     """
 
     name: str
@@ -108,11 +131,10 @@ class Estimator:
 
     def __post_init__(self) -> None:
         declared = DECLARED.get(self.name)
-        if (
-            declared is None
-            or (declared.parameter is None) != (self.parameter is None)
-            or not 0.0 <= (self.parameter or 0.0) <= 1.0
-        ):
+        if declared is None or (declared.parameter is None) != (self.parameter is None):
+            raise _unknown(str(self))
+        kind = declared.parameter
+        if kind and self.parameter is not None and not PARAMETERS[kind].allows(self.parameter):
             raise _unknown(str(self))
 
     def __str__(self) -> str:
@@ -130,8 +152,18 @@ class Estimator:
         label = DECLARED[self.name].label
         return label if self.parameter is None else f"{label} {self.parameter:g}"
 
+    @property
+    def fitted(self) -> bool:
+        """Whether its vectors depend on the sampled ranks that it is applied to."""
+        return DECLARED[self.name].fitted
+
     def vectors(self, problem: Problem) -> Float:
         """Make the vectors of all measures, shape (measures, m + 1)."""
+        if self.fitted and problem.histogram is None:
+            raise InputError(
+                f"{self} is fitted to sampled ranks and has no fixed vector, which is needed here; "
+                "leave it out"
+            )
         parameters = () if self.parameter is None else (self.parameter,)
         return DECLARED[self.name].vectors(problem, *parameters)
 
@@ -153,13 +185,12 @@ def parse_estimator(text: str) -> Estimator:
 
 
 def _unknown(text: str) -> InputError:
-    parameters = {
-        name: declared.parameter.upper()
-        for name, declared in DECLARED.items()
-        if declared.parameter is not None
-    }
-    known = (f"{name}:{parameters[name]}" if name in parameters else name for name in DECLARED)
+    parameters = {name: declared.parameter for name, declared in DECLARED.items()}
+    known = (f"{name}:{each.upper()}" if each else name for name, each in parameters.items())
+    values = (
+        f"{name.upper()} {PARAMETERS[name].values}"
+        for name in dict.fromkeys(filter(None, parameters.values()))
+    )
     return InputError(
-        f"unknown estimator {text!r}; known: {', '.join(known)} "
-        f"({', '.join(sorted(set(parameters.values())))} a number from 0 to 1)"
+        f"unknown estimator {text!r}; known: {', '.join(known)} ({', '.join(values)})"
     )

@@ -60,7 +60,18 @@ def reduced(
     array([0.5, 0.5])
     """
     checked(1, n, m, sampling)
-    ranks, weights = _terms(measures, n, m, prior)
+    return reduced_at(*_terms(measures, n, m, prior), measures, n, m, sampling)
+
+
+def reduced_at(
+    ranks: Float,
+    weights: Float,
+    measures: Sequence[Measure],
+    n: int,
+    m: int,
+    sampling: Sampling | str,
+) -> Reduced:
+    """Set up eq. 21 with p(r) at some ranks and reduce it to a triangle."""
     marginal = np.zeros(m + 1)
     system = np.zeros((0, m + 1 + len(measures)))
     for rows in blocks(ranks.size, 1, max(_BLOCK_ROWS, 2 * m)):

@@ -81,7 +81,10 @@ def correct(
 ) -> list[Corrected]:
     """Correct sampled metrics (section 5), and compute the range of the exact ones.
 
-    An estimate is the mean over users of an estimator's vector.
+    An estimate is the mean over users of an estimator's vector. Estimators that are fitted to the
+    ranks (`em:ITERATIONS`, `mes:GAMMA`, `bv-em:GAMMA`, `mn:ITERATIONS`) are there for comparison:
+    they assume more than they say, and as with all estimators their intervals are not about the
+    exact metric.
 
     Parameters
     ----------
@@ -129,6 +132,9 @@ def correct(
             strict=True,
         )
     ]
+    if population is not None:
+        for fitted in (estimator for estimator in parsed if estimator.fitted):
+            raise InputError(f"the bias of {fitted}, which is fitted to the ranks, is not known")
     solved = solve(ranks, measures, parsed, per_user)
     counts = np.bincount(solved.places, minlength=solved.vectors.shape[-1])
     counts = counts.reshape(-1, ranks.n_negatives + 1)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.estimators import em_step
 from sampled_metrics.inference.brackets import likely_points
 from sampled_metrics.inference.kernels import NON_INCREASING, kernel
 from sampled_metrics.inference.outlook import KindMoments, Outlook, kind_moments
@@ -86,14 +87,8 @@ class Population:
     ) -> "Population":
         """Fit a distribution of true ranks to observed sampled ranks.
 
-        Maximum likelihood by expectation maximisation from equally probable ranks,
-
-            p(r) <- p(r) sum over i of f_i P(i | r) / sum over r' of p(r') P(i | r'),
-
-        with f_i the share of users at sampled rank i (Jin, Li, Mudrak, Gao, Liu, "On Estimating
-        Recommendation Evaluation Metrics under Sampling", AAAI 2021). m + 1 shares do not
-        determine n probabilities: the number of iterations is a hidden regulariser, and the
-        result is for planning, not for quoting.
+        Maximum likelihood by expectation maximisation from equally probable ranks, see
+        `estimators.expectation`. The result is for planning, not for quoting.
 
         Parameters
         ----------
@@ -117,7 +112,7 @@ class Population:
         seen = frequency > 0
         given, frequency = given[:, seen], frequency[seen]
         for _ in range(iterations):
-            share = share * (given @ (frequency / (share @ given)))
+            share = em_step(given, share, frequency)
         return cls(ranks, share / share.sum())
 
     @classmethod

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import Estimator, estimator_matrix
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import SampledRanks, Sampling
@@ -58,21 +59,41 @@ def solve(
     estimators: Sequence[Estimator],
     per_user: bool = False,
 ) -> Solved:
-    """Solve for the vectors that correct sampled ranks, and place the rows in them."""
+    """Solve for the vectors that correct sampled ranks, and place the rows in them.
+
+    Fitted estimators are fitted to all rows, each user having the same weight.
+    """
     items, which = np.array([ranks.mean_candidates]), np.zeros(len(ranks), dtype=np.int64)
     if per_user and ranks.n_items.ndim:
         items, which = np.unique(ranks.n_items, return_inverse=True)
     m = ranks.n_negatives
-    solved = [
-        _vectors(tuple(estimators), tuple(measures), n, m, ranks.sampling)
-        for n in tqdm(items.tolist(), "n_candidates", delay=1.0, disable=None)
-    ]
     users: NDArray[Any] | None = None
     user = np.arange(len(ranks))
     if ranks.users is not None:
         users, user = np.unique(ranks.users, return_inverse=True)
+    histogram = _histogram(ranks, user, items, estimators)
+    solved = [
+        _vectors(tuple(estimators), tuple(measures), n, m, ranks.sampling, histogram)
+        for n in tqdm(items.tolist(), "n_candidates", delay=1.0, disable=None)
+    ]
     places = which * (m + 1) + ranks.sampled_ranks - 1
     return Solved(items, np.concatenate(solved, axis=-1), places, users, user)
+
+
+def _histogram(
+    ranks: SampledRanks, user: Int, items: Int, estimators: Sequence[Estimator]
+) -> tuple[float, ...] | None:
+    """Count users at each sampled rank, for fitted estimators; None without one."""
+    fitted = [str(estimator) for estimator in estimators if estimator.fitted]
+    if not fitted:
+        return None
+    if items.size > 1:
+        raise InputError(
+            f"{fitted[0]} is fitted to all users together and cannot correct each for its own n; "
+            "leave it out, or correct all for the mean n"
+        )
+    weights = 1.0 / np.bincount(user)[user]
+    return tuple(np.bincount(ranks.sampled_ranks - 1, weights, ranks.n_negatives + 1).tolist())
 
 
 @lru_cache(maxsize=256)
@@ -82,7 +103,8 @@ def _vectors(
     n: int,
     m: int,
     sampling: Sampling,
+    histogram: tuple[float, ...] | None,
 ) -> Float:
-    vectors = estimator_matrix(estimators, measures, n, m, sampling=sampling)
+    vectors = estimator_matrix(estimators, measures, n, m, sampling=sampling, histogram=histogram)
     vectors.flags.writeable = False
     return vectors
