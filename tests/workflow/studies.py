@@ -28,7 +28,7 @@ OWN = {
     "recommenders": [
         {"name": "Elsewhere", "kind": "external",
          "settings": {"path": "own/scores.csv", "format": "scores"}},
-        {"name": "most_popular.1", "kind": "popularity"},
+        {"name": "1.50", "kind": "popularity"},
     ],
     "ranking": {"pieces": 3},
 }  # fmt: skip

@@ -1,10 +1,14 @@
 """Writing files so that a name never holds half a result, reading them with one-line errors."""
 
+import errno
+import glob
 import json
 import os
+import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,29 +16,106 @@ from sampled_metrics._base.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
+try:
+    import fcntl
+except ImportError:  # Windows, where the files of killed processes are not swept
+    fcntl = None  # type: ignore[assignment]
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success it takes its place, else it is removed."""
+    """Yield a temporary path; on success the file takes the place of `path`, else it is removed.
+
+    It is flushed to disk before it is renamed, so that a name never holds half a result. A link
+    stays a link; a device or a pipe is written to.
+    """
     path = Path(path)
     if path.is_dir():
         raise InputError("a folder; expected a file to write", path=path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix
-        )
-    except OSError as error:
-        raise InputError(f"cannot be written ({error.strerror})", path=path) from error
-    os.close(handle)
+    with _naming(path), (_streaming if _is_stream(path) else _renaming)(path) as temporary:
+        yield temporary
+
+
+@contextmanager
+def _renaming(path: Path) -> Iterator[Path]:
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    sweep(target)
+    prefix, suffix = _affixes(target)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=suffix)
     temporary = Path(name)
     try:
+        with suppress(OSError):  # some file systems have no locks
+            _lock(handle)
         yield temporary
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        temporary.chmod(_mode(target))
+        os.fsync(handle)
+        temporary.replace(target)
+        with suppress(OSError):  # or do not let folders be flushed
+            _flush_folder(target.parent)
     finally:
+        os.close(handle)
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _streaming(path: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        temporary = Path(folder, path.name)
+        yield temporary
+        with temporary.open("rb") as whole, path.open("ab") as stream:
+            shutil.copyfileobj(whole, stream)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file in errors of writing it, such as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        target = Path(os.path.realpath(path))
+        elsewhere = error.filename and Path(error.filename).parent not in (path, *target.parents)
+        if error.errno is None or (elsewhere and error.errno not in _FULL):
+            raise
+        raise InputError(f"cannot be written ({os.strerror(error.errno)})", path=path) from error
+
+
+def _is_stream(path: Path) -> bool:
+    """Return whether a path is a device, a pipe, or a name such as /dev/stdout of an open file."""
+    if path.exists() and not path.is_file():
+        return True
+    return str(path.parent) in {"/dev", "/dev/fd"} or path.is_relative_to("/proc")
+
+
+def _affixes(path: Path) -> tuple[str, str]:
+    """Return the beginning and the end of the name of a temporary file."""
+    return f".{path.name}.", path.suffix
+
+
+def sweep(path: Path) -> None:
+    """Remove temporary files of `path` that a killed process has left."""
+    prefix, suffix = map(glob.escape, _affixes(path))
+    for left in path.parent.glob(f"{prefix}????????{suffix}"):
+        with suppress(OSError), left.open("rb") as file:
+            _lock(file.fileno())
+            left.unlink()
+
+
+def _lock(handle: int) -> None:
+    """Lock an open file until it is closed; OSError if another process has done so."""
+    if fcntl is not None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Have the system write the names in a folder to disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -61,12 +142,17 @@ def write_table(table: "pd.DataFrame", path: Path, number_format: str | None = N
     write_text(path, table.to_csv(index=False, float_format=number_format, lineterminator="\n"))
 
 
-def read_table(path: Path, columns: Sequence[str], **options: Any) -> "pd.DataFrame":
-    """Read a CSV file with at least `columns`; `options` are those of pandas."""
+def read_table(
+    path: Path, columns: Sequence[str], texts: Sequence[str] = (), **options: Any
+) -> "pd.DataFrame":
+    """Read a CSV file with at least `columns`; `options` are those of pandas.
+
+    Values of the columns `texts` are kept as they are written, also if they look like numbers.
+    """
     import pandas as pd
 
     try:
-        table = pd.read_csv(path, **options)
+        table = pd.read_csv(path, converters=dict.fromkeys(texts, str), **options)
     except FileNotFoundError:
         raise InputError("no such file; expected CSV", path=path) from None
     except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
@@ -101,7 +187,10 @@ def read_arrays(path: Path, what: str, names: Sequence[str] = ()) -> dict[str, A
     return arrays
 
 
-def _umask() -> int:
+def _mode(path: Path) -> int:
+    """Return the permissions of a file, or those of a new one."""
+    if path.exists():
+        return stat.S_IMODE(path.stat().st_mode)
     current = os.umask(0)
     os.umask(current)
-    return current
+    return 0o666 & ~current

@@ -12,6 +12,7 @@ import sampled_metrics
 from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics.cli import logs
 from sampled_metrics.cli.drawing import app as drawing
+from sampled_metrics.cli.files import guard
 from sampled_metrics.cli.own import app as own
 from sampled_metrics.cli.pairs import app as pairs
 from sampled_metrics.cli.study import app as study
@@ -36,6 +37,7 @@ for commands in (own, pairs, drawing):
         command.help = "\n\n".join(" ".join(each.split()) for each in paragraphs)
     app.add_typer(commands)
 app.add_typer(study, name="study")
+guard(app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -75,7 +75,14 @@ def table_of(rows: Sequence[Row]) -> str:
     """Lay out rows of the same keys as a table of text."""
     from tabulate import tabulate
 
-    return tabulate(rows, headers="keys", floatfmt=".5f", missingval="-") + "\n"
+    # Names may look like numbers; counts are text because of their thousands' separators.
+    names = [
+        place
+        for place, key in enumerate(rows[0] if rows else ())
+        if not key.startswith("n_") and any(isinstance(row[key], str) for row in rows)
+    ]
+    table = tabulate(rows, headers="keys", floatfmt=".5f", missingval="-", disable_numparse=names)
+    return f"{table}\n"
 
 
 def _json(rows: Sequence[Row]) -> str:

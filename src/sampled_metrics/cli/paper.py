@@ -121,10 +121,10 @@ def scorecard(cells: Inputs, published: File, spread: File, csv: Output, md: Out
     import pandas as pd
 
     from sampled_metrics.report import scorecard as report
-    from sampled_metrics.study.cells import SPREAD_COLUMNS, Row, read_published
+    from sampled_metrics.study.cells import SPREAD_COLUMNS, TEXTS, Row, read_published
 
-    ours = pd.concat([read_table(path, Row._fields) for path in cells], ignore_index=True)
-    moved = read_table(spread, SPREAD_COLUMNS)
+    ours = pd.concat([read_table(path, Row._fields, TEXTS) for path in cells], ignore_index=True)
+    moved = read_table(spread, SPREAD_COLUMNS, TEXTS)
     card = report.scorecard(ours, read_published(published), moved)
     report.write_scorecard(card, "; ".join(sorted(set(ours["ranks"]))), csv, md)
     totals = report.totals(card)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 
 def groups(table: pd.DataFrame, column: str) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -23,7 +24,10 @@ def markdown(table: pd.DataFrame, decimals: int | None = None) -> str:
     """
     if decimals is None:
         return table.to_markdown(index=False, tablefmt="github", disable_numparse=True)
-    return table.to_markdown(index=False, tablefmt="github", floatfmt=f".{decimals}f")
+    texts = [place for place, kind in enumerate(table.dtypes) if not is_numeric_dtype(kind)]
+    return table.to_markdown(
+        index=False, tablefmt="github", floatfmt=f".{decimals}f", disable_numparse=texts
+    )
 
 
 def latex(table: pd.DataFrame, caption: str) -> str:

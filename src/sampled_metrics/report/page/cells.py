@@ -22,7 +22,7 @@ def read_texts(path: Path, columns: Sequence[str]) -> pd.DataFrame:
 
 def exact_metrics(path: Path) -> dict[str, Any]:
     """Lay the exact metrics out by tie policy: `heads`, and `lines` of texts in percent."""
-    wide = exact.by_metric(read_table(path, exact.COLUMNS))
+    wide = exact.by_metric(read_table(path, exact.COLUMNS, exact.COLUMNS[:-1]))
     percent = wide.iloc[:, 2:].map("{:.2f}".format)
     return {
         "heads": list(wide.columns),

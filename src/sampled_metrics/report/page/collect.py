@@ -59,7 +59,7 @@ def collect(
         number: read_texts(tables / f"table{number}.csv", COLUMNS)
         for number in (TABLES_OF_DATA if card is None else ALL_TABLES)
     }
-    figure6 = read_table(figures / "figure6.csv", ["kind", "n_negatives"])
+    figure6 = read_table(figures / "figure6.csv", ["kind", "n_negatives"], ["recommender"])
     exact = tables / "exact.csv"
     origin, jobs = read_json(provenance), _jobs(times)
     return {

@@ -1,0 +1,59 @@
+"""Commands that refuse to write over a file that they read, or two results to one file."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from sampled_metrics._base.errors import InputError
+
+_WRITTEN = ("output", "csv", "md", "source", "counts", "unreachable", "schema", "readme")
+
+
+class Command(TyperCommand):
+    """A command that compares the names of its files before it runs."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command if each file that it writes is none that it reads."""
+        require_different_files(ctx.params)
+        return super().invoke(ctx)
+
+
+def guard(app: typer.Typer) -> None:
+    """Make every command of an application one that compares the names of its files."""
+    for command in app.registered_commands:
+        command.cls = Command
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            guard(group.typer_instance)
+
+
+def require_different_files(parameters: Mapping[str, Any]) -> None:
+    """Raise InputError if an output of a command is also an input or another output."""
+    read = [path for name, value in parameters.items() for path in _paths(name, value)]
+    for name in _WRITTEN:
+        path = parameters.get(name)
+        if not isinstance(path, Path):
+            continue
+        if any(_same(path, other) for other in read):
+            raise InputError(f"both read and written; give another --{name}", path=path)
+        read.append(path)
+
+
+def _paths(name: str, value: object) -> Iterator[Path]:
+    """Yield the files that the value of a parameter names."""
+    if name not in _WRITTEN:
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(each, Path) or (isinstance(each, str) and "\0" not in each):
+                yield Path(each)
+
+
+def _same(a: Path, b: Path) -> bool:
+    if a == b:
+        return not a.exists() or a.is_file()
+    try:
+        return a.is_file() and a.samefile(b)
+    except OSError:
+        return False
