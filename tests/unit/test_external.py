@@ -100,6 +100,13 @@ def split(request):
 
 
 @pytest.mark.parametrize("name", ["s.csv", "s.parquet"])
+def test_integers_that_no_float_holds_do_not_tie(tmp_path, name):
+    split, scores = make_split(), make_scores().astype(np.int64) + 2**62
+    path = write_table(score_table(split, scores), tmp_path / name)
+    assert rows_of(ranked(path, split)) == counted(split, scores)
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.parquet"])
 def test_scores_in_a_table(tmp_path, split, name):
     scores = make_scores()
     for seen in (True, False):

@@ -364,3 +364,14 @@ def test_score_matrix_and_score_table_say_the_same(tmp_path):
     assert by_matrix.users.tolist() == by_table.users.tolist()
     for name in ("n_found", "n_better", "n_tied"):
         assert getattr(by_matrix, name).tolist() == getattr(by_table, name).tolist()
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.parquet"])
+def test_large_integer_scores_of_a_list_do_not_tie(tmp_path, name):
+    frame = pd.DataFrame(
+        {"user_id": 1, "item_id": [1, 2, 3], "score": [2**62, 2**62 + 1, 2**62 + 1]}
+    )
+    path = tmp_path / name
+    frame.to_csv(path, index=False) if name == "s.csv" else frame.to_parquet(path)
+    ranks = Ranks.read(path, relevant=write(tmp_path, "r.csv", "user_id,item_id\n1,1\n"))
+    assert (ranks.n_better.tolist(), ranks.n_tied.tolist()) == ([2], [0])

@@ -217,3 +217,20 @@ def test_scores_are_not_written_to():
 
 def test_whole_number_scores():
     assert rank(lambda _: np.array([[1, 2, 2**53]]), None, [1]).n_better.tolist() == [1]
+
+
+@pytest.mark.parametrize("low", [2**62, -(2**62), 2**53])
+def test_integers_that_no_float_holds_are_compared_as_integers(low):
+    scores = np.array([[low + 1, low, low + 2, low], [0, 1, -1, 0]])
+    ranks = rank(lambda users: scores[users], None, [1, 0])
+    assert (ranks.n_better.tolist(), ranks.n_tied.tolist()) == ([2, 1], [1, 1])
+    seen = np.array([[True, False, False, False], [False] * 4])
+    ranks = rank(lambda users: scores[users], seen, [1, 0])
+    assert (ranks.n_candidates.tolist(), ranks.n_better.tolist()) == ([3, 4], [1, 1])
+    several = np.array([[True, True, False, False], [False] * 4])
+    assert rank(lambda users: scores[users], None, several).n_better.tolist() == [1, 2]
+
+
+def test_unsigned_scores_above_int64():
+    scores = np.array([[2**64 - 1, 2**64 - 2, 0]], dtype=np.uint64)
+    assert rank(lambda _: scores, None, [1]).n_better.tolist() == [1]

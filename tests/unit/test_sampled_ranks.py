@@ -36,6 +36,20 @@ def test_repetitions_need_users(tmp_path):
     assert caught.value.path == path
 
 
+def test_one_draw_is_not_averaged_twice(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("user_id,repetition,sampled_rank\na,0,1\nb,0,2\na,1,1\na,0,3\n")
+    with pytest.raises(InputError, match=r"duplicate of repetition 0, user_id a$") as caught:
+        SampledRanks.read(path, 9, 50)
+    assert (caught.value.row, caught.value.line) == (4, 5)
+    # Several held-out items of a user are several rows.
+    path.write_text("user_id,item_id,repetition,sampled_rank\na,x,0,1\na,y,0,3\na,x,1,3\n")
+    assert len(SampledRanks.read(path, 9, 50)) == 3
+    path.write_text("user_id,item_id,repetition,sampled_rank\na,x,0,1\na,x,0,3\n")
+    with pytest.raises(InputError, match="duplicate of repetition 0, user_id a, item_id x"):
+        SampledRanks.read(path, 9, 50)
+
+
 def test_written_rows_come_back(tmp_path):
     one = SampledRanks([1, 4, 2], [9, 8, 7], 3, "with-replacement", ["b", "a", "b"])
     both = SampledRanks.concat([one, one.take([1])])
@@ -68,6 +82,10 @@ def test_written_rows_come_back(tmp_path):
         ({"n_negatives": 0}, "n_negatives is 0"),
         ({"sampling": "urn"}, "unknown sampling 'urn'"),
         ({"users": [1]}, r"users has shape \(1,\)"),
+        ({"users": np.array([1, 2**63], np.uint64)}, "users holds 9223372036854775808, too large"),
+        ({"users": ["a", None]}, "users holds None; expected integers or text"),
+        ({"sampled_ranks": np.array([1, 2**63], np.uint64)}, "sampled_ranks holds 922337"),
+        ({"n_negatives": 10.0}, "n_negatives is 10.0, expected a whole number"),
     ],
 )
 def test_invalid_arguments(options, words):

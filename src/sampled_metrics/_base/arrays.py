@@ -1,5 +1,6 @@
 """Array types, and loops over the rows of large tables."""
 
+import operator
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -12,7 +13,9 @@ Float: TypeAlias = NDArray[np.float64]
 Int: TypeAlias = NDArray[np.int64]
 Ids: TypeAlias = NDArray[np.integer] | NDArray[np.str_]
 
+EXACT = 1 << 53  # largest whole number up to which float64 holds all
 CACHE = 1 << 17  # float64 numbers that stay in a processor's cache: 1 MB
+_LARGEST = np.iinfo(np.int64).max
 MEMORY = 1 << 20  # float64 numbers that a step may hold: 8 MB
 
 
@@ -60,4 +63,38 @@ def integers(name: str, values: ArrayLike) -> Int:
     array = np.asarray(values)
     if array.size and array.dtype.kind not in "iu":
         raise InputError(f"{name} has dtype {array.dtype}; expected integers")
+    if not fits_int64(array):
+        raise InputError(f"{name} holds {array.max()}; expected at most {_LARGEST}")
     return array.astype(np.int64)
+
+
+def fits_int64(array: NDArray[Any]) -> bool:
+    """Return whether int64 can hold all whole numbers of an array."""
+    return not (array.dtype.kind == "u" and array.size and array.max() > _LARGEST)
+
+
+def whole_number(name: str, value: Any) -> int:
+    """Convert a whole number to int; floats, text and bool raise an InputError with the name.
+
+    >>> whole_number("n_negatives", 16.0)
+    Traceback (most recent call last):
+    sampled_metrics.InputError: n_negatives is 16.0, expected a whole number
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__") or np.ndim(value):
+        raise InputError(f"{name} is {value!r}, expected a whole number")
+    return operator.index(value)
+
+
+def ordered_floats(values: NDArray[Any]) -> NDArray[np.floating[Any]]:
+    """Return numbers as floats in the same order.
+
+    Integers of which float64 does not hold all are replaced by their places in ascending order.
+
+    >>> ordered_floats(np.array([7, 3])), ordered_floats(np.array([2**62 + 1, 2**62]))
+    (array([7., 3.]), array([1., 0.]))
+    """
+    if values.dtype.kind == "f":
+        return values
+    if values.size and (values.max() > EXACT or values.min() < -EXACT):
+        values = np.unique(values, return_inverse=True)[1].reshape(values.shape)
+    return values.astype(np.float64)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.arrays import Float, whole_number
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, LARGEST, PROBABILITY, SHAPE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.threads import one_thread
@@ -113,7 +113,7 @@ def plan(
     if not 0.5 <= probability < 1.0:
         raise InputError(f"probability is {probability}; it must be from 0.5 to below 1")
     possible = [pairs] if isinstance(pairs, Pair) else list(pairs)
-    most = min(largest, *(pair.most_negatives for pair in possible))
+    most = min(whole_number("largest", largest), *(pair.most_negatives for pair in possible))
     if most < 1:
         raise InputError(f"the largest number of negatives is {most}; it must be at least 1")
     measures = [parse_measure(name) for name in metrics]

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.arrays import Ids, Int, first_duplicate, integers
+from sampled_metrics._base.arrays import Ids, Int, first_duplicate, fits_int64, integers
 from sampled_metrics._base.errors import InputError
 
 
@@ -18,12 +18,18 @@ def count_column(name: str, values: ArrayLike) -> Int:
 def id_column(name: str, values: ArrayLike, rows: int) -> Ids:
     """Return ids as integers or numpy's str, shape (rows,); anything else raises InputError."""
     array = np.asarray(values)
+    if array.dtype.kind == "O":
+        other = [each for each in array.flat if not isinstance(each, str | int | np.integer)]
+        if other:
+            raise InputError(f"{name} holds {other[0]!r}; expected integers or text")
     if array.dtype.kind == "O" or not array.size:
         array = array.astype(np.str_ if array.dtype.kind == "O" else np.int64)
     if array.dtype.kind not in "iuU":
         raise InputError(f"{name} has dtype {array.dtype}; expected integers or text")
     if array.shape != (rows,):
         raise InputError(f"{name} has shape {array.shape}; expected {(rows,)}")
+    if not fits_int64(array):
+        raise InputError(f"{name} holds {array.max()}, too large for int64; turn them into text")
     return array
 
 

@@ -60,7 +60,7 @@ def _by_rank(table: Table, lists: Pairs) -> tuple[Int, Int]:
 
 def _by_score(table: Table, lists: Pairs) -> tuple[Int, Int]:
     """Count the rows of the same user with a higher and with an equal score."""
-    score = table.finite("score")
+    score = table.ordered("score")
     order = np.lexsort((-score, lists.user))
     user, ordered = lists.user[order], score[order]
     begins = np.flatnonzero(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from sampled_metrics._base.arrays import Ids, Int
+from sampled_metrics._base.arrays import Ids, Int, ordered_floats, whole_number
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.columns import id_column, require
 from sampled_metrics.ranks.item_lists import ItemLists, Marked, held_out_items, marked_items
@@ -69,7 +69,7 @@ def rank(
     >>> ranks.users, ranks.n_better
     (array([1]), array([0, 1]))
     """
-    if block_size < 1:
+    if whole_number("block_size", block_size) < 1:
         raise InputError(f"block_size is {block_size}, expected at least 1")
     held_out = not issparse(relevant) and np.ndim(relevant) != 2
     ranked = held_out_items(relevant) if held_out else marked_items(relevant)
@@ -134,7 +134,7 @@ class _Task(NamedTuple):
         # The maximum is NaN if any score is.
         if scores.size and not scores.max() < np.inf:
             self._refuse_score(scores, users)
-        kept = np.array(scores, dtype=scores.dtype if scores.dtype.kind == "f" else np.float64)
+        kept = scores.copy() if scores.dtype.kind == "f" else ordered_floats(scores)
         n_candidates = np.full(users.size, kept.shape[1])
         if self.seen is not None:
             kept[self.seen.of(users)] = -np.inf

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from sampled_metrics._base.arrays import whole_number
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks import lists, matrices, rank_tables, trec
 from sampled_metrics.ranks.parquet import source_of
@@ -54,7 +55,7 @@ def read_ranks(
     (['anna', 'bert'], [2, 0])
     """
     path = Path(path)
-    if n_items is not None and n_items < 2:
+    if n_items is not None and whole_number("n_items", n_items) < 2:
         raise InputError(f"n_items is {n_items}, expected at least 2")
     require_file(path, WHAT)
     if path.suffix in {".npy", ".npz"}:

@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Ids, Int, integers
+from sampled_metrics._base.arrays import Ids, Int, first_duplicate, integers, whole_number
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.columns import count_column, id_column, require
 from sampled_metrics.ranks.sampling import Sampling
-from sampled_metrics.tables.columns import USER, Table
+from sampled_metrics.tables.columns import ITEM, USER, Table
 from sampled_metrics.tables.reading import read_table
 
 
@@ -50,6 +50,7 @@ class SampledRanks:
         ranks, m = count_column("sampled_ranks", self.sampled_ranks), self.n_negatives
         if not ranks.size:
             raise InputError("no sampled ranks; expected at least one")
+        whole_number("n_negatives", m)
         items = integers("n_items", self.n_items)
         if items.shape not in {(), ranks.shape}:
             raise InputError(f"n_items has shape {items.shape}; expected () or {ranks.shape}")
@@ -111,7 +112,7 @@ class SampledRanks:
         ----------
         path
             The file; columns `user_id`, `n_candidates` and `repetition` are read if it has them.
-            Rows of one user are different repetitions.
+            Rows of one user are different repetitions, or different items in a column `item_id`.
         n_negatives, sampling
             How many negatives were drawn for each row, and how.
         n_items
@@ -138,9 +139,7 @@ class SampledRanks:
                 path=path,
             )
         if "repetition" in table:
-            table.whole("repetition", 0)
-            if USER not in table:
-                raise InputError("column repetition requires column user_id", path=path)
+            _require_different_draws(table)
         users: Any = table.ids(USER).to_numpy(zero_copy_only=False) if USER in table else None
         return cls(ranks, items, n_negatives, Sampling(sampling), users)
 
@@ -163,6 +162,21 @@ def _require_more_items(n_items: int | None, n_negatives: int) -> None:
         raise InputError(f"n_negatives is {n_negatives}, expected at least 1")
     if n_items is not None and n_items <= n_negatives:
         raise InputError(f"n_items is {n_items}, expected more than n_negatives, {n_negatives}")
+
+
+def _require_different_draws(table: Table) -> None:
+    """Raise InputError for a row with the repetition, user and item (if any) of an earlier one."""
+    key = np.unique(table.whole("repetition", 0), return_inverse=True)[1]
+    if USER not in table:
+        raise InputError("column repetition requires column user_id", path=table.path)
+    names = ["repetition", *(name for name in (USER, ITEM) if name in table)]
+    for name in names[1:]:
+        codes, ids = table.codes(name)
+        key = key * len(ids) + codes
+    again = first_duplicate(key)
+    if again is not None:
+        found = ", ".join(f"{name} {table.columns[name][again]}" for name in names)
+        raise table.error_at(again, f"duplicate of {found}")
 
 
 def _require_sampled(table: Table) -> None:

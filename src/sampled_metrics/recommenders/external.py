@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Ids, Int, first_duplicate
+from sampled_metrics._base.arrays import EXACT, Ids, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split, require_all
 from sampled_metrics.tables.columns import ITEM, USER, Table
@@ -174,6 +174,8 @@ def _from_table(path: Path, split: Split) -> Callable[[Int], Scores]:
     rows = len(table)
     # A column is freed as soon as it is an array, because long tables are to fit in memory.
     score = table.finite(SCORE)
+    if np.abs(score).max() > EXACT:  # integers, maybe, that are still to be compared as integers
+        score = read_table(path, WHAT, (SCORE,)).ordered(SCORE)
     del table.columns[SCORE]
     user = _numbers(table, USER, split.user_ids)
     item = _numbers(table, ITEM, split.item_ids)

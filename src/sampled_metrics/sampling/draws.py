@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Int, blocks
+from sampled_metrics._base.arrays import Float, Int, blocks, whole_number
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling.distribution import sampled_rank_distribution
 
@@ -90,6 +90,7 @@ def _cumulated_tables(
     Divided by its last entry, each row reaches 1 at the last possible rank, which no uniform
     number does: an impossible rank is never drawn.
     """
+    whole_number("m", m)
     for rows in list(blocks(len(ranks), columns)) or [slice(0)]:
         part = ranks.take(rows)
         table = np.cumsum(sampled_rank_distribution(part, m, sampling, ties), axis=1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.arrays import EXACT, Int, ordered_floats
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.tables.casts import first_misfit, fits, is_text, plain, time_type
 from sampled_metrics.tables.ids import Codes, as_numbers, encoded
@@ -21,7 +21,6 @@ USER, ITEM = "user_id", "item_id"
 IDS = "whole numbers or text"
 TIMES = "numbers, or ISO 8601 dates and times, of one kind in all rows"
 LONGEST_ID = 200
-_EXACT = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -86,6 +85,14 @@ class Table:
         values = self._numbers(name, expected).astype(np.float64, copy=False)
         self._refuse(name, ~np.isfinite(values), values, expected)
         return values
+
+    def ordered(self, name: str) -> NDArray[np.floating[Any]]:
+        """Return finite numbers as floats in the same order, large integers by their places."""
+        import pyarrow as pa
+
+        column = plain(self._complete(name, "finite numbers"))
+        whole = pa.types.is_integer(column.type)
+        return ordered_floats(column.to_numpy()) if whole else self.finite(name)
 
     def times(self, name: str) -> NDArray[np.int64] | NDArray[np.float64]:
         """Return a column of times as numbers in the same order.
@@ -164,7 +171,7 @@ class Table:
     def _whole(self, name: str, expected: str) -> Int:
         values = self._numbers(name, expected)
         if values.dtype.kind == "f":
-            whole = (np.floor(values) == values) & (np.abs(values) < _EXACT)
+            whole = (np.floor(values) == values) & (np.abs(values) < EXACT)
             self._refuse(name, ~whole, values, expected)
         return values.astype(np.int64, copy=False)
 

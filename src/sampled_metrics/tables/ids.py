@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.arrays import Int, integers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +21,7 @@ def column_of(ids: NDArray[Any]) -> "pa.Array":
     """Convert an array of ids to a pyarrow array of int64 or text."""
     import pyarrow as pa
 
-    return pa.array(ids, pa.string()) if ids.dtype.kind == "U" else pa.array(ids.astype(np.int64))
+    return pa.array(ids, pa.string()) if ids.dtype.kind == "U" else pa.array(integers("ids", ids))
 
 
 def places(ids: Any, among: Any) -> Int:
