@@ -175,7 +175,7 @@ def _from_table(path: Path, split: Split) -> Callable[[Int], Scores]:
     # A column is freed as soon as it is an array, because long tables are to fit in memory.
     score = table.finite(SCORE)
     if np.abs(score).max() > EXACT:  # integers, maybe, that are still to be compared as integers
-        score = read_table(path, WHAT, (SCORE,)).ordered(SCORE)
+        score = read_table(path, WHAT, (SCORE,)).ordered(SCORE).astype(np.float64)
     del table.columns[SCORE]
     user = _numbers(table, USER, split.user_ids)
     item = _numbers(table, ITEM, split.item_ids)
