@@ -95,6 +95,24 @@ class TestKeys:
         (found,) = rows("evaluate", "list.csv", "--relevant", "relevant.csv", "--metric", "ap@2")
         assert (found["value"], found["n_items"], found["std_error"]) == (0.5, None, None)
 
+    def test_evaluate_grades(self, rows, run, folder):
+        (folder / "list.csv").write_text("user_id,item_id,rank\nanna,7,1\nanna,8,2\n")
+        (folder / "q.qrels").write_text("anna 0 7 1\nanna 0 8 3\n")
+        metrics = ("--metric", "ndcg@2", "--metric", "recall@1")
+        graded = ("evaluate", "list.csv", "--relevant", "q.qrels", *metrics)
+        assert [row["value"] for row in rows(*graded)] == [pytest.approx(0.7967, abs=5e-5), 0.5]
+        least = rows(*graded, "--min-grade", 3)
+        assert [row["value"] for row in least] == [pytest.approx(0.7967, abs=5e-5), 0]
+        assert "any grade of 3 or more is relevant" in run(*graded, "--min-grade", 3).stdout
+
+    def test_ratings(self, rows, folder):
+        (folder / "p.csv").write_text("user_id,rating,prediction\n1,4,3.5\n1,3,3\n2,5,4\n2,1,3\n")
+        found = rows("ratings", "p.csv")
+        assert [row["metric"] for row in found] == ["rmse", "mae"]
+        expected = [((0.25 + 0 + 1 + 4) / 4) ** 0.5, (0.5 + 0 + 1 + 2) / 4]
+        assert [row["value"] for row in found] == pytest.approx(expected, rel=1e-15)
+        assert [row["n_ratings"] for row in found] == [4, 4]
+
     def test_correct(self, rows):
         found = rows(*SAMPLE)
         assert [list(row) for row in found] == [CORRECTED] * 16

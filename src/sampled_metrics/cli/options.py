@@ -127,6 +127,16 @@ Relevant = Annotated[
         show_default=False,
     ),
 ]
+MinGrade = Annotated[
+    float,
+    typer.Option(
+        "--min-grade",
+        help="Least grade (qrels, or a column relevance) that makes an item relevant; by default "
+        "any above 0. NDCG takes all grades as gains.",
+        min=0.0,
+        show_default=False,
+    ),
+]
 Seen = Annotated[
     Path | None,
     typer.Option(help="Items seen in training, no candidates of scores.", show_default=False),

@@ -1,5 +1,6 @@
-"""Commands for one recommender: evaluate, correct, sample."""
+"""Commands for one recommender: evaluate, correct, sample, ratings."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,6 +22,7 @@ def evaluate(
     n_items: options.Items = None,
     relevant: options.Relevant = None,
     seen: options.Seen = None,
+    min_grade: options.MinGrade = 0.0,
     confidence: options.Confidence = defaults.CONFIDENCE,
     seed: options.Seed = 0,
     form: options.Form = Format.TABLE,
@@ -35,16 +37,19 @@ def evaluate(
     from sampled_metrics.inference import evaluate as evaluation
     from sampled_metrics.ranks import Ranks
 
-    rows, results = [], []
+    rows, results, is_graded = [], [], False
     for path in files:
-        ranks = Ranks.read(path, n_items=n_items, relevant=relevant, seen=seen)
+        ranks = Ranks.read(path, n_items=n_items, relevant=relevant, seen=seen, min_grade=min_grade)
+        is_graded |= ranks.grades is not None
         with reading(path):
             evaluated = evaluation.evaluate(
                 ranks, metric or defaults.METRICS, ties=ties, confidence=confidence, seed=seed
             )
         rows += [row_of(result, file=str(path)) for result in evaluated]
         results += evaluated
-    note = shown.evaluated_note(results, confidence) if form is Format.TABLE else ""
+    note = ""
+    if form is Format.TABLE:
+        note = shown.evaluated_note(results, confidence, shown.relevance_note(is_graded, min_grade))
     emit(rows, form, output, note, "ties effective_users")
 
 
@@ -142,3 +147,27 @@ def sample(
     columns["n_candidates"] = np.tile(ranks.n_candidates, repetitions)
     columns["sampled_rank"] = np.concatenate(drawn)
     emit_columns(columns, form, output)
+
+
+@app.command()
+def ratings(
+    file: Annotated[Path, typer.Argument(help="Columns rating and prediction.")],
+    form: options.Form = Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Calculate the errors of predicted ratings, in the unit of the ratings: RMSE and MAE.
+
+    Keys: metric, value, n_ratings.
+    """
+    from sampled_metrics.metrics.ratings import mae, rmse
+    from sampled_metrics.tables.reading import read_table
+
+    table = read_table(file, "ratings and their predictions", ("rating", "prediction"), ids=())
+    table.require("rating", "prediction")
+    true, predicted = table.finite("rating"), table.finite("prediction")
+    errors = {"rmse": rmse(true, predicted), "mae": mae(true, predicted)}
+    rows = [
+        {"metric": metric, "value": value, "n_ratings": true.size}
+        for metric, value in errors.items()
+    ]
+    emit(rows, form, output)

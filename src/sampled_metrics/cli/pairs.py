@@ -38,6 +38,7 @@ def compare(
     ties: options.Ties = "expected",
     relevant: options.Relevant = None,
     seen: options.Seen = None,
+    min_grade: options.MinGrade = 0.0,
     shape: options.Shape = defaults.SHAPE,
     test: options.Test = None,
     correction: options.Correction = "holm",
@@ -72,7 +73,9 @@ def compare(
     note = ""
     if n_negatives is None:
         full = {
-            name: Ranks.read(path, n_items=n_items, relevant=relevant, seen=seen)
+            name: Ranks.read(
+                path, n_items=n_items, relevant=relevant, seen=seen, min_grade=min_grade
+            )
             for name, path in zip(names, files, strict=True)
         }
         _warn(unlike(full))
@@ -85,7 +88,9 @@ def compare(
             confidence=confidence,
             seed=seed,
         )
-        note = shown.exact_note(results, correction)
+        is_graded = any(ranks.grades is not None for ranks in full.values())
+        relevance = shown.relevance_note(is_graded, min_grade)
+        note = "\n".join(filter(None, [shown.exact_note(results, correction), relevance]))
     else:
         sampled = {
             name: SampledRanks.read(path, n_negatives, n_items, sampling)

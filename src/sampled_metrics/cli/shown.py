@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 _FEW = 30.0  # users; the mean of fewer is not near a normal distribution
 
 
-def evaluated_note(results: Sequence["Evaluated"], confidence: float) -> str:
+def evaluated_note(results: Sequence["Evaluated"], confidence: float, relevance: str) -> str:
     """Say what the intervals of exact metrics cover, and where they are too narrow."""
     lines = [f"Fractions, ties {results[0].ties}. The interval covers the variation over users."]
+    lines += [relevance] if relevance else []
     few = {
         result.metric: result
         for result in results
@@ -33,6 +34,17 @@ def evaluated_note(results: Sequence["Evaluated"], confidence: float) -> str:
             f"{100 * confidence:g} % of evaluations."
         )
     return "\n".join(lines)
+
+
+def relevance_note(is_graded: bool, min_grade: float) -> str:
+    """Say which metrics use grades."""
+    if not is_graded:
+        return ""
+    least = f"of {min_grade:g} or more" if min_grade > 0.0 else "above 0"
+    return (
+        f"ndcg takes grades as gains, ndcg-exp 2^grade - 1; for other metrics any grade {least} "
+        "is relevant."
+    )
 
 
 def corrected_rows(results: Sequence["Corrected"], intervals: bool, bias: bool) -> list[Row]:

@@ -2,31 +2,30 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import reading
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.inference.compared import Compared
 from sampled_metrics.inference.correct import acts_like, possible_range
-from sampled_metrics.inference.evaluate import prior_shape, user_values
+from sampled_metrics.inference.evaluate import over_common, prior_shape, user_values
 from sampled_metrics.inference.intervals import Estimate, Shape, estimate
 from sampled_metrics.inference.misfit import require_fit
 from sampled_metrics.inference.moments import ROUNDING
+from sampled_metrics.inference.orders import UNDECIDED, decided, pairs_of
 from sampled_metrics.inference.pairing import common_users, require_alike
 from sampled_metrics.inference.ranges import bracket_users, difference_range, order_p_value
-from sampled_metrics.inference.significance import adjusted, p_value
+from sampled_metrics.inference.significance import p_value
 from sampled_metrics.inference.solving import solve
 from sampled_metrics.inference.verdict import exact_verdict, sampled_verdict
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 
 EXACT = "exact"
-UNDECIDED = "undecided"
 
 
 def compare_exact(
@@ -73,12 +72,15 @@ def compare_exact(
         for name, ranks in rankings.items()
     }
     results, differences = [], []
-    for first, second in _pairs(rankings):
+    for first, second in pairs_of(rankings):
         a, b = rankings[first], rankings[second]
         rows = common_users(a.users, b.users)
         items = a.mean_candidates if a.mean_candidates == b.mean_candidates else None
         for i, measure in enumerate(measures):
-            of_both = [values[name][i] for name in (first, second)]
+            of_both = [
+                over_common(measure, rankings[name], values[name][i], of_rows, ties, seed)
+                for name, of_rows in zip((first, second), rows or (None, None), strict=True)
+            ]
             means, difference = _difference(of_both, rows, prior_shape(measure, a), confidence)
             differences.append(difference)
             results.append(
@@ -96,15 +98,15 @@ def compare_exact(
                     n_items=items or None,
                 )
             )
-    ordered = decided(results, correction, confidence)
+    by_order = decided(results, correction, confidence)
     verdicts = []
-    for result, single, difference in zip(ordered, results, differences, strict=True):
+    for result, single, difference in zip(by_order, results, differences, strict=True):
         # What a correction for several pairs asks of this one.
         strictness = single.p_value / result.p_value if result.p_value > 0.0 else 1.0
         asked = 1.0 - (1.0 - confidence) * strictness
         verdicts.append(exact_verdict(difference, (result.a, result.b), result.order, asked))
     return [
-        replace(result, verdict=verdict) for result, verdict in zip(ordered, verdicts, strict=True)
+        replace(result, verdict=verdict) for result, verdict in zip(by_order, verdicts, strict=True)
     ]
 
 
@@ -162,7 +164,7 @@ def compare_sampled(
             ]
         solved[name] = solve(sample, measures, parsed, per_user)
     results = []
-    for first, second in _pairs(samples):
+    for first, second in pairs_of(samples):
         sample = samples[first]
         both = [solved[name] for name in (first, second)]
         rows = common_users(both[0].users, both[1].users)
@@ -198,34 +200,6 @@ def compare_sampled(
         replace(result, verdict=sampled_verdict(result, by_metric[result.a], by_metric[result.b]))
         for result in decided(results, correction, confidence)
     ]
-
-
-def _pairs(evaluations: Mapping[str, Any]) -> list[tuple[str, str]]:
-    if len(evaluations) < 2:
-        raise InputError(f"{len(evaluations)} recommender to compare; give two or more")
-    return list(combinations(evaluations, 2))
-
-
-def decided(results: list[Compared], correction: str, confidence: float) -> list[Compared]:
-    """Adjust the p-values of each metric for its pairs, and fill in the orders.
-
-    An order is decided if the adjusted p-value allows it and the range excludes 0.
-    """
-    pairs = {(result.metric, result.a, result.b): result.p_value for result in results}
-    corrected: dict[tuple[str, str, str], float] = {}
-    for metric in dict.fromkeys(result.metric for result in results):
-        keys = [key for key in pairs if key[0] == metric]
-        corrected |= dict(
-            zip(keys, adjusted([pairs[key] for key in keys], correction), strict=True)
-        )
-    filled = []
-    for result in results:
-        p = corrected[result.metric, result.a, result.b]
-        order = UNDECIDED
-        if p < 1.0 - confidence and not result.range_low <= 0.0 <= result.range_high:
-            order = "b" if result.range_low > 0.0 else "a"
-        filled.append(replace(result, p_value=p, order=order))
-    return filled
 
 
 def _difference(

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators.quadrature import rank_rule
@@ -101,6 +101,17 @@ def _effective(values: Float) -> float:
 def user_values(measure: Measure, ranks: Ranks, ties: str, seed: int) -> Float:
     """Calculate the exact metric of each user; random ties have one order for all measures."""
     return exact_values(measure, ranks, ties, generator(seed, "ties"))
+
+
+def over_common(
+    measure: Measure, ranks: Ranks, values: Float, rows: Int | None, ties: str, seed: int
+) -> Float:
+    """Return values by user; a pooled metric is calculated anew over the users in `rows`."""
+    if rows is None or not measure.metric.pooled:
+        return values
+    pooled = values.copy()
+    pooled[rows] = user_values(measure, ranks.take(rows), ties, seed)
+    return pooled
 
 
 def prior_shape(measure: Measure, ranks: Ranks) -> Shape:

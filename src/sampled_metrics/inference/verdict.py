@@ -13,7 +13,13 @@ if TYPE_CHECKING:
     from sampled_metrics.inference.compared import Compared
 
 _MANY_USERS = 10_000_000
-FLAT = ("f", "hit", "precision", "recall")  # credit that is the same down to the cut-off
+FLAT = (
+    "f",
+    "hit",
+    "precision",
+    "recall",
+    "recall-micro",
+)  # credit that is the same down to the cut-off
 
 
 def exact_verdict(

@@ -7,7 +7,9 @@ item, all conventions but `ndcg-by-k` agree.
 
 =====================  =======================================================================
 `recall@k`             hits by |R|; eq. 4, with one relevant item eq. 9
-`precision@k`          hits by k; eq. 3 and 8
+`recall-micro@k`       hits of all users by their relevant items, |R| added up
+`precision@k`          hits by k; eq. 3 and 8. Over all users together it is the same, because each
+                       has k places: `precision-micro@k` is another name
 `fBETA@k`              (1 + BETA^2) hits / (BETA^2 |R| + k)
 `hit@k`                1 if there is a hit; not recall if several items are relevant
 `rr@k`, `rr`           1 by the rank of the first relevant item
@@ -17,6 +19,8 @@ item, all conventions but `ndcg-by-k` agree.
                        precisions, whatever relevant items the list misses
 `ndcg@k`, `ndcg`       the ideal list has min(|R|, k) relevant items: trec_eval, scikit-learn;
                        eq. 6, 11, 13
+`ndcg-exp@k`,          gains 2^grade - 1; `ndcg`, where items have grades, takes the grade itself,
+`ndcg-exp`             as trec_eval and scikit-learn do; without grades both are one metric
 `ndcg-by-relevant@k`   the ideal list has |R| relevant items, also those beyond place k
 `ndcg-by-k@k`          the ideal list has k relevant items, even if |R| < k: RecTools' default;
                        such a user cannot reach 1
@@ -24,14 +28,20 @@ item, all conventions but `ndcg-by-k` agree.
 =====================  =======================================================================
 """
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Float, Int, ranges
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics import sums
 from sampled_metrics.metrics.levels import Levels
 from sampled_metrics.metrics.measures import Measure, register
 from sampled_metrics.ranks import Ranks
+
+Gain: TypeAlias = Callable[[Float], Float]
+_LARGEST_GRADE = 1000  # 2^1000 is a float64
 
 
 def _cutoff(levels: Levels, measure: Measure) -> int:
@@ -54,11 +64,19 @@ def _recall(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return _hits(levels, users, _cutoff(levels, measure)) / users.n_relevant
 
 
+@register("recall-micro", "Recall (micro)", of_rank=_within, pooled=True)
+def _recall_micro(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    """Values whose mean is the quotient of two sums, and their spread that of its linearisation."""
+    hits = _hits(levels, users, _cutoff(levels, measure))
+    quotient = hits.sum() / users.n_relevant.sum()
+    return quotient + (hits - quotient * users.n_relevant) / users.n_relevant.mean()
+
+
 def _precision_of_rank(rank: Float, _: Float, measure: Measure) -> Float:
     return _within(rank, None, measure) / (measure.cutoff or 1)
 
 
-@register("precision", "Precision", "3, 8", of_rank=_precision_of_rank)
+@register("precision", "Precision", "3, 8", of_rank=_precision_of_rank, aliases=["precision-micro"])
 def _precision(levels: Levels, users: Ranks, measure: Measure) -> Float:
     k = _cutoff(levels, measure)
     return _hits(levels, users, k) / k
@@ -144,13 +162,23 @@ def _quotient(numerator: Float, denominator: Float | Int) -> Float:
     return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
 
 
+def _exponential(grade: Float) -> Float:
+    """Gain 2^grade - 1."""
+    if grade.max(initial=0.0) > _LARGEST_GRADE:
+        raise InputError(
+            f"grade {grade.max():g} is too large for a gain of 2^grade - 1; use ndcg, or grades up "
+            f"to {_LARGEST_GRADE}"
+        )
+    return np.expm1(grade * np.log(2.0))
+
+
 def _discount(place: Float | Int) -> Float:
     """Gain of a relevant item at a place."""
     return 1.0 / np.log2(place + 1.0)
 
 
-def _dcg(levels: Levels, users: Ranks, k: int) -> Float:
-    return levels.per_user(users, sums.gains(levels, k, _discount))
+def _dcg(levels: Levels, users: Ranks, k: int, gain: Gain = np.asarray) -> Float:
+    return levels.per_user(users, sums.gains(levels, k, _discount, levels.gains(gain)))
 
 
 def _ideal(items: Int) -> Float:
@@ -158,19 +186,39 @@ def _ideal(items: Int) -> Float:
     return np.cumsum(_discount(np.arange(1, int(items.max(initial=1)) + 1)))[items - 1]
 
 
+def _normalised(levels: Levels, users: Ranks, k: int, ideal_k: Int, gain: Gain) -> Float:
+    """Divide by the gain of the list of all relevant items by grade, ended at place `ideal_k`."""
+    dcg = _dcg(levels, users, k, gain)
+    if users.grades is None:
+        return dcg / _ideal(np.minimum(users.n_relevant, ideal_k))
+    user = np.repeat(np.arange(len(users)), users.n_relevant)
+    best = users.grades[np.lexsort((-users.grades, user))]
+    place = ranges(1, users.n_relevant)
+    ideal = np.where(place <= ideal_k[user], gain(best) * _discount(place), 0.0)
+    return dcg / np.bincount(user, ideal, len(users))
+
+
 def _discount_of_rank(rank: Float, _: Float, measure: Measure) -> Float:
     return _discount(rank) * _within(rank, None, measure)
 
 
-@register("ndcg", "NDCG", "6, 11, 13", of_rank=_discount_of_rank, cutoff="optional")
+@register("ndcg", "NDCG", "6, 11, 13", of_rank=_discount_of_rank, cutoff="optional", graded=True)
 def _ndcg(levels: Levels, users: Ranks, measure: Measure) -> Float:
     k = _cutoff(levels, measure)
-    return _dcg(levels, users, k) / _ideal(np.minimum(users.n_relevant, k))
+    return _normalised(levels, users, k, np.minimum(users.n_relevant, k), np.asarray)
 
 
-@register("ndcg-by-relevant", "NDCG by relevant", of_rank=_discount_of_rank)
+@register(
+    "ndcg-exp", "NDCG (exponential)", of_rank=_discount_of_rank, cutoff="optional", graded=True
+)
+def _ndcg_exp(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    k = _cutoff(levels, measure)
+    return _normalised(levels, users, k, np.minimum(users.n_relevant, k), _exponential)
+
+
+@register("ndcg-by-relevant", "NDCG by relevant", of_rank=_discount_of_rank, graded=True)
 def _ndcg_by_relevant(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    return _dcg(levels, users, _cutoff(levels, measure)) / _ideal(users.n_relevant)
+    return _normalised(levels, users, _cutoff(levels, measure), users.n_relevant, np.asarray)
 
 
 def _all_discounts(k: int) -> Float:

@@ -24,8 +24,9 @@ def values(
     measure
         What to compute; `sampled_metrics.metrics.catalogue` lists the conventions.
     ranks
-        Ranks of the relevant items. In a list that is cut, candidates below the cut count as not
-        tied with those above; one that ends too early to know the value raises InputError.
+        Ranks of the relevant items; only NDCG uses their grades. In a list that is cut, candidates
+        below the cut count as not tied with those above; one that ends too early to know the value
+        raises InputError.
     ties
         `expected` (mean over a uniformly random order of candidates with equal scores, relevant
         and irrelevant alike), `random` (one such order, drawn with `rng`), `optimistic` (relevant
@@ -45,9 +46,19 @@ def values(
     >>> ranks = Ranks([6], [0, 2, 3], [0, 0, 0], n_found=[3])
     >>> values(parse_measure("ap@4"), ranks).round(4)  # (1/1 + 2/3 + 3/4) / 3
     array([0.8056])
+
+    Grades 3 and 1 in the wrong order, and gains of 2^grade - 1:
+
+    >>> ranks = Ranks([2], [0, 1], [0, 0], n_found=[2], grades=[1, 3])
+    >>> values(parse_measure("ndcg@2"), ranks).round(4)  # (1 + 3/log2(3)) / (3 + 1/log2(3))
+    array([0.7967])
+    >>> values(parse_measure("ndcg-exp@2"), ranks).round(4)  # (1 + 7/log2(3)) / (7 + 1/log2(3))
+    array([0.7098])
     """
     if ties not in TIES:
         raise InputError(f"unknown tie policy {ties!r}; known: {', '.join(TIES)}")
+    if not measure.metric.graded:
+        ranks = ranks.ungraded
     levels = TIES[ties](Levels.of(ranks), rng)
     if ranks.is_single and measure.metric.of_rank is not None:
         return _of_single(measure, ranks, levels)

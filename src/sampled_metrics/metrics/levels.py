@@ -1,12 +1,14 @@
 """Levels: candidates with the same score, among which the scores give no order."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int, starts
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.grades import of_found
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +29,9 @@ class Levels:
         Candidates in the level, and the relevant ones among them.
     hits_above
         Relevant items of the user above the level.
+    grades
+        Grade of each relevant item, level by level; float64, shape (sum of hits,). None if items
+        are relevant or not.
     """
 
     user: Int
@@ -34,6 +39,7 @@ class Levels:
     size: Int
     hits: Int
     hits_above: Int
+    grades: Float | None = None
 
     @classmethod
     def of(cls, ranks: Ranks) -> "Levels":
@@ -46,14 +52,16 @@ class Levels:
         rows = np.arange(len(ranks))
         if ranks.is_single:
             one = ranks.n_relevant
-            return cls(rows, ranks.n_better, ranks.n_tied + 1, one, np.zeros_like(one))
+            zero = np.zeros_like(one)
+            return cls(rows, ranks.n_better, ranks.n_tied + 1, one, zero, ranks.grades)
         user, above = np.repeat(rows, ranks.n_found), ranks.n_better
         begins = np.ones(user.size, bool)
         begins[1:] = (user[1:] != user[:-1]) | (above[1:] != above[:-1])
         first = np.flatnonzero(begins)
         first_of_user = starts(ranks.n_found)[user[first]]
         hits = np.diff(first, append=user.size)
-        return cls(user[first], above[first], ranks.n_tied[first] + 1, hits, first - first_of_user)
+        size, hits_above = ranks.n_tied[first] + 1, first - first_of_user
+        return cls(user[first], above[first], size, hits, hits_above, of_found(ranks))
 
     @property
     def last_place(self) -> int:
@@ -66,7 +74,21 @@ class Levels:
 
     def where(self, selected: NDArray[np.bool_]) -> "Levels":
         """Select some of the levels."""
-        return Levels(*(getattr(self, field.name)[selected] for field in fields(self)))
+        return Levels(
+            self.user[selected],
+            self.above[selected],
+            self.size[selected],
+            self.hits[selected],
+            self.hits_above[selected],
+            None if self.grades is None else self.grades[np.repeat(selected, self.hits)],
+        )
+
+    def gains(self, gain: Callable[[Float], Float]) -> Float | Int:
+        """Sum the gains of each level's relevant items, 1 each without grades."""
+        if self.grades is None:
+            return self.hits
+        level = np.repeat(np.arange(self.hits.size), self.hits)
+        return np.bincount(level, gain(self.grades), self.hits.size)
 
     def first(self) -> "Levels":
         """Select the best level of each user."""

@@ -49,6 +49,10 @@ class Metric:
         Whether the value depends on the number of candidates.
     first_item_decides
         Whether the value is known as soon as the first relevant item is found.
+    pooled
+        Whether only the mean of the values has a meaning, that of all users together.
+    graded
+        Whether grades count. Other metrics see the items of at least the ranks' `min_grade`.
     """
 
     kind: str
@@ -61,6 +65,8 @@ class Metric:
     aliases: Sequence[str] = ()
     needs_candidates: bool = False
     first_item_decides: bool = False
+    pooled: bool = False
+    graded: bool = False
 
 
 METRICS: dict[str, Metric] = {}

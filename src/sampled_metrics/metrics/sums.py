@@ -39,8 +39,12 @@ def _beyond_log(y: Float) -> Float:
     return square * (1 / 24 - square * (7 / 960 - square * (31 / 8064)))
 
 
-def gains(levels: Levels, k: int, gain: Callable[[Int], Float]) -> Float:
+def gains(
+    levels: Levels, k: int, gain: Callable[[Int], Float], weight: Float | Int | None = None
+) -> Float:
     """Expected sum of `gain(place)` over a level's relevant items among the first k places.
+
+    `weight` is the sum over a level of what the items' gains are multiplied by; default 1 each.
 
     >>> from sampled_metrics.ranks import Ranks
     >>> levels = Levels.of(Ranks([9], [1, 1], [2, 2], n_found=[2]))
@@ -55,7 +59,7 @@ def gains(levels: Levels, k: int, gain: Callable[[Int], Float]) -> Float:
     terms = gain(np.arange(1, int(end.max(initial=0)) + 1))
     table = np.concatenate([[0.0], np.cumsum(terms)])
     values[several] = table[end] - table[start]
-    return levels.hits / levels.size * values
+    return (levels.hits if weight is None else weight) / levels.size * values
 
 
 def precisions(above: Int, hits_above: Int, size: Int, hits: Int, places: Int) -> Float:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Int, ranges, starts
+from sampled_metrics._base.arrays import Float, Int, ranges, starts
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.levels import Levels
 from sampled_metrics.ranks import Ranks
@@ -20,11 +20,29 @@ def random_rank(ranks: Ranks, rng: np.random.Generator) -> Int:
 
 
 def _optimistic(levels: Levels, _: np.random.Generator | None) -> Levels:
-    return replace(levels, size=levels.hits)
+    first = replace(levels, size=levels.hits)
+    return first if first.grades is None else _by_grade(first, -first.grades)
 
 
 def _pessimistic(levels: Levels, _: np.random.Generator | None) -> Levels:
-    return replace(levels, above=levels.above + levels.size - levels.hits, size=levels.hits)
+    above = levels.above + levels.size - levels.hits
+    last = replace(levels, above=above, size=levels.hits)
+    return last if last.grades is None else _by_grade(last, last.grades)
+
+
+def _by_grade(levels: Levels, key: Float) -> Levels:
+    """Turn each relevant item into a level of its own, in ascending order of a key."""
+    level = np.repeat(np.arange(levels.size.size), levels.hits)
+    return _single(levels, ranges(0, levels.hits), np.lexsort((key, level)))
+
+
+def _single(levels: Levels, place: Int, order: Int) -> Levels:
+    """Make a level of each item, at ascending places of its level; `order` is that of grades."""
+    level = np.repeat(np.arange(levels.hits.size), levels.hits)
+    one = np.ones_like(level)
+    hits_above = levels.hits_above[level] + ranges(0, levels.hits)
+    grades = None if levels.grades is None else levels.grades[order]
+    return Levels(levels.user[level], levels.above[level] + place, one, one, hits_above, grades)
 
 
 def _random(levels: Levels, rng: np.random.Generator | None) -> Levels:
@@ -37,10 +55,9 @@ def _random(levels: Levels, rng: np.random.Generator | None) -> Levels:
     level = np.repeat(np.arange(levels.user.size), levels.hits)
     place = random_places(levels.size, levels.hits, rng)
     place = place[np.lexsort((place, level))]
-    nth = ranges(0, levels.hits)
-    one = np.ones_like(level)
-    above = levels.above[level] + place
-    return Levels(levels.user[level], above, one, one, levels.hits_above[level] + nth)
+    if levels.grades is None:
+        return _single(levels, place, level)
+    return _single(levels, place, np.lexsort((rng.random(level.size), level)))
 
 
 def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.arrays import Ids, Int, first_duplicate, fits_int64, integers
+from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate, fits_int64, integers
 from sampled_metrics._base.errors import InputError
 
 
@@ -40,7 +40,7 @@ def require_unique(name: str, ids: Ids) -> None:
         raise InputError(f"duplicate {name} {ids[row]}", row=row + 1)
 
 
-def require(column: str, values: Int, good: NDArray[np.bool_], expected: str) -> None:
+def require(column: str, values: Float | Int, good: NDArray[np.bool_], expected: str) -> None:
     """Raise InputError for the first row that is not `good`; rows are counted from 1."""
     if not good.all():
         row = int(np.argmin(good))

@@ -6,18 +6,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, csr_matrix
 
-from sampled_metrics._base.arrays import Int, ranges
+from sampled_metrics._base.arrays import Float, Int, ranges
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks.columns import require
 
 Marked: TypeAlias = csr_array | csr_matrix | NDArray[np.bool_]
 
 
 class ItemLists(NamedTuple):
-    """Some items of each user: those of user u are item[start[u] : start[u + 1]]."""
+    """Some items of each user: those of user u are item[start[u] : start[u + 1]].
+
+    `grade` has their values, where these are grades.
+    """
 
     start: Int
     item: Int
     n_items: int | None
+    grade: Float | None = None
 
     @property
     def size(self) -> Int:
@@ -42,11 +47,29 @@ def held_out_items(columns: ArrayLike) -> ItemLists:
     return ItemLists(np.arange(items.size + 1), items.astype(np.int64), None)
 
 
-def marked_items(marked: Any) -> ItemLists:
-    """Return the items of each user at the nonzeros of a matrix, users x items."""
+def marked_items(marked: Any, min_grade: float | None = None) -> ItemLists:
+    """Return the items of each user at the nonzeros of a matrix, users x items.
+
+    If `min_grade` is given, values are grades: items with one above 0 are returned, of the users
+    who have an item of at least `min_grade`.
+    """
     table = csr_array(marked)
     if not (table.has_canonical_format and table.data.all()):
         table = csr_array(table, copy=True)
         table.sum_duplicates()
         table.eliminate_zeros()
-    return ItemLists(table.indptr.astype(np.int64), table.indices, table.shape[1])
+    grade = None
+    if min_grade is not None:
+        table = _relevant(csr_array(table, dtype=np.float64, copy=True), min_grade)
+        grade = table.data
+    return ItemLists(table.indptr.astype(np.int64), table.indices, table.shape[1], grade)
+
+
+def _relevant(grades: Any, min_grade: float) -> Any:
+    require("grades", grades.data, np.isfinite(grades.data), "finite numbers")
+    user = np.repeat(np.arange(grades.shape[0]), np.diff(grades.indptr))
+    is_enough = (grades.data > 0.0) & (grades.data >= min_grade)
+    enough = np.bincount(user[is_enough], minlength=grades.shape[0])
+    grades.data[(grades.data < 0.0) | (enough[user] == 0)] = 0.0
+    grades.eliminate_zeros()
+    return grades

@@ -12,7 +12,7 @@ from sampled_metrics.tables import ids
 from sampled_metrics.tables.columns import Table
 
 
-def from_lists(table: Table, relevant: Pairs, n_items: int | None) -> Ranks:
+def from_lists(table: Table, relevant: Pairs, n_items: int | None, min_grade: float = 0.0) -> Ranks:
     """Rank the relevant items by their places in the users' lists.
 
     Users are in the order in which they first appear among the relevant items, with the length of
@@ -29,6 +29,9 @@ def from_lists(table: Table, relevant: Pairs, n_items: int | None) -> Ranks:
     key = np.where(item < 0, -1, lists.key(list_of[relevant.user], item))
     row = ids.places(ids.column_of(key), ids.column_of(lists.key(lists.user, lists.item)))
     order = np.argsort(relevant.user, kind="stable")
+    grades = None
+    if relevant.grade is not None:  # of each user's items found, then of the others
+        grades = relevant.grade[np.lexsort((row < 0, relevant.user))]
     order = order[row[order] >= 0]
     n_relevant = relevant.items_of_user
     with reading(table.path):
@@ -39,6 +42,8 @@ def from_lists(table: Table, relevant: Pairs, n_items: int | None) -> Ranks:
             n_found=np.bincount(relevant.user[order], minlength=n_relevant.size),
             n_relevant=n_relevant,
             depth=lists.items_of_user[list_of],
+            grades=grades,
+            min_grade=min_grade,
             users=relevant.user_ids.to_numpy(zero_copy_only=False),
         )
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
-from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_arrays
 from sampled_metrics.ranks.item_lists import Marked
@@ -26,7 +26,13 @@ Arrays: TypeAlias = dict[str, NDArray[Any]]
 Shape: TypeAlias = tuple[int, ...]
 
 
-def from_matrix(path: Path, relevant: Path | None, seen: Path | None, n_items: int | None) -> Ranks:
+def from_matrix(
+    path: Path,
+    relevant: Path | None,
+    seen: Path | None,
+    n_items: int | None,
+    min_grade: float = 0.0,
+) -> Ranks:
     """Rank relevant items by a matrix of scores, users x items; -inf is no candidate.
 
     Parameters
@@ -42,14 +48,18 @@ def from_matrix(path: Path, relevant: Path | None, seen: Path | None, n_items: i
         `.npz` as scipy's `save_npz` writes, `.npy` of bool, or a table of row and column numbers.
     n_items
         Columns that the matrix must have, where given.
+    min_grade
+        See `rank`; grades are a column `relevance`.
     """
     scores, others = _read_scores(path)
     if n_items is not None and n_items != scores.shape[1]:
         raise InputError(f"scores of {scores.shape[1]} items, expected {n_items}", path=path)
-    wanted = _relevant(path, relevant, others, scores.shape)
+    wanted, is_graded = _relevant(path, relevant, others, scores.shape, min_grade)
     known = _seen(path, seen, others, scores.shape)
     with reading(path):
-        return rank(lambda users: scores[users], known, wanted)
+        return rank(
+            lambda users: scores[users], known, wanted, min_grade=min_grade if is_graded else None
+        )
 
 
 def _read_scores(path: Path) -> tuple[NDArray[Any], Arrays]:
@@ -68,22 +78,32 @@ def _read_scores(path: Path) -> tuple[NDArray[Any], Arrays]:
     return scores, others
 
 
-def _relevant(path: Path, relevant: Path | None, others: Arrays, shape: Shape) -> Marked:
+def _relevant(
+    path: Path, relevant: Path | None, others: Arrays, shape: Shape, min_grade: float
+) -> tuple[Marked, bool]:
+    """Return the relevant items, and whether their values are grades."""
+    held_out = others.get("held_out")
     if relevant is None:
-        if "held_out" not in others:
+        if held_out is None:
             raise InputError("scores need a file of relevant items, --relevant", path=path)
-        return _one_each(path, "held_out", others["held_out"], shape)
-    if "held_out" in others:
+        marked, named = _one_each(path, "held_out", held_out, shape), path
+    elif held_out is not None:
         raise InputError(f"held_out and {relevant} both give relevant items", path=path)
-    relevant = Path(relevant)
-    if relevant.suffix == ".npy":
+    elif relevant.suffix == ".npy":
         require_file(relevant, WHAT)
-        return _one_each(relevant, "relevant items", _load(relevant, WHAT), shape)
-    table = read_pairs(relevant, WHAT)
-    row, item = _numbers(table, shape)
-    Pairs.of(table)  # refuses duplicates
-    rows = relevant_rows(table)
-    return _marked(row[rows], item[rows], shape)
+        marked, named = (
+            _one_each(relevant, "relevant items", _load(relevant, WHAT), shape),
+            relevant,
+        )
+    else:
+        table = read_pairs(relevant, WHAT)
+        row, item = _numbers(table, shape)
+        Pairs.of(table)  # refuses duplicates
+        rows, grade = relevant_rows(table, min_grade)
+        return _marked(row[rows], item[rows], shape, grade), grade is not None
+    if min_grade > 0.0:
+        raise InputError("--min-grade needs grades, a column relevance", path=named)
+    return marked, False
 
 
 def _one_each(path: Path, name: str, held_out: NDArray[Any], shape: Shape) -> Marked:
@@ -157,8 +177,9 @@ def _numbers(table: Table, shape: Shape) -> tuple[Int, Int]:
     return table.whole(USER, 0, shape[0] - 1), table.whole(ITEM, 0, shape[1] - 1)
 
 
-def _marked(row: Int, item: Int, shape: Shape) -> csr_array:
-    return csr_array((np.ones(row.size, dtype=bool), (row, item)), shape=shape)
+def _marked(row: Int, item: Int, shape: Shape, grade: Float | None = None) -> csr_array:
+    values = np.ones(row.size, dtype=bool) if grade is None else grade
+    return csr_array((values, (row, item)), shape=shape)
 
 
 def _load(path: Path, what: str, **options: Any) -> NDArray[Any]:

@@ -21,8 +21,10 @@ def write_ranks(ranks: Ranks, path: Path, items: Ids | None) -> None:
     """Write one row per relevant item: the ids, if any, then the three counts.
 
     Integer ids are written as int32 if all of them fit. `items` are the ids of the relevant items.
-    Lists that are cut cannot be written.
+    Lists that are cut and grades cannot be written.
     """
+    if ranks.grades is not None:
+        raise InputError("ranks with grades cannot be written; write `ungraded` ranks")
     if not ranks.is_complete:
         raise InputError("only full rankings can be written; these are cut at some depth")
     ids: dict[str, Any] = {}

@@ -28,6 +28,7 @@ def rank(
     *,
     users: ArrayLike | None = None,
     items: ArrayLike | None = None,
+    min_grade: float | None = None,
     block_size: int = BLOCK_SIZE,
 ) -> Ranks:
     """Rank each user's relevant items among all items that the user has not seen.
@@ -50,6 +51,9 @@ def rank(
     users, items
         Ids, shapes (users,) and (items,); default row and column numbers. Those of users are kept
         in the result, those of items only appear in errors.
+    min_grade
+        If given, the values of the matrix `relevant` are grades. NDCG takes them as gains, other
+        metrics take items of at least this grade as relevant, and users without one are left out.
     block_size
         Users scored at a time, which bounds the memory; the result does not depend on it.
 
@@ -72,7 +76,7 @@ def rank(
     if whole_number("block_size", block_size) < 1:
         raise InputError(f"block_size is {block_size}, expected at least 1")
     held_out = not issparse(relevant) and np.ndim(relevant) != 2
-    ranked = held_out_items(relevant) if held_out else marked_items(relevant)
+    ranked = held_out_items(relevant) if held_out else marked_items(relevant, min_grade)
     n_users = ranked.size.size
     task = _Task(
         "held-out" if held_out else "relevant",
@@ -90,11 +94,16 @@ def rank(
     n_candidates, n_better, n_tied = (np.concatenate(column) for column in columns)
     if held_out:
         require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")
-    else:
-        order = np.lexsort((n_better, np.repeat(rows, ranked.size[rows])))
-        n_better, n_tied = n_better[order], n_tied[order]
+        return Ranks.trusted(n_candidates, n_better, n_tied, users=task.users)
+    order = np.lexsort((n_better, np.repeat(rows, ranked.size[rows])))
     return Ranks.trusted(
-        n_candidates, n_better, n_tied, n_found=ranked.size[rows], users=task.users[rows]
+        n_candidates,
+        n_better[order],
+        n_tied[order],
+        n_found=ranked.size[rows],
+        grades=None if ranked.grade is None else ranked.grade[order],
+        min_grade=min_grade or 0.0,
+        users=task.users[rows],
     )
 
 

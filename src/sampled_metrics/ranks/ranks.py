@@ -14,8 +14,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.arrays import Ids, Int, ranges, starts
+from sampled_metrics._base.arrays import Float, Ids, Int, ranges, starts
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks import grades as graded
 from sampled_metrics.ranks.checks import check_counts, require_lengths
 from sampled_metrics.ranks.columns import count_column, id_column, require, require_unique
 
@@ -46,6 +47,11 @@ class Ranks:
     depth
         Places known of each user's ranking: `n_candidates`, the default, or K for a list of the
         top K; a relevant item not found is below. int64, shape (users,).
+    grades
+        Grade of each relevant item: for each user those found, in order, then the others. float64
+        above 0, shape (sum of n_relevant,). None if items are relevant or not.
+    min_grade
+        Least grade that makes an item relevant for metrics that ignore grades.
     users
         Ids of the users, integers or text, each once; shape (users,). None if not known.
     source
@@ -67,6 +73,8 @@ class Ranks:
     n_found: Int = field(repr=False)
     n_relevant: Int = field(repr=False)
     depth: Int = field(repr=False)
+    grades: Float | None = field(repr=False)
+    min_grade: float = field(repr=False)
     users: Ids | None = field(repr=False)
     source: str = field(repr=False)
 
@@ -79,6 +87,8 @@ class Ranks:
         n_found: ArrayLike | None = None,
         n_relevant: ArrayLike | None = None,
         depth: ArrayLike | None = None,
+        grades: ArrayLike | None = None,
+        min_grade: float = 0.0,
         users: ArrayLike | None = None,
         source: str = "unknown",
     ) -> None:
@@ -98,11 +108,14 @@ class Ranks:
         counts.setdefault("n_found", np.ones_like(n))
         counts.setdefault("n_relevant", counts["n_found"])
         counts.setdefault("depth", n)
+        given_order = counts["n_better"]
         counts |= check_counts(**counts)
+        if grades is not None:
+            grades = graded.check_grades(grades, min_grade, given_order, counts)
         ids = None if users is None else id_column("users", users, n.size)
         if ids is not None:
             require_unique("user_id", ids)
-        self.__dict__.update(counts, users=ids, source=source)
+        self.__dict__.update(counts, grades=grades, min_grade=min_grade, users=ids, source=source)
 
     @classmethod
     def trusted(cls, n_candidates: Int, n_better: Int, n_tied: Int, **others: Any) -> Self:
@@ -112,8 +125,8 @@ class Ranks:
         """
         made = object.__new__(cls)
         n_found = others.setdefault("n_found", np.ones_like(n_candidates))
-        defaults = {"n_relevant": n_found, "depth": n_candidates, "users": None}
-        made.__dict__.update(defaults, source="unknown")
+        defaults = {"n_relevant": n_found, "depth": n_candidates, "grades": None, "users": None}
+        made.__dict__.update(defaults, min_grade=0.0, source="unknown")
         made.__dict__.update(others, n_candidates=n_candidates, n_better=n_better, n_tied=n_tied)
         return made
 
@@ -149,6 +162,14 @@ class Ranks:
         one = (self.n_relevant == 1) & (self.n_candidates > 1)
         return self.is_complete and bool(one.all())
 
+    @cached_property
+    def ungraded(self) -> Self:
+        """The same rankings without grades, items of at least `min_grade` being relevant."""
+        if self.grades is None:
+            return self
+        kept: dict[str, Any] = {"users": self.users, "source": self.source, "depth": self.depth}
+        return self.trusted(self.n_candidates, **graded.without_grades(self), **kept)
+
     def single(self) -> Self:
         """Return the ranks if each user has one held-out item, fully ranked, else InputError."""
         if self.is_single:
@@ -181,6 +202,8 @@ class Ranks:
             n_found=n_found,
             n_relevant=self.n_relevant[users],
             depth=self.depth[users],
+            grades=graded.of_users(self, users),
+            min_grade=self.min_grade,
             users=None if self.users is None else self.users[users],
             source=self.source,
         )
@@ -209,7 +232,7 @@ class Ranks:
         if users is not None:
             require_unique("user_id", users)
         source = "; ".join(dict.fromkeys(part.source for part in parts))
-        return cls.trusted(**columns, users=users, source=source)
+        return cls.trusted(**columns, **graded.joined(parts), users=users, source=source)
 
     @classmethod
     def read(
@@ -219,11 +242,13 @@ class Ranks:
         n_items: int | None = None,
         relevant: Path | None = None,
         seen: Path | None = None,
+        min_grade: float = 0.0,
     ) -> "Ranks":
         """Read ranks, lists or scores; see `sampled_metrics.ranks.reading.read_ranks`."""
         from sampled_metrics.ranks.reading import read_ranks
 
-        return read_ranks(Path(path), n_items=n_items, relevant=relevant, seen=seen)
+        files = {"relevant": relevant, "seen": seen}
+        return read_ranks(Path(path), n_items=n_items, min_grade=min_grade, **files)
 
     def write(self, path: Path | str, *, items: Ids | None = None) -> None:
         """Write as parquet; see `sampled_metrics.ranks.parquet.write_ranks`."""

@@ -22,6 +22,7 @@ def read_ranks(
     n_items: int | None = None,
     relevant: Path | None = None,
     seen: Path | None = None,
+    min_grade: float = 0.0,
 ) -> Ranks:
     r"""Read the ranks of relevant items from a file of ranks, lists or scores.
 
@@ -45,6 +46,10 @@ def read_ranks(
         a matrix `.npy` with one column number per user.
     seen
         File of the items that are no candidates, for a matrix only.
+    min_grade
+        Least grade, in qrels or a column `relevance`, that makes an item relevant; by default any
+        above 0. NDCG takes all grades above 0 as gains. Users without a relevant item are left
+        out.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -59,16 +64,18 @@ def read_ranks(
         raise InputError(f"n_items is {n_items}, expected at least 2")
     require_file(path, WHAT)
     if path.suffix in {".npy", ".npz"}:
-        return matrices.from_matrix(path, relevant, seen, n_items)
+        return matrices.from_matrix(path, relevant, seen, n_items, min_grade)
     if seen is not None:
         raise InputError("--seen needs a matrix of scores", path=path)
     table = _read(path)
     if _is_list(table):
         if relevant is None:
             raise InputError("lists need a file of relevant items, --relevant", path=path)
-        return lists.from_lists(table, read_relevant(relevant), n_items)
+        return lists.from_lists(table, read_relevant(relevant, min_grade), n_items, min_grade)
     if relevant is not None:
         raise InputError("--relevant needs lists or scores, found ranks", path=path)
+    if min_grade > 0.0:
+        raise InputError("--min-grade needs lists or scores, found ranks", path=path)
     return _ranks(table, n_items)
 
 

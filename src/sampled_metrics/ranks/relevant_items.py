@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Int, first_duplicate
+from sampled_metrics._base.arrays import Float, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import trec
 from sampled_metrics.tables.columns import ITEM, USER, Table
@@ -24,12 +24,15 @@ class Pairs(NamedTuple):
         Codes by row, int64, from 0 in the order in which the ids first appear.
     user_ids, item_ids
         Ids of the codes, pyarrow arrays of int64 or text.
+    grade
+        Grade by row, or None.
     """
 
     user: Int
     item: Int
     user_ids: Any
     item_ids: Any
+    grade: Float | None = None
 
     @classmethod
     def of(cls, table: Table) -> "Pairs":
@@ -44,11 +47,11 @@ class Pairs(NamedTuple):
             raise table.error_at(again, f"duplicate of row {first + 1} ({pair})")
         return pairs
 
-    def take(self, rows: Int) -> "Pairs":
+    def take(self, rows: Int, grade: Float | None = None) -> "Pairs":
         """Return some of the pairs, with new codes."""
         user, user_ids = encoded(self.user_ids.take(self.user[rows]))
         item, item_ids = encoded(self.item_ids.take(self.item[rows]))
-        return Pairs(user.astype(np.int64), item.astype(np.int64), user_ids, item_ids)
+        return Pairs(user.astype(np.int64), item.astype(np.int64), user_ids, item_ids, grade)
 
     @property
     def items_of_user(self) -> Int:
@@ -60,15 +63,17 @@ class Pairs(NamedTuple):
         return user * len(self.item_ids) + item
 
 
-def read_relevant(path: Path) -> Pairs:
+def read_relevant(path: Path, min_grade: float = 0.0) -> Pairs:
     """Read relevant items: qrels, or a table with columns `user_id` and `item_id`.
 
     In qrels, four columns separated by blanks, a document with relevance above 0 is relevant, as
     for trec_eval. In a table every pair is relevant, or those above 0 in a column `relevance`;
-    other columns, such as ratings, are ignored.
+    other columns, such as ratings, are ignored. Relevance is kept as grades; users without one of
+    at least `min_grade` are left out.
     """
     table = read_pairs(Path(path), WHAT)
-    return Pairs.of(table).take(relevant_rows(table))
+    pairs = Pairs.of(table)
+    return pairs.take(*relevant_rows(table, min_grade))
 
 
 def read_pairs(path: Path, what: str) -> Table:
@@ -82,11 +87,21 @@ def read_pairs(path: Path, what: str) -> Table:
     return table
 
 
-def relevant_rows(table: Table) -> Int:
-    """Return the rows with a relevance above 0, all without such a column; at least one."""
+def relevant_rows(table: Table, min_grade: float = 0.0) -> tuple[Int, Float | None]:
+    """Return the rows of relevant items, at least one, and their grades.
+
+    Those are rows with a relevance above 0 of users with one of at least `min_grade`; all without
+    such a column. Grades are None where each is 1.
+    """
     if "relevance" not in table:
-        return np.arange(len(table))
-    rows = np.flatnonzero(table.finite("relevance") > 0)
+        if min_grade > 0.0:
+            raise InputError("--min-grade needs grades, a column relevance", path=table.path)
+        return np.arange(len(table)), None
+    grade, (user, _) = table.finite("relevance"), table.codes(USER)
+    enough = np.bincount(user[(grade > 0.0) & (grade >= min_grade)], minlength=user.max() + 1)
+    rows = np.flatnonzero((grade > 0.0) & (enough[user] > 0))
     if not rows.size:
-        raise InputError("no relevance above 0; expected relevant items", path=table.path)
-    return rows
+        least = f"of at least {min_grade:g}" if min_grade > 0.0 else "above 0"
+        raise InputError(f"no relevance {least}; expected relevant items", path=table.path)
+    is_graded = min_grade > 0.0 or bool((grade[rows] != 1.0).any())
+    return rows, grade[rows] if is_graded else None

@@ -7,8 +7,8 @@ from scipy.special import stdtr, stdtrit
 
 from sampled_metrics.inference.budget.estimate import Estimate
 from sampled_metrics.inference.budget.result import BudgetResult
-from sampled_metrics.inference.compare import UNDECIDED, decided
 from sampled_metrics.inference.compared import Compared
+from sampled_metrics.inference.orders import UNDECIDED, decided
 
 ON_A_BUDGET = "budget"  # in the place of the name of an estimator
 
