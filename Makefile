@@ -9,7 +9,7 @@ SMALL ?= # 1 for the synthetic study only
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster peers bench bench-large coverage verdicts reference graph schema lock clean
+.PHONY: help reproduce test test-cluster peers bench bench-large coverage verdicts reference docs graph schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -76,6 +76,9 @@ reference: $(STAMP) ## run the study and keep its results in results/reference
 	rm -rf results/reference/tables results/reference/figures
 	cp -r results/tables results/figures results/reference/
 	cp results/scorecard.* results/audit.* results/provenance.json results/reference/
+
+docs: $(STAMP) ## build the documentation in results/site, running its notebooks
+	NO_MKDOCS_2_WARNING=1 mkdocs build
 
 graph: $(STAMP) ## draw the rules for the page (needs Graphviz and GNU sed), after a rule was added
 	python -m tests.workflow.graph > workflow/rulegraph.dot
