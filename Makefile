@@ -9,7 +9,7 @@ SMALL ?= # 1 for the synthetic study only
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster peers bench bench-large coverage verdicts reference docs graph schema lock clean
+.PHONY: help reproduce test test-cluster peers bench bench-large coverage verdicts reference dist docs graph schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -76,6 +76,10 @@ reference: $(STAMP) ## run the study and keep its results in results/reference
 	rm -rf results/reference/tables results/reference/figures
 	cp -r results/tables results/figures results/reference/
 	cp results/scorecard.* results/audit.* results/provenance.json results/reference/
+
+dist: $(STAMP) ## build the wheel and the source archive in dist/
+	@mkdir -p dist
+	python -c 'from flit_core import buildapi; buildapi.build_wheel("dist"); buildapi.build_sdist("dist")'
 
 docs: $(STAMP) ## build the documentation in results/site, running its notebooks
 	NO_MKDOCS_2_WARNING=1 mkdocs build

@@ -21,6 +21,7 @@ WRONG_INPUT = 2
 UNREACHABLE = 69  # EX_UNAVAILABLE of sysexits.h
 INTERRUPTED = 130
 TERMINATED = 143
+STUDY_ONLY = ("implicit", "jinja2", "matplotlib", "pooch", "requests", "snakemake")
 # The base of all errors of the command-line library, which typer exports only by its heirs.
 _CommandLineError: type[Any] = typer.BadParameter.__mro__[2]
 
@@ -74,11 +75,18 @@ def main() -> None:
         status = _fail(f"not enough memory: {error}")
     except typer.Abort:
         status = INTERRUPTED
-    except Exception:
-        # A fault of ours: the log must hold it too, for that is where Snakemake sends its user.
-        logging.getLogger("sampled_metrics").exception("unexpected error")
-        status = 1
+    except Exception as error:
+        status = _unexpected(error)
     sys.exit(status)
+
+
+def _unexpected(error: Exception) -> int:
+    """Log a fault of ours, since Snakemake sends its user to the log; or name a missing package."""
+    missing = isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0]
+    if missing in STUDY_ONLY:
+        return _fail(f"this needs {missing}: pip install 'sampled-metrics[study]'")
+    logging.getLogger("sampled_metrics").error("unexpected error", exc_info=error)
+    return 1
 
 
 def _fail(message: str, status: int = WRONG_INPUT) -> int:
