@@ -9,10 +9,10 @@ SMALL ?= # 1 for the synthetic study only
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster peers bench bench-large coverage verdicts reference dist docs graph schema lock clean
+.PHONY: help reproduce test test-cluster peers bench bench-large coverage verdicts reference reference-ml-100k dist docs graph schema lock clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
 
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or later is needed, {sys.executable} is {sys.version.split()[0]}; name another one: make PYTHON=...")'
@@ -76,6 +76,12 @@ reference: $(STAMP) ## run the study and keep its results in results/reference
 	rm -rf results/reference/tables results/reference/figures
 	cp -r results/tables results/figures results/reference/
 	cp results/scorecard.* results/audit.* results/provenance.json results/reference/
+
+reference-ml-100k: $(STAMP) ## the same for the study on MovieLens 100K
+	snakemake --cores $(CORES) --configfile config/ml-100k.yaml
+	sampled-metrics study reference results/ml-100k/ranks/*.parquet --output results/reference/ml-100k/ranks
+	rm -rf results/reference/ml-100k/tables
+	cp -r results/ml-100k/tables results/ml-100k/provenance.json results/reference/ml-100k/
 
 dist: $(STAMP) ## build the wheel and the source archive in dist/
 	@mkdir -p dist

@@ -47,6 +47,8 @@ def test_changelog_and_citation_know_the_project():
     )
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["license"] == project()["license"]
+    assert citation["version"] == sampled_metrics.__version__
+    assert [work["doi"] for work in citation["references"]] == ["10.1145/3535335"]
 
 
 def test_snakefile_stays_a_table_of_contents():
@@ -66,6 +68,20 @@ def test_reference_ranks_hold_no_movielens_event(folder):
         counts = ["sampled_rank"] if ".sampled" in path.stem else ["n_better", "n_tied"]
         assert table.column_names == ["user_id", "n_candidates", *counts]
         assert table["user_id"].to_pylist() == list(range(users))
+
+
+@pytest.mark.parametrize("folder", ["", "ml-100k"])
+def test_exact_metrics_of_the_reference_follow_from_its_ranks(folder):
+    table = pd.read_csv(ROOT / "results/reference" / folder / "tables/exact.csv")
+    for name, rows in table.groupby("recommender"):
+        ranks = pq.read_table(ROOT / "results/reference" / folder / f"ranks/{name}.parquet")
+        n, better, tied = (ranks[column].to_numpy() for column in ranks.column_names[1:])
+        # places 1 to 10 that a random order of the ties may give
+        recall = ((10 - better) / (tied + 1)).clip(0, 1).mean()
+        auc = ((n - 1 - better - tied / 2) / (n - 1)).mean()
+        found = rows[rows["ties"] == "expected"].set_index("metric")["value"]
+        assert found["recall@10"] == pytest.approx(100 * recall, abs=1e-6)
+        assert found["auc"] == pytest.approx(100 * auc, abs=1e-6)
 
 
 def test_no_data_is_committed():
