@@ -1,34 +1,9 @@
-# The study of "On Sampled Metrics for Item Recommendation", from the raw archive to its numbers.
-from snakemake.utils import min_version
-
-min_version("9.19")
+# The study, for `snakemake` in this folder. The workflow is in workflow/Snakefile.
+include: "workflow/Snakefile"
 
 
-configfile: "config/config.yaml"
-
-
-include: "workflow/rules/common.smk"
-include: "workflow/rules/data.smk"
-include: "workflow/rules/recommenders.smk"
-include: "workflow/rules/theory.smk"
-include: "workflow/rules/experiment.smk"
-include: "workflow/rules/tables.smk"
-include: "workflow/rules/provenance.smk"
-include: "workflow/rules/report.smk"
-
-
-# What the paper published is about its own data.
-if STUDY.is_papers_data:
-
-    include: "workflow/rules/published.smk"
-
-
-rule all:
+# A target of an included file is no default.
+rule study:
     default_target: True
     input:
-        table_files(*STUDY.tables),
-        figure_files(*STUDY.figures),
-        rules.exact.output,
-        ["<results>/scorecard.csv"] if STUDY.is_papers_data else [],
-        rules.provenance.output,
-        rules.page.output,
+        rules.all.input,

@@ -1,5 +1,6 @@
 """The configuration: what is valid, the one line for what is not, and what is generated from it."""
 
+import contextlib
 import copy
 import re
 
@@ -111,6 +112,21 @@ def test_an_invalid_value_is_one_line():
         (("dataset", "archive"), 3, "dataset.archive", "text"),
         (("dataset",), None, "dataset", "a mapping"),
         (("results",), "results/reference/", "results", "reference run"),
+        (("results",), "./results/Reference", "results", "reference run"),
+        (("results",), "results/../results//reference/x", "results", "reference run"),
+        (("results",), "results/..", "results", "not a folder below"),
+        (("results",), "..", "results", "not a folder below"),
+        (("results",), "results/../../x", "results", "not a folder below"),
+        (("results",), "/etc", "results", "not a folder below"),
+        (("results",), "src", "results", "not for results"),
+        (("results",), "./workflow/x", "results", "not for results"),
+        (("results",), ".git", "results", "not for results"),
+        (("results",), "a\n", "results", "text like"),
+        (("dataset", "timeout"), float("inf"), "dataset.timeout", "finite number"),
+        (("dataset", "archive"), "a\n.zip", "dataset.archive", "text like"),
+        (("experiment", "repetitions"), 10**30, "experiment.repetitions", "at most 1000000"),
+        ((*X, "settings", "d"), 16.0, "recommenders[0].settings.d", "whole number"),
+        ((*X, "name"), "X\n", "recommenders[0].name", "text like"),
         (("results",), "a{b}", "results", "text like"),
         (("filters", "duplicates"), "drop", "filters.duplicates", "refuse, first or last"),
         (("filters", "min_rating"), float("nan"), "filters.min_rating", "finite number"),
@@ -158,6 +174,9 @@ TABLE = {"format": "table", "name": "Ours", "path": "ours.csv"}
         ({"columns": {"user": 0, "timestamp": 1}}, "columns: places need both user and item"),
         ({"columns": {"user": "a", "item": "a"}}, "columns: one column is used twice"),
         ({"separator": "::"}, "separator must be text like"),
+        ({"separator": "é"}, "separator must be text like"),
+        ({"separator": "\0"}, "separator must be text like"),
+        ({"path": "-x.csv"}, "path must be text like"),
     ],
 )
 def test_invalid_descriptions_of_a_table(changes, words):
@@ -225,3 +244,44 @@ def test_every_setting_is_described_and_unknown_ones_are_refused():
             for key, setting in model["properties"].items():
                 resolved = models[setting["$ref"].split("/")[-1]] if "$ref" in setting else setting
                 assert resolved.get("description") or setting.get("description"), (name, key)
+
+
+# What a shell would execute, and what Snakemake would take for a wildcard.
+NASTY = "a' b\"; $(touch hacked) `touch hacked` & {x} | <y>"
+
+
+def texts(value, path=()):
+    """Paths of all texts in a configuration."""
+    if isinstance(value, str):
+        yield path
+    for key, part in value.items() if isinstance(value, dict) else ():
+        yield from texts(part, (*path, key))
+    for number, part in enumerate(value if isinstance(value, list) else ()):
+        yield from texts(part, (*path, number))
+
+
+def test_texts_that_reach_a_shell_are_those_that_the_workflow_is_tested_with():
+    of_table = {"columns": {"user": "u", "item": "i", "rating": "r", "timestamp": "t"}}
+    of_table |= {"licence": "x", "citation": "x", "separator": ";", "url": "http://x"}
+    places = {"archive": "x", "cache": "x"}
+    external = {"name": "E", "kind": "external", "settings": {"path": "x", "format": "ranks"}}
+    config = merged(STUDY, {"dataset": TABLE | of_table | places, "recommenders": [external]})
+    free = set()
+    for path in texts(config):
+        for word in (NASTY, NASTY.replace("{x}", "").replace("<y>", "")):
+            other = copy.deepcopy(config)
+            place = other
+            for step in path[:-1]:
+                place = place[step]
+            place[path[-1]] = word
+            with contextlib.suppress(InputError):
+                Study.of(other, "config")
+                free.add(".".join(map(str, path)))
+    # Each of these is such a text in tests/workflow, in `studies.OWN` or `test_workflow.finished`.
+    assert free == {
+        *(f"dataset.{key}" for key in ("name", "path", "archive", "cache", "licence", "citation")),
+        *(f"dataset.columns.{key}" for key in of_table["columns"]),
+        "recommenders.0.settings.path",
+        "scorecard.published",
+        "scorecard.spread",
+    }

@@ -11,7 +11,7 @@ from tests.workflow.studies import write_own
 
 NODE = re.compile(r'(\d+)\[\s*label\s*=\s*"([^"]*)"')
 EDGE = re.compile(r"(\d+)\s*->\s*(\d+)")
-TARGET = "all"
+TARGETS = {"all", "study"}
 HEAD = """\
 digraph rules {
   graph [bgcolor=transparent, margin=0, nodesep=0.15, ranksep=0.35];
@@ -23,7 +23,7 @@ digraph rules {
 def edges(rulegraph):
     """Pairs of rules in what `snakemake --rulegraph dot` prints; the second needs the first."""
     names = dict(NODE.findall(rulegraph))
-    return {(names[a], names[b]) for a, b in EDGE.findall(rulegraph) if names[b] != TARGET}
+    return {(names[a], names[b]) for a, b in EDGE.findall(rulegraph) if names[b] not in TARGETS}
 
 
 def all_edges():

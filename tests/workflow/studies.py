@@ -1,5 +1,7 @@
 """Studies that are not the paper's, small enough for a test."""
 
+import csv
+
 import numpy as np
 import yaml
 
@@ -14,20 +16,27 @@ def write_ml_100k(path):
     return write_archive(path, "".join(lines).encode(), "ml-100k/u.data")
 
 
+# Names that a shell would execute or part if they were not quoted.
+NASTY = "a' b\"; $(touch hacked) `touch hacked` &"
+BRACES = f"{NASTY} {{x}} <y>"  # Snakemake would take the braces for a wildcard
+
 OWN = {
     "results": "results/own",
     "dataset": {
         "format": "table",
-        "name": "Listening at home",
-        "path": "own/events.tsv",
-        "columns": {"user": "listener", "item": "song"},
+        "name": f"Listening at home {NASTY}",
+        "path": f"own/{NASTY}.tsv",
+        "archive": BRACES,
+        "cache": BRACES,
+        "columns": {"user": BRACES, "item": f"{BRACES}2", "rating": f"{BRACES}3",
+                    "timestamp": None},
         "licence": "None of anybody's business.",
-        "citation": "Somebody (2026).",
+        "citation": f"Somebody (2026). {BRACES}",
     },
     "split": {"method": "random"},
     "recommenders": [
         {"name": "Elsewhere", "kind": "external",
-         "settings": {"path": "own/scores.csv", "format": "scores"}},
+         "settings": {"path": f"own/{NASTY}.csv", "format": "scores"}},
         {"name": "1.50", "kind": "popularity"},
     ],
     "ranking": {"pieces": 3},
@@ -38,8 +47,13 @@ def write_own(folder):
     """A table of string ids without times, scores made elsewhere, and the study of both."""
     events = synthetic_interactions()
     (folder / "own").mkdir()
-    lines = (f"u{u}\ts{i:03}\n" for u, i in zip(events.user, events.item, strict=True))
-    (folder / "own/events.tsv").write_text("listener\tsong\n" + "".join(lines))
+    pairs = zip(events.user, events.item, strict=True)
+    rows = [
+        list(OWN["dataset"]["columns"].values())[:3],
+        *((f"u{u}", f"s{i:03}", 5) for u, i in pairs),
+    ]
+    with (folder / OWN["dataset"]["path"]).open("w", newline="") as file:
+        csv.writer(file, delimiter="\t", lineterminator="\n").writerows(rows)
     rng = np.random.default_rng(0)
     users, items = np.unique(events.user), np.unique(events.item)
     scores = "".join(
@@ -47,7 +61,9 @@ def write_own(folder):
         for u in users
         for i in items
     )
-    (folder / "own/scores.csv").write_text("user_id,item_id,score\n" + scores)
+    (folder / OWN["recommenders"][0]["settings"]["path"]).write_text(
+        "user_id,item_id,score\n" + scores
+    )
     path = folder / "config/own.yaml"
     path.write_text(yaml.safe_dump(OWN, sort_keys=False))
     return path

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from tests.workflow.studies import write_ml_100k, write_own
+from tests.workflow.studies import NASTY, write_ml_100k, write_own
 
 RECOMMENDERS = [
     "Factors",
@@ -97,14 +97,18 @@ def test_seeds_of_the_list_are_recorded(second):
 def test_a_table_of_ones_own_with_scores_made_elsewhere(own):
     record = json.loads((own.results / "provenance.json").read_text())
     assert record["split"]["method"] == "random"
-    assert record["source"]["dataset"] == "Listening at home"
+    assert record["source"]["dataset"] == f"Listening at home {NASTY}"
     ranks = pd.read_parquet(own.results / "ranks/Elsewhere.parquet")
     assert ranks["user_id"].str.startswith("u").all()
     assert len(ranks) == 60
     exact = pd.read_csv(own.results / "tables/exact.csv", dtype={"recommender": str})
     value = exact.set_index(["recommender", "metric", "ties"])["value"]
     assert value["Elsewhere", "auc", "expected"] > value["1.50", "auc", "expected"]
-    assert "scores from scores.csv" in (own.results / "tables/exact.md").read_text()
+    assert f"scores from {NASTY}.csv" in (own.results / "tables/exact.md").read_text()
+
+
+def test_no_text_of_the_configuration_is_executed(own):
+    assert not list(own.folder.rglob("hacked"))
 
 
 def test_a_second_run_has_nothing_to_do(second, own):

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 
 import pytest
 import yaml
@@ -10,6 +11,7 @@ import yaml
 from sampled_metrics.study.config import Study
 from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
 from tests.workflow.graph import dot, edges
+from tests.workflow.studies import BRACES, NASTY
 
 RANKS = [f"ranks/{name}.parquet" for name in "XYZ"]
 MODELS = [f"models/{name}.npz" for name in "XYZ"]
@@ -27,10 +29,20 @@ RESULTS = sorted({*RANKS, *EXACT, *COMPARED})
 
 
 @pytest.fixture(scope="module")
-def finished(make_project, small_archive):
-    project = make_project(small_archive)
+def finished(make_project, small_archive, tmp_path_factory):
+    archive = tmp_path_factory.mktemp("archive") / f"{BRACES}.zip"
+    project = make_project(shutil.copy(small_archive, archive))
+    folder = tmp_path_factory.mktemp("published")
+    kept = {"published": "config/paper/tables.csv", "spread": "results/reference/spread.csv"}
+    for name, path in kept.items():
+        kept[name] = str(shutil.copy(ROOT / path, folder / f"{name} {NASTY}.csv"))
+    project.change("scorecard", **kept)
     project.snakemake(*TARGETS)
     return project
+
+
+def test_no_text_of_the_configuration_is_executed(finished):
+    assert not list(finished.folder.rglob("hacked"))
 
 
 def test_everything_is_there(finished):
@@ -159,6 +171,7 @@ def test_a_changed_model_is_ranked_again(finished):
         model.write_bytes(before)
 
 
-def test_a_changed_archive_is_read_again(finished, small_archive):
+def test_a_changed_archive_is_read_again(cut, small_archive):
     write_archive(small_archive, as_ratings(synthetic_interactions(users=20)))
-    assert {"data/ml-1m.zip", *SPLIT, *MODELS, *RANKS} < finished.planned(*TARGETS)
+    planned = cut.planned("results/ranks/X.parquet")
+    assert {"data/ml-1m.zip", *SPLIT, "models/X.npz", "ranks/X.parquet"} <= planned

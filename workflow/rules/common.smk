@@ -3,20 +3,32 @@ import re
 import sys
 from pathlib import Path
 
-# The workflow runs the package of its own checkout, whether or not one is installed.
-SOURCE = str(Path(workflow.basedir, "src"))
-sys.path.insert(0, SOURCE)
-os.environ.update(
-    PYTHONPATH=os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")]))
-)
+# The workflow runs the package of its own checkout, whether or not one is installed. Used as a
+# module from afar it has no checkout and runs the package that is installed.
+ROOT = Path(workflow.current_basedir, "../..").resolve()
+if Path(ROOT, "src").is_dir():
+    sys.path.insert(0, f"{ROOT}/src")
+    before = os.environ.get("PYTHONPATH")
+    os.environ.update(PYTHONPATH=f"{ROOT}/src" + (f":{before}" if before else ""))
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.study.config import Study
 from sampled_metrics.study.resources import scaled, training_memory
 
+OWN = ("config/paper/", "results/reference/", "workflow/")
+
+
+def own(path):
+    """A file that comes with the workflow, also where the study is in another folder."""
+    if Path(path).exists() or not path.startswith(OWN):
+        return path
+    here = Path(ROOT, path)
+    return str(here) if here.exists() else workflow.source_path(f"../../{path}")
+
+
 try:
     STUDY = Study.of(config, "config")
-    STUDY.check_files()
+    STUDY.check_files(own)
 except InputError as error:
     sys.exit(str(error))
 
@@ -61,13 +73,24 @@ def folder_of(kind):
 
 def option(name, files):
     """An option of a command, or nothing where there is no such file."""
-    return f"{name} {files[0]}" if files else ""
+    return [name, files[0]] if files else []
+
+
+def setting(value):
+    """A value of the configuration as a parameter, in which braces name no wildcard."""
+    return lambda wildcards: value
 
 
 def local_archive(wildcards):
     """The local archive, so that a newer one is read again; `fetch` says if it is missing."""
-    return [STUDY.archive] if Path(STUDY.archive).is_file() else []
+    path = STUDY.archive
+    is_followed = Path(path).is_file() and not set(path) & set("{}<>")
+    return [path] if is_followed else []
 
 
-RANKS = f"{STUDY.folder_of_ranks}/{{recommender}}.parquet"
-ALL_RANKS = expand(RANKS, recommender=STUDY.names)
+def ranks_of(name):
+    """File of the rank records of a recommender."""
+    return own(f"{STUDY.folder_of_ranks}/{name}.parquet")
+
+
+ALL_RANKS = [ranks_of(name) for name in STUDY.names]

@@ -22,14 +22,14 @@ if STUDY.dataset.is_movielens:
             mem_mb=scaled(400),
             runtime=scaled(10),
         params:
-            dataset=STUDY.dataset.as_json(),
-            archive=STUDY.archive,
+            dataset=setting(STUDY.dataset.as_json()),
+            archive=setting(STUDY.archive),
         message:
             "Getting the archive of the data"
         shell:
-            "python -m sampled_metrics study --log {log} fetch --dataset {params.dataset:q}"
-            " --archive={params.archive:q} --unreachable {log}.unreachable"
-            " --output {output.events} --source {output.source}"
+            "python -m sampled_metrics study --log {log:q} fetch --dataset {params.dataset:q}"
+            " --archive={params.archive:q} --unreachable {log:q}.unreachable"
+            " --output {output.events:q} --source {output.source:q}"
 
 else:
 
@@ -51,12 +51,12 @@ else:
             mem_mb=scaled(500),
             runtime=scaled(10),
         params:
-            dataset=STUDY.dataset.without_places().as_json(),
+            dataset=setting(STUDY.dataset.without_places().as_json()),
         message:
             "Describing {input}"
         shell:
-            "python -m sampled_metrics study --log {log} describe {input:q}"
-            " --dataset {params.dataset:q} --source {output.source}"
+            "python -m sampled_metrics study --log {log:q} describe {input:q}"
+            " --dataset {params.dataset:q} --source {output.source:q}"
 
 
 rule split:
@@ -76,12 +76,12 @@ rule split:
         mem_mb=scaled(600, events=45),
         runtime=scaled(10, events=0.1),
     params:
-        dataset=STUDY.dataset.without_places().as_json(),
-        filters=STUDY.filters.as_json(),
-        settings=STUDY.split.as_json(),
+        dataset=setting(STUDY.dataset.without_places().as_json()),
+        filters=setting(STUDY.filters.as_json()),
+        settings=setting(STUDY.split.as_json()),
     message:
         "Holding out one event of each user"
     shell:
-        "python -m sampled_metrics study --log {log} split {input:q}"
+        "python -m sampled_metrics study --log {log:q} split {input:q}"
         " --dataset {params.dataset:q} --filters {params.filters:q} --settings {params.settings:q}"
-        " --output {output.split} --counts {output.counts}"
+        " --output {output.split:q} --counts {output.counts:q}"

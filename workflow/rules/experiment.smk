@@ -1,6 +1,6 @@
 rule sample:
     input:
-        ranks=RANKS,
+        ranks=lambda wildcards: ranks_of(wildcards.recommender),
     output:
         "<results>/samples/{recommender}.npz",
     log:
@@ -13,18 +13,18 @@ rule sample:
         mem_mb=scaled(700, ranks=400),
         runtime=scaled(10, ranks=10),
     params:
-        settings=STUDY.experiment.as_json(),
+        settings=setting(STUDY.experiment.as_json()),
     message:
         "Sampling and correcting the metrics of recommender {wildcards.recommender}"
     shell:
-        "python -m sampled_metrics study --log {log} sample {input}"
-        " --settings {params.settings:q} --output {output}"
+        "python -m sampled_metrics study --log {log:q} sample {input:q}"
+        " --settings {params.settings:q} --output {output:q}"
 
 
 rule compare:
     input:
         samples=expand("<results>/samples/{recommender}.npz", recommender=STUDY.names),
-        published=[STUDY.scorecard.published] if STUDY.is_papers_data else [],
+        published=[own(STUDY.scorecard.published)] if STUDY.is_papers_data else [],
     output:
         cells=expand("<results>/cells/table{number}.csv", number=(3, 4)),
         tables=table_files(3, 4),
@@ -44,8 +44,8 @@ rule compare:
     message:
         "Comparing the recommenders: Tables 3 and 4"
     shell:
-        "python -m sampled_metrics study --log {log} compare {input.samples}"
-        " {params.published} --cells {params.cells} --tables {params.tables}"
+        "python -m sampled_metrics study --log {log:q} compare {input.samples:q}"
+        " {params.published:q} --cells {params.cells:q} --tables {params.tables:q}"
 
 
 rule ranks_figures:
@@ -64,10 +64,10 @@ rule ranks_figures:
         mem_mb=scaled(1500, ranks=20),
         runtime=scaled(15, ranks=10),
     params:
-        settings=STUDY.experiment.as_json(),
+        settings=setting(STUDY.experiment.as_json()),
         folder=folder_of("figures"),
     message:
         "Drawing Figures 5 and 6"
     shell:
-        "python -m sampled_metrics study --log {log} figures {input} --numbers 5,6"
-        " --settings {params.settings:q} --folder {params.folder}"
+        "python -m sampled_metrics study --log {log:q} figures {input:q} --numbers 5,6"
+        " --settings {params.settings:q} --folder {params.folder:q}"

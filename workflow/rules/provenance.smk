@@ -4,7 +4,7 @@ localrules:
 
 rule provenance:
     input:
-        STUDY.origin,
+        [own(path) for path in STUDY.origin],
     output:
         "<results>/provenance.json",
     log:
@@ -17,9 +17,9 @@ rule provenance:
         mem_mb=scaled(400),
         runtime=scaled(10),
     params:
-        study=STUDY.identity(),
+        study=setting(STUDY.identity()),
     message:
         "Recording where the numbers come from"
     shell:
-        "python -m sampled_metrics study --log {log} provenance {input}"
-        " --study {params.study:q} --output {output}"
+        "python -m sampled_metrics study --log {log:q} provenance {input:q}"
+        " --study {params.study:q} --output {output:q}"

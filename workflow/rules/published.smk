@@ -1,8 +1,8 @@
 rule scorecard:
     input:
         cells=[*rules.toy.output.cells, *rules.compare.output.cells],
-        published=STUDY.scorecard.published,
-        spread=STUDY.scorecard.spread,
+        published=own(STUDY.scorecard.published),
+        spread=own(STUDY.scorecard.spread),
     output:
         csv="<results>/scorecard.csv",
         md="<results>/scorecard.md",
@@ -18,9 +18,9 @@ rule scorecard:
     message:
         "Comparing every published cell with ours"
     shell:
-        "python -m sampled_metrics study --log {log} scorecard {input.cells}"
-        " --published {input.published} --spread {input.spread}"
-        " --csv {output.csv} --md {output.md}"
+        "python -m sampled_metrics study --log {log:q} scorecard {input.cells:q}"
+        " --published {input.published:q} --spread {input.spread:q}"
+        " --csv {output.csv:q} --md {output.md:q}"
 
 
 rule measure_spread:
@@ -44,15 +44,15 @@ rule measure_spread:
         mem_mb=scaled(900),
         runtime=scaled(30),
     params:
-        recommender=STUDY.restarted.as_json(),
+        recommender=setting(STUDY.restarted.as_json()),
         starts=STUDY.scorecard.starts,
-        settings=STUDY.experiment.as_json(),
+        settings=setting(STUDY.experiment.as_json()),
     message:
         "Training a recommender from {params.starts} starts"
     shell:
-        "python -m sampled_metrics study --log {log} spread {input.split} {input.ranks}"
+        "python -m sampled_metrics study --log {log:q} spread {input.split:q} {input.ranks:q}"
         " --recommender {params.recommender:q} --starts {params.starts}"
-        " --settings {params.settings:q} --threads {threads} --output {output}"
+        " --settings {params.settings:q} --threads {threads} --output {output:q}"
 
 
 rule spread:
@@ -65,7 +65,7 @@ rule measure_readings:
         archive=rules.fetch.output.events,
         split=rules.split.output.split,
         ranks=expand("<results>/ranks/{recommender}.parquet", recommender=STUDY.names),
-        published=STUDY.scorecard.published,
+        published=own(STUDY.scorecard.published),
     output:
         csv="<results>/audit.csv",
         md="<results>/audit.md",
@@ -80,16 +80,16 @@ rule measure_readings:
         mem_mb=scaled(1200),
         runtime=scaled(60),
     params:
-        recommenders=STUDY.recommenders_json(),
-        settings=STUDY.experiment.as_json(),
+        recommenders=setting(STUDY.recommenders_json()),
+        settings=setting(STUDY.experiment.as_json()),
     message:
         "Measuring every reading of the paper"
     shell:
-        "python -m sampled_metrics study --log {log} audit {input.split} {input.ranks}"
-        " --archive {input.archive} --published {input.published}"
+        "python -m sampled_metrics study --log {log:q} audit {input.split:q} {input.ranks:q}"
+        " --archive {input.archive:q} --published {input.published:q}"
         " --recommenders {params.recommenders:q}"
         " --settings {params.settings:q} --threads {threads}"
-        " --csv {output.csv} --md {output.md}"
+        " --csv {output.csv:q} --md {output.md:q}"
 
 
 rule audit:

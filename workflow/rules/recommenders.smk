@@ -24,9 +24,9 @@ rule train:
     message:
         "Training recommender {wildcards.recommender}"
     shell:
-        "python -m sampled_metrics study --log {log} train {input.split}"
-        " --kind {params.kind} --settings {params.settings:q}"
-        " --threads {threads} --output {output}"
+        "python -m sampled_metrics study --log {log:q} train {input.split:q}"
+        " --kind {params.kind:q} --settings {params.settings:q}"
+        " --threads {threads} --output {output:q}"
 
 
 # In one piece, a ranking is complete and needs no gathering.
@@ -62,8 +62,8 @@ rule rank:
     message:
         "Ranking by recommender {wildcards.recommender}: piece {params.piece}"
     shell:
-        "python -m sampled_metrics study --log {log} rank {input.split} {input.model}"
-        " --piece {params.piece} --block-size {params.block_size} --output {output}"
+        "python -m sampled_metrics study --log {log:q} rank {input.split:q} {input.model:q}"
+        " --piece {params.piece:q} --block-size {params.block_size} --output {output:q}"
 
 
 if STUDY.ranking.pieces > 1:
@@ -94,8 +94,8 @@ if STUDY.ranking.pieces > 1:
         message:
             "Gathering the ranks of recommender {wildcards.recommender}"
         shell:
-            "python -m sampled_metrics study --log {log} gather-ranks {input.split} {input.pieces}"
-            " --output {output}"
+            "python -m sampled_metrics study --log {log:q} gather-ranks {input.split:q} {input.pieces:q}"
+            " --output {output:q}"
 
 
 rule rank_external:
@@ -120,5 +120,5 @@ rule rank_external:
     message:
         "Taking over the ranks of recommender {wildcards.recommender}"
     shell:
-        "python -m sampled_metrics study --log {log} rank-external {input.split} {input.file:q}"
-        " --format {params.form} --output {output}"
+        "python -m sampled_metrics study --log {log:q} rank-external {input.split:q} {input.file:q}"
+        " --format {params.form:q} --output {output:q}"

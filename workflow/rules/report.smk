@@ -9,9 +9,9 @@ rule page:
             form=("svg", "pdf", "csv"),
         ),
         scorecard=["<results>/scorecard.csv"] if STUDY.is_papers_data else [],
-        audit=STUDY.audit,
+        audit=[own(path) for path in STUDY.audit],
         provenance=rules.provenance.output,
-        graph="workflow/rulegraph.svg",
+        graph=own("workflow/rulegraph.svg"),
         benchmarks=expand("<results>/benchmarks/{step}.tsv", step=STUDY.benchmarks()),
     output:
         "<results>/report.html",
@@ -27,15 +27,15 @@ rule page:
     params:
         scorecard=lambda wildcards, input: option("--scorecard", input.scorecard),
         audit=lambda wildcards, input: option("--audit", input.audit),
-        config=STUDY.as_json(),
+        config=setting(STUDY.as_json()),
         tables=lambda wildcards, input: str(Path(input.tables[0]).parent),
         figures=lambda wildcards, input: str(Path(input.figures[0]).parent),
         times=lambda wildcards, output: str(Path(output[0]).with_name("benchmarks")),
     message:
         "Putting the study on one page"
     shell:
-        "python -m sampled_metrics study --log {log} report {input.ranks}"
-        " --tables {params.tables} --figures {params.figures}"
-        " {params.scorecard} {params.audit}"
-        " --provenance {input.provenance} --graph {input.graph} --times {params.times}"
-        " --config {params.config:q} --output {output}"
+        "python -m sampled_metrics study --log {log:q} report {input.ranks:q}"
+        " --tables {params.tables:q} --figures {params.figures:q}"
+        " {params.scorecard:q} {params.audit:q}"
+        " --provenance {input.provenance:q} --graph {input.graph:q} --times {params.times:q}"
+        " --config {params.config:q} --output {output:q}"

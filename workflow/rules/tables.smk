@@ -14,9 +14,9 @@ rule exact:
         mem_mb=scaled(600, ranks=60),
         runtime=scaled(10),
     params:
-        settings=STUDY.exact.as_json(),
+        settings=setting(STUDY.exact.as_json()),
     message:
         "Computing the exact metrics"
     shell:
-        "python -m sampled_metrics study --log {log} exact {input}"
-        " --settings {params.settings:q} --csv {output.csv} --md {output.md}"
+        "python -m sampled_metrics study --log {log:q} exact {input:q}"
+        " --settings {params.settings:q} --csv {output.csv:q} --md {output.md:q}"

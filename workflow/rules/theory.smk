@@ -1,6 +1,6 @@
 rule toy:
     input:
-        STUDY.scorecard.published,
+        own(STUDY.scorecard.published),
     output:
         cells=expand("<results>/cells/table{number}.csv", number=(1, 2)),
         tables=table_files(1, 2),
@@ -14,14 +14,14 @@ rule toy:
         mem_mb=scaled(600),
         runtime=scaled(10),
     params:
-        settings=STUDY.toy.as_json(),
+        settings=setting(STUDY.toy.as_json()),
         cells=folder_of("cells"),
         tables=folder_of("tables"),
     message:
         "Evaluating the toy recommenders: Tables 1 and 2"
     shell:
-        "python -m sampled_metrics study --log {log} toy --published {input}"
-        " --settings {params.settings:q} --cells {params.cells} --tables {params.tables}"
+        "python -m sampled_metrics study --log {log:q} toy --published {input:q}"
+        " --settings {params.settings:q} --cells {params.cells:q} --tables {params.tables:q}"
 
 
 rule theory_figures:
@@ -41,8 +41,8 @@ rule theory_figures:
     message:
         "Drawing Figures 1-4"
     shell:
-        "python -m sampled_metrics study --log {log} figures --numbers 1,2,3,4"
-        " --folder {params.folder}"
+        "python -m sampled_metrics study --log {log:q} figures --numbers 1,2,3,4"
+        " --folder {params.folder:q}"
 
 
 rule theory:

@@ -1,5 +1,6 @@
 """The errors that a user of the package can mend."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,13 +56,23 @@ class InputError(ValueError):
         if self.column is not None:
             parts.append(f"column {self.column}")
         place = ", ".join(parts)
-        return f"{place}: {self.problem}" if place else self.problem
+        return one_line(f"{place}: {self.problem}" if place else self.problem)
 
     def found_in(self, path: Path | str) -> Self:
         """Name the file, where the error does not name one yet; return the error itself."""
         if self.path is None:
             self.path = path
         return self
+
+
+def one_line(text: str) -> str:
+    r"""Join lines by blanks and write other characters that cannot be printed as escapes.
+
+    >>> one_line("a\r\n  b\x1b[2J")
+    'a b\\x1b[2J'
+    """
+    line = re.sub(r"\s*[\r\n]\s*", " ", text)
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 
 class UnreachableError(InputError):

@@ -1,11 +1,13 @@
 """Settings: frozen models whose first validation error becomes one line."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from sampled_metrics._base.errors import InputError
+
+Count = Annotated[int, Field(ge=1, le=1_000_000)]  # within what compiled libraries can hold
 
 
 class Settings(BaseModel):

@@ -5,11 +5,15 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_serializer, model_validator
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.settings import Settings
+from sampled_metrics._base.settings import Count, Settings
 from sampled_metrics.datasets.catalogue import CATALOGUE, MovieLens
 
-# Snakemake takes these characters in the name of a file for the borders of a wildcard.
-FileName = Annotated[str, Field(pattern="^[^<>{}]+$")]
+# Snakemake takes < > { } in the name of a file for the borders of a wildcard. (These patterns are
+# no Python: their $ is the end of the text, also where its last character ends a line.)
+FileName = Annotated[
+    str, Field(pattern=r"^[^<>{}\x00-\x1f\x7f-][^<>{}\x00-\x1f\x7f]*$", max_length=1000)
+]
+Place = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=1000)]
 TieBreak = Literal["ncf", "first", "last", "random"]
 
 
@@ -81,21 +85,21 @@ class DatasetSettings(Settings):
     """A published MovieLens, or a table of your own: CSV, TSV or parquet."""
     name: FileName = "ml-1m"
     """Which MovieLens; any other name for a table."""
-    archive: str | None = None
+    archive: Place | None = None
     """Local archive to use instead of cache and network; null asks MOVIELENS_ARCHIVE first."""
-    cache: str | None = None
+    cache: Place | None = None
     """Folder for downloads; null is the user's cache folder."""
     url: Annotated[str, Field(pattern="^https?://")] | None = None
     """Address of the archive, such as a mirror's; null is the publisher's."""
-    timeout: Annotated[float, Field(gt=0)] = 30
+    timeout: Annotated[float, Field(gt=0, le=86_400)] = 30
     """Seconds without a byte after which a download is given up."""
-    retries: Annotated[int, Field(ge=0)] = 3
+    retries: Annotated[int, Field(ge=0, le=100)] = 3
     """Further attempts at a download, each after a longer pause."""
     path: FileName | None = None
     """The table."""
     columns: Columns | None = None
     """Columns of the table; null is by their default names."""
-    separator: Annotated[str, Field(pattern='^[^\\r\\n"]$')] | None = None
+    separator: Annotated[str, Field(pattern=r"^[\t !#-~]$")] | None = None
     """Character between the columns of a text; null is a tab if the first line has one, else a
     comma."""
     licence: str | None = None
@@ -139,9 +143,9 @@ class FilterSettings(Settings):
     """Leave out events with a lower rating; null keeps all."""
     duplicates: Literal["refuse", "first", "last"] = "refuse"
     """Of several events of a user and an item, keep the first or the last; refuse is an error."""
-    min_user_events: Annotated[int, Field(ge=1)] | None = None
+    min_user_events: Count | None = None
     """Leave out users with fewer events, and items likewise, until all have enough (k-core)."""
-    min_item_events: Annotated[int, Field(ge=1)] | None = None
+    min_item_events: Count | None = None
     """As min_user_events, of items."""
 
     @property

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from sampled_metrics._base.arrays import Ids
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, one_line
 from sampled_metrics._base.files import replacing
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 from sampled_metrics.tables.columns import ITEM, USER
@@ -44,7 +44,7 @@ def write_ranks(ranks: Ranks, path: Path, items: Ids | None) -> None:
 def source_of(path: Path) -> str:
     """Return the words on their source that were written with the ranks."""
     metadata = parquet.read_schema(path).metadata or {}
-    return str(metadata.get(_SOURCE, b"unknown").decode())
+    return one_line(metadata.get(_SOURCE, b"unknown").decode(errors="replace"))
 
 
 def _id_column(ids: Ids) -> pa.Array:

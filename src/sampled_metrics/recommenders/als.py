@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy.sparse import csr_array, csr_matrix
 
-from sampled_metrics._base.settings import Settings
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.settings import Count, Settings
 from sampled_metrics.recommenders.base import register
 from sampled_metrics.recommenders.factors import Factors
 
@@ -15,13 +16,13 @@ from sampled_metrics.recommenders.factors import Factors
 class ALSSettings(Settings):
     """Hyper-parameters in the paper's terms."""
 
-    d: Annotated[int, Field(ge=1)] = 16
+    d: Count = 16
     """Dimensions of the user and item vectors."""
     lambda_: Annotated[float, Field(gt=0, alias="lambda")] = 10.0
     """Weight of the squared norm of all parameters."""
     alpha: Annotated[float, Field(gt=0)] = 0.2
     """Weight of the squared scores of all user-item pairs."""
-    iterations: Annotated[int, Field(ge=1)] = 15
+    iterations: Count = 15
     """Sweeps over all users and all items (not in the paper)."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Seed of the random initialisation (not in the paper)."""
@@ -54,6 +55,7 @@ class ALS(Factors):
         the result does not depend on the number of threads.
         """
         from implicit.cpu.als import AlternatingLeastSquares
+        from implicit.recommender_base import ModelFitError
         from threadpoolctl import threadpool_limits
 
         settings = self.settings
@@ -71,7 +73,13 @@ class ALS(Factors):
             model.item_factors = _start(settings, train.shape[1])
             confidence = csr_matrix(train, dtype=np.float32)
             confidence.data[:] = 1 + 1 / settings.alpha
-            model.fit(confidence, show_progress=False)
+            try:
+                model.fit(confidence, show_progress=False)
+            except (ModelFitError, ValueError) as error:
+                raise InputError(
+                    f"{self.KIND}: the vectors cannot be solved for with alpha "
+                    f"{settings.alpha:g} and lambda {settings.lambda_:g}; use larger ones"
+                ) from error
         scale = np.sqrt(1 + settings.alpha)
         self.user_vectors = model.user_factors / scale
         self.item_vectors = model.item_factors / scale

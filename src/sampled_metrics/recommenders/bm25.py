@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 from scipy.sparse import csr_array, csr_matrix
 
-from sampled_metrics._base.settings import Settings
+from sampled_metrics._base.settings import Count, Settings
 from sampled_metrics.recommenders.base import register
 from sampled_metrics.recommenders.neighbours import Neighbours
 
@@ -14,7 +14,7 @@ from sampled_metrics.recommenders.neighbours import Neighbours
 class BM25Settings(Settings):
     """Hyper-parameters and their defaults as in `implicit`, there K, K1 and B."""
 
-    k: Annotated[int, Field(ge=1)] = 20
+    k: Count = 20
     """Neighbours kept of each item, itself counted."""
     k1: Annotated[float, Field(gt=0)] = 1.2
     """How slowly the weight of an event grows with its count; as every count is 1 here, it says
@@ -41,7 +41,7 @@ class BM25(Neighbours):
         from implicit.nearest_neighbours import ItemItemRecommender, bm25_weight
 
         settings = self.settings
-        model = ItemItemRecommender(K=settings.k, num_threads=threads)
+        model = ItemItemRecommender(K=min(settings.k, train.shape[1]), num_threads=threads)
         events = csr_array(train, dtype=np.float64)
         weighted = csr_matrix(bm25_weight(events.T, settings.k1, settings.b).T)
         model.fit(weighted, show_progress=False)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy.sparse import csr_array, issparse, vstack
 
-from sampled_metrics._base.settings import Settings
+from sampled_metrics._base.settings import Count, Settings
 from sampled_metrics.recommenders.base import register
 from sampled_metrics.recommenders.neighbours import Neighbours
 
@@ -25,9 +25,9 @@ class ItemKNNSettings(Settings):
 
     q: Annotated[float, Field(gt=0)] = 1.0
     """Exponent that sharpens the similarity, eq. 27."""
-    k: Annotated[int, Field(ge=1)] | None = None
+    k: Count | None = None
     """Neighbours kept, k of eq. 28; null is infinity."""
-    k_prime: Annotated[int, Field(ge=1)] | None = None
+    k_prime: Count | None = None
     """Neighbours kept, k' of eq. 28; null is infinity."""
     neighbour_axis: Literal["row", "column"] = "row"
     """Whether k' keeps the nearest of each row of the similarity and k those of each column, as

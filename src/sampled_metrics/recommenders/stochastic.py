@@ -13,11 +13,10 @@ from pydantic import Field
 from scipy.sparse import csr_array, csr_matrix
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.settings import Settings
+from sampled_metrics._base.settings import Count, Settings
 from sampled_metrics.recommenders.base import register
 from sampled_metrics.recommenders.factors import Factors
 
-Positive = Annotated[int, Field(ge=1)]
 Rate = Annotated[float, Field(gt=0)]
 Weight = Annotated[float, Field(ge=0)]
 
@@ -25,13 +24,13 @@ Weight = Annotated[float, Field(ge=0)]
 class BPRSettings(Settings):
     """Hyper-parameters of BPR, named and set by default as in `implicit`, there d is `factors`."""
 
-    d: Positive = 100
+    d: Count = 100
     """Dimensions of the user and item vectors, biases not counted."""
     learning_rate: Rate = 0.01
     """Length of a step."""
     regularization: Weight = 0.01
     """Weight of the squared norm of the parameters."""
-    iterations: Positive = 100
+    iterations: Count = 100
     """Sweeps over all training events."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Seed of the random start and of the negatives."""
@@ -40,13 +39,13 @@ class BPRSettings(Settings):
 class LMFSettings(BPRSettings):
     """Hyper-parameters of LMF, named and set by default as in `implicit`, there d is `factors`."""
 
-    d: Positive = 30
+    d: Count = 30
     """Dimensions of the user and item vectors, biases not counted."""
     learning_rate: Rate = 1.0
     """Length of a step."""
     regularization: Weight = 0.6
     """Weight of the squared norm of the parameters."""
-    iterations: Positive = 30
+    iterations: Count = 30
     """Sweeps over all training events."""
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -29,16 +29,23 @@ from sampled_metrics.study.settings import (
 )
 
 REFERENCE = Path("results/reference")
+_IN_USE = ("config", "docs", "resources", "src", "tests", "workflow")
 ALL_TABLES, TABLES_OF_DATA = (1, 2, 3, 4), (3, 4)
 ALL_FIGURES, FIGURES_OF_DATA = (1, 2, 3, 4, 5, 6), (5, 6)
 
 
 def _folder(path: str) -> str:
-    """Spell a folder as Snakemake does, without a slash at its end."""
-    folder = os.path.normpath(path)
-    if folder == str(REFERENCE):
+    """Spell a folder as Snakemake does, without a slash at its end; refuse one that is in use."""
+    folder = Path(os.path.normpath(path))
+    if folder.is_absolute() or folder.parts[:1] in {(), ("..",)}:
+        raise InputError(f"{folder} is not a folder below this one; name one, such as results/own")
+    # Upper and lower case are the same to some file systems.
+    names = [name.lower() for name in folder.parts]
+    if names[:2] == list(REFERENCE.parts):
         raise InputError(f"{folder} keeps the reference run; name another folder")
-    return folder
+    if names[0].startswith(".") or names[0] in _IN_USE:
+        raise InputError(f"{folder} is not for results; name another folder, such as results/own")
+    return str(folder)
 
 
 class ExternalSettings(Settings):
@@ -128,12 +135,16 @@ class Study(Settings):
             )
         return self
 
-    def check_files(self) -> None:
-        """Raise an InputError if the table or the ranks to start from are missing."""
+    def check_files(self, own: Callable[[str], str] = str) -> None:
+        """Raise an InputError if the table or the ranks to start from are missing.
+
+        `own` says where a file is that comes with the workflow.
+        """
         path = self.dataset.path
         if path is not None and not Path(path).is_file():
             raise InputError(f"dataset.path: no such file {path}", path="config")
-        kept = sorted(file.stem for file in (REFERENCE / "ranks").glob("*.parquet"))
+        ranks = Path(own(f"{REFERENCE}/provenance.json")).with_name("ranks")
+        kept = sorted(file.stem for file in ranks.glob("*.parquet"))
         missing = [name for name in self.names if name not in kept]
         if self.ranks == "reference" and missing:
             raise InputError(

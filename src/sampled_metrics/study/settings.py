@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.settings import Settings
+from sampled_metrics._base.settings import Count, Settings
+from sampled_metrics.datasets.settings import FileName
 from sampled_metrics.estimators import Estimator, parse_estimator
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Sampling as SamplingEnum
@@ -47,7 +48,7 @@ Seed = Annotated[int, Field(ge=0)]
 class RankingSettings(Settings):
     """Full ranking of all candidates; none of this changes a result."""
 
-    block_size: Annotated[int, Field(ge=1)] = 512
+    block_size: Count = 512
     """Users scored at a time."""
     pieces: Annotated[int, Field(ge=1, le=1000)] = 1
     """Jobs that share the users of a recommender."""
@@ -69,7 +70,7 @@ class ToySettings(Settings):
 
     n_negatives: Annotated[int, Field(ge=1, lt=N_ITEMS)] = 99
     """Negatives sampled for each instance, m."""
-    repetitions: Annotated[int, Field(ge=2)] = 1000
+    repetitions: Annotated[int, Field(ge=2, le=1_000_000)] = 1000
     """How often the sampled evaluation is repeated."""
     sampling: Sampling = SamplingEnum.WITHOUT_REPLACEMENT
     """How negatives are drawn; distinct drops duplicates after drawing with replacement."""
@@ -88,9 +89,9 @@ class ExperimentSettings(Settings):
         "sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001",
     )  # fmt: skip
     """Estimators; gamma of eq. 25 follows the colon."""
-    n_negatives: Annotated[int, Field(ge=1)] = 100
+    n_negatives: Count = 100
     """Negatives sampled for each user, m."""
-    repetitions: Annotated[int, Field(ge=2)] = 100
+    repetitions: Annotated[int, Field(ge=2, le=1_000_000)] = 100
     """How often the sampled evaluation is repeated."""
     sampling: Sampling = SamplingEnum.WITHOUT_REPLACEMENT
     """How negatives are drawn; distinct drops duplicates after drawing with replacement."""
@@ -104,7 +105,7 @@ class ExperimentSettings(Settings):
     shared_ties: bool = False
     """Whether estimators that share samples also share the order of tied items, or each draws its
     own."""
-    n_items: Annotated[int, Field(ge=2)] | None = None
+    n_items: Annotated[int, Field(ge=2, le=1_000_000_000)] | None = None
     """n of the corrections; null is the mean number of candidates, rounded."""
     cls_nonnegative: bool = True
     """Whether the estimates of constrained least squares (cls) must be at least 0."""
@@ -129,9 +130,9 @@ class ExperimentSettings(Settings):
 class ScorecardSettings(Settings):
     """Comparison with the published tables."""
 
-    published: str = "config/paper/tables.csv"
+    published: FileName = "config/paper/tables.csv"
     """The published cells, CSV."""
-    spread: str = "results/reference/spread.csv"
+    spread: FileName = "results/reference/spread.csv"
     """How far each cell moves with what the paper leaves open, CSV."""
-    starts: Annotated[int, Field(ge=2)] = 20
+    starts: Annotated[int, Field(ge=2, le=10_000)] = 20
     """Initialisations of the first als recommender that the spread is measured over."""

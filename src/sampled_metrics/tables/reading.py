@@ -19,7 +19,7 @@ KNOWN = (
     *("n_candidates", "n_better", "n_tied", "sampled_rank", "repetition"),
 )
 PARQUET = (".parquet", ".pq")
-_TYPES = re.compile(r":(token|float)(_seq)?$")
+_TYPES = re.compile(r":(token|float)(_seq)?\Z")
 _HEAD = 1 << 16
 
 
