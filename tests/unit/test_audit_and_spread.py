@@ -17,6 +17,7 @@ from sampled_metrics.study.config import Entry
 from sampled_metrics.study.readings import Material, Reading
 from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.spread import spread_over_starts, spread_over_ties
+from sampled_metrics.study.starts import table_of_starts
 from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
 
 RECOMMENDERS = [
@@ -115,15 +116,33 @@ def test_audit_needs_the_papers_recommenders(tmp_path):
         Material.load(tmp_path, tmp_path, [], RECOMMENDERS[1:], SETTINGS, tmp_path, 1)
 
 
-def test_spread_over_starts_is_that_of_the_difference_of_two():
+@pytest.fixture(scope="module")
+def of_starts():
     # exact AP of the three starts: 1, 1/2 and 1/4
     starts = [Ranks(np.full(4, 50), np.full(4, b), np.zeros(4, int)) for b in (0, 1, 3)]
     other = Ranks(np.full(4, 50), np.full(4, 9), np.zeros(4, int))
-    one = SETTINGS.replaced(metrics=("ap",), estimators=("sampled",))
-    table = spread_over_starts("X", starts, {"Y": other}, one)
+    one = SETTINGS.replaced(metrics=("ap",), estimators=("sampled",), repetitions=10)
+    return table_of_starts("X", starts, {"Y": other}, one), one
+
+
+def test_numbers_of_every_start(of_starts):
+    table, _ = of_starts
+    cells = table.set_index(["table", "row", "column"])["expected"]
+    assert cells[3, "X", "Exact"].tolist() == [100, 50, 25]
+    assert cells[3, "Y", "Exact"].tolist() == [10] * 3
+    assert cells[5, "X", "top 100"].tolist() == [4] * 3
+    assert cells[5, "X", "bottom half"].tolist() == [0] * 3
+    # Recall@10 is 1 for X and Y in full rankings, so no m orders them
+    assert cells[6, "X vs Y", "Sampled"].isna().all()
+    sampled = table[(table["table"] == 3) & (table["row"] == "Y") & (table["column"] == "Sampled")]
+    assert sampled["value"].nunique() == 3
+    assert sampled["expected"].nunique() == 1
+
+
+def test_spread_over_starts_is_that_of_the_difference_of_two(of_starts):
+    table = spread_over_starts("X", *of_starts)
     cells = table.set_index(["table", "row", "column"])["spread"]
-    sd = np.std([100, 50, 25], ddof=1)
-    assert cells[3, "X", "Exact"] == pytest.approx(np.sqrt(2) * sd)
+    assert cells[3, "X", "Exact"] == pytest.approx(np.sqrt(2) * np.std([100, 50, 25], ddof=1))
     assert set(table["row"]) == {"X", "X vs Y"}
     assert 0 <= cells[4, "X vs Y", "Sampled"] <= 100
     assert set(table["cause"]) == {"initialisation of X"}

@@ -76,6 +76,11 @@ def option(name, files):
     return [name, files[0]] if files else []
 
 
+def options(name, files):
+    """An option of a command once for each file."""
+    return [part for file in files for part in (name, file)]
+
+
 def setting(value):
     """A value of the configuration as a parameter, in which braces name no wildcard."""
     return lambda wildcards: value

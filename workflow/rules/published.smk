@@ -1,6 +1,7 @@
 rule scorecard:
     input:
         cells=[*rules.toy.output.cells, *rules.compare.output.cells],
+        ranks=ALL_RANKS,
         published=own(STUDY.scorecard.published),
         spread=own(STUDY.scorecard.spread),
     output:
@@ -15,10 +16,15 @@ rule scorecard:
     resources:
         mem_mb=scaled(600),
         runtime=scaled(10),
+    params:
+        ranks=lambda wildcards, input: options("--ranks", input.ranks),
+        settings=setting(STUDY.experiment.as_json()),
+        toy=setting(STUDY.toy.as_json()),
     message:
         "Comparing every published cell with ours"
     shell:
-        "python -m sampled_metrics study --log {log:q} scorecard {input.cells:q}"
+        "python -m sampled_metrics study --log {log:q} scorecard {input.cells:q} {params.ranks:q}"
+        " --settings {params.settings:q} --toy {params.toy:q}"
         " --published {input.published:q} --spread {input.spread:q}"
         " --csv {output.csv:q} --md {output.md:q}"
 
@@ -32,7 +38,8 @@ rule measure_spread:
             if name != STUDY.restarted.name
         ],
     output:
-        "<results>/spread.csv",
+        spread="<results>/spread.csv",
+        starts="<results>/starts.csv",
     log:
         "<results>/logs/spread.log",
     benchmark:
@@ -52,7 +59,8 @@ rule measure_spread:
     shell:
         "python -m sampled_metrics study --log {log:q} spread {input.split:q} {input.ranks:q}"
         " --recommender {params.recommender:q} --starts {params.starts}"
-        " --settings {params.settings:q} --threads {threads} --output {output:q}"
+        " --settings {params.settings:q} --threads {threads}"
+        " --output {output.spread:q} --by-start {output.starts:q}"
 
 
 rule spread:

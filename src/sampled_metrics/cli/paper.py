@@ -116,17 +116,39 @@ def reversal(ranks: Inputs, output: Output) -> None:
 
 
 @app.command()
-def scorecard(cells: Inputs, published: File, spread: File, csv: Output, md: Output) -> None:
+def scorecard(
+    cells: Inputs,
+    published: File,
+    spread: File,
+    csv: Output,
+    md: Output,
+    ranks: Annotated[list[Path], typer.Option(help="Rank records of a recommender.")],
+    settings: Json = "{}",
+    toy: Json = "{}",
+) -> None:
     """Compare every published cell with ours."""
     import pandas as pd
 
+    from sampled_metrics.ranks.reading import read_by_name
     from sampled_metrics.report import scorecard as report
+    from sampled_metrics.report.power import power_table
     from sampled_metrics.study.cells import SPREAD_COLUMNS, TEXTS, Row, read_published
+    from sampled_metrics.study.joint import joint_table
+    from sampled_metrics.study.settings import ExperimentSettings, ToySettings
+    from sampled_metrics.study.toy import PREDICTED_RANKS, toy_experiment, toy_ranks
 
     ours = pd.concat([read_table(path, Row._fields, TEXTS) for path in cells], ignore_index=True)
-    moved = read_table(spread, SPREAD_COLUMNS, TEXTS)
-    card = report.scorecard(ours, read_published(published), moved)
-    report.write_scorecard(card, "; ".join(sorted(set(ours["ranks"]))), csv, md)
+    compared = (ours, read_published(published), read_table(spread, SPREAD_COLUMNS, TEXTS))
+    card = report.scorecard(*compared)
+    joint = joint_table(
+        card,
+        read_by_name(ranks),
+        settings_of(ExperimentSettings, settings, "--settings"),
+        {name: toy_ranks(name) for name in PREDICTED_RANKS},
+        toy_experiment(settings_of(ToySettings, toy, "--toy")),
+    )
+    source = "; ".join(sorted(set(ours["ranks"])))
+    report.write_scorecard(card, joint, power_table(*compared), source, csv, md)
     totals = report.totals(card)
     _log.info("scorecard: %s", ", ".join(f"{count} {name}" for name, count in totals.items()))
 
@@ -135,6 +157,7 @@ def scorecard(cells: Inputs, published: File, spread: File, csv: Output, md: Out
 def spread(
     split: Input,
     output: Output,
+    by_start: Output,
     recommender: Annotated[str, typer.Option(help="Recommender to train again, as JSON.")],
     starts: Annotated[int, typer.Option(min=2, help="Seeds 0, 1 ... to start it from.")] = 20,
     settings: Json = "{}",
@@ -146,16 +169,18 @@ def spread(
     """Measure how far cells move with the start of an als recommender and with tied ranks."""
     from sampled_metrics.datasets.split import load_split
     from sampled_metrics.ranks.reading import read_by_name
-    from sampled_metrics.study import spread as study
     from sampled_metrics.study.config import Entry
     from sampled_metrics.study.settings import ExperimentSettings
+    from sampled_metrics.study.spread import ranks_by_start, spread_table
+    from sampled_metrics.study.starts import table_of_starts
 
     entry = settings_of(Entry, recommender, "--recommender")
     experiment = settings_of(ExperimentSettings, settings, "--settings")
     fixed = read_by_name(others or [])
-    trained = study.ranks_by_start(entry, load_split(split), starts, threads)
-    table = study.spread_table(entry.name, trained, fixed, experiment)
-    write_table(table, output, "%.6g")
+    trained = ranks_by_start(entry, load_split(split), starts, threads)
+    numbers = table_of_starts(entry.name, trained, fixed, experiment)
+    write_table(numbers, by_start, "%.6g")
+    write_table(spread_table(entry.name, numbers, fixed, experiment), output, "%.6g")
 
 
 @app.command()

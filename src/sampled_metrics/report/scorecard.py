@@ -1,11 +1,12 @@
 """Every published cell beside ours, with a verdict that follows from stated tolerances.
 
-`exact` cells have the printed digits. `within noise`: a mean of R repetitions differs by at most 3
-standard errors of the difference plus half a unit of the last printed digit, a count of Table 4 by
-at most 3 binomial standard errors of the difference. `explained`: the difference stays within
-3 standard deviations if the spread of what the paper leaves open is added: the initialisation of X
-(published and ours are one start each) and the order of Z's ties (the published exact metric is
-that of one order, ours the expectation); `study.spread` measures both. Other cells: `differs`.
+Ours is the exact metric, or the expectation over sampling in closed form; no verdict depends on a
+seed. `exact` cells have the printed digits. `within noise`: the published mean lies within 3 of its
+standard errors plus half a unit of the last digit, the published count within all but 0.135 % of
+its binomial distribution on either side. `explained`: it lies within 3 standard deviations if the
+spread of what the paper leaves open is added: the initialisation of X (published and ours are one
+start each) and the order of Z's ties (the published exact metric is that of one order, ours the
+expectation); `study.spread` measures both. Other cells: `differs`.
 """
 
 from pathlib import Path
@@ -17,15 +18,24 @@ import pandas as pd
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import write_table, write_text
 from sampled_metrics.report.tables import markdown
-from sampled_metrics.study.cells import DECIMALS, KEY, as_printed
+from sampled_metrics.study.cells import KEY, as_printed
+from sampled_metrics.study.judgement import (
+    KINDS,
+    REPETITIONS,
+    SIGMAS,
+    Tolerance,
+    of_count,
+    of_mean,
+    of_value,
+    unit,
+)
 
+_COUNTS = 4  # the table of counts
 VERDICTS = ("exact", "within noise", "explained", "differs")
 COLUMNS = (
     *(*KEY, "published", "published_std", "ours", "ours_std"),
-    *("difference", "tolerance", "verdict", "note"),
+    *("difference", "tolerance", "verdict", "note", "kind", "error", "notices"),
 )
-SIGMAS = 3.0
-_PUBLISHED_REPETITIONS = {1: 0, 2: 1000, 3: 100, 4: 100}
 
 
 def scorecard(table: pd.DataFrame, published: pd.DataFrame, spread: pd.DataFrame) -> pd.DataFrame:
@@ -42,78 +52,76 @@ def scorecard(table: pd.DataFrame, published: pd.DataFrame, spread: pd.DataFrame
 
     Returns
     -------
-    One row for each published cell, in its order, with the columns `COLUMNS`. Cells that this
-    run did not compute get the verdict `differs`.
+    One row for each published cell, in its order, with the columns `COLUMNS`. `kind`, `error` and
+    `notices` are those of `study.judgement.Tolerance`. Cells that this run did not compute get the
+    verdict `differs`.
     """
-    scaled = [_scaled(cell) for cell in table.itertuples(index=False)]
-    ours = table.assign(value=scaled)
-    printed = as_printed(ours)
-    ours = ours.assign(printed=printed["value"], printed_std=printed["std"])
-    for what, cells in (("cell", ours), ("spread", spread)):
+    for what, cells in (("cell", table), ("spread", spread)):
         repeated = cells[cells.duplicated(KEY)]
         if len(repeated):
             raise InputError(f"duplicate {what}: {', '.join(map(str, repeated[KEY].iloc[0]))}")
+    ours = table.assign(
+        expected=[_scaled(cell) for cell in table.itertuples(index=False)],
+        expected_std=table["expected_std"].where(table["table"] != _COUNTS),
+    )
+    printed = as_printed(ours, "expected", "expected_std")
+    ours = ours.assign(printed=printed["value"], printed_std=printed["std"])
     cells = published.merge(ours, on=KEY, how="left", suffixes=("_published", ""))
     cells = cells.merge(spread, on=KEY, how="left")
     return pd.DataFrame([_judged(cell) for cell in cells.itertuples(index=False)], columns=COLUMNS)
 
 
 def _scaled(cell: Any) -> float:
-    """Our value; a count of Table 4 as if repeated as often as the paper did."""
-    share = _PUBLISHED_REPETITIONS[4] / cell.repetitions if cell.table == 4 else 1.0
-    return float(cell.value * share)
+    """Our expectation; a count of Table 4 as if repeated as often as the paper did."""
+    share = REPETITIONS[4] / cell.repetitions if cell.table == _COUNTS else 1.0
+    return float(cell.expected * share)
 
 
 def _judged(cell: Any) -> tuple[Any, ...]:
     """One row of the scorecard."""
     key = tuple(getattr(cell, name) for name in KEY)
     shown = (cell.value_published, cell.std_published)
-    if pd.isna(cell.value):
-        return (*key, *shown, "", "", "", "", "differs", "not computed in this run")
-    noise, half = _standard_error(cell), _half_unit(cell)
-    difference = cell.value - float(cell.value_published)
-    verdict, note, tolerance = "differs", "", SIGMAS * noise + half
+    if pd.isna(cell.expected):
+        return (*key, *shown, *[""] * 4, "differs", "not computed in this run", "", "", "")
+    difference = cell.expected - float(cell.value_published)
+    noise = _tolerance(cell)
+    widest = noise if pd.isna(cell.spread) else _tolerance(cell, float(cell.spread))
+    used, verdict, note = noise, "differs", ""
     if cell.printed == cell.value_published:
         verdict = "exact"
-    elif cell.repetitions and abs(difference) <= tolerance:
+    elif noise.kind != "deterministic" and _accepts(noise, difference):
         verdict = "within noise"
-    elif not pd.isna(cell.spread):
-        tolerance = SIGMAS * float(np.hypot(noise, cell.spread)) + half
-        explained = abs(difference) <= tolerance
+    elif widest is not noise:
+        used, explained = widest, _accepts(widest, difference)
         verdict = "explained" if explained else "differs"
         note = cell.cause if explained else f"beyond the spread of the {cell.cause}"
+    numbers = (f"{difference:.4f}", f"{used.below if difference > 0 else used.above:.4f}")
     notes = "; ".join(filter(None, (note, _deviation_note(cell))))
-    ours = (cell.printed, cell.printed_std)
-    return (*key, *shown, *ours, f"{difference:.4f}", f"{tolerance:.4f}", verdict, notes)
+    power = (noise.kind, f"{widest.error:.4f}", f"{widest.notices:.4f}")
+    return (*key, *shown, cell.printed, cell.printed_std, *numbers, verdict, notes, *power)
 
 
-def _standard_error(cell: Any) -> float:
-    """Standard error of the difference between the published value and ours, by repetition."""
-    theirs = _PUBLISHED_REPETITIONS[cell.table]
-    if not cell.repetitions:
-        return 0.0
-    if cell.table == 4:
-        share = (float(cell.value_published) + cell.value) / (2 * theirs)
-        both = 1.0 / theirs + 1.0 / cell.repetitions
-        return float(theirs * np.sqrt(share * (1 - share) * both))
-    return float(np.sqrt(float(cell.std_published) ** 2 / theirs + cell.std**2 / cell.repetitions))
+def _accepts(tolerance: Tolerance, difference: float) -> bool:
+    return -tolerance.above <= difference <= tolerance.below
 
 
-def _half_unit(cell: Any) -> float:
-    """Half a unit of the last printed digit; counts are not rounded."""
-    return 0.0 if cell.table == 4 else 0.5 * 10.0 ** -DECIMALS[cell.table]
+def _tolerance(cell: Any, spread: float = 0.0) -> Tolerance:
+    if cell.table == _COUNTS:
+        return of_count(cell.expected, spread)
+    if cell.repetitions:
+        return of_mean(cell.table, cell.expected, cell.expected_std, spread)
+    if spread:
+        return of_mean(cell.table, cell.expected, 0.0, spread)
+    return of_value(cell.table)
 
 
 def _deviation_note(cell: Any) -> str:
     """Remark on a standard deviation that repetition does not explain; no verdict rests on it."""
     if cell.std_published == "" or not cell.repetitions:
         return ""
-    theirs, ours = float(cell.std_published), cell.std
-    error = np.sqrt(
-        theirs**2 / (2 * (_PUBLISHED_REPETITIONS[cell.table] - 1))
-        + ours**2 / (2 * (cell.repetitions - 1))
-    )
-    if abs(ours - theirs) <= SIGMAS * error + _half_unit(cell):
+    error = cell.expected_std / np.sqrt(2 * (REPETITIONS[cell.table] - 1))
+    difference = abs(cell.expected_std - float(cell.std_published))
+    if difference <= SIGMAS * error + unit(cell.table) / 2:
         return ""
     return "the standard deviations differ by more than 3 standard errors"
 
@@ -123,26 +131,100 @@ def totals(card: pd.DataFrame) -> dict[str, int]:
     return {verdict: int((card["verdict"] == verdict).sum()) for verdict in VERDICTS}
 
 
-def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None:
-    """Write the scorecard as CSV, and as Markdown with totals by table before the cells."""
+def write_scorecard(
+    card: pd.DataFrame, joint: pd.DataFrame, power: pd.DataFrame, ranks: str, csv: Path, md: Path
+) -> None:
+    """Write the scorecard as CSV, and as Markdown below its summaries.
+
+    Parameters
+    ----------
+    card
+        Table of `scorecard`.
+    joint
+        Table of `study.joint.joint_table`.
+    power
+        Table of `report.power.power_table`.
+    ranks
+        Where the ranks come from, in words.
+    """
     write_table(card, csv)
-    counts = pd.crosstab(card["table"], card["verdict"]).reindex(columns=list(VERDICTS))
-    counts = counts.fillna(0).astype(int)
-    counts.loc["all"] = counts.sum()
-    counts["cells"] = counts.sum(axis=1)
     parts = (
         "# Scorecard against the published tables",
         f"Ranks: {ranks}.",
-        markdown(counts.reset_index(), decimals=0),
+        markdown(summary(card), decimals=0),
         _RULES,
+        f"`explained` cells come from {_events(card)}.",
+        "## All cells of a row together",
+        markdown(_laid_out(joint)),
+        _JOINT,
+        "## What the comparison would notice",
+        markdown(power),
+        _POWER,
+        "## Cells",
         markdown(card),
     )
     write_text(md, "\n\n".join(parts) + "\n")
 
 
-_RULES = (
-    "A deterministic cell must equal the print. A mean may differ by 3 standard errors of the "
-    "difference plus half a unit of the last digit, a count of Table 4 by 3 binomial standard "
-    "errors of the difference. `explained` cells need what the paper leaves open: the "
-    "initialisation of X, or the order of Z's ties."
-)
+def summary(card: pd.DataFrame) -> pd.DataFrame:
+    """Count the cells by table and verdict, the exact ones by kind."""
+    kinds = {kind: (card["verdict"] == "exact") & (card["kind"] == kind) for kind in KINDS}
+    columns = {
+        "exact: deterministic": kinds["deterministic"],
+        "exact: near-certain": kinds["near-certain"],
+        "exact: by chance": kinds["random"],
+        **{verdict: card["verdict"] == verdict for verdict in VERDICTS[1:]},
+        "cells": card["table"] > 0,
+    }
+    counts = pd.DataFrame(columns).groupby(card["table"]).sum().astype(object)
+    counts.loc["all"] = counts.sum()
+    return counts.reset_index()
+
+
+def _events(card: pd.DataFrame) -> str:
+    """Number of causes that explain cells, each with its cells."""
+    explained = card[card["verdict"] == "explained"]
+    causes = explained["note"].str.split("; ").str[0].value_counts(sort=False)
+    plural = "event" if len(causes) == 1 else "events"
+    each = "; ".join(f"{cause}, {cells} cell{'s' * (cells > 1)}" for cause, cells in causes.items())
+    return f"{len(causes)} {plural}" + (f": {each}" if each else "")
+
+
+def _laid_out(joint: pd.DataFrame) -> pd.DataFrame:
+    """Joint tests as texts; a row with X has one start of X in it."""
+
+    def text(values: "pd.Series[float]", decimals: int) -> list[str]:
+        return ["" if pd.isna(value) else f"{value:.{decimals}f}" for value in values]
+
+    return pd.DataFrame(
+        {
+            "table": joint["table"],
+            "row": joint["row"],
+            "random cells": joint["cells"],
+            "chi-square": text(joint["chi_square"], 1),
+            "P": text(joint["p_value"], 3),
+            "sum of squares": text(joint["independent"], 1),
+            "effective cells": text(joint["effective"], 1),
+            "P of the sum": text(joint["p_independent"], 3),
+        }
+    )
+
+
+_RULES = """\
+Ours is the exact metric, or the expectation over sampling in closed form, so no verdict depends on
+a seed. A deterministic cell must equal the print. A published mean may lie 3 of its standard errors
+plus half a unit of the last digit from ours, a published count of Table 4 anywhere but in the outer
+0.135 % of its binomial distribution on either side. `explained` cells need what the paper leaves
+open: the initialisation of X, or the order of Z's ties. *Near-certain* cells are sampled, but one
+printed outcome has a probability of at least 90 %, such as 0 or 100 of 100; the other sampled cells
+that equal the print do so *by chance*."""
+_JOINT = """\
+Cells of a row share their samples. *chi-square* takes their covariance into account (rounding
+included) and has as many degrees of freedom as there are random cells; it is left out where counts
+hardly differ from each other. *sum of squares* adds the squared deviations as if cells were
+independent; it varies as that of so many *effective cells*. Ours is one start of X and the
+published X another, which these tests do not allow for."""
+_POWER = """\
+Cells that differ after the change and did not before. A cell is *able to tell* if the change moves
+ours further than its column `notices` says: the error of ours that is rejected with a probability
+of 99 %."""

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.sampling.distinct import distinct_items
+from sampled_metrics.sampling.distinct import distinct_items, parts
+from sampled_metrics.sampling.probability import pmf
 
 
 def shared_histograms(
@@ -78,6 +79,43 @@ def draw_better_and_tied(
         drawn = _draw_distinct(others, m, rng)
     better = rng.hypergeometric(ranks.n_better, rest, drawn)
     return better, rng.hypergeometric(ranks.n_tied, rest - ranks.n_tied, drawn - better)
+
+
+def expected_better_and_tied(ranks: Ranks, m: int, sampling: Sampling | str) -> Float:
+    """Expected number of users with s better and t tied negatives.
+
+    Returns
+    -------
+    float64, shape (m + 1, m + 1), with s by row and t by column.
+
+    >>> expected_better_and_tied(Ranks([4], [1], [1]), 2, "without-replacement").round(4)
+    array([[0.    , 0.3333, 0.    ],
+           [0.3333, 0.3333, 0.    ],
+           [0.    , 0.    , 0.    ]])
+    """
+    if Sampling(sampling) is Sampling.DISTINCT:
+        total = np.zeros((m + 1, m + 1))
+        for count, rows, probability in parts(ranks.n_candidates, m):
+            part = _expected(ranks.take(rows), count, Sampling.WITHOUT_REPLACEMENT, probability)
+            total[: count + 1, : count + 1] += part
+        return total
+    return _expected(ranks, m, Sampling(sampling), np.ones(len(ranks)))
+
+
+def _expected(ranks: Ranks, m: int, sampling: Sampling, weight: Float) -> Float:
+    total = np.zeros((m + 1, m + 1))
+    better = pmf(ranks.best_rank, ranks.n_candidates, m, sampling) * weight[:, None]
+    tied = ranks.n_tied > 0
+    total[:, 0] = better[~tied].sum(axis=0)
+    better, ties = better[tied], ranks.n_tied[tied]
+    rest = (ranks.n_candidates - ranks.n_better)[tied]
+    total[m, 0] += better[:, m].sum()
+    for s in range(m):
+        # `rest` counts the held-out item; at least m - s others are left wherever s is possible.
+        rows = (better[:, s] > 0.0) & (rest > m - s)
+        given = pmf(ties[rows] + 1, rest[rows], m - s, sampling)
+        total[s, : m - s + 1] += better[rows, s] @ given
+    return total
 
 
 def _draw_distinct(others: Int, m: int, rng: np.random.Generator) -> Int:

@@ -1,6 +1,6 @@
 """Figure 6: what the expected estimate becomes as more negatives are sampled."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from itertools import combinations
 from typing import TypeAlias
@@ -11,7 +11,7 @@ import pandas as pd
 from sampled_metrics import metrics
 from sampled_metrics._base.arrays import MEMORY, Float, blocks
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.estimators import parse_estimator, sampled
+from sampled_metrics.estimators import Estimator, parse_estimator, sampled
 from sampled_metrics.inference.search import geometric_sizes, smallest_from
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
@@ -41,12 +41,7 @@ def recall_against_samples(
     `ordered` hold for a pair the smallest m from which on, up to the largest, it is ordered as by
     the exact metric, and there the first one's estimate; a pair without such m has no row.
     """
-    largest = min(int(ranks.n_candidates.min()) for ranks in records.values()) - 1
-    if largest <= SMALLEST:
-        raise InputError(
-            f"a user has {largest + 1} candidates; Figure 6 needs more than {SMALLEST + 1}"
-        )
-    sizes = geometric_sizes(SMALLEST, min(largest, LARGEST), N_SIZES)
+    sizes = sample_sizes(records)
     exact = {name: float(metrics.values(RECALL, ranks).mean()) for name, ranks in records.items()}
     at = expected_recall(records, settings)
     rows = []
@@ -55,21 +50,34 @@ def recall_against_samples(
         rows += [("curve", name, label, m, at(name, m)[e]) for name in records for m in sizes]
         for a, b in combinations(records, 2):
             sign = np.sign(exact[b] - exact[a])
-            lead = partial(_lead, at, a, b, e, sign)
-            smallest = smallest_from(lead, sizes)
+            smallest = smallest_from(partial(lead, at, a, b, e, sign), sizes)
             if smallest is not None:
                 rows.append(("ordered", f"{a} vs {b}", label, smallest, at(a, smallest)[e]))
     return pd.DataFrame(rows, columns=["kind", "recommender", "estimator", "n_negatives", "value"])
 
 
-def _lead(at: Curve, a: str, b: str, estimator: int, sign: float, m: int) -> float:
+def sample_sizes(records: Mapping[str, Ranks]) -> list[int]:
+    """Return the m of Figure 6."""
+    largest = min(int(ranks.n_candidates.min()) for ranks in records.values()) - 1
+    if largest <= SMALLEST:
+        raise InputError(
+            f"a user has {largest + 1} candidates; Figure 6 needs more than {SMALLEST + 1}"
+        )
+    return geometric_sizes(SMALLEST, min(largest, LARGEST), N_SIZES)
+
+
+def lead(at: Curve, a: str, b: str, estimator: int, sign: float, m: int) -> float:
     """Difference b - a of the estimates, times the sign that it should have."""
     return float(sign * (at(b, m)[estimator] - at(a, m)[estimator]))
 
 
-def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) -> Curve:
+def expected_recall(
+    records: Mapping[str, Ranks],
+    settings: ExperimentSettings,
+    estimators: Sequence[Estimator] = ESTIMATORS,
+) -> Curve:
     """Return a function of a recommender and m: expected estimates in percent, by estimator."""
-    of_figure = settings.replaced(metrics=(str(RECALL),), estimators=tuple(map(str, ESTIMATORS)))
+    of_figure = settings.replaced(metrics=(str(RECALL),), estimators=tuple(map(str, estimators)))
 
     @cache
     def vectors(n: int, m: int) -> Float:

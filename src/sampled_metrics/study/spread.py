@@ -12,9 +12,8 @@ from sampled_metrics.datasets.split import Split
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.cells import EXACT, KEY, SPREAD_COLUMNS
-from sampled_metrics.study.comparison import PERCENT, table3, table4
+from sampled_metrics.study.comparison import PERCENT
 from sampled_metrics.study.config import Entry
-from sampled_metrics.study.experiment import run_experiment
 from sampled_metrics.study.readings import retrained
 from sampled_metrics.study.settings import ExperimentSettings
 
@@ -31,40 +30,33 @@ def ranks_by_start(entry: Entry, split: Split, starts: int, threads: int) -> lis
 
 
 def spread_table(
-    name: str, starts: list[Ranks], others: Mapping[str, Ranks], settings: ExperimentSettings
+    name: str, starts: pd.DataFrame, others: Mapping[str, Ranks], settings: ExperimentSettings
 ) -> pd.DataFrame:
-    """Spread of every cell over the starts of one recommender, and over ties of the others."""
+    """Spread of every cell over the starts of one recommender, and over ties of the others.
+
+    `starts` is the table of `study.starts.table_of_starts`.
+    """
     by_ties = [
         spread_over_ties(other, ranks, settings)
         for other, ranks in others.items()
         if ranks.n_tied.mean() > 1
     ]
-    return pd.concat([spread_over_starts(name, starts, others, settings), *by_ties])
+    return pd.concat([spread_over_starts(name, starts, settings), *by_ties])
 
 
 def spread_over_starts(
-    name: str,
-    starts: list[Ranks],
-    others: Mapping[str, Ranks],
-    settings: ExperimentSettings,
+    name: str, starts: pd.DataFrame, settings: ExperimentSettings
 ) -> pd.DataFrame:
     """Standard deviation of the difference between two starts, for every cell of a recommender.
 
     The published number and ours each come from one start, so this is the standard deviation over
     starts times the root of 2, in the units of Tables 3 and 4 (counts of a hundred). Cells are
-    expectations in closed form, so sampling adds nothing. Pairs name the recommender first.
+    expectations in closed form, so sampling adds nothing.
     """
-    quick = settings.replaced(repetitions=2)
-    fixed = {key: run_experiment(key, records, quick) for key, records in others.items()}
-    cells = []
-    for start, records in enumerate(starts):
-        own = run_experiment(name, records, quick)
-        both = pd.concat([table3({name: own}), table4({name: own, **fixed})])
-        cells.append(both[both["row"].str.split().str[0] == name].assign(start=start))
-    both = pd.concat(cells)
-    per_hundred = np.where(both["table"] == 4, PERCENT / quick.repetitions, 1.0)
-    both["spread"] = both["expected"] * per_hundred
-    table = both.groupby(KEY, sort=False)["spread"].std(ddof=1).reset_index()
+    cells = starts[starts["table"].isin((3, 4)) & (starts["row"].str.split().str[0] == name)]
+    per_hundred = np.where(cells["table"] == 4, PERCENT / settings.repetitions, 1.0)
+    cells = cells.assign(spread=cells["expected"] * per_hundred)
+    table = cells.groupby(KEY, sort=False)["spread"].std(ddof=1).reset_index()
     table["spread"] *= np.sqrt(2.0)
     return table.assign(cause=f"initialisation of {name}")
 

@@ -29,14 +29,19 @@ def toy_ranks(recommender: str) -> Ranks:
     return Ranks(np.full(ranks.size, N_ITEMS), ranks - 1, np.zeros_like(ranks), source=source)
 
 
+def toy_experiment(settings: ToySettings) -> ExperimentSettings:
+    """Return the settings of Table 2 as those of an experiment."""
+    return ExperimentSettings(
+        **settings.model_dump(), metrics=tuple(map(str, METRICS)), estimators=("sampled",)
+    )
+
+
 def toy_tables(settings: ToySettings) -> dict[int, pd.DataFrame]:
     """Compute exact metrics (Table 1) and sampled ones (Table 2), as fractions, by table.
 
     `std` is over repetitions of the mean over the five instances, as is `expected_std`.
     """
-    experiment = ExperimentSettings(
-        **settings.model_dump(), metrics=tuple(map(str, METRICS)), estimators=("sampled",)
-    )
+    experiment = toy_experiment(settings)
     rows: list[Row] = []
     for name in PREDICTED_RANKS:
         outcome = run_experiment("toy", toy_ranks(name), experiment, [name])

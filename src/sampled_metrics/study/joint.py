@@ -1,0 +1,166 @@
+"""All random cells of a table judged together, with the covariance that their draws give them."""
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.linalg import solve
+from scipy.stats import chi2, multivariate_normal
+
+from sampled_metrics._base.arrays import Float
+from sampled_metrics.inference.moments import deviations, order_probability
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.study.covariance import estimate_covariance
+from sampled_metrics.study.experiment import expected_estimates
+from sampled_metrics.study.judgement import REPETITIONS, unit
+from sampled_metrics.study.settings import ExperimentSettings
+
+LABELS = ["metric", "column"]
+UNDECIDED = 4.0  # standard deviations from 0 up to which an order varies from run to run
+SINGULAR = 1e-4  # least eigenvalue of a correlation matrix that is known to about 1e-5
+
+
+class Joint(NamedTuple):
+    """Two tests of all cells together.
+
+    Attributes
+    ----------
+    cells
+        Number of cells.
+    independent
+        Sum of the squared deviations, each over its own standard error.
+    effective
+        Number of independent cells that this sum has the mean and variance of, times a factor.
+    p_independent
+        Probability of a sum at least as large (Satterthwaite's approximation).
+    chi_square
+        The deviations in the metric of their covariance; NaN where it is singular.
+    p_value
+        Probability of a chi-square at least as large.
+    """
+
+    cells: int
+    independent: float
+    effective: float
+    p_independent: float
+    chi_square: float
+    p_value: float
+
+
+def joint_test(differences: Float, covariance: Float) -> Joint:
+    """Test whether differences are those of a normal distribution around 0.
+
+    >>> joint_test(np.array([1.0, 2.0]), np.diag([1.0, 4.0])).chi_square
+    2.0
+    """
+    size = differences.size
+    errors = np.sqrt(np.diag(covariance))
+    correlation = covariance / np.outer(errors, errors)
+    total = float(np.sum((differences / errors) ** 2))
+    squares = float(np.sum(correlation**2))
+    effective = size**2 / squares
+    by_sum = float(chi2.sf(total * size / squares, effective))
+    if np.linalg.eigvalsh(correlation)[0] < SINGULAR:
+        return Joint(size, total, effective, by_sum, np.nan, np.nan)
+    scaled = differences / errors
+    whole = float(scaled @ solve(correlation, scaled, assume_a="pos"))
+    return Joint(size, total, effective, by_sum, whole, float(chi2.sf(whole, size)))
+
+
+class Estimates(NamedTuple):
+    """Mean and covariance of all estimates of a recommender, flat, as fractions.
+
+    Attributes
+    ----------
+    mean, covariance
+        Shapes (estimates,) and (estimates, estimates).
+    labels
+        Metric and estimator of each, as they are labelled in the tables.
+    """
+
+    mean: Float
+    covariance: Float
+    labels: pd.MultiIndex
+
+    @classmethod
+    def of(cls, ranks: Ranks, settings: ExperimentSettings) -> "Estimates":
+        """Compute them in closed form."""
+        mean = expected_estimates(ranks, settings).mean.ravel()
+        covariance = estimate_covariance(ranks, settings).reshape(mean.size, mean.size)
+        names = ([each.label for each in settings.measures],
+                 [each.label for each in settings.corrections])  # fmt: skip
+        return cls(mean, covariance, pd.MultiIndex.from_product(names, names=LABELS))
+
+
+def covariance_of_means(table: int, one: Estimates) -> pd.DataFrame:
+    """Covariance of a recommender's published means in the unit of the table, rounding included.
+
+    Returns
+    -------
+    Square table, rows and columns by metric and estimator.
+    """
+    scale = 100.0 if table == 3 else 1.0
+    matrix = scale**2 / REPETITIONS[table] * one.covariance
+    matrix = matrix + unit(table) ** 2 / 12.0 * np.eye(len(matrix))
+    return pd.DataFrame(matrix, index=one.labels, columns=one.labels)
+
+
+def covariance_of_counts(a: Estimates, b: Estimates) -> pd.DataFrame:
+    """Covariance of the counts of Table 4 of a pair, by metric and estimator.
+
+    The differences of the estimates are taken to be normal, so two of them have the right sign
+    with the probability of a quadrant. Counts that hardly vary have no covariance with others.
+    """
+    covariance = a.covariance + b.covariance
+    sd = np.sqrt(np.diag(covariance))
+    z = deviations(b.mean - a.mean, sd)
+    chances = order_probability(z)
+    matrix = np.diag(chances * (1.0 - chances))
+    for i, j in combinations(np.flatnonzero(np.abs(z) < UNDECIDED), 2):
+        correlation = np.clip(covariance[i, j] / (sd[i] * sd[j]), -1.0, 1.0)
+        quadrant = multivariate_normal(
+            cov=[[1.0, correlation], [correlation, 1.0]], allow_singular=True
+        ).cdf(z[[i, j]])
+        matrix[i, j] = matrix[j, i] = quadrant - chances[i] * chances[j]
+    return pd.DataFrame(REPETITIONS[4] * matrix, index=a.labels, columns=a.labels)
+
+
+def joint_table(
+    card: pd.DataFrame,
+    ranks: Mapping[str, Ranks],
+    experiment: ExperimentSettings,
+    toys: Mapping[str, Ranks],
+    toy: ExperimentSettings,
+) -> pd.DataFrame:
+    """Judge the random cells of Tables 2, 3 and 4 together, by recommender or pair.
+
+    Parameters
+    ----------
+    card
+        The scorecard; `difference` and `kind` of its cells are used.
+    ranks, experiment
+        Rank records by recommender, and settings of Tables 3 and 4.
+    toys, toy
+        The same of Table 2.
+
+    Returns
+    -------
+    `table`, `row` and the fields of `Joint`.
+    """
+    known = card[(card["kind"] == "random") & (card["difference"] != "")]
+    of_data = {name: Estimates.of(each, experiment) for name, each in ranks.items()}
+    of_toys = {name: Estimates.of(each, toy) for name, each in toys.items()}
+    rows = []
+    for _, cells in known.groupby(["table", "row"], sort=False):
+        table, row = int(cells["table"].iloc[0]), str(cells["row"].iloc[0])
+        if table == 4:
+            covariance = covariance_of_counts(*(of_data[name] for name in row.split(" vs ")))
+        else:
+            covariance = covariance_of_means(table, (of_data if table == 3 else of_toys)[row])
+        labels = pd.MultiIndex.from_frame(cells[LABELS])
+        matrix = covariance.loc[labels, labels].to_numpy()
+        differences = cells["difference"].to_numpy(dtype=np.float64)
+        rows.append((table, row, *joint_test(differences, matrix)))
+    return pd.DataFrame(rows, columns=["table", "row", *Joint._fields])
