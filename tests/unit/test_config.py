@@ -284,4 +284,5 @@ def test_texts_that_reach_a_shell_are_those_that_the_workflow_is_tested_with():
         "recommenders.0.settings.path",
         "scorecard.published",
         "scorecard.spread",
+        "scorecard.by_start",
     }

@@ -33,7 +33,11 @@ def finished(make_project, small_archive, tmp_path_factory):
     archive = tmp_path_factory.mktemp("archive") / f"{BRACES}.zip"
     project = make_project(shutil.copy(small_archive, archive))
     folder = tmp_path_factory.mktemp("published")
-    kept = {"published": "config/paper/tables.csv", "spread": "results/reference/spread.csv"}
+    kept = {
+        "published": "config/paper/tables.csv",
+        "spread": "results/reference/spread.csv",
+        "by_start": "results/reference/starts.csv",
+    }
     for name, path in kept.items():
         kept[name] = str(shutil.copy(ROOT / path, folder / f"{name} {NASTY}.csv"))
     project.change("scorecard", **kept)
