@@ -5,15 +5,14 @@ import json
 import re
 import socket
 import threading
+import zipfile
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import pooch
-import pooch.core
 import pytest
 
 from sampled_metrics._base.errors import InputError, UnreachableError
-from sampled_metrics.datasets.catalogue import CATALOGUE, ML_1M
+from sampled_metrics.datasets.catalogue import CATALOGUE, ML_1M, MovieLens
 from sampled_metrics.datasets.fetch import fetch
 from sampled_metrics.datasets.settings import DatasetSettings
 from tests.conftest import write_archive
@@ -47,10 +46,16 @@ class Handler(BaseHTTPRequestHandler):
             return
         content = self.server.content
         self.send_response(200)
+        if answer == "page":
+            content = b"<html>Welcome to our hotel. Please log in.</html>"
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        sent = {"truncated": content[: len(content) // 2], "stalled": content[:10]}
+        sent = {"truncated": content[: len(content) // 2], "stalled": content[:10], "slow": b""}
         self.wfile.write(sent.get(answer, content))
+        for byte in content if answer == "slow" else b"":
+            if self.server.released.wait(0.02):
+                return
+            self.wfile.write(bytes([byte]))
         if answer == "stalled":
             self.wfile.flush()
             self.server.released.wait(10)
@@ -75,7 +80,7 @@ def server(tmp_path):
 def pauses(monkeypatch):
     """Seconds slept between attempts; none is really slept."""
     slept = []
-    monkeypatch.setattr(pooch.core.time, "sleep", slept.append)
+    monkeypatch.setattr("sampled_metrics.datasets.download.time.sleep", slept.append)
     return slept
 
 
@@ -175,6 +180,60 @@ def test_server_that_sends_no_archive(tmp_path, server, pauses, answer, requests
     server.answers = [answer] * 2
     assert refused(tmp_path, server.url, retries=1).startswith(problem)
     assert (server.requests, len(pauses)) == (requests, requests - 1)
+
+
+@pytest.mark.parametrize("name", ["ml-1m", "ml-latest-small"])
+def test_page_of_a_network_that_asks_for_a_login(tmp_path, server, pauses, name):
+    server.answers = ["page"]
+    problem = refused(tmp_path, server.url, name=name)
+    assert problem.startswith("sent a web page instead of an archive; a network may ask you to log")
+    assert pauses == []
+
+
+def test_page_in_the_cache_is_downloaded_anew(tmp_path, server):
+    small = CATALOGUE["ml-latest-small"]
+    server.content = write_archive(tmp_path / "small.zip", CSV, member=small.member).read_bytes()
+    cached = tmp_path / "cache" / f"{small.name}.zip"
+    cached.parent.mkdir()
+    for spoilt in (b"<html>Please log in.</html>", server.content[:-30], b"PK"):
+        cached.write_bytes(spoilt)
+        assert attempt(tmp_path, server.url, small.name).origin == "download"
+        assert cached.read_bytes() == server.content
+
+
+def test_download_that_is_larger_than_any_published_one(tmp_path, server, pauses, monkeypatch):
+    monkeypatch.setattr(MovieLens, "largest_archive", len(server.content) - 1)
+    problem = refused(tmp_path, server.url)
+    assert problem.startswith(f"more than {len(server.content) - 1} bytes; ")
+    assert (server.requests, pauses) == (1, [])
+
+
+def test_server_that_sends_byte_by_byte(tmp_path, server, pauses):
+    server.answers = ["slow"] * 2
+    problem = refused(tmp_path, server.url, time_limit=0.2)
+    assert problem.startswith("not complete after 0.2 s (dataset.time_limit); ")
+    assert (server.requests, pauses) == (1, [])
+
+
+def test_full_disk(tmp_path, server, pauses):
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (cache / "ml-1m.zip").symlink_to("/dev/full")
+    with pytest.raises(InputError, match=r"cache/ml-1m.zip: cannot be written .No space left"):
+        attempt(tmp_path, server.url)
+    assert pauses == []
+
+
+def test_members_too_large_or_twice(tmp_path, monkeypatch):
+    archive = write_archive(tmp_path / "bomb.zip", RATINGS)
+    monkeypatch.setattr(MovieLens, "largest_member", len(RATINGS) - 1)
+    with pytest.raises(InputError, match=r"bomb.zip: ml-1m/ratings.dat has 24 bytes; expected at"):
+        attempt(tmp_path, archive=str(archive))
+    monkeypatch.undo()
+    with zipfile.ZipFile(archive, "a") as zipped, pytest.warns(UserWarning, match="Duplicate"):
+        zipped.writestr(ML_1M.member, RATINGS)
+    with pytest.raises(InputError, match=r"bomb.zip: holds ml-1m/ratings.dat more than once"):
+        attempt(tmp_path, archive=str(archive))
 
 
 def test_server_without_tls(tmp_path, server, pauses):

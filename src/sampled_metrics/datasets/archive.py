@@ -78,13 +78,22 @@ def read_archive(path: Path, dataset: MovieLens = ML_1M) -> Ratings:
     expected = f"expected a {dataset.title} archive"
     try:
         with zipfile.ZipFile(path) as archive:
+            _require_once(archive, dataset.member, path)
             size = archive.getinfo(dataset.member).file_size
     except KeyError:
         raise InputError(f"lacks {dataset.member}; {expected}", path=path) from None
     except _UNREADABLE as error:
         raise _unreadable(path, error, expected) from error
+    if size > dataset.largest_member:
+        problem = f"{dataset.member} has {size:,} bytes; expected at most"
+        raise InputError(f"{problem} {dataset.largest_member:,}", path=path)
     member = partial(_member, path, dataset.member, expected)
     return Ratings(member, size, f"{path}:{dataset.member}", dataset)
+
+
+def _require_once(archive: zipfile.ZipFile, member: str, path: Path) -> None:
+    if archive.namelist().count(member) > 1:
+        raise InputError(f"holds {member} more than once; expected it once", path=path)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ _TERMS = (
     "no commercial use without permission, "
 )
 _CLOSED = _TERMS + "no redistribution without permission"
+_SMALL = 1 << 26
 _OPEN = _TERMS + "redistribution under the same terms"
 
 
@@ -114,6 +115,16 @@ class MovieLens:
     def url(self) -> str:
         """Address of the archive."""
         return f"{FOLDER}/{self.name}.zip"
+
+    @property
+    def largest_archive(self) -> int:
+        """Bytes that an archive may have, several times those of the published one."""
+        return max(_SMALL, 32 * self.counts.interactions)
+
+    @property
+    def largest_member(self) -> int:
+        """Bytes that the ratings file may have, likewise."""
+        return max(_SMALL, 64 * self.counts.interactions)
 
     @property
     def licence_url(self) -> str:

@@ -1,37 +1,68 @@
-"""Downloading a file with its checksum, in several attempts."""
+"""Downloading a file within limits of size and time, in several attempts."""
 
-import logging
 import sys
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sampled_metrics._base.errors import InputError, UnreachableError
+from sampled_metrics._base.files import replacing
 
 if TYPE_CHECKING:
     import requests
 
 _TOO_MANY_REQUESTS = 429
 _SERVER_ERROR = 500
+_LONGEST_PAUSE = 10
+_CHUNK = 1 << 16
 _LOCAL = "a local archive can be named instead (dataset.archive or MOVIELENS_ARCHIVE)"
 
 
 class _RefusedError(Exception):
-    """A failure that further attempts would repeat; not one of the errors that pooch retries."""
+    """A failure that another attempt would repeat."""
 
 
-def download_to(path: Path, url: str, checksum: str | None, timeout: float, retries: int) -> None:
-    """Download to `path`, complete and with the right checksum or not at all.
+class _SpoiltError(Exception):
+    """A failure that another attempt may mend."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a download may take.
+
+    Attributes
+    ----------
+    timeout
+        Seconds without a byte after which an attempt is given up.
+    seconds
+        Seconds after which all attempts are given up.
+    retries
+        Further attempts after the first, each after a longer pause.
+    size
+        Bytes that the file may have.
+    """
+
+    timeout: float
+    seconds: float
+    retries: int
+    size: int
+
+
+def download_to(path: Path, url: str, limits: Limits, check: Callable[[Path], None]) -> None:
+    """Download a zip archive to `path`, complete and checked or not at all.
 
     Parameters
     ----------
     path, url
         Where to and where from.
-    checksum
-        Checksum that the file must have, as `kind:digest`; None accepts any file.
-    timeout
-        Seconds without a byte after which an attempt is given up.
-    retries
-        Further attempts after the first, each after a longer pause.
+    limits
+        What it may take.
+    check
+        Raises InputError unless the file is the right one.
 
     Raises
     ------
@@ -39,48 +70,94 @@ def download_to(path: Path, url: str, checksum: str | None, timeout: float, retr
         The server's name does not resolve, it refuses the connection or does not answer in time,
         or it reports an error of its own (5xx) in every attempt.
     InputError
-        Anything else: another HTTP status, a failure of TLS, fewer bytes than announced, a wrong
-        checksum.
+        Anything else: another HTTP status, a failure of TLS, fewer bytes than announced, more
+        bytes or seconds than allowed, no archive, a file that `check` refuses, a full disk.
     """
-    import pooch
     import requests
 
-    pooch.get_logger().setLevel(logging.WARNING)
-    stream = pooch.HTTPDownloader(
-        progressbar=sys.stderr.isatty(), chunk_size=1 << 16, timeout=timeout
-    )
-
-    def attempt(url: str, output_file: object, pup: object) -> None:
+    end = time.monotonic() + limits.seconds
+    for attempt in range(limits.retries + 1):
+        time.sleep(min(attempt, _LONGEST_PAUSE)) if attempt else None
         try:
-            stream(url, output_file, pup)
-        except (requests.exceptions.SSLError, requests.HTTPError) as error:
-            # Without TLS, or where the request is at fault, another attempt would fail as well.
-            if _status(error) < _SERVER_ERROR and _status(error) != _TOO_MANY_REQUESTS:
-                raise _RefusedError(_reason(error)) from error
-            raise
+            with replacing(path) as temporary:
+                _stream(url, temporary, limits, end)
+                _check(temporary, check)
+        except (_RefusedError, _SpoiltError, requests.RequestException) as error:
+            if attempt == limits.retries or _is_final(error):
+                raise _told(error, url) from error
+        else:
+            return
 
-    pup = pooch.create(
-        path=path.parent,
-        base_url="",
-        registry={path.name: checksum},
-        urls={path.name: url},
-        retry_if_failed=retries,
-    )
+
+def _is_final(error: Exception) -> bool:
+    """Return whether another attempt would fail as well: without TLS, or with a wrong request."""
+    import requests
+
+    if isinstance(error, requests.exceptions.SSLError | requests.HTTPError):
+        return _status(error) < _SERVER_ERROR and _status(error) != _TOO_MANY_REQUESTS
+    return isinstance(error, _RefusedError)
+
+
+def _told(error: Exception, url: str) -> InputError:
+    """Make the error for the user."""
+    import requests
+
+    silent = (requests.ConnectionError, requests.Timeout, requests.HTTPError)
+    if isinstance(error, silent) and not _is_final(error) and _status(error) != _TOO_MANY_REQUESTS:
+        return UnreachableError(_reason(error), path=url)
+    return InputError(f"{_reason(error)}; {_LOCAL}", path=url)
+
+
+def _stream(url: str, path: Path, limits: Limits, end: float) -> None:
+    """Write what the server sends, as it comes, so that a slow server is noticed."""
+    import requests
+    from tqdm import tqdm
+
+    with requests.get(url, stream=True, timeout=limits.timeout) as response, _as_requests():
+        response.raise_for_status()
+        total = int(response.headers.get("content-length", 0))
+        bar = tqdm(total=total, unit="B", unit_scale=True, disable=not sys.stderr.isatty())
+        with bar, path.open("wb") as file:
+            while chunk := response.raw.read1(_CHUNK, decode_content=True):
+                file.write(chunk)
+                bar.update(len(chunk))
+                if file.tell() > limits.size:
+                    raise _RefusedError(f"more than {limits.size:,} bytes")
+                if time.monotonic() > end:
+                    problem = f"not complete after {limits.seconds:g} s (dataset.time_limit)"
+                    raise _RefusedError(problem)
+
+
+@contextmanager
+def _as_requests() -> Iterator[None]:
+    """Turn errors of urllib3 into those of requests, as requests itself does."""
+    import requests
+    import urllib3
+
     try:
-        pup.fetch(path.name, downloader=attempt)
-    except (_RefusedError, requests.RequestException) as error:
-        silent = (requests.ConnectionError, requests.Timeout, requests.HTTPError)
-        if isinstance(error, silent) and _status(error) != _TOO_MANY_REQUESTS:
-            raise UnreachableError(_reason(error), path=url) from error
-        raise InputError(f"{_reason(error)}; {_LOCAL}", path=url) from error
-    except ValueError as error:
-        problem = f"wrong checksum, expected {checksum}; {_LOCAL}"
-        raise InputError(problem, path=url) from error
+        yield
+    except urllib3.exceptions.ProtocolError as error:
+        raise requests.exceptions.ChunkedEncodingError(error) from error
+    except urllib3.exceptions.HTTPError as error:
+        raise requests.ConnectionError(error) from error
 
 
-def _status(error: "requests.RequestException") -> int:
+def _check(path: Path, check: Callable[[Path], None]) -> None:
+    if not zipfile.is_zipfile(path):
+        with path.open("rb") as file:
+            page = file.read(1000).lstrip().startswith(b"<")
+        what = "a web page instead of an archive; a network may ask you to log in first"
+        raise _RefusedError(f"sent {what if page else 'no zip archive'}")
+    try:
+        check(path)
+    except InputError as error:
+        raise _SpoiltError(error.problem) from error
+
+
+def _status(error: Exception) -> int:
     """Return the status of the answer, 0 if there was none."""
-    return 0 if error.response is None else error.response.status_code
+    response: requests.Response | None = getattr(error, "response", None)
+    return 0 if response is None else response.status_code
 
 
 def _reason(error: Exception) -> str:

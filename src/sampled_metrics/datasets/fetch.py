@@ -2,13 +2,14 @@
 
 import logging
 import shutil
+from functools import partial
 from pathlib import Path
 
 from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics._base.files import replacing
 from sampled_metrics.datasets.archive import read_archive
 from sampled_metrics.datasets.catalogue import ML_1M, MovieLens
-from sampled_metrics.datasets.download import download_to
+from sampled_metrics.datasets.download import Limits, download_to
 from sampled_metrics.datasets.settings import DatasetSettings
 from sampled_metrics.datasets.source import Source, checksum_of, describe_archive
 
@@ -40,17 +41,33 @@ def _cached_or_downloaded(settings: DatasetSettings, dataset: MovieLens) -> tupl
     import pooch
 
     cache = Path(settings.cache or pooch.os_cache("sampled-metrics"))
-    path, wanted, url = cache / f"{dataset.name}.zip", dataset.checksum, settings.url or dataset.url
-    if path.is_file() and (wanted is None or checksum_of(path, wanted) == wanted):
-        return path, "cache"
+    path, url = cache / f"{dataset.name}.zip", settings.url or dataset.url
+    check = partial(_check, dataset=dataset)
+    if path.is_file():
+        try:
+            check(path)
+        except InputError as error:
+            _log.info("%s: %s", path, error.problem)
+        else:
+            return path, "cache"
     _log.info("downloading %s", url)
+    time_limit, size = settings.time_limit, dataset.largest_archive
     try:
-        download_to(path, url, wanted, settings.timeout, settings.retries)
+        limits = Limits(settings.timeout, time_limit, settings.retries, size)
+        download_to(path, url, limits, check)
     except UnreachableError as error:
         raise UnreachableError(
             f"GroupLens could not be reached ({url}: {error.problem}); {_alternatives(dataset)}"
         ) from error
     return path, "download"
+
+
+def _check(path: Path, dataset: MovieLens) -> None:
+    """Raise InputError unless a file has the published checksum or, without one, can be read."""
+    if dataset.checksum is None:
+        read_archive(path, dataset).sha256  # noqa: B018, which reads all of it
+    elif checksum_of(path, dataset.checksum) != dataset.checksum:
+        raise InputError(f"wrong checksum, expected {dataset.checksum}", path=path)
 
 
 def _alternatives(dataset: MovieLens) -> str:

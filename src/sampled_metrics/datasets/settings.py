@@ -93,6 +93,8 @@ class DatasetSettings(Settings):
     """Address of the archive, such as a mirror's; null is the publisher's."""
     timeout: Annotated[float, Field(gt=0, le=86_400)] = 30
     """Seconds without a byte after which a download is given up."""
+    time_limit: Annotated[float, Field(gt=0, le=604_800)] = 3600
+    """Seconds after which a download is given up, all attempts together."""
     retries: Annotated[int, Field(ge=0, le=100)] = 3
     """Further attempts at a download, each after a longer pause."""
     path: FileName | None = None
@@ -131,7 +133,7 @@ class DatasetSettings(Settings):
 
     def without_places(self) -> "DatasetSettings":
         """Return what the data is, without where this machine keeps it and how it gets there."""
-        places = ("archive", "cache", "url", "timeout", "retries", "path")
+        places = ("archive", "cache", "url", "timeout", "time_limit", "retries", "path")
         kept = {key: value for key, value in self.model_dump().items() if key not in places}
         return DatasetSettings.model_validate(kept)
 
