@@ -1,3 +1,26 @@
+rule ranges:
+    input:
+        ranks=ALL_RANKS,
+    output:
+        "<results>/ranges.csv",
+    log:
+        "<results>/logs/ranges.log",
+    benchmark:
+        "<results>/benchmarks/ranges.tsv"
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=scaled(700, ranks=150),
+        runtime=scaled(20),
+    params:
+        settings=STUDY.experiment.as_json(),
+    message:
+        "Computing the ranges of the exact metrics that samples allow"
+    shell:
+        "python -m sampled_metrics study --log {log:q} ranges {input:q}"
+        " --settings {params.settings:q} --output {output:q}"
+
+
 rule page:
     input:
         ranks=ALL_RANKS,
@@ -10,6 +33,7 @@ rule page:
         ),
         scorecard=["<results>/scorecard.csv"] if STUDY.is_papers_data else [],
         audit=[own(path) for path in STUDY.audit],
+        ranges=rules.ranges.output,
         provenance=rules.provenance.output,
         graph=own("workflow/rulegraph.svg"),
         benchmarks=expand("<results>/benchmarks/{step}.tsv", step=STUDY.benchmarks()),
@@ -36,6 +60,6 @@ rule page:
     shell:
         "python -m sampled_metrics study --log {log:q} report {input.ranks:q}"
         " --tables {params.tables:q} --figures {params.figures:q}"
-        " {params.scorecard:q} {params.audit:q}"
+        " {params.scorecard:q} {params.audit:q} --ranges {input.ranges:q}"
         " --provenance {input.provenance:q} --graph {input.graph:q} --times {params.times:q}"
         " --config {params.config:q} --output {output:q}"

@@ -44,6 +44,19 @@ def exact(ranks: Inputs, csv: Output, md: Output, settings: Json = "{}") -> None
 
 
 @app.command()
+def ranges(ranks: Inputs, output: Output, settings: Json = "{}") -> None:
+    """Compute the ranges of exact metrics that samples of several sizes allow."""
+    from sampled_metrics.ranks.reading import read_by_name
+    from sampled_metrics.study.allowed import allowed_ranges
+    from sampled_metrics.study.settings import ExperimentSettings
+
+    wanted = settings_of(ExperimentSettings, settings, "--settings")
+    table = allowed_ranges(read_by_name(ranks), wanted.metrics, wanted.seed)
+    write_table(table, output, "%.6f")
+    _log.info("ranges: %d", len(table))
+
+
+@app.command()
 def toy(published: File, cells: Folder, tables: Folder, settings: Json = "{}") -> None:
     """Evaluate the toy recommenders: Tables 1 and 2."""
     from sampled_metrics.study.settings import ToySettings

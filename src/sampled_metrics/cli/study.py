@@ -154,6 +154,8 @@ def report(
     config: Json = "{}",
     scorecard: Annotated[Path | None, typer.Option(help="Where the data is the paper's.")] = None,
     audit: Annotated[Path | None, typer.Option(help="Where the data is the paper's.")] = None,
+    ranges: Annotated[Path | None, typer.Option(help="Ranges that samples allow.")] = None,
+    claims: Annotated[Path | None, typer.Option(help="Where the data is the paper's.")] = None,
 ) -> None:
     """Put the whole study on one page that opens without a network."""
     from sampled_metrics.report.page import collect, render
@@ -168,6 +170,8 @@ def report(
         config=parsed(config, "--config"),
         scorecard=scorecard,
         audit=audit,
+        ranges=ranges,
+        claims=claims,
     )
     text = render(content)
     write_text(output, text)

@@ -240,7 +240,7 @@ class Study(Settings):
         return [
             *([*data, *ranks] if self.ranks == "trained" else []),
             *(f"sample/{name}" for name in self.names),
-            *("exact", "compare", "ranks_figures", "provenance"),
+            *("exact", "compare", "ranks_figures", "provenance", "ranges"),
             *of_paper,
         ]
 

@@ -9,14 +9,29 @@ from sampled_metrics._base.files import read_json, read_table
 from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.report.audit import agrees, spelled
 from sampled_metrics.report.page import pictures
+from sampled_metrics.report.page.allowed import range_panel, read_ranges
 from sampled_metrics.report.page.cells import exact_metrics, laid_out, read_texts
 from sampled_metrics.report.page.embedded import explorer
 from sampled_metrics.report.page.overview import overview
+from sampled_metrics.report.page.story import story, title
 from sampled_metrics.report.tables import groups
 from sampled_metrics.study.cells import COLUMNS
 from sampled_metrics.study.config import ALL_FIGURES, ALL_TABLES, FIGURES_OF_DATA, TABLES_OF_DATA
 
 _AUDIT_COLUMNS = ("topic", "reading", "quantity", "value", "published", "reproduces")
+_CLAIM_COLUMNS = ("section", "claim", "published", "ours", "verdict", "note")
+_SECTIONS = (
+    ("why", "Why"),
+    ("corrections", "Corrections"),
+    ("ranges", "Ranges"),
+    ("overview", "Summary"),
+    ("tables", "Tables"),
+    ("figures", "Figures"),
+    ("claims", "Claims"),
+    ("audit", "Audit"),
+    ("provenance", "Provenance"),
+    ("cite", "Cite"),
+)
 _OF_THE_MACHINE = ("archive", "cache", "path")
 _PAGE = "page"  # the rule that makes the page
 
@@ -32,6 +47,8 @@ def collect(
     config: Mapping[str, Any],
     scorecard: Path | None = None,
     audit: Path | None = None,
+    ranges: Path | None = None,
+    claims: Path | None = None,
 ) -> dict[str, Any]:
     """Read a run; return the texts, numbers, lists and dictionaries that the page shows.
 
@@ -52,6 +69,10 @@ def collect(
         The configuration.
     scorecard, audit
         Comparison with the paper's numbers and audit of its readings; CSV, None for other data.
+    ranges
+        Ranges that samples allow, as `study.allowed` makes them; CSV.
+    claims
+        Sentences of the paper beside this run's numbers; CSV.
     """
     users = read_by_name(ranks)
     card = read_texts(scorecard, ["verdict"]) if scorecard else None
@@ -62,10 +83,23 @@ def collect(
     figure6 = read_table(figures / "figure6.csv", ["kind", "n_negatives"], ["recommender"])
     exact = tables / "exact.csv"
     origin, jobs = read_json(provenance), _jobs(times)
+    run = origin.get("provenance", origin)
+    m = config.get("experiment", {}).get("n_negatives", 100)
+    numbers = explorer(users, m)
+    numbers["ranges"] = range_panel(read_ranges(ranges), list(users)) if ranges else None
+    version = run["versions"]["sampled-metrics"]
     return {
+        "title": "On sampled metrics for item recommendation: the study",
+        "byline": f"On Sampled Metrics for Item Recommendation (Krichene and Rendle, KDD 2020), "
+        f"{'on other data' if card is None else 'reproduced'} with sampled-metrics {version}",
+        "version": version,
+        "story": story(users, m, title(run.get("source", {}).get("dataset", "")), _kinds(config)),
+        "sections": _sections(ranges=ranges, claims=claims, audit=audit),
+        "budget": None,
+        "claims": read_texts(claims, _CLAIM_COLUMNS).to_dict("records") if claims else [],
         "overview": overview(cells, card, figure6, config, users),
         "origin": origin,
-        "run": origin.get("provenance", origin),
+        "run": run,
         "facts": list(facts(origin)),
         "verdicts": {} if card is None else card["verdict"].value_counts().to_dict(),
         "tables": [
@@ -80,11 +114,20 @@ def collect(
         ],
         "audit": _audit(audit) if audit else [],
         "audit_of_reference": audit is not None and "reference" in audit.parts,
-        "explorer": explorer(users, config),
+        "explorer": numbers,
         "graph": pictures.graph(graph, {_PAGE, *(job["rule"] for job in jobs)}),
         "times": jobs,
         "config": _shown(config),
     }
+
+
+def _sections(**files: Path | None) -> list[tuple[str, str]]:
+    """Ids and names of the sections; those of files that are None are left out."""
+    return [each for each in _SECTIONS if files.get(each[0], each) is not None]
+
+
+def _kinds(config: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(each["name"], each["kind"]) for each in config.get("recommenders", [])]
 
 
 def _audit(path: Path) -> list[dict[str, Any]]:

@@ -15,11 +15,20 @@ MOST_KINDS = 20_000
 FEW_KINDS = 700  # from which the curve of panel (d) takes its variances
 LARGEST = 2000
 N_SIZES = 22
-_GAMMA = 0.1
+_SHORT = 2**16
 
 
-def explorer(records: Mapping[str, Ranks], config: Mapping[str, Any]) -> dict[str, Any]:
+def explorer(records: Mapping[str, Ranks], m: int, *, toy: bool = True) -> dict[str, Any]:
     """Collect the data of the explorer.
+
+    Parameters
+    ----------
+    records
+        Ranks by recommender.
+    m
+        Number of negatives to begin with.
+    toy
+        Whether to add the toy recommenders, whose ranks need no data.
 
     Returns
     -------
@@ -28,22 +37,24 @@ def explorer(records: Mapping[str, Ranks], config: Mapping[str, Any]) -> dict[st
     (`name`, `users`, and all and few of them as `kinds` and `few`, see `encoded`); and `start`, the
     initial positions of the controls.
     """
-    groups = [_group("This run", records)] if records else []
-    toy = {name: toy_ranks(name) for name in PREDICTED_RANKS}
-    groups.append(_group("Toy recommenders", toy))
-    m = config.get("experiment", {}).get("n_negatives", 100)
-    start = {"metric": "recall", "k": 10, "n": groups[0]["n"], "m": m}
-    return {"groups": groups, "start": {**start, "estimator": "bv", "gamma": _GAMMA}}
+    groups = [_group("This run", records, LARGEST)] if records else []
+    if toy:
+        named = {name: toy_ranks(name) for name in PREDICTED_RANKS}
+        groups.append(_group("Toy recommenders", named, MOST_KINDS))
+    n = groups[0]["n"]
+    start = {"metric": "recall", "k": 10, "n": n, "m": min(m, groups[0]["sizes"][-1])}
+    pair = "0,1" if len(groups[0]["recommenders"]) > 1 else ""
+    others = {"estimator": "sampled", "gamma": 0.1, "group": 0, "pair": pair, "r": min(200, n)}
+    return {"groups": groups, "start": start | others}
 
 
-def _group(label: str, records: Mapping[str, Ranks]) -> dict[str, Any]:
+def _group(label: str, records: Mapping[str, Ranks], largest: int) -> dict[str, Any]:
     mean = np.mean([of_users.mean_candidates for of_users in records.values()])
     fewest = min(int(of_users.n_candidates.min()) for of_users in records.values())
-    most = min(fewest - 1, LARGEST)
     return {
         "label": label,
         "n": round(float(mean)),
-        "sizes": geometric_sizes(1, most, N_SIZES),
+        "sizes": geometric_sizes(1, min(fewest - 1, largest), N_SIZES),
         "recommenders": [
             {
                 "name": name,
@@ -57,11 +68,11 @@ def _group(label: str, records: Mapping[str, Ranks]) -> dict[str, Any]:
     }
 
 
-def encoded(records: Ranks, most: int = MOST_KINDS) -> str:
-    """Encode kinds of users as base64 of little-endian uint32: all N, all b, all e, all counts.
+def encoded(records: Ranks, most: int = MOST_KINDS) -> dict[str, Any]:
+    """Encode kinds of users as little-endian unsigned integers: all N, all b, all e, all counts.
 
     More than `most` users are represented by that many, evenly spaced in the order of their ranks'
-    share of the candidates.
+    share of the candidates. Returns `bytes` of a number, and the `text` in base64.
     """
     if len(records) > most:
         middle = records.n_better + records.n_tied / 2.0
@@ -72,4 +83,5 @@ def encoded(records: Ranks, most: int = MOST_KINDS) -> str:
     kinds = population.ranks
     counts = np.rint(population.share * len(records))
     columns = np.concatenate([kinds.n_candidates, kinds.n_better, kinds.n_tied, counts])
-    return base64.b64encode(columns.astype("<u4").tobytes()).decode()
+    size = 2 if columns.max() < _SHORT else 4
+    return {"bytes": size, "text": base64.b64encode(columns.astype(f"<u{size}").tobytes()).decode()}

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -15,10 +14,19 @@ SCRIPTS = (
     "monotone.js",
     "estimators.js",
     "users.js",
+    "svg.js",
+    "detail.js",
     "charts.js",
+    "steps.js",
     "controls.js",
+    "hero.js",
+    "tour.js",
+    "item.js",
     "panels.js",
+    "runs.js",
+    "ranges.js",
     "explorer.js",
+    "share.js",
     "cells.js",
 )
 
@@ -39,20 +47,12 @@ def render(content: Mapping[str, Any]) -> str:
         **content,
         style=_static("page.css"),
         scripts=_inline("\n".join(_static(name) for name in SCRIPTS)),
-        plotly=_inline(_plotly()),
         data=_data(content["explorer"]),
     )
 
 
 def _static(name: str) -> str:
     return files("sampled_metrics.report.page").joinpath("static", name).read_text("utf-8")
-
-
-@cache
-def _plotly() -> str:
-    from plotly.offline import get_plotlyjs
-
-    return str(get_plotlyjs())
 
 
 def _inline(script: str) -> str:

@@ -1,25 +1,11 @@
-// Details of a cell of Tables 1-4, shown on hover, tap or focus.
+// Details of a cell of the tables, shown on hover, tap or focus.
 "use strict";
 
-const detail = element("detail");
 const ROWS = ["ours", "published", "difference", "tolerance", "verdict", "note"];
 
 function showDetail(button) {
-  const list = document.createElement("dl");
-  for (const name of ROWS) {
-    const text = button.dataset[name];
-    if (!text) continue;
-    list.append(
-      Object.assign(document.createElement("dt"), { textContent: name }),
-      Object.assign(document.createElement("dd"), { textContent: text }));
-  }
-  detail.replaceChildren(list);
-  detail.hidden = false;
-  const place = button.getBoundingClientRect(), own = detail.getBoundingClientRect();
-  const left = Math.min(place.left, document.documentElement.clientWidth - own.width - 8);
-  const below = place.bottom + own.height + 8 < innerHeight;
-  detail.style.left = `${Math.max(4, left) + scrollX}px`;
-  detail.style.top = `${(below ? place.bottom + 5 : place.top - own.height - 5) + scrollY}px`;
+  const { left, bottom } = button.getBoundingClientRect();
+  SM.detail(ROWS.filter((name) => button.dataset[name]).map((name) => [name, button.dataset[name]]), left, bottom);
 }
 
 function move(table, button, key) {
@@ -34,7 +20,7 @@ function move(table, button, key) {
   next.focus();
 }
 
-for (const table of document.querySelectorAll("table.cells")) {
+function enliven(table) {
   const first = table.querySelector("button");
   if (first) first.tabIndex = 0; // one stop of Tab a table; arrows move within
   for (const event of ["pointerover", "focusin", "click"]) {
@@ -43,12 +29,14 @@ for (const table of document.querySelectorAll("table.cells")) {
       if (button) showDetail(button);
     });
   }
-  for (const event of ["pointerleave", "focusout"]) table.addEventListener(event, () => { detail.hidden = true; });
+  for (const event of ["pointerleave", "focusout"]) table.addEventListener(event, SM.hideDetail);
   table.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") detail.hidden = true;
+    if (event.key === "Escape") SM.hideDetail();
     if (!event.key.startsWith("Arrow") || event.target.tagName !== "BUTTON") return;
     event.preventDefault();
     move(table, event.target, event.key);
   });
 }
-addEventListener("scroll", () => { detail.hidden = true; }, { passive: true });
+
+addEventListener("DOMContentLoaded", () => document.querySelectorAll("table.cells").forEach(enliven));
+addEventListener("scroll", SM.hideDetail, { passive: true });

@@ -1,4 +1,4 @@
-// Draws the panels anew when a control has moved.
+// Draws the page anew when a control has moved.
 "use strict";
 
 const SLICE_MS = 40; // of work between two looks at the controls
@@ -6,10 +6,10 @@ const SLICE_MS = 40; // of work between two looks at the controls
 const numbers = JSON.parse(element("numbers").textContent);
 const groups = numbers.groups.map((group) => ({
   ...group,
+  most: group.sizes.at(-1),
   recommenders: group.recommenders.map((recommender) => {
     const records = SM.decodeRecords(recommender.kinds), few = SM.decodeRecords(recommender.few);
-    const most = records.n.reduce((x, y) => Math.min(x, y)) - 1;
-    return { ...recommender, records, few, most, means: new Map(), distributions: new Map(), exact: new Map() };
+    return { ...recommender, records, few, means: new Map(), distributions: new Map(), exact: new Map() };
   }),
 }));
 
@@ -17,6 +17,8 @@ function once(cache, key, make) {
   if (!cache.has(key)) cache.set(key, make());
   return cache.get(key);
 }
+
+const exactMeans = ({ group, measure }) => group.recommenders.map(({ records, exact }) => once(exact, measure.key, () => SM.exactMean(measure, records)));
 
 function expectation({ records, means }, vector) {
   const m = vector.length - 1;
@@ -30,14 +32,14 @@ function variance({ few, distributions }, vector) {
 
 // Expected estimates of every recommender at every size, and for a pair the probability of its
 // right order; a generator, so that the work can be done in slices.
-function* curves({ group, pair, estimator, measure }, exact) {
-  const sizes = group.sizes.filter((m) => !SM.refusal(estimator, group.n, m));
+function* curves({ group, pair, estimator, measure, m: chosen }, exact, found) {
+  const sizes = [...new Set([...group.sizes, chosen])].sort((a, b) => a - b).filter((m) => !SM.refusal(estimator, group.n, m));
   const values = group.recommenders.map(() => []), probabilities = [];
   for (const m of sizes) {
     const vector = SM.vector(estimator, measure, group.n, m);
     group.recommenders.forEach((recommender, i) => values[i].push(expectation(recommender, vector)));
     if (pair) {
-      probabilities.push(SM.ordering(...pair.map((i) => {
+      probabilities.push(m === chosen && found ? found.probability : SM.ordering(...pair.map((i) => {
         const within = variance(group.recommenders[i], vector), { users } = group.recommenders[i];
         return { mean: values[i].at(-1), within, users, exact: exact[i] };
       })).probability);
@@ -49,18 +51,14 @@ function* curves({ group, pair, estimator, measure }, exact) {
   return { sizes, values, probabilities, changes: changes.sort((a, b) => a.size - b.size) };
 }
 
-// The probability at the chosen m from all users: words, and what they rest on or null.
+// The probability at the chosen m from all users, or null.
 function ordering({ group, m, estimator, measure, pair }, exact) {
-  if (!pair) return ["One recommender makes no pair.", null];
-  const most = Math.min(...pair.map((i) => group.recommenders[i].most));
-  const reason = m > most ? `A user has only ${most} candidates beside the held-out item.` : SM.refusal(estimator, group.n, m);
-  if (reason) return [reason, null];
+  if (!pair || SM.refusal(estimator, group.n, m)) return null;
   const vector = SM.vector(estimator, measure, group.n, m);
-  const found = SM.ordering(...pair.map((i) => {
+  return SM.ordering(...pair.map((i) => {
     const { records, users } = group.recommenders[i];
     return { ...SM.outlook(records, vector), users, exact: exact[i] };
   }));
-  return [`With m = ${m}: ${(100 * found.probability).toFixed(1)} %.`, found];
 }
 
 let turn = 0; // of the controls; work for an older one stops
@@ -86,9 +84,9 @@ async function sliced(work, mine) {
 const last = {}; // settings that the panels show, and the curves of (c) and (d)
 
 function drawEstimator(state) {
-  const { measure, n, m, estimator } = state, reason = SM.refusal(estimator, n, m);
-  const key = [measure.key, estimator.key, n, m].join("|");
-  element("reason").textContent = reason;
+  const { measure, n, m, r, estimator } = state, reason = SM.refusal(estimator, n, m);
+  if (reason) element("reason").textContent = reason;
+  const key = [measure.key, estimator.key, n, m, r].join("|");
   if (last.estimator === key) return;
   last.estimator = key;
   if (reason) {
@@ -97,27 +95,44 @@ function drawEstimator(state) {
     return;
   }
   const vector = SM.vector(estimator, measure, n, m), sampled = SM.vector({ name: "sampled" }, measure, n, m);
+  SM.item(state, vector);
   SM.vectorPanel(state, vector, sampled);
-  Object.assign(SM.state, { vector: [...vector], ...SM.expectationPanel(state, vector, sampled) });
+  Object.assign(SM.state, { vector, ...SM.expectationPanel(state, vector, sampled) });
 }
 
-async function drawRecommenders(state, mine) {
-  const { measure, m, estimator, group, pair } = state;
-  const key = [measure.key, estimator.key, group.label, pair].join("|");
-  if (last.recommenders === `${key}|${m}`) return true;
-  const exact = group.recommenders.map(({ records, exact: known }) => once(known, measure.key, () => SM.exactMean(measure, records)));
-  if (last.key !== key) {
-    const found = await sliced(curves(state, exact), mine);
-    if (!found) return false;
-    Object.assign(last, { key, curves: found });
-  }
-  const [words, found] = ordering(state, exact);
-  SM.curvesPanel(state, last.curves, exact);
-  SM.orderingPanel(state, last.curves, words, found);
-  last.recommenders = `${key}|${m}`;
-  Object.assign(SM.state, last.curves, { exactMeans: exact, ordering: found });
+// The first screen, and all else that needs only the chosen m.
+function drawNow(state, exact) {
+  const { group, m, estimator, measure, pair } = state;
+  if (SM.refusal(estimator, group.n, m)) return null;
+  const vector = SM.vector(estimator, measure, group.n, m), got = group.recommenders.map((recommender) => expectation(recommender, vector));
+  const found = ordering(state, exact);
+  SM.hero(state, exact, got, found && found.probability);
+  SM.showTour(state, SM.fates(exact, got), found);
+  SM.showRuns(state, found, exact);
+  if (numbers.ranges && group === groups[0]) SM.showRanges(numbers.ranges, state, exact, got);
+  Object.assign(SM.state, { exactMeans: exact, got, ordering: found });
+  return { got, found };
+}
+
+async function drawCurves(state, exact, now, mine) {
+  const { measure, m, estimator, group, pair } = state, key = [measure.key, estimator.key, group.label, pair, m].join("|");
+  if (last.curves === key) return true;
+  const found = await sliced(curves(state, exact, now?.found), mine);
+  if (!found) return false;
+  SM.curvesPanel(state, found, exact);
+  SM.orderingPanel(state, found, SM.orderWords(state, exact, now));
+  last.curves = key;
+  Object.assign(SM.state, found);
   return true;
 }
+
+// The sentence of (d).
+SM.orderWords = (state, exact, now) => {
+  const { pair, m, estimator, group } = state;
+  if (!pair) return "One recommender makes no pair.";
+  if (!now) return SM.refusal(estimator, group.n, m);
+  return `With m = ${SM.count(m)}: ${SM.pairWords(state, exact, now.got, now.found.probability)}`;
+};
 
 let asked = false;
 async function changed() {
@@ -127,18 +142,23 @@ async function changed() {
   asked = true;
   await pause();
   asked = false;
-  const mine = ++turn, state = SM.read(groups);
+  const mine = ++turn, state = SM.settings(groups), exact = exactMeans(state), now = drawNow(state, exact);
+  element("explorer").dataset.first ??= performance.now().toFixed(0);
+  await pause();
+  if (mine !== turn) return;
   drawEstimator(state);
-  if (!(await drawRecommenders(state, mine))) return;
+  if (!(await drawCurves(state, exact, now, mine))) return;
+  SM.remember();
   element("explorer").dataset.responseMs = (performance.now() - began).toFixed(1);
   element("explorer").dataset.settled = String(mine);
 }
 
+const current = () => SM.settings(groups);
+const again = () => { last.estimator = null; changed(); };
 SM.state = {};
+SM.startTour(groups);
+SM.startItem(current, again);
+SM.startRuns(current, changed);
 SM.begin(groups, numbers.start, changed);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  SM.forgetTheme();
-  last.estimator = last.recommenders = null;
-  changed();
-});
-changed();
+addEventListener("input", () => { SM.chosen = true; }, { capture: true });
+addEventListener("click", ({ target }) => { if (target.closest("#tour")) SM.chosen = true; }, { capture: true });

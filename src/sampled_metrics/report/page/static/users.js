@@ -3,9 +3,9 @@
 "use strict";
 
 // Kinds of users: `n` candidates, `better` and `tied` ones, and `count` users of each kind.
-SM.decodeRecords = (text) => {
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const all = new Uint32Array(bytes.buffer), size = all.length / 4;
+SM.decodeRecords = ({ bytes, text }) => {
+  const raw = Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
+  const all = bytes === 2 ? new Uint16Array(raw) : new Uint32Array(raw), size = all.length / 4;
   const [n, better, tied, count] = [0, 1, 2, 3].map((i) => all.subarray(i * size, (i + 1) * size));
   return { n, better, tied, count, users: count.reduce((sum, number) => sum + number, 0) };
 };
@@ -13,7 +13,7 @@ SM.decodeRecords = (text) => {
 // Calls `visit(values, low, u)` with the distribution of the sampled rank of each kind of users, from
 // its entry `low` on; the next call overwrites `values`. With ties it is the mean over their ranks, by
 // sum over r <= R of p(i | r) = n/(m + 1) P(more than i of m + 1 draws from n are <= R).
-function eachUser(records, m, visit) {
+SM.eachUser = (records, m, visit) => {
   const rows = new Map(), steps = new Float64Array(m + 2);
   const rowOf = (n, size, rank) => {
     const key = 2 * n + (size - m);
@@ -35,12 +35,12 @@ function eachUser(records, m, visit) {
     for (let i = 1; i <= m; i++) steps[i] += steps[i - 1];
     visit(steps.subarray(0, m + 1), 0, u);
   }
-}
+};
 
 // Probability of every sampled rank, averaged over users.
 SM.meanDistribution = (records, m) => {
   const mean = new Float64Array(m + 1);
-  eachUser(records, m, (values, low, u) => {
+  SM.eachUser(records, m, (values, low, u) => {
     const share = records.count[u] / records.users;
     for (let i = 0; i < values.length; i++) mean[low + i] += share * values[i];
   });
@@ -50,7 +50,7 @@ SM.meanDistribution = (records, m) => {
 // The distributions of all kinds of users, to be kept for several vectors.
 SM.distributions = (records, m) => {
   const all = [];
-  eachUser(records, m, (values, low) => all.push({ values: Float32Array.from(values), low }));
+  SM.eachUser(records, m, (values, low) => all.push({ values: Float32Array.from(values), low }));
   return all;
 };
 
@@ -70,7 +70,7 @@ SM.outlook = (records, vector, known) => {
     within += share * Math.max(square - own * own, 0);
   };
   if (known) known.forEach(({ values, low }, u) => add(values, low, u));
-  else eachUser(records, vector.length - 1, add);
+  else SM.eachUser(records, vector.length - 1, add);
   return { mean, within };
 };
 

@@ -1,0 +1,24 @@
+// Copies of what is on the page: the setting as an address, panels as pictures and numbers, BibTeX.
+"use strict";
+
+// Keep the setting in the address, where it is one that the reader has chosen.
+SM.remember = () => { if (SM.chosen) history.replaceState(null, "", SM.address()); };
+
+async function copied(button, text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    element("copied").textContent = "Copied.";
+  } catch {
+    getSelection().selectAllChildren(element("bibtex"));
+    element("copied").textContent = "Selected: press Ctrl+C to copy.";
+  }
+}
+
+for (const figure of document.querySelectorAll("figure[data-panel]")) {
+  const id = figure.dataset.panel, name = figure.dataset.name;
+  const button = (text, act) => SM.html("button", { type: "button", textContent: text, ariaLabel: `${text} of ${name}`, onclick: act });
+  figure.append(SM.html("p", { className: "saves" }, button("PNG", () => SM.savePng(id, name)), button("CSV", () => SM.saveCsv(id, name))));
+}
+addEventListener("DOMContentLoaded", () => {
+  element("copy")?.addEventListener("click", ({ target }) => copied(target, element("bibtex").textContent));
+});

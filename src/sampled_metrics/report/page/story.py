@@ -1,0 +1,99 @@
+"""The first screen in words: who is compared, on what, and what becomes of their order."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sampled_metrics.datasets.catalogue import CATALOGUE
+from sampled_metrics.inference.population import Population
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks import Ranks, Sampling
+
+MEASURE = parse_measure("recall@10")
+_KINDS = {
+    "als": "matrix factorisation",
+    "bm25": "nearest neighbours weighted by BM25",
+    "bpr": "pairwise matrix factorisation",
+    "external": "trained elsewhere",
+    "itemknn": "nearest neighbours of items",
+    "lmf": "logistic matrix factorisation",
+    "popularity": "the same popular items for everybody",
+    "random": "a random order",
+}
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def story(
+    ranks: Mapping[str, Ranks], m: int, data: str = "", kinds: Iterable[tuple[str, str]] = ()
+) -> dict[str, Any]:
+    """Describe the first screen for readers without JavaScript, and define its terms.
+
+    Parameters
+    ----------
+    ranks
+        Ranks by recommender, at least one.
+    m
+        Number of random items to begin with.
+    data
+        What the data is called.
+    kinds
+        Names of recommenders with their kinds.
+    """
+    populations = {name: Population.of_users(each) for name, each in ranks.items()}
+    exact = {name: float(each.exact([MEASURE])[0]) for name, each in populations.items()}
+    credit = MEASURE.at(range(1, m + 2), m + 1)
+    sampled = {
+        name: float(each.sampled_shares(m, Sampling.WITHOUT_REPLACEMENT) @ credit)
+        for name, each in populations.items()
+    }
+    n = round(sum(each.mean_candidates for each in ranks.values()) / len(ranks))
+    return {
+        "m": f"{m:,}",
+        "others": f"{n - 1:,}",
+        "candidates": f"{n:,}",
+        "verdict": _verdict(exact, sampled),
+        "who": _who(ranks, data, kinds),
+    }
+
+
+def title(name: str) -> str:
+    """Full name of a dataset.
+
+    >>> title("ml-1m"), title("Our shop")
+    ('MovieLens 1M', 'Our shop')
+    """
+    return CATALOGUE[name].title if name in CATALOGUE else name
+
+
+def _verdict(exact: Mapping[str, float], sampled: Mapping[str, float]) -> str:
+    order, other = (sorted(v, key=v.__getitem__, reverse=True) for v in (exact, sampled))
+    if len(order) == 1:
+        return "there is no order to get wrong"
+    if order == other:
+        return "the order is right on average"
+    return "the order turns upside down" if order == other[::-1] else "the order changes"
+
+
+def _who(ranks: Mapping[str, Ranks], data: str, kinds: Iterable[tuple[str, str]]) -> str:
+    groups: dict[str, list[str]] = {}
+    for name, kind in kinds:
+        groups.setdefault(_KINDS.get(kind, kind), []).append(name)
+    people = [f"{listed(names)} ({kind})" for kind, names in groups.items()]
+    users = max(len(each) for each in ranks.values())
+    number = _NUMBERS[len(ranks)] if len(ranks) < len(_NUMBERS) else str(len(ranks))
+    noun = "recommender" if len(ranks) == 1 else "recommenders"
+    return (
+        f"{number.capitalize()} {noun}{f' on {data}' if data else ''}: "
+        f"{listed(people) if people else listed(list(ranks))}. "
+        f"For each of {users:,} users one item that the user chose is held out, and ranked by its "
+        "score among all items that the user did not choose before. Recall@10 is the share of "
+        "users whose held-out item is among the best 10. Random items are also called negatives."
+    )
+
+
+def listed(names: list[str]) -> str:
+    """Write names as a list.
+
+    >>> listed(["X"]), listed(["X", "Y", "Z"])
+    ('X', 'X, Y and Z')
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
