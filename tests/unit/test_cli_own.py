@@ -105,6 +105,20 @@ class TestKeys:
         assert [row["value"] for row in least] == [pytest.approx(0.7967, abs=5e-5), 0]
         assert "any grade of 3 or more is relevant" in run(*graded, "--min-grade", 3).stdout
 
+    def test_metrics(self, rows):
+        found = rows("metrics")
+        assert {"library": "ranx", "theirs": "mrr@K", "ours": "rr@K", "note": ""} in found
+        ours = {row["ours"]: row["theirs"] for row in found if row["library"] == "sampled-metrics"}
+        assert "hr" in ours["hit@k"]
+        assert {row["library"] for row in rows("metrics", "--library", "recbole")} == {"RecBole"}
+
+    def test_names_in_one_option(self, rows):
+        several = ("--metric", "HR@10,mrr", "--metric", "NDCG_10")
+        found = rows("evaluate", "r.csv", "--n-items", 100, *several)
+        assert [row["metric"] for row in found] == ["hit@10", "rr", "ndcg@10"]
+        found = rows(*SAMPLE, "--metric", "recall@10", "--estimator", "CLS,bv:0.1")
+        assert [row["estimator"] for row in found] == ["cls", "bv:0.1"]
+
     def test_ratings(self, rows, folder):
         (folder / "p.csv").write_text("user_id,rating,prediction\n1,4,3.5\n1,3,3\n2,5,4\n2,1,3\n")
         found = rows("ratings", "p.csv")

@@ -82,6 +82,12 @@ class TestNames:
     def test_spellings_of_one_number_are_equal(self):
         assert len({parse_estimator(f"bv:{g}") for g in ("0.1", ".1", "0.10", "1e-1")}) == 1
 
+    def test_case_and_underscores_do_not_matter(self):
+        assert parse_estimator("BV:0.1 ") == parse_estimator("bv:0.1")
+        assert parse_estimator("Rank_Estimate") == parse_estimator("rank-estimate")
+        with pytest.raises(InputError, match=r"did you mean rank-estimate\?"):
+            parse_estimator("rank-estimates")
+
     @pytest.mark.parametrize(
         "name",
         [
@@ -94,20 +100,17 @@ class TestNames:
             "bv:nan",
             "bv:inf",
             "bv: 0.1",
-            "bv:0.1 ",
             "bv:1_0",
             "bv:0.1:2",
-            "BV:0.1",
             "cls:0.1",
             "bv:\u0660",
-            "rank_estimate",
             "sampled:",
         ],
     )
     def test_unknown(self, name):
         with pytest.raises(InputError) as caught:
             parse_estimator(name)
-        assert str(caught.value).startswith(f"unknown estimator {name!r}; known: ")
+        assert str(caught.value).startswith(f"unknown estimator {name!r};")
         assert "sampled, rank-estimate, cls, bv:GAMMA" in str(caught.value)
 
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.metrics.measures import Measure, known_measures, parse_measure
+from sampled_metrics.metrics.libraries import SYNONYMS
+from sampled_metrics.metrics.measures import Measure, known_measures, parse_measure, parse_measures
 
 FIXED_NAMES = ["recall@10", "ndcg@10", "precision@10", "f1@10", "ap@10", "ap", "ndcg", "auc", "rr"]
 
@@ -18,7 +19,7 @@ def test_names_survive_parsing():
     assert [str(parse_measure(name)) for name in names] == names
 
 
-UNKNOWN_NAMES = ["", "recall", "Recall@10", "auc@10", "hit", "f1", " recall@10", "ndcg@²"]
+UNKNOWN_NAMES = ["", "recall", "hr", "auc@10", "hit", "f1", "recall @10", "ndcg@²", "recall10"]
 BAD_CUTOFFS = ["recall@", "recall@0", "recall@-1", "recall@1.5", "recall@ten", "recall@10@10"]
 BAD_BETAS = [
     "f@5",
@@ -41,6 +42,66 @@ def test_unknown_name_lists_the_known(names):
             parse_measure(name)
         assert all(known in str(caught.value) for known in known_measures()), name
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("hit@10", "HR@10 hr@10 hit_rate@10 HitRate@10 hits@10 hit_10 hit-10 HR_10 success_10"),
+        ("rr", "mrr MRR rr recip_rank"),
+        ("rr@10", "MRR@10 mrr_10 rr-10"),
+        ("ap", "map MAP"),
+        ("ap@10", "map@10 MAP_10"),
+        ("ap-by-relevant@5", "map_cut_5 AP_by_relevant@5"),
+        ("precision@5", "P@5 p_5 P_5 Precision@5 precision-5"),
+        ("recall@10", "Recall@10 RECALL_10 recall-10"),
+        ("ndcg@10", "NDCG@10 ndcg_10 nDCG-10 ndcg_cut_10"),
+        ("f0.5@10", "F0.5@10 f0.5_10"),
+        ("auc", "AUC gauc roc_auc"),
+    ],
+)
+def test_familiar_names(name, names):
+    for each in names.split():
+        assert str(parse_measure(each)) == name, each
+
+
+def test_lists_of_names():
+    for names in ("hr@10,MRR", "hr@10, mrr", ["hr@10", "mrr"], ["hr@10,mrr"], ("hit@10", "RR")):
+        assert [str(measure) for measure in parse_measures(names)] == ["hit@10", "rr"]
+    assert parse_measures([parse_measure("ap"), "map"]) == [parse_measure("ap")]
+    for nothing in ("", " , ", []):
+        with pytest.raises(InputError, match="no metrics"):
+            parse_measures(nothing)
+    with pytest.raises(InputError, match="metrics are 10"):
+        parse_measures(10)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("recal@10", "did you mean recall"),
+        ("ncdg@10", "did you mean ndcg"),
+        ("recall", "needs a cut-off, as in recall@10"),
+        ("auc@10", "auc has no cut-off"),
+    ],
+)
+def test_what_may_have_been_meant(name, words):
+    with pytest.raises(InputError, match=words):
+        parse_measure(name)
+
+
+def test_names_of_other_libraries_are_metrics_here():
+    for synonym in SYNONYMS:
+        if synonym.ours != "-":
+            parse_measure(synonym.ours.replace("K", "10"))
+    # Names of ranx and trec_eval are read as they are, where they mean the same.
+    for synonym in SYNONYMS:
+        if synonym.library in ("ranx", "trec_eval") and synonym.theirs not in (
+            "ndcg_burges@K",
+            "map@K",
+        ):
+            found = parse_measure(synonym.theirs.replace("K", "10"))
+            assert str(found) == synonym.ours.replace("K", "10"), synonym
 
 
 def test_only_auc_looks_at_the_candidates():

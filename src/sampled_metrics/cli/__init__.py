@@ -13,6 +13,7 @@ from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics.cli import logs
 from sampled_metrics.cli.drawing import app as drawing
 from sampled_metrics.cli.files import guard
+from sampled_metrics.cli.names import app as names
 from sampled_metrics.cli.own import app as own
 from sampled_metrics.cli.pairs import app as pairs
 from sampled_metrics.cli.study import app as study
@@ -31,7 +32,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for commands in (own, pairs, drawing):
+for commands in (own, pairs, drawing, names):
     for command in commands.registered_commands:
         # Paragraphs flow: their lines end where the terminal does, not where the source does.
         paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")

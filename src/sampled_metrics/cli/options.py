@@ -23,19 +23,19 @@ _MOST_ITEMS = 10**9
 
 
 def _parsed_by(module: str, function: str) -> Callable[[list[str] | None], Any]:
-    """Refuse names that a function cannot parse, with an error that names the option.
+    """Parse names by a function, with an error that names the option.
 
     The function is imported only when the option is used.
     """
 
     def callback(names: list[str] | None) -> list[str] | None:
+        if not names:
+            return None
         parse = getattr(importlib.import_module(f"sampled_metrics.{module}"), function)
         try:
-            for name in names or ():
-                parse(name)
+            return list(map(str, parse(names)))
         except InputError as error:
             raise typer.BadParameter(str(error)) from error
-        return names
 
     return callback
 
@@ -73,8 +73,8 @@ Metrics = Annotated[
     list[str] | None,
     typer.Option(
         "--metric",
-        help="Such as recall@10; repeat for several.",
-        callback=_parsed_by("metrics.measures", "parse_measure"),
+        help="Such as recall@10,ndcg@10; `sampled-metrics metrics` lists the names.",
+        callback=_parsed_by("metrics", "parse_measures"),
         show_default=False,
     ),
 ]
@@ -83,8 +83,8 @@ Estimators = Annotated[
     typer.Option(
         "--estimator",
         help="sampled, rank-estimate, cls or bv:GAMMA; for comparison em:ITERATIONS, mes:GAMMA, "
-        "bv-em:GAMMA or mn:ITERATIONS, fitted to the ranks; repeat for several.",
-        callback=_parsed_by("estimators", "parse_estimator"),
+        "bv-em:GAMMA or mn:ITERATIONS, fitted to the ranks. Several: cls,bv:0.1.",
+        callback=_parsed_by("estimators", "parse_estimators"),
         show_default=False,
     ),
 ]

@@ -9,7 +9,13 @@ from sampled_metrics.estimators.matrix import estimator_matrix
 from sampled_metrics.estimators.monotone import monotone
 from sampled_metrics.estimators.observed import true_ranks
 from sampled_metrics.estimators.pointwise import DIVISORS, ROUNDINGS, rank_estimate, sampled
-from sampled_metrics.estimators.registry import Estimator, Problem, parse_estimator, register
+from sampled_metrics.estimators.registry import (
+    Estimator,
+    Problem,
+    parse_estimator,
+    parse_estimators,
+    register,
+)
 from sampled_metrics.estimators.system import ConditioningError, Reduced, reduced
 
 __all__ = [
@@ -25,6 +31,7 @@ __all__ = [
     "estimator_matrix",
     "monotone",
     "parse_estimator",
+    "parse_estimators",
     "rank_estimate",
     "reduced",
     "register",

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.names import parse_list, plain, similar
 from sampled_metrics.estimators.system import Reduced, reduced
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Sampling
@@ -176,12 +177,17 @@ def parse_estimator(text: str) -> Estimator:
     >>> [str(parse_estimator(name)) for name in ("cls", "bv:1.0", "bv:1e-3")]
     ['cls', 'bv:1', 'bv:0.001']
     """
-    name, colon, parameter = text.partition(":")
+    name, colon, parameter = plain(text).partition(":")
     if not colon:
         return Estimator(name)
     if not _NUMBER.fullmatch(parameter):
         raise _unknown(text)
     return Estimator(name, float(parameter))
+
+
+def parse_estimators(names: str | Sequence[str | Estimator]) -> list[Estimator]:
+    """Return the estimators of one name, of several separated by commas, or of a sequence."""
+    return parse_list(names, "estimators", parse_estimator)
 
 
 def _unknown(text: str) -> InputError:
@@ -191,6 +197,7 @@ def _unknown(text: str) -> InputError:
         f"{name.upper()} {PARAMETERS[name].values}"
         for name in dict.fromkeys(filter(None, parameters.values()))
     )
+    meant = similar(text, list(DECLARED))
     return InputError(
-        f"unknown estimator {text!r}; known: {', '.join(known)} ({', '.join(values)})"
+        f"unknown estimator {text!r};{meant} known: {', '.join(known)} ({', '.join(values)})"
     )

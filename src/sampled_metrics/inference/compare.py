@@ -9,7 +9,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import reading
-from sampled_metrics.estimators import parse_estimator
+from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference.compared import Compared
 from sampled_metrics.inference.correct import acts_like, possible_range
 from sampled_metrics.inference.evaluate import over_common, prior_shape, user_values
@@ -22,7 +22,7 @@ from sampled_metrics.inference.ranges import bracket_users, difference_range, or
 from sampled_metrics.inference.significance import p_value
 from sampled_metrics.inference.solving import solve
 from sampled_metrics.inference.verdict import exact_verdict, sampled_verdict
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics.measures import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 
 EXACT = "exact"
@@ -30,7 +30,7 @@ EXACT = "exact"
 
 def compare_exact(
     rankings: Mapping[str, Ranks],
-    metrics: Sequence[str] = METRICS,
+    metrics: str | Sequence[str] = METRICS,
     *,
     ties: str = "expected",
     test: str = "t",
@@ -66,7 +66,7 @@ def compare_exact(
     >>> result.difference, result.order, result.verdict
     (0.5, 'b', 'B is above A')
     """
-    measures = [parse_measure(name) for name in metrics]
+    measures = parse_measures(metrics)
     values = {
         name: [user_values(measure, ranks, ties, seed) for measure in measures]
         for name, ranks in rankings.items()
@@ -112,8 +112,8 @@ def compare_exact(
 
 def compare_sampled(
     samples: Mapping[str, SampledRanks],
-    metrics: Sequence[str] = METRICS,
-    estimators: Sequence[str] = ESTIMATORS,
+    metrics: str | Sequence[str] = METRICS,
+    estimators: str | Sequence[str] = ESTIMATORS,
     *,
     shape: str = SHAPE,
     correction: str = "holm",
@@ -151,8 +151,8 @@ def compare_sampled(
     ('undecided', 17)
     """
     require_alike(samples)
-    measures = [parse_measure(name) for name in metrics]
-    parsed = [parse_estimator(name) for name in estimators]
+    measures = parse_measures(metrics)
+    parsed = parse_estimators(estimators)
     bracketed, ranges, solved = {}, {}, {}
     for name, sample in samples.items():
         with reading(name):

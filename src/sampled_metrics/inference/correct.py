@@ -8,14 +8,14 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.estimators import parse_estimator
+from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference.intervals import Shape, estimate
 from sampled_metrics.inference.misfit import POSSIBLE_CAUSES, require_fit
 from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.ranges import Range, metric_ranges
 from sampled_metrics.inference.resolution import behaves_like
 from sampled_metrics.inference.solving import Solved, solve
-from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import SampledRanks
 
 
@@ -71,8 +71,8 @@ class Corrected:
 
 def correct(
     ranks: SampledRanks,
-    metrics: Sequence[str] = METRICS,
-    estimators: Sequence[str] = ESTIMATORS,
+    metrics: str | Sequence[str] = METRICS,
+    estimators: str | Sequence[str] = ESTIMATORS,
     *,
     shape: str = SHAPE,
     per_user: bool = False,
@@ -121,8 +121,8 @@ def correct(
     >>> round(result.range_low, 3), round(result.range_high, 3)
     (0.003, 0.932)
     """
-    measures = [parse_measure(name) for name in metrics]
-    parsed = [parse_estimator(name) for name in estimators]
+    measures = parse_measures(metrics)
+    parsed = parse_estimators(estimators)
     require_fit(ranks, shape)
     ranges = [
         possible_range(found, str(measure), shape)

@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.defaults import CONFIDENCE
+from sampled_metrics._base.defaults import CONFIDENCE, METRICS
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators.quadrature import rank_rule
 from sampled_metrics.inference.intervals import Shape, estimate
-from sampled_metrics.metrics import Measure, parse_measure
+from sampled_metrics.metrics import Measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.ranks import Ranks
 
@@ -53,7 +53,7 @@ class Evaluated:
 
 def evaluate(
     ranks: Ranks,
-    metrics: Sequence[str],
+    metrics: str | Sequence[str] = METRICS,
     *,
     ties: str = "expected",
     confidence: float = CONFIDENCE,
@@ -77,7 +77,7 @@ def evaluate(
     [('recall@3', 0.5), ('auc', 0.5555555555555556)]
     """
     results = []
-    for measure in map(parse_measure, metrics):
+    for measure in parse_measures(metrics):
         values = user_values(measure, ranks, ties, seed)
         prior = prior_shape(measure, ranks)
         mean = estimate(Shape.of(values), values.size, prior, confidence)

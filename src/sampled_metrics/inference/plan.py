@@ -16,14 +16,14 @@ from sampled_metrics.estimators import (
     ConditioningError,
     Estimator,
     estimator_matrix,
-    parse_estimator,
+    parse_estimators,
 )
 from sampled_metrics.inference.deciding import RANGE_SIZES, RANGE_TOLERANCE, decision
 from sampled_metrics.inference.moments import deviations, order_probability
 from sampled_metrics.inference.outlook import KindMoments, kind_moments
 from sampled_metrics.inference.pair import Pair
 from sampled_metrics.inference.search import geometric_sizes, smallest_from
-from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import Sampling
 
 N_SIZES = 16
@@ -72,8 +72,8 @@ class Planned:
 
 def plan(
     pairs: Pair | Sequence[Pair],
-    metrics: Sequence[str],
-    estimators: Sequence[str] = ESTIMATORS,
+    metrics: str | Sequence[str],
+    estimators: str | Sequence[str] = ESTIMATORS,
     *,
     shape: str = SHAPE,
     confidence: float = CONFIDENCE,
@@ -116,8 +116,8 @@ def plan(
     most = min(whole_number("largest", largest), *(pair.most_negatives for pair in possible))
     if most < 1:
         raise InputError(f"the largest number of negatives is {most}; it must be at least 1")
-    measures = [parse_measure(name) for name in metrics]
-    parsed = [parse_estimator(name) for name in estimators]
+    measures = parse_measures(metrics)
+    parsed = parse_estimators(estimators)
     with one_thread():
         return _planned(possible, measures, parsed, shape, confidence, probability, most)
 

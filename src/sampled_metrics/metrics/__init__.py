@@ -2,7 +2,13 @@
 
 from sampled_metrics.metrics import catalogue  # its declarations make the names known
 from sampled_metrics.metrics.exact import values
-from sampled_metrics.metrics.measures import Measure, known_measures, parse_measure, register
+from sampled_metrics.metrics.measures import (
+    Measure,
+    known_measures,
+    parse_measure,
+    parse_measures,
+    register,
+)
 from sampled_metrics.metrics.ties import TIES
 
 __all__ = [
@@ -11,6 +17,7 @@ __all__ = [
     "catalogue",
     "known_measures",
     "parse_measure",
+    "parse_measures",
     "register",
     "values",
 ]

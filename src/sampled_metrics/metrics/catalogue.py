@@ -76,7 +76,13 @@ def _precision_of_rank(rank: Float, _: Float, measure: Measure) -> Float:
     return _within(rank, None, measure) / (measure.cutoff or 1)
 
 
-@register("precision", "Precision", "3, 8", of_rank=_precision_of_rank, aliases=["precision-micro"])
+@register(
+    "precision",
+    "Precision",
+    "3, 8",
+    of_rank=_precision_of_rank,
+    aliases=["p", "prec", "precision-micro"],
+)
 def _precision(levels: Levels, users: Ranks, measure: Measure) -> Float:
     k = _cutoff(levels, measure)
     return _hits(levels, users, k) / k
@@ -94,7 +100,13 @@ def _f(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return (1.0 + weight) * _hits(levels, users, k) / (weight * users.n_relevant + k)
 
 
-@register("hit", "Hit", of_rank=_within, first_item_decides=True)
+@register(
+    "hit",
+    "Hit",
+    of_rank=_within,
+    first_item_decides=True,
+    aliases=["hr", "hits", "hit-rate", "hitrate", "hit-ratio", "success"],
+)
 def _hit(levels: Levels, users: Ranks, measure: Measure) -> Float:
     first = levels.first()
     return first.per_user(users, sums.any_relevant(first, _cutoff(levels, measure)))
@@ -104,7 +116,14 @@ def _reciprocal(rank: Float, _: Float, measure: Measure) -> Float:
     return 1.0 / rank * _within(rank, None, measure)
 
 
-@register("rr", "RR", of_rank=_reciprocal, cutoff="optional", first_item_decides=True)
+@register(
+    "rr",
+    "RR",
+    of_rank=_reciprocal,
+    cutoff="optional",
+    first_item_decides=True,
+    aliases=["mrr", "recip-rank"],
+)
 def _reciprocal_rank(levels: Levels, users: Ranks, measure: Measure) -> Float:
     first = levels.first()
     return first.per_user(users, sums.first_reciprocals(first, _cutoff(levels, measure)))
@@ -118,13 +137,13 @@ def _precisions(levels: Levels, users: Ranks, k: int) -> Float:
     return levels.per_user(users, of_level)
 
 
-@register("ap", "AP", "5, 10, 12", of_rank=_reciprocal, cutoff="optional")
+@register("ap", "AP", "5, 10, 12", of_rank=_reciprocal, cutoff="optional", aliases=["map"])
 def _ap(levels: Levels, users: Ranks, measure: Measure) -> Float:
     k = _cutoff(levels, measure)
     return _precisions(levels, users, k) / np.minimum(users.n_relevant, k)
 
 
-@register("ap-by-relevant", "AP by relevant", of_rank=_reciprocal)
+@register("ap-by-relevant", "AP by relevant", of_rank=_reciprocal, aliases=["map-cut"])
 def _ap_by_relevant(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return _precisions(levels, users, _cutoff(levels, measure)) / users.n_relevant
 
@@ -202,7 +221,15 @@ def _discount_of_rank(rank: Float, _: Float, measure: Measure) -> Float:
     return _discount(rank) * _within(rank, None, measure)
 
 
-@register("ndcg", "NDCG", "6, 11, 13", of_rank=_discount_of_rank, cutoff="optional", graded=True)
+@register(
+    "ndcg",
+    "NDCG",
+    "6, 11, 13",
+    of_rank=_discount_of_rank,
+    cutoff="optional",
+    graded=True,
+    aliases=["ndcg-cut"],
+)
 def _ndcg(levels: Levels, users: Ranks, measure: Measure) -> Float:
     k = _cutoff(levels, measure)
     return _normalised(levels, users, k, np.minimum(users.n_relevant, k), np.asarray)
@@ -239,7 +266,15 @@ def _auc_of_rank(rank: Float, n: Float, _: Measure) -> Float:
     return (n - rank) / (n - 1.0)
 
 
-@register("auc", "AUC", "2, 7", of_rank=_auc_of_rank, cutoff="none", needs_candidates=True)
+@register(
+    "auc",
+    "AUC",
+    "2, 7",
+    of_rank=_auc_of_rank,
+    cutoff="none",
+    needs_candidates=True,
+    aliases=["gauc", "roc-auc"],
+)
 def _auc(levels: Levels, users: Ranks, _: Measure) -> Float:
     """Share of pairs in the right order; irrelevant ties count as half below, half above."""
     irrelevant = users.n_candidates - users.n_relevant

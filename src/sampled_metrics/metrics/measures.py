@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.names import parse_list, plain, similar
 from sampled_metrics.metrics.levels import Levels
 from sampled_metrics.ranks import Ranks
 
@@ -71,6 +72,8 @@ class Metric:
 
 METRICS: dict[str, Metric] = {}
 _KINDS: dict[str, str] = {}  # by name or alias
+_NAME = re.compile(r"(.+?)(?:[@-](\d+))?", re.ASCII)
+_BETA = re.compile(r"(\D+)(\d+\.?\d*(?:e[+-]?\d+)?)", re.ASCII)
 
 
 def register(
@@ -165,21 +168,39 @@ class Measure:
 def parse_measure(text: str) -> Measure:
     """Return the measure of a name; an unknown one raises InputError with the known names.
 
+    Names are those of the registry and their aliases, in upper or lower case, with `_` for `-`; a
+    cut-off follows `@`, `_` or `-`.
+
     >>> parse_measure("ndcg@10")
     Measure(kind='ndcg', cutoff=10, beta=None)
-    >>> str(parse_measure("auc")), str(parse_measure("f0.50@10"))
-    ('auc', 'f0.5@10')
+    >>> [str(parse_measure(name)) for name in ("AUC", "f0.50@10", "HR@5", "hit_rate_5", "map")]
+    ['auc', 'f0.5@10', 'hit@5', 'hit@5', 'ap']
     """
-    name, at, cutoff = text.partition("@")
-    beta = re.fullmatch(r"(\D+)(\d+\.?\d*(?:e[+-]?\d+)?)", name, re.ASCII)
-    stem = beta[1] if beta and name not in _KINDS else name
-    is_number = cutoff.isascii() and cutoff.isdigit()
-    if stem not in _KINDS or is_number != bool(at):
+    parts = _NAME.fullmatch(plain(text))
+    if parts is None:
         raise _unknown(text)
+    name, cutoff = parts[1], parts[2]
+    beta = _BETA.fullmatch(name)
+    stem = beta[1] if beta and name not in _KINDS else name
+    if stem not in _KINDS:
+        raise _unknown(text, stem)
+    kind = _KINDS[stem]
+    if METRICS[kind].cutoff == ("none" if cutoff else "required"):
+        has = "has no cut-off" if cutoff else f"needs a cut-off, as in {kind}@10"
+        raise _unknown(text, problem=f": {kind} {has}")
     try:
-        return Measure(_KINDS[stem], int(cutoff) if at else None, float(beta[2]) if beta else None)
+        return Measure(kind, int(cutoff) if cutoff else None, float(beta[2]) if beta else None)
     except InputError:
         raise _unknown(text) from None
+
+
+def parse_measures(names: str | Sequence[str | Measure]) -> list[Measure]:
+    """Return the measures of one name, of several separated by commas, or of a sequence.
+
+    >>> [str(measure) for measure in parse_measures("HR@10, mrr")]
+    ['hit@10', 'rr']
+    """
+    return parse_list(names, "metrics", parse_measure)
 
 
 def known_measures() -> tuple[str, ...]:
@@ -190,8 +211,9 @@ def known_measures() -> tuple[str, ...]:
     return (*(f"{name}@k" for name in cut), *whole)
 
 
-def _unknown(text: str) -> InputError:
+def _unknown(text: str, stem: str = "", problem: str = "") -> InputError:
+    meant = similar(stem, list(_KINDS))
     return InputError(
-        f"unknown measure {text!r}; known: {', '.join(known_measures())} (k a whole number >= 1, "
-        "BETA a number > 0 of at most 6 digits: f1, f0.5)"
+        f"unknown measure {text!r}{problem};{meant} known: {', '.join(known_measures())} (k a "
+        "whole number >= 1, BETA a number > 0 of at most 6 digits: f1, f0.5)"
     )

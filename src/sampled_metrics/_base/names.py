@@ -1,0 +1,53 @@
+"""Names of metrics and estimators, in lists as people write them."""
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from sampled_metrics._base.errors import InputError
+
+T = TypeVar("T")
+
+
+def plain(name: str) -> str:
+    """Write a name in lower case with hyphens.
+
+    >>> plain(" Hit_Rate ")
+    'hit-rate'
+    """
+    return name.strip().lower().replace("_", "-")
+
+
+def parse_list(names: str | Sequence[Any], what: str, parse: Callable[[str], T]) -> list[T]:
+    """Parse one name, several separated by commas, or a sequence of either.
+
+    What is no text is taken as parsed already. No name at all raises InputError, which calls the
+    names `what`.
+
+    >>> parse_list("1, 2", "numbers", int), parse_list(["1,2", 3], "numbers", int)
+    ([1, 2], [1, 2, 3])
+    """
+    try:
+        each = [names] if isinstance(names, str) else list(names)
+    except TypeError:
+        raise InputError(f"{what} are {names!r}; expected names") from None
+    parsed: list[T] = []
+    for name in each:
+        parsed += (
+            map(parse, filter(None, map(str.strip, name.split(","))))
+            if isinstance(name, str)
+            else [name]
+        )
+    if not parsed:
+        raise InputError(f"no {what}; expected at least one")
+    return list(dict.fromkeys(parsed))
+
+
+def similar(name: str, known: Sequence[str]) -> str:
+    """Ask ` did you mean ...?` with the known names most like a name, or nothing.
+
+    >>> similar("recal", ["recall", "auc"]), similar("x", ["recall"])
+    (' did you mean recall?', '')
+    """
+    close = get_close_matches(name, known, n=2)
+    return f" did you mean {' or '.join(close)}?" if close else ""

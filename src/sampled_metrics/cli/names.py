@@ -1,0 +1,51 @@
+"""Command that prints the names of metrics."""
+
+from typing import Annotated
+
+import typer
+
+from sampled_metrics.cli import options
+from sampled_metrics.cli.output import Format, emit
+
+app = typer.Typer()
+
+
+@app.command()
+def metrics(
+    library: Annotated[
+        str | None, typer.Option(help="Only the names of this library.", show_default=False)
+    ] = None,
+    form: options.Form = Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Print the names of all metrics, and what other libraries call them.
+
+    Names may be in upper or lower case, with _ for -, and with a cut-off as @10, _10 or -10.
+
+    Keys: library, theirs, ours, note; library is sampled-metrics for our own names, theirs being
+    the other names that are understood.
+    """
+    from sampled_metrics._base.errors import InputError
+    from sampled_metrics.metrics.libraries import SYNONYMS
+    from sampled_metrics.metrics.measures import METRICS, known_measures
+
+    rows = [
+        {
+            "library": "sampled-metrics",
+            "theirs": ", ".join(METRICS[_kind(name)].aliases),
+            "ours": name,
+            "note": "",
+        }
+        for name in known_measures()
+    ]
+    rows += [synonym._asdict() for synonym in SYNONYMS]
+    if library is not None:
+        known = {row["library"].lower(): row["library"] for row in rows}
+        if library.lower() not in known:
+            raise InputError(f"unknown library {library!r}; known: {', '.join(known.values())}")
+        rows = [row for row in rows if row["library"].lower() == library.lower()]
+    emit(rows, form, output)
+
+
+def _kind(name: str) -> str:
+    return name.partition("@")[0].removesuffix("BETA")
