@@ -1,218 +1,294 @@
-"""Audit of the model: users drawn with known probabilities whose metrics are found without it.
+"""Audit of the model: users drawn with known probabilities, of whom more and more is scored.
 
-Users are drawn with probability proportional to the square root of what knowing them is worth per
-score, by permanent random numbers and the same users for all recommenders. Users are admitted in
-cohorts, by forecasts of their costs, and whoever is admitted is finished: what a user costs,
-which depends on its rank, has no influence on whether it is counted. Where the scores run out
-before, the users left over count with the range of values that their scores allow.
+In each phase some of the users that are still in the audit are drawn, and the next part of their
+candidates is scored: in the proxy's order until enough better ones are known, and from there on in
+random order, for the average precision. The last phase scores all that is left. What a phase costs
+is known before it, so the scores left decide how many users are drawn, and nobody is broken off.
+
+The sum over phases of what changed in the value of a user, divided by the probability of having
+come so far, is unbiased for the error of the model whatever the model says.
 """
+
+from collections.abc import Generator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics.inference.budget.counts import Frame
-from sampled_metrics.inference.budget.purse import Purse
-from sampled_metrics.inference.budget.resolve import resolve
-from sampled_metrics.inference.budget.runs import Audited, Run, limits
+from sampled_metrics.inference.budget.counts import Asked
+from sampled_metrics.inference.budget.runs import Run, View, limits, view
 from sampled_metrics.inference.budget.shuffle import stream, uniform
-from sampled_metrics.inference.budget.together import Batches, alone, together
-from sampled_metrics.inference.budget.values import Tables
-from sampled_metrics.inference.budget.walk import FIRST_TURN
+from sampled_metrics.inference.budget.walk import after_draws, random_draws
 
-FLOOR = 0.01  # share of the squared largest value added to the variance a model states
-MISS_SHARE = 0.05  # of the candidates that a user counts as costing at least, in its weight
-PSEUDO = 0.5  # users surprised as badly as can be that are added to the audited ones
-FEW, PSEUDO_OF_FEW = 10, 3.5  # the same where fewer than FEW are ranked fully: none among m drawn
-# users leaves 3.7 / m possible at 97.5 %, and 3.7 is 1.96 times the square root of 3.5
-TAIL_SHARE = 0.2  # of the money, for users of whom only the average precision is open
-COHORTS = (0.6, 1.0)  # share of the money left that a cohort may be forecast to cost
-LEAST_FACTOR = 0.8  # of cost to forecast that later cohorts count on
-SURPRISE = 0.02  # share of users that may turn out to be hits against the model, in forecasts
-CAUTION = 2.0  # standard deviations of the forecast kept in hand
+FLOOR = 0.001  # share of the squared greatest value added to the variance a model states
+PHASES = 4  # of scanning in the proxy's order
+FIRST = 16  # scores of a user in the first of them, at least
+SHARES = (0.3, 0.4, 0.5)  # of the scores left that the first phases may spend
+FOUND = 3.0  # better candidates expected among the first random draws of a user
+GROWTH = 8.0  # of the number of random draws where none was better
+SURPLUS = 1  # better ones asked for beyond those needed, where the model says how many to expect
+
+
+class Phase(NamedTuple):
+    """Users drawn in a phase, in ascending order.
+
+    Attributes
+    ----------
+    number
+        Of the phase.
+    users
+        Running numbers.
+    change
+        Value after the phase minus value before it, shape (metrics, users).
+    variance
+        Squared distance of the value before from the truth that the model expects, with a floor;
+        shape (metrics, users).
+    drawn
+        Probability of being drawn in this phase, for those still in the audit.
+    reached
+        Probability of having been drawn in this phase and all before.
+    noise
+        Whether the value of metrics without a cutoff depends on random draws.
+    """
+
+    number: int
+    users: Int
+    change: Float
+    variance: Float
+    drawn: Float
+    reached: Float
+    noise: NDArray[np.bool_]
+
+
+class Audited(NamedTuple):
+    """What the audit of a recommender found.
+
+    Attributes
+    ----------
+    view
+        The model before the audit.
+    phases
+        In order.
+    slack
+        Half the range, weighted by the inverse probability, of what the scores allow for users
+        that could not be finished, per metric.
+    users
+        Users that were drawn in the first phase.
+    """
+
+    view: View
+    phases: list[Phase]
+    slack: Float
+    users: Int
 
 
 class Audit:
-    """Draws users, finds their metrics and keeps the books.
+    """Audit of one recommender.
 
     Parameters
     ----------
-    runs
-        Recommenders, all on one frame.
-    scale, offset
-        Weight of the held-out rows, (recommenders, metrics, rows); better held-out items of the
-        same user for each recommender, (recommenders, rows).
+    run
+        Scores and model.
+    money
+        Scores that may be asked.
+    look
+        Number of the audit, if there are several; each draws users anew.
     """
 
-    def __init__(
-        self, runs: list[Run], frame: Frame, tables: Tables, scale: Float, offset: Int, money: int
-    ) -> None:
-        self.runs, self.frame, self.tables = runs, frame, tables
-        self.scale, self.offset = scale, offset
-        self.money = money
-        shape = (len(runs), len(tables.metrics), frame.order.n.size)
-        self.error, self.probability = np.zeros(shape), np.ones(shape)
-        self.noise = np.zeros((shape[0], shape[2]))
-        self.pseudo, self.slack = np.zeros(shape[:2]), np.zeros(shape[:2])
-        self._weights = np.array([metric.weight for metric in tables.metrics])
-        self._sums = [i for i, metric in enumerate(tables.metrics) if metric.cutoff is None]
+    def __init__(self, run: Run, money: int, look: int) -> None:
+        self.run, self.money = run, money
+        frame = run.counts.frame
+        self._keys = [stream(frame.seed, f"audit {look} {name}") for name in ("users", "draws")]
+        self._weights = np.array([metric.weight for metric in run.tables.metrics])
+        self._sums = [i for i, metric in enumerate(run.tables.metrics) if metric.cutoff is None]
+        self.before = view(run)
+        self._view = View(*(array.copy() for array in self.before))
+        n_users, n_rows = frame.n.shape[0], frame.owner.size
+        self._known, self._factor = np.zeros(n_rows), np.ones(n_rows)
+        self._r = np.full(n_rows, -1)
+        self._turns = np.zeros(n_users, np.int64)
+        self._reached = np.ones(n_users)
+        self._value = self.before.mean.copy()
+        self._inside = np.flatnonzero(self._open())
+        self.phases: list[Phase] = []
+        self.slack = np.zeros(self._weights.size)
+        self._coin = uniform(self._keys[1], np.arange(n_rows), 1)
 
-    def run(self) -> Batches:
-        """Audit until the money is spent; return what was `Audited`."""
-        metrics = list(range(len(self.tables.metrics)))
-        reserve = int(TAIL_SHARE * self.money) if self._sums else 0
-        live = np.stack([run.live for run in self.runs])
-        rest = np.stack([run.open for run in self.runs]) & ~live
-        users = np.concatenate(
-            (
-                yield from together(
-                    [
-                        self._group(
-                            metrics, live, self._worth_of_live(live), Purse(self.money - reserve)
-                        ),
-                        self._group(self._sums, rest, self._worth_of_rest(rest), Purse(reserve)),
-                    ]
-                )
-            )
-        )
-        return Audited(self.error, self.probability, self.noise, self.pseudo, self.slack, users)
-
-    def _worth_of_live(self, live: NDArray[np.bool_]) -> tuple[Float, Float, Float]:
-        """Inclusion weight, expected cost and its variance for users with an open cutoff metric."""
-        left = np.stack([run.counts.left.sum(1) for run in self.runs])
-        inside = np.stack([run.inside for run in self.runs])
-        likely = inside + SURPRISE * (1.0 - inside)
-        miss = 2.0 * self.tables.depth + self._walks()
-        cost = live * (left * likely + np.minimum(miss, left) * (1.0 - likely))
-        values = np.stack([run.variance + FLOOR * run.top**2 for run in self.runs])
-        worth = (live * np.einsum("m,kmu->ku", self._weights, values)).sum(0)
-        least = live * np.minimum(MISS_SHARE * self.frame.order.n, left)
-        weight = np.sqrt(worth / np.maximum(np.maximum(cost, least).mean(0), 1.0))
-        spread = live * left * np.sqrt(likely * (1.0 - likely))
-        return weight, cost.sum(0), spread.sum(0) ** 2
-
-    def _worth_of_rest(self, rest: NDArray[np.bool_]) -> tuple[Float, Float, Float]:
-        """The same for users of whom only the average precision is open: T / n costs n / rank."""
-        mean = np.stack([run.mean[self._sums].sum(0) for run in self.runs]) * rest
-        cost = rest * self._walks()
-        total = cost.sum(0).astype(np.float64)
-        return np.sqrt(mean.mean(0)), total, total**2
-
-    def _walks(self) -> Float:
-        """Expected cost of T / n, shape (recommenders, users): a turn, and n / rank."""
-        if not self._sums:
-            return np.zeros((len(self.runs), 1))
-        tail = [self.frame.by_user(run.posterior.tail) for run in self.runs]
-        ranks: Float = np.stack(tail) * self.frame.order.n
-        return FIRST_TURN + ranks
-
-    def _group(
-        self,
-        metrics: list[int],
-        member: NDArray[np.bool_],
-        worth: tuple[Float, Float, Float],
-        purse: Purse,
-    ) -> Batches:
-        """Audit one group of users in cohorts; return the users that were audited."""
-        weight, cost, variance = worth
-        key = stream(self.frame.seed, "audit")
-        able = np.flatnonzero(weight > 0)
-        draw = uniform(key, able) / weight[able]
-        order = able[np.argsort(draw, kind="stable")]
-        draw.sort()
-        done, factor, forecast, spent = 0, 1.0, 0.0, 0.0
-        for share in COHORTS:
-            money = share * purse.left
-            ahead = factor * np.cumsum(cost[order[done:]])
-            ahead += CAUTION * factor * np.sqrt(np.cumsum(variance[order[done:]]))
-            cohort = slice(done, done + int(np.searchsorted(ahead, money, side="right")))
-            before = purse.left
-            if cohort.stop == cohort.start or purse.cut < done:
+    def run_all(self) -> Generator[Asked, Float, Audited]:
+        """Ask phase by phase, and return what was found."""
+        number = 0
+        while self._inside.size:
+            users, more, walking = self._next(self._inside, number)
+            cost = more.sum(1)
+            within = cost <= self.money
+            self._give_up(users[~within], number)
+            users, more, walking = users[within], more[within], walking[within]
+            if not users.size:
                 break
-            yield from self._cohort(order[cohort], done, metrics, member, purse)
-            spent += before - purse.left
-            forecast += cost[order[cohort]].sum()
-            factor = max(spent / max(forecast, 1.0), LEAST_FACTOR)
-            done = cohort.stop
-        probability = np.ones(weight.size)
-        if done < order.size:
-            probability = np.minimum(1.0, weight * draw[done])
-        self._bound(order[purse.cut : done], metrics, member, probability)
-        self._weigh(order[:done], metrics, member, probability)
-        return order[:done]
+            taken, drawn = self._drawn(users, cost[within], number)
+            users, more, walking = users[taken], more[taken], walking[taken]
+            self.money -= int(more.sum())
+            full = np.zeros_like(self.run.counts.m)
+            full[users] = more
+            better, tied = self.run.better, self.run.counts.tied.sum(1)
+            asked = self.run.counts.request(full)
+            self.run.counts.add(asked, (yield asked))
+            self._walked(users[walking], more[walking].sum(1), better, tied)
+            self._record(number, users, drawn, walking)
+            self._inside = users[self._open()[users]]
+            number += 1
+        first = [phase.users for phase in self.phases if phase.number == 0]
+        users = np.concatenate([np.empty(0, np.int64), *first])
+        return Audited(self.before, self.phases, self.slack, users)
 
-    def _cohort(
-        self, drawn: Int, first: int, metrics: list[int], member: NDArray[np.bool_], purse: Purse
-    ) -> Batches:
-        """Resolve drawn users, of which the first has place `first` in the order of the audit."""
-        key = stream(self.frame.seed, "walk")
-        owners, tasks = [], []
-        for index, run in enumerate(self.runs):
-            expected = self._least(run.classes.fit.posterior @ run.classes.fit.share)
-            likely = run.inside[drawn] > 0.5
-            for part in (~likely, likely):  # short scans need not wait for long ones
-                place = np.flatnonzero(part & member[index, drawn])
-                users = drawn[place]
-                task = resolve(
-                    run.counts,
-                    users,
-                    first + place,
-                    self.offset[index],
-                    expected[users],
-                    self.tables,
-                    purse,
-                    key,
-                )
-                owners.append(index)
-                tasks.append(alone(task))
-        for index, found in zip(owners, (yield from together(tasks)), strict=True):
-            self._keep(index, metrics, *found)
+    def _open(self) -> NDArray[np.bool_]:
+        """Users of whom some metric is not known."""
+        frame = self.run.counts.frame
+        scored = self.run.counts.left.sum(1) == 0
+        if not self._sums:
+            return self.run.live
+        walked = frame.by_user((self._factor > 0).astype(np.float64)) == 0
+        return ~scored & ~walked
 
-    def _least(self, rows: Float) -> Float:
-        if self.frame.one_each:
-            return rows
-        return np.minimum.reduceat(rows, self.frame.first_row[:-1], axis=0)
+    def _next(self, users: Int, number: int) -> tuple[Int, Int, NDArray[np.bool_]]:
+        """What each user is asked next: scores per stratum, and whether in random order."""
+        counts = self.run.counts
+        left = counts.left[users]
+        walking = ~self.run.live[users]
+        more = np.zeros_like(left)
+        scanning = ~walking
+        more[scanning] = self._scan(users[scanning], left[scanning], number)
+        if walking.any():
+            more[walking] = self._draws(users[walking], left[walking], number)
+        return users, more, walking
 
-    def _keep(
-        self, index: int, metrics: list[int], rows: Int, values: Float, variance: Float
-    ) -> None:
-        """Store the errors of the model for resolved rows."""
-        scale = self.scale[index][:, rows]
-        error = (values - self.runs[index].posterior.mean[:, rows]) * scale
-        for metric in metrics:
-            np.add.at(self.error[index, metric], self.frame.owner[rows], error[metric])
-        if self._sums:
-            noise = variance * scale[self._sums[0]] ** 2
-            np.add.at(self.noise[index], self.frame.owner[rows], noise)
+    def _scan(self, users: Int, left: Int, number: int) -> Int:
+        counts, depth = self.run.counts, self.run.tables.depth
+        if number >= PHASES - 1:
+            return left
+        n = max(int(counts.frame.order.n.max()), FIRST + 1)
+        turn = FIRST * (n / FIRST) ** (number / (PHASES - 1.0))
+        place, row = counts.frame.rows_of(users)
+        known = np.full(users.size, depth)
+        np.minimum.at(known, place, self.run.better[row])
+        fit = self.run.classes.fit
+        expected = np.ones_like(left, dtype=np.float64)
+        np.minimum.at(expected, place, fit.posterior[row] @ fit.share)
+        length = np.maximum(turn, _length(left, expected, depth - known))
+        ahead = np.cumsum(left, axis=1) - left
+        return np.clip(np.ceil(length)[:, np.newaxis] - ahead, 0, left).astype(np.int64)
 
-    def _bound(
-        self, users: Int, metrics: list[int], member: NDArray[np.bool_], probability: Float
-    ) -> None:
-        """Put users that the scores did not suffice for into the middle of their range."""
-        for index, run in enumerate(self.runs if users.size else []):
-            mine = users[member[index, users]]
-            least, largest = limits(run.counts, self.scale[index], self.offset[index], self.tables)[
-                :, metrics
-            ][:, :, mine]
-            middle = (least + largest) / 2.0 - run.mean[metrics][:, mine]
-            self.error[np.ix_(np.array([index]), np.array(metrics), mine)] = middle
-            self.noise[index, mine] = 0.0
-            self.slack[index, metrics] += ((largest - least) / 2.0 / probability[mine]).sum(1)
+    def _draws(self, users: Int, left: Int, number: int) -> Int:
+        """Draw so many that some better candidates are expected for each row."""
+        frame = self.run.counts.frame
+        place, row = frame.rows_of(users)
+        mean = np.ones(users.size)
+        np.minimum.at(mean, place, self._view.row_mean[self._sums[0]][row])
+        total = left.sum(1)
+        wanted = FOUND * GROWTH ** self._turns[users] * mean * total
+        wanted = np.where(self._turns[users] >= 2, total, np.minimum(np.ceil(wanted), total))
+        labels = frame.labels[users]
+        key = self._keys[1] + number
+        return random_draws(left, np.maximum(wanted, 1).astype(np.int64), key, labels)
 
-    def _weigh(
-        self, drawn: Int, metrics: list[int], member: NDArray[np.bool_], probability: Float
-    ) -> None:
-        """Set the inclusion probabilities, and add surprises that the audit may have missed."""
-        for index, run in enumerate(self.runs):
-            audited = drawn[member[index, drawn]]
-            p = probability[audited]
-            for metric in metrics:
-                self.probability[index, metric, audited] = p
-            self.noise[index, audited] /= p
-            if not audited.size:  # nothing is known of the model's errors
-                self.pseudo[index, metrics] = np.inf if member[index].any() else 0.0
-            elif run.live[audited[0]]:
-                full = np.count_nonzero(run.counts.left[audited].sum(1) == 0)
-                users = PSEUDO if full >= FEW else PSEUDO_OF_FEW
-                worst = np.maximum(run.mean, run.top - run.mean)[:, audited] ** 2
-                self.pseudo[index] += users * (worst * (1 - p) / p**2).mean(1)
+    def _drawn(self, users: Int, cost: Int, number: int) -> tuple[Int, Float]:
+        """Draw users until the scores of a phase are spent; return their places and probabilities.
+
+        Users are taken in the order of a uniform number divided by a weight, up to the first whose
+        cost does not fit: this one's number is the threshold that the others had to be below.
+        """
+        share = SHARES[number] if number < len(SHARES) else 1.0
+        money = max(int(share * self.money), int(cost.max()))
+        value = self._expected(users)
+        for index in self._sums:  # random draws tell 1 / rank with a relative error
+            value[index] += self._view.mean[index, users] ** 2 * ~self.run.live[users]
+        worth = self._weights @ value
+        weight = np.sqrt(worth / cost) / self._reached[users]
+        at = uniform(self._keys[0], self.run.counts.frame.labels[users], number) / weight
+        order = np.argsort(at, kind="stable")
+        count = int(np.searchsorted(np.cumsum(cost[order]), money, side="right"))
+        if count == users.size:
+            return np.arange(users.size), np.ones(users.size)
+        taken = np.sort(order[:count])
+        return taken, np.minimum(1.0, weight[taken] * at[order[count]])
+
+    def _expected(self, users: Int) -> Float:
+        """Squared error of the model that is expected, not below a share of the largest."""
+        return self._view.variance[:, users] + FLOOR * self._view.top[:, users] ** 2
+
+    def _give_up(self, users: Int, number: int) -> None:
+        """Put users that cost more than there is into the middle of their range."""
+        if not users.size:
+            return
+        least, greatest = limits(self.run)[:, :, users]
+        reached = self._reached[users]
+        self.slack += ((greatest - least) / 2.0 / reached).sum(1)
+        change = (least + greatest) / 2.0 - self._value[:, users]
+        noise = np.zeros(users.size, bool)
+        self.phases.append(
+            Phase(number, users, change, 0.0 * change, np.ones(users.size), reached, noise)
+        )
+
+    def _walked(self, users: Int, draws: Int, better: Int, tied: Int) -> None:
+        """Update what is known of 1 / rank of users of whom candidates were drawn."""
+        if not users.size:
+            return
+        counts = self.run.counts
+        place, row = counts.frame.rows_of(users)
+        first = self._r[row] < 0
+        start = better[row] + _binomial(uniform(self._keys[1], row, 2), tied[row], self._coin[row])
+        self._r[row] = np.where(first, start, self._r[row])
+        ties = counts.tied.sum(1)[row] - tied[row]
+        found = self.run.better[row] - better[row]
+        turn = self._turns[users][place]
+        found += _binomial(uniform(self._keys[1], row, 3, turn), ties, self._coin[row])
+        left = counts.left.sum(1)[users] + draws
+        line = after_draws(left[place], self._r[row], draws[place], found)
+        self._known[row] += self._factor[row] * line.known
+        self._factor[row] *= line.factor
+        self._turns[users] += 1
+
+    def _record(self, number: int, users: Int, drawn: Float, walking: NDArray[np.bool_]) -> None:
+        expected = self._expected(users)
+        part = self.run.take(users)
+        after = view(part)
+        rows = self.run.counts.frame.rows_of(users)[1]
+        places = (users, users, users, rows)
+        for old, new, place in zip(self._view, after, places, strict=True):
+            old[:, place] = new
+        value = after.mean.copy()
+        for index in self._sums:
+            known = self._known[rows] + self._factor[rows] * after.row_mean[index]
+            value[index] = part.counts.frame.by_user(known * part.scale[index])
+        self._reached[users] *= drawn
+        change = value - self._value[:, users]
+        self._value[:, users] = value
+        self.phases.append(
+            Phase(number, users, change, expected, drawn, self._reached[users], walking)
+        )
+
+
+def _length(left: Int, expected: Float, missing: Int) -> Int:
+    """Scores until `missing` better ones are expected; 0 where they never are."""
+    missing = missing + SURPLUS
+    hits = left * expected
+    sums = np.cumsum(hits, axis=1)
+    enough = sums >= missing[:, np.newaxis]
+    stratum = enough.argmax(1)
+    row = np.arange(left.shape[0])
+    before = sums[row, stratum] - hits[row, stratum]
+    inside = (missing - before) / np.maximum(expected[row, stratum], 1e-9)
+    ahead = np.cumsum(left, axis=1)[row, stratum] - left[row, stratum]
+    return np.where(enough.any(1), ahead + np.ceil(inside), 0).astype(np.int64)
+
+
+def _binomial(at: Float, count: Int, probability: Float) -> Int:
+    """Quantiles of binomial distributions."""
+    drawn = np.zeros(count.size, np.int64)
+    some = np.flatnonzero(count)
+    if some.size:
+        from scipy.stats import binom  # slow to import
+
+        drawn[some] = binom.ppf(at[some], count[some], probability[some]).astype(np.int64)
+    return drawn

@@ -6,6 +6,7 @@ concentration kappa around p_gs would give. The prior of the classes depends on 
 held-out item's own place in the proxy's order.
 """
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -83,6 +84,13 @@ class Classes:
             weight = _likelihood(data, share, prior, posterior)
         posterior *= weight[:, np.newaxis]
         self.fit = Fit(share, prior, posterior)
+
+    def take(self, rows: Int) -> "Classes":
+        """Return the same classes for some held-out rows."""
+        other = copy(self)
+        other._in_bin = self._in_bin[rows]
+        other.fit = self.fit._replace(posterior=self.fit.posterior[rows])
+        return other
 
     def cautious_share(self, counts: Counts) -> Float:
         """Shares with a little more than was seen, so that thin strata stay interesting."""

@@ -1,5 +1,6 @@
 """Scores asked so far: how many of each user and stratum, and how many were better or tied."""
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +52,15 @@ class Frame:
         place = np.repeat(np.arange(user.size), count)
         shift = np.arange(place.size) - np.repeat(np.cumsum(count) - count, count)
         return place, self.first_row[user][place] + shift
+
+    def take(self, users: Int) -> "Frame":
+        """Frame of some users, in ascending order, whose random order stays the same."""
+        other = copy(self)
+        rows = self.rows_of(users)[1]
+        other.n, other.labels, other.own = self.n[users], self.labels[users], self.own[rows]
+        other.owner = np.searchsorted(users, self.owner[rows])
+        other.first_row = np.searchsorted(other.owner, np.arange(users.size + 1))
+        return other
 
     def by_user(self, rows: Float) -> Float:
         """Sum over the held-out rows of each user; rows are the last axis."""
@@ -110,8 +120,9 @@ class Counts:
         """Scores not asked yet, shape (users, strata)."""
         return self.frame.n - self.m
 
-    def copy(self) -> "Counts":
-        """Copy of the counts, on the same frame."""
-        other = Counts(self.frame, self.held_scores, self.number)
-        other.m, other.better, other.tied = self.m.copy(), self.better.copy(), self.tied.copy()
+    def take(self, users: Int) -> "Counts":
+        """Copy of the counts of some users, in ascending order, to look at but not to ask for."""
+        rows = self.frame.rows_of(users)[1]
+        other = Counts(self.frame.take(users), self.held_scores[rows], self.number)
+        other.m, other.better, other.tied = self.m[users], self.better[rows], self.tied[rows]
         return other

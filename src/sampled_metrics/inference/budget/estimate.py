@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from sampled_metrics._base.arrays import Float
-from sampled_metrics.inference.budget.runs import Audited
+from sampled_metrics.inference.budget.audit import Audited
 
 RESOLUTION = 0.3  # users; standard deviation added, since an audit cannot see a fraction of one
 LEAST_FREEDOM, MOST_FREEDOM = 3.0, 1e6
@@ -49,75 +49,129 @@ class Estimate(NamedTuple):
         return (self.centre - self.model) / self.std_error if self.std_error else 0.0
 
 
+class Contributions:
+    """What an audited recommender's users add to its estimates, by phase.
+
+    `change` and `noise` have shape (phases, metrics, users), `drawn` and `reached`
+    (phases, users), with 1 for users that are not in a phase.
+    """
+
+    def __init__(self, audited: Audited, sums: list[int], n_phases: int) -> None:
+        n_metrics, n_users = audited.view.mean.shape
+        self.mean = audited.view.mean
+        self.change = np.zeros((n_phases, n_metrics, n_users))
+        self.noise = np.zeros((n_metrics, n_users))
+        self.inside = np.zeros((n_phases, n_users), bool)
+        self.drawn, self.reached = np.ones((2, n_phases, n_users))
+        for phase in audited.phases:
+            at = phase.number, phase.users
+            self.change[phase.number][:, phase.users] = phase.change
+            self.inside[at], self.drawn[at], self.reached[at] = True, phase.drawn, phase.reached
+            noise = phase.change[sums] / np.sqrt(phase.reached) * phase.noise
+            self.noise[np.ix_(np.array(sums, np.int64), phase.users)] += noise
+        self.shift = (self.change / self.reached[:, np.newaxis]).sum(0)
+        self.expected, self.unseen = np.zeros((2, n_metrics))
+        for phase in audited.phases:
+            factor = (1.0 - phase.drawn) / phase.reached**2
+            self.expected += (phase.variance * factor).sum(1)
+            if phase.number == 0 and phase.users.size:
+                mean, top = (
+                    array[:, phase.users] for array in (audited.view.mean, audited.view.top)
+                )
+                self.unseen += (np.maximum(mean, top - mean) ** 2 * factor).mean(1)
+        self.slack = audited.slack
+
+
+def covariance(a: Contributions, b: Contributions) -> Float:
+    """Unbiased covariance of two recommenders' sums, users in columns; (metrics, users)."""
+    total = np.zeros(a.mean.shape)
+    joint = np.ones(a.mean.shape[1])
+    for phase in range(len(a.inside)):
+        joint = joint * np.minimum(a.drawn[phase], b.drawn[phase])
+        # The later phase is that of b, then that of a.
+        for first, second, start in ((a, b, phase), (b, a, phase + 1)):
+            for later in range(start, len(a.inside)):
+                both = np.flatnonzero(first.inside[phase] & second.inside[later])
+                further = second.reached[later, both] / second.reached[phase, both]
+                p, q = first.reached[phase, both], second.reached[later, both]
+                change = first.change[phase][:, both] * second.change[later][:, both]
+                total[:, both] += change * (1.0 / (p * q) - 1.0 / (joint[both] * further))
+    return total
+
+
 def estimates(
-    mean: Float, audited: Audited, bounds: Float, sums: list[int], confidence: float
+    audited: list[Audited], bounds: Float, sums: list[int], confidence: float
 ) -> tuple[list[list[Estimate]], dict[tuple[int, int], list[Estimate]]]:
     """Estimates of recommenders and metrics, and of the differences b - a of pairs (a, b).
 
     Parameters
     ----------
-    mean
-        Posterior means, shape (recommenders, metrics, users).
+    audited
+        One audit per recommender.
     bounds
-        Least and largest values that the scores allow, shape (2, recommenders, metrics); intervals
-        do not go beyond them.
+        Least and greatest values that the scores allow, shape (2, recommenders, metrics);
+        intervals do not go beyond them.
     sums
-        Metrics without a cutoff, to which the noise of the audit belongs.
+        Metrics without a cutoff, whose values may depend on random draws.
+    confidence
+        Coverage of the intervals.
     """
-    n_users = mean.shape[2]
-    share = audited.error / audited.probability
-    noise = np.zeros(mean.shape)
-    noise[:, sums] = audited.noise[:, np.newaxis]
+    n_phases = 1 + max((phase.number for one in audited for phase in one.phases), default=-1)
+    parts = [Contributions(one, sums, n_phases) for one in audited]
+    spread = [covariance(part, part) for part in parts]
 
     def one(
         model: Float,
-        error: Float,
-        probability: Float,
-        noise: Float,
-        pseudo: Float,
+        shift: Float,
+        variance: Float,
+        expected: Float,
+        unseen: Float,
         slack: Float,
         least: Float,
-        largest: Float,
+        greatest: Float,
     ) -> list[Estimate]:
-        variance = error**2 * (1.0 - probability)
-        total = variance.sum(1) + noise.sum(1) + pseudo + RESOLUTION**2
+        n_users = variance.shape[1]
+        total = np.maximum(variance.sum(1), expected) + unseen + RESOLUTION**2
         deviation = np.sqrt(total) / n_users
-        squares = (variance**2).sum(1) + (noise**2).sum(1)
-        freedom = np.clip(total**2 / np.maximum(squares, 1e-30), LEAST_FREEDOM, MOST_FREEDOM)
-        shift = error.sum(1) / n_users
+        freedom = np.clip(
+            total**2 / np.maximum((variance**2).sum(1), 1e-30), LEAST_FREEDOM, MOST_FREEDOM
+        )
         slack = slack / n_users
         moved = np.sign(shift) * np.maximum(np.abs(shift) - deviation - slack, 0.0)
         half = stdtrit(freedom, 0.5 + confidence / 2.0) * deviation + slack
         centre = model + shift
-        low, high = np.clip([centre - half, centre + half], least, largest)
+        low, high = np.clip([centre - half, centre + half], least, greatest)
         columns = (model + moved, low, high, centre, deviation, freedom, model)
         return [Estimate(*map(float, row)) for row in np.transpose(columns)]
 
-    recommenders = range(len(mean))
+    recommenders = range(len(parts))
     single = [
         one(
-            mean[a].mean(1),
-            share[a],
-            audited.probability[a],
-            noise[a],
-            audited.pseudo[a],
-            audited.slack[a],
+            parts[a].mean.mean(1),
+            parts[a].shift.mean(1),
+            spread[a] + parts[a].noise ** 2,
+            parts[a].expected,
+            parts[a].unseen,
+            parts[a].slack,
             *bounds[:, a],
         )
         for a in recommenders
     ]
     pairs = {
         (a, b): one(
-            (mean[b] - mean[a]).mean(1),
-            share[b] - share[a],
-            np.minimum(audited.probability[a], audited.probability[b]),
-            noise[a] + noise[b],
-            (audited.pseudo[a] + audited.pseudo[b]) / 2.0,
-            audited.slack[a] + audited.slack[b],
+            (parts[b].mean - parts[a].mean).mean(1),
+            (parts[b].shift - parts[a].shift).mean(1),
+            spread[a]
+            + spread[b]
+            - 2.0 * covariance(parts[a], parts[b])
+            + (parts[a].noise - parts[b].noise) ** 2,
+            (parts[a].expected + parts[b].expected) / 2.0,
+            (parts[a].unseen + parts[b].unseen) / 2.0,
+            parts[a].slack + parts[b].slack,
             bounds[0, b] - bounds[1, a],
             bounds[1, b] - bounds[0, a],
         )
         for a in recommenders
-        for b in range(a + 1, len(mean))
+        for b in range(a + 1, len(parts))
     }
     return single, pairs

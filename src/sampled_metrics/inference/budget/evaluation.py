@@ -7,14 +7,14 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.budget.audit import Audit
+from sampled_metrics.inference.budget.audit import Audit, Audited
 from sampled_metrics.inference.budget.classes import Classes
 from sampled_metrics.inference.budget.counts import Counts, Frame
 from sampled_metrics.inference.budget.estimate import estimates
 from sampled_metrics.inference.budget.relevance import offsets, weights
 from sampled_metrics.inference.budget.result import BudgetResult, depth_of
 from sampled_metrics.inference.budget.rounds import ask, explore, posterior
-from sampled_metrics.inference.budget.runs import Audited, Run, limits, start_run
+from sampled_metrics.inference.budget.runs import Run, limits
 from sampled_metrics.inference.budget.sweep import sweep
 from sampled_metrics.inference.budget.together import Batches, alone, together
 from sampled_metrics.inference.budget.values import Metric, Tables
@@ -148,30 +148,13 @@ def _look(
     already = max(int(counts.m.sum()) for counts in model.counts)
     total = already + int(MODEL_SHARE * (limit - already))
     yield from rounds(model, settings.method, limit if frame.n.sum() <= limit else total)
-    scale = [weights(frame, settings.metrics, one) for one in model.offset]
     runs = [
-        start_run(
-            counts,
-            classes,
-            posterior(counts, classes, model.tables, model.offset[i]),
-            scale[i],
-            model.offset[i],
-            model.tables,
-        )
-        for i, (counts, classes) in enumerate(zip(model.counts, model.classes, strict=True))
+        Run(*parts[:2], model.tables, parts[2])
+        for parts in zip(model.counts, model.classes, model.offset, strict=True)
     ]
-    money = len(runs) * limit - sum(int(counts.m.sum()) for counts in model.counts)
-    audit = Audit(runs, frame, model.tables, np.stack(scale), model.offset, money)
-    audited = yield from _joined(audit.run())
-    bounds = np.stack(
-        [
-            limits(counts, scale[i], model.offset[i], model.tables).mean(axis=-1)
-            for i, counts in enumerate(model.counts)
-        ],
-        axis=1,
-    )
-    settings = settings._replace(confidence=1.0 - risk * (1.0 - settings.confidence))
-    return _result(frame, settings, runs, audited, bounds)
+    audits = [Audit(run, limit - int(run.counts.m.sum()), already) for run in runs]
+    audited = yield from _joined(together([alone(one.run_all()) for one in audits]))
+    return _result(frame, settings, runs, audited, risk)
 
 
 def start(
@@ -220,24 +203,25 @@ def _joined(inner: Batches) -> Generator[Batch, Float, Any]:
 
 
 def _result(
-    frame: Frame, settings: Settings, runs: list[Run], audited: Audited, bounds: Float
+    frame: Frame, settings: Settings, runs: list[Run], audited: list[Audited], risk: float
 ) -> BudgetResult:
-    mean = np.stack([run.mean for run in runs])
+    bounds = np.stack([limits(run).mean(axis=-1) for run in runs], axis=1)
     sums = [i for i, metric in enumerate(settings.metrics) if metric.cutoff is None]
-    single, pairs = estimates(mean, audited, bounds, sums, settings.confidence)
+    confidence = 1.0 - risk * (1.0 - settings.confidence)
+    single, pairs = estimates(audited, bounds, sums, confidence)
     return BudgetResult(
         names=settings.names,
         metrics=tuple(str(metric) for metric in settings.metrics),
         estimates=single,
         differences=pairs,
-        posterior_mean=mean,
-        posterior_variance=np.stack([run.variance for run in runs]),
+        posterior_mean=np.stack([one.view.mean for one in audited]),
+        posterior_variance=np.stack([one.view.variance for one in audited]),
         n_asked=tuple(int(run.counts.m.sum()) for run in runs),
         n_held_out=frame.owner.size,
         n_users=frame.order.n.size,
-        n_audited=audited.users.size,
+        n_audited=len(set().union(*(one.users.tolist() for one in audited))),
         n_candidates=int(frame.n.sum()),
         confidence=settings.confidence,
         proxy=frame.order.name,
-        depth=tuple(depth_of(run, frame, audited, i) for i, run in enumerate(runs)),
+        depth=tuple(depth_of(*pair) for pair in zip(runs, audited, strict=True)),
     )

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sampled_metrics._base.arrays import Float
-from sampled_metrics.inference.budget.counts import Frame
+from sampled_metrics.inference.budget.audit import Audited
 from sampled_metrics.inference.budget.estimate import Estimate
-from sampled_metrics.inference.budget.runs import Audited, Run
+from sampled_metrics.inference.budget.runs import Run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,13 +141,17 @@ class BudgetResult:
         )
 
 
-def depth_of(run: Run, frame: Frame, audited: Audited, number: int) -> float:
+def depth_of(run: Run, audited: Audited) -> float:
     """Depth of the proxy's order, by the audited users of whom all candidates were scored."""
-    users = audited.users[run.live[audited.users]]
-    users = users[run.counts.left[users].sum(1) == 0]
+    frame = run.counts.frame
+    last = [phase for phase in audited.phases if phase.users.size]
+    users = np.concatenate([np.empty(0, np.int64), *[phase.users for phase in last]])
+    weight = 1.0 / np.concatenate([np.empty(0), *[phase.reached for phase in last]])
+    done = run.counts.left[users].sum(1) == 0
+    users, place = np.unique(users[done][::-1], return_index=True)
+    weight = weight[done][::-1][place]
     if users.size < LEAST_CONFIRMED:
         return float("nan")
-    weight = 1.0 / audited.probability[number, 0, users]
     better = np.zeros((users.size, frame.n.shape[1]))
     place, row = frame.rows_of(users)
     np.add.at(better, place, run.counts.better[row])
