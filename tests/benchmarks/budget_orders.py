@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from sampled_metrics._base.defaults import BUDGET_METRICS
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.inference.budget.candidates import Candidates
 from sampled_metrics.inference.budget.counts import Frame
-from sampled_metrics.inference.budget.evaluate import METRICS
 from sampled_metrics.inference.budget.evaluation import METHODS, Settings, evaluation
 from sampled_metrics.inference.budget.order import Order
 from sampled_metrics.inference.budget.proxies import make_proxy
@@ -181,7 +181,7 @@ def main() -> None:
     about = SETS[args.data, args.set]
     names = tuple(args.only or about)
     scores = [scores_of(name, about[name], seen, args) for name in names]
-    metrics = parse_metrics(METRICS)
+    metrics = parse_metrics(BUDGET_METRICS)
     exact = [exact_values(one, seen, held_out, metrics) for one in scores]
     proxy = args.proxy
     if proxy == "als":

@@ -37,6 +37,7 @@ def result(differences: list[float], **changed: Any) -> BudgetResult:
         "n_audited": 10,
         "n_candidates": 5000,
         "confidence": 0.95,
+        "level": 0.95,
         "proxy": "als",
         "depth": (10.0, 500.0, float("nan")),
     }
@@ -69,6 +70,13 @@ def test_orders_are_corrected_for_several_pairs() -> None:
     assert corrected[0].in_words() == "undecided"
     assert alone[0].in_words() == "B above A"
     assert (alone[0].value_a, alone[0].value_b, alone[0].n_items) == (0.1, 0.2, 101)
+
+
+def test_an_evaluation_that_might_have_stopped_before_has_less_risk_left() -> None:
+    early = result([0.023, 0.1, -0.005], confidence=0.9)
+    assert [one.p_value for one in early.compare("none")] == pytest.approx(
+        [min(1.0, 2 * p.p_value) for p in result([0.023, 0.1, -0.005]).compare("none")]
+    )
 
 
 @pytest.mark.parametrize("slack", [0.0, 0.004])

@@ -11,6 +11,7 @@ import typer
 import sampled_metrics
 from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics.cli import logs
+from sampled_metrics.cli.budget import app as budget
 from sampled_metrics.cli.drawing import app as drawing
 from sampled_metrics.cli.files import guard
 from sampled_metrics.cli.names import app as names
@@ -32,12 +33,14 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for commands in (own, pairs, drawing, names):
+for commands in (own, pairs, drawing, names, budget):
     for command in commands.registered_commands:
         # Paragraphs flow: their lines end where the terminal does, not where the source does.
         paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
         command.help = "\n\n".join(" ".join(each.split()) for each in paragraphs)
+for commands in (own, pairs, drawing, names):
     app.add_typer(commands)
+app.add_typer(budget, name="budget")
 app.add_typer(study, name="study")
 guard(app)
 

@@ -36,7 +36,7 @@ def emit(
     text = render([{key: _plain(value) for key, value in row.items()} for row in rows])
     if form is Format.TABLE and note:
         text += f"\n{note}\n"
-    _print(text, output)
+    emit_text(text, output)
 
 
 def emit_columns(columns: dict[str, Any], form: Format, output: Path | None) -> None:
@@ -48,7 +48,7 @@ def emit_columns(columns: dict[str, Any], form: Format, output: Path | None) -> 
         with replacing(output) as temporary:
             table.to_parquet(temporary, index=False)
     elif form is Format.CSV:
-        _print(table.to_csv(index=False, lineterminator="\n"), output)
+        emit_text(table.to_csv(index=False, lineterminator="\n"), output)
     else:
         rows = zip(*(table[name].tolist() for name in table), strict=True)
         emit([dict(zip(table.columns, row, strict=True)) for row in rows], form, output)
@@ -60,7 +60,8 @@ def row_of(result: Any, *without: str, **first: Any) -> Row:
     return first | {key: value for key, value in fields.items() if key not in without}
 
 
-def _print(text: str, output: Path | None) -> None:
+def emit_text(text: str, output: Path | None) -> None:
+    """Print text, or write it to a file, all or nothing."""
     if output is None:
         sys.stdout.write(text)
     else:

@@ -10,13 +10,13 @@ from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import reading
 from sampled_metrics.estimators import parse_estimators
-from sampled_metrics.inference.compared import Compared
+from sampled_metrics.inference.compared import UNDECIDED, Compared
 from sampled_metrics.inference.correct import acts_like, possible_range
 from sampled_metrics.inference.evaluate import over_common, prior_shape, user_values
 from sampled_metrics.inference.intervals import Estimate, Shape, estimate
 from sampled_metrics.inference.misfit import require_fit
 from sampled_metrics.inference.moments import ROUNDING
-from sampled_metrics.inference.orders import UNDECIDED, decided, pairs_of
+from sampled_metrics.inference.orders import decided, pairs_of
 from sampled_metrics.inference.pairing import common_users, require_alike
 from sampled_metrics.inference.ranges import bracket_users, difference_range, order_p_value
 from sampled_metrics.inference.significance import p_value

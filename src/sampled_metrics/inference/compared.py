@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+UNDECIDED = "undecided"
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -67,4 +69,4 @@ class Compared:
     def in_words(self, order: str | None = None) -> str:
         """Put an order, its own by default, in words."""
         words = {"a": f"{self.a} above {self.b}", "b": f"{self.b} above {self.a}"}
-        return words.get(order or self.order, "undecided")
+        return words.get(order or self.order, UNDECIDED)

@@ -6,10 +6,8 @@ from itertools import combinations
 from typing import Any
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.compared import Compared
+from sampled_metrics.inference.compared import UNDECIDED, Compared
 from sampled_metrics.inference.significance import adjusted
-
-UNDECIDED = "undecided"
 
 
 def pairs_of(evaluations: Mapping[str, Any]) -> list[tuple[str, str]]:

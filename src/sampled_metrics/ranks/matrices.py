@@ -164,6 +164,11 @@ def _read_seen(path: Path, shape: Shape) -> Any:
         return _load(path, _SEEN)
     if path.suffix != ".npz":
         return _marked(*_numbers(read_pairs(path, _SEEN), shape), shape)
+    return read_sparse(path)
+
+
+def read_sparse(path: Path) -> Any:
+    """Read seen items as scipy's `save_npz` writes them, users x items."""
     _load_archive(path, f"{_SEEN}, as scipy.sparse.save_npz writes", "format")
     try:
         return load_npz(path)

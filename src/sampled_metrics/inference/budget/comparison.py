@@ -7,8 +7,8 @@ from scipy.special import stdtr, stdtrit
 
 from sampled_metrics.inference.budget.estimate import Estimate
 from sampled_metrics.inference.budget.result import BudgetResult
-from sampled_metrics.inference.compared import Compared
-from sampled_metrics.inference.orders import UNDECIDED, decided
+from sampled_metrics.inference.compared import UNDECIDED, Compared
+from sampled_metrics.inference.orders import decided
 
 ON_A_BUDGET = "budget"  # in the place of the name of an estimator
 
@@ -22,6 +22,7 @@ def compared(result: BudgetResult, correction: str) -> list[Compared]:
     which the audit moves for each pair, so it need not be `value_b - value_a`; interval, range and
     order are about the exact metrics of the users evaluated.
     """
+    looks = (1.0 - result.confidence) / (1.0 - result.level)  # at which it might have stopped
     mean_candidates = round((result.n_candidates + result.n_held_out) / result.n_users)
     pairs = [
         Compared(
@@ -38,7 +39,7 @@ def compared(result: BudgetResult, correction: str) -> list[Compared]:
             range_low=one.low,
             range_high=one.high,
             order=UNDECIDED,
-            p_value=p_value(one, result.confidence),
+            p_value=min(1.0, p_value(one, result.level) * looks),
             behaves_like=None,
             verdict="",
             paired=True,
@@ -54,8 +55,8 @@ def compared(result: BudgetResult, correction: str) -> list[Compared]:
     ]
 
 
-def p_value(one: Estimate, confidence: float) -> float:
-    """Return one less the highest confidence at which the interval excludes 0.
+def p_value(one: Estimate, level: float) -> float:
+    """Return one less the highest level at which the interval, now of `level`, excludes 0.
 
     Clipping to the values that the scores allow can only shorten an interval, so its longer side
     tells how far it reaches beyond the standard error.
@@ -63,16 +64,16 @@ def p_value(one: Estimate, confidence: float) -> float:
     >>> round(p_value(Estimate(0.1, -0.096, 0.296, 0.1, 0.1, 1e6, 0.1), 0.95), 4)
     0.3173
     """
-    level = 1.0 - confidence
+    risk = 1.0 - level
     if not one.std_error:
         return 0.0 if one.centre else 1.0
     reach = max(one.high - one.centre, one.centre - one.low)
-    slack = max(0.0, reach - float(stdtrit(one.freedom, 1.0 - level / 2.0)) * one.std_error)
+    slack = max(0.0, reach - float(stdtrit(one.freedom, 1.0 - risk / 2.0)) * one.std_error)
     distance = max(0.0, abs(one.centre) - slack) / one.std_error
     p = 2.0 * float(stdtr(one.freedom, -distance))
     if one.low <= 0.0 <= one.high:
-        return max(p, level)
-    return min(p, float(np.nextafter(level, 0.0)))
+        return max(p, risk)
+    return min(p, float(np.nextafter(risk, 0.0)))
 
 
 def _verdict(one: Compared, result: BudgetResult) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.budget.candidates import Candidates
 from sampled_metrics.inference.budget.evaluation import METHODS, Batch, Settings
@@ -17,7 +18,6 @@ from sampled_metrics.inference.budget.result import BudgetResult
 from sampled_metrics.inference.budget.session import Session, prepare
 from sampled_metrics.inference.budget.values import parse_metrics
 
-METRICS = ("recall@10", "ndcg@10", "ap")
 Scorer = Callable[[Int, Int], ArrayLike]
 
 
@@ -26,12 +26,12 @@ def evaluate_on_budget(
     candidates: Any,
     held_out: Any,
     *,
-    budget: float = 100,
+    budget: float = BUDGET,
     proxy: Any = "popularity",
-    metrics: Sequence[str] = METRICS,
+    metrics: Sequence[str] = BUDGET_METRICS,
     seed: int = 0,
     method: str = "adaptive",
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     until_decided: bool = False,
     half_width: float | None = None,
     n_items: int | None = None,
@@ -69,8 +69,8 @@ def evaluate_on_budget(
     confidence
         Coverage of the intervals.
     until_decided
-        Stop before the budget is spent, once every difference of two recommenders is significant
-        in every metric. The adaptive method looks at a quarter, at half and at the end of the
+        Stop before the budget is spent, once the order of every two recommenders is decided in
+        every metric. The adaptive method looks at a quarter, at half and at the end of the
         budget; the intervals allow for it and are somewhat wider.
     half_width
         Stop in the same way, once no recommender's interval is wider than twice this.

@@ -15,9 +15,11 @@ from sampled_metrics.inference.budget.relevance import offsets, weights
 from sampled_metrics.inference.budget.result import BudgetResult, depth_of
 from sampled_metrics.inference.budget.rounds import ask, explore, posterior
 from sampled_metrics.inference.budget.runs import Run, limits
+from sampled_metrics.inference.budget.strata import edges, sizes
 from sampled_metrics.inference.budget.sweep import sweep
 from sampled_metrics.inference.budget.together import Batches, alone, together
 from sampled_metrics.inference.budget.values import Metric, Tables
+from sampled_metrics.inference.compared import UNDECIDED
 
 MODEL_SHARE = 0.75  # of the budget; the rest is the audit's
 METHODS = ("adaptive", "scan")
@@ -59,8 +61,8 @@ class Settings(NamedTuple):
     confidence
         Coverage of the intervals.
     until_decided
-        Whether to stop before the budget is spent, once every difference of two recommenders is
-        significant in every metric.
+        Whether to stop before the budget is spent, once the order of every two recommenders is
+        decided in every metric.
     half_width
         Stop before the budget is spent, once no recommender's interval is wider than twice this.
     """
@@ -107,10 +109,7 @@ def evaluation(
     """
     n_users, count = frame.order.n.size, len(settings.names)
     limit = int(settings.budget * n_users - spent / count)
-    least = n_users * int(np.count_nonzero(frame.n.any(0)))
-    if frame.n.sum() > limit and MODEL_SHARE * limit < least:
-        needed = np.ceil((least / n_users + spent / n_users / count) / MODEL_SHARE)
-        raise InputError(f"budget is {settings.budget:g}; the first round needs {needed:.0f}")
+    least = require_budget(settings.budget, frame.order.n, spent / count)
     model = yield from start(frame, held_items, settings, watch)
     for share, risk in _looks(settings):
         if MODEL_SHARE * share * limit < least and share < 1.0:
@@ -121,6 +120,21 @@ def evaluation(
     return result
 
 
+def require_budget(budget: float, n_candidates: Int, spent: float) -> int:
+    """Return the scores of the first round; InputError if the budget does not suffice for it.
+
+    `spent` scores of each recommender go to a pilot.
+    """
+    first = int(np.count_nonzero(sizes(n_candidates, edges(int(n_candidates.max()))).any(0)))
+    limit = int(budget * n_candidates.size - spent)
+    least = n_candidates.size * first
+    if n_candidates.sum() > limit and MODEL_SHARE * limit < least:
+        needed = np.ceil((first + MODEL_SHARE * spent / n_candidates.size) / MODEL_SHARE)
+        rounds = "pilot and first round need up to" if spent else "the first round needs"
+        raise InputError(f"budget is {budget:g}; {rounds} {needed:.0f}")
+    return least
+
+
 def _looks(settings: Settings) -> tuple[tuple[float, float], ...]:
     early = settings.until_decided or settings.half_width is not None
     return LOOKS if early and settings.method == "adaptive" else ((1.0, 1.0),)
@@ -128,7 +142,7 @@ def _looks(settings: Settings) -> tuple[tuple[float, float], ...]:
 
 def _reached(result: BudgetResult, settings: Settings) -> bool:
     """Whether all that the settings ask for before the budget is spent has been reached."""
-    decided = all(one.low > 0 or one.high < 0 for row in result.differences.values() for one in row)
+    decided = all(one.order != UNDECIDED for one in result.compare())
     width = settings.half_width
     narrow = width is None or all(
         one.high - one.low <= 2.0 * width for row in result.estimates for one in row
@@ -207,8 +221,8 @@ def _result(
 ) -> BudgetResult:
     bounds = np.stack([limits(run).mean(axis=-1) for run in runs], axis=1)
     sums = [i for i, metric in enumerate(settings.metrics) if metric.cutoff is None]
-    confidence = 1.0 - risk * (1.0 - settings.confidence)
-    single, pairs = estimates(audited, bounds, sums, confidence)
+    level = 1.0 - risk * (1.0 - settings.confidence)
+    single, pairs = estimates(audited, bounds, sums, level)
     return BudgetResult(
         names=settings.names,
         metrics=tuple(str(metric) for metric in settings.metrics),
@@ -222,6 +236,7 @@ def _result(
         n_audited=len(set().union(*(one.users.tolist() for one in audited))),
         n_candidates=int(frame.n.sum()),
         confidence=settings.confidence,
+        level=level,
         proxy=frame.order.name,
         depth=tuple(depth_of(*pair) for pair in zip(runs, audited, strict=True)),
     )

@@ -4,6 +4,7 @@ from collections.abc import Generator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.inference.budget.evaluation import Batch
@@ -37,11 +38,17 @@ class Ledger:
             except StopIteration as stop:
                 return stop.value
             key = (batch.recommender * self._n_users + batch.users) * self._n_items + batch.items
-            unknown = np.flatnonzero(~np.isin(key, self._keys))
+            unknown = np.flatnonzero(~self._knows(key))
             if unknown.size:
                 fresh = yield Batch(*(column[unknown] for column in batch))
                 self._add(key[unknown], fresh)
             scores = self._scores[np.searchsorted(self._keys, key)]
+
+    def _knows(self, key: Int) -> NDArray[np.bool_]:
+        if not self._keys.size:
+            return np.zeros(key.size, dtype=bool)
+        place = np.minimum(np.searchsorted(self._keys, key), self._keys.size - 1)
+        return self._keys[place] == key
 
     def _add(self, keys: Int, scores: Float) -> None:
         keys = np.concatenate([self._keys, keys])

@@ -63,9 +63,7 @@ def pilot(
     """
     trials = []
     for frame in frames:
-        least = int(np.count_nonzero(frame.n.any(0)))
-        total = max(SCORES, least + 1) * users.size
-        inner = _modelled(frame, held_items, settings, min(total, int(frame.n.sum())))
+        inner = _modelled(frame, held_items, settings, pilot_scores(frame))
         scores: Float | None = None
         while True:
             try:
@@ -77,6 +75,12 @@ def pilot(
         depths = [expected_depth(*pair) for pair in zip(counts, classes, strict=True)]
         trials.append(Trial(frame.order.name, max(depths)))
     return trials
+
+
+def pilot_scores(frame: Frame) -> int:
+    """Scores asked of a recommender in the pilot of one proxy, at most."""
+    least = int(np.count_nonzero(frame.n.any(0)))
+    return min(max(SCORES, least + 1) * frame.order.n.size, int(frame.n.sum()))
 
 
 def _modelled(

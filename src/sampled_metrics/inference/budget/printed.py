@@ -4,13 +4,14 @@ import math
 from collections.abc import Iterator
 
 from sampled_metrics.inference.budget.result import BudgetResult
+from sampled_metrics.inference.compared import UNDECIDED, Compared
 
 _SOON = 60.0  # seconds; a full ranking that takes less is worth more than any estimate
 _UNITS = (("hours", 3600.0), ("minutes", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 
 
-def text_of(result: BudgetResult) -> str:
-    """Lay out metrics, orders, price and proxy."""
+def text_of(result: BudgetResult, correction: str = "holm") -> str:
+    """Lay out metrics, orders, price and proxy; see `BudgetResult.compare` for `correction`."""
     from tabulate import tabulate
 
     interval = f"interval ({100 * result.confidence:g} %)"
@@ -23,8 +24,8 @@ def text_of(result: BudgetResult) -> str:
         }
         for row in result.rows()
     ]
-    tables = [metrics]
-    if result.differences:
+    tables, orders = [metrics], result.compare(correction)
+    if orders:
         tables.append(
             [
                 {
@@ -35,16 +36,23 @@ def text_of(result: BudgetResult) -> str:
                     interval: f"{one.range_low:.4f} to {one.range_high:.4f}",
                     "order": one.in_words(),
                 }
-                for one in result.compare()
+                for one in orders
             ]
         )
     shown = [tabulate(rows, headers="keys", floatfmt=".5f") for rows in tables]
-    return "\n\n".join([*shown, "\n".join(notes(result))])
+    return "\n\n".join([*shown, "\n".join(notes(result, orders, correction))])
 
 
-def notes(result: BudgetResult) -> Iterator[str]:
+def notes(result: BudgetResult, orders: list[Compared], correction: str) -> Iterator[str]:
     """Say what the numbers are, what they cost, how the proxy fits, and what to do."""
     yield from _meaning(result)
+    if orders and not _complete(result):
+        pairs, adjusted = len(result.differences), ""
+        if pairs > 1 and correction != "none":
+            adjusted = f", also corrected for {pairs} pairs ({correction})"
+        yield f"order: decided if the interval of b - a excludes 0{adjusted}."
+        if any(one.order == UNDECIDED for one in orders):
+            yield "  An undecided order needs a larger budget, a better proxy or full rankings."
     several = len(result.names) > 1
     price = ", ".join(
         f"{name + ' ' if several else ''}{asked:.4g}"
@@ -56,9 +64,13 @@ def notes(result: BudgetResult) -> Iterator[str]:
     yield from _speed(result)
 
 
+def _complete(result: BudgetResult) -> bool:
+    return min(result.n_asked) == result.n_candidates
+
+
 def _meaning(result: BudgetResult) -> Iterator[str]:
     users = f"{result.n_users:,} user{'s' * (result.n_users > 1)}"
-    if min(result.n_asked) == result.n_candidates:
+    if _complete(result):
         yield f"Exact metrics of these {users}, because all candidates were scored. Fractions."
         return
     yield f"Exact metrics of these {users}, estimated on a budget. Fractions."
@@ -67,16 +79,10 @@ def _meaning(result: BudgetResult) -> Iterator[str]:
         "interval: of what a full ranking of these users would give, by the audit of "
         f"{result.n_audited:,} of them;\n  other users like these are not covered."
     )
-    pairs = len(result.differences)
-    if pairs:
-        adjusted = f", also corrected for {pairs} pairs (holm)" if pairs > 1 else ""
-        yield f"order: decided if the interval of b - a excludes 0{adjusted}."
-        if any(one.order == "undecided" for one in result.compare()):
-            yield "  An undecided order needs a larger budget, a better proxy or full rankings."
 
 
 def _proxy(result: BudgetResult) -> Iterator[str]:
-    if min(result.n_asked) == result.n_candidates:
+    if _complete(result):
         return
     known = [
         f"{name} {depth:,.0f}"
@@ -104,7 +110,7 @@ def _proxy(result: BudgetResult) -> Iterator[str]:
 
 def _speed(result: BudgetResult) -> Iterator[str]:
     seconds = result.full_ranking_seconds
-    if not seconds or min(result.n_asked) == result.n_candidates:
+    if not seconds or _complete(result):
         return
     pairs = result.n_candidates + result.n_held_out
     total = duration(sum(seconds))

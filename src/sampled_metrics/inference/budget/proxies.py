@@ -116,11 +116,11 @@ class Factors:
     name = "als"
 
     def __init__(self, user_vectors: Float, item_vectors: Float) -> None:
-        self._users, self._items = user_vectors, item_vectors
+        self.user_vectors, self.item_vectors = user_vectors, item_vectors
 
     def __call__(self, users: Int) -> Float:
         """Scores of shape (users, items)."""
-        return np.einsum("uf,if->ui", self._users[users], self._items)
+        return np.einsum("uf,if->ui", self.user_vectors[users], self.item_vectors)
 
 
 def _als(seen: csr_array, seed: int) -> Factors:

@@ -41,8 +41,9 @@ class BudgetResult:
         Held-out items, users, and users drawn for the audit.
     n_candidates
         Pairs that a full ranking of one recommender scores, held-out items not counted.
-    confidence
-        Coverage of the intervals.
+    confidence, level
+        Coverage asked for, and that of the intervals by themselves, which is higher where the
+        evaluation might have stopped before.
     proxy
         Name of the proxy.
     depth
@@ -66,6 +67,7 @@ class BudgetResult:
     n_audited: int
     n_candidates: int
     confidence: float
+    level: float
     proxy: str
     depth: tuple[float, ...]
     trials: tuple[tuple[str, float], ...] = ()

@@ -19,10 +19,11 @@ from sampled_metrics.inference.budget.evaluation import (
     Settings,
     Watch,
     evaluation,
+    require_budget,
 )
 from sampled_metrics.inference.budget.ledger import Ledger
 from sampled_metrics.inference.budget.order import Order
-from sampled_metrics.inference.budget.pilot import pilot, pilot_users
+from sampled_metrics.inference.budget.pilot import pilot, pilot_scores, pilot_users
 from sampled_metrics.inference.budget.proxies import Part, Proxy, make_proxy
 from sampled_metrics.inference.budget.result import BudgetResult
 from sampled_metrics.inference.budget.shuffle import stream, uniform
@@ -62,6 +63,8 @@ def steps(
     users = pilot_users(candidates.n_users, draws)
     part = candidates.take(users)
     frames = [Frame(Order(part, Part(one, users)), part.owner, seed, users) for one in proxies]
+    most = min(sum(map(pilot_scores, frames)), int(frames[0].n.sum()))
+    require_budget(settings.budget, candidates.n_others, most)  # before anything is spent
     ledger = Ledger(candidates.n_users, candidates.n_items)
     trials = yield from ledger.once(pilot(frames, users, part.item, settings))
     best = min(range(len(proxies)), key=lambda number: trials[number].depth)

@@ -1,0 +1,267 @@
+"""Commands that evaluate on a budget, with scores from any program: start, ask, tell, result."""
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sampled_metrics._base import defaults
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.cli import options
+from sampled_metrics.cli.output import Format, emit, emit_columns, emit_text, row_of, table_of
+
+if TYPE_CHECKING:
+    from sampled_metrics.inference.budget.folder import Folder
+    from sampled_metrics.inference.budget.session import Session
+
+NOTHING_LEFT = 3  # exit status of `ask` when the evaluation is complete
+# Of a comparison: what is the same for all pairs, or says the same as another key.
+_NOT_SHOWN = (
+    *("estimator", "range_low", "range_high", "behaves_like"),
+    *("paired", "n_items", "n_negatives", "sampling"),
+)
+app = typer.Typer(
+    help="Estimate exact metrics from about a hundred scores per user, computed by any program.",
+    no_args_is_help=True,
+)
+_log = logging.getLogger("sampled_metrics")
+
+State = Annotated[Path, typer.Argument(help="Folder of the evaluation.", show_default=False)]
+
+
+def _known_metrics(names: list[str] | None) -> list[str] | None:
+    from sampled_metrics.inference.budget.values import parse_metrics
+
+    try:
+        return names and [str(metric) for metric in parse_metrics(names)]
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _known_method(name: str) -> str:
+    from sampled_metrics.inference.budget.evaluation import METHODS
+
+    if name not in METHODS:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(METHODS)}")
+    return name
+
+
+def _positive(value: float | None) -> float | None:
+    if value is not None and not 0.0 < value < float("inf"):
+        raise typer.BadParameter(f"{value:g} is not above 0")
+    return value
+
+
+@app.command()
+def start(
+    folder: State,
+    seen: Annotated[
+        Path,
+        typer.Option(
+            help="What users have seen, so that it is no candidate: a table of user_id and "
+            "item_id, or .npz of a sparse matrix (scipy.sparse.save_npz).",
+            show_default=False,
+        ),
+    ],
+    held_out: Annotated[
+        Path,
+        typer.Option(
+            help="Table of user_id and item_id, one or several items per user; row and column "
+            "numbers if --seen is a matrix.",
+            show_default=False,
+        ),
+    ],
+    items: Annotated[
+        Path | None,
+        typer.Option(help="Table of item_id: items that nobody has seen.", show_default=False),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Name of a recommender; repeat for several, which are compared.",
+            show_default=False,
+        ),
+    ] = None,
+    budget: Annotated[
+        float,
+        typer.Option(
+            help="Scores per user and recommender, at most; those of held-out items not counted.",
+            callback=_positive,
+        ),
+    ] = defaults.BUDGET,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Cheap scores that tell where to look: popularity, als (8 factors), .npz with "
+            "scores, user_ids and item_ids, or .npy where --seen is a matrix. Of several, a pilot "
+            "takes the one that fits best.  [default: popularity]",
+            show_default=False,
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="recall@k, ndcg@k or ap; repeat for several.  [default: recall@10, ndcg@10, ap]",
+            callback=_known_metrics,
+            show_default=False,
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="adaptive; or scan, which scores in the proxy's order and stops.",
+            callback=_known_method,
+        ),
+    ] = "adaptive",
+    until_decided: Annotated[
+        bool,
+        typer.Option("--until-decided", help="Stop early, once the orders are decided."),
+    ] = False,
+    half_width: Annotated[
+        float | None,
+        typer.Option(
+            help="Stop early, once no interval of a recommender is wider than twice this.",
+            callback=_positive,
+            show_default=False,
+        ),
+    ] = None,
+    confidence: options.Confidence = defaults.CONFIDENCE,
+    seed: options.Seed = 0,
+) -> None:
+    """Begin an evaluation in a new folder, which keeps a copy of all that it needs.
+
+    Then, from a shell, with a program that adds a column score to the pairs:
+
+    `while sampled-metrics budget ask FOLDER --output pairs.csv; do score pairs.csv > scores.csv &&
+    sampled-metrics budget tell FOLDER scores.csv || break; done`, and `sampled-metrics budget
+    result FOLDER`.
+
+    It takes a dozen rounds or two. A recommender that can score all candidates of all users is
+    better ranked fully, see `sampled-metrics evaluate`. In Python the same is
+    `sampled_metrics.evaluate_on_budget`.
+    """
+    from sampled_metrics.inference.budget.folder import Folder, Options
+    from sampled_metrics.inference.budget.problem import read_problem
+
+    names = name or ["score"]
+    if len(set(names)) < len(names):
+        raise InputError("--name: recommenders need different names")
+    chosen = Options(
+        names=names,
+        metrics=metric or list(defaults.BUDGET_METRICS),
+        budget=budget,
+        method=method,  # type: ignore[arg-type]  # checked by its option
+        confidence=confidence,
+        seed=seed,
+        until_decided=until_decided,
+        half_width=half_width,
+    )
+    problem = read_problem(seen, held_out, items)
+    made = Folder.create(folder, problem, proxy or ["popularity"], chosen)
+    _log.info(
+        "%s: %s users, %s items; at most %s scores, and %s of held-out items",
+        folder,
+        *(f"{ids.size:,}" for ids in (problem.user_ids, problem.item_ids)),
+        f"{made.n_allowed:,}",
+        f"{problem.owner.size * len(names):,}",
+    )
+
+
+@app.command()
+def ask(folder: State, output: options.Output = None) -> None:
+    """Write the pairs to score next as CSV; the same ones until their scores are told.
+
+    Columns: user_id, item_id and, with several recommenders, recommender: the one to score the
+    pair. A name ending in .parquet is written so.
+
+    Exit status 3, and nothing is written, when no scores are wanted because the evaluation is
+    complete; 2 for errors.
+    """
+    from sampled_metrics.inference.budget.folder import Folder
+
+    opened = Folder(folder)
+    if opened.pending is None:
+        _log.info("%s: complete; `sampled-metrics budget result` prints the result", folder)
+        raise typer.Exit(NOTHING_LEFT)
+    emit_columns(opened.asked.columns(), Format.CSV, output)
+
+
+@app.command()
+def tell(
+    folder: State,
+    scores: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Tables with the columns that `ask` wrote and score, larger is better; rows in "
+            "any order, each pair once.",
+            show_default=False,
+        ),
+    ],
+) -> None:
+    """Take the scores of the pairs asked, all of them; print what is known so far.
+
+    That is what the model of users expects. It has not been audited and has no interval, so it is
+    progress and no result.
+    """
+    from sampled_metrics.inference.budget.folder import Folder
+
+    opened = Folder(folder)
+    session = opened.tell(scores)
+    typer.echo(_progress(opened, session), nl=False)
+
+
+def _progress(folder: "Folder", session: "Session") -> str:
+    told, allowed = folder.n_told, folder.n_allowed
+    per_user = told / folder.problem.user_ids.size / len(folder.options.names)
+    lines = [
+        f"round {len(folder.answers.checks)}: {told:,} of at most {allowed:,} scores told, "
+        f"{per_user:.4g} per user{' and recommender' * (len(folder.options.names) > 1)}.\n"
+    ]
+    if folder.pending is None:
+        lines.append("complete: `sampled-metrics budget result` prints the result.\n")
+        return "".join(lines)
+    known = session.so_far()
+    if known:
+        rows = [{"recommender": name, **values} for name, values in known.items()]
+        lines += [
+            "So far, by the model alone, neither audited nor final:\n",
+            table_of(rows),
+        ]
+    lines.append(f"{folder.pending.users.size:,} pairs to score next.\n")
+    return "".join(lines)
+
+
+@app.command()
+def result(
+    folder: State,
+    pairs: Annotated[
+        bool,
+        typer.Option("--pairs", help="JSON and CSV of pairs of recommenders; a table shows both."),
+    ] = False,
+    correction: options.Correction = "holm",
+    form: options.Form = Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Print metrics with intervals, orders, price and proxy of a complete evaluation.
+
+    Intervals and orders are about the exact metrics of the users evaluated, as full rankings would
+    give them. An order is decided if the interval of the difference excludes 0.
+
+    Keys: recommender, metric, value (to rank by), std_error, ci_low, ci_high, model, n_users,
+    n_held_out, n_candidates, n_asked, n_audited, proxy, depth, weak_proxy. With --pairs: a, b,
+    metric, value_a, value_b, difference (b - a), std_error, ci_low, ci_high, order (a, b or
+    undecided), p_value, verdict, n_users. Values are fractions.
+    """
+    from sampled_metrics.inference.budget.folder import Folder
+    from sampled_metrics.inference.budget.printed import text_of
+
+    found = Folder(folder).result()
+    if form is Format.TABLE:
+        emit_text(text_of(found, correction) + "\n", output)
+    elif not pairs:
+        emit(found.rows(), form, output)
+    elif len(found.names) > 1:
+        emit([row_of(one, *_NOT_SHOWN) for one in found.compare(correction)], form, output)
+    else:
+        raise InputError("--pairs: the evaluation has one recommender")
