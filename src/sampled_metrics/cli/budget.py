@@ -8,8 +8,9 @@ import typer
 
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.text import table_of
 from sampled_metrics.cli import options
-from sampled_metrics.cli.output import Format, emit, emit_columns, emit_text, row_of, table_of
+from sampled_metrics.cli.output import Format, emit, emit_columns, emit_text, row_of
 
 if TYPE_CHECKING:
     from sampled_metrics.inference.budget.folder import Folder

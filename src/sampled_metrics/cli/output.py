@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sampled_metrics._base.files import replacing, write_text
+from sampled_metrics._base.text import table_of
 
 Row = dict[str, Any]
 
@@ -70,20 +71,6 @@ def emit_text(text: str, output: Path | None) -> None:
 
 def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def table_of(rows: Sequence[Row]) -> str:
-    """Lay out rows of the same keys as a table of text."""
-    from tabulate import tabulate
-
-    # Names may look like numbers; counts are text because of their thousands' separators.
-    names = [
-        place
-        for place, key in enumerate(rows[0] if rows else ())
-        if not key.startswith("n_") and any(isinstance(row[key], str) for row in rows)
-    ]
-    table = tabulate(rows, headers="keys", floatfmt=".5f", missingval="-", disable_numparse=names)
-    return f"{table}\n"
 
 
 def _json(rows: Sequence[Row]) -> str:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from sampled_metrics._base.text import table_of
 from sampled_metrics.cli.options import ASSUMED
-from sampled_metrics.cli.output import Row, table_of
+from sampled_metrics.cli.output import Row
 from sampled_metrics.inference.verdict import FLAT
 from sampled_metrics.metrics.measures import parse_measure
 

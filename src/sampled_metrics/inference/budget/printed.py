@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 
+from sampled_metrics._base.text import table_of
 from sampled_metrics.inference.budget.result import BudgetResult
 from sampled_metrics.inference.compared import UNDECIDED, Compared
 
@@ -12,8 +13,6 @@ _UNITS = (("hours", 3600.0), ("minutes", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs"
 
 def text_of(result: BudgetResult, correction: str = "holm") -> str:
     """Lay out metrics, orders, price and proxy; see `BudgetResult.compare` for `correction`."""
-    from tabulate import tabulate
-
     interval = f"interval ({100 * result.confidence:g} %)"
     metrics = [
         {
@@ -39,8 +38,7 @@ def text_of(result: BudgetResult, correction: str = "holm") -> str:
                 for one in orders
             ]
         )
-    shown = [tabulate(rows, headers="keys", floatfmt=".5f") for rows in tables]
-    return "\n\n".join([*shown, "\n".join(notes(result, orders, correction))])
+    return "\n".join([*map(table_of, tables), "\n".join(notes(result, orders, correction))])
 
 
 def notes(result: BudgetResult, orders: list[Compared], correction: str) -> Iterator[str]:
