@@ -100,10 +100,13 @@ def test_figure_5_counts_every_user():
         "B": Ranks(np.full(50, 249), np.zeros(50, int), np.full(50, 3)),
     }
     table = curves.rank_distribution(records, seed=0)
-    assert pick(table, panel="all").groupby("recommender")["users"].sum().to_dict() == {
-        "A": 50,
-        "B": 50,
+    assert pick(table, panel="all").groupby(["recommender", "ties"])["users"].sum().to_dict() == {
+        ("A", "random"): 50,
+        ("B", "random"): 50,
+        ("B", "pessimistic"): 50,
     }
+    # all of B are tied with three others for ranks 1 to 4
+    assert pick(table, panel="top", recommender="B", ties="pessimistic")["users"].iloc[0] == 50
     # ranks 1, 6, 11 ... 246 of A: two in each range of ten
     top = pick(table, panel="top", recommender="A")
     assert top["users"].tolist() == [2] * 10

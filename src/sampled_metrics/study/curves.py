@@ -24,6 +24,8 @@ from sampled_metrics.study.toy import METRICS, PREDICTED_RANKS
 SAMPLE_SIZES = (1, 10, 100, 1000)
 TOP_RANKS = 1000
 _WITH, _WITHOUT = Sampling.WITH_REPLACEMENT, Sampling.WITHOUT_REPLACEMENT
+TIES_MATTER = 1  # candidates tied with the held-out item, on average over users
+FIGURE_5 = ["panel", "recommender", "ties", "first_rank", "last_rank", "users"]
 CORRECTIONS = ("rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
 
 
@@ -119,22 +121,26 @@ def _curve(panel: str, curve: str, rank: np.ndarray, value: Float) -> pd.DataFra
 def rank_distribution(records: Mapping[str, Ranks], seed: int) -> pd.DataFrame:
     """Figure 5: number of users whose held-out item falls in each range of ranks.
 
-    Ties are in one random order. With 1,000 candidates or more, panel `all` has ranges of 100
-    ranks, and panel `top` the first 100 ranks in ranges of 10. With fewer candidates the ranges are
-    ten or a hundred times narrower, so that there are at least ten of them.
+    `ties` is `random`, one random order of the ties, and for a recommender whose ties matter also
+    `pessimistic`, the held-out item ranked last among them. With 1,000 candidates or more, panel
+    `all` has ranges of 100 ranks, and panel `top` the first 100 ranks in ranges of 10. With fewer
+    candidates the ranges are ten or a hundred times narrower, so that there are at least ten.
     """
     last = max(int(each.n_candidates.max()) for each in records.values())
     power = 10 ** (len(str(last)) - 1)  # of ten, at most `last`
     width, top = max(1, min(100, power // 10)), max(10, min(100, power))
     step = top // 10
-    rows: list[tuple[str, str, int, int, int]] = []
+    rows: list[tuple[str, str, str, int, int, int]] = []
     for name, users in records.items():
-        ranks = random_rank(users, generator(seed, "ties", name))
+        by_ties = {"random": random_rank(users, generator(seed, "ties", name))}
+        if users.n_tied.mean() > TIES_MATTER:
+            by_ties["pessimistic"] = users.worst_rank
         for panel, stop, size in (("all", last + width - 1, width), ("top", top, step)):
             edges = np.arange(0, stop + 1, size)
-            counts = np.histogram(ranks, bins=edges + 0.5)[0]
-            rows += [
-                (panel, name, first + 1, end, count)
-                for first, end, count in zip(edges, edges[1:], counts, strict=False)
-            ]
-    return pd.DataFrame(rows, columns=["panel", "recommender", "first_rank", "last_rank", "users"])
+            for ties, ranks in by_ties.items():
+                counts = np.histogram(ranks, bins=edges + 0.5)[0]
+                rows += [
+                    (panel, name, ties, first + 1, end, count)
+                    for first, end, count in zip(edges, edges[1:], counts, strict=False)
+                ]
+    return pd.DataFrame(rows, columns=FIGURE_5)

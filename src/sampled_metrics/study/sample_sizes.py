@@ -16,6 +16,7 @@ from sampled_metrics.inference.search import geometric_sizes, smallest_from
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution
+from sampled_metrics.study.cells import EXACT
 from sampled_metrics.study.experiment import corrected_items, estimator_vectors
 from sampled_metrics.study.settings import ExperimentSettings
 
@@ -39,7 +40,8 @@ def recall_against_samples(
     -------
     Rows with `kind` = `curve` hold a recommender's expected estimate. Rows with `kind` =
     `ordered` hold for a pair the smallest m from which on, up to the largest, it is ordered as by
-    the exact metric, and there the first one's estimate; a pair without such m has no row.
+    the exact metric, and there the first one's estimate; a pair without such m has no row. Rows
+    with `kind` = `exact` hold the exact metric, that of all candidates as negatives.
     """
     sizes = sample_sizes(records)
     exact = {name: float(metrics.values(RECALL, ranks).mean()) for name, ranks in records.items()}
@@ -53,6 +55,8 @@ def recall_against_samples(
             smallest = smallest_from(partial(lead, at, a, b, e, sign), sizes)
             if smallest is not None:
                 rows.append(("ordered", f"{a} vs {b}", label, smallest, at(a, smallest)[e]))
+    for name, ranks in records.items():
+        rows.append(("exact", name, EXACT, ranks.mean_candidates - 1, 100.0 * exact[name]))
     return pd.DataFrame(rows, columns=["kind", "recommender", "estimator", "n_negatives", "value"])
 
 

@@ -1,5 +1,7 @@
 """Figures 5 and 6: recommenders on a dataset."""
 
+from collections.abc import Mapping, Sequence
+from math import ceil, floor, log10
 from typing import Any
 
 import pandas as pd
@@ -8,94 +10,146 @@ from matplotlib.figure import Figure
 
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.report.figures.axes import (
-    legend,
     log_axis,
     powers_of_ten,
     rank_axis,
-    size_label,
-    size_line,
+    ring,
+    vertical_line,
 )
-from sampled_metrics.report.figures.style import bar_styles, line_styles, markers, shown
+from sampled_metrics.report.figures.labels import label_end
+from sampled_metrics.report.figures.style import GREY, LIGHT, SMALL, line_styles, shown
 from sampled_metrics.report.tables import groups
 
-LONGEST_PAIR = 24  # characters that still fit beside a sample size
-NARROW = 10  # ranks per bin, below which half a rank at either end of the axis is visible
+ROW_HEIGHT = 0.62  # inches, of a recommender in Figure 5
+NARROW = 10  # ranks per range, below which half a rank at either end of the axis is visible
 UNCORRECTED = parse_estimator("sampled").label
+LONGEST_PAIR = 24  # characters, of two names that have room beside a line
+FEW = 4  # curves that have room for their names beside them
+LAST = "ties ranked last"
 
 
 def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
-    """Figure 5: users by predicted rank, over all ranks and over the top ones."""
-    left, right = figure.subplots(1, 2)
-    for axes, panel, draw in ((left, "all", _outlines), (right, "top", _bars)):
+    """Figure 5: users by predicted rank, over all ranks and over the top ones.
+
+    One row per recommender, before the others in grey; ties are in random order, and dotted where
+    ranking them last differs.
+    """
+    names = list(table["recommender"].unique())
+    styles = line_styles(names)
+    figure.set_figheight(figure.get_figheight() + ROW_HEIGHT * len(names))
+    grid = figure.subplots(len(names), 2, sharex="col", sharey="col", squeeze=False)
+    for column, panel in zip(grid.T, ("all", "top"), strict=True):
         rows = table[table["panel"] == panel]
-        draw(axes, rows)
-        rank_axis(axes, int(rows["last_rank"].max()))
-        width = int((rows["last_rank"] - rows["first_rank"]).iloc[0]) + 1
-        if width < NARROW:
-            low, high = axes.get_xlim()
-            axes.set_xlim(low - 0.5, high + 0.5)
-        axes.set(xlabel="Predicted rank $r$", ylabel=f"Users per {_ranks(width)}")
-    left.set(title="All ranks", yscale="log", ylim=(0.8, None))
-    powers_of_ten(left.yaxis)
-    right.set_title(f"Top {table.loc[table['panel'] == 'top', 'last_rank'].max()} ranks")
-    legend(figure, left, right)
+        for axes, name in zip(column, names, strict=True):
+            own = {"color": styles[name]["color"]}
+            for other in names:
+                if other != name:
+                    _outline(axes, rows, other, color=LIGHT, linewidth=0.5, zorder=1.4)
+            _outline(axes, rows, name, **own)
+            _outline(axes, rows, name, "pessimistic", **own, linewidth=0.9, dashes=(1, 0.8))
+            if panel == "top":
+                at = {"transform": axes.transAxes, "ha": "right", "va": "top"}
+                axes.text(0.98, 0.98, shown(name, 22), **own, **at, fontweight="bold")
+            else:
+                _label_last(axes, rows[rows["recommender"] == name], own["color"])
+        _axis_of_ranks(column, rows)
+    grid[0, 0].set(yscale="log", ylim=(0.8, None))
+    powers_of_ten(grid[0, 0].yaxis)
+    grid[0, 1].set_ylim(0, None)
 
 
-def _ranks(width: int) -> str:
-    return "rank" if width == 1 else f"{width} ranks"
+def _outline(axes: Axes, rows: pd.DataFrame, name: str, ties: str = "random", **style: Any) -> None:
+    """Draw the number of users in each range of ranks as steps."""
+    ranges = rows[(rows["recommender"] == name) & (rows["ties"] == ties)]
+    if len(ranges):
+        edges = [*(ranges["first_rank"] - 0.5), ranges["last_rank"].iloc[-1] + 0.5]
+        users = [*ranges["users"], ranges["users"].iloc[-1]]
+        axes.step(edges, users, where="post", **style)
 
 
-def _outlines(axes: Axes, rows: pd.DataFrame) -> None:
-    styles = line_styles(list(rows["recommender"].unique()))
-    for name, bins in groups(rows, "recommender"):
-        edges = [*(bins["first_rank"] - 0.5), bins["last_rank"].iloc[-1] + 0.5]
-        users = [*bins["users"], bins["users"].iloc[-1]]
-        axes.step(edges, users, where="post", **styles[name])
+def _label_last(axes: Axes, rows: pd.DataFrame, color: str) -> None:
+    """Write how many users are in the last range of ranks if their ties are ranked last."""
+    ranges = rows[rows["ties"] == "pessimistic"]
+    if not len(ranges):
+        return
+    first, last, users = ranges[["first_rank", "last_rank", "users"]].iloc[-1]
+    axes.annotate(
+        f"{LAST}: {users:,} users",
+        ((first + last) / 2, users),
+        xytext=(2, 2),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+        color=color,
+        fontsize=SMALL,
+    )
 
 
-def _bars(axes: Axes, rows: pd.DataFrame) -> None:
-    """Draw bars side by side within their range of ranks."""
-    styles = bar_styles(list(rows["recommender"].unique()))
-    for i, (name, bins) in enumerate(groups(rows, "recommender")):
-        widths = 0.84 * (bins["last_rank"] + 1 - bins["first_rank"])
-        middle = (bins["first_rank"] + bins["last_rank"]) / 2
-        left = middle + widths * (i / len(styles) - 0.5)
-        axes.bar(left, bins["users"], widths / len(styles), align="edge", **styles[name])
-    axes.grid(visible=False, axis="x")
+def _axis_of_ranks(column: Sequence[Axes], rows: pd.DataFrame) -> None:
+    width = int((rows["last_rank"] - rows["first_rank"]).iloc[0]) + 1
+    rank_axis(column[-1], int(rows["last_rank"].max()))
+    if width < NARROW:
+        low, high = column[-1].get_xlim()
+        column[-1].set_xlim(low - 0.5, high + 0.5)
+    column[-1].set_xlabel("Predicted rank $r$")
+    column[0].set_title(f"Users per {'rank' if width == 1 else f'{width} ranks'}", loc="left")
 
 
 def recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 6: expected Recall@10 against m, and the m from which the first pair is ordered."""
     curves = table[table["kind"] == "curve"]
-    pair = " vs ".join(curves["recommender"].unique()[:2])
-    ordered = table[(table["kind"] == "ordered") & (table["recommender"] == pair)]
-    estimators = curves["estimator"].unique()
-    panels = figure.subplots(1, len(estimators))
-    for axes, estimator in zip(panels, estimators, strict=True):
-        rows = curves[curves["estimator"] == estimator]
-        _recall_curves(axes, rows)
+    names = list(curves["recommender"].unique())
+    styles = line_styles(names)
+    ordered = table[(table["kind"] == "ordered") & (table["recommender"] == " vs ".join(names[:2]))]
+    exact = table[table["kind"] == "exact"]
+    beside = len(names) <= FEW
+    panels = figure.subplots(curves["estimator"].nunique(), 1, sharex=True)
+    for axes, (estimator, rows) in zip(panels, groups(curves, "estimator"), strict=True):
+        top = _round_up(pd.concat([rows, exact])["value"].max())
+        for name, points in groups(rows, "recommender"):
+            own = {"clip_on": False, **styles[name]}
+            label = {"label": shown(name)} if beside else {}
+            axes.plot(points["n_negatives"], points["value"], marker=".", **own, **label)
+            if not beside:
+                label_end(axes, points["value"].iloc[-1], shown(name), own["color"])
+        _exact_lines(axes, exact, styles, labelled=beside)
+        log_axis(axes, int(rows["n_negatives"].min()), int(rows["n_negatives"].max()))
+        axes.set_ylim(0, top)
         for row in ordered[ordered["estimator"] == estimator].itertuples():
-            _mark_order(axes, row, pair)
-        named = "Uncorrected" if estimator == UNCORRECTED else f"Corrected ({estimator})"
-        axes.set(title=named, xlabel="Sample size $m$")
-    panels[0].set_ylabel("Expected Recall@10 (%)")
-    legend(figure, panels[0])
+            _mark_order(axes, row, names)
+        named = "Uncorrected" if estimator == UNCORRECTED else f"Corrected by {estimator}"
+        axes.set_title(f"{named}: 0 to {top:g} %", loc="left")
+    panels[-1].set_xlabel("Negatives $m$")
+    figure.supylabel("Expected Recall@10 (%)", fontsize=7)
 
 
-def _recall_curves(axes: Axes, rows: pd.DataFrame) -> None:
-    names = list(rows["recommender"].unique())
-    styles, shapes = line_styles(names), markers(names)
-    for name, points in groups(rows, "recommender"):
-        style = styles[name] | {"marker": shapes[name], "markeredgewidth": 0, "clip_on": False}
-        axes.plot(points["n_negatives"], points["value"], **style)
-    log_axis(axes, int(rows["n_negatives"].min()), int(rows["n_negatives"].max()))
-    axes.set_ylim(0, 1.05 * rows["value"].max())
+def _round_up(value: float) -> float:
+    """Round up to a number of one digit.
+
+    >>> _round_up(9.42), _round_up(31.0)
+    (10.0, 40.0)
+    """
+    unit = 10.0 ** floor(log10(value))
+    return unit * ceil(value / unit)
 
 
-def _mark_order(axes: Axes, row: Any, pair: str) -> None:
+def _exact_lines(
+    axes: Axes, exact: pd.DataFrame, styles: Mapping[str, Any], labelled: bool
+) -> None:
+    """Draw a dotted line at each exact value, and maybe write the values to the right."""
+    for name, value in zip(exact["recommender"], exact["value"], strict=True):
+        color = styles[name]["color"]
+        axes.axhline(value, color=color, linewidth=0.6, linestyle=(0, (1, 1.5)))
+        if labelled:
+            label_end(axes, value, f"{value:.2f}", color)
+    if labelled and len(exact):
+        label_end(axes, 1.0001 * exact["value"].max(), "exact", GREY)
+
+
+def _mark_order(axes: Axes, row: Any, names: Sequence[str]) -> None:
     """Draw a ring where the pair's order becomes correct, and the sample size beside it."""
-    m = row.n_negatives
-    size_line(axes, m)
-    axes.plot(m, row.value, "o", color="black", fillstyle="none", markersize=8, zorder=4)
-    named = shown(pair) if len(pair) <= LONGEST_PAIR else "the first two"
-    size_label(axes, m, f"Order of {named}\ncorrect from $m$ = {m:,}")
+    pair = " and ".join(map(shown, names[:2]))
+    if len(pair) > LONGEST_PAIR:
+        pair = "the first two"
+    vertical_line(axes, row.n_negatives, f"{pair} ordered\nfrom $m$ = {row.n_negatives:,}")
+    ring(axes, row.n_negatives, row.value)

@@ -8,16 +8,17 @@ from matplotlib.figure import Figure
 
 from sampled_metrics._base.files import replacing
 from sampled_metrics.report.figures import analysis, experiments
+from sampled_metrics.report.figures.labels import place_labels
 from sampled_metrics.report.figures.style import new_figure, styled
 
 # Height in inches, and what draws the figure.
 _FIGURES: dict[int, tuple[float, Callable[[Figure, pd.DataFrame], None]]] = {
-    1: (2.4, analysis.metric_against_rank),
-    2: (4.3, analysis.toy_against_samples),
-    3: (4.3, analysis.sampled_against_rank),
-    4: (3.1, analysis.corrected_ap),
-    5: (2.6, experiments.rank_distribution),
-    6: (2.7, experiments.recall_against_samples),
+    1: (1.9, analysis.metric_against_rank),
+    2: (3.6, analysis.toy_against_samples),
+    3: (3.1, analysis.sampled_against_rank),
+    4: (4.6, analysis.corrected_ap),
+    5: (0.6, experiments.rank_distribution),
+    6: (3.4, experiments.recall_against_samples),
 }
 # Without the day and the version of matplotlib, so that the same table gives the same bytes.
 _METADATA: dict[str, dict[str, None]] = {
@@ -43,15 +44,12 @@ def render(number: int, table: pd.DataFrame, note: str = "") -> Figure:
     with styled():
         figure = new_figure(height, note)
         draw(figure, table)
+        place_labels(figure)
     return figure
 
 
 def save(figure: Figure, stem: Path) -> None:
     """Write `stem`.svg, .pdf and .png, each all or nothing, the same bytes for the same table."""
-    with styled():
-        # Laying out once takes half the time and makes the three agree.
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
     for kind, metadata in _METADATA.items():
         with replacing(stem.with_name(f"{stem.name}.{kind}")) as path, styled():
             figure.savefig(path, format=kind, metadata=metadata)

@@ -1,4 +1,4 @@
-"""The look of all figures: text, and curves distinguishable by colour, grey and line style."""
+"""The look of all figures: sizes, text, and colours with a contrast of at least 4.5 on white."""
 
 import textwrap
 from collections.abc import Sequence
@@ -6,54 +6,64 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import matplotlib.style
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from sampled_metrics.study.cells import EXACT
-
-PAGE_WIDTH = 7.0  # inches
-GREY = "#555555"
+COLUMN_WIDTH = 8.5 / 2.54  # inches, of a two-column paper
+TEXT_SIZE, SMALL = 7.0, 6.5  # points
+INK, GREY, LIGHT = "#1a1a1a", "#555555", "#767676"  # exact values, text, background curves
 _SETTINGS = {
-    "font.size": 8,
-    **dict.fromkeys(("axes.titlesize", "axes.labelsize", "legend.fontsize"), 8),
-    **dict.fromkeys(("xtick.labelsize", "ytick.labelsize"), 8),
-    "axes.linewidth": 0.6,
+    "font.size": TEXT_SIZE,
+    **dict.fromkeys(("axes.titlesize", "axes.labelsize", "legend.fontsize"), TEXT_SIZE),
+    **dict.fromkeys(("xtick.labelsize", "ytick.labelsize"), SMALL),
     "axes.axisbelow": True,
     "axes.grid": True,
+    "axes.labelpad": 2.0,
+    "axes.linewidth": 0.5,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.5,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.minor.width": 0.4,
-    "ytick.minor.width": 0.4,
-    "hatch.linewidth": 0.6,
-    "lines.linewidth": 1.3,
-    "lines.markersize": 3.5,
+    "axes.titlepad": 3.0,
+    "figure.constrained_layout.h_pad": 0.03,
+    "figure.constrained_layout.hspace": 0.02,
     "figure.constrained_layout.use": True,
-    "figure.constrained_layout.w_pad": 0.08,
-    "savefig.dpi": 200,
+    "figure.constrained_layout.w_pad": 0.03,
+    "figure.constrained_layout.wspace": 0.03,
+    "grid.color": "#e2e2e2",
+    "grid.linewidth": 0.4,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 2.5,
+    "pdf.fonttype": 42,
+    "savefig.dpi": 300,
     "svg.fonttype": "path",
     "svg.hashsalt": "sampled-metrics",
-    "pdf.fonttype": 42,
+    "xtick.major.pad": 2.0,
+    "xtick.major.size": 2.5,
+    "xtick.major.width": 0.5,
+    "xtick.minor.size": 1.5,
+    "xtick.minor.width": 0.4,
+    "ytick.major.pad": 2.0,
+    "ytick.major.size": 2.5,
+    "ytick.major.width": 0.5,
+    "ytick.minor.size": 1.5,
+    "ytick.minor.width": 0.4,
 }
-# Okabe and Ito's colours without yellow, in an order of changing lightness, and one dark red.
-_COLOURS = (
-    *("#0072b2", "#e69f00", "#009e73", "#cc79a7"),
-    *("#d55e00", "#56b4e9", "#882255", "#777777"),
+# Names without an order.
+RECOMMENDERS = (
+    *("#0072b2", "#b34700", "#007a4d", "#a0327a"),
+    *("#5b3a8c", "#7a5c00", "#8a1538", "#3d3d3d"),
 )
-_DASHES = (
+TOYS = ("#8a1538", "#006d77", "#7a5c00")
+DASHES = (
     (),
     (4.0, 1.2),
-    (1.0, 0.9),
-    (5.0, 1.2, 1.0, 1.2),
+    (1.2, 0.9),
+    (5.0, 1.2, 1.2, 1.2),
     (8.0, 1.5),
     (2.2, 1.0),
-    (5.0, 1.0, 1.0, 1.0, 1.0, 1.0),
+    (5.0, 1.0, 1.2, 1.0, 1.2, 1.0),
     (7.0, 1.0, 2.5, 1.0),
 )
-_MARKERS = "os^DvPX*"
-_HATCHES = ("", "////", "\\\\\\\\", "xxxx", "----", "||||", "++++", "xx--")
 
 
 def styled() -> AbstractContextManager[None]:
@@ -62,65 +72,48 @@ def styled() -> AbstractContextManager[None]:
 
 
 def new_figure(height: float, note: str) -> Figure:
-    """Page-wide figure of a height in inches, with a small grey line at the foot."""
-    figure = Figure(figsize=(PAGE_WIDTH, height))
+    """Column-wide figure of a height in inches, with a small grey line at the foot."""
+    figure = Figure(figsize=(COLUMN_WIDTH, height))
     if note:
-        text = textwrap.fill(note, 140)
-        figure.supxlabel(text, x=0.01, ha="left", fontsize=6, color=GREY)
+        text = textwrap.fill(note, 75)
+        figure.supxlabel(text, x=0.01, ha="left", fontsize=SMALL, color=GREY)
     return figure
 
 
-def line_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colour and dashes by curve, in the order of `names`.
+def ramp(number: int, name: str = "viridis") -> list[str]:
+    """Colours for ordered quantities, from the lightest to the darkest, of a map of matplotlib.
 
-    The exact metric is black, broad and below the others, so that curves equal to it still show.
+    The maps `viridis` and `inferno` grow lighter from 0 to 1; their upper ends lack contrast.
     """
-    others = [name for name in names if name != EXACT]
-    styles: dict[str, dict[str, Any]] = {
-        name: {
-            "color": _cycled(_COLOURS, i),
-            "dashes": _cycled(_DASHES, _shifted(i)),
-            "label": shown(name),
-        }
-        for i, name in enumerate(others)
-    }
-    exact = {"color": "black", "dashes": (), "linewidth": 2.2, "zorder": 1.5, "label": EXACT}
-    return styles | {EXACT: exact}
+    lightest, darkest = {"viridis": (0.43, 0.0), "inferno": (0.55, 0.1)}[name]
+    step = (darkest - lightest) / max(number - 1, 1)
+    return [to_hex(colormaps[name](lightest + i * step)) for i in range(number)]
 
 
-def markers(names: Sequence[str]) -> dict[str, str]:
-    """Marker by curve."""
-    return {name: _cycled(_MARKERS, _shifted(i)) for i, name in enumerate(names)}
-
-
-def bar_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Fill, hatching and outline by recommender, in the colours of its curve."""
+def line_styles(
+    names: Sequence[str], colours: Sequence[str] = RECOMMENDERS
+) -> dict[str, dict[str, Any]]:
+    """Colour and dashes by name, for names without an order."""
     return {
         name: {
-            "facecolor": _cycled(_COLOURS, i),
-            "hatch": _cycled(_HATCHES, _shifted(i)),
-            "edgecolor": "white",
-            "linewidth": 0.3,
-            "label": shown(name),
+            "color": colours[i % len(colours)],
+            # repeated colours get other dashes
+            "dashes": DASHES[(i + i // len(colours)) % len(DASHES)],
         }
         for i, name in enumerate(names)
     }
 
 
-def shown(name: object) -> str:
-    r"""Escape a name so that matplotlib shows it literally and lists it in the legend.
+def shown(name: object, longest: int = 18) -> str:
+    r"""Shorten a name in its middle, and escape it so that matplotlib shows it literally.
 
-    >>> print(shown("X"), shown("_a$b"))
-    X  _a\$b
+    A space before an underscore makes matplotlib take it for the name of a curve.
+
+    >>> print(shown("Neighbours-of-the-item", 11), shown("_a$b"))
+    Neigh…-item  _a\$b
     """
     text = str(name)
+    if len(text) > longest:
+        end = (longest - 1) // 2
+        text = text[: longest - 1 - end] + "…" + text[-end:]
     return (" " if text.startswith("_") else "") + text.replace("$", r"\$")
-
-
-def _shifted(i: int) -> int:
-    """Place of the dashes, markers and hatches, so that repeated colours get others."""
-    return i + i // len(_COLOURS)
-
-
-def _cycled(values: Sequence[Any], i: int) -> Any:
-    return values[i % len(values)]

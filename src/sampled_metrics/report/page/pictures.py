@@ -8,17 +8,18 @@ from typing import Any
 from sampled_metrics._base.errors import InputError
 
 CAPTIONS = {
-    1: "Every metric against the rank of the relevant item among 10,000; all ranks on the "
-    "left, the top 100 on the right.",
+    1: "Every metric against the rank of the relevant item among 10,000.",
     2: "Expected sampled metrics of the toy recommenders A, B and C against the number m of "
-    "negatives. Where curves cross, the order of the recommenders changes.",
+    "negatives. Rings: the order of the recommenders changes; letters above: their order, best "
+    "first.",
     3: "Expected sampled metrics against the true rank, for m = 1, 10, 100 and 1,000 of 10,000. "
     "With few negatives every metric looks like AUC.",
     4: "Corrected average precision: the estimate at every sampled rank, and its expectation at "
-    "every true rank; m = 100 of 10,000.",
-    5: "Users by the true rank of their held-out item, for all ranks and for the top.",
+    "every true rank; m = 100 of 10,000. The axes are linear below 0.1 and logarithmic above.",
+    5: "Users by the true rank of their held-out item, for all ranks and for the top, with ties in "
+    "random order. Dotted: ties ranked last.",
     6: "Expected Recall@10 against the number of negatives, uncorrected and corrected. Rings: the "
-    "smallest m that orders a pair correctly on average.",
+    "smallest m that orders a pair correctly on average. Dotted: exact Recall@10.",
 }
 _MIME = {".csv": "text/csv", ".pdf": "application/pdf"}
 _RULE = re.compile(r'\b(id="rule_(\w+)" class="node)"')
