@@ -9,7 +9,7 @@ SMALL ?= # 1 for the synthetic study only
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster peers bench bench-large coverage verdicts reference reference-ml-100k dist docs graph schema lock clean
+.PHONY: help reproduce test test-cluster peers bench bench-large coverage verdicts kills reference reference-ml-100k dist docs graph schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -24,11 +24,15 @@ $(STAMP): requirements.lock pyproject.toml
 # Written if the publisher's server cannot be reached, and on no other failure.
 UNREACHABLE := results/logs/fetch.log.unreachable
 
+# A run after one that was killed makes again what that left unfinished.
+SNAKEMAKE = snakemake --profile workflow/profiles/local --cores $(CORES)
+
 reproduce: $(STAMP) ## run the study on config/config.yaml
 	@rm -f $(UNREACHABLE)
-	@snakemake --cores $(CORES) $(TARGETS) || { test -e $(UNREACHABLE) \
+	@sampled-metrics study unlock
+	@$(SNAKEMAKE) $(TARGETS) || { test -e $(UNREACHABLE) \
 	  && echo && echo 'GroupLens could not be reached: going on with the ranks of the reference run; nothing is trained.' && echo \
-	  && snakemake --cores $(CORES) $(TARGETS) --config ranks=reference; }
+	  && $(SNAKEMAKE) $(TARGETS) --config ranks=reference; }
 	@$(if $(TARGETS),:,echo; cat results/tables/exact.md; echo; sed -n 1$(comma)12p results/scorecard.md)
 
 test: $(STAMP) ## lint, types and tests, as in continuous integration
@@ -61,6 +65,9 @@ bench-large: $(STAMP) ## time and memory of reading and splitting 20 million int
 
 coverage: $(STAMP) ## measure how often ranges and intervals hold what they should
 	python tests/benchmarks/coverage.py
+
+kills: $(STAMP) ## kill 25 small runs, finish each by one command, and compare the results
+	python -m tests.benchmarks.kills
 
 SEEDS ?= 50
 verdicts: $(STAMP) ## measure how often pairs of recommenders are put in order, and wrongly

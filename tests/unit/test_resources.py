@@ -122,7 +122,8 @@ def test_profiles():
         yaml.safe_load((ROOT / f"workflow/profiles/{name}/config.yaml").read_text())
         for name in ("local", "slurm")
     )
-    assert local == {"cores": "all"}
+    assert local == {"cores": "all", "rerun-incomplete": True}
+    assert slurm["rerun-incomplete"]
     assert slurm["executor"] == "slurm"
     assert slurm["retries"] >= 1
     assert slurm["latency-wait"] > 0

@@ -1,7 +1,9 @@
 """A copy of the project in a folder of its own, and Snakemake run in it as a user would."""
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +60,22 @@ class Project:
             text=True,
             check=False,
         )
+
+    def killed(self, command, moment):
+        """Start a command and kill it and all that it has started when `moment(folder)` is over."""
+        running = subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        moment(self.folder, running)
+        # A command that has ended leaves nothing to kill.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+        return running.wait() == -signal.SIGKILL
 
     def snakemake(self, *arguments, cores=2):
         done = self.run("snakemake", "--cores", str(cores), *arguments)

@@ -11,6 +11,7 @@ import yaml
 from sampled_metrics.study.config import Study
 from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
 from tests.workflow.graph import dot, edges
+from tests.workflow.kills import after, after_rename, before_rename
 from tests.workflow.studies import BRACES, NASTY
 
 RANKS = [f"ranks/{name}.parquet" for name in "XYZ"]
@@ -106,6 +107,22 @@ def test_graph_on_the_page_is_that_of_the_rules():
 
 def test_second_run_has_nothing_to_do(finished):
     assert "Nothing to be done" in finished.snakemake(*TARGETS)
+
+
+MOMENTS = [before_rename(1), after_rename(2), after(9)]
+
+
+def test_killed_runs_are_finished_by_the_same_command(finished, make_project, small_archive):
+    project = make_project(small_archive)
+    names = ["ranks/X.parquet", "models/Z.npz", "tables/exact.csv"]
+    targets = " ".join(f"results/{name}" for name in names)
+    command = ["make", "reproduce", f"TARGETS={targets}", "CORES=2"]
+    assert sum(project.killed(command, moment) for moment in MOMENTS) >= 2
+    done = project.run(*command)
+    assert done.returncode == 0, done.stdout
+    assert [project.result(name) for name in names] == [finished.result(name) for name in names]
+    left = [path for path in (project.folder / "results").rglob(".*") if path.is_file()]
+    assert not left
 
 
 @pytest.fixture(scope="module")

@@ -179,6 +179,15 @@ def report(
 
 
 @app.command()
+def unlock() -> None:
+    """Clear the lock of a run that was killed in this folder, if there is one."""
+    from sampled_metrics.study.locks import clear_lock
+
+    if clear_lock(Path.cwd()):
+        _log.info("a run was killed here; its lock is cleared, and what it left is made again")
+
+
+@app.command()
 def schema(schema: Output, readme: Output) -> None:
     """Write the schema of the configuration and the table of its keys."""
     from sampled_metrics.study.schema import write_schema
