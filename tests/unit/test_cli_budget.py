@@ -133,7 +133,7 @@ def in_python(world, names, **options):
     )
 
 
-OPTIONS = ["--budget", BUDGET, "--metric", "recall@5", "--metric", "ap"]
+OPTIONS = ["--budget", BUDGET, "--metric", "recall@5,MAP"]
 
 
 def test_the_loop_ends_with_the_result_of_python(ok, finish, world):
@@ -294,7 +294,7 @@ class TestState:
         [
             (
                 lambda t: t[:-1],
-                "no score of user_id u29, item_id item, {last}, row 30 of the pairs",
+                "no score of user_id {user}, item_id item, {last}, row 30 of the pairs",
             ),
             (lambda t: pd.concat([t, t[3:4]]), "row 31 (line 32): duplicate of row 4"),
             (lambda t: t.assign(score=t.score.where(t.index != 4)), "row 5 (line 6), column score"),
@@ -316,7 +316,7 @@ class TestState:
         line = refused("budget", "tell", "state", "wrong.csv")
         assert line.startswith("wrong.csv")
         last = table.item_id.iloc[-1].removeprefix("item, ")
-        assert message.format(last=last) in line
+        assert message.format(last=last, user=table.user_id.iloc[-1]) in line
         assert self.content() == before
 
     def test_telling_twice_is_refused(self, refused, ok, world):
@@ -368,6 +368,7 @@ class TestState:
     ("arguments", "message"),
     [
         (["--metric", "auc"], "unknown metric 'auc'; known: recall@k, ndcg@k, ap"),
+        (["--metric", "recal@5"], "recal@5"),
         (["--budget", 0], "0 is not above 0"),
         (["--budget", 2], "budget is 2; the first round needs"),
         (
@@ -379,7 +380,7 @@ class TestState:
         (["--proxy", "matrix.npy"], "a matrix has no ids, but the seen items have"),
         (["--method", "guess"], "'guess' is not one of adaptive, scan"),
         (["--name", "A", "--name", "A"], "different names"),
-        (["--held-out", "seen.csv"], "is among the seen items; hold it out of them"),
+        (["--held-out", "seen.csv"], "is both seen and held out"),
         (["--seen", "gone.csv"], "gone.csv: no such file; expected seen items"),
         (["--seen", "seen.npz"], "items.csv: a matrix of seen items has a column for every item"),
         (["--items", "seen.npz"], "seen.npz: not text"),

@@ -32,10 +32,13 @@ State = Annotated[Path, typer.Argument(help="Folder of the evaluation.", show_de
 
 
 def _known_metrics(names: list[str] | None) -> list[str] | None:
+    if not names:
+        return None
     from sampled_metrics.inference.budget.values import parse_metrics
+    from sampled_metrics.metrics import parse_measures
 
     try:
-        return names and [str(metric) for metric in parse_metrics(names)]
+        return list(map(str, parse_metrics(list(map(str, parse_measures(names))))))
     except InputError as error:
         raise typer.BadParameter(str(error)) from error
 
@@ -68,6 +71,8 @@ def start(
     held_out: Annotated[
         Path,
         typer.Option(
+            "--held-out",
+            "--relevant",
             help="Table of user_id and item_id, one or several items per user; row and column "
             "numbers if --seen is a matrix.",
             show_default=False,
@@ -103,7 +108,7 @@ def start(
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            help="recall@k, ndcg@k or ap; repeat for several.  [default: recall@10, ndcg@10, ap]",
+            help="recall@k, ndcg@k or ap, such as recall@10,ap.  [default: recall@10, ndcg@10, ap]",
             callback=_known_metrics,
             show_default=False,
         ),

@@ -27,14 +27,16 @@ class KnownItems(NamedTuple):
     item_ids
         All items that any table names, in ascending order, shape (items,).
     seen, held_out
-        Nonzero at seen and at held-out items, shape (users, items). Users without a held-out item
-        are left out.
+        Nonzero at seen and at held-out items, shape (users, items).
+    seen_by_others
+        Nonzero at what users without held-out items have seen, shape (other users, items).
     """
 
     user_ids: Ids
     item_ids: Ids
     seen: csr_array
     held_out: csr_array
+    seen_by_others: csr_array
 
     def pairs(self, table: Table) -> tuple[Int, Int]:
         """Return the rows and columns of the pairs of another table of the same ids."""
@@ -68,15 +70,17 @@ def read_known_items(
     user_ids = _sorted([held.ids(USER)])
     item_ids = _sorted([table.ids(ITEM) for table in (held, known, *catalogue, *others)])
     nothing = csr_array((user_ids.size, item_ids.size), dtype=bool)
-    result = KnownItems(user_ids, item_ids, nothing, nothing)
-    rows = relevant_rows(held)
+    result = KnownItems(user_ids, item_ids, nothing, nothing, nothing)
+    rows, _ = relevant_rows(held)
     user, item = result.pairs(held)
     of_seen = places(known.ids(USER), column_of(user_ids))
     seen_item = places(known.ids(ITEM), column_of(item_ids))
     mine = of_seen >= 0
+    other_ids, other = np.unique(known.codes(USER)[0][~mine], return_inverse=True)
     result = result._replace(
         held_out=_marked(user[rows], item[rows], nothing.shape),
         seen=_marked(of_seen[mine], seen_item[mine], nothing.shape),
+        seen_by_others=_marked(other, seen_item[~mine], (other_ids.size, item_ids.size)),
     )
     both = result.seen.multiply(result.held_out).tocoo()
     if both.nnz:

@@ -4,21 +4,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from sampled_metrics._base.arrays import Ids, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays
 from sampled_metrics.inference.budget.candidates import Candidates
+from sampled_metrics.ranks.known_items import read_known_items
 from sampled_metrics.ranks.matrices import read_sparse
 from sampled_metrics.ranks.relevant_items import Pairs, read_pairs, relevant_rows
-from sampled_metrics.tables.columns import ITEM, USER, Table
+from sampled_metrics.tables.columns import ITEM, USER
 from sampled_metrics.tables.ids import column_of, places
-from sampled_metrics.tables.reading import read_table, require_file
+from sampled_metrics.tables.reading import require_file
 
 SEEN = "seen items: a table of user_id and item_id, or .npz as scipy.sparse.save_npz writes"
 HELD_OUT = "held-out items (user_id, item_id)"
-ITEMS = "items (item_id)"
 MATRIX = ".npz"
 
 
@@ -93,7 +93,7 @@ def read_problem(seen: Path, held_out: Path, items: Path | None = None) -> Probl
         repeated; or `.npz` of a sparse matrix, users x items, whose row and column numbers are
         the ids.
     held_out
-        A table of `user_id` and `item_id`, one or several items per user.
+        A table of `user_id` and `item_id`, or qrels; one or several items per user.
     items
         A table of `item_id`: further items of the catalogue that nobody has seen.
     """
@@ -105,83 +105,44 @@ def read_problem(seen: Path, held_out: Path, items: Path | None = None) -> Probl
         )
     require_file(seen, SEEN)
     events = csr_array(read_sparse(seen))
-    n_users, n_items = events.shape
     table = read_pairs(held_out, HELD_OUT)
-    user, item = table.whole(USER, 0, n_users - 1), table.whole(ITEM, 0, n_items - 1)
+    user = table.whole(USER, 0, events.shape[0] - 1)
+    item = table.whole(ITEM, 0, events.shape[1] - 1)
     Pairs.of(table)  # refuses duplicates
     rows, _ = relevant_rows(table)
+    twice = np.asarray(events[user[rows], item[rows]]).ravel() != 0
+    if twice.any():
+        row = int(rows[np.argmax(twice)])
+        problem = f"item {item[row]} of user {user[row]} is both seen and held out"
+        raise table.error_at(row, problem)
     evaluated = np.unique(user[rows])
-    order = np.concatenate([evaluated, np.setdiff1d(np.arange(n_users), evaluated)])
+    others = np.setdiff1d(np.arange(events.shape[0]), evaluated)
     owner = np.searchsorted(evaluated, user[rows])
-    problem = _assembled(
-        events[order], owner, item[rows], table, rows, evaluated, np.arange(n_items)
+    order = np.lexsort((item[rows], owner))
+    return Problem(
+        _marked(events[np.concatenate([evaluated, others])]),
+        owner[order],
+        item[rows][order],
+        evaluated,
+        np.arange(events.shape[1]),
+        numbered=True,
     )
-    return problem._replace(numbered=True)
 
 
 def _of_tables(seen: Path, held_out: Path, items: Path | None) -> Problem:
-    table = read_pairs(held_out, HELD_OUT)
-    rows, _ = relevant_rows(table)
-    held = Pairs.of(table).take(rows)
-    (user, user_ids), (item, item_ids) = _codes(read_pairs(seen, SEEN))
-    further = []
-    if items is not None:
-        catalogue = read_table(items, ITEMS, (ITEM,))
-        catalogue.require(ITEM)
-        further.append(catalogue.codes(ITEM)[1])
-    all_users = _union(held.user_ids, user_ids)
-    all_items = _union(held.item_ids, item_ids, *further)
-    user, item = places(user_ids, all_users)[user], places(item_ids, all_items)[item]
-    events = csr_array((np.ones(user.size), (user, item)), shape=(len(all_users), len(all_items)))
-    # The ids of the held-out items come first in the unions, so their codes are those of the rows.
-    names = all_users[: len(held.user_ids)]
-    return _assembled(
-        events, held.user, held.item, table, rows, _array_of(names), _array_of(all_items)
-    )
+    known = read_known_items(held_out, seen, items)
+    events = _marked(vstack([known.seen, known.seen_by_others], format="csr"))
+    owner, item = np.nonzero(known.held_out)
+    order = np.lexsort((item, owner))
+    return Problem(events, owner[order], item[order], known.user_ids, known.item_ids)
 
 
-def _codes(table: Table) -> Any:
-    return [(codes.astype(np.int64), ids) for codes, ids in map(table.codes, (USER, ITEM))]
-
-
-def _union(*ids: Any) -> Any:
-    """Return all ids, each once, in the order in which they first appear."""
-    import pyarrow as pa
-
-    if len({one.type for one in ids}) > 1:
-        ids = tuple(one.cast(pa.string()) for one in ids)
-    return pa.concat_arrays(ids).unique()
-
-
-def _array_of(ids: Any) -> Ids:
-    import pyarrow as pa
-
-    if pa.types.is_integer(ids.type):
-        return ids.to_numpy()
-    return np.array(ids.to_pylist(), dtype=np.str_)
-
-
-def _assembled(
-    events: csr_array,
-    owner: Int,
-    item: Int,
-    table: Table,
-    rows: Int,
-    user_ids: Ids,
-    item_ids: Ids,
-) -> Problem:
-    """Put the events in canonical form, and refuse held-out items that were seen."""
+def _marked(events: csr_array) -> csr_array:
+    """Put events in canonical form, each as 1."""
     events.sum_duplicates()
     events.eliminate_zeros()
     events.data = np.ones(events.nnz)
-    twice = np.asarray(events[owner, item]).ravel() > 0
-    if twice.any():
-        row = int(np.argmax(twice))
-        user, name = user_ids[owner[row]], item_ids[item[row]]
-        problem = f"item {name} of user {user} is among the seen items; hold it out of them"
-        raise table.error_at(int(rows[row]), problem)
-    order = np.argsort(owner, kind="stable")
-    return Problem(events, owner[order].astype(np.int64), item[order], user_ids, item_ids)
+    return events
 
 
 def places_of(ids: Any, among: Ids) -> Int:
