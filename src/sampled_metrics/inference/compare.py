@@ -9,6 +9,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import reading
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference.compared import UNDECIDED, Compared
 from sampled_metrics.inference.correct import acts_like, possible_range
@@ -28,6 +29,7 @@ from sampled_metrics.ranks import Ranks, SampledRanks
 EXACT = "exact"
 
 
+@one_thread()
 def compare_exact(
     rankings: Mapping[str, Ranks],
     metrics: str | Sequence[str] = METRICS,
@@ -110,6 +112,7 @@ def compare_exact(
     ]
 
 
+@one_thread()
 def compare_sampled(
     samples: Mapping[str, SampledRanks],
     metrics: str | Sequence[str] = METRICS,

@@ -8,6 +8,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference.intervals import Shape, estimate
 from sampled_metrics.inference.misfit import POSSIBLE_CAUSES, require_fit
@@ -69,6 +70,7 @@ class Corrected:
     bias: float | None = None
 
 
+@one_thread()
 def correct(
     ranks: SampledRanks,
     metrics: str | Sequence[str] = METRICS,

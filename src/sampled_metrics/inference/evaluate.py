@@ -8,6 +8,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS
 from sampled_metrics._base.seeds import generator
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators.quadrature import rank_rule
 from sampled_metrics.inference.intervals import Shape, estimate
 from sampled_metrics.metrics import Measure, parse_measures
@@ -51,6 +52,7 @@ class Evaluated:
     effective_users: float
 
 
+@one_thread()
 def evaluate(
     ranks: Ranks,
     metrics: str | Sequence[str] = METRICS,

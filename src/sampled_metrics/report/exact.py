@@ -7,6 +7,7 @@ import pandas as pd
 
 from sampled_metrics._base.files import write_table, write_text
 from sampled_metrics._base.seeds import generator
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.report.tables import markdown
@@ -15,6 +16,7 @@ from sampled_metrics.study.settings import ExactSettings
 COLUMNS = ("recommender", "metric", "ties", "value")
 
 
+@one_thread()
 def exact_table(records: Mapping[str, Ranks], settings: ExactSettings) -> pd.DataFrame:
     """Mean over users of exact metrics in percent, with the columns `COLUMNS`.
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 
 from sampled_metrics._base.seeds import generator
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.datasets.settings import TieBreak
 from sampled_metrics.datasets.split import leave_last_out
 from sampled_metrics.estimators import parse_estimator
@@ -29,6 +30,7 @@ _Quantities: TypeAlias = Iterable[tuple[str, float, str, float]]
 _Readings: TypeAlias = Iterator[tuple[str, _Quantities]]
 
 
+@one_thread()
 def run_audit(material: Material) -> list[Reading]:
     """Measure all readings, in the order of the paper's sections."""
     return [

@@ -9,6 +9,7 @@ import pandas as pd
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.seeds import generator
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.inference.search import geometric_sizes
 from sampled_metrics.metrics.measures import parse_measure
@@ -29,6 +30,7 @@ FIGURE_5 = ["panel", "recommender", "ties", "first_rank", "last_rank", "users"]
 CORRECTIONS = ("rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
 
 
+@one_thread()
 def figure_data(
     number: int, paths: Sequence[Path], settings: ExperimentSettings
 ) -> tuple[pd.DataFrame, str]:

@@ -12,6 +12,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.seeds import generator
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import estimator_matrix
 from sampled_metrics.inference.moments import Moments, estimates, expected_moments
 from sampled_metrics.metrics import values
@@ -83,6 +84,7 @@ class Experiment:
     source: str
 
 
+@one_thread()
 def run_experiment(
     name: str, ranks: Ranks, settings: ExperimentSettings, streams: Sequence[str] | None = None
 ) -> Experiment:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.seeds import generator
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.datasets.split import Split
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks
@@ -29,6 +30,7 @@ def ranks_by_start(entry: Entry, split: Split, starts: int, threads: int) -> lis
     return ranks
 
 
+@one_thread()
 def spread_table(
     name: str, starts: pd.DataFrame, others: Mapping[str, Ranks], settings: ExperimentSettings
 ) -> pd.DataFrame:

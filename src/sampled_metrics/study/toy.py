@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.cells import EXACT, Row
@@ -36,6 +37,7 @@ def toy_experiment(settings: ToySettings) -> ExperimentSettings:
     )
 
 
+@one_thread()
 def toy_tables(settings: ToySettings) -> dict[int, pd.DataFrame]:
     """Compute exact metrics (Table 1) and sampled ones (Table 2), as fractions, by table.
 
