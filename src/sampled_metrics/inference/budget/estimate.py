@@ -4,6 +4,7 @@ The estimate is unbiased whatever the model, and so is its variance, which is th
 value to rank by is the model's, moved only as far as the audit insists.
 """
 
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.special import stdtrit
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.inference.budget.audit import Audited
 
+LEAST_SHARE = 0.5  # of the errors of two recommenders, expected but not seen, in their difference
 RESOLUTION = 0.3  # users; standard deviation added, since an audit cannot see a fraction of one
 LEAST_FREEDOM, MOST_FREEDOM = 3.0, 1e6
 
@@ -131,7 +133,7 @@ def estimates(
         greatest: Float,
     ) -> list[Estimate]:
         n_users = variance.shape[1]
-        total = np.maximum(variance.sum(1), expected) + unseen + RESOLUTION**2
+        total = np.max([variance.sum(1), expected, unseen], axis=0) + RESOLUTION**2
         deviation = np.sqrt(total) / n_users
         freedom = np.clip(
             total**2 / np.maximum((variance**2).sum(1), 1e-30), LEAST_FREEDOM, MOST_FREEDOM
@@ -144,34 +146,35 @@ def estimates(
         columns = (model + moved, low, high, centre, deviation, freedom, model)
         return [Estimate(*map(float, row)) for row in np.transpose(columns)]
 
-    recommenders = range(len(parts))
+    noisy = [spread[a] + parts[a].noise ** 2 for a in range(len(parts))]
     single = [
         one(
-            parts[a].mean.mean(1),
-            parts[a].shift.mean(1),
-            spread[a] + parts[a].noise ** 2,
-            parts[a].expected,
-            parts[a].unseen,
-            parts[a].slack,
+            part.mean.mean(1),
+            part.shift.mean(1),
+            noisy[a],
+            part.expected,
+            part.unseen,
+            part.slack,
             *bounds[:, a],
         )
-        for a in recommenders
+        for a, part in enumerate(parts)
     ]
-    pairs = {
-        (a, b): one(
-            (parts[b].mean - parts[a].mean).mean(1),
-            (parts[b].shift - parts[a].shift).mean(1),
-            spread[a]
-            + spread[b]
-            - 2.0 * covariance(parts[a], parts[b])
-            + (parts[a].noise - parts[b].noise) ** 2,
-            (parts[a].expected + parts[b].expected) / 2.0,
-            (parts[a].unseen + parts[b].unseen) / 2.0,
-            parts[a].slack + parts[b].slack,
+    pairs = {}
+    for a, b in combinations(range(len(parts)), 2):
+        first, second = parts[a], parts[b]
+        variance = spread[a] + spread[b] - 2.0 * covariance(first, second)
+        variance += (first.noise - second.noise) ** 2
+        # Errors that the audit did not see cancel as far as those that it saw.
+        shared = variance.sum(1) / np.maximum((noisy[a] + noisy[b]).sum(1), 1e-30)
+        share = np.clip(shared, LEAST_SHARE, 1.0)
+        pairs[a, b] = one(
+            (second.mean - first.mean).mean(1),
+            (second.shift - first.shift).mean(1),
+            variance,
+            share * (first.expected + second.expected),
+            share * (first.unseen + second.unseen),
+            first.slack + second.slack,
             bounds[0, b] - bounds[1, a],
             bounds[1, b] - bounds[0, a],
         )
-        for a in recommenders
-        for b in range(a + 1, len(parts))
-    }
     return single, pairs

@@ -12,7 +12,7 @@ from sampled_metrics.inference.budget.strata import batches
 from sampled_metrics.inference.budget.values import Moments, Tables, over_ties
 
 FIRST_STEPS, ROUND_STEPS, LAST_STEPS = 30, 6, 40  # of EM
-ROUNDS_PER_E = 4.5  # rounds for every factor e between the first round and the budget
+ROUNDS_PER_E = 3.0  # rounds for every factor e between the first round and the budget
 LEAST_ROUNDS = 4
 NODES: tuple[Float, Float] = roots_legendre(6)  # of the integral over the order of ties
 
