@@ -84,9 +84,9 @@ def movielens_100k(args: argparse.Namespace) -> tuple[csr_array, Any]:
     return last_held_out(user, item, when)
 
 
-def synthetic(_: argparse.Namespace) -> tuple[csr_array, Any]:
+def synthetic(args: argparse.Namespace) -> tuple[csr_array, Any]:
     """Zipf popularity times a log-bilinear taste; 100 distinct items per user on average."""
-    rng = generator(0, "synthetic catalogue")
+    rng = generator(args.catalogue, "synthetic catalogue")
     users, items, d = 3000, 30_000, 12
     popularity = -0.9 * np.log(np.arange(1, items + 1))
     tastes, traits = rng.normal(size=(users, d)), rng.normal(size=(items, d))
@@ -114,7 +114,8 @@ DATA = {"ml-1m": movielens_1m, "ml-100k": movielens_100k, "synthetic": synthetic
 
 def scores_of(name: str, about: Any, seen: csr_array, args: argparse.Namespace) -> Any:
     """Scores of all users and items, float64; trained once and kept."""
-    path = args.cache / f"{args.data}-{name.replace(' ', '-')}.npy"
+    number = f"-{args.catalogue}" if args.data == "synthetic" and args.catalogue else ""
+    path = args.cache / f"{args.data}{number}-{name.replace(' ', '-')}.npy"
     if not path.exists():
         if about is None:
             model = load_recommender(args.results / f"models/{name}.npz")
@@ -167,6 +168,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--set", default="reported")
     parser.add_argument("--only", nargs="*", help="names of recommenders")
     parser.add_argument("--users", type=int, help="as many users, drawn anew for every seed")
+    parser.add_argument("--catalogue", type=int, default=0, help="seed of the synthetic one")
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--results", type=Path, default=Path("results"))
     parser.add_argument("--events", type=Path, default=Path("u.data"))
     parser.add_argument("--cache", type=Path, default=Path(".cache/budget"))
@@ -191,7 +194,7 @@ def main() -> None:
     settings = Settings(names, metrics, args.budget, args.method)
     runs: list[Run] = []
     order = None
-    for seed in range(args.seeds):
+    for seed in range(args.first_seed, args.first_seed + args.seeds):
         users = np.arange(held_out.size)
         if args.users:
             rng = generator(seed, "users")

@@ -16,6 +16,7 @@ from sampled_metrics.inference.budget.estimate import estimates
 from sampled_metrics.inference.budget.order import Order
 from sampled_metrics.inference.budget.proxies import make_proxy
 from sampled_metrics.inference.budget.runs import Run, View
+from sampled_metrics.inference.budget.shuffle import hashed
 from sampled_metrics.inference.budget.values import Tables, parse_metrics
 from sampled_metrics.inference.budget.walk import after_draws, random_draws
 
@@ -56,7 +57,7 @@ def test_draws_give_the_mean_of_the_first_better_place(left: int, better: int) -
 
 def test_random_draws_take_every_candidate_equally_often() -> None:
     left = np.tile([2, 0, 5, 3], (4000, 1))
-    draws = random_draws(left, np.full(4000, 4), 9, np.arange(4000))
+    draws = random_draws(left, np.full(4000, 4), hashed(9, np.arange(4000)))
     assert np.all(draws.sum(1) == 4)
     assert np.all(draws <= left)
     assert draws.mean(0) == pytest.approx(0.4 * left[0], abs=0.05)

@@ -1,7 +1,5 @@
 """Random keys, strata, and metrics under a Poisson law."""
 
-from itertools import permutations
-
 import numpy as np
 import pytest
 from scipy.stats import chi2, poisson
@@ -9,7 +7,6 @@ from scipy.stats import chi2, poisson
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.budget.shuffle import hashed, permuted, stream, uniform
 from sampled_metrics.inference.budget.strata import batches, edges, sizes
-from sampled_metrics.inference.budget.sweep import average_precision_from, reciprocal_rank
 from sampled_metrics.inference.budget.values import (
     Metric,
     Tables,
@@ -65,29 +62,6 @@ def test_strata_cover_all_candidates(n: int) -> None:
 def test_strata_grow_geometrically() -> None:
     assert edges(30_000).tolist()[7:] == [1400, 3360, 8064, 19354, 30_000]
     assert edges(10**6).size == 16
-
-
-@pytest.mark.parametrize("n", [4, 6])
-def test_first_better_draw_is_unbiased_for_the_reciprocal_rank(n: int) -> None:
-    for better in range(n):
-        draws = []
-        for order in permutations(range(n - 1)):
-            hits = [place for place, item in enumerate(order, 1) if item < better]
-            draws.append(hits[0] if hits else n)
-        mean = reciprocal_rank(np.array(draws), np.full(len(draws), n)).mean()
-        assert mean == pytest.approx(1 / (better + 1), rel=1e-12)
-
-
-@pytest.mark.parametrize("k", [2, 3])
-def test_kth_better_draw_is_unbiased_for_the_reciprocal_rank(k: int) -> None:
-    n = 7
-    for better in range(k, n):
-        draws = [
-            [place for place, item in enumerate(order, 1) if item < better][k - 1]
-            for order in permutations(range(n - 1))
-        ]
-        mean = average_precision_from(np.array(draws), k, np.array(n)).mean()
-        assert mean == pytest.approx(1 / (better + 1), rel=1e-12)
 
 
 def test_metrics_by_hand() -> None:

@@ -19,14 +19,12 @@ from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.inference.budget.counts import Asked
 from sampled_metrics.inference.budget.runs import Run, View, limits, view
 from sampled_metrics.inference.budget.shuffle import stream, uniform
-from sampled_metrics.inference.budget.walk import after_draws, random_draws
+from sampled_metrics.inference.budget.walk import Walks
 
 FLOOR = 0.001  # share of the squared greatest value added to the variance a model states
 PHASES = 4  # of scanning in the proxy's order
 FIRST = 16  # scores of a user in the first of them, at least
 SHARES = (0.3, 0.4, 0.5)  # of the scores left that the first phases may spend
-FOUND = 3.0  # better candidates expected among the first random draws of a user
-GROWTH = 8.0  # of the number of random draws where none was better
 SURPLUS = 1  # better ones asked for beyond those needed, where the model says how many to expect
 
 
@@ -99,21 +97,17 @@ class Audit:
     def __init__(self, run: Run, money: int, look: int) -> None:
         self.run, self.money = run, money
         frame = run.counts.frame
-        self._keys = [stream(frame.seed, f"audit {look} {name}") for name in ("users", "draws")]
+        self._key = stream(frame.seed, f"audit {look} users")
         self._weights = np.array([metric.weight for metric in run.tables.metrics])
         self._sums = [i for i, metric in enumerate(run.tables.metrics) if metric.cutoff is None]
         self.before = view(run)
         self._view = View(*(array.copy() for array in self.before))
-        n_users, n_rows = frame.n.shape[0], frame.owner.size
-        self._known, self._factor = np.zeros(n_rows), np.ones(n_rows)
-        self._r = np.full(n_rows, -1)
-        self._turns = np.zeros(n_users, np.int64)
-        self._reached = np.ones(n_users)
+        self._walks = Walks(run, stream(frame.seed, f"audit {look} draws"))
+        self._reached = np.ones(frame.n.shape[0])
         self._value = self.before.mean.copy()
         self._inside = np.flatnonzero(self._open())
         self.phases: list[Phase] = []
         self.slack = np.zeros(self._weights.size)
-        self._coin = uniform(self._keys[1], np.arange(n_rows), 1)
 
     def run_all(self) -> Generator[Asked, Float, Audited]:
         """Ask phase by phase, and return what was found."""
@@ -134,7 +128,7 @@ class Audit:
             better, tied = self.run.better, self.run.counts.tied.sum(1)
             asked = self.run.counts.request(full)
             self.run.counts.add(asked, (yield asked))
-            self._walked(users[walking], more[walking].sum(1), better, tied)
+            self._walks.update(users[walking], more[walking].sum(1), better, tied)
             self._record(number, users, drawn, walking)
             self._inside = users[self._open()[users]]
             number += 1
@@ -144,12 +138,10 @@ class Audit:
 
     def _open(self) -> NDArray[np.bool_]:
         """Users of whom some metric is not known."""
-        frame = self.run.counts.frame
         scored = self.run.counts.left.sum(1) == 0
         if not self._sums:
             return self.run.live
-        walked = frame.by_user((self._factor > 0).astype(np.float64)) == 0
-        return ~scored & ~walked
+        return ~scored & ~self._walks.done
 
     def _next(self, users: Int, number: int) -> tuple[Int, Int, NDArray[np.bool_]]:
         """What each user is asked next: scores per stratum, and whether in random order."""
@@ -160,7 +152,8 @@ class Audit:
         scanning = ~walking
         more[scanning] = self._scan(users[scanning], left[scanning], number)
         if walking.any():
-            more[walking] = self._draws(users[walking], left[walking], number)
+            mean = self._view.row_mean[self._sums[0]]
+            more[walking] = self._walks.next(users[walking], mean, number)
         return users, more, walking
 
     def _scan(self, users: Int, left: Int, number: int) -> Int:
@@ -179,19 +172,6 @@ class Audit:
         ahead = np.cumsum(left, axis=1) - left
         return np.clip(np.ceil(length)[:, np.newaxis] - ahead, 0, left).astype(np.int64)
 
-    def _draws(self, users: Int, left: Int, number: int) -> Int:
-        """Draw so many that some better candidates are expected for each row."""
-        frame = self.run.counts.frame
-        place, row = frame.rows_of(users)
-        mean = np.ones(users.size)
-        np.minimum.at(mean, place, self._view.row_mean[self._sums[0]][row])
-        total = left.sum(1)
-        wanted = FOUND * GROWTH ** self._turns[users] * mean * total
-        wanted = np.where(self._turns[users] >= 2, total, np.minimum(np.ceil(wanted), total))
-        labels = frame.labels[users]
-        key = self._keys[1] + number
-        return random_draws(left, np.maximum(wanted, 1).astype(np.int64), key, labels)
-
     def _drawn(self, users: Int, cost: Int, number: int) -> tuple[Int, Float]:
         """Draw users until the scores of a phase are spent; return their places and probabilities.
 
@@ -205,7 +185,7 @@ class Audit:
             value[index] += self._view.mean[index, users] ** 2 * ~self.run.live[users]
         worth = self._weights @ value
         weight = np.sqrt(worth / cost) / self._reached[users]
-        at = uniform(self._keys[0], self.run.counts.frame.labels[users], number) / weight
+        at = uniform(self._key, self.run.counts.frame.labels[users], number) / weight
         order = np.argsort(at, kind="stable")
         count = int(np.searchsorted(np.cumsum(cost[order]), money, side="right"))
         if count == users.size:
@@ -230,25 +210,6 @@ class Audit:
             Phase(number, users, change, 0.0 * change, np.ones(users.size), reached, noise)
         )
 
-    def _walked(self, users: Int, draws: Int, better: Int, tied: Int) -> None:
-        """Update what is known of 1 / rank of users of whom candidates were drawn."""
-        if not users.size:
-            return
-        counts = self.run.counts
-        place, row = counts.frame.rows_of(users)
-        first = self._r[row] < 0
-        start = better[row] + _binomial(uniform(self._keys[1], row, 2), tied[row], self._coin[row])
-        self._r[row] = np.where(first, start, self._r[row])
-        ties = counts.tied.sum(1)[row] - tied[row]
-        found = self.run.better[row] - better[row]
-        turn = self._turns[users][place]
-        found += _binomial(uniform(self._keys[1], row, 3, turn), ties, self._coin[row])
-        left = counts.left.sum(1)[users] + draws
-        line = after_draws(left[place], self._r[row], draws[place], found)
-        self._known[row] += self._factor[row] * line.known
-        self._factor[row] *= line.factor
-        self._turns[users] += 1
-
     def _record(self, number: int, users: Int, drawn: Float, walking: NDArray[np.bool_]) -> None:
         expected = self._expected(users)
         part = self.run.take(users)
@@ -259,7 +220,7 @@ class Audit:
             old[:, place] = new
         value = after.mean.copy()
         for index in self._sums:
-            known = self._known[rows] + self._factor[rows] * after.row_mean[index]
+            known = self._walks.known[rows] + self._walks.factor[rows] * after.row_mean[index]
             value[index] = part.counts.frame.by_user(known * part.scale[index])
         self._reached[users] *= drawn
         change = value - self._value[:, users]
@@ -281,14 +242,3 @@ def _length(left: Int, expected: Float, missing: Int) -> Int:
     inside = (missing - before) / np.maximum(expected[row, stratum], 1e-9)
     ahead = np.cumsum(left, axis=1)[row, stratum] - left[row, stratum]
     return np.where(enough.any(1), ahead + np.ceil(inside), 0).astype(np.int64)
-
-
-def _binomial(at: Float, count: Int, probability: Float) -> Int:
-    """Quantiles of binomial distributions."""
-    drawn = np.zeros(count.size, np.int64)
-    some = np.flatnonzero(count)
-    if some.size:
-        from scipy.stats import binom  # slow to import
-
-        drawn[some] = binom.ppf(at[some], count[some], probability[some]).astype(np.int64)
-    return drawn

@@ -7,12 +7,13 @@ gets 250 random draws of the rest. The classes only fill what was not scored.
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Int
 from sampled_metrics.inference.budget.classes import Classes
 from sampled_metrics.inference.budget.counts import Counts
 from sampled_metrics.inference.budget.rounds import FIRST_STEPS, LAST_STEPS, Asking, ask
-from sampled_metrics.inference.budget.shuffle import hashed, permuted, stream, uniform
+from sampled_metrics.inference.budget.shuffle import hashed, stream, uniform
 from sampled_metrics.inference.budget.values import Tables
+from sampled_metrics.inference.budget.walk import random_draws
 
 HEAD = 400  # position up to which candidates are scored in the proxy's order
 DRAWS = 250  # random draws beyond it
@@ -55,36 +56,7 @@ def _within(counts: Counts, more: Int, order: Int, total: int) -> Asking:
 def _draws(counts: Counts, users: Int) -> Int:
     """Numbers of random draws per stratum, without replacement from what was not scored."""
     more = np.zeros_like(counts.m)
-    bounds = np.cumsum(counts.left[users], axis=1)
-    count = np.minimum(bounds[:, -1], DRAWS)
-    place = np.repeat(np.arange(users.size), count)
-    number = np.arange(place.size) - np.repeat(np.cumsum(count) - count, count)
-    key = hashed(stream(counts.frame.seed, "sweep"), users[place], 1)
-    spot = permuted(number, bounds[place, -1], key)
-    stratum = (bounds[place] <= spot[:, np.newaxis]).sum(1)
-    np.add.at(more, (users[place], stratum), 1)
+    left = counts.left[users]
+    keys = hashed(stream(counts.frame.seed, "sweep"), users, 1)
+    more[users] = random_draws(left, np.minimum(left.sum(1), DRAWS), keys)
     return more
-
-
-def reciprocal_rank(draw: Int, n_candidates: Int) -> Float:
-    """Unbiased estimate T / n of 1 / rank from the draw T of the first better candidate.
-
-    Candidates are drawn in random order; T is n, the number of candidates with the held-out item
-    among them, where none is better.
-
-    >>> reciprocal_rank(np.array([1, 4]), np.array([4, 4]))
-    array([0.25, 1.  ])
-    """
-    return np.asarray(draw) / np.asarray(n_candidates)
-
-
-def average_precision_from(draw: Int, k: int, n_candidates: Int) -> Float:
-    """Unbiased estimate T / (k n) of 1 / rank from the draw T of the k-th better candidate.
-
-    It holds where at least k candidates are better; where fewer are, all candidates were drawn and
-    the rank is known.
-
-    >>> average_precision_from(np.array([50]), 10, np.array([100]))
-    array([0.05])
-    """
-    return np.asarray(draw) / (k * np.asarray(n_candidates, dtype=np.float64))
