@@ -2,19 +2,14 @@
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.text import table_of
 from sampled_metrics.cli import options
 from sampled_metrics.cli.output import Format, emit, emit_columns, emit_text, row_of
-
-if TYPE_CHECKING:
-    from sampled_metrics.inference.budget.folder import Folder
-    from sampled_metrics.inference.budget.session import Session
 
 NOTHING_LEFT = 3  # exit status of `ask` when the evaluation is complete
 # Of a comparison: what is the same for all pairs, or says the same as another key.
@@ -211,31 +206,11 @@ def tell(
     progress and no result.
     """
     from sampled_metrics.inference.budget.folder import Folder
+    from sampled_metrics.inference.budget.printed import text_so_far
 
     opened = Folder(folder)
     session = opened.tell(scores)
-    typer.echo(_progress(opened, session), nl=False)
-
-
-def _progress(folder: "Folder", session: "Session") -> str:
-    told, allowed = folder.n_told, folder.n_allowed
-    per_user = told / folder.problem.user_ids.size / len(folder.options.names)
-    lines = [
-        f"round {len(folder.answers.checks)}: {told:,} of at most {allowed:,} scores told, "
-        f"{per_user:.4g} per user{' and recommender' * (len(folder.options.names) > 1)}.\n"
-    ]
-    if folder.pending is None:
-        lines.append("complete: `sampled-metrics budget result` prints the result.\n")
-        return "".join(lines)
-    known = session.so_far()
-    if known:
-        rows = [{"recommender": name, **values} for name, values in known.items()]
-        lines += [
-            "So far, by the model alone, neither audited nor final:\n",
-            table_of(rows),
-        ]
-    lines.append(f"{folder.pending.users.size:,} pairs to score next.\n")
-    return "".join(lines)
+    typer.echo(text_so_far(opened, session))
 
 
 @app.command()

@@ -164,6 +164,7 @@ def plan(
     Keys: metric, estimator, n_negatives (null if more than largest), probability, at_largest (the
     probability there), largest, exact_a, exact_b, n_items, n_users, sampling.
     """
+    from sampled_metrics.cli import shown
     from sampled_metrics.inference import plan as planning
     from sampled_metrics.inference.assumed import assumed_pairs
     from sampled_metrics.metrics.measures import parse_measure
@@ -194,16 +195,7 @@ def plan(
             largest=largest,
         )
     ]
-    most = results[0].largest
-    note = (
-        f"n_negatives: from there on the order is right with probability {probability:g}; -: not "
-        f"up to {most:,}"
-        + (", the most that all users have candidates for" if most < largest else "")
-        + f".\nFor {assumed}.\n"
-        "range: its order can be seen from the sampled ranks,\n"
-        f"  {options.ASSUMED[shape]}.\n"
-        "The others: sampled ranks do not show whether their order is the right one."
-    )
+    note = shown.planned_note(results, probability, largest, assumed, shape)
     hidden = "probability largest n_items n_users sampling"
     emit([row_of(each) for each in results], form, output, note, hidden)
 

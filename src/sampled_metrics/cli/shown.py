@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from sampled_metrics._base.defaults import BUDGET
 from sampled_metrics._base.text import table_of
 from sampled_metrics.cli.options import ASSUMED
 from sampled_metrics.cli.output import Row
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from sampled_metrics.inference.compared import Compared
     from sampled_metrics.inference.correct import Corrected
     from sampled_metrics.inference.evaluate import Evaluated
+    from sampled_metrics.inference.plan import Planned
     from sampled_metrics.ranks import SampledRanks
 
 _FEW = 30.0  # users; the mean of fewer is not near a normal distribution
@@ -116,7 +118,7 @@ def sampled_note(
     confidence: float,
 ) -> str:
     """Say what leaves orders open and what would decide them, and then what the estimates say."""
-    from sampled_metrics.inference.advice import advice
+    from sampled_metrics.inference.advice import INSTEAD, advice
 
     lines: list[str] = []
     seen: set[tuple[str, str, str]] = set()
@@ -127,6 +129,8 @@ def sampled_note(
             lines += [f"{result.a}, {result.b}: {headline}", f"  between {ranges};"]
             lines.append(f"  {advice(result, samples, shape, confidence)}")
         seen.add(pair)
+    if lines:
+        lines.append(INSTEAD)
     lines += [*_paragraph(lines), _rule(results, "range", correction), f"  {ASSUMED[shape]}."]
     estimates = [
         {
@@ -143,6 +147,27 @@ def sampled_note(
     ]
     lines += ["", "The estimates, which need not be ordered as the exact metrics are:", ""]
     return "\n".join([*lines, table_of(estimates).rstrip("\n")])
+
+
+def planned_note(
+    results: Sequence["Planned"], probability: float, largest: int, assumed: str, shape: str
+) -> str:
+    """Say what the numbers of negatives are, and what is better where many are needed."""
+    from sampled_metrics.inference.advice import INSTEAD
+
+    most = results[0].largest
+    where = ", the most that all users have candidates for" if most < largest else ""
+    lines = [
+        f"n_negatives: from there on the order is right with probability {probability:g}; -: not "
+        f"up to {most:,}{where}.",
+        f"For {assumed}.",
+        "range: its order can be seen from the sampled ranks,",
+        f"  {ASSUMED[shape]}.",
+        "The others: sampled ranks do not show whether their order is the right one.",
+    ]
+    if any((result.n_negatives or largest) > BUDGET for result in results):
+        lines.append(INSTEAD)
+    return "\n".join(lines)
 
 
 def acts_like(result: "Corrected | Compared") -> str:

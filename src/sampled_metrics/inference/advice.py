@@ -1,9 +1,10 @@
-"""What would decide an undecided comparison of sampled ranks."""
+"""What would decide an undecided comparison of sampled ranks, and what to do instead."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
+from sampled_metrics._base.defaults import BUDGET
 from sampled_metrics.inference.compared import Compared
 from sampled_metrics.inference.deciding import decidable
 from sampled_metrics.inference.intervals import normal_quantile
@@ -13,6 +14,11 @@ from sampled_metrics.inference.population import Population
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
 
+INSTEAD = (
+    "If scores can be had, rank fully where they are cheap (`evaluate`; under a second for\n"
+    "  MovieLens 1M); where each is expensive, `budget` estimates exact metrics from about\n"
+    f"  {BUDGET:g} scores per user. Sampled ranks alone allow no more than the range."
+)
 _MORE = 1000  # negatives that an undecided comparison is told about, or twice those drawn
 
 

@@ -2,10 +2,15 @@
 
 import math
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from sampled_metrics._base.text import table_of
 from sampled_metrics.inference.budget.result import BudgetResult
 from sampled_metrics.inference.compared import UNDECIDED, Compared
+
+if TYPE_CHECKING:
+    from sampled_metrics.inference.budget.folder import Folder
+    from sampled_metrics.inference.budget.session import Session
 
 _SOON = 60.0  # seconds; a full ranking that takes less is worth more than any estimate
 _UNITS = (("hours", 3600.0), ("minutes", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
@@ -118,6 +123,24 @@ def _speed(result: BudgetResult) -> Iterator[str]:
         yield f"full rankings: {len(seconds)} x {pairs:,} scores, about {total} in all."
     if sum(seconds) < _SOON:
         yield "  That is soon: rank fully (sampled_metrics.rank), which leaves no error."
+
+
+def text_so_far(folder: "Folder", session: "Session") -> str:
+    """Say what is known after a round, what it cost, and what comes next."""
+    several = len(folder.options.names) > 1
+    per_user = folder.n_told / folder.problem.user_ids.size / len(folder.options.names)
+    lines = [
+        f"round {len(folder.answers.checks)}: {folder.n_told:,} of at most {folder.n_allowed:,} "
+        f"scores told, {per_user:.4g} per user{' and recommender' * several}."
+    ]
+    if folder.pending is None:
+        return "\n".join([*lines, "complete: `sampled-metrics budget result` prints the result."])
+    known = session.so_far()
+    if known:
+        rows = [{"recommender": name, **values} for name, values in known.items()]
+        lines.append("So far, by the model alone, neither audited nor final:")
+        lines.append(table_of(rows).rstrip("\n"))
+    return "\n".join([*lines, f"{folder.pending.users.size:,} pairs to score next."])
 
 
 def duration(seconds: float) -> str:
