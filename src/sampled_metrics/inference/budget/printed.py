@@ -77,7 +77,8 @@ def _meaning(result: BudgetResult) -> Iterator[str]:
         yield f"Exact metrics of these {users}, because all candidates were scored. Fractions."
         return
     yield f"Exact metrics of these {users}, estimated on a budget. Fractions."
-    yield "value: to rank by; the model's, moved only as far as the audit insists."
+    both = "value and b - a" if result.differences else "value"
+    yield f"{both}: to rank by; the model's, moved only as far as the audit insists."
     yield (
         "interval: of what a full ranking of these users would give, by the audit of "
         f"{result.n_audited:,} of them;\n  other users like these are not covered."
