@@ -25,7 +25,8 @@ $(STAMP): requirements.lock pyproject.toml
 UNREACHABLE := results/logs/fetch.log.unreachable
 
 # A run after one that was killed makes again what that left unfinished.
-SNAKEMAKE = snakemake --profile workflow/profiles/local --cores $(CORES)
+# On a terminal it shows its steps and a bar; all details are in .snakemake/log.
+SNAKEMAKE = snakemake --profile workflow/profiles/local --cores $(CORES) $$(test -t 2 && echo --logger rich)
 
 reproduce: $(STAMP) ## run the study on config/config.yaml
 	@rm -f $(UNREACHABLE)

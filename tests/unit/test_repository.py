@@ -31,6 +31,15 @@ def test_environment_pins_what_the_lock_pins():
     assert pins == {name: locked()[name] for name in names}
 
 
+def test_environments_of_the_rules_are_parts_of_the_whole():
+    whole = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    for path in (ROOT / "workflow/envs").glob("*.yaml"):
+        assert set(yaml.safe_load(path.read_text())["dependencies"]) <= set(whole), path.name
+        assert f'"../envs/{path.name}"' in rules
+    assert set(re.findall(r'"\.\./envs/(\w+)', rules)) == {"train", "study", "plot"}
+
+
 def test_lock_holds_hashes_and_no_address():
     text = (ROOT / "requirements.lock").read_text()
     assert "://" not in text

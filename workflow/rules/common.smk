@@ -1,7 +1,11 @@
 import os
 import re
 import sys
+from functools import partial
 from pathlib import Path
+
+import yaml
+from snakemake.utils import update_config
 
 # The workflow runs the package of its own checkout, whether or not one is installed. Used as a
 # module from afar it has no checkout and runs the package that is installed.
@@ -15,19 +19,28 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.study.config import Study
 from sampled_metrics.study.resources import scaled, training_memory
 
-OWN = ("config/paper/", "results/reference/", "workflow/")
+SHIPPED = ("config/paper/", "results/reference/", "workflow/")
 
 
-def own(path):
-    """A file that comes with the workflow, also where the study is in another folder."""
-    if Path(path).exists() or not path.startswith(OWN):
-        return path
+def shipped(path):
+    """A file that comes with the workflow."""
     here = Path(ROOT, path)
     return str(here) if here.exists() else workflow.source_path(f"../../{path}")
 
 
+def own(path):
+    """The file of this folder, or else the one that comes with the workflow."""
+    is_ours = path.startswith(SHIPPED) and not Path(path).exists()
+    return shipped(path) if is_ours else path
+
+
+with Path(shipped("config/config.yaml")).open(encoding="utf-8") as file:
+    OF_THE_PAPER = yaml.safe_load(file)
+# A study in another folder, or that uses this one as a module, sets only what differs.
+update_config(OF_THE_PAPER, config)
+
 try:
-    STUDY = Study.of(config, "config")
+    STUDY = Study.of(OF_THE_PAPER, "config")
     STUDY.check_files(own)
 except InputError as error:
     sys.exit(str(error))
@@ -64,6 +77,12 @@ def figure_files(*numbers):
         number=numbers,
         form=("csv", "svg", "pdf", "png"),
     )
+
+
+def shown(files, kind, form):
+    """Outputs of which those in one form are in the report of Snakemake."""
+    mark = partial(report, caption=f"../report/{kind}.rst", category=f"{kind.title()}s")
+    return [mark(path) if path.endswith(form) else path for path in files]
 
 
 def folder_of(kind):

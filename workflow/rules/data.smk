@@ -17,7 +17,7 @@ if STUDY.dataset.is_movielens:
             "<results>/benchmarks/fetch.tsv"
         priority: 20
         conda:
-            "../../environment.yml"
+            "../envs/train.yaml"
         resources:
             mem_mb=scaled(400),
             runtime=scaled(10),
@@ -46,7 +46,7 @@ else:
         benchmark:
             "<results>/benchmarks/describe.tsv"
         conda:
-            "../../environment.yml"
+            "../envs/train.yaml"
         resources:
             mem_mb=scaled(500),
             runtime=scaled(10),
@@ -71,7 +71,7 @@ rule split:
         "<results>/benchmarks/split.tsv"
     priority: 20
     conda:
-        "../../environment.yml"
+        "../envs/train.yaml"
     resources:
         mem_mb=scaled(600, events=45),
         runtime=scaled(10, events=0.1),

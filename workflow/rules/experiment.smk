@@ -8,7 +8,7 @@ rule sample:
     benchmark:
         "<results>/benchmarks/sample/{recommender}.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/study.yaml"
     resources:
         mem_mb=scaled(700, ranks=400),
         runtime=scaled(10, ranks=10),
@@ -27,13 +27,13 @@ rule compare:
         published=[own(STUDY.scorecard.published)] if STUDY.is_papers_data else [],
     output:
         cells=expand("<results>/cells/table{number}.csv", number=(3, 4)),
-        tables=table_files(3, 4),
+        tables=shown(table_files(3, 4), "table", ".csv"),
     log:
         "<results>/logs/compare.log",
     benchmark:
         "<results>/benchmarks/compare.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/study.yaml"
     resources:
         mem_mb=scaled(600),
         runtime=scaled(10),
@@ -52,14 +52,14 @@ rule ranks_figures:
     input:
         ranks=ALL_RANKS,
     output:
-        figures=figure_files(5, 6),
+        figures=shown(figure_files(5, 6), "figure", ".svg"),
     log:
         "<results>/logs/ranks_figures.log",
     benchmark:
         "<results>/benchmarks/ranks_figures.tsv"
     priority: 5
     conda:
-        "../../environment.yml"
+        "../envs/plot.yaml"
     resources:
         mem_mb=scaled(1500, ranks=20),
         runtime=scaled(15, ranks=10),

@@ -12,7 +12,7 @@ rule provenance:
     benchmark:
         "<results>/benchmarks/provenance.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/study.yaml"
     resources:
         mem_mb=scaled(400),
         runtime=scaled(10),

@@ -5,14 +5,16 @@ rule scorecard:
         published=own(STUDY.scorecard.published),
         spread=own(STUDY.scorecard.spread),
     output:
-        csv="<results>/scorecard.csv",
+        csv=report(
+            "<results>/scorecard.csv", "../report/scorecard.rst", category="Comparison"
+        ),
         md="<results>/scorecard.md",
     log:
         "<results>/logs/scorecard.log",
     benchmark:
         "<results>/benchmarks/scorecard.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/study.yaml"
     resources:
         mem_mb=scaled(600),
         runtime=scaled(10),
@@ -45,7 +47,7 @@ rule measure_spread:
     benchmark:
         "<results>/benchmarks/spread.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/train.yaml"
     threads: 2
     resources:
         mem_mb=scaled(900),
@@ -82,7 +84,7 @@ rule measure_readings:
     benchmark:
         "<results>/benchmarks/audit.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/train.yaml"
     threads: 2
     resources:
         mem_mb=scaled(1200),

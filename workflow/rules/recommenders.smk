@@ -12,7 +12,7 @@ rule train:
         recommender=one_of(STUDY.trained),
     priority: 10
     conda:
-        "../../environment.yml"
+        "../envs/train.yaml"
     resources:
         mem_mb=training_memory(STUDY, 500, split=25),
         runtime=scaled(10, split=0.5),
@@ -52,7 +52,7 @@ rule rank:
         recommender=one_of(STUDY.trained),
     priority: 10
     conda:
-        "../../environment.yml"
+        "../envs/study.yaml"
     resources:
         mem_mb=scaled(700, split=15, model=2),
         runtime=scaled(10, split=1.5),
@@ -87,7 +87,7 @@ if STUDY.ranking.pieces > 1:
             recommender=one_of(STUDY.trained),
         priority: 10
         conda:
-            "../../environment.yml"
+            "../envs/study.yaml"
         resources:
             mem_mb=scaled(400, split=10),
             runtime=scaled(10),
@@ -111,7 +111,7 @@ rule rank_external:
     wildcard_constraints:
         recommender=one_of(STUDY.external),
     conda:
-        "../../environment.yml"
+        "../envs/study.yaml"
     resources:
         mem_mb=scaled(600, split=15, file=15),
         runtime=scaled(15, split=0.1, file=0.1),

@@ -8,12 +8,12 @@ rule ranges:
     benchmark:
         "<results>/benchmarks/ranges.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/study.yaml"
     resources:
         mem_mb=scaled(700, ranks=150),
         runtime=scaled(20),
     params:
-        settings=STUDY.experiment.as_json(),
+        settings=setting(STUDY.experiment.as_json()),
     message:
         "Computing the ranges of the exact metrics that samples allow"
     shell:
@@ -44,7 +44,7 @@ rule page:
     benchmark:
         "<results>/benchmarks/page.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/plot.yaml"
     resources:
         mem_mb=scaled(700, ranks=150),
         runtime=scaled(10),

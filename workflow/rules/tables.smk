@@ -2,14 +2,16 @@ rule exact:
     input:
         ranks=ALL_RANKS,
     output:
-        csv="<results>/tables/exact.csv",
+        csv=report(
+            "<results>/tables/exact.csv", "../report/exact.rst", category="Tables"
+        ),
         md="<results>/tables/exact.md",
     log:
         "<results>/logs/exact.log",
     benchmark:
         "<results>/benchmarks/exact.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/study.yaml"
     resources:
         mem_mb=scaled(600, ranks=60),
         runtime=scaled(10),

@@ -3,13 +3,13 @@ rule toy:
         own(STUDY.scorecard.published),
     output:
         cells=expand("<results>/cells/table{number}.csv", number=(1, 2)),
-        tables=table_files(1, 2),
+        tables=shown(table_files(1, 2), "table", ".csv"),
     log:
         "<results>/logs/toy.log",
     benchmark:
         "<results>/benchmarks/toy.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/study.yaml"
     resources:
         mem_mb=scaled(600),
         runtime=scaled(10),
@@ -26,13 +26,13 @@ rule toy:
 
 rule theory_figures:
     output:
-        figures=figure_files(1, 2, 3, 4),
+        figures=shown(figure_files(1, 2, 3, 4), "figure", ".svg"),
     log:
         "<results>/logs/theory_figures.log",
     benchmark:
         "<results>/benchmarks/theory_figures.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/plot.yaml"
     resources:
         mem_mb=scaled(700),
         runtime=scaled(10),
