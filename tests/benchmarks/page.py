@@ -15,7 +15,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from sampled_metrics.report.page import collect, render
+from sampled_metrics.report.page.collect import collect
+from sampled_metrics.report.page.render import render
 from tests.browser.conftest import Opened
 from tests.unit.test_page import sources
 

@@ -11,7 +11,8 @@ from sampled_metrics.inference.pair import Pair
 from sampled_metrics.inference.population import Population
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.report.page import collect, render
+from sampled_metrics.report.page.collect import collect
+from sampled_metrics.report.page.render import render
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.sampling.probability import pmf
 from sampled_metrics.study.toy import toy_ranks

@@ -14,10 +14,11 @@ import yaml
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli import app
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.report.page import collect, render
+from sampled_metrics.report.page.collect import collect
 from sampled_metrics.report.page.embedded import encoded
 from sampled_metrics.report.page.overview import overview
 from sampled_metrics.report.page.pictures import inline_svg
+from sampled_metrics.report.page.render import render
 from tests.conftest import ROOT
 
 REFERENCE = ROOT / "results/reference"

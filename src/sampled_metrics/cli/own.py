@@ -7,6 +7,7 @@ import typer
 
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import reading
+from sampled_metrics._base.files import write_text
 from sampled_metrics.cli import inputs, options
 from sampled_metrics.cli.output import Format, emit, emit_columns, row_of
 from sampled_metrics.ranks import Sampling
@@ -106,6 +107,63 @@ def correct(
         without = ("bias",) if show_bias is None else ()
         rows, note = [row_of(result, *without) for result in results], ""
     emit(rows, form, output, note)
+
+
+@app.command()
+def report(
+    files: options.RankFiles,
+    output: Annotated[Path, typer.Option(help="File to write.", show_default=False)],
+    n_negatives: Annotated[
+        int | None,
+        typer.Option(
+            help="m: negatives drawn, if the files hold sampled ranks.",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
+    n_items: options.Items = None,
+    metric: options.Metrics = None,
+    estimator: options.Estimators = None,
+    sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
+    ties: options.Ties = "expected",
+    relevant: options.Relevant = None,
+    seen: options.Seen = None,
+    shape: options.Shape = defaults.SHAPE,
+    confidence: options.Confidence = defaults.CONFIDENCE,
+) -> None:
+    """Write one HTML page about one recommender or several, which opens without a network.
+
+    From sampled ranks (--n-negatives): ranges of the exact metrics, estimates, comparisons, and
+    what it would cost to know more. From full rankings: exact metrics, comparisons, and what
+    ranking against random items would make of them. Recall@10 by default.
+    """
+    from sampled_metrics.ranks import Ranks, SampledRanks
+    from sampled_metrics.report.page.own import own_full, own_sampled
+    from sampled_metrics.report.page.render import render
+
+    names, metrics = inputs.names(files), metric or defaults.METRICS[:1]
+    if n_negatives is None:
+        rankings = {
+            name: inputs.full_ranking(
+                Ranks.read(path, n_items=n_items, relevant=relevant, seen=seen), path
+            )
+            for name, path in zip(names, files, strict=True)
+        }
+        content = own_full(rankings, metrics, ties=ties, confidence=confidence)
+    else:
+        samples = {
+            name: SampledRanks.read(path, n_negatives, n_items, sampling)
+            for name, path in zip(names, files, strict=True)
+        }
+        with inputs.naming_files(names, files):
+            content = own_sampled(
+                samples,
+                metrics,
+                estimator or defaults.ESTIMATORS,
+                shape=shape,
+                confidence=confidence,
+            )
+    write_text(output, render(content, "own.html"))
 
 
 @app.command()

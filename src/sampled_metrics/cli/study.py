@@ -158,7 +158,8 @@ def report(
     claims: Annotated[Path | None, typer.Option(help="Where the data is the paper's.")] = None,
 ) -> None:
     """Put the whole study on one page that opens without a network."""
-    from sampled_metrics.report.page import collect, render
+    from sampled_metrics.report.page.collect import collect
+    from sampled_metrics.report.page.render import render
 
     content = collect(
         ranks=ranks,

@@ -14,6 +14,7 @@ interval of that estimate.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -117,10 +118,6 @@ def difference_ranges(
         Sampled ranks of the two recommenders. The numbers of negatives may differ.
     shape, confidence
         See `metric_ranges`; the assumption is made for both recommenders.
-
-    Returns
-    -------
-    One range for each metric.
     """
     first, second = (
         bracket_users(measures, sample, shape=shape, confidence=confidence) for sample in (a, b)
@@ -169,17 +166,19 @@ def bracket_users(
     """Solve for the bracketing vectors of some metrics, and average them for each user.
 
     Parameters are those of `metric_ranges`. The result serves all ranges of the sample and of its
-    differences from others.
+    differences from others, and is kept for a few samples.
     """
+    return _bracketed(tuple(measures), sample, shape, confidence)
+
+
+@lru_cache(maxsize=8)
+def _bracketed(
+    measures: tuple[Measure, ...], sample: SampledRanks, shape: str, confidence: float
+) -> Bracketed:
     fit = fitted(sample, shape, confidence)
     values = [user_values(measure, fit) for measure in measures]
-    return Bracketed(
-        fit,
-        [lower for lower, _ in values],
-        [upper for _, upper in values],
-        [possible(measure, fit) for measure in measures],
-        confidence,
-    )
+    lower, upper = ([ends[which] for ends in values] for which in (0, 1))
+    return Bracketed(fit, lower, upper, [possible(each, fit) for each in measures], confidence)
 
 
 def difference_range(a: Bracketed, b: Bracketed, place: int) -> Range:

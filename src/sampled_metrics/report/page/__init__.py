@@ -1,6 +1,1 @@
-"""The page of a study: one HTML file with its results and an interactive explorer."""
-
-from sampled_metrics.report.page.collect import collect
-from sampled_metrics.report.page.render import render
-
-__all__ = ["collect", "render"]
+"""Pages of a study, and of one's own recommenders: HTML files with an interactive explorer."""

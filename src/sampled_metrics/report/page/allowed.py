@@ -9,9 +9,8 @@ import pandas as pd
 
 from sampled_metrics._base.files import read_table
 from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.report.page.embedded import in_script
 from sampled_metrics.study.allowed import Allowed
-
-_OF_SCRIPT = {"ap": "ap-all", "ndcg": "ndcg-all"}  # names of metrics in the scripts
 
 
 def read_ranges(path: Path) -> pd.DataFrame:
@@ -34,7 +33,7 @@ def range_panel(table: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:
         "sizes": sizes,
         "labels": [parse_measure(metric).label for metric in metrics],
         "metrics": {
-            _OF_SCRIPT.get(metric, metric): {
+            in_script(metric): {
                 "ranges": [[_short(ends[metric, m, a, ""]) for a in names] for m in sizes],
                 "differences": [
                     [_short(ends[metric, m, a, b]) for a, b in combinations(names, 2)]

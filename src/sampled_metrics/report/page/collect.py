@@ -10,6 +10,7 @@ from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.report.audit import agrees, spelled
 from sampled_metrics.report.page import pictures
 from sampled_metrics.report.page.allowed import range_panel, read_ranges
+from sampled_metrics.report.page.budget import budget_panel
 from sampled_metrics.report.page.cells import exact_metrics, laid_out, read_texts
 from sampled_metrics.report.page.embedded import explorer
 from sampled_metrics.report.page.overview import overview
@@ -24,6 +25,7 @@ _SECTIONS = (
     ("why", "Why"),
     ("corrections", "Corrections"),
     ("ranges", "Ranges"),
+    ("budget", "Budget"),
     ("overview", "Summary"),
     ("tables", "Tables"),
     ("figures", "Figures"),
@@ -31,6 +33,10 @@ _SECTIONS = (
     ("audit", "Audit"),
     ("provenance", "Provenance"),
     ("cite", "Cite"),
+)
+_ASSUMED = (
+    " The tables below assume draws with replacement (binomial noise), as the paper does, so their "
+    "BV and CLS differ slightly."
 )
 _OF_THE_MACHINE = ("archive", "cache", "path")
 _PAGE = "page"  # the rule that makes the page
@@ -49,6 +55,7 @@ def collect(
     audit: Path | None = None,
     ranges: Path | None = None,
     claims: Path | None = None,
+    beyond: Path | None = None,
 ) -> dict[str, Any]:
     """Read a run; return the texts, numbers, lists and dictionaries that the page shows.
 
@@ -73,6 +80,8 @@ def collect(
         Ranges that samples allow, as `study.allowed` makes them; CSV.
     claims
         Sentences of the paper beside this run's numbers; CSV.
+    beyond
+        Right orders of further methods by their price; CSV.
     """
     users = read_by_name(ranks)
     card = read_texts(scorecard, ["verdict"]) if scorecard else None
@@ -85,17 +94,22 @@ def collect(
     origin, jobs = read_json(provenance), _jobs(times)
     run = origin.get("provenance", origin)
     m = config.get("experiment", {}).get("n_negatives", 100)
+    first = story(users, m, title(run.get("source", {}).get("dataset", "")), _kinds(config))
     numbers = explorer(users, m)
+    numbers["start"]["pair"] = first["pair"]
     numbers["ranges"] = range_panel(read_ranges(ranges), list(users)) if ranges else None
+    numbers["budget"] = budget_panel(beyond, list(users)) if beyond else None
     version = run["versions"]["sampled-metrics"]
     return {
         "title": "On sampled metrics for item recommendation: the study",
-        "byline": f"On Sampled Metrics for Item Recommendation (Krichene and Rendle, KDD 2020), "
-        f"{'on other data' if card is None else 'reproduced'} with sampled-metrics {version}",
+        "byline": "On Sampled Metrics for Item Recommendation (Krichene and Rendle, KDD 2020): "
+        f"{'other data' if card is None else 'reproduction'} with sampled-metrics {version}",
         "version": version,
-        "story": story(users, m, title(run.get("source", {}).get("dataset", "")), _kinds(config)),
-        "sections": _sections(ranges=ranges, claims=claims, audit=audit),
-        "budget": None,
+        "story": first,
+        "full": True,
+        "parts": _parts(ranges=ranges, budget=beyond),
+        "assumed": _ASSUMED,
+        "sections": _sections(ranges=ranges, budget=beyond, claims=claims, audit=audit),
         "claims": read_texts(claims, _CLAIM_COLUMNS).to_dict("records") if claims else [],
         "overview": overview(cells, card, figure6, config, users),
         "origin": origin,
@@ -124,6 +138,11 @@ def collect(
 def _sections(**files: Path | None) -> list[tuple[str, str]]:
     """Ids and names of the sections; those of files that are None are left out."""
     return [each for each in _SECTIONS if files.get(each[0], each) is not None]
+
+
+def _parts(**files: Path | None) -> list[str]:
+    """Templates of the story; those of files that are None are left out."""
+    return ["why", "corrections", *(name for name, path in files.items() if path is not None)]
 
 
 def _kinds(config: Mapping[str, Any]) -> list[tuple[str, str]]:

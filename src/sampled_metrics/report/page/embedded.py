@@ -9,13 +9,13 @@ import numpy as np
 from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.search import geometric_sizes
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.toy import PREDICTED_RANKS, toy_ranks
 
 MOST_KINDS = 20_000
 FEW_KINDS = 700  # from which the curve of panel (d) takes its variances
 LARGEST = 2000
 N_SIZES = 22
 _SHORT = 2**16
+_OF_SCRIPT = {"ap": "ap-all", "ndcg": "ndcg-all"}  # names of metrics in the scripts
 
 
 def explorer(records: Mapping[str, Ranks], m: int, *, toy: bool = True) -> dict[str, Any]:
@@ -39,6 +39,8 @@ def explorer(records: Mapping[str, Ranks], m: int, *, toy: bool = True) -> dict[
     """
     groups = [_group("This run", records, LARGEST)] if records else []
     if toy:
+        from sampled_metrics.study.toy import PREDICTED_RANKS, toy_ranks
+
         named = {name: toy_ranks(name) for name in PREDICTED_RANKS}
         groups.append(_group("Toy recommenders", named, MOST_KINDS))
     n = groups[0]["n"]
@@ -85,3 +87,12 @@ def encoded(records: Ranks, most: int = MOST_KINDS) -> dict[str, Any]:
     columns = np.concatenate([kinds.n_candidates, kinds.n_better, kinds.n_tied, counts])
     size = 2 if columns.max() < _SHORT else 4
     return {"bytes": size, "text": base64.b64encode(columns.astype(f"<u{size}").tobytes()).decode()}
+
+
+def in_script(metric: str) -> str:
+    """Name of a metric in the scripts.
+
+    >>> in_script("recall@10"), in_script("ap")
+    ('recall@10', 'ap-all')
+    """
+    return _OF_SCRIPT.get(metric, metric)

@@ -25,13 +25,14 @@ SCRIPTS = (
     "panels.js",
     "runs.js",
     "ranges.js",
+    "budget.js",
     "explorer.js",
     "share.js",
     "cells.js",
 )
 
 
-def render(content: Mapping[str, Any]) -> str:
+def render(content: Mapping[str, Any], template: str = "page.html") -> str:
     """Return the page: one HTML document that loads no other file.
 
     All texts in `content` are escaped; scripts, styles, numbers and downloads are embedded.
@@ -43,7 +44,7 @@ def render(content: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    return environment.get_template("page.html").render(
+    return environment.get_template(template).render(
         **content,
         style=_static("page.css"),
         scripts=_inline("\n".join(_static(name) for name in SCRIPTS)),

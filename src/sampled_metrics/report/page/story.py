@@ -1,6 +1,7 @@
 """The first screen in words: who is compared, on what, and what becomes of their order."""
 
 from collections.abc import Iterable, Mapping
+from itertools import combinations
 from typing import Any
 
 from sampled_metrics.datasets.catalogue import CATALOGUE
@@ -51,6 +52,7 @@ def story(
         "others": f"{n - 1:,}",
         "candidates": f"{n:,}",
         "verdict": _verdict(exact, sampled),
+        "pair": _pair(list(exact.values()), list(sampled.values())),
         "who": _who(ranks, data, kinds),
     }
 
@@ -71,6 +73,21 @@ def _verdict(exact: Mapping[str, float], sampled: Mapping[str, float]) -> str:
     if order == other:
         return "the order is right on average"
     return "the order turns upside down" if order == other[::-1] else "the order changes"
+
+
+def _pair(exact: list[float], sampled: list[float]) -> str:
+    """Return the places of the first pair, or if it is in order of the wrong one most apart."""
+    wrong = [
+        (i, j)
+        for i, j in combinations(range(len(exact)), 2)
+        if (exact[i] - exact[j]) * (sampled[i] - sampled[j]) < 0
+    ]
+    if len(exact) < 2:
+        return ""
+    first = (0, 1)
+    if wrong and first not in wrong:
+        first = max(wrong, key=lambda pair: abs(exact[pair[0]] - exact[pair[1]]))
+    return f"{first[0]},{first[1]}"
 
 
 def _who(ranks: Mapping[str, Ranks], data: str, kinds: Iterable[tuple[str, str]]) -> str:

@@ -42,11 +42,12 @@ function axes(chart, width, height, right) {
   return { x, y, nodes };
 }
 
-function curve({ xs, ys, colour, dash, thick, steps, dots }, x, y) {
-  if (dots) return xs.map((value, i) => SM.svg("circle", { cx: x.at(value), cy: y.at(ys[i]), r: thick ?? 2.2, fill: colour }));
+function curve({ xs, ys, colour, dash, thick, steps, dots, marks }, x, y) {
+  const circles = (r) => xs.map((value, i) => SM.svg("circle", { cx: x.at(value), cy: y.at(ys[i]), r, fill: colour }));
+  if (dots) return circles(thick ?? 2.2);
   const points = xs.map((value, i) => `${x.at(value).toFixed(1)} ${y.at(ys[i]).toFixed(1)}`);
   const path = steps ? points.map((point, i) => (i ? `H${x.at(xs[i]).toFixed(1)}L${point}` : `M${point}`)).join("") : `M${points.join("L")}`;
-  return points.length ? [SM.svg("path", { d: path, fill: "none", stroke: colour, "stroke-width": thick ?? 2, "stroke-dasharray": dash || undefined, "stroke-linejoin": "round" })] : [];
+  return points.length ? [...(marks ? circles(3.5) : []), SM.svg("path", { d: path, fill: "none", stroke: colour, "stroke-width": thick ?? 2, "stroke-dasharray": dash || undefined, "stroke-linejoin": "round" })] : [];
 }
 
 const cross = ({ x, y, colour }) => SM.svg("path", { d: `M${x - 5} ${y - 5}l10 10m0 -10l-10 10`, stroke: colour, "stroke-width": 2 });

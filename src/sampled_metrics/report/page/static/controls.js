@@ -7,7 +7,7 @@ const NAMES = { k: "k", gamma: "γ", n: "n", m: "m", r: "the true rank" };
 const IN_ADDRESS = { metric: "metric", k: "k", m: "m", estimator: "est", gamma: "g", n: "n", group: "group", pair: "pair", r: "r" };
 
 SM.begin = (groups, start, changed) => {
-  const positions = { ...start }, problems = new Map(), own = !groups[0];
+  const positions = { ...start }, problems = new Map();
   SM.positions = positions;
   const group = () => groups[positions.group];
   const limits = () => ({ k: [1, 1000], gamma: [1e-4, 1], n: [10, 1e6], m: [1, group()?.most ?? positions.n - 1], r: [1, positions.n] });
@@ -93,7 +93,6 @@ SM.begin = (groups, start, changed) => {
     element(name)?.addEventListener("input", ({ target }) => (name in NAMES ? fill(name, target.value) : set({ [name]: target.value })));
   }
   element("hero-correct")?.addEventListener("input", ({ target }) => set({ estimator: target.checked ? "bv" : "sampled", gamma: DEFAULT_GAMMA }));
-  for (const form of document.querySelectorAll("form")) form.addEventListener("submit", (event) => event.preventDefault());
   addEventListener("hashchange", fromAddress);
   if (!fromAddress()) { show(); changed(); }
 };

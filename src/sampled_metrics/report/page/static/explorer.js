@@ -110,8 +110,17 @@ function drawNow(state, exact) {
   SM.showTour(state, SM.fates(exact, got), found);
   SM.showRuns(state, found, exact);
   if (numbers.ranges && group === groups[0]) SM.showRanges(numbers.ranges, state, exact, got);
+  if (numbers.budget && group === groups[0]) SM.showBudget(numbers.budget, state);
   Object.assign(SM.state, { exactMeans: exact, got, ordering: found });
   return { got, found };
+}
+
+// Estimates from the reader's own sampled ranks, which have one m, beside their ranges.
+function drawOwn(state) {
+  const { own, ranges } = numbers, { estimator, measure } = state, reason = SM.refusal(estimator, own.n, own.m);
+  const vector = reason ? null : SM.vector(estimator, measure, own.n, own.m), got = own.recommenders.map(({ shares }) => (vector ? SM.dot(shares, vector) : -1));
+  SM.showRanges(ranges, { ...state, m: own.m, group: own }, null, got);
+  Object.assign(SM.state, { got });
 }
 
 async function drawCurves(state, exact, now, mine) {
@@ -142,12 +151,12 @@ async function changed() {
   asked = true;
   await pause();
   asked = false;
-  const mine = ++turn, state = SM.settings(groups), exact = exactMeans(state), now = drawNow(state, exact);
+  const mine = ++turn, state = SM.settings(groups), exact = groups.length ? exactMeans(state) : null, now = groups.length ? drawNow(state, exact) : drawOwn(state);
   element("explorer").dataset.first ??= performance.now().toFixed(0);
   await pause();
   if (mine !== turn) return;
   drawEstimator(state);
-  if (!(await drawCurves(state, exact, now, mine))) return;
+  if (groups.length && !(await drawCurves(state, exact, now, mine))) return;
   SM.remember();
   element("explorer").dataset.responseMs = (performance.now() - began).toFixed(1);
   element("explorer").dataset.settled = String(mine);
@@ -158,7 +167,7 @@ const again = () => { last.estimator = null; changed(); };
 SM.state = {};
 SM.startTour(groups);
 SM.startItem(current, again);
-SM.startRuns(current, changed);
+if (groups.length) SM.startRuns(current, changed);
 SM.begin(groups, numbers.start, changed);
 addEventListener("input", () => { SM.chosen = true; }, { capture: true });
 addEventListener("click", ({ target }) => { if (target.closest("#tour")) SM.chosen = true; }, { capture: true });

@@ -30,21 +30,27 @@ function places(values) {
   return values.map((v) => above(v) + (values.filter((w) => SM.equal(v, w)).length - 1) / 2);
 }
 
+// The largest font at which both columns of labels leave room for the lines between them.
+function fitting(left, brief, width, most) {
+  const widest = (texts, size) => Math.max(...texts.map((text) => SM.widthOf(text, `bold ${size}px system-ui, sans-serif`)));
+  return [17, 14, 12, 10].filter((size) => size <= most).find((size) => widest(left, size) + widest(brief, size) + 70 <= width) ?? 10;
+}
+
 function slopes({ group, m, estimator, measure }, exact, got, width) {
   const many = group.recommenders.length, row = many > 4 ? 30 : 46, top = 44, height = top + row * (many - 1) + 24;
-  const size = width < 420 || many > 4 ? 14 : 17, font = `bold ${size}px system-ui, sans-serif`;
   const from = places(exact), to = places(got), y = (place) => top + 6 + row * place;
   const names = group.recommenders.map(({ name }) => name);
   const left = names.map((name, i) => `${name}  ${SM.percent(exact[i])}`);
+  const brief = got.map((value) => SM.percent(value)), size = fitting(left, brief, width, many > 4 ? 14 : 17), font = `bold ${size}px system-ui, sans-serif`;
   const widest = (texts) => Math.max(...texts.map((text) => SM.widthOf(text, font)));
-  const tied = names.map((_, i) => to.filter((place) => place === to[i]).length > 1);
-  const full = names.map((name, i) => `${SM.percent(got[i])}  ${name}${tied[i] ? "" : ""}`), brief = got.map((value) => SM.percent(value));
+  const full = names.map((name, i) => `${brief[i]}  ${name}`);
   const right = widest(left) + widest(full) > 0.68 * width ? brief : full;
-  const x1 = Math.min(widest(left) + 8, 0.55 * width), x2 = Math.max(width - widest(right) - 8, x1 + 40);
-  const head = { "font-weight": 600, fill: "var(--soft)", "font-size": width < 420 ? 12 : 14 };
+  const x1 = widest(left) + 8, x2 = Math.max(width - widest(right) - 8, x1 + 40);
+  const truth = `${measure.label}, all items`, sample = width < 460 ? `${SM.count(m)} random` : `${SM.count(m)} random ${m === 1 ? "item" : "items"}${estimator.name === "sampled" ? "" : ", corrected"}`;
+  const head = { "font-weight": 600, fill: "var(--soft)", "font-size": width < 460 ? 12 : 14 }, bold = `600 ${head["font-size"]}px system-ui, sans-serif`;
   const nodes = [
-    SM.text(x1, 16, "All items", { ...head, "text-anchor": "end" }),
-    SM.text(x2, 16, width < 420 ? `${SM.count(m)} random` : `${SM.count(m)} random ${m === 1 ? "item" : "items"}${estimator.name === "sampled" ? "" : ", corrected"}`, width < 420 ? head : { ...head, "text-anchor": x2 + 170 > width ? "end" : "start", x: x2 + 170 > width ? width : x2 }),
+    SM.text(Math.max(x1, SM.widthOf(truth, bold)), 16, truth, { ...head, "text-anchor": "end" }),
+    SM.text(Math.min(x2, width - SM.widthOf(sample, bold)), 16, sample, head),
   ];
   names.forEach((_, i) => {
     const style = { fill: SM.colour(i), "font-size": size, "font-weight": 700 };

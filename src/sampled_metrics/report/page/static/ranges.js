@@ -4,7 +4,7 @@
 const SCALE_AT = 20; // the axis ends where the ranges of this many negatives do; wider ones are cut
 
 function bars({ group, estimator }, { low, high }, exact, got, most, width) {
-  const names = group.recommenders.map(({ name }) => name), size = width < 420 ? 12 : 14, font = `bold ${size}px system-ui, sans-serif`;
+  const names = group.recommenders.map(({ name }) => name), size = width < 420 ? 11 : 14, font = `bold ${size}px system-ui, sans-serif`;
   const left = Math.min(Math.max(...names.map((name) => SM.widthOf(name, font))) + 10, width * 0.4), right = width - 62, row = 40, height = 26 + row * names.length + 18;
   const x = (value) => left + ((right - left) * Math.min(Math.max(value, 0), most)) / most, nodes = [];
   const step = [0.01, 0.02, 0.05, 0.1, 0.2].find((each) => ((right - left) * each) / most > 44) ?? 0.5;
