@@ -47,10 +47,10 @@ def _points(rows: pd.DataFrame, names: Sequence[str]) -> dict[str, dict[str, lis
     places = {
         frozenset((a, b)): f"{names.index(a)},{names.index(b)}" for a, b in combinations(names, 2)
     }
-    for row in rows.sort_values("scores_per_user").itertuples():
-        pair = places.get(frozenset(str(row.pair).split(" vs ")))
+    for row in rows.sort_values("scores_per_user").to_dict("records"):
+        pair = places.get(frozenset(row["pair"].split(" vs ")))
         if pair is not None:
-            of_metric = points.setdefault(in_script(str(row.metric)), {})
-            share = [round(float(row.scores_per_user), 1), float(row.right) / float(row.runs)]
+            of_metric = points.setdefault(in_script(row["metric"]), {})
+            share = [round(row["scores_per_user"], 1), row["right"] / row["runs"]]
             of_metric.setdefault(pair, []).append(share)
     return points

@@ -8,15 +8,21 @@ import numpy as np
 
 import sampled_metrics
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
-from sampled_metrics.inference.advice import advice
 from sampled_metrics.inference.compare import compare_exact, compare_sampled
 from sampled_metrics.inference.compared import Compared
 from sampled_metrics.inference.correct import Corrected, correct
 from sampled_metrics.inference.evaluate import evaluate
-from sampled_metrics.inference.verdict import resolution
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.report.page.embedded import explorer, in_script
+from sampled_metrics.report.page.own_tables import (
+    between,
+    cost_table,
+    exact_table,
+    order_words,
+    orders_table,
+    values_table,
+)
 from sampled_metrics.report.page.story import listed, story
 
 _M = 100
@@ -84,9 +90,9 @@ def own_sampled(
     content = _page(
         ["ranges", "why", "corrections"],
         [
-            _values_table(corrected, told),
-            *([_orders_table(compared, told)] if compared else []),
-            *_cost_table(compared, samples, shape, confidence),
+            values_table(corrected, told),
+            *([orders_table(compared, told)] if compared else []),
+            *cost_table(compared, samples, shape, confidence),
         ],
     )
     return content | {
@@ -114,24 +120,12 @@ def own_full(
     Parameters are those of `own_sampled`; `ties` is the policy of `inference.evaluate`.
     """
     options: dict[str, Any] = {"ties": ties, "confidence": confidence}
-    lines = [
-        [
-            f"{name}, {parse_measure(result.metric).label}",
-            _percent(result.value),
-            _between(result.ci_low, result.ci_high),
-            f"{result.n_users:,}",
-        ]
-        for name, ranks in rankings.items()
-        for result in evaluate(ranks, metrics, **options)
-    ]
     level = f"{100 * confidence:g} %"
-    heads = ["recommender", "exact", f"interval, {level}", "users"]
-    tables = [
-        _table("values", heads, lines, f"Ties {ties}; intervals cover the variation of users.")
-    ]
+    evaluated = {name: evaluate(ranks, metrics, **options) for name, ranks in rankings.items()}
+    tables = [exact_table(evaluated, ties, level)]
     if len(rankings) > 1:
         compared = compare_exact(rankings, metrics, **options)
-        tables.append(_orders_table(compared, level))
+        tables.append(orders_table(compared, level))
     content = _page(["why", "corrections"], tables)
     first = story(rankings, _M)
     numbers = explorer(rankings, _M, toy=False) | {"ranges": None}
@@ -151,73 +145,6 @@ def _page(parts: list[str], tables: list[dict[str, Any]]) -> dict[str, Any]:
         "tables": tables,
         "assumed": "",
     }
-
-
-def _table(name: str, heads: list[str], lines: list[list[str]], words: str) -> dict[str, Any]:
-    titles = {
-        "values": "Values",
-        "comparisons": "Comparisons",
-        "cost": "What it would cost to know more",
-    }
-    return {"id": name, "title": titles[name], "heads": heads, "lines": lines, "words": words}
-
-
-def _values_table(corrected: Mapping[str, list[Corrected]], told: str) -> dict[str, Any]:
-    lines = [
-        [
-            f"{name}, {parse_measure(result.metric).label}",
-            _between(result.range_low, result.range_high),
-            result.estimator,
-            _percent(result.value),
-            resolution(result.metric, result.behaves_like),
-        ]
-        for name, results in corrected.items()
-        for result in results
-    ]
-    return _table(
-        "values",
-        ["recommender", "range of the exact metric", "estimator", "estimate", "acts like"],
-        lines,
-        f"Range: values of the exact metric that the sampled ranks allow, at {told}. An estimate "
-        "weighs true ranks roughly as the metric on its right does, so it need not be near the "
-        "exact metric, nor inside the range.",
-    )
-
-
-def _orders_table(compared: Sequence[Compared], told: str) -> dict[str, Any]:
-    lines = {
-        (result.a, result.b, result.metric): [
-            f"{result.a} and {result.b}, {parse_measure(result.metric).label}",
-            _between(result.range_low, result.range_high),
-            _order(result),
-            "yes" if result.paired else "no",
-        ]
-        for result in compared
-    }
-    heads = ["pair", "second minus first", "order of the exact metrics", "users paired"]
-    words = f"Decided if the difference excludes 0, at {told}, also corrected for several pairs."
-    return _table("comparisons", heads, list(lines.values()), words)
-
-
-def _cost_table(
-    compared: Sequence[Compared],
-    samples: Mapping[str, SampledRanks],
-    shape: str,
-    confidence: float,
-) -> list[dict[str, Any]]:
-    """What would decide the undecided pairs of the first metric; no table if all are decided."""
-    undecided = [
-        result
-        for result in compared
-        if result.metric == compared[0].metric and result.order == "undecided"
-    ]
-    lines = [
-        [f"{result.a} and {result.b}", advice(result, samples, shape, confidence)]
-        for result in undecided[:1]
-    ]
-    label = parse_measure(compared[0].metric).label if compared else ""
-    words = f"{label}, as fractions. Other pairs with as many users need about as many."
-    return [_table("cost", ["pair", "what decides it"], lines, words)] if lines else []
 
 
 def _panel(
@@ -256,7 +183,7 @@ def _headline(
     label = parse_measure(metric).label
     items = "1 random item leaves" if m == 1 else f"{m:,} random items leave"
     of_each = [
-        f"of {name} between {_between(results[0].range_low, results[0].range_high, ' and ')}"
+        f"of {name} between {between(results[0].range_low, results[0].range_high, ' and ')}"
         for name, results in corrected.items()
     ]
     if len(of_each) > 3:
@@ -265,7 +192,7 @@ def _headline(
     pairs = {(c.a, c.b): c for c in compared if c.metric == compared[0].metric}
     if not pairs:
         return f"{words}."
-    decided = [_order(c) for c in pairs.values() if c.order != "undecided"]
+    decided = [order_words(c) for c in pairs.values() if c.order != "undecided"]
     if len(pairs) == 1:
         return f"{words}: {decided[0] if decided else 'their order stays open'}."
     return f"{words}: {len(decided) or 'none'} of {len(pairs)} orders decided."
@@ -279,16 +206,3 @@ def _who(samples: Mapping[str, SampledRanks]) -> str:
         f"{first.mean_candidates - 1:,}, drawn {str(first.sampling).replace('-', ' ')}. The exact "
         "metric is that of a ranking among all of them. Random items are also called negatives."
     )
-
-
-def _order(result: Compared) -> str:
-    words = {"a": f"{result.a} above {result.b}", "b": f"{result.b} above {result.a}"}
-    return words.get(result.order, "open")
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.2f} %"
-
-
-def _between(low: float, high: float, word: str = " to ") -> str:
-    return f"{100 * low:.2f}{word}{100 * high:.2f} %"

@@ -73,16 +73,16 @@ const resized = new ResizeObserver((entries) => {
   }
 });
 
-function save(name, content) {
+SM.save = (name, content) => {
   const link = SM.html("a", { download: name, href: URL.createObjectURL(content) });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
+};
 
 SM.csv = (id) => drawings.get(id).rows().map((row) => row.map((cell) =>
   (/[",\n]/.test(cell) ? `"${String(cell).replaceAll('"', '""')}"` : cell)).join(",")).join("\n") + "\n";
 
-SM.saveCsv = (id, name) => save(`${name}.csv`, new Blob([SM.csv(id)], { type: "text/csv" }));
+SM.saveCsv = (id, name) => SM.save(`${name}.csv`, new Blob([SM.csv(id)], { type: "text/csv" }));
 
 // Colours are variables of the page, which a picture by itself does not have.
 SM.savePng = async (id, name) => {
@@ -95,5 +95,5 @@ SM.savePng = async (id, name) => {
   await picture.decode();
   const canvas = SM.html("canvas", { width: width * scale, height: height * scale });
   canvas.getContext("2d").drawImage(picture, 0, 0);
-  canvas.toBlob((content) => save(`${name}.png`, content));
+  canvas.toBlob((content) => SM.save(`${name}.png`, content));
 };

@@ -1,0 +1,115 @@
+"""Tables of the page of one's own ranks: values, comparisons, what it costs to know more."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sampled_metrics.inference.advice import advice
+from sampled_metrics.inference.compared import Compared
+from sampled_metrics.inference.correct import Corrected
+from sampled_metrics.inference.evaluate import Evaluated
+from sampled_metrics.inference.verdict import resolution
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks import SampledRanks
+
+TITLES = {
+    "values": "Values",
+    "comparisons": "Comparisons",
+    "cost": "What it would cost to know more",
+}
+
+
+def values_table(corrected: Mapping[str, list[Corrected]], told: str) -> dict[str, Any]:
+    """Ranges and estimates from sampled ranks."""
+    lines = [
+        [
+            f"{name}, {parse_measure(result.metric).label}",
+            between(result.range_low, result.range_high),
+            result.estimator,
+            _percent(result.value),
+            resolution(result.metric, result.behaves_like),
+        ]
+        for name, results in corrected.items()
+        for result in results
+    ]
+    return _table(
+        "values",
+        ["recommender", "range of the exact metric", "estimator", "estimate", "acts like"],
+        lines,
+        f"Range: values of the exact metric that the sampled ranks allow, at {told}. An estimate "
+        "weighs true ranks roughly as the metric on its right does, so it need not be near the "
+        "exact metric, nor inside the range.",
+    )
+
+
+def orders_table(compared: Sequence[Compared], told: str) -> dict[str, Any]:
+    """Orders of all pairs."""
+    lines = {
+        (result.a, result.b, result.metric): [
+            f"{result.a} and {result.b}, {parse_measure(result.metric).label}",
+            between(result.range_low, result.range_high),
+            order_words(result),
+            "yes" if result.paired else "no",
+        ]
+        for result in compared
+    }
+    heads = ["pair", "second minus first", "order of the exact metrics", "users paired"]
+    words = f"Decided if the difference excludes 0, at {told}, also corrected for several pairs."
+    return _table("comparisons", heads, list(lines.values()), words)
+
+
+def cost_table(
+    compared: Sequence[Compared],
+    samples: Mapping[str, SampledRanks],
+    shape: str,
+    confidence: float,
+) -> list[dict[str, Any]]:
+    """What would decide the undecided pairs of the first metric; no table if all are decided."""
+    undecided = [
+        result
+        for result in compared
+        if result.metric == compared[0].metric and result.order == "undecided"
+    ]
+    lines = [
+        [f"{result.a} and {result.b}", advice(result, samples, shape, confidence)]
+        for result in undecided[:1]
+    ]
+    label = parse_measure(compared[0].metric).label if compared else ""
+    words = f"{label}, as fractions. Other pairs with as many users need about as many."
+    return [_table("cost", ["pair", "what decides it"], lines, words)] if lines else []
+
+
+def exact_table(
+    evaluated: Mapping[str, Sequence[Evaluated]], ties: str, level: str
+) -> dict[str, Any]:
+    """Exact metrics of full rankings with their intervals."""
+    lines = [
+        [
+            f"{name}, {parse_measure(result.metric).label}",
+            _percent(result.value),
+            between(result.ci_low, result.ci_high),
+            f"{result.n_users:,}",
+        ]
+        for name, results in evaluated.items()
+        for result in results
+    ]
+    heads = ["recommender", "exact", f"interval, {level}", "users"]
+    return _table("values", heads, lines, f"Ties {ties}; intervals cover the variation of users.")
+
+
+def order_words(result: Compared) -> str:
+    """Say which of a pair is above the other."""
+    words = {"a": f"{result.a} above {result.b}", "b": f"{result.b} above {result.a}"}
+    return words.get(result.order, "open")
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.2f} %"
+
+
+def between(low: float, high: float, word: str = " to ") -> str:
+    """Write a range in percent."""
+    return f"{100 * low:.2f}{word}{100 * high:.2f} %"
+
+
+def _table(name: str, heads: list[str], lines: list[list[str]], words: str) -> dict[str, Any]:
+    return {"id": name, "title": TITLES[name], "heads": heads, "lines": lines, "words": words}
