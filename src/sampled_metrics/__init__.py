@@ -35,9 +35,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from sampled_metrics._base.errors import InputError
+    from sampled_metrics._base.errors import InputError, InputWarning
     from sampled_metrics.inference.budget import evaluate_on_budget
     from sampled_metrics.inference.compare import compare_exact, compare_sampled
+    from sampled_metrics.inference.compare_any import compare
     from sampled_metrics.inference.correct import correct
     from sampled_metrics.inference.evaluate import evaluate
     from sampled_metrics.inference.pair import Pair
@@ -49,12 +50,14 @@ if TYPE_CHECKING:
 
 _HOME = {
     "InputError": "_base.errors",
+    "InputWarning": "_base.errors",
     "Measure": "metrics",
     "Pair": "inference.pair",
     "Population": "inference.population",
     "Ranks": "ranks",
     "SampledRanks": "ranks",
     "Sampling": "ranks",
+    "compare": "inference.compare_any",
     "compare_exact": "inference.compare",
     "compare_sampled": "inference.compare",
     "correct": "inference.correct",
@@ -67,12 +70,14 @@ _HOME = {
 }
 __all__ = [
     "InputError",
+    "InputWarning",
     "Measure",
     "Pair",
     "Population",
     "Ranks",
     "SampledRanks",
     "Sampling",
+    "compare",
     "compare_exact",
     "compare_sampled",
     "correct",

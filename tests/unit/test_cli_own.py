@@ -32,7 +32,7 @@ KEYS = {
         "metric, estimator, n_negatives, probability, at_largest, largest, exact_a, exact_b, "
         "n_items, n_users, sampling"
     ),
-    "sample": "repetition, user_id, n_candidates, sampled_rank",
+    "sample": "repetition, user_id, item_id, n_candidates, n_negatives, sampling, sampled_rank",
 }
 EVALUATED, CORRECTED, COMPARED, PLANNED, SAMPLED = (keys.split(", ") for keys in KEYS.values())
 
@@ -208,7 +208,7 @@ class TestKeys:
 
     def test_sample(self, rows):
         found = rows("sample", "r.csv", "--n-negatives", 10, "--n-items", 100, "--repetitions", 2)
-        assert [list(row) for row in found] == [SAMPLED] * 6
+        assert [list(row) for row in found] == [[key for key in SAMPLED if key != "item_id"]] * 6
         assert [row["user_id"] for row in found] == ["anna", "bert", "cora"] * 2
         assert [row["repetition"] for row in found] == [0, 0, 0, 1, 1, 1]
         assert {row["n_candidates"] for row in found} == {100}
@@ -216,7 +216,7 @@ class TestKeys:
     def test_sample_without_ids_counts_rows_where_they_repeat(self, rows):
         one = rows("sample", "records.csv", "--n-negatives", 10)
         two = rows("sample", "records.csv", "--n-negatives", 10, "--repetitions", 2)
-        assert list(one[0]) == ["repetition", "n_candidates", "sampled_rank"]
+        assert not {"user_id", "item_id"} & set(one[0])
         assert [row["user_id"] for row in two] == [1, 2, 1, 2]
 
     def test_keys_are_those_of_the_help(self, run):
@@ -476,7 +476,7 @@ WRONG_USE = [
     ("evaluate list.csv --relevant gone.csv", "gone.csv: no such file; expected relevant items"),
     ("evaluate s.csv --n-items 100", ["s.csv", "sampled ranks", "`sampled-metrics correct`"]),
     ("evaluate r.csv gone.csv --n-items 100", "gone.csv: no such file"),
-    ("correct s.csv --n-items 100", "Missing option '--n-negatives'"),
+    ("correct s.csv --n-items 100", "give n_negatives (--n-negatives)"),
     ("correct s.csv --n-negatives 10", "s.csv: no column n_candidates"),
     ("correct s.csv --n-negatives 3541 --n-items 3541", "n_items"),
     (
@@ -518,11 +518,11 @@ WRONG_USE = [
     ),
     (
         "compare r.csv r2.csv --n-items 100 --estimator bv:0.1",
-        "--estimator requires --n-negatives",
+        "--estimator requires sampled ranks; give --n-negatives",
     ),
     (
         "compare s.csv s2.csv --n-items 100 --n-negatives 10 --test t",
-        "--test requires full rankings, without --n-negatives",
+        "--test requires full rankings, these are sampled",
     ),
     ("plan", "--n-items is missing; give --ranks A B, or --n-items, --n-users, --level"),
     ("plan --n-items 100 --n-users 9 --level 0.2", "--effect is missing"),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, save_npz
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.relevant_items import read_relevant
 
@@ -126,7 +127,9 @@ def test_plain_ranks(tmp_path):
     path = write(
         tmp_path, "own.csv", "user_id,item_id,rank,n_candidates\n5,8,2,3\n4,8,2,9\n4,7,1,9\n"
     )
-    ranking = Ranks.read(path, n_items=40)
+    with pytest.raises(InputError, match=r"found n_candidates 3 to 9, but n_items .* is 40"):
+        Ranks.read(path, n_items=40)
+    ranking = Ranks.read(path)
     assert ranking.users.tolist() == [5, 4]
     assert arrays(ranking) == {
         "n_found": [1, 2],

@@ -14,8 +14,8 @@ def test_by_hand(tmp_path):
     assert sampled.users.tolist() == ["a", "b", "a"]
     assert sampled.n_items.tolist() == [50, 60, 50]
     assert (sampled.n_negatives, sampled.sampling) == (10, Sampling.WITHOUT_REPLACEMENT)
-    # What the file says of each row prevails.
-    assert SampledRanks.read(path, 10, 70).n_items.tolist() == [50, 60, 50]
+    with pytest.raises(InputError, match=r"found n_candidates 50 to 60, but n_items .* is 70"):
+        SampledRanks.read(path, 10, 70)
 
 
 def test_ranks_alone(tmp_path):
@@ -54,7 +54,7 @@ def test_written_rows_come_back(tmp_path):
     one = SampledRanks([1, 4, 2], [9, 8, 7], 3, "with-replacement", ["b", "a", "b"])
     both = SampledRanks.concat([one, one.take([1])])
     both.write(tmp_path / "s.parquet")
-    again = SampledRanks.read(tmp_path / "s.parquet", 3, sampling="with-replacement")
+    again = SampledRanks.read(tmp_path / "s.parquet")
     for each in (both, again):
         assert each.sampled_ranks.tolist() == [1, 4, 2, 4]
         assert each.n_items.tolist() == [9, 8, 7, 8]

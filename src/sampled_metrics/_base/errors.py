@@ -75,6 +75,12 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 
+class InputWarning(UserWarning):
+    """Data is valid, but looks like something else than it is taken for."""
+
+    __module__ = "sampled_metrics"
+
+
 class UnreachableError(InputError):
     """The publisher's server could not be reached, so nothing can be said of the data."""
 

@@ -66,7 +66,8 @@ def main() -> None:
     # Ended from outside, a step still removes what it has half written.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
-        status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        with logs.warnings_as_messages():
+            status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except UnreachableError as error:
         status = _fail(str(error), UNREACHABLE)
     except InputError as error:

@@ -27,6 +27,19 @@ def full_ranking(ranks: "Ranks", path: Path, n_negatives: int = 1) -> "Ranks":
         return single
 
 
+def item_by_item(ranks: "Ranks", path: Path, n_negatives: int) -> "Ranks":
+    """Return ranks read from a file with each held-out item as a user of its own."""
+    import numpy as np
+
+    from sampled_metrics.ranks import Ranks
+
+    whole = ranks.ungraded
+    if whole.is_complete and not whole.is_single:
+        n_candidates = np.repeat(whole.n_candidates, whole.n_found)
+        whole = Ranks.trusted(n_candidates, whole.n_better, whole.n_tied, source=whole.source)
+    return full_ranking(whole, path, n_negatives)
+
+
 def population(text: str | None, n: int, n_negatives: int) -> "Population | None":
     """Read the distribution of true ranks that a bias is stated for."""
     from sampled_metrics.inference.population import Population
@@ -37,7 +50,11 @@ def population(text: str | None, n: int, n_negatives: int) -> "Population | None
     if text == _UNIFORM:
         return Population.uniform(n)
     path = Path(text)
-    return Population.of_users(full_ranking(Ranks.read(path, n_items=n), path, n_negatives))
+    try:
+        ranks = Ranks.read(path)
+    except InputError:  # plain ranks do not say among how many items
+        ranks = Ranks.read(path, n_items=n)
+    return Population.of_users(full_ranking(ranks, path, n_negatives))
 
 
 def names(paths: Sequence[Path]) -> list[str]:

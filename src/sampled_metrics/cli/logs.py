@@ -1,7 +1,12 @@
 """Where messages go."""
 
 import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from sampled_metrics._base.errors import InputWarning
 
 
 def configure(log: Path | None = None) -> None:
@@ -12,3 +17,16 @@ def configure(log: Path | None = None) -> None:
         handlers.append(logging.FileHandler(log, mode="w", encoding="utf-8"))
     logging.basicConfig(format="%(message)s", handlers=handlers, force=True)
     logging.getLogger("sampled_metrics").setLevel(logging.INFO)
+
+
+@contextmanager
+def warnings_as_messages() -> Iterator[None]:
+    """Send warnings to standard error, one line each without a place in the source."""
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        logging.getLogger("sampled_metrics").warning("%s", message)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", InputWarning)
+        warnings.showwarning = show
+        yield

@@ -40,7 +40,7 @@ def _parsed_by(module: str, function: str) -> Callable[[list[str] | None], Any]:
     return callback
 
 
-def _one_of(module: str, known: str) -> Callable[[str | None], str | None]:
+def one_of(module: str, known: str) -> Callable[[str | None], str | None]:
     """Refuse names that are not in a tuple, which is imported only when the option is used."""
 
     def callback(name: str | None) -> str | None:
@@ -65,7 +65,13 @@ def _probability(value: float) -> float:
 
 
 SampledFile = Annotated[
-    Path, typer.Argument(help="Sampled ranks: a column sampled_rank, 1 to m + 1.")
+    Path,
+    typer.Argument(
+        help="Sampled ranks (a column sampled_rank, 1 to m + 1), or scores of held-out items and "
+        "their negatives: .npy or .npz with --positive, a table of user_id, score and label, or "
+        "lists or a TREC run with --relevant.",
+        show_default=False,
+    ),
 ]
 RankFile = Annotated[Path, typer.Argument(help=_RANKS, show_default=False)]
 RankFiles = Annotated[list[Path], typer.Argument(help=_RANKS, show_default=False)]
@@ -92,7 +98,7 @@ Ties = Annotated[
     str,
     typer.Option(
         help="expected, random, optimistic or pessimistic.",
-        callback=_one_of("metrics", "TIES"),
+        callback=one_of("metrics", "TIES"),
     ),
 ]
 SampledTies = Annotated[
@@ -100,7 +106,7 @@ SampledTies = Annotated[
     typer.Option(
         "--ties",
         help="Place among sampled ties: random, optimistic, pessimistic, paper.",
-        callback=_one_of("sampling", "TIES"),
+        callback=one_of("sampling", "TIES"),
     ),
 ]
 Items = Annotated[
@@ -115,6 +121,31 @@ Items = Annotated[
 ]
 Negatives = Annotated[
     int, typer.Option(help="m: negatives drawn, the held-out item not included.", min=1)
+]
+SampledNegatives = Annotated[
+    int | None,
+    typer.Option(
+        "--n-negatives",
+        help="m: negatives drawn, the held-out item not included, if the file does not say.",
+        min=1,
+        show_default=False,
+    ),
+]
+Positive = Annotated[
+    int | None,
+    typer.Option(
+        help="Column of the held-out items in scores of them and their negatives: 0 for the "
+        "first, -1 for the last.",
+        show_default=False,
+    ),
+]
+KnownSampling = Annotated[
+    Drawn | None,
+    typer.Option(
+        "--sampling",
+        help="How negatives were drawn, if the file does not say; by default without-replacement.",
+        show_default=False,
+    ),
 ]
 Sampling = Annotated[
     Drawn,
@@ -147,7 +178,7 @@ Shape = Annotated[
         "--shape",
         help="Assumption behind the range: non-increasing (no rank is likelier than the one before "
         "it) or none. Sampled ranks cannot confirm it.",
-        callback=_one_of("inference.kernels", "SHAPES"),
+        callback=one_of("inference.kernels", "SHAPES"),
     ),
 ]
 Correction = Annotated[
@@ -155,7 +186,7 @@ Correction = Annotated[
     typer.Option(
         "--correction",
         help="For several pairs: none, bonferroni, holm or bh.",
-        callback=_one_of("inference.significance", "CORRECTIONS"),
+        callback=one_of("inference.significance", "CORRECTIONS"),
     ),
 ]
 Test = Annotated[
@@ -163,7 +194,7 @@ Test = Annotated[
     typer.Option(
         "--test",
         help="Print the p-value of a test of full rankings: t, wilcoxon or permutation.",
-        callback=_one_of("inference.significance", "TESTS"),
+        callback=one_of("inference.significance", "TESTS"),
         show_default=False,
     ),
 ]

@@ -57,11 +57,22 @@ def evaluate(
 @app.command()
 def correct(
     file: options.SampledFile,
-    n_negatives: options.Negatives,
+    n_negatives: options.SampledNegatives = None,
     n_items: options.Items = None,
+    positive: options.Positive = None,
+    relevant: options.Relevant = None,
     metric: options.Metrics = None,
     estimator: options.Estimators = None,
-    sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
+    sampling: options.KnownSampling = None,
+    ties: Annotated[
+        str,
+        typer.Option(
+            help="Place of a held-out item among negatives of its score: random, optimistic or "
+            "pessimistic.",
+            callback=options.one_of("ranks.candidates", "TIES"),
+        ),
+    ] = "random",
+    seed: options.Seed = 0,
     per_user: options.PerUser = False,
     show_bias: options.Population = None,
     shape: options.Shape = defaults.SHAPE,
@@ -89,7 +100,16 @@ def correct(
     from sampled_metrics.inference import correct as correction
     from sampled_metrics.ranks import SampledRanks
 
-    ranks = SampledRanks.read(file, n_negatives, n_items, sampling)
+    ranks = SampledRanks.read(
+        file,
+        n_negatives,
+        n_items,
+        sampling,
+        positive=positive,
+        relevant=relevant,
+        ties=ties,
+        seed=seed,
+    )
     with reading(file):
         results = correction.correct(
             ranks,
@@ -98,7 +118,7 @@ def correct(
             shape=shape,
             per_user=per_user,
             confidence=confidence,
-            population=inputs.population(show_bias, ranks.mean_candidates, n_negatives),
+            population=inputs.population(show_bias, ranks.mean_candidates, ranks.n_negatives),
         )
     if form is Format.TABLE:
         rows = shown.corrected_rows(results, intervals, bias=show_bias is not None)
@@ -182,27 +202,36 @@ def sample(
 ) -> None:
     """Draw sampled ranks from full rankings, as if negatives had been sampled.
 
+    Several held-out items of a user are a row each; the negatives of one may include the others.
+
     Keys: repetition (from 0), user_id (if the file has it; with --repetitions else the row from 1),
-    n_candidates, sampled_rank.
+    item_id (if users have several held-out items, running numbers from 0), n_candidates,
+    n_negatives, sampling, sampled_rank.
     """
     import numpy as np
 
+    from sampled_metrics._base.arrays import ranges
     from sampled_metrics._base.seeds import generator
     from sampled_metrics.ranks import Ranks
     from sampled_metrics.sampling import draw_sampled_ranks
 
     ranks = Ranks.read(file, n_items=n_items, relevant=relevant, seen=seen)
-    ranks = inputs.full_ranking(ranks, file, n_negatives)
+    items = inputs.item_by_item(ranks, file, n_negatives)
     generators = [generator(seed, "sample", repetition) for repetition in range(repetitions)]
-    drawn = [draw_sampled_ranks(ranks, n_negatives, rng, sampling, ties) for rng in generators]
-    columns = {"repetition": np.repeat(np.arange(repetitions), len(ranks))}
+    drawn = [draw_sampled_ranks(items, n_negatives, rng, sampling, ties) for rng in generators]
+    columns = {"repetition": np.repeat(np.arange(repetitions), len(items))}
     users = ranks.users
     if users is None and repetitions > 1:
         # Without ids, corrections would take each repetition for another user.
         users = np.arange(1, len(ranks) + 1)
     if users is not None:
-        columns["user_id"] = np.tile(users, repetitions)
-    columns["n_candidates"] = np.tile(ranks.n_candidates, repetitions)
+        columns["user_id"] = np.tile(np.repeat(users, ranks.n_found), repetitions)
+    if len(items) > len(ranks):
+        columns["item_id"] = np.tile(ranges(0, ranks.n_found), repetitions)
+    rows = len(items) * repetitions
+    columns["n_candidates"] = np.tile(items.n_candidates, repetitions)
+    columns["n_negatives"] = np.full(rows, n_negatives)
+    columns["sampling"] = np.full(rows, str(sampling))
     columns["sampled_rank"] = np.concatenate(drawn)
     emit_columns(columns, form, output)
 

@@ -22,18 +22,12 @@ _log = logging.getLogger("sampled_metrics")
 @app.command()
 def compare(
     files: options.RankFiles,
-    n_negatives: Annotated[
-        int | None,
-        typer.Option(
-            help="m: negatives drawn, if the files hold sampled ranks.",
-            min=1,
-            show_default=False,
-        ),
-    ] = None,
+    n_negatives: options.SampledNegatives = None,
     n_items: options.Items = None,
     metric: options.Metrics = None,
     estimator: options.Estimators = None,
-    sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
+    positive: options.Positive = None,
+    sampling: options.KnownSampling = None,
     per_user: options.PerUser = False,
     ties: options.Ties = "expected",
     relevant: options.Relevant = None,
@@ -49,8 +43,9 @@ def compare(
 ) -> None:
     """Compare recommenders in pairs: which has the higher exact metric, if that can be told.
 
-    From full rankings, or with --n-negatives from sampled ranks. From sampled ranks the order is
-    that of the exact metrics and decided if the range of their difference excludes 0; the estimates
+    From full rankings, or from sampled ranks or scores of held-out items and their negatives, which
+    --n-negatives, --positive or a column sampled_rank or label tell. From those the order is that
+    of the exact metrics and decided if the range of their difference excludes 0; the estimates
     beside it may be ordered otherwise. Users are paired if the files have the same user_id, which
     decides most if all recommenders ranked the same negatives.
 
@@ -60,18 +55,22 @@ def compare(
     """
     if len(files) < 2:
         raise InputError("the only file; compare needs two or more", path=files[0])
-    if n_negatives is None and estimator:
-        raise InputError("--estimator requires --n-negatives")
-    if n_negatives is not None and test:
-        raise InputError("--test requires full rankings, without --n-negatives")
     from sampled_metrics.cli import shown
     from sampled_metrics.inference import compare as comparison
     from sampled_metrics.inference.pairing import unlike
-    from sampled_metrics.ranks import Ranks, SampledRanks
+    from sampled_metrics.ranks import Ranks
+    from sampled_metrics.ranks.given import as_sampled, is_sampled
+    from sampled_metrics.ranks.sampled_reading import Drawn
 
     names, metrics = inputs.names(files), metric or defaults.METRICS
+    drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, seed=seed)
+    among_samples = is_sampled(files[0], drawn)
+    if not among_samples and estimator:
+        raise InputError("--estimator requires sampled ranks; give --n-negatives")
+    if among_samples and test:
+        raise InputError("--test requires full rankings, these are sampled")
     note = ""
-    if n_negatives is None:
+    if not among_samples:
         full = {
             name: Ranks.read(
                 path, n_items=n_items, relevant=relevant, seen=seen, min_grade=min_grade
@@ -92,10 +91,7 @@ def compare(
         relevance = shown.relevance_note(is_graded, min_grade)
         note = "\n".join(filter(None, [shown.exact_note(results, correction), relevance]))
     else:
-        sampled = {
-            name: SampledRanks.read(path, n_negatives, n_items, sampling)
-            for name, path in zip(names, files, strict=True)
-        }
+        sampled = {name: as_sampled(path, drawn) for name, path in zip(names, files, strict=True)}
         _warn(unlike(sampled))
         with inputs.naming_files(names, files):
             results = comparison.compare_sampled(
@@ -110,7 +106,7 @@ def compare(
         if form is Format.TABLE:
             note = shown.sampled_note(results, sampled, correction, shape, confidence)
     if form is Format.TABLE:
-        rows = shown.compared_rows(results, confidence, n_negatives is None, test is not None)
+        rows = shown.compared_rows(results, confidence, not among_samples, test is not None)
     else:
         rows = [row_of(result) for result in results]
     emit(rows, form, output, note)

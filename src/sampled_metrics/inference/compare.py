@@ -19,6 +19,7 @@ from sampled_metrics.inference.misfit import require_fit
 from sampled_metrics.inference.moments import ROUNDING
 from sampled_metrics.inference.orders import decided, pairs_of
 from sampled_metrics.inference.pairing import common_users, require_alike
+from sampled_metrics.inference.plausible import require_item_metrics, warn_of_low_ranks
 from sampled_metrics.inference.ranges import bracket_users, difference_range, order_p_value
 from sampled_metrics.inference.significance import p_value
 from sampled_metrics.inference.solving import solve
@@ -156,10 +157,14 @@ def compare_sampled(
     require_alike(samples)
     measures = parse_measures(metrics)
     parsed = parse_estimators(estimators)
+    for name, sample in samples.items():
+        with reading(name):
+            require_item_metrics(sample, measures)
     bracketed, ranges, solved = {}, {}, {}
     for name, sample in samples.items():
         with reading(name):
             require_fit(sample, shape)
+            warn_of_low_ranks(sample)
             bracketed[name] = bracket_users(measures, sample, shape=shape, confidence=confidence)
             ranges[name] = [
                 possible_range(bracketed[name].range(i), str(measure), shape)

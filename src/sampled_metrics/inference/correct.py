@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +13,15 @@ from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference.intervals import Shape, estimate
 from sampled_metrics.inference.misfit import POSSIBLE_CAUSES, require_fit
+from sampled_metrics.inference.plausible import require_item_metrics, warn_of_low_ranks
 from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.ranges import Range, metric_ranges
 from sampled_metrics.inference.resolution import behaves_like
 from sampled_metrics.inference.solving import Solved, solve
 from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import SampledRanks
+from sampled_metrics.ranks.given import as_sampled
+from sampled_metrics.ranks.sampled_reading import options
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class Corrected:
 
 @one_thread()
 def correct(
-    ranks: SampledRanks,
+    data: Any,
     metrics: str | Sequence[str] = METRICS,
     estimators: str | Sequence[str] = ESTIMATORS,
     *,
@@ -80,6 +84,7 @@ def correct(
     per_user: bool = False,
     confidence: float = CONFIDENCE,
     population: Population | None = None,
+    **drawn: Any,
 ) -> list[Corrected]:
     """Correct sampled metrics (section 5), and compute the range of the exact ones.
 
@@ -90,10 +95,11 @@ def correct(
 
     Parameters
     ----------
-    ranks
-        The sampled ranks.
+    data
+        Sampled ranks, or scores of held-out items and their negatives; an array, a DataFrame, a
+        file or `SampledRanks`.
     metrics, estimators
-        Their names.
+        Their names, several with commas or in a list.
     shape
         Assumption about the distribution of true ranks: `non-increasing` (no rank is likelier
         than the one before it) or `none`. The sampled ranks cannot confirm it.
@@ -103,6 +109,10 @@ def correct(
         Nominal coverage of the intervals and ranges.
     population
         If given, calculate `bias` for these true ranks (eq. 21 without the square).
+    drawn
+        Where the data does not say it: `n_items`, `n_negatives`, `sampling`; for scores `positive`,
+        the column of the held-out item, or `relevant`; see
+        `sampled_metrics.ranks.sampled_reading.Drawn`.
 
     Returns
     -------
@@ -122,10 +132,19 @@ def correct(
     bv:0.1 0.236 17
     >>> round(result.range_low, 3), round(result.range_high, 3)
     (0.003, 0.932)
+
+    Of scores, the first column being those of the held-out items:
+
+    >>> scores = [[0.9, 0.2, 0.1], [0.4, 0.7, 0.1]]
+    >>> [result.value for result in correct(scores, "hr@1", "sampled", positive=0, n_items=50)]
+    [0.5]
     """
+    ranks = as_sampled(data, options(drawn))
     measures = parse_measures(metrics)
     parsed = parse_estimators(estimators)
+    require_item_metrics(ranks, measures)
     require_fit(ranks, shape)
+    warn_of_low_ranks(ranks)
     ranges = [
         possible_range(found, str(measure), shape)
         for found, measure in zip(

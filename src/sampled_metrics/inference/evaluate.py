@@ -1,12 +1,15 @@
 """Exact metrics of one's own full rankings, with error bars."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS
+from sampled_metrics._base.errors import InputWarning
 from sampled_metrics._base.seeds import generator
 from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators.quadrature import rank_rule
@@ -14,7 +17,11 @@ from sampled_metrics.inference.intervals import Shape, estimate
 from sampled_metrics.metrics import Measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.given import as_ranks
 
+# Round numbers of negatives, and one more for the held-out item.
+_SAMPLE_SIZES = {m + one for m in (20, 50, 99, 100, 200, 500, 999, 1000) for one in (0, 1)}
+_SEVERAL = 10  # users that all have as many candidates by chance no more
 _UNKNOWN_ITEMS = 1000  # n of the prior if the size of the catalogue is not known
 
 
@@ -54,9 +61,13 @@ class Evaluated:
 
 @one_thread()
 def evaluate(
-    ranks: Ranks,
+    data: Any,
     metrics: str | Sequence[str] = METRICS,
     *,
+    relevant: Any = None,
+    seen: Any = None,
+    n_items: int | None = None,
+    min_grade: float = 0.0,
     ties: str = "expected",
     confidence: float = CONFIDENCE,
     seed: int = 0,
@@ -65,10 +76,13 @@ def evaluate(
 
     Parameters
     ----------
-    ranks
-        Ranks of the relevant items.
+    data
+        Ranks of the relevant items, or scores, tables, lists or files that give them.
     metrics
-        Their names.
+        Their names, several with commas or in a list.
+    relevant, seen, n_items, min_grade
+        Relevant and seen items, candidates of each ranking, and the least grade of a relevant item;
+        see `sampled_metrics.ranks.given.as_ranks`.
     ties
         `expected`, `random` (drawn with `seed`), `optimistic` or `pessimistic`.
     confidence
@@ -77,7 +91,15 @@ def evaluate(
     >>> ranks = Ranks([10] * 4, [0, 2, 5, 9], [0] * 4)
     >>> [(result.metric, result.value) for result in evaluate(ranks, ["recall@3", "auc"])]
     [('recall@3', 0.5), ('auc', 0.5555555555555556)]
+
+    Of scores, users x items, with the column of each user's held-out item:
+
+    >>> scores = [[0.3, 0.9, 0.5], [0.8, 0.1, 0.4]]
+    >>> [result.value for result in evaluate(scores, "hr@1", relevant=[1, 2])]
+    [0.5]
     """
+    ranks = as_ranks(data, relevant=relevant, seen=seen, n_items=n_items, min_grade=min_grade)
+    warn_of_few_candidates(ranks)
     results = []
     for measure in parse_measures(metrics):
         values = user_values(measure, ranks, ties, seed)
@@ -93,6 +115,20 @@ def evaluate(
             )
         )
     return results
+
+
+def warn_of_few_candidates(ranks: Ranks) -> None:
+    """Warn if all users have a number of candidates that is usual for samples."""
+    n = ranks.n_candidates
+    if len(ranks) < _SEVERAL or n[0] not in _SAMPLE_SIZES or (n != n[0]).any():
+        return
+    warnings.warn(
+        f"all {len(ranks):,} users have {n[0]} candidates: these look like sampled candidates, and "
+        "metrics among them are not exact; `correct` takes the scores of a held-out item and its "
+        "negatives (--positive), or sampled ranks",
+        InputWarning,
+        stacklevel=3,
+    )
 
 
 def _effective(values: Float) -> float:

@@ -38,7 +38,7 @@ def exact_verdict(
         return f"{b} is above {a}" if order == "b" else f"{a} is above {b}"
     one = difference.n_users == 1
     words = "undecided with " + ("1 user" if one else f"{difference.n_users:,} users")
-    if not difference.value or math.isnan(difference.std_error):
+    if not difference.value or not difference.std_error > 0.0:
         return words
     observed = max(abs(difference.value / difference.std_error), 1e-9)
     needed = difference.n_users * (normal_quantile(confidence) / observed) ** 2

@@ -45,3 +45,12 @@ def require(column: str, values: Float | Int, good: NDArray[np.bool_], expected:
     if not good.all():
         row = int(np.argmin(good))
         raise InputError(f"{values[row]}, expected {expected}", row=row + 1, column=column)
+
+
+def require_same_items(found: Int, given: int | None) -> None:
+    """Raise InputError if a number of items was given and not all of those found equal it."""
+    if given is None or (found == given).all():
+        return
+    least, most = int(found.min()), int(found.max())
+    said = f"{least}" if least == most else f"{least} to {most}"
+    raise InputError(f"found n_candidates {said}, but n_items (--n-items) is {given}; leave it out")

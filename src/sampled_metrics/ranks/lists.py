@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Int, ranges
 from sampled_metrics._base.errors import InputError, reading
@@ -22,7 +23,10 @@ def from_lists(table: Table, relevant: Pairs, n_items: int | None, min_grade: fl
     """
     lists = Pairs.of(table)
     _require_lengths(table, lists, n_items)
-    n_better, n_tied = (_by_rank if "rank" in table else _by_score)(table, lists)
+    if "rank" in table:
+        n_better, n_tied = _by_rank(table, lists)
+    else:
+        n_better, n_tied = by_score(lists.user, table.ordered("score"))
     list_of = ids.places(relevant.user_ids, lists.user_ids)
     _require_lists(table, relevant.user_ids, list_of)
     item = ids.places(relevant.item_ids, lists.item_ids)[relevant.item]
@@ -63,17 +67,20 @@ def _by_rank(table: Table, lists: Pairs) -> tuple[Int, Int]:
     return rank - 1, np.zeros_like(rank)
 
 
-def _by_score(table: Table, lists: Pairs) -> tuple[Int, Int]:
-    """Count the rows of the same user with a higher and with an equal score."""
-    score = table.ordered("score")
-    order = np.lexsort((-score, lists.user))
-    user, ordered = lists.user[order], score[order]
+def by_score(users: Int, score: NDArray[Any]) -> tuple[Int, Int]:
+    """Count, for each row, the others of the same user with a higher and with an equal score.
+
+    >>> by_score(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 1.0, 2.0]))
+    (array([1, 0, 1, 0]), array([1, 0, 1, 0]))
+    """
+    order = np.lexsort((-score, users))
+    user, ordered = users[order], score[order]
     begins = np.flatnonzero(
         np.concatenate(([True], (np.diff(user) != 0) | (np.diff(ordered) != 0)))
     )
     level = np.diff(np.append(begins, score.size))
     n_better, n_tied = np.empty(score.size, np.int64), np.empty(score.size, np.int64)
-    n_better[order] = np.repeat(ranges(0, lists.items_of_user)[begins], level)
+    n_better[order] = np.repeat(ranges(0, np.bincount(users))[begins], level)
     n_tied[order] = np.repeat(level - 1, level)
     return n_better, n_tied
 

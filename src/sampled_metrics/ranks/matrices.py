@@ -62,14 +62,18 @@ def from_matrix(
         )
 
 
+def load_scores(path: Path, what: str) -> Arrays:
+    """Return the arrays of an `.npz`, or that of an `.npy` as `scores`."""
+    require_file(path, what)
+    if path.suffix == ".npy":
+        return {"scores": _load(path, what, mmap_mode="r")}
+    return _load_archive(path, "arrays with scores", "scores")
+
+
 def _read_scores(path: Path) -> tuple[NDArray[Any], Arrays]:
     """Return the scores and the other arrays of the file."""
-    require_file(path, _SCORES)
-    if path.suffix == ".npy":
-        scores, others = _load(path, _SCORES, mmap_mode="r"), {}
-    else:
-        others = _load_archive(path, "arrays with scores", "scores")
-        scores = others.pop("scores")
+    others = load_scores(path, _SCORES)
+    scores = others.pop("scores")
     if scores.ndim != 2 or scores.dtype.kind not in "fiu" or not scores.size:
         raise InputError(
             f"scores are {scores.dtype} of shape {scores.shape}; expected numbers, users x items",

@@ -2,26 +2,27 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from sampled_metrics._base.arrays import whole_number
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks import lists, matrices, rank_tables, trec
+from sampled_metrics.ranks.columns import require_same_items
 from sampled_metrics.ranks.parquet import source_of
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.relevant_items import read_relevant
 from sampled_metrics.tables.columns import ITEM, Table
-from sampled_metrics.tables.reading import head, read_table, require_file
+from sampled_metrics.tables.reading import is_frame, read_table, require_file
 
 WHAT = "ranks, lists or scores"
-_RUN_SUFFIXES = (".run", ".trec")
 
 
 def read_ranks(
-    path: Path,
+    path: Any,
     *,
     n_items: int | None = None,
-    relevant: Path | None = None,
-    seen: Path | None = None,
+    relevant: Any = None,
+    seen: Any = None,
     min_grade: float = 0.0,
 ) -> Ranks:
     r"""Read the ranks of relevant items from a file of ranks, lists or scores.
@@ -38,9 +39,9 @@ def read_ranks(
     Parameters
     ----------
     path
-        The file.
+        The file, or a DataFrame with the columns of a table.
     n_items
-        Items ranked for each user; a column `n_candidates` prevails.
+        Items ranked for each user, if there is no column `n_candidates`.
     relevant
         File of the relevant items of each user: a table of `user_id` and `item_id`, qrels, or for
         a matrix `.npy` with one column number per user.
@@ -59,15 +60,23 @@ def read_ranks(
     >>> ranks.users.tolist(), ranks.n_better.tolist()
     (['anna', 'bert'], [2, 0])
     """
-    path = Path(path)
     if n_items is not None and whole_number("n_items", n_items) < 2:
         raise InputError(f"n_items is {n_items}, expected at least 2")
+    if is_frame(path):
+        return _of_table(read_table(path, WHAT), n_items, relevant, seen, min_grade)
+    path = Path(path)
     require_file(path, WHAT)
     if path.suffix in {".npy", ".npz"}:
         return matrices.from_matrix(path, relevant, seen, n_items, min_grade)
+    return _of_table(_read(path), n_items, relevant, seen, min_grade)
+
+
+def _of_table(
+    table: Table, n_items: int | None, relevant: Any, seen: Any, min_grade: float
+) -> Ranks:
+    path = table.path
     if seen is not None:
         raise InputError("--seen needs a matrix of scores", path=path)
-    table = _read(path)
     if _is_list(table):
         if relevant is None:
             raise InputError("lists need a file of relevant items, --relevant", path=path)
@@ -80,11 +89,7 @@ def read_ranks(
 
 
 def _read(path: Path) -> Table:
-    if path.suffix in _RUN_SUFFIXES or (
-        path.suffix != ".parquet" and trec.is_run(head(path, WHAT))
-    ):
-        return trec.read_run(path)
-    return read_table(path, WHAT)
+    return trec.read_run(path) if trec.is_run_file(path, WHAT) else read_table(path, WHAT)
 
 
 def _is_list(table: Table) -> bool:
@@ -96,9 +101,10 @@ def _is_list(table: Table) -> bool:
 def _ranks(table: Table, n_items: int | None) -> Ranks:
     source = source_of(table.path) if table.path.suffix == ".parquet" else "unknown"
     if "n_better" in table or "n_tied" in table:
-        return rank_tables.from_counts(table, source)
+        return _with_items(rank_tables.from_counts(table, source), table, n_items)
     if "rank" in table:
-        return rank_tables.from_plain_ranks(table, n_items, source)
+        ranks = rank_tables.from_plain_ranks(table, n_items, source)
+        return _with_items(ranks, table, n_items)
     if "sampled_rank" in table:
         raise InputError(
             "found sampled ranks; `sampled-metrics correct` takes them, as does `compare` with "
@@ -110,6 +116,13 @@ def _ranks(table: Table, n_items: int | None) -> Ranks:
         "rank, or user_id, item_id and rank or score",
         path=table.path,
     )
+
+
+def _with_items(ranks: Ranks, table: Table, n_items: int | None) -> Ranks:
+    """Return the ranks, or raise InputError if the table has other numbers of candidates."""
+    with reading(table.path):
+        require_same_items(ranks.n_candidates, n_items)
+    return ranks
 
 
 def read_single(path: Path, *, n_items: int | None = None) -> Ranks:

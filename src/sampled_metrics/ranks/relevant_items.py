@@ -10,7 +10,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import trec
 from sampled_metrics.tables.columns import ITEM, USER, Table
 from sampled_metrics.tables.ids import encoded
-from sampled_metrics.tables.reading import head, read_table, require_file
+from sampled_metrics.tables.reading import head, is_frame, read_table, require_file
 
 WHAT = "relevant items"
 
@@ -63,7 +63,7 @@ class Pairs(NamedTuple):
         return user * len(self.item_ids) + item
 
 
-def read_relevant(path: Path, min_grade: float = 0.0) -> Pairs:
+def read_relevant(path: Any, min_grade: float = 0.0) -> Pairs:
     """Read relevant items: qrels, or a table with columns `user_id` and `item_id`.
 
     In qrels, four columns separated by blanks, a document with relevance above 0 is relevant, as
@@ -71,18 +71,24 @@ def read_relevant(path: Path, min_grade: float = 0.0) -> Pairs:
     other columns, such as ratings, are ignored. Relevance is kept as grades; users without one of
     at least `min_grade` are left out.
     """
-    table = read_pairs(Path(path), WHAT)
+    table = read_pairs(path, WHAT)
     pairs = Pairs.of(table)
     return pairs.take(*relevant_rows(table, min_grade))
 
 
-def read_pairs(path: Path, what: str) -> Table:
-    """Read a table with columns `user_id` and `item_id`, or qrels as one."""
+def read_pairs(data: Any, what: str) -> Table:
+    """Read a table with columns `user_id` and `item_id`, or qrels as one; or take a DataFrame."""
+    if is_frame(data):
+        return _with_pairs(read_table(data, what))
+    path = Path(data)
     require_file(path, what)
     is_text = path.suffix != ".parquet"
     if is_text and (path.suffix == ".qrels" or trec.is_qrels(head(path, what))):
         return trec.read_qrels(path)
-    table = read_table(path, what)
+    return _with_pairs(read_table(path, what))
+
+
+def _with_pairs(table: Table) -> Table:
     table.require(USER, ITEM)
     return table
 

@@ -9,12 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Ids, Int, first_duplicate, integers, whole_number
+from sampled_metrics._base.arrays import Ids, Int, integers, whole_number
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.columns import count_column, id_column, require
 from sampled_metrics.ranks.sampling import Sampling
-from sampled_metrics.tables.columns import ITEM, USER, Table
-from sampled_metrics.tables.reading import read_table
+from sampled_metrics.tables.columns import USER
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +34,9 @@ class SampledRanks:
     users
         Ids, integers or text, shape (rows,). Rows of one user (repeated draws, or several held-out
         items) are averaged before users are. None if every row is a different user.
+    several_items
+        Whether rows of one user may be of different held-out items. Their average is then a metric
+        of the user for recall and AUC only, which others refuse.
 
     >>> SampledRanks([1, 4, 1], n_items=[30, 40, 50], n_negatives=3).mean_candidates
     40
@@ -45,6 +47,7 @@ class SampledRanks:
     n_negatives: int
     sampling: Sampling = Sampling.WITHOUT_REPLACEMENT
     users: Ids | None = None
+    several_items: bool = False
 
     def __post_init__(self) -> None:
         ranks, m = count_column("sampled_ranks", self.sampled_ranks), self.n_negatives
@@ -79,6 +82,13 @@ class SampledRanks:
         )
         return selected
 
+    def drawn(self, rows: int) -> dict[str, Any]:
+        """Return the columns that say how negatives were drawn, of that many rows."""
+        return {
+            "n_negatives": np.full(rows, self.n_negatives),
+            "sampling": np.full(rows, str(self.sampling)),
+        }
+
     @classmethod
     def concat(cls, parts: Sequence["SampledRanks"]) -> Self:
         """Concatenate the rows of several evaluations with the same negatives, in order.
@@ -96,27 +106,31 @@ class SampledRanks:
             parts[0].n_negatives,
             parts[0].sampling,
             np.concatenate(ids) if len(ids) == len(parts) else None,
+            any(part.several_items for part in parts),
         )
 
     @classmethod
     def read(
         cls,
         path: Path | str,
-        n_negatives: int,
+        n_negatives: int | None = None,
         n_items: int | None = None,
-        sampling: str = Sampling.WITHOUT_REPLACEMENT,
-    ) -> Self:
-        r"""Read a table (CSV, TSV or parquet) with a column `sampled_rank`.
+        sampling: str | None = None,
+        **options: Any,
+    ) -> "SampledRanks":
+        r"""Read sampled ranks, or scores of held-out items and their negatives.
+
+        `sampled_metrics.ranks.sampled_reading` has the kinds of files and the other `options`. Rows
+        of one user are different repetitions, or different items in a column `item_id`.
 
         Parameters
         ----------
         path
-            The file; columns `user_id`, `n_candidates` and `repetition` are read if it has them.
-            Rows of one user are different repetitions, or different items in a column `item_id`.
+            The file.
         n_negatives, sampling
-            How many negatives were drawn for each row, and how.
+            How many negatives were drawn for each row, and how, if the file does not say.
         n_items
-            Candidates of every full ranking; a column `n_candidates` prevails.
+            Candidates of every full ranking, if the file has no column `n_candidates`.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -125,26 +139,12 @@ class SampledRanks:
         ...     SampledRanks.read(path, 99, 3706).sampled_ranks
         array([3, 1])
         """
-        _require_more_items(n_items, n_negatives)
-        table = read_table(Path(path), "sampled ranks")
-        _require_sampled(table)
-        ranks = table.whole("sampled_rank", 1, n_negatives + 1)
-        items: Any = n_items
-        if "n_candidates" in table:
-            items = table.whole("n_candidates", n_negatives + 1)
-        if items is None:
-            raise InputError(
-                "no column n_candidates; add it, or give the number of candidates of a full "
-                "ranking, the held-out item included, as --n-items",
-                path=path,
-            )
-        if "repetition" in table:
-            _require_different_draws(table)
-        users: Any = table.ids(USER).to_numpy(zero_copy_only=False) if USER in table else None
-        return cls(ranks, items, n_negatives, Sampling(sampling), users)
+        from sampled_metrics.ranks.sampled_reading import Drawn, read_sampled
+
+        return read_sampled(Path(path), Drawn(n_items, n_negatives, sampling, **options))
 
     def write(self, path: Path | str) -> None:
-        """Write one row per sampled rank as parquet: `user_id`, `n_candidates`, `sampled_rank`."""
+        """Write one row per sampled rank as parquet, with how the negatives were drawn."""
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -152,6 +152,7 @@ class SampledRanks:
 
         columns: dict[str, Any] = {} if self.users is None else {USER: pa.array(self.users)}
         columns["n_candidates"] = np.broadcast_to(self.n_items, len(self)).copy()
+        columns |= self.drawn(len(self))
         columns["sampled_rank"] = self.sampled_ranks
         with replacing(Path(path)) as temporary:
             parquet.write_table(pa.table(columns), temporary)
@@ -162,29 +163,3 @@ def _require_more_items(n_items: int | None, n_negatives: int) -> None:
         raise InputError(f"n_negatives is {n_negatives}, expected at least 1")
     if n_items is not None and n_items <= n_negatives:
         raise InputError(f"n_items is {n_items}, expected more than n_negatives, {n_negatives}")
-
-
-def _require_different_draws(table: Table) -> None:
-    """Raise InputError for a row with the repetition, user and item (if any) of an earlier one."""
-    key = np.unique(table.whole("repetition", 0), return_inverse=True)[1]
-    if USER not in table:
-        raise InputError("column repetition requires column user_id", path=table.path)
-    names = ["repetition", *(name for name in (USER, ITEM) if name in table)]
-    for name in names[1:]:
-        codes, ids = table.codes(name)
-        key = key * len(ids) + codes
-    again = first_duplicate(key)
-    if again is not None:
-        found = ", ".join(f"{name} {table.columns[name][again]}" for name in names)
-        raise table.error_at(again, f"duplicate of {found}")
-
-
-def _require_sampled(table: Table) -> None:
-    exact = [name for name in ("rank", "n_better") if name in table]
-    if "sampled_rank" not in table and exact:
-        raise InputError(
-            f"found exact ranks (column {exact[0]}), not sampled ones; `sampled-metrics evaluate` "
-            "takes them, as does `compare` without --n-negatives",
-            path=table.path,
-        )
-    table.require("sampled_rank")

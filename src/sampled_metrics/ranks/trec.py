@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sampled_metrics.tables.columns import ITEM, USER, Table
-from sampled_metrics.tables.reading import KNOWN, parse_text, parsing
+from sampled_metrics.tables.reading import KNOWN, PARQUET, head, parse_text, parsing
 
+RUN_SUFFIXES = (".run", ".trec")
 RUN = "a TREC run (qid Q0 docid rank score tag)"
 QRELS = "qrels (qid iter docid rel)"
 # Columns that trec_eval ignores have names that no reader knows.
@@ -22,6 +23,13 @@ def is_run(line: str) -> bool:
     """
     fields = line.split()
     return len(fields) == len(_RUN_COLUMNS) and _is_number(fields[3]) and _is_number(fields[4])
+
+
+def is_run_file(path: Path, what: str) -> bool:
+    """Return whether a file is a run, by its name or its first line."""
+    if path.suffix in RUN_SUFFIXES:
+        return True
+    return path.suffix not in PARQUET and is_run(head(path, what))
 
 
 def is_qrels(line: str) -> bool:

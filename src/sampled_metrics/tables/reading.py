@@ -17,6 +17,7 @@ from sampled_metrics.tables.columns import ITEM, USER, Table, lines
 KNOWN = (
     *(USER, ITEM, "rank", "score", "relevance"),
     *("n_candidates", "n_better", "n_tied", "sampled_rank", "repetition"),
+    *("n_negatives", "sampling", "label"),
 )
 PARQUET = (".parquet", ".pq")
 _TYPES = re.compile(r":(token|float)(_seq)?\Z")
@@ -24,7 +25,7 @@ _HEAD = 1 << 16
 
 
 def read_table(
-    path: Path,
+    path: Any,
     what: str,
     columns: Sequence[str] = KNOWN,
     *,
@@ -38,7 +39,7 @@ def read_table(
     Parameters
     ----------
     path
-        The file.
+        The file, or a DataFrame.
     what
         What it should be, for messages.
     columns
@@ -53,6 +54,8 @@ def read_table(
     header
         Whether the first line names the columns; otherwise they are called `0`, `1` and so on.
     """
+    if is_frame(path):
+        return _require_rows(_of_frame(path, columns), what, columns)
     path = Path(path)
     require_file(path, what)
     if path.suffix.lower() in PARQUET:
@@ -69,15 +72,50 @@ def read_table(
             options |= {"ids": ids, "likely": likely, "delimiter": separator}
             read = parse_text(path, what, kept, **options)
         table = Table(path, read, bare, int(header))
+    return _require_rows(table, what, columns)
+
+
+def _require_rows(table: Table, what: str, columns: Sequence[str]) -> Table:
     if not table.columns:
         raise InputError(
             f"found columns {', '.join(table.names)}; expected {what}: "
             f"some of {', '.join(columns)}",
-            path=path,
+            path=table.path,
         )
     if not len(table):
-        raise InputError(f"no rows; expected {what}", path=path)
+        raise InputError(f"no rows; expected {what}", path=table.path)
     return table
+
+
+def column_names(data: Any, what: str) -> tuple[str, ...]:
+    """Return the names of all columns of a table, a file or a DataFrame."""
+    if is_frame(data):
+        names = list(map(str, data.columns))
+    elif Path(data).suffix.lower() in PARQUET:
+        from pyarrow import parquet
+
+        with parsing(data, what):
+            names = parquet.read_schema(data).names
+    else:
+        names = _text_header(data, what)[1]
+    return tuple(map(bare_name, names))
+
+
+def is_frame(data: Any) -> bool:
+    """Return whether data is a DataFrame of pandas, which is not imported for the question."""
+    return type(data).__name__ == "DataFrame" and hasattr(data, "columns")
+
+
+def _of_frame(frame: Any, columns: Sequence[str]) -> Table:
+    import pyarrow as pa
+
+    path = Path("DataFrame")
+    bare, kept = _selected(path, list(map(str, frame.columns)), columns)
+    try:
+        table = pa.Table.from_pandas(frame.rename(columns=str)[kept], preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(f"not a table ({_one_line(error)})", path=path) from error
+    return Table(path, {bare_name(name): table[name] for name in kept}, bare, None)
 
 
 def require_file(path: Path, what: str) -> None:
