@@ -127,7 +127,7 @@ def warn_of_few_candidates(ranks: Ranks) -> None:
         "metrics among them are not exact; `correct` takes the scores of a held-out item and its "
         "negatives (--positive), or sampled ranks",
         InputWarning,
-        stacklevel=3,
+        stacklevel=4,  # the caller of the public function, which is wrapped
     )
 
 

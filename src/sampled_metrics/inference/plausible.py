@@ -39,5 +39,5 @@ def warn_of_low_ranks(ranks: SampledRanks) -> None:
         f"the largest sampled rank is {largest}, and {near:,} of {len(ranks):,} rows are near it, "
         f"but with {m} negatives ranks go up to {m + 1}: were {largest - 1} drawn?",
         InputWarning,
-        stacklevel=3,
+        stacklevel=4,  # the caller of the public function, which is wrapped
     )
