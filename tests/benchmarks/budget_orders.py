@@ -166,6 +166,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--method", choices=METHODS, default="adaptive")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--set", default="reported")
+    parser.add_argument("--until-decided", action="store_true")
     parser.add_argument("--only", nargs="*", help="names of recommenders")
     parser.add_argument("--users", type=int, help="as many users, drawn anew for every seed")
     parser.add_argument("--catalogue", type=int, default=0, help="seed of the synthetic one")
@@ -191,7 +192,7 @@ def main() -> None:
         proxy = scores_of("proxy", ("als", {"d": 8}), seen, args)
     elif proxy != "popularity":
         proxy = scores_of(proxy, about[proxy], seen, args)
-    settings = Settings(names, metrics, args.budget, args.method)
+    settings = Settings(names, metrics, args.budget, args.method, until_decided=args.until_decided)
     runs: list[Run] = []
     order = None
     for seed in range(args.first_seed, args.first_seed + args.seeds):

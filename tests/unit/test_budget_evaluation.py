@@ -306,7 +306,7 @@ def test_invalid_arguments(world: World, options: dict[str, Any], problem: str) 
 
 
 def test_a_large_catalogue_and_few_users() -> None:
-    items, users = 200_000, 30
+    items, users = 1_000_000, 30
     rng = np.random.default_rng(0)
     appeal = -np.arange(items) / 1000.0
 

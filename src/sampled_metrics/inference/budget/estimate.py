@@ -143,7 +143,7 @@ def estimates(
         half = stdtrit(freedom, 0.5 + confidence / 2.0) * deviation + slack
         centre = model + shift
         low, high = np.clip([centre - half, centre + half], least, greatest)
-        columns = (model + moved, low, high, centre, deviation, freedom, model)
+        columns = (np.clip(model + moved, low, high), low, high, centre, deviation, freedom, model)
         return [Estimate(*map(float, row)) for row in np.transpose(columns)]
 
     noisy = [spread[a] + parts[a].noise ** 2 for a in range(len(parts))]

@@ -1,6 +1,6 @@
 """The method as a whole, as a generator of batches: rounds for the model, then the audit."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.budget.audit import Audit, Audited
 from sampled_metrics.inference.budget.classes import Classes
-from sampled_metrics.inference.budget.counts import Counts, Frame
+from sampled_metrics.inference.budget.counts import Asked, Counts, Frame
 from sampled_metrics.inference.budget.estimate import estimates
 from sampled_metrics.inference.budget.relevance import offsets, weights
 from sampled_metrics.inference.budget.result import BudgetResult, depth_of
@@ -17,7 +17,6 @@ from sampled_metrics.inference.budget.rounds import ask, explore, posterior
 from sampled_metrics.inference.budget.runs import Run, limits
 from sampled_metrics.inference.budget.strata import edges, sizes
 from sampled_metrics.inference.budget.sweep import sweep
-from sampled_metrics.inference.budget.together import Batches, alone, together
 from sampled_metrics.inference.budget.values import Metric, Tables
 from sampled_metrics.inference.compared import UNDECIDED
 
@@ -167,7 +166,7 @@ def _look(
         for parts in zip(model.counts, model.classes, model.offset, strict=True)
     ]
     audits = [Audit(run, limit - int(run.counts.m.sum()), already) for run in runs]
-    audited = yield from _joined(together([alone(one.run_all()) for one in audits]))
+    audited = yield from _joined([one.run_all() for one in audits])
     return _result(frame, settings, runs, audited, risk)
 
 
@@ -196,24 +195,29 @@ def rounds(model: Modelled, method: str, total: int) -> Generator[Batch, Float, 
         asker = explore if method == "adaptive" else sweep
         parts = zip(model.counts, model.classes, model.offset, strict=True)
         asking = [asker(*part[:2], model.tables, part[2], total) for part in parts]
-    yield from _joined(together([alone(one) for one in asking]))
+    yield from _joined(asking)
 
 
-def _joined(inner: Batches) -> Generator[Batch, Float, Any]:
-    """Join the requests of askers into one batch, and hand out its scores."""
-    replies: list[Float] | None = None
+def _joined(tasks: Sequence[Generator[Asked, Float, Any]]) -> Generator[Batch, Float, list[Any]]:
+    """Run tasks side by side, a request of each in every batch; return what they return."""
+    results: list[Any] = [None] * len(tasks)
+    replies: dict[int, Float | None] = dict.fromkeys(range(len(tasks)))
     while True:
-        try:
-            wanted = next(inner) if replies is None else inner.send(replies)
-        except StopIteration as stop:
-            return stop.value
-        size = [asked.user.size for asked in wanted]
+        wanted: dict[int, Asked] = {}
+        for place, scores in replies.items():
+            try:
+                wanted[place] = next(tasks[place]) if scores is None else tasks[place].send(scores)
+            except StopIteration as stop:
+                results[place] = stop.value
+        if not wanted:
+            return results
+        size = [asked.user.size for asked in wanted.values()]
         batch = Batch(
-            np.repeat([asked.recommender for asked in wanted], size),
-            np.concatenate([asked.user for asked in wanted]),
-            np.concatenate([asked.item for asked in wanted]),
+            np.repeat([asked.recommender for asked in wanted.values()], size),
+            np.concatenate([asked.user for asked in wanted.values()]),
+            np.concatenate([asked.item for asked in wanted.values()]),
         )
-        replies = np.split((yield batch), np.cumsum(size)[:-1])
+        replies = dict(zip(wanted, np.split((yield batch), np.cumsum(size)[:-1]), strict=True))
 
 
 def _result(
