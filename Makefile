@@ -83,7 +83,7 @@ reference: $(STAMP) ## run the study and keep its results in results/reference
 	sampled-metrics study reference results/ranks/*.parquet --output results/reference/ranks
 	rm -rf results/reference/tables results/reference/figures
 	cp -r results/tables results/figures results/reference/
-	cp results/scorecard.* results/audit.* results/ranges.csv results/provenance.json results/reference/
+	cp results/scorecard.* results/claims.* results/audit.* results/ranges.csv results/provenance.json results/reference/
 
 reference-ml-100k: $(STAMP) ## the same for the study on MovieLens 100K
 	snakemake --cores $(CORES) --configfile config/ml-100k.yaml

@@ -31,6 +31,35 @@ rule scorecard:
         " --csv {output.csv:q} --md {output.md:q}"
 
 
+rule claims:
+    input:
+        cells=rules.compare.output.cells,
+        ranks=ALL_RANKS,
+        published=own(STUDY.scorecard.published),
+        starts=own(STUDY.scorecard.by_start),
+        figure6="<results>/figures/figure6.csv",
+    output:
+        csv="<results>/claims.csv",
+        md="<results>/claims.md",
+    log:
+        "<results>/logs/claims.log",
+    benchmark:
+        "<results>/benchmarks/claims.tsv"
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=scaled(800),
+        runtime=scaled(10),
+    params:
+        ranks=lambda wildcards, input: options("--ranks", input.ranks),
+    message:
+        "Measuring every claim of the paper"
+    shell:
+        "python -m sampled_metrics study --log {log:q} claims {input.cells:q} {params.ranks:q}"
+        " --published {input.published:q} --by-start {input.starts:q} --figure6 {input.figure6:q}"
+        " --csv {output.csv:q} --md {output.md:q}"
+
+
 rule measure_spread:
     input:
         split=rules.split.output.split,

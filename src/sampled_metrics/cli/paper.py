@@ -1,4 +1,4 @@
-"""The steps of the study below the rank records: sampling, tables, figures, scorecard."""
+"""The steps of the study below the rank records: sampling, tables, figures."""
 
 import logging
 import time
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import read_table, replacing, write_table
+from sampled_metrics._base.files import replacing, write_table
 from sampled_metrics.cli.steps import (
     File,
     Folder,
@@ -16,8 +16,6 @@ from sampled_metrics.cli.steps import (
     Inputs,
     Json,
     Output,
-    Threads,
-    parsed,
     settings_of,
 )
 
@@ -126,101 +124,6 @@ def reversal(ranks: Inputs, output: Output) -> None:
     figure = draw_reversal(recall_exact_and_sampled(read_by_name(ranks)))
     with replacing(output) as temporary:
         figure.savefig(temporary, dpi=150, metadata={"Software": None})
-
-
-@app.command()
-def scorecard(
-    cells: Inputs,
-    published: File,
-    spread: File,
-    csv: Output,
-    md: Output,
-    ranks: Annotated[list[Path], typer.Option(help="Rank records of a recommender.")],
-    settings: Json = "{}",
-    toy: Json = "{}",
-) -> None:
-    """Compare every published cell with ours."""
-    import pandas as pd
-
-    from sampled_metrics.ranks.reading import read_by_name
-    from sampled_metrics.report import scorecard as report
-    from sampled_metrics.report.power import power_table
-    from sampled_metrics.study.cells import SPREAD_COLUMNS, TEXTS, Row, read_published
-    from sampled_metrics.study.joint import joint_table
-    from sampled_metrics.study.settings import ExperimentSettings, ToySettings
-    from sampled_metrics.study.toy import PREDICTED_RANKS, toy_experiment, toy_ranks
-
-    ours = pd.concat([read_table(path, Row._fields, TEXTS) for path in cells], ignore_index=True)
-    compared = (ours, read_published(published), read_table(spread, SPREAD_COLUMNS, TEXTS))
-    card = report.scorecard(*compared)
-    joint = joint_table(
-        card,
-        read_by_name(ranks),
-        settings_of(ExperimentSettings, settings, "--settings"),
-        {name: toy_ranks(name) for name in PREDICTED_RANKS},
-        toy_experiment(settings_of(ToySettings, toy, "--toy")),
-    )
-    source = "; ".join(sorted(set(ours["ranks"])))
-    report.write_scorecard(card, joint, power_table(*compared), source, csv, md)
-    totals = report.totals(card)
-    _log.info("scorecard: %s", ", ".join(f"{count} {name}" for name, count in totals.items()))
-
-
-@app.command()
-def spread(
-    split: Input,
-    output: Output,
-    by_start: Output,
-    recommender: Annotated[str, typer.Option(help="Recommender to train again, as JSON.")],
-    starts: Annotated[int, typer.Option(min=2, help="Seeds 0, 1 ... to start it from.")] = 20,
-    settings: Json = "{}",
-    threads: Threads = 1,
-    others: Annotated[
-        list[Path] | None, typer.Argument(help="Ranks of the others.", show_default=False)
-    ] = None,
-) -> None:
-    """Measure how far cells move with the start of an als recommender and with tied ranks."""
-    from sampled_metrics.datasets.split import load_split
-    from sampled_metrics.ranks.reading import read_by_name
-    from sampled_metrics.study.config import Entry
-    from sampled_metrics.study.settings import ExperimentSettings
-    from sampled_metrics.study.spread import ranks_by_start, spread_table
-    from sampled_metrics.study.starts import table_of_starts
-
-    entry = settings_of(Entry, recommender, "--recommender")
-    experiment = settings_of(ExperimentSettings, settings, "--settings")
-    fixed = read_by_name(others or [])
-    trained = ranks_by_start(entry, load_split(split), starts, threads)
-    numbers = table_of_starts(entry.name, trained, fixed, experiment)
-    write_table(numbers, by_start, "%.6g")
-    write_table(spread_table(entry.name, numbers, fixed, experiment), output, "%.6g")
-
-
-@app.command()
-def audit(
-    split: Input,
-    ranks: Inputs,
-    archive: File,
-    published: File,
-    csv: Output,
-    md: Output,
-    recommenders: Json,
-    settings: Json = "{}",
-    threads: Threads = 1,
-) -> None:
-    """Measure each reading of the paper where its text and its numbers disagree."""
-    from sampled_metrics.report.audit import write_audit
-    from sampled_metrics.study.audit import run_audit
-    from sampled_metrics.study.config import Entry
-    from sampled_metrics.study.readings import Material
-    from sampled_metrics.study.settings import ExperimentSettings
-
-    entries = [Entry.of(each, "--recommenders") for each in parsed(recommenders, "--recommenders")]
-    experiment = settings_of(ExperimentSettings, settings, "--settings")
-    material = Material.load(archive, split, ranks, entries, experiment, published, threads)
-    readings = run_audit(material)
-    write_audit(readings, csv, md)
-    _log.info("audit: %d readings", len(readings))
 
 
 def _write_tables(made: dict[int, Any], published: Path | None, cells: Path, tables: Path) -> None:

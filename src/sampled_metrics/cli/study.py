@@ -12,11 +12,13 @@ from sampled_metrics._base.files import write_json, write_text
 from sampled_metrics.cli import logs
 from sampled_metrics.cli.data import app as data
 from sampled_metrics.cli.paper import app as paper
+from sampled_metrics.cli.published import app as published
 from sampled_metrics.cli.steps import File, Folder, Input, Inputs, Json, Output, Threads, parsed
 
 app = typer.Typer(help="The steps of the study, as the Snakemake rules call them.")
 app.add_typer(data)
 app.add_typer(paper)
+app.add_typer(published)
 FORMATS = ("ranks", "scores")
 _log = logging.getLogger("sampled_metrics")
 

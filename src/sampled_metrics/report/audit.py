@@ -21,14 +21,6 @@ it is sampled (ours is then the closed-form expectation). For X, within two stan
 the difference between its start and the mean of ours; where ties move an exact metric (Z), within
 three standard deviations over random orders of the ties. Metrics are in percent.
 """
-_REMARKS = """\
-## Two slips that no number depends on
-
-- Eq. 23 prints A as the root of p(r) p(sampled rank); eq. 21 needs the root of p(r) times
-  p(sampled rank | r).
-- Section 5.2 prints the monotonicity constraint as non-decreasing; its words, and section 6.3,
-  mean non-increasing.
-"""
 
 
 def write_audit(readings: Sequence[Reading], csv: Path, md: Path) -> None:
@@ -43,7 +35,7 @@ def write_audit(readings: Sequence[Reading], csv: Path, md: Path) -> None:
         ]
         summary = f"Reproduced in all rows by: {'; '.join(agreeing) or 'no reading'}."
         parts.append(f"## {topic}\n\n{summary}\n\n{markdown(_laid_out(rows))}\n")
-    write_text(md, "\n".join([*parts, _REMARKS]))
+    write_text(md, "\n".join(parts))
 
 
 def agrees(rows: pd.DataFrame) -> bool:

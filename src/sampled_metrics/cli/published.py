@@ -1,0 +1,150 @@
+"""The steps of the study that compare it with the paper: scorecard, claims, spread, audit."""
+
+import logging
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sampled_metrics._base.files import read_table, write_table
+from sampled_metrics.cli.steps import (
+    File,
+    Input,
+    Inputs,
+    Json,
+    Output,
+    Threads,
+    parsed,
+    settings_of,
+)
+
+app = typer.Typer()
+_log = logging.getLogger("sampled_metrics")
+
+
+@app.command()
+def scorecard(
+    cells: Inputs,
+    published: File,
+    spread: File,
+    csv: Output,
+    md: Output,
+    ranks: Annotated[list[Path], typer.Option(help="Rank records of a recommender.")],
+    settings: Json = "{}",
+    toy: Json = "{}",
+) -> None:
+    """Compare every published cell with ours."""
+    import pandas as pd
+
+    from sampled_metrics.ranks.reading import read_by_name
+    from sampled_metrics.report import scorecard as report
+    from sampled_metrics.report.power import power_table
+    from sampled_metrics.study.cells import SPREAD_COLUMNS, TEXTS, Row, read_published
+    from sampled_metrics.study.joint import joint_table
+    from sampled_metrics.study.settings import ExperimentSettings, ToySettings
+    from sampled_metrics.study.toy import PREDICTED_RANKS, toy_experiment, toy_ranks
+
+    ours = pd.concat([read_table(path, Row._fields, TEXTS) for path in cells], ignore_index=True)
+    compared = (ours, read_published(published), read_table(spread, SPREAD_COLUMNS, TEXTS))
+    card = report.scorecard(*compared)
+    joint = joint_table(
+        card,
+        read_by_name(ranks),
+        settings_of(ExperimentSettings, settings, "--settings"),
+        {name: toy_ranks(name) for name in PREDICTED_RANKS},
+        toy_experiment(settings_of(ToySettings, toy, "--toy")),
+    )
+    source = "; ".join(sorted(set(ours["ranks"])))
+    report.write_scorecard(card, joint, power_table(*compared), source, csv, md)
+    totals = report.totals(card)
+    _log.info("scorecard: %s", ", ".join(f"{count} {name}" for name, count in totals.items()))
+
+
+@app.command()
+def claims(
+    cells: Inputs,
+    published: File,
+    by_start: File,
+    figure6: File,
+    csv: Output,
+    md: Output,
+    ranks: Annotated[list[Path], typer.Option(help="Rank records of a recommender.")],
+) -> None:
+    """Measure every sentence of the paper with a number or an order in it."""
+    import pandas as pd
+
+    from sampled_metrics.ranks.reading import read_by_name, sources
+    from sampled_metrics.report.claims import write_claims
+    from sampled_metrics.study.cells import TEXTS, Row, read_published
+    from sampled_metrics.study.claims import VERDICTS, Run, ledger
+    from sampled_metrics.study.starts import COLUMNS
+
+    ours = pd.concat([read_table(path, Row._fields, TEXTS) for path in cells], ignore_index=True)
+    records = read_by_name(ranks)
+    curves = read_table(figure6, ["kind", "recommender", "estimator", "n_negatives"])
+    ordered = curves[(curves["kind"] == "ordered") & (curves["recommender"] == "X vs Y")]
+    sizes = dict(zip(ordered["estimator"], ordered["n_negatives"], strict=True))
+    starts = [
+        Run.of_table(rows) for _, rows in read_table(by_start, COLUMNS, TEXTS).groupby("start")
+    ]
+    made = ledger(Run.of(ours, records, sizes), Run.published(read_published(published)), starts)
+    write_claims(made, sources(records.values()), csv, md)
+    totals = made["verdict"].value_counts()
+    _log.info("claims: %s", ", ".join(f"{totals[v]} {v}" for v in VERDICTS if v in totals))
+
+
+@app.command()
+def spread(
+    split: Input,
+    output: Output,
+    by_start: Output,
+    recommender: Annotated[str, typer.Option(help="Recommender to train again, as JSON.")],
+    starts: Annotated[int, typer.Option(min=2, help="Seeds 0, 1 ... to start it from.")] = 20,
+    settings: Json = "{}",
+    threads: Threads = 1,
+    others: Annotated[
+        list[Path] | None, typer.Argument(help="Ranks of the others.", show_default=False)
+    ] = None,
+) -> None:
+    """Measure how far cells move with the start of an als recommender and with tied ranks."""
+    from sampled_metrics.datasets.split import load_split
+    from sampled_metrics.ranks.reading import read_by_name
+    from sampled_metrics.study.config import Entry
+    from sampled_metrics.study.settings import ExperimentSettings
+    from sampled_metrics.study.spread import ranks_by_start, spread_table
+    from sampled_metrics.study.starts import table_of_starts
+
+    entry = settings_of(Entry, recommender, "--recommender")
+    experiment = settings_of(ExperimentSettings, settings, "--settings")
+    fixed = read_by_name(others or [])
+    trained = ranks_by_start(entry, load_split(split), starts, threads)
+    numbers = table_of_starts(entry.name, trained, fixed, experiment)
+    write_table(numbers, by_start, "%.6g")
+    write_table(spread_table(entry.name, numbers, fixed, experiment), output, "%.6g")
+
+
+@app.command()
+def audit(
+    split: Input,
+    ranks: Inputs,
+    archive: File,
+    published: File,
+    csv: Output,
+    md: Output,
+    recommenders: Json,
+    settings: Json = "{}",
+    threads: Threads = 1,
+) -> None:
+    """Measure each reading of the paper where its text and its numbers disagree."""
+    from sampled_metrics.report.audit import write_audit
+    from sampled_metrics.study.audit import run_audit
+    from sampled_metrics.study.config import Entry
+    from sampled_metrics.study.readings import Material
+    from sampled_metrics.study.settings import ExperimentSettings
+
+    entries = [Entry.of(each, "--recommenders") for each in parsed(recommenders, "--recommenders")]
+    experiment = settings_of(ExperimentSettings, settings, "--settings")
+    material = Material.load(archive, split, ranks, entries, experiment, published, threads)
+    readings = run_audit(material)
+    write_audit(readings, csv, md)
+    _log.info("audit: %d readings", len(readings))

@@ -1,0 +1,70 @@
+"""Declaration of a claim: where the paper makes it, a short quote, and how it is measured."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+
+class Finding(NamedTuple):
+    """Outcome of measuring a claim.
+
+    Attributes
+    ----------
+    holds
+        Whether the claim is true of what was measured.
+    measured
+        What was measured, in words and numbers.
+    """
+
+    holds: bool
+    measured: str
+
+
+Measurement: TypeAlias = Callable[..., Finding]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper with a number or an order in it.
+
+    Attributes
+    ----------
+    section
+        Section, caption or footnote.
+    quote
+        The words that make the claim.
+    measure
+        Takes a `Run` where the claim is about the recommenders X, Y and Z, else nothing.
+    published
+        The paper's number; empty where the measurement of the published tables says it.
+    note
+        What a vague word is taken to mean, or what else is to be said.
+    of_run
+        Whether the claim is about X, Y and Z.
+    varies
+        Whether it depends on the start of X or on the draws.
+    is_slip
+        Whether it is a misprint or a wrong word that no number depends on, if it does not hold.
+    """
+
+    section: str
+    quote: str
+    measure: Measurement
+    published: str = ""
+    note: str = ""
+    of_run: bool = False
+    varies: bool = False
+    is_slip: bool = False
+
+
+CLAIMS: list[Claim] = []
+
+
+def claim(section: str, quote: str, **options: Any) -> Callable[[Measurement], Measurement]:
+    """Declare a claim; decorates its measurement. Options are the attributes of `Claim`."""
+
+    def add(measure: Measurement) -> Measurement:
+        CLAIMS.append(Claim(section, quote, measure, **options))
+        return measure
+
+    return add

@@ -1,0 +1,117 @@
+"""The numbers of a study that claims are measured on: of this run, of another start, or printed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sampled_metrics.estimators import parse_estimator
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.study.cells import EXACT, KEY, SAMPLED
+from sampled_metrics.study.starts import SIZES, USERS, users_by_rank
+
+NAMES = ("X", "Y", "Z")
+PAIRS = ("X vs Y", "X vs Z", "Y vs Z")
+TOP_HEAVY = ("Recall@10", "NDCG@10", "AP")
+METRICS = (*TOP_HEAVY, "AUC")
+CORRECTIONS = tuple(
+    parse_estimator(name).label
+    for name in ("rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
+)
+LOW_GAMMA = CORRECTIONS[3:]
+BEST = CORRECTIONS[3]  # BV 0.1, which section 6.3 prefers
+
+
+@dataclass(frozen=True)
+class Run:
+    """Cells of Tables 3 and 4, and numbers on Figures 5 and 6, in the units of the tables.
+
+    Attributes
+    ----------
+    cells
+        Rows by `KEY`, with the columns `value`, `expected` and maybe `expected_std`: simulated, in
+        closed form, and its standard deviation over sampling.
+    ranks
+        Rank records by recommender; those of this run only.
+    """
+
+    cells: pd.DataFrame
+    ranks: Mapping[str, Ranks] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, cells: pd.DataFrame, ranks: Mapping[str, Ranks], sizes: Mapping[str, float]
+    ) -> "Run":
+        """Collect this run: its cells, its rank records, and the m that order X and Y."""
+        rows: list[tuple[int, str, str, str, float, float]]
+        counts = users_by_rank(ranks["X"]) if "X" in ranks else {}
+        rows = [(USERS[0], "X", USERS[1], which, users, users) for which, users in counts.items()]
+        rows += [(SIZES[0], "X vs Y", SIZES[1], name, m, m) for name, m in sizes.items()]
+        others = pd.DataFrame(rows, columns=[*KEY, "value", "expected"])
+        table = pd.concat([_of_a_hundred(cells), others])
+        return cls(cls.of_table(table).cells, ranks)
+
+    @classmethod
+    def of_table(cls, table: pd.DataFrame) -> "Run":
+        """Index a table with the columns `KEY`, `value` and `expected`."""
+        return cls(table.set_index(KEY).sort_index())
+
+    @classmethod
+    def published(cls, cells: pd.DataFrame) -> "Run":
+        """Take the printed tables; their means and counts are also what they expect."""
+        numbers = cells[cells["table"] >= 3].assign(
+            value=lambda table: table["value"].astype(float),
+            expected=lambda table: table["value"],
+            expected_std=lambda table: pd.to_numeric(table["std"]),
+        )
+        return cls.of_table(numbers[[*KEY, "value", "expected", "expected_std"]])
+
+    def at(
+        self, row: str, metric: str, column: str, table: int = 3, kind: str = "expected"
+    ) -> float:
+        """Return one number."""
+        number: Any = self.cells[kind].at[(table, row, metric, column)]
+        return float(number)
+
+    def means(self, metric: str, column: str, kind: str = "expected") -> dict[str, float]:
+        """Return a column of Table 3 for a metric, by recommender."""
+        return {name: self.at(name, metric, column, kind=kind) for name in NAMES}
+
+    def exact(self, metric: str) -> dict[str, float]:
+        """Return the exact metric by recommender."""
+        return self.means(metric, EXACT)
+
+    def sampled(self, metric: str) -> dict[str, float]:
+        """Return the uncorrected sampled metric by recommender, in expectation."""
+        return self.means(metric, SAMPLED)
+
+    def counts(self, column: str) -> dict[tuple[str, str], float]:
+        """Return a column of Table 4 by pair and metric."""
+        return {
+            (pair, metric): self.at(pair, metric, column, 4, "value")
+            for pair in PAIRS
+            for metric in METRICS
+        }
+
+    def users(self, which: str) -> int:
+        """Return the number of users of X whose held-out item ranks so."""
+        return int(self.at("X", USERS[1], which, USERS[0]))
+
+    def size(self, column: str) -> float:
+        """Return the smallest m from which on X and Y are ordered correctly in expectation.
+
+        Infinite if there is none.
+        """
+        key = (SIZES[0], "X vs Y", SIZES[1], column)
+        if key not in self.cells.index or np.isnan(m := self.at(*key[1:], key[0])):
+            return float(np.inf)
+        return m
+
+
+def _of_a_hundred(cells: pd.DataFrame) -> pd.DataFrame:
+    """Turn counts of Table 4 into counts of a hundred."""
+    counts = cells["table"] == 4
+    scale = (100.0 / cells["repetitions"]).where(counts, 1.0)
+    return cells.assign(value=cells["value"] * scale, expected=cells["expected"] * scale)
