@@ -32,6 +32,7 @@ rule page:
             form=("svg", "pdf", "csv"),
         ),
         scorecard=["<results>/scorecard.csv"] if STUDY.is_papers_data else [],
+        claims=["<results>/claims.csv"] if STUDY.is_papers_data else [],
         audit=[own(path) for path in STUDY.audit],
         ranges=rules.ranges.output,
         provenance=rules.provenance.output,
@@ -50,6 +51,7 @@ rule page:
         runtime=scaled(10),
     params:
         scorecard=lambda wildcards, input: option("--scorecard", input.scorecard),
+        claims=lambda wildcards, input: option("--claims", input.claims),
         audit=lambda wildcards, input: option("--audit", input.audit),
         config=setting(STUDY.as_json()),
         tables=lambda wildcards, input: str(Path(input.tables[0]).parent),
@@ -60,6 +62,6 @@ rule page:
     shell:
         "python -m sampled_metrics study --log {log:q} report {input.ranks:q}"
         " --tables {params.tables:q} --figures {params.figures:q}"
-        " {params.scorecard:q} {params.audit:q} --ranges {input.ranges:q}"
+        " {params.scorecard:q} {params.claims:q} {params.audit:q} --ranges {input.ranges:q}"
         " --provenance {input.provenance:q} --graph {input.graph:q} --times {params.times:q}"
         " --config {params.config:q} --output {output:q}"

@@ -20,6 +20,13 @@ standard errors of the published mean of 100 repetitions, plus half a unit of th
 it is sampled (ours is then the closed-form expectation). For X, within two standard deviations of
 the difference between its start and the mean of ours; where ties move an exact metric (Z), within
 three standard deviations over random orders of the ties. Metrics are in percent.
+
+Topic 14 is about numbers that follow from the published tables, beside their median (of the
+chi-square, the mean) under each reading. P is the probability of a number as far from it as the
+published one, and `no` marks a P below 0.00135. The log-likelihood ratio takes the deviations of
+Recall, NDCG and AP from their expectations under shared samples against independent ones. Shared
+samples fit, with an order of the ties for each estimator; the AUC of Y fits them less well than
+independent ones.
 """
 
 

@@ -20,6 +20,7 @@ from sampled_metrics.metrics.ties import random_rank
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.study.experiment import expected_estimates
 from sampled_metrics.study.readings import METRICS, Material, Reading
+from sampled_metrics.study.sharing import sharing
 from sampled_metrics.study.spread import means_over_orders
 
 HALF_UNIT = 0.005
@@ -219,6 +220,11 @@ def _rank_estimate(material: Material) -> _Readings:
             yield f"divided by {words}; {rounding}", quantities
 
 
+def _sharing(material: Material) -> _Readings:
+    ranks = {name: material.ranks[name] for name in "XYZ"}
+    return sharing(ranks, material.experiment, material.cell)
+
+
 _TOPICS: dict[str, Callable[[Material], _Readings]] = {
     "1. Section 6, split: which of several events at a user's last timestamp is held out": (
         _ties_of_the_split
@@ -237,4 +243,5 @@ _TOPICS: dict[str, Callable[[Material], _Readings]] = {
     "11. Section 5: noise model of the corrections (samples are drawn without replacement)": _noise,
     "12. Section 5.2: whether constrained least squares is also non-negative": _cls,
     "13. Eq. 20: divisor and rounding of the rank estimate": _rank_estimate,
+    "14. Tables 3 and 4: whether the estimators saw the same samples": _sharing,
 }

@@ -91,7 +91,7 @@ class Material:
             if name not in by_name or by_name[name].kind != kind:
                 raise InputError(f"the audit needs a recommender {name} of kind {kind}")
         printed = read_published(published)
-        printed = printed[printed["table"] == 3]
+        printed = printed[printed["table"] >= 3]
         cells: dict[Any, Any] = printed.set_index(["row", "metric", "column"])["value"].to_dict()
         return cls(
             parse_ratings(read_archive(archive)),
@@ -105,7 +105,11 @@ class Material:
 
     def printed(self, name: str, measure: Measure, column: str = EXACT) -> str:
         """Return the published cell of Table 3 for a recommender, a metric and a column."""
-        return self.cells[name, measure.label, column]
+        return self.cell(name, measure.label, column)
+
+    def cell(self, row: str, metric: str, column: str) -> str:
+        """Return a published cell of Table 3 or 4."""
+        return self.cells[row, metric, column]
 
     def trained(self, name: str, split: Split | None = None, **settings: Any) -> Ranks:
         """Return the ranks of a recommender trained with other settings."""
