@@ -1,7 +1,10 @@
-"""Model-assisted estimates: the mean of the model plus the weighted errors the audit found.
+"""Model-assisted estimates: the mean of the model plus the weighted errors that the audit found.
 
-The estimate is unbiased whatever the model, and so is its variance, which is the design's. The
-value to rank by is the model's, moved only as far as the audit insists.
+The estimate is unbiased whatever the model, and so is the variance that the audited users give.
+Where the audit may have missed rare errors, more is assumed: at least what the model, with a
+floor, expects of the users that were drawn, and at least what one more user would add who is
+surprised as badly as can be. The value to rank by is the model's, moved only as far as the audit
+insists.
 """
 
 from itertools import combinations
@@ -13,7 +16,7 @@ from scipy.special import stdtrit
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.inference.budget.audit import Audited
 
-LEAST_SHARE = 0.5  # of the errors of two recommenders, expected but not seen, in their difference
+LEAST_SHARE = 0.5  # of the errors assumed for two recommenders, in their difference
 RESOLUTION = 0.3  # users; standard deviation added, since an audit cannot see a fraction of one
 LEAST_FREEDOM, MOST_FREEDOM = 3.0, 1e6
 
@@ -52,40 +55,38 @@ class Estimate(NamedTuple):
 
 
 class Contributions:
-    """What an audited recommender's users add to its estimates, by phase.
+    """What the users of an audited recommender add to its estimates.
 
-    `change` and `noise` have shape (phases, metrics, users), `drawn` and `reached`
-    (phases, users), with 1 for users that are not in a phase.
+    `change` has shape (phases, metrics, users); `inside`, `drawn` and `reached` have shape
+    (phases, users), with a probability of 1 for users that are not in a phase.
     """
 
     def __init__(self, audited: Audited, sums: list[int], n_phases: int) -> None:
-        n_metrics, n_users = audited.view.mean.shape
         self.mean = audited.view.mean
+        n_metrics, n_users = self.mean.shape
         self.change = np.zeros((n_phases, n_metrics, n_users))
-        self.noise = np.zeros((n_metrics, n_users))
+        self.noise = np.zeros((n_metrics, n_users))  # of random draws, not part of the design
         self.inside = np.zeros((n_phases, n_users), bool)
         self.drawn, self.reached = np.ones((2, n_phases, n_users))
+        self.expected, self.unseen = np.zeros((2, n_metrics))
+        self.slack = audited.slack
         for phase in audited.phases:
             at = phase.number, phase.users
             self.change[phase.number][:, phase.users] = phase.change
             self.inside[at], self.drawn[at], self.reached[at] = True, phase.drawn, phase.reached
             noise = phase.change[sums] / np.sqrt(phase.reached) * phase.noise
             self.noise[np.ix_(np.array(sums, np.int64), phase.users)] += noise
-        self.shift = (self.change / self.reached[:, np.newaxis]).sum(0)
-        self.expected, self.unseen = np.zeros((2, n_metrics))
-        for phase in audited.phases:
             factor = (1.0 - phase.drawn) / phase.reached**2
             self.expected += (phase.variance * factor).sum(1)
             if phase.number == 0 and phase.users.size:
-                mean, top = (
-                    array[:, phase.users] for array in (audited.view.mean, audited.view.top)
-                )
+                mean, top = audited.view.mean[:, phase.users], audited.view.top[:, phase.users]
                 self.unseen += (np.maximum(mean, top - mean) ** 2 * factor).mean(1)
-        self.slack = audited.slack
+        self.shift = (self.change / self.reached[:, np.newaxis]).sum(0)
+        self.variance = covariance(self, self) + self.noise**2
 
 
 def covariance(a: Contributions, b: Contributions) -> Float:
-    """Unbiased covariance of two recommenders' sums, users in columns; (metrics, users)."""
+    """Unbiased covariance of the sums of two recommenders, by user; shape (metrics, users)."""
     total = np.zeros(a.mean.shape)
     joint = np.ones(a.mean.shape[1])
     for phase in range(len(a.inside)):
@@ -99,6 +100,36 @@ def covariance(a: Contributions, b: Contributions) -> Float:
                 change = first.change[phase][:, both] * second.change[later][:, both]
                 total[:, both] += change * (1.0 / (p * q) - 1.0 / (joint[both] * further))
     return total
+
+
+class _Sum(NamedTuple):
+    """Sums over users per metric: model, its error, and what is assumed of the error's variance."""
+
+    model: Float
+    shift: Float
+    variance: Float  # per user, shape (metrics, users)
+    expected: Float
+    unseen: Float
+    slack: Float
+
+
+def _of_one(a: Contributions) -> _Sum:
+    return _Sum(a.mean.sum(1), a.shift.sum(1), a.variance, a.expected, a.unseen, a.slack)
+
+
+def _of_pair(a: Contributions, b: Contributions) -> _Sum:
+    variance = a.variance + b.variance - 2.0 * (covariance(a, b) + a.noise * b.noise)
+    # Errors that the audit did not see are assumed to cancel as far as those that it saw.
+    seen = variance.sum(1) / np.maximum((a.variance + b.variance).sum(1), 1e-30)
+    share = np.clip(seen, LEAST_SHARE, 1.0)
+    return _Sum(
+        (b.mean - a.mean).sum(1),
+        (b.shift - a.shift).sum(1),
+        variance,
+        share * (a.expected + b.expected),
+        share * (a.unseen + b.unseen),
+        a.slack + b.slack,
+    )
 
 
 def estimates(
@@ -120,61 +151,34 @@ def estimates(
     """
     n_phases = 1 + max((phase.number for one in audited for phase in one.phases), default=-1)
     parts = [Contributions(one, sums, n_phases) for one in audited]
-    spread = [covariance(part, part) for part in parts]
-
-    def one(
-        model: Float,
-        shift: Float,
-        variance: Float,
-        expected: Float,
-        unseen: Float,
-        slack: Float,
-        least: Float,
-        greatest: Float,
-    ) -> list[Estimate]:
-        n_users = variance.shape[1]
-        total = np.max([variance.sum(1), expected, unseen], axis=0) + RESOLUTION**2
-        deviation = np.sqrt(total) / n_users
-        freedom = np.clip(
-            total**2 / np.maximum((variance**2).sum(1), 1e-30), LEAST_FREEDOM, MOST_FREEDOM
-        )
-        slack = slack / n_users
-        moved = np.sign(shift) * np.maximum(np.abs(shift) - deviation - slack, 0.0)
-        half = stdtrit(freedom, 0.5 + confidence / 2.0) * deviation + slack
-        centre = model + shift
-        low, high = np.clip([centre - half, centre + half], least, greatest)
-        columns = (np.clip(model + moved, low, high), low, high, centre, deviation, freedom, model)
-        return [Estimate(*map(float, row)) for row in np.transpose(columns)]
-
-    noisy = [spread[a] + parts[a].noise ** 2 for a in range(len(parts))]
+    least, greatest = bounds
     single = [
-        one(
-            part.mean.mean(1),
-            part.shift.mean(1),
-            noisy[a],
-            part.expected,
-            part.unseen,
-            part.slack,
-            *bounds[:, a],
-        )
-        for a, part in enumerate(parts)
+        _estimates(_of_one(part), least[a], greatest[a], confidence) for a, part in enumerate(parts)
     ]
-    pairs = {}
-    for a, b in combinations(range(len(parts)), 2):
-        first, second = parts[a], parts[b]
-        variance = spread[a] + spread[b] - 2.0 * covariance(first, second)
-        variance += (first.noise - second.noise) ** 2
-        # Errors that the audit did not see cancel as far as those that it saw.
-        shared = variance.sum(1) / np.maximum((noisy[a] + noisy[b]).sum(1), 1e-30)
-        share = np.clip(shared, LEAST_SHARE, 1.0)
-        pairs[a, b] = one(
-            (second.mean - first.mean).mean(1),
-            (second.shift - first.shift).mean(1),
-            variance,
-            share * (first.expected + second.expected),
-            share * (first.unseen + second.unseen),
-            first.slack + second.slack,
-            bounds[0, b] - bounds[1, a],
-            bounds[1, b] - bounds[0, a],
+    pairs = {
+        (a, b): _estimates(
+            _of_pair(parts[a], parts[b]),
+            least[b] - greatest[a],
+            greatest[b] - least[a],
+            confidence,
         )
+        for a, b in combinations(range(len(parts)), 2)
+    }
     return single, pairs
+
+
+def _estimates(sums: _Sum, least: Float, greatest: Float, confidence: float) -> list[Estimate]:
+    n_users = sums.variance.shape[1]
+    assumed = [sums.variance.sum(1), sums.expected, sums.unseen]
+    total = np.max(assumed, axis=0) + RESOLUTION**2
+    squares = np.maximum((sums.variance**2).sum(1), 1e-30)
+    freedom = np.clip(total**2 / squares, LEAST_FREEDOM, MOST_FREEDOM)
+    deviation, slack = np.sqrt(total) / n_users, sums.slack / n_users
+    model, shift = sums.model / n_users, sums.shift / n_users
+    moved = np.sign(shift) * np.maximum(np.abs(shift) - deviation - slack, 0.0)
+    half = stdtrit(freedom, 0.5 + confidence / 2.0) * deviation + slack
+    centre = model + shift
+    low, high = np.clip([centre - half, centre + half], least, greatest)
+    value = np.clip(model + moved, low, high)
+    columns = (value, low, high, centre, deviation, freedom, model)
+    return [Estimate(*map(float, row)) for row in np.transpose(columns)]
