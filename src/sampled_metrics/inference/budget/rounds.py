@@ -84,7 +84,7 @@ def posterior(counts: Counts, classes: Classes, tables: Tables, offset: Int) -> 
     if rows.size:
         share = classes.fit.posterior[rows]
         part = tied[rows] / (2.0 * known_better[rows] + tied[rows])  # of the ties in the mean
-        first, second, inside, tail = (np.zeros(()),) * 4
+        first, second = np.zeros((2, 1))
         for node, weight in zip(*NODES, strict=True):
             root = (node + 1.0) / 2.0
             place, weight = root**3, 1.5 * weight * root**2
@@ -93,15 +93,11 @@ def posterior(counts: Counts, classes: Classes, tables: Tables, offset: Int) -> 
             moments = tables.moments(share, known, mean[rows] * scale[:, np.newaxis])
             first = first + weight * moments.mean
             second = second + weight * (moments.variance + moments.mean**2)
-            inside = inside + weight * moments.inside
-            tail = tail + weight * moments.tail
         result.mean[:, rows] = first
         result.variance[:, rows] = np.maximum(second - first**2, 0.0)
-        result.inside[rows], result.tail[rows] = inside, tail
     known = np.flatnonzero(counts.left.sum(1)[counts.frame.owner] == 0)
     if known.size:
         for index, metric in enumerate(tables.metrics):
             result.mean[index, known] = over_ties(metric, better[known], tied[known])
         result.variance[:, known] = 0.0
-        result.inside[known], result.tail[known] = better[known] < tables.depth, 0.0
     return result

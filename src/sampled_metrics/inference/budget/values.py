@@ -20,8 +20,6 @@ _EXACT_BELOW = 600.0  # the least mean for which two terms of an expansion do
 class Metric(NamedTuple):
     """A metric of the rank of one held-out item: recall@k, ndcg@k or ap.
 
-    The kind `tail`, for forecasts of costs, is 1 / rank beyond the cutoff and 0 up to it.
-
     >>> Metric("ndcg", 10)([0, 2, 10])
     array([1. , 0.5, 0. ])
     """
@@ -35,8 +33,6 @@ class Metric(NamedTuple):
         if self.kind == "ap":
             return 1.0 / (above + 1.0)
         inside = above < (self.cutoff or np.inf)
-        if self.kind == "tail":
-            return np.where(inside, 0.0, 1.0 / (above + 1.0))
         return np.where(inside, 1.0 if self.kind == "recall" else 1.0 / np.log2(above + 2.0), 0.0)
 
     def __str__(self) -> str:
@@ -93,16 +89,10 @@ class Moments(NamedTuple):
     ----------
     mean, variance
         Of the metrics, shape (metrics, rows).
-    inside
-        Probability of fewer better candidates than the scan depth, shape (rows,).
-    tail
-        Mean of 1 / rank where there are more, and 0 where not; shape (rows,).
     """
 
     mean: Float
     variance: Float
-    inside: Float
-    tail: Float
 
 
 class Tables:
@@ -119,9 +109,8 @@ class Tables:
         self._low = np.log(_SMALLEST)
         self._grid = np.linspace(self._low, top, int(np.ceil((top - self._low) / _STEP)) + 1)
         self._scale = (self._grid.size - 1) / (top - self._low)
-        self._functions = [*metrics, Metric("recall", self.depth), Metric("tail", self.depth)]
         means = np.exp(self._grid)
-        self._table = _poisson_means(self._functions, means, self.depth)
+        self._table = _poisson_means(self.metrics, means, self.depth)
 
     def moments(self, share: Float, better: Int, mean: Float) -> Moments:
         """Posterior moments of the metrics of held-out rows.
@@ -135,8 +124,7 @@ class Tables:
         mean
             Expected number of further ones in each class, shape (rows, classes).
         """
-        count = len(self.metrics)
-        first = np.zeros((count + 2, better.size))
+        first = np.zeros((len(self.metrics), better.size))
         second = np.zeros_like(first)
         near = better < self.depth
         if near.any():
@@ -146,12 +134,11 @@ class Tables:
         if far.any():
             total = better[far, np.newaxis] + 1.0 + mean[far]
             ratio = mean[far] / total**2
-            for index, metric in enumerate(self._functions):
-                if metric.kind in {"ap", "tail"}:
+            for index, metric in enumerate(self.metrics):
+                if metric.kind == "ap":
                     first[index, far] = (share[far] * (1.0 + ratio) / total).sum(axis=1)
                     second[index, far] = (share[far] * (1.0 + 3.0 * ratio) / total**2).sum(axis=1)
-        variance = np.maximum(second[:count] - first[:count] ** 2, 0.0)
-        return Moments(first[:count], variance, first[count], first[count + 1])
+        return Moments(first, np.maximum(second - first**2, 0.0))
 
     def _interpolated(self, share: Float, better: Int, mean: Float) -> Float:
         place = (np.log(np.maximum(mean, _SMALLEST)) - self._low) * self._scale
@@ -185,7 +172,7 @@ def _poisson_means(functions: Sequence[Metric], means: Float, depth: int) -> Flo
         values = function(rows + support)
         for power in (1, 2):
             table[power - 1, place, :, : small.size] = values**power @ law.T
-            if function.kind in {"ap", "tail"}:
+            if function.kind == "ap":
                 expansion = (1.0 + (2 * power - 1) * spread) / total**power
                 table[power - 1, place, :, small.size :] = expansion
     return table.reshape(-1, depth, means.size)
