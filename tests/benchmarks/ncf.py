@@ -1,6 +1,6 @@
 """Full and sampled ranks of the two published models of Neural Collaborative Filtering.
 
-    python tests/benchmarks/ncf.py FOLDER ARCHIVE [--output FOLDER]
+    python tests/benchmarks/ncf.py FOLDER ARCHIVE [--output FOLDER] [--scores FOLDER]
 
 FOLDER has `ml-1m_GMF_8_*.h5`, `ml-1m_MLP_*.h5` and `ml-1m.test.negative` as published with "Neural
 Collaborative Filtering" (He et al., WWW 2017; hexiangnan/neural_collaborative_filtering on GitHub).
@@ -54,13 +54,14 @@ def mlp(weights: Weights, user: int) -> np.ndarray:
     return (hidden @ weights["prediction_W"])[:, 0]
 
 
-def events(archive: Path) -> tuple[np.ndarray, np.ndarray]:
-    """User and item of every rating, numbered from 0."""
+def events(archive: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """User and item of every rating, numbered from 0, and the ids of the items."""
     with zipfile.ZipFile(archive) as file:
         lines = file.read("ml-1m/ratings.dat").decode("latin-1").splitlines()
     user, published = np.array([line.split("::")[:2] for line in lines], dtype=int).T
-    _, first, place = np.unique(published, return_index=True, return_inverse=True)
-    return user - 1, np.argsort(np.argsort(first))[place]
+    ids, first, place = np.unique(published, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return user - 1, np.argsort(order)[place], ids[order]
 
 
 def negatives(path: Path) -> Iterator[tuple[int, int, list[int]]]:
@@ -75,8 +76,9 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("archive", type=Path)
     parser.add_argument("--output", type=Path, default=Path("results/reference/ncf"))
+    parser.add_argument("--scores", type=Path, help="also keep the scores, 90 MB each")
     options = parser.parse_args()
-    user, item = events(options.archive)
+    user, item, item_ids = events(options.archive)
     seen = np.zeros((user.max() + 1, item.max() + 1), bool)
     seen[user, item] = True
     _, held_out, others = map(
@@ -90,8 +92,9 @@ def main() -> None:
         (path,) = options.folder.glob(pattern)
         weights = load(path)
         better, tied, sampled = np.empty((3, users.size), dtype=int)
+        matrix = np.empty(seen.shape, np.float32)
         for one in users:
-            scores = score(weights, one)
+            scores = matrix[one] = score(weights, one)
             own = scores[held_out[one]]
             sampled[one] = 1 + (scores[others[one]] > own).sum()
             candidates = scores[~seen[one]]
@@ -101,6 +104,10 @@ def main() -> None:
         ranks.write(options.output / f"{name}.parquet")
         among = SampledRanks(sampled, n, others.shape[1], users=users)
         among.write(options.output / f"{name}.sampled.parquet")
+        if options.scores:
+            options.scores.mkdir(parents=True, exist_ok=True)
+            path = options.scores / f"{name}.npz"
+            np.savez(path, scores=matrix, user_ids=users + 1, item_ids=item_ids)
         print(f"{name}: HR@10 {(sampled <= 10).mean():.4f} among the published negatives")
 
 

@@ -13,7 +13,7 @@ from sampled_metrics.ranks import Ranks, rank
 from sampled_metrics.recommenders import create
 from sampled_metrics.report.audit import write_audit
 from sampled_metrics.study.audit import _catalogue_size, run_audit
-from sampled_metrics.study.config import Entry
+from sampled_metrics.study.entries import Entry
 from sampled_metrics.study.readings import Material, Reading
 from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.spread import spread_over_starts, spread_over_ties

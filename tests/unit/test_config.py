@@ -10,7 +10,8 @@ import yaml
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import known_measures
 from sampled_metrics.recommenders import KINDS, create
-from sampled_metrics.study.config import RECOMMENDERS, Study
+from sampled_metrics.study.config import Study
+from sampled_metrics.study.entries import RECOMMENDERS
 from sampled_metrics.study.schema import write_schema
 from tests.conftest import ROOT
 

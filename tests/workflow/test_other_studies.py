@@ -4,6 +4,7 @@ import json
 
 import pandas as pd
 import pytest
+import yaml
 
 from tests.workflow.studies import NASTY, write_ml_100k, write_own
 
@@ -121,3 +122,33 @@ def test_what_is_the_papers_is_not_made_of_other_data(own, target):
     done = own.run("snakemake", "--cores", "1", target, "--configfile", own.configfile)
     assert done.returncode != 0
     assert "MissingRuleException" in done.stdout
+
+
+BEYOND = {
+    "beyond": {
+        "estimators": ["sampled", "bv:0.1", "em:5"],
+        "reported": 10,
+        "budgets": [10, 20],
+        "adaptive_limits": [20],
+        "adaptive_reported": 20,
+        "proxies": {"popularity": [20]},
+        "scan_proxies": {},
+        "runs": 3,
+        "curve_runs": 2,
+    }
+}
+
+
+def test_methods_beyond_the_paper(own):
+    """With scores made elsewhere, which are not kept as outcomes."""
+    file = own.folder / "config/beyond.yaml"
+    file.write_text(yaml.safe_dump(BEYOND))
+    own.snakemake("beyond", "--configfile", own.configfile, "config/beyond.yaml")
+    orders = pd.read_csv(own.results / "beyond/orders.csv")
+    assert orders["pair"].unique().tolist() == ["Elsewhere vs most_popular.1"]
+    assert set(orders["method"]) == {"sampled", "bv:0.1", "em:5", "adaptive", "users", "budget"}
+    values = pd.read_csv(own.results / "beyond/values.csv")
+    assert set(values["recommender"]) == {"Elsewhere", "most_popular.1"}
+    for name in ("tables/table5.tex", "tables/table6.csv", "figures/figure8.png"):
+        assert (own.results / name).stat().st_size
+    assert not list((own.results / "beyond/outcomes").glob("*"))

@@ -66,7 +66,7 @@ rule measure_spread:
         ranks=[
             f"<results>/ranks/{name}.parquet"
             for name in STUDY.names
-            if name != STUDY.restarted.name
+            if STUDY.restarted is None or name != STUDY.restarted.name
         ],
     output:
         spread="<results>/spread.csv",
@@ -82,7 +82,7 @@ rule measure_spread:
         mem_mb=scaled(900),
         runtime=scaled(30),
     params:
-        recommender=setting(STUDY.restarted.as_json()),
+        recommender=setting(STUDY.restarted and STUDY.restarted.as_json()),
         starts=STUDY.scorecard.starts,
         settings=setting(STUDY.experiment.as_json()),
     message:

@@ -109,7 +109,7 @@ def spread(
     """Measure how far cells move with the start of an als recommender and with tied ranks."""
     from sampled_metrics.datasets.split import load_split
     from sampled_metrics.ranks.reading import read_by_name
-    from sampled_metrics.study.config import Entry
+    from sampled_metrics.study.entries import Entry
     from sampled_metrics.study.settings import ExperimentSettings
     from sampled_metrics.study.spread import ranks_by_start, spread_table
     from sampled_metrics.study.starts import table_of_starts
@@ -138,7 +138,7 @@ def audit(
     """Measure each reading of the paper where its text and its numbers disagree."""
     from sampled_metrics.report.audit import write_audit
     from sampled_metrics.study.audit import run_audit
-    from sampled_metrics.study.config import Entry
+    from sampled_metrics.study.entries import Entry
     from sampled_metrics.study.readings import Material
     from sampled_metrics.study.settings import ExperimentSettings
 

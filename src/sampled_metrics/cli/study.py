@@ -10,6 +10,7 @@ import typer
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import write_json, write_text
 from sampled_metrics.cli import logs
+from sampled_metrics.cli.beyond import app as beyond
 from sampled_metrics.cli.data import app as data
 from sampled_metrics.cli.paper import app as paper
 from sampled_metrics.cli.published import app as published
@@ -19,6 +20,7 @@ app = typer.Typer(help="The steps of the study, as the Snakemake rules call them
 app.add_typer(data)
 app.add_typer(paper)
 app.add_typer(published)
+app.add_typer(beyond)
 FORMATS = ("ranks", "scores")
 _log = logging.getLogger("sampled_metrics")
 

@@ -49,6 +49,7 @@ def estimator_matrix(
     rounding: str = "floor",
     divisor: str = "m+1",
     histogram: ArrayLike | None = None,
+    linearised: bool = True,
 ) -> Float:
     """Every estimator of every metric as a vector over sampled ranks.
 
@@ -74,6 +75,9 @@ def estimator_matrix(
     histogram
         Users at every sampled rank, shape (m + 1,), to which fitted estimators such as `em:50`
         are fitted; they are refused without it.
+    linearised
+        Whether the vectors of fitted estimators have the spread of the estimate as well as its
+        mean, which takes longer.
 
     Returns
     -------
@@ -93,7 +97,7 @@ def estimator_matrix(
     array([1.        , 1.        , 0.48763849])
     """
     checked(1, n, m, sampling)
-    options = (cls_nonnegative, rounding, divisor, histogram)
+    options = (cls_nonnegative, rounding, divisor, histogram, linearised)
     problem = Problem(measures, n, m, sampling, prior, *options)
     values = np.empty((len(measures), len(estimators), m + 1))
     with one_thread():

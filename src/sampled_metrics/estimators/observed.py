@@ -80,6 +80,8 @@ def true_ranks(
 def _em(problem: Problem, iterations: float) -> Float:
     seen = observed(problem)
     path = em_path(seen.given, seen.start, seen.shares, int(iterations))
+    if not problem.linearised:
+        return _constant(seen, path[-1] @ seen.values)
     return em_gradient(seen.given, path, seen.shares, seen.values).T
 
 
@@ -87,6 +89,8 @@ def _em(problem: Problem, iterations: float) -> Float:
 def _mes(problem: Problem, gamma: float) -> Float:
     seen = observed(problem)
     p = maximum_entropy(seen.given, seen.start, seen.shares, gamma)
+    if not problem.linearised:
+        return _constant(seen, p @ seen.values)
     gradient = entropy_gradient(seen.given, p, seen.shares, gamma, seen.values)
     return (p @ seen.values + gradient - seen.shares @ gradient).T
 
@@ -98,6 +102,8 @@ def _bv_em(problem: Problem, gamma: float) -> Float:
     prior = path[-1]
     system = reduced_at(seen.ranks, prior, problem.measures, problem.n, problem.m, problem.sampling)
     vectors = bias_variance(system, gamma).T
+    if not problem.linearised:
+        return vectors.T
     root = np.sqrt(system.marginal)
     scaled = system.triangle / root
     matrix = (1.0 - gamma) * scaled.T @ scaled + gamma * np.eye(root.size)
@@ -118,6 +124,8 @@ def _mn(problem: Problem, iterations: float) -> Float:
     seen = observed(problem)
     path = em_path(seen.given, seen.start, seen.shares, int(iterations))
     vectors, dual = minimal_error(seen, problem.n, path[-1])
+    if not problem.linearised:
+        return vectors.T
     slope = (seen.given @ dual)[:, np.newaxis] * (seen.values - seen.given @ vectors)
     return _with_prior(seen, path, vectors, slope)
 
@@ -140,6 +148,11 @@ def minimal_error(seen: Observed, n: int, prior: Float) -> tuple[Float, Float]:
             ) from error
     solution = scaled / root[:, np.newaxis]
     return solution[:, :-1], solution[:, -1]
+
+
+def _constant(seen: Observed, values: Float) -> Float:
+    """The estimate at every sampled rank."""
+    return np.repeat(values[:, np.newaxis], seen.shares.size, axis=1)
 
 
 def _with_prior(seen: Observed, path: Float, vectors: Float, slope: Float) -> Float:

@@ -52,6 +52,7 @@ class Problem:
     rounding: str = "floor"
     divisor: str = "m+1"
     histogram: ArrayLike | None = None
+    linearised: bool = True
 
     @cached_property
     def system(self) -> Reduced:

@@ -4,22 +4,20 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator
-from functools import reduce
-from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, create_model, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.settings import Settings
 from sampled_metrics.datasets.settings import (
     DatasetSettings,
-    FileName,
     FilterSettings,
     SplitSettings,
 )
-from sampled_metrics.recommenders import KINDS
+from sampled_metrics.study.beyond.settings import BeyondSettings
+from sampled_metrics.study.entries import Entry, Recommender
 from sampled_metrics.study.settings import (
     ExactSettings,
     ExperimentSettings,
@@ -46,51 +44,6 @@ def _folder(path: str) -> str:
     if names[0].startswith(".") or names[0] in _IN_USE:
         raise InputError(f"{folder} is not for results; name another folder, such as results/own")
     return str(folder)
-
-
-class ExternalSettings(Settings):
-    """A file of ranks or scores made elsewhere."""
-
-    path: FileName
-    """The file."""
-    format: Literal["ranks", "scores"]
-    """Ranks of the held-out items, or scores of every candidate of every user."""
-
-
-class Entry(Settings):
-    """A recommender of the study."""
-
-    name: Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-    """Name in files, tables and figures."""
-    kind: str
-    """Kind of recommender."""
-    settings: Any
-    """Hyper-parameters."""
-
-
-def _entry(kind: str, settings: type[Settings]) -> type[Entry]:
-    required = any(field.is_required() for field in settings.model_fields.values())
-    fields: dict[str, Any] = {
-        "kind": (Literal[kind], Field(description="Kind of recommender.")),
-        "settings": (
-            settings,
-            Field(default=... if required else settings(), description="Hyper-parameters."),
-        ),
-    }
-    return create_model(kind, __base__=Entry, __doc__=settings.__doc__, **fields)
-
-
-RECOMMENDERS: dict[str, type[Settings]] = {
-    **{kind: recommender.Settings for kind, recommender in sorted(KINDS.items())},
-    "external": ExternalSettings,
-}
-if TYPE_CHECKING:
-    Recommender = Entry
-else:
-    Recommender = Annotated[
-        reduce(or_, (_entry(kind, settings) for kind, settings in RECOMMENDERS.items())),
-        Field(discriminator="kind"),
-    ]
 
 
 class Study(Settings):
@@ -120,12 +73,17 @@ class Study(Settings):
     """Sampled and corrected metrics: Tables 3 and 4, Figures 5 and 6."""
     scorecard: ScorecardSettings
     """Comparison with the published tables."""
+    beyond: BeyondSettings = BeyondSettings()
+    """Methods compared by price, error and order: Tables 5 and 6, Figures 7 and 8."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         for name in self.names:
             if self.names.count(name) > 1:
                 raise InputError(f"recommenders: duplicate name {name}")
+        for name in (name for pair in self.beyond.pairs or () for name in pair):
+            if name not in self.names:
+                raise InputError(f"beyond.pairs: no recommender {name}")
         if not self.dataset.is_movielens and self.dataset.path is None:
             raise InputError("dataset.path is missing; format table needs it")
         if self.ranks == "reference" and not self.is_papers_data:
@@ -167,6 +125,16 @@ class Study(Settings):
     def trained(self) -> list[str]:
         """Names of the recommenders that this study trains."""
         return [name for name in self.names if name not in self.external]
+
+    @property
+    def scored(self) -> list[str]:
+        """Names of the recommenders that score items, and are not known by their ranks alone."""
+        ranked = [
+            entry.name
+            for entry in self.recommenders
+            if entry.kind == "external" and entry.settings.format == "ranks"
+        ]
+        return [name for name in self.names if name not in ranked]
 
     def recommender(self, name: str) -> Entry:
         """Return a recommender by its name."""
@@ -251,9 +219,9 @@ class Study(Settings):
         )
 
     def sha256(self) -> str:
-        """Hash of all settings that can change a result."""
+        """Hash of all settings that can change a result of the paper's study."""
         elsewhere = {"results": "", "ranking": {}}
-        content = self.model_dump(mode="json", by_alias=True) | elsewhere
+        content = self.model_dump(mode="json", by_alias=True, exclude={"beyond"}) | elsewhere
         content["dataset"] = self.dataset.without_places().model_dump(mode="json")
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 

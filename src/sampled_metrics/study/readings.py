@@ -15,7 +15,7 @@ from sampled_metrics.ranks import Ranks, rank
 from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.recommenders import create
 from sampled_metrics.study.cells import EXACT, read_published
-from sampled_metrics.study.config import Entry
+from sampled_metrics.study.entries import Entry
 from sampled_metrics.study.settings import ExperimentSettings
 
 METRICS = tuple(parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "auc"))

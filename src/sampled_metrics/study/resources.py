@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sampled_metrics.study.config import Entry, Study
+from sampled_metrics.study.config import Study
+from sampled_metrics.study.entries import Entry
 
 Resource = Callable[..., int]
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from sampled_metrics._base.files import write_text
 from sampled_metrics._base.settings import Settings
-from sampled_metrics.study.config import RECOMMENDERS, Study
+from sampled_metrics.study.config import Study
+from sampled_metrics.study.entries import RECOMMENDERS
 
 _INTRODUCTION = """\
 # The configuration

@@ -14,7 +14,7 @@ from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.cells import EXACT, KEY, SPREAD_COLUMNS
 from sampled_metrics.study.comparison import PERCENT
-from sampled_metrics.study.config import Entry
+from sampled_metrics.study.entries import Entry
 from sampled_metrics.study.readings import retrained
 from sampled_metrics.study.settings import ExperimentSettings
 

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sampled_metrics._base.files import replacing
-from sampled_metrics.report.figures import analysis, experiments
+from sampled_metrics.report.figures import analysis, beyond, experiments
 from sampled_metrics.report.figures.labels import place_labels
 from sampled_metrics.report.figures.style import new_figure, styled
 
@@ -19,6 +19,8 @@ _FIGURES: dict[int, tuple[float, Callable[[Figure, pd.DataFrame], None]]] = {
     4: (4.6, analysis.corrected_ap),
     5: (0.6, experiments.rank_distribution),
     6: (3.4, experiments.recall_against_samples),
+    7: (5.6, beyond.errors),
+    8: (5.6, beyond.orders),
 }
 # Without the day and the version of matplotlib, so that the same table gives the same bytes.
 _METADATA: dict[str, dict[str, None]] = {
@@ -29,14 +31,15 @@ _METADATA: dict[str, dict[str, None]] = {
 
 
 def render(number: int, table: pd.DataFrame, note: str = "") -> Figure:
-    """Draw a figure of the paper.
+    """Draw a figure.
 
     Parameters
     ----------
     number
-        From 1 to 6.
+        From 1 to 8; 7 and 8 are not the paper's.
     table
-        The data of this figure, from `sampled_metrics.study.curves`; it is not changed.
+        The data of this figure, from `sampled_metrics.study.curves` or
+        `sampled_metrics.study.beyond.curves`; it is not changed.
     note
         A small grey line at the foot, such as where the ranks come from.
     """
