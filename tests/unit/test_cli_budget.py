@@ -333,6 +333,8 @@ class TestState:
         start = ["budget", "start", "state", *TABLES]
         assert refused(*start) == "state: exists already; name a folder that is new or empty"
         assert "no evaluation on a budget" in refused("budget", "ask", ".")
+        assert "keeps its state" in refused("budget", "ask", "state", "--output", "state/state.npz")
+        assert refused("budget") == "Missing command."
         finish()
         assert "no scores are wanted" in refused("budget", "tell", "state", "scores.csv")
         assert "has one recommender" in refused(

@@ -19,7 +19,6 @@ _NOT_SHOWN = (
 )
 app = typer.Typer(
     help="Estimate exact metrics from about a hundred scores per user, computed by any program.",
-    no_args_is_help=True,
 )
 _log = logging.getLogger("sampled_metrics")
 
@@ -44,6 +43,11 @@ def _known_method(name: str) -> str:
     if name not in METHODS:
         raise typer.BadParameter(f"{name!r} is not one of {', '.join(METHODS)}")
     return name
+
+
+def _require_outside(folder: Path, output: Path | None) -> None:
+    if output is not None and output.resolve().parent == folder.resolve():
+        raise InputError("is where the evaluation keeps its state; write elsewhere", path=folder)
 
 
 def _positive(value: float | None) -> float | None:
@@ -181,6 +185,7 @@ def ask(folder: State, output: options.Output = None) -> None:
     """
     from sampled_metrics.inference.budget.folder import Folder
 
+    _require_outside(folder, output)
     opened = Folder(folder)
     if opened.pending is None:
         _log.info("%s: complete; `sampled-metrics budget result` prints the result", folder)
@@ -237,6 +242,7 @@ def result(
     from sampled_metrics.inference.budget.folder import Folder
     from sampled_metrics.inference.budget.printed import text_of
 
+    _require_outside(folder, output)
     found = Folder(folder).result()
     if form is Format.TABLE:
         emit_text(text_of(found, correction) + "\n", output)
