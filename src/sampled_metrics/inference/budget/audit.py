@@ -69,8 +69,8 @@ class Audited(NamedTuple):
     phases
         In order.
     slack
-        Half the range, weighted by the inverse probability, of what the scores allow for users
-        that could not be finished, per metric.
+        How far the values of users that could not be finished may lie below and above what the
+        model says, by their scores, weighted by the inverse probability; shape (2, metrics).
     users
         Users that were drawn in the first phase.
     """
@@ -107,7 +107,7 @@ class Audit:
         self._value = self.before.mean.copy()
         self._inside = np.flatnonzero(self._open())
         self.phases: list[Phase] = []
-        self.slack = np.zeros(self._weights.size)
+        self.slack = np.zeros((2, self._weights.size))
 
     def run_all(self) -> Generator[Asked, Float, Audited]:
         """Ask phase by phase, and return what was found."""
@@ -116,7 +116,7 @@ class Audit:
             users, more, walking = self._next(self._inside, number)
             cost = more.sum(1)
             within = cost <= self.money
-            self._give_up(users[~within], number)
+            self._give_up(users[~within])
             users, more, walking = users[within], more[within], walking[within]
             if not users.size:
                 break
@@ -197,18 +197,12 @@ class Audit:
         """Squared error of the model that is expected, not below a share of the largest."""
         return self._view.variance[:, users] + FLOOR * self._view.top[:, users] ** 2
 
-    def _give_up(self, users: Int, number: int) -> None:
-        """Put users that cost more than there is into the middle of their range."""
-        if not users.size:
-            return
+    def _give_up(self, users: Int) -> None:
+        """Leave users that cost more than there is with the range that their scores allow."""
         least, greatest = limits(self.run)[:, :, users]
-        reached = self._reached[users]
-        self.slack += ((greatest - least) / 2.0 / reached).sum(1)
-        change = (least + greatest) / 2.0 - self._value[:, users]
-        noise = np.zeros(users.size, bool)
-        self.phases.append(
-            Phase(number, users, change, 0.0 * change, np.ones(users.size), reached, noise)
-        )
+        value = self._value[:, users]
+        distance = np.maximum([value - least, greatest - value], 0.0)
+        self.slack += (distance / self._reached[users]).sum(2)
 
     def _record(self, number: int, users: Int, drawn: Float, walking: NDArray[np.bool_]) -> None:
         expected = self._expected(users)

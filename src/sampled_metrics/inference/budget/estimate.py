@@ -29,9 +29,10 @@ class Estimate(NamedTuple):
     value
         To rank by: the model's mean, moved by its estimated error beyond one standard deviation.
     low, high
-        Interval of the design, around `centre`.
+        Interval of the design, around `centre`; with the whole range that their scores allow for
+        users drawn that could not be finished.
     centre
-        Model's mean plus its estimated error: unbiased.
+        Model's mean plus its estimated error; unbiased where all users drawn could be finished.
     std_error
         Standard deviation of `centre`.
     freedom
@@ -110,7 +111,7 @@ class _Sum(NamedTuple):
     variance: Float  # per user, shape (metrics, users)
     expected: Float
     unseen: Float
-    slack: Float
+    slack: Float  # below and above, shape (2, metrics)
 
 
 def _of_one(a: Contributions) -> _Sum:
@@ -128,7 +129,7 @@ def _of_pair(a: Contributions, b: Contributions) -> _Sum:
         variance,
         share * (a.expected + b.expected),
         share * (a.unseen + b.unseen),
-        a.slack + b.slack,
+        b.slack + a.slack[::-1],
     )
 
 
@@ -173,12 +174,13 @@ def _estimates(sums: _Sum, least: Float, greatest: Float, confidence: float) -> 
     total = np.max(assumed, axis=0) + RESOLUTION**2
     squares = np.maximum((sums.variance**2).sum(1), 1e-30)
     freedom = np.clip(total**2 / squares, LEAST_FREEDOM, MOST_FREEDOM)
-    deviation, slack = np.sqrt(total) / n_users, sums.slack / n_users
-    model, shift = sums.model / n_users, sums.shift / n_users
-    moved = np.sign(shift) * np.maximum(np.abs(shift) - deviation - slack, 0.0)
-    half = stdtrit(freedom, 0.5 + confidence / 2.0) * deviation + slack
+    deviation = np.sqrt(total) / n_users
+    model, shift, (below, above) = sums.model / n_users, sums.shift / n_users, sums.slack / n_users
+    up, down = shift - deviation - below, shift + deviation + above
+    moved = np.maximum(up, 0.0) + np.minimum(down, 0.0)
+    half = stdtrit(freedom, 0.5 + confidence / 2.0) * deviation
     centre = model + shift
-    low, high = np.clip([centre - half, centre + half], least, greatest)
+    low, high = np.clip([centre - half - below, centre + half + above], least, greatest)
     value = np.clip(model + moved, low, high)
     columns = (value, low, high, centre, deviation, freedom, model)
     return [Estimate(*map(float, row)) for row in np.transpose(columns)]
