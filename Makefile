@@ -76,7 +76,7 @@ verdicts: $(STAMP) ## measure how often pairs of recommenders are put in order, 
 
 reference: $(STAMP) ## run the study and keep its results in results/reference
 	snakemake --cores $(CORES) spread
-	cp results/spread.csv results/starts.csv results/reference/
+	cp results/spread.csv results/starts.csv results/band.csv results/reference/
 	snakemake --cores $(CORES)
 	snakemake --cores $(CORES) audit
 	sampled-metrics study reversal results/ranks/*.parquet --output results/reference/reversal.png

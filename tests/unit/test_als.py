@@ -75,3 +75,24 @@ def test_threads_do_not_change_a_bit():
 def test_seeds_differ():
     one, two = (fitted(seed=seed).item_vectors for seed in (0, 1))
     assert abs(one - two).max() > 1e-3
+
+
+def test_stages_are_those_of_single_trainings():
+    model = ALS(ALSSettings(**SETTINGS))
+    sweeps = []
+    for number in model.stages(csr_array(TRAIN), [1, 4, 6]):
+        sweeps.append(number)
+        once = fitted(iterations=number)
+        np.testing.assert_array_equal(model.user_vectors, once.user_vectors)
+        np.testing.assert_array_equal(model.item_vectors, once.item_vectors)
+    assert sweeps == [1, 4, 6]
+
+
+def test_scale_of_the_start_matters_until_convergence():
+    few = [fitted(iterations=2, start=start).user_vectors for start in (0.01, 1.0)]
+    assert abs(few[0] - few[1]).max() > 1e-3
+    scores = [
+        model.user_vectors @ model.item_vectors.T
+        for model in (fitted(iterations=4000, start=start) for start in (0.01, 1.0))
+    ]
+    np.testing.assert_allclose(scores[0], scores[1], atol=1e-5)

@@ -286,4 +286,5 @@ def test_texts_that_reach_a_shell_are_those_that_the_workflow_is_tested_with():
         "scorecard.published",
         "scorecard.spread",
         "scorecard.by_start",
+        "scorecard.band",
     }

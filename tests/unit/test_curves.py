@@ -1,6 +1,7 @@
 """What the figures plot: the statements that the paper reads off them."""
 
 import itertools
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,9 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.study import curves, sample_sizes
+from sampled_metrics.study.experiment import expected_estimates
 from sampled_metrics.study.settings import ExperimentSettings
+from sampled_metrics.study.starts import band_over_starts
 from tests.conftest import ROOT
 
 
@@ -156,6 +159,44 @@ def test_ordered_from_is_the_last_change_of_order():
         last_wrong = max(itertools.compress(range(10, 60), (not r for r in right)), default=9)
         found = pick(table, kind="ordered", estimator=label)["n_negatives"]
         assert found.tolist() == ([last_wrong + 1] if last_wrong < 59 else [])
+
+
+def test_sure_from_where_95_of_100_runs_are_right():
+    rng = np.random.default_rng(3)
+    records = small({"A": rng.integers(8, 40, 80), "B": rng.integers(1, 50, 80)})
+    settings = ExperimentSettings()
+    table = sample_sizes.recall_against_samples(records, settings)
+    exact = {name: (ranks.best_rank <= 10).mean() for name, ranks in records.items()}
+    assert exact["A"] < exact["B"]
+    for label in ("Sampled", "BV 0.1"):
+        found = pick(table, kind="sure", estimator=label)["n_negatives"].item()
+        chance = {}
+        for m in (found - 1, found):
+            one = settings.replaced(metrics=("recall@10",), n_negatives=m, ties="random")
+            one = one.replaced(estimators=("sampled" if label == "Sampled" else "bv:0.1",))
+            moments = {name: expected_estimates(ranks, one) for name, ranks in records.items()}
+            a, b = moments["A"], moments["B"]
+            z = (b.mean - a.mean) / np.hypot(a.sd, b.sd)
+            chance[m] = NormalDist().cdf(z.item())
+        assert chance[found - 1] < 0.95 <= chance[found]
+
+
+def test_the_band_is_the_range_over_the_starts():
+    starts = list(small({"0": [1, 30, 50], "1": [5, 12, 14], "2": [11, 11, 60]}).values())
+    table = band_over_starts("X", starts, ExperimentSettings())
+    assert set(table["recommender"]) == {"X"}
+    curves_of = [
+        sample_sizes.recall_against_samples({"X": ranks, "Y": starts[0]}, ExperimentSettings())
+        for ranks in starts
+    ]
+    for kind, extreme in (("lowest", min), ("highest", max)):
+        for row in pick(table, kind=kind).itertuples():
+            here = {"estimator": row.estimator, "n_negatives": row.n_negatives}
+            of_starts = [
+                pick(curve, kind="curve", recommender="X", **here)["value"].item()
+                for curve in curves_of
+            ]
+            assert row.value == pytest.approx(extreme(of_starts))
 
 
 def test_figures_5_and_6_need_ranks():

@@ -66,6 +66,11 @@ def recall_table():
         ("ordered", "popularity vs _a$b", "Sampled", 967, 0.4),
         ("ordered", "popularity vs Z", "Sampled", 500, 0.3),
         ("ordered", "popularity vs _a$b", "BV 0.1", 49, 0.5),
+        ("sure", "popularity vs _a$b", "BV 0.1", 130, 0.6),
+        ("lowest", "Z", "BV 0.1", 10, 0.3),
+        ("lowest", "Z", "BV 0.1", 1200, 0.35),
+        ("highest", "Z", "BV 0.1", 10, 0.4),
+        ("highest", "Z", "BV 0.1", 1200, 0.45),
         ("exact", "Z", "Exact", 1500, 0.31),
         ("exact", "8", "Exact", 1500, 0.72),
     ]
@@ -272,12 +277,13 @@ def test_figure_6_marks_from_where_the_first_pair_is_ordered(figures):
         "Uncorrected: 0 to 0.9 %",
         "Corrected by BV 0.1: 0 to 0.9 %",
     ]
-    marks = (("Sampled", 967, 0.4), ("BV 0.1", 49, 0.5))
-    for axes, (estimator, m, value) in zip(panels, marks, strict=True):
+    sure = "\nfrom $m$ = 130 in 95 % of runs"
+    marks = (("Sampled", 967, 0.4, ""), ("BV 0.1", 49, 0.5, sure))
+    for axes, (estimator, m, value, more) in zip(panels, marks, strict=True):
         chosen = (table["kind"] == "curve") & (table["estimator"] == estimator)
         assert_drawn(axes, table[chosen], "recommender", "n_negatives")
         assert [text for text in words(axes) if "ordered" in text] == [
-            f"popularity and  _a\\$b ordered\nfrom $m$ = {m}"
+            f"popularity and  _a\\$b ordered\nfrom $m$ = {m} on average{more}"
         ]
         points = [line.get_xydata().tolist() for line in axes.get_lines()]
         assert [[m, value]] in points
@@ -291,6 +297,13 @@ def test_figure_6_names_few_curves_beside_them_and_writes_the_exact_values():
         ends = [list(line.get_ydata()) for line in axes.get_lines()]
         assert [0.31, 0.31] in ends
         assert [0.72, 0.72] in ends
+
+
+def test_figure_6_shades_the_band(figures):
+    paths = [path for axes in figures[6].axes for band in axes.collections for path in band.get_paths()]
+    (band,) = (path.vertices.tolist() for path in paths if len(path.vertices))
+    corners = [[10, 0.3], [1200, 0.35], [10, 0.4], [1200, 0.45]]
+    assert all(corner in band for corner in corners)
 
 
 def test_figure_6_without_an_ordering_size_has_no_mark():
@@ -331,8 +344,6 @@ def contrast(colour):
 def drawn_colours(figure):
     for axes in figure.axes:
         yield from (line.get_color() for line in axes.get_lines())
-        for collection in axes.collections:
-            yield from map(tuple, collection.get_edgecolor()[:, :3])
     yield from (text.get_color() for text in visible(figure))
 
 

@@ -38,6 +38,7 @@ def finished(make_project, small_archive, tmp_path_factory):
         "published": "config/paper/tables.csv",
         "spread": "results/reference/spread.csv",
         "by_start": "results/reference/starts.csv",
+        "band": "results/reference/band.csv",
     }
     for name, path in kept.items():
         kept[name] = str(shutil.copy(ROOT / path, folder / f"{name} {NASTY}.csv"))

@@ -51,6 +51,7 @@ rule compare:
 rule ranks_figures:
     input:
         ranks=ALL_RANKS,
+        band=[own(STUDY.scorecard.band)] if STUDY.is_papers_data else [],
     output:
         figures=shown(figure_files(5, 6), "figure", ".svg"),
     log:
@@ -65,9 +66,11 @@ rule ranks_figures:
         runtime=scaled(15, ranks=10),
     params:
         settings=setting(STUDY.experiment.as_json()),
+        band=lambda wildcards, input: option("--band", input.band),
         folder=folder_of("figures"),
     message:
         "Drawing Figures 5 and 6"
     shell:
-        "python -m sampled_metrics study --log {log:q} figures {input:q} --numbers 5,6"
+        "python -m sampled_metrics study --log {log:q} figures {input.ranks:q} --numbers 5,6"
+        " {params.band:q}"
         " --settings {params.settings:q} --folder {params.folder:q}"

@@ -71,6 +71,7 @@ rule measure_spread:
     output:
         spread="<results>/spread.csv",
         starts="<results>/starts.csv",
+        band="<results>/band.csv",
     log:
         "<results>/logs/spread.log",
     benchmark:
@@ -92,6 +93,7 @@ rule measure_spread:
         " --recommender {params.recommender:q} --starts {params.starts}"
         " --settings {params.settings:q} --threads {threads}"
         " --output {output.spread:q} --by-start {output.starts:q}"
+        " --band {output.band:q}"
 
 
 rule spread:

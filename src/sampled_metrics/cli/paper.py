@@ -100,6 +100,9 @@ def figures(
     ] = None,
     numbers: Annotated[str, typer.Option(help="Which figures, by commas.")] = "1,2,3,4",
     settings: Json = "{}",
+    band: Annotated[
+        Path | None, typer.Option(help="Curves of figure 6 over starts, by `study spread`.")
+    ] = None,
 ) -> None:
     """Compute what figures plot, and draw them."""
     from sampled_metrics.report import figures as drawing
@@ -108,7 +111,7 @@ def figures(
 
     wanted = settings_of(ExperimentSettings, settings, "--settings")
     for number in [_figure_number(text) for text in numbers.split(",")]:
-        data, note = figure_data(number, ranks or [], wanted)
+        data, note = figure_data(number, ranks or [], wanted, band)
         stem = folder / f"figure{number}"
         write_table(data, stem.with_suffix(".csv"), "%.10g")
         drawing.save(drawing.render(number, data, note), stem)

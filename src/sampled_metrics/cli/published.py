@@ -98,6 +98,7 @@ def spread(
     split: Input,
     output: Output,
     by_start: Output,
+    band: Output,
     recommender: Annotated[str, typer.Option(help="Recommender to train again, as JSON.")],
     starts: Annotated[int, typer.Option(min=2, help="Seeds 0, 1 ... to start it from.")] = 20,
     settings: Json = "{}",
@@ -112,7 +113,7 @@ def spread(
     from sampled_metrics.study.entries import Entry
     from sampled_metrics.study.settings import ExperimentSettings
     from sampled_metrics.study.spread import ranks_by_start, spread_table
-    from sampled_metrics.study.starts import table_of_starts
+    from sampled_metrics.study.starts import band_over_starts, table_of_starts
 
     entry = settings_of(Entry, recommender, "--recommender")
     experiment = settings_of(ExperimentSettings, settings, "--settings")
@@ -120,6 +121,7 @@ def spread(
     trained = ranks_by_start(entry, load_split(split), starts, threads)
     numbers = table_of_starts(entry.name, trained, fixed, experiment)
     write_table(numbers, by_start, "%.6g")
+    write_table(band_over_starts(entry.name, trained, experiment), band, "%.10g")
     write_table(spread_table(entry.name, numbers, fixed, experiment), output, "%.6g")
 
 

@@ -1,5 +1,7 @@
 """Recommender X: matrix factorisation by implicit alternating least squares (section 9)."""
 
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Annotated, Self
 
 import numpy as np
@@ -26,6 +28,8 @@ class ALSSettings(Settings):
     """Sweeps over all users and all items (not in the paper)."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Seed of the random initialisation (not in the paper)."""
+    start: Annotated[float, Field(gt=0)] = 0.01
+    """The initial item vectors are uniform from 0 to this (not in the paper)."""
 
 
 @register("als")
@@ -54,11 +58,24 @@ class ALS(Factors):
         Exact solves (Cholesky) rather than conjugate gradients, BLAS held to one thread, so that
         the result does not depend on the number of threads.
         """
+        for _ in self.stages(train, [self.settings.iterations], threads):
+            pass
+        return self
+
+    def stages(
+        self, train: csr_array, iterations: Sequence[int], threads: int = 1
+    ) -> Iterator[int]:
+        """Train up to each of these increasing numbers of sweeps in turn, and yield the number.
+
+        At each, the recommender is that of `fit` with so many `iterations`.
+        """
         from implicit.cpu.als import AlternatingLeastSquares
         from implicit.recommender_base import ModelFitError
         from threadpoolctl import threadpool_limits
 
         settings = self.settings
+        confidence = csr_matrix(train, dtype=np.float32)
+        confidence.data[:] = 1 + 1 / settings.alpha
         with threadpool_limits(1, user_api="blas"):
             model = AlternatingLeastSquares(
                 factors=settings.d,
@@ -66,27 +83,27 @@ class ALS(Factors):
                 alpha=1.0,
                 dtype=np.float64,
                 use_cg=False,
-                iterations=settings.iterations,
                 num_threads=threads,
             )
-            model.user_factors = np.zeros((train.shape[0], settings.d))  # solved for first
-            model.item_factors = _start(settings, train.shape[1])
-            confidence = csr_matrix(train, dtype=np.float32)
-            confidence.data[:] = 1 + 1 / settings.alpha
+        model.user_factors = np.zeros((train.shape[0], settings.d))  # solved for first
+        model.item_factors = _start(settings, train.shape[1])
+        scale = np.sqrt(1 + settings.alpha)
+        for before, sweeps in pairwise([0, *iterations]):
+            model.iterations = sweeps - before
             try:
-                model.fit(confidence, show_progress=False)
+                with threadpool_limits(1, user_api="blas"):
+                    model.fit(confidence, show_progress=False)
             except (ModelFitError, ValueError) as error:
                 raise InputError(
                     f"{self.KIND}: the vectors cannot be solved for with alpha "
                     f"{settings.alpha:g} and lambda {settings.lambda_:g}; use larger ones"
                 ) from error
-        scale = np.sqrt(1 + settings.alpha)
-        self.user_vectors = model.user_factors / scale
-        self.item_vectors = model.item_factors / scale
-        return self
+            self.user_vectors = model.user_factors / scale
+            self.item_vectors = model.item_factors / scale
+            yield sweeps
 
 
 def _start(settings: ALSSettings, items: int) -> NDArray[np.float64]:
-    """Draw random item vectors, uniform on [0, 0.01) as `implicit` draws them."""
+    """Draw random item vectors; with `start` = 0.01 as `implicit` draws them."""
     rng = np.random.default_rng(np.random.SeedSequence(settings.seed))
-    return rng.uniform(0.0, 0.01, (items, settings.d))
+    return rng.uniform(0.0, settings.start, (items, settings.d))

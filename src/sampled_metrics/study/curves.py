@@ -8,6 +8,7 @@ import pandas as pd
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import read_table
 from sampled_metrics._base.seeds import generator
 from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
@@ -18,7 +19,7 @@ from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.ranks.reading import read_by_name, sources
 from sampled_metrics.sampling import expected_values, pmf
 from sampled_metrics.study.cells import EXACT
-from sampled_metrics.study.sample_sizes import recall_against_samples
+from sampled_metrics.study.sample_sizes import COLUMNS, recall_against_samples
 from sampled_metrics.study.settings import N_ITEMS, ExperimentSettings
 from sampled_metrics.study.toy import METRICS, PREDICTED_RANKS
 
@@ -32,11 +33,15 @@ CORRECTIONS = ("rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
 
 @one_thread()
 def figure_data(
-    number: int, paths: Sequence[Path], settings: ExperimentSettings
+    number: int,
+    paths: Sequence[Path],
+    settings: ExperimentSettings,
+    band: Path | None = None,
 ) -> tuple[pd.DataFrame, str]:
     """Return the table that a figure plots, and a note on where its ranks come from.
 
-    Figures 1-4 need no ranks; 5 and 6 read rank records, named by their files.
+    Figures 1-4 need no ranks; 5 and 6 read rank records, named by their files. Figure 6 also shows
+    a band over starts of a recommender, as `study.starts.band_over_starts` computes it.
     """
     theory = (metric_against_rank, toy_against_samples, sampled_against_rank, corrected_ap)
     if number <= len(theory):
@@ -47,7 +52,10 @@ def figure_data(
     note = f"Ranks: {sources(records.values())}"
     if number == 5:
         return rank_distribution(records, settings.seed), note
-    return recall_against_samples(records, settings), note
+    table = recall_against_samples(records, settings)
+    if band is not None:
+        table = pd.concat([table, read_table(band, COLUMNS)])
+    return table, note
 
 
 def metric_against_rank() -> pd.DataFrame:

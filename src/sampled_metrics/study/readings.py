@@ -115,3 +115,8 @@ class Material:
         """Return the ranks of a recommender trained with other settings."""
         data = self.split if split is None else split
         return retrained(self.recommenders[name], data, self.threads, **settings)
+
+    def untrained(self, name: str, **settings: Any) -> Any:
+        """Return a recommender with some settings changed, before its training."""
+        entry = self.recommenders[name]
+        return create(entry.kind, {**entry.settings, **settings})

@@ -12,6 +12,7 @@ from sampled_metrics import metrics
 from sampled_metrics._base.arrays import MEMORY, Float, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import Estimator, parse_estimator, sampled
+from sampled_metrics.inference.moments import Moments, probability_less
 from sampled_metrics.inference.search import geometric_sizes, smallest_from
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
@@ -25,7 +26,10 @@ ESTIMATORS = tuple(parse_estimator(name) for name in ("sampled", "bv:0.1"))
 SMALLEST = 10  # with fewer negatives, every sampled rank is at most 10
 LARGEST = 2000  # beyond it the corrections of a large catalogue take hours to solve
 N_SIZES = 12
+SURE = 0.95
+COLUMNS = ["kind", "recommender", "estimator", "n_negatives", "value"]
 Curve: TypeAlias = Callable[[str, int], Float]
+Chances: TypeAlias = Callable[[str, str, int], Float]
 
 
 def recall_against_samples(
@@ -41,12 +45,14 @@ def recall_against_samples(
     Rows with `kind` = `curve` hold a recommender's expected estimate. Rows with `kind` =
     `ordered` hold for a pair the smallest m from which on, up to the largest, it is ordered as by
     the exact metric, and there the first one's estimate; a pair without such m has no row. Rows
-    with `kind` = `exact` hold the exact metric, that of all candidates as negatives.
+    with `kind` = `sure` hold the same for the first pair and 95 % of single evaluations. Rows with
+    `kind` = `exact` hold the exact metric, that of all candidates as negatives.
     """
     sizes = sample_sizes(records)
     exact = {name: float(metrics.values(RECALL, ranks).mean()) for name, ranks in records.items()}
     at = expected_recall(records, settings)
     rows = []
+    chances = _chances(records, settings)
     for e, estimator in enumerate(ESTIMATORS):
         label = estimator.label
         rows += [("curve", name, label, m, at(name, m)[e]) for name in records for m in sizes]
@@ -55,9 +61,39 @@ def recall_against_samples(
             smallest = smallest_from(partial(lead, at, a, b, e, sign), sizes)
             if smallest is not None:
                 rows.append(("ordered", f"{a} vs {b}", label, smallest, at(a, smallest)[e]))
+        for a, b in list(combinations(records, 2))[:1]:
+            worse, better = (a, b) if exact[a] < exact[b] else (b, a)
+            smallest = smallest_from(partial(_surplus, chances, worse, better, e), sizes)
+            if smallest is not None:
+                rows.append(("sure", f"{a} vs {b}", label, smallest, at(a, smallest)[e]))
     for name, ranks in records.items():
         rows.append(("exact", name, EXACT, ranks.mean_candidates - 1, 100.0 * exact[name]))
-    return pd.DataFrame(rows, columns=["kind", "recommender", "estimator", "n_negatives", "value"])
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _surplus(chances: Chances, worse: str, better: str, estimator: int, m: int) -> float:
+    """Chance that one run puts two recommenders in order, above 95 %."""
+    return float(chances(worse, better, m)[estimator]) - SURE
+
+
+def _chances(records: Mapping[str, Ranks], settings: ExperimentSettings) -> Chances:
+    """Return a function of two recommenders and m: chance that one run has the second above."""
+    of_figure = settings.replaced(metrics=(str(RECALL),), estimators=tuple(map(str, ESTIMATORS)))
+
+    @cache
+    def moments(name: str, m: int) -> Moments:
+        ranks = records[name]
+        n_items = corrected_items(ranks, settings)
+        vectors = estimator_vectors(n_items, of_figure.replaced(n_negatives=m))[0].T
+        mean = variance = np.zeros(len(ESTIMATORS))
+        for rows in blocks(len(ranks), m + 1, MEMORY):
+            distribution = sampled_rank_distribution(ranks.take(rows), m, settings.sampling)
+            by_user = distribution @ vectors
+            mean = mean + by_user.sum(axis=0)
+            variance = variance + (distribution @ vectors**2 - by_user**2).sum(axis=0)
+        return Moments(mean / len(ranks), np.sqrt(variance) / len(ranks))
+
+    return lambda a, b, m: probability_less(moments(a, m), moments(b, m))
 
 
 def sample_sizes(records: Mapping[str, Ranks]) -> list[int]:

@@ -16,6 +16,7 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.cells import KEY
 from sampled_metrics.study.comparison import table3, table4
 from sampled_metrics.study.experiment import run_experiment
+from sampled_metrics.study.sample_sizes import COLUMNS as CURVES
 from sampled_metrics.study.sample_sizes import (
     ESTIMATORS,
     RECALL,
@@ -97,3 +98,23 @@ def smallest_sizes(
             m = smallest_from(partial(lead, at, str(start), other, 0, sign), sizes)
             rows.append((start, SIZES[0], f"{name} vs {other}", SIZES[1], estimator.label, m, m))
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def band_over_starts(
+    name: str, starts: Sequence[Ranks], settings: ExperimentSettings
+) -> pd.DataFrame:
+    """Lowest and highest expected Recall@10 over the starts, at each m of Figure 6.
+
+    Rows have the columns of `study.sample_sizes.recall_against_samples`, with `kind` = `lowest` and
+    `highest`.
+    """
+    records = {str(start): ranks for start, ranks in enumerate(starts)}
+    at = expected_recall(records, settings)
+    rows = []
+    for m in sample_sizes(records):
+        of_starts = np.array([at(start, m) for start in records])
+        for e, estimator in enumerate(ESTIMATORS):
+            low, high = of_starts[:, e].min(), of_starts[:, e].max()
+            rows.append(("lowest", name, estimator.label, m, low))
+            rows.append(("highest", name, estimator.label, m, high))
+    return pd.DataFrame(rows, columns=CURVES)

@@ -96,11 +96,14 @@ def _axis_of_ranks(column: Sequence[Axes], rows: pd.DataFrame) -> None:
 
 
 def recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
-    """Figure 6: expected Recall@10 against m, and the m from which the first pair is ordered."""
+    """Figure 6: expected Recall@10 against m, and the m from which the first pair is ordered.
+
+    The band of a recommender is the range over its random starts.
+    """
     curves = table[table["kind"] == "curve"]
     names = list(curves["recommender"].unique())
     styles = line_styles(names)
-    ordered = table[(table["kind"] == "ordered") & (table["recommender"] == " vs ".join(names[:2]))]
+    of_pair = table[table["recommender"] == " vs ".join(names[:2])]
     exact = table[table["kind"] == "exact"]
     beside = len(names) <= FEW
     panels = figure.subplots(curves["estimator"].nunique(), 1, sharex=True)
@@ -112,11 +115,11 @@ def recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
             axes.plot(points["n_negatives"], points["value"], marker=".", **own, **label)
             if not beside:
                 label_end(axes, points["value"].iloc[-1], shown(name), own["color"])
+        _band(axes, table[table["estimator"] == estimator], styles)
         _exact_lines(axes, exact, styles, labelled=beside)
         log_axis(axes, int(rows["n_negatives"].min()), int(rows["n_negatives"].max()))
         axes.set_ylim(0, top)
-        for row in ordered[ordered["estimator"] == estimator].itertuples():
-            _mark_order(axes, row, names)
+        _mark_order(axes, of_pair[of_pair["estimator"] == estimator], names)
         named = "Uncorrected" if estimator == UNCORRECTED else f"Corrected by {estimator}"
         axes.set_title(f"{named}: 0 to {top:g} %", loc="left")
     panels[-1].set_xlabel("Negatives $m$")
@@ -146,10 +149,33 @@ def _exact_lines(
         label_end(axes, 1.0001 * exact["value"].max(), "exact", GREY)
 
 
-def _mark_order(axes: Axes, row: Any, names: Sequence[str]) -> None:
-    """Draw a ring where the pair's order becomes correct, and the sample size beside it."""
+def _band(axes: Axes, rows: pd.DataFrame, styles: Mapping[str, Any]) -> None:
+    """Shade the range of a recommender's estimates over its starts."""
+    for name, style in styles.items():
+        low, high = (
+            rows[(rows["kind"] == kind) & (rows["recommender"] == name)]
+            for kind in ("lowest", "highest")
+        )
+        axes.fill_between(
+            *(low["n_negatives"], low["value"], high["value"]),
+            color=style["color"],
+            alpha=0.3,
+            linewidth=0,
+        )
+
+
+def _mark_order(axes: Axes, rows: pd.DataFrame, names: Sequence[str]) -> None:
+    """Mark the sizes from which the pair is ordered on average, and in 95 % of runs."""
+    ordered, sure = (rows[rows["kind"] == kind] for kind in ("ordered", "sure"))
+    if not len(ordered):
+        return
     pair = " and ".join(map(shown, names[:2]))
     if len(pair) > LONGEST_PAIR:
         pair = "the first two"
-    vertical_line(axes, row.n_negatives, f"{pair} ordered\nfrom $m$ = {row.n_negatives:,}")
-    ring(axes, row.n_negatives, row.value)
+    words = [f"{pair} ordered", f"from $m$ = {ordered['n_negatives'].item():,} on average"]
+    for m in sure["n_negatives"]:
+        words.append(f"from $m$ = {m:,} in 95 % of runs")
+        vertical_line(axes, m)
+    m, value = ordered["n_negatives"].item(), ordered["value"].item()
+    vertical_line(axes, m, "\n".join(words))
+    ring(axes, m, value)
