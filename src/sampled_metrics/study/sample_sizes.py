@@ -90,7 +90,8 @@ def _chances(records: Mapping[str, Ranks], settings: ExperimentSettings) -> Chan
             distribution = sampled_rank_distribution(ranks.take(rows), m, settings.sampling)
             by_user = distribution @ vectors
             mean = mean + by_user.sum(axis=0)
-            variance = variance + (distribution @ vectors**2 - by_user**2).sum(axis=0)
+            of_user = distribution @ vectors**2 - by_user**2  # 0 may come out as -1e-16
+            variance = variance + np.maximum(of_user, 0.0).sum(axis=0)
         return Moments(mean / len(ranks), np.sqrt(variance) / len(ranks))
 
     return lambda a, b, m: probability_less(moments(a, m), moments(b, m))
