@@ -46,7 +46,7 @@ def refused(config):
     return caught.value.problem
 
 
-OTHERS = [ROOT / "config/ml-100k.yaml", ROOT / "README.md"]
+OTHERS = [ROOT / "config/ml-100k.yaml", ROOT / "docs/other-data.md"]
 
 
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)

@@ -455,14 +455,14 @@ def test_later_steps_take_ids_of_text(run, tmp_path, monkeypatch):
     assert Ranks.read(tmp_path / "kept" / "A.parquet").users.tolist() == list(range(N_USERS))
 
 
-def test_snippet_of_the_readme(tmp_path, monkeypatch):
+def test_snippet_of_the_guide(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save_split(tmp_path / "results/shop/split/split.npz", make_split("text"))
 
     def score_all(train):
         return train.toarray() @ (train.T @ train).toarray()
 
-    snippets = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    snippets = re.findall(r"```python\n(.*?)```", (ROOT / "docs/other-data.md").read_text(), re.DOTALL)
     (snippet,) = [each for each in snippets if "score_all" in each]
     left = {"score_all": score_all}
     exec(snippet, left)  # noqa: S102 - as a reader would

@@ -27,6 +27,7 @@ def sessions(block):
         yield command, printed
 
 
+GUIDES = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").glob("*.md"))]
 EACH_ALONE = """
 import json, sys
 for snippet in json.load(sys.stdin):
@@ -37,7 +38,7 @@ for snippet in json.load(sys.stdin):
 def test_python_snippets_run():
     snippets = [
         snippet
-        for name in ("README.md", "CONTRIBUTING.md")
+        for name in ("README.md", "CONTRIBUTING.md", *GUIDES)
         for snippet in blocks("python", name)
         if "yours" not in snippet
     ]

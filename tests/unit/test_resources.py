@@ -109,12 +109,12 @@ def test_all_pairs_of_items_count_where_all_neighbours_are_kept(tmp_path, files)
     assert of("Y", 2) == 2 * of("Y")
 
 
-def test_rules_of_the_login_node_are_those_that_the_readme_names():
+def test_rules_of_the_login_node_are_those_that_the_guide_names():
     text = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
     local = sorted(re.findall(r"localrules:\n +(\w+),\n", text))
     assert local == ["describe", "fetch", "gather_ranks", "provenance"]
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert all(f"`{name}`" in readme for name in local)
+    guide = (ROOT / "docs/cluster.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in guide for name in local)
 
 
 def test_profiles():
