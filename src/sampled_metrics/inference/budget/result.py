@@ -146,18 +146,16 @@ class BudgetResult:
 def depth_of(run: Run, audited: Audited) -> float:
     """Depth of the proxy's order, by the audited users of whom all candidates were scored."""
     frame = run.counts.frame
-    last = [phase for phase in audited.phases if phase.users.size]
-    users = np.concatenate([np.empty(0, np.int64), *[phase.users for phase in last]])
-    weight = 1.0 / np.concatenate([np.empty(0), *[phase.reached for phase in last]])
-    done = run.counts.left[users].sum(1) == 0
-    users, place = np.unique(users[done][::-1], return_index=True)
-    weight = weight[done][::-1][place]
+    weight = np.zeros(frame.n.shape[0])
+    for phase in audited.phases:
+        weight[phase.users] = 1.0 / phase.reached
+    users = np.flatnonzero((weight > 0) & (run.counts.left.sum(1) == 0))
     if users.size < LEAST_CONFIRMED:
         return float("nan")
     better = np.zeros((users.size, frame.n.shape[1]))
     place, row = frame.rows_of(users)
     np.add.at(better, place, run.counts.better[row])
-    sums = np.concatenate([[0.0], np.cumsum(weight @ better)])
+    sums = np.concatenate([[0.0], np.cumsum(weight[users] @ better)])
     if sums[-1] == 0.0:
         return 0.0
     return float(np.interp(DEPTH_SHARE * sums[-1], sums, frame.edges))
