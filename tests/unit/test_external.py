@@ -462,7 +462,8 @@ def test_snippet_of_the_guide(tmp_path, monkeypatch):
     def score_all(train):
         return train.toarray() @ (train.T @ train).toarray()
 
-    snippets = re.findall(r"```python\n(.*?)```", (ROOT / "docs/other-data.md").read_text(), re.DOTALL)
+    text = (ROOT / "docs/other-data.md").read_text()
+    snippets = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (snippet,) = [each for each in snippets if "score_all" in each]
     left = {"score_all": score_all}
     exec(snippet, left)  # noqa: S102 - as a reader would

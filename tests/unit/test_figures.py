@@ -300,7 +300,9 @@ def test_figure_6_names_few_curves_beside_them_and_writes_the_exact_values():
 
 
 def test_figure_6_shades_the_band(figures):
-    paths = [path for axes in figures[6].axes for band in axes.collections for path in band.get_paths()]
+    paths = [
+        path for axes in figures[6].axes for band in axes.collections for path in band.get_paths()
+    ]
     (band,) = (path.vertices.tolist() for path in paths if len(path.vertices))
     corners = [[10, 0.3], [1200, 0.35], [10, 0.4], [1200, 0.45]]
     assert all(corner in band for corner in corners)
