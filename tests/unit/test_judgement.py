@@ -211,3 +211,11 @@ def test_joint_table_takes_the_covariance_of_each_row():
     covariance = covariance_of_means(3, Estimates.of(ranks["X"], settings)).to_numpy()
     by_hand = np.array([0.1, 0.2]) @ np.linalg.inv(covariance) @ np.array([0.1, 0.2])
     assert found["chi_square"].iloc[0] == pytest.approx(by_hand)
+    # starts that differ by 0, 1 and 2 in both cells: twice a variance of 1 everywhere
+    starts = pd.DataFrame(
+        [(start, *cell, float(start)) for start in range(3) for cell in cells],
+        columns=["start", *KEY, "expected"],
+    )
+    wider = joint_table(card, ranks, settings, {}, settings, starts)
+    by_hand = np.array([0.1, 0.2]) @ np.linalg.inv(covariance + 2.0) @ np.array([0.1, 0.2])
+    assert wider["chi_square"].iloc[0] == pytest.approx(by_hand)

@@ -4,6 +4,7 @@ rule scorecard:
         ranks=ALL_RANKS,
         published=own(STUDY.scorecard.published),
         spread=own(STUDY.scorecard.spread),
+        starts=own(STUDY.scorecard.by_start),
     output:
         csv=report(
             "<results>/scorecard.csv", "../report/scorecard.rst", category="Comparison"
@@ -27,7 +28,7 @@ rule scorecard:
     shell:
         "python -m sampled_metrics study --log {log:q} scorecard {input.cells:q} {params.ranks:q}"
         " --settings {params.settings:q} --toy {params.toy:q}"
-        " --published {input.published:q} --spread {input.spread:q}"
+        " --published {input.published:q} --spread {input.spread:q} --by-start {input.starts:q}"
         " --csv {output.csv:q} --md {output.md:q}"
 
 

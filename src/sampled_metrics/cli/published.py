@@ -27,6 +27,7 @@ def scorecard(
     cells: Inputs,
     published: File,
     spread: File,
+    by_start: File,
     csv: Output,
     md: Output,
     ranks: Annotated[list[Path], typer.Option(help="Rank records of a recommender.")],
@@ -42,6 +43,7 @@ def scorecard(
     from sampled_metrics.study.cells import SPREAD_COLUMNS, TEXTS, Row, read_published
     from sampled_metrics.study.joint import joint_table
     from sampled_metrics.study.settings import ExperimentSettings, ToySettings
+    from sampled_metrics.study.starts import COLUMNS
     from sampled_metrics.study.toy import PREDICTED_RANKS, toy_experiment, toy_ranks
 
     ours = pd.concat([read_table(path, Row._fields, TEXTS) for path in cells], ignore_index=True)
@@ -53,6 +55,7 @@ def scorecard(
         settings_of(ExperimentSettings, settings, "--settings"),
         {name: toy_ranks(name) for name in PREDICTED_RANKS},
         toy_experiment(settings_of(ToySettings, toy, "--toy")),
+        read_table(by_start, COLUMNS, TEXTS),
     )
     source = "; ".join(sorted(set(ours["ranks"])))
     report.write_scorecard(card, joint, power_table(*compared), source, csv, md)

@@ -95,7 +95,7 @@ def _judged(cell: Any) -> tuple[Any, ...]:
         used, explained = widest, _accepts(widest, difference)
         verdict = "explained" if explained else "differs"
         note = cell.cause if explained else f"beyond the spread of the {cell.cause}"
-    numbers = (f"{difference:.4f}", f"{used.below if difference > 0 else used.above:.4f}")
+    numbers = (f"{difference:z.4f}", f"{used.below if difference > 0 else used.above:.4f}")
     notes = "; ".join(filter(None, (note, _deviation_note(cell))))
     power = (noise.kind, f"{widest.error:.4f}", f"{widest.notices:.4f}")
     return (*key, *shown, cell.printed, cell.printed_std, *numbers, verdict, notes, *power)
@@ -222,8 +222,9 @@ _JOINT = """\
 Cells of a row share their samples. *chi-square* takes their covariance into account (rounding
 included) and has as many degrees of freedom as there are random cells; it is left out where counts
 hardly differ from each other. *sum of squares* adds the squared deviations as if cells were
-independent; it varies as that of so many *effective cells*. Ours is one start of X and the
-published X another, which these tests do not allow for."""
+independent; it varies as that of so many *effective cells*. As ours is one start of X and the
+published X another, rows with X also have the covariance of the difference between two starts,
+estimated from the starts of `starts.csv`."""
 _POWER = """\
 Cells that differ after the change and did not before. A cell is *able to tell* if the change moves
 ours further than its column `notices` says: the error of ours that is rejected with a probability

@@ -133,6 +133,7 @@ def joint_table(
     experiment: ExperimentSettings,
     toys: Mapping[str, Ranks],
     toy: ExperimentSettings,
+    starts: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Judge the random cells of Tables 2, 3 and 4 together, by recommender or pair.
 
@@ -144,6 +145,9 @@ def joint_table(
         Rank records by recommender, and settings of Tables 3 and 4.
     toys, toy
         The same of Table 2.
+    starts
+        Table of `study.starts.table_of_starts`, if the difference between two starts is to be
+        allowed for; rows that do not vary between starts stay as they are.
 
     Returns
     -------
@@ -161,6 +165,17 @@ def joint_table(
             covariance = covariance_of_means(table, (of_data if table == 3 else of_toys)[row])
         labels = pd.MultiIndex.from_frame(cells[LABELS])
         matrix = covariance.loc[labels, labels].to_numpy()
+        if starts is not None and table >= 3:
+            matrix = matrix + _covariance_of_starts(starts, table, row, labels)
         differences = cells["difference"].to_numpy(dtype=np.float64)
         rows.append((table, row, *joint_test(differences, matrix)))
     return pd.DataFrame(rows, columns=["table", "row", *Joint._fields])
+
+
+def _covariance_of_starts(
+    starts: pd.DataFrame, table: int, row: str, labels: pd.MultiIndex
+) -> Float:
+    """Covariance of the difference between two starts, which is twice that over starts."""
+    cells = starts[(starts["table"] == table) & (starts["row"] == row)]
+    wide = cells.pivot(index="start", columns=LABELS, values="expected").reindex(columns=labels)
+    return 2.0 * np.cov(wide.to_numpy(dtype=np.float64), rowvar=False).reshape([len(labels)] * 2)
