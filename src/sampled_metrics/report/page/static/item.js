@@ -53,7 +53,7 @@ function histogram({ n, m, r, measure }, vector, width) {
   const most = Math.max(peak * draws.total, ...draws.counts.values(), 1), size = Math.min(step * 0.45, 6, (bottom - 8) / (2 * most));
   for (let i = low; i <= high; i++) {
     const expected = draws.total ? Math.min(1, (peak * draws.total) / most) : 1, tall = ((bottom - 8) * expected * values[i]) / peak;
-    nodes.push(SM.svg("rect", { x: x(i) + step * 0.08, y: bottom - tall, width: step * 0.84, height: tall, fill: i + 1 <= measure.cutoff ? "var(--credit)" : "var(--raised)", stroke: "var(--line)" }));
+    nodes.push(SM.svg("rect", { x: x(i) + step * 0.08, y: bottom - tall, width: step * 0.84, height: tall, fill: i + 1 <= measure.cutoff ? "var(--credit)" : "var(--raised)", stroke: "var(--soft)" }));
     const count = draws.counts.get(i + 1) ?? 0;
     for (let ball = 0; ball < count; ball++) nodes.push(SM.svg("circle", { cx: x(i) + step / 2, cy: bottom - size - ((bottom - 8) / most) * ball, r: Math.max(size, 1), fill: draws.sampled === i + 1 && ball === count - 1 ? "var(--c4)" : "var(--ink)" }));
   }
@@ -70,7 +70,7 @@ SM.item = (state, vector) => {
   if (draws.key !== key) draws = { key, last: [], counts: new Map(), total: 0 };
   const expected = SM.expectedAt([r], n, vector)[0], exact = measure.at(r, n), row = new SM.Rows(n, m).at(r);
   const mean = row.values.subarray(row.lo, row.hi + 1).reduce((sum, p, i) => sum + p * (row.lo + i + 1), 0);
-  element("item-words").textContent = `At true rank ${SM.count(r)} of ${SM.count(n)}, ${measure.label} counts ${SM.percent(exact)}. Among ${SM.count(m)} random items the rank is ${mean.toFixed(1)} on average, and ${estimator.label.toLowerCase() === "sampled" ? "the sampled metric" : `the estimate (${estimator.label})`} counts ${SM.percent(expected)} on average: a bias of ${SM.percent(expected - exact)}.`;
+  element("item-words").textContent = `At true rank ${SM.count(r)} of ${SM.count(n)}, ${measure.label} counts ${SM.percent(exact)}. Among ${SM.count(m)} random items the rank is ${mean.toFixed(1)} on average, and ${estimator.label.toLowerCase() === "sampled" ? "the sampled metric" : `the estimate (${estimator.label})`} counts ${SM.percent(expected)} on average: a bias of ${SM.points(expected - exact)}.`;
   element("item-drawn").textContent = draws.total ? `Rank ${draws.sampled} of ${m + 1} in this draw counts ${SM.percent(vector[draws.sampled - 1])}. ${SM.count(draws.total)} ${draws.total === 1 ? "draw" : "draws"} so far.` : "";
   element("draw-one").textContent = `Draw ${SM.count(m)} random ${m === 1 ? "item" : "items"}`;
   SM.show("item-strip", (width) => strip(state, width), () => `The held-out item at rank ${r} of ${n}.`, () => [["rank of a random item"], ...draws.last.map((rank) => [rank])]);

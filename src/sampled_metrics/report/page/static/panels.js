@@ -40,7 +40,7 @@ SM.expectationPanel = (state, vector, uncorrected) => {
   const [expected, sampled] = [vector, uncorrected].map((values) => SM.expectedAt(ranks, n, values));
   const lines = [{ name: "Exact", xs: ranks, ys: exact, colour: "var(--ink)", thick: 3, steps: measure.kind === "recall" || measure.kind === "precision" }, ...estimates(state, ranks, expected, sampled)];
   const bias = expected.map((value, i) => value - exact[i]), sizes = bias.map(Math.abs), worst = sizes.indexOf(Math.max(...sizes));
-  say("b", `Largest bias: ${SM.percent(bias[worst])}, at rank ${SM.count(ranks[worst])} of ${SM.count(n)}.`, state, withN(state));
+  say("b", `Largest bias: ${SM.points(bias[worst])}, at rank ${SM.count(ranks[worst])} of ${SM.count(n)}.`, state, withN(state));
   SM.chart("panel-b", { x: { title: "true rank", log: true, low: 1, high: n }, y: { title: measure.label, ...SM.rangeOf(expected, exact, sampled) }, lines, cursor: r, drag: (rank) => SM.set({ r: Math.max(1, Math.round(rank)) }) }, element("reading-b").textContent);
   return { ranks, expected, exact };
 };

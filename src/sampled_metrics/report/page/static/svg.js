@@ -33,6 +33,7 @@ SM.percent = (value, digits) => {
   const size = Math.abs(100 * value), shown = size.toFixed(digits ?? (size < 9.995 ? 2 : 1));
   return `${value < 0 && Number(shown) ? "\u2212" : ""}${shown}\u00a0%`;
 };
+SM.points = (value) => `${SM.percent(value).replace("\u00a0%", "")} points`;
 SM.count = (number) => number.toLocaleString("en");
 
 // Places for labels of a height, near the wanted ones and apart, between two limits.

@@ -16,7 +16,7 @@ SM.TOUR = [
   [{ metric: "recall", k: 10, m: 100, estimator: "bv", gamma: 0.1 }, (_, fates) =>
     `100 random items again, but the bias is traded against variance (BV): ${inAll(fates)} come out in the right order on average.`],
   [{ metric: "recall", k: 10, m: 100, estimator: "bv", gamma: 0.0001 }, (_, fates, found) =>
-    `Less bias costs variance. At γ = 0.0001 ${inAll(fates)} are right on average, but the difference of this pair varies by ± ${SM.percent(2 * (found?.sd ?? 0))} from one experiment to the next.`],
+    `Less bias costs variance. At γ = 0.0001 ${inAll(fates)} are right on average, but the difference of this pair varies by ± ${SM.points(2 * (found?.sd ?? 0))} from one experiment to the next.`],
 ];
 
 const buttons = [...document.querySelectorAll("#tour button")];
