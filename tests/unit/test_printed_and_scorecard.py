@@ -72,7 +72,7 @@ def test_files_of_a_table(tmp_path):
     ]
     tex = (tmp_path / "table3.tex").read_text()
     assert tex.count("\\midrule") == 1
-    assert "32.55±0.21" in tex
+    assert r"32.55$\pm$0.21" in tex
 
 
 def test_lay_out_keeps_the_order_of_the_table():

@@ -6,14 +6,14 @@ import pandas as pd
 
 from sampled_metrics._base.files import write_table, write_text
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.report.tables import latex, markdown
+from sampled_metrics.report.latex import latex
+from sampled_metrics.report.tables import markdown
 from sampled_metrics.study.beyond.settings import BeyondSettings
 from sampled_metrics.study.beyond.tables import cells, wide_orders, wide_values
 
 CAPTIONS = {
-    5: "Table 5. Metrics in percent by each method: mean ± standard deviation over runs (bias).",
-    6: "Table 6. Runs in percent that order a pair of recommenders as the exact metrics do, by "
-    "{metrics}.",
+    5: "Metrics in percent by each method: mean ± standard deviation over runs (bias).",
+    6: "Runs in percent that order a pair of recommenders as the exact metrics do, by {metrics}.",
 }
 
 
@@ -29,5 +29,5 @@ def write_tables(
         stem = folder / f"table{number}"
         caption = CAPTIONS[number].format(metrics=metrics)
         write_table(printed[printed["table"] == number], stem.with_suffix(".csv"))
-        write_text(stem.with_suffix(".md"), f"{caption}\n\n{markdown(table)}\n")
-        write_text(stem.with_suffix(".tex"), latex(table, caption))
+        write_text(stem.with_suffix(".md"), f"Table {number}. {caption}\n\n{markdown(table)}\n")
+        write_text(stem.with_suffix(".tex"), latex(table, caption, stem.name))

@@ -5,16 +5,16 @@ from pathlib import Path
 import pandas as pd
 
 from sampled_metrics._base.files import write_table, write_text
-from sampled_metrics.report.tables import latex, markdown
+from sampled_metrics.report.latex import latex
+from sampled_metrics.report.tables import markdown
 from sampled_metrics.study.cells import as_printed
 
 CAPTIONS = {
-    1: "Table 1. Exact metrics of the toy recommenders A, B and C; n = 10,000.",
-    2: "Table 2. Sampled metrics of the toy recommenders, mean ± standard deviation over "
+    1: "Exact metrics of the toy recommenders A, B and C; n = 10,000.",
+    2: "Sampled metrics of the toy recommenders, mean ± standard deviation over repetitions.",
+    3: "Exact, sampled and corrected metrics in percent, mean ± standard deviation over "
     "repetitions.",
-    3: "Table 3. Exact, sampled and corrected metrics in percent, mean ± standard deviation over "
-    "repetitions.",
-    4: "Table 4. Repetitions in which a pair of recommenders is ordered as by the exact metric.",
+    4: "Repetitions in which a pair of recommenders is ordered as by the exact metric.",
 }
 NO_PAIR = "One recommender makes no pair."
 LINES = {1: ["row"], 2: ["row"], 3: ["metric", "row"], 4: ["row", "metric"]}
@@ -62,5 +62,5 @@ def write_printed(
         caption = f"{CAPTIONS[number]} Ranks: {'; '.join(sorted(set(table['ranks'])))}."
     else:
         laid_out, caption = pd.DataFrame(), f"{CAPTIONS[number]} {NO_PAIR}"
-    write_text(stem.with_suffix(".md"), f"{caption}\n\n{markdown(laid_out)}\n")
-    write_text(stem.with_suffix(".tex"), latex(laid_out, caption))
+    write_text(stem.with_suffix(".md"), f"Table {number}. {caption}\n\n{markdown(laid_out)}\n")
+    write_text(stem.with_suffix(".tex"), latex(laid_out, caption, stem.name))

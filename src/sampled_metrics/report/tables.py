@@ -1,4 +1,4 @@
-"""Tables of numbers and texts as Markdown and LaTeX."""
+"""Tables of numbers and texts as Markdown."""
 
 from collections.abc import Iterator
 
@@ -28,9 +28,3 @@ def markdown(table: pd.DataFrame, decimals: int | None = None) -> str:
     return table.to_markdown(
         index=False, tablefmt="github", floatfmt=f".{decimals}f", disable_numparse=texts
     )
-
-
-def latex(table: pd.DataFrame, caption: str) -> str:
-    """Lay a table of texts out as a LaTeX table with the rules of the package booktabs."""
-    body = table.to_markdown(index=False, tablefmt="latex_booktabs", disable_numparse=True)
-    return f"\\begin{{table}}\n\\caption{{{caption}}}\n{body}\n\\end{{table}}\n"

@@ -63,7 +63,7 @@ def laid_out(number: int, table: pd.DataFrame, card: pd.DataFrame | None) -> dic
         lines.setdefault(line, {})[cell[ACROSS[number]]] = cell
     return {
         "number": number,
-        "caption": CAPTIONS[number],
+        "caption": f"Table {number}. {CAPTIONS[number]}",
         "heads": list(heads(number).values()),
         "across": across,
         "lines": [
