@@ -9,7 +9,7 @@ SMALL ?= # 1 for the synthetic study only
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster peers bench bench-large coverage verdicts kills reference reference-ml-100k dist docs graph schema lock clean
+.PHONY: help reproduce test test-cluster peers bench bench-large coverage verdicts kills mutants reference reference-ml-100k dist docs graph schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -67,6 +67,15 @@ bench-large: $(STAMP) ## time and memory of reading and splitting 20 million int
 coverage: $(STAMP) ## measure how often ranges and intervals hold what they should
 	python tests/benchmarks/coverage.py
 
+.venv-mutants/.installed: tests/mutants/requirements.txt
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install --quiet --requirement $<
+	@touch $@
+
+MODULES ?= # such as inference/moments.py; all, which takes hours, where none is named
+mutants: $(STAMP) .venv-mutants/.installed ## change the code in one place at a time and list what no test notices
+	python -m tests.mutants --cosmic-ray .venv-mutants/bin $(MODULES)
+
 kills: $(STAMP) ## kill 25 small runs, finish each by one command, and compare the results
 	python -m tests.benchmarks.kills
 
@@ -111,5 +120,5 @@ lock: ## pin all dependencies again (needs uv); then update environment.yml
 	  --custom-compile-command 'make lock' --output-file requirements.lock pyproject.toml
 
 clean: ## remove the environment and all results but the reference run
-	rm -rf $(VENV) .venv-rectools .venv-recbole .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-mutants .venv-rectools .venv-recbole .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf $(filter-out results/reference,$(wildcard results/*))

@@ -112,6 +112,13 @@ class TestExact:
         assert (other.ci_low, other.ci_high) == pytest.approx((-one.ci_high, -one.ci_low))
         assert other.p_value == one.p_value
 
+    @pytest.mark.parametrize("metric", ["recall@10", "ap"])
+    def test_the_other_way_round_with_another_catalogue(self, metric):
+        a, b = (ranks_of(self.a, n, users=[1, 2, 3, 4]) for n in (50, 5000))
+        (one,) = compare_exact(named(a, b), [metric])
+        (other,) = compare_exact(named(b, a), [metric])
+        assert (other.ci_low, other.ci_high) == (-one.ci_high, -one.ci_low)
+
     def test_equal(self):
         ranks = ranks_of([3, 4], users=[1, 2])
         (found,) = compare_exact(named(ranks, ranks), ["ap"])

@@ -84,7 +84,9 @@ def compare_exact(
                 over_common(measure, rankings[name], values[name][i], of_rows, ties, seed)
                 for name, of_rows in zip((first, second), rows or (None, None), strict=True)
             ]
-            means, difference = _difference(of_both, rows, prior_shape(measure, a), confidence)
+            # That of the larger catalogue, so that a and b may be exchanged.
+            prior = prior_shape(measure, max(a, b, key=lambda ranks: ranks.mean_candidates))
+            means, difference = _difference(of_both, rows, prior, confidence)
             differences.append(difference)
             results.append(
                 _result(
