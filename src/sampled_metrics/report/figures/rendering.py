@@ -30,6 +30,9 @@ _METADATA: dict[str, dict[str, None]] = {
 }
 
 
+_DIGITS = 7
+
+
 def render(number: int, table: pd.DataFrame, note: str = "") -> Figure:
     """Draw a figure.
 
@@ -46,9 +49,18 @@ def render(number: int, table: pd.DataFrame, note: str = "") -> Figure:
     height, draw = _FIGURES[number]
     with styled():
         figure = new_figure(height, note)
-        draw(figure, table)
+        draw(figure, _rounded(table))
         place_labels(figure)
     return figure
+
+
+def _rounded(table: pd.DataFrame) -> pd.DataFrame:
+    """Round floats to the digits that a drawing needs.
+
+    The last digits depend on the kind of processor, and with them would the places of labels.
+    """
+    floats = table.select_dtypes("float").map(lambda value: float(f"{value:.{_DIGITS}g}"))
+    return table.assign(**floats)
 
 
 def save(figure: Figure, stem: Path) -> None:
