@@ -114,7 +114,7 @@ def figures(
         data, note = figure_data(number, ranks or [], wanted, band)
         stem = folder / f"figure{number}"
         write_table(data, stem.with_suffix(".csv"), "%.10g")
-        drawing.save(drawing.render(number, data, note), stem)
+        drawing.save(drawing.render(number, drawing.rounded(data), note), stem)
 
 
 @app.command()

@@ -1,5 +1,5 @@
 """Figures 1 to 6 of the paper, drawn from their tables for the screen and for print."""
 
-from sampled_metrics.report.figures.rendering import render, save
+from sampled_metrics.report.figures.rendering import render, rounded, save
 
-__all__ = ["render", "save"]
+__all__ = ["render", "rounded", "save"]

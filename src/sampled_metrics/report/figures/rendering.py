@@ -49,15 +49,18 @@ def render(number: int, table: pd.DataFrame, note: str = "") -> Figure:
     height, draw = _FIGURES[number]
     with styled():
         figure = new_figure(height, note)
-        draw(figure, _rounded(table))
+        draw(figure, table)
         place_labels(figure)
     return figure
 
 
-def _rounded(table: pd.DataFrame) -> pd.DataFrame:
+def rounded(table: pd.DataFrame) -> pd.DataFrame:
     """Round floats to the digits that a drawing needs.
 
     The last digits depend on the kind of processor, and with them would the places of labels.
+
+    >>> rounded(pd.DataFrame({"value": [2 / 3]}))["value"].tolist()
+    [0.6666667]
     """
     floats = table.select_dtypes("float").map(lambda value: float(f"{value:.{_DIGITS}g}"))
     return table.assign(**floats)
