@@ -14,8 +14,10 @@ from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.inference.moments import (
     Moments,
     count_less,
+    deviations,
     estimates,
     expected_moments,
+    order_probability,
     probability_less,
     simulated_moments,
 )
@@ -160,3 +162,10 @@ class TestOrdering:
         found = (less + (repetitions - less - more) / 2) / repetitions
         error = np.sqrt(expected * (1 - expected) / repetitions)
         assert (np.abs(found - expected) <= 4 * error + 0.01).all()
+
+
+def test_a_difference_without_error_is_certain_and_none_is_even():
+    # (1, -1, 0) / 0, then 0 / 2 and 4 / 2
+    found = deviations([1.0, -1.0, 0.0, 0.0, 4.0], [0.0, 0.0, 0.0, 2.0, 2.0])
+    assert found.tolist() == [np.inf, -np.inf, 0.0, 0.0, 2.0]
+    assert order_probability(found[:4]).tolist() == [1.0, 0.0, 0.5, 0.5]

@@ -172,6 +172,14 @@ class TestPlan:
         with pytest.raises(InputError, match=r"probability is .*; it must be from 0\.5"):
             plan(pair, ["ap"], ["sampled"], probability=probability)
 
+    def test_an_even_chance_is_a_probability(self):
+        pair = Pair(of_ranks([1]), of_ranks([2]), 3)
+        assert plan(pair, ["ap"], ["sampled"], probability=0.5, largest=1)[1].probability == 0.5
+
+    def test_a_float_is_no_number_of_negatives(self):
+        with pytest.raises(InputError, match=r"largest is 16\.0, expected a whole number"):
+            plan(Pair(of_ranks([1]), of_ranks([2]), 3), ["ap"], ["sampled"], largest=16.0)
+
     def test_wrong_largest(self):
         with pytest.raises(InputError, match="largest number of negatives is 0;"):
             plan(Pair(of_ranks([1]), of_ranks([2]), 3), ["ap"], ["sampled"], largest=0)

@@ -21,6 +21,7 @@ def before_rename(number):
         seen = set()
         while len(seen) < number and running.poll() is None:
             seen |= {path.name for path in (folder / "results").rglob(".*") if path.is_file()}
+            time.sleep(0.001)
 
     return moment
 
@@ -34,6 +35,6 @@ def after_rename(number):
 
         wanted = count() + number
         while count() < wanted and running.poll() is None:
-            pass
+            time.sleep(0.001)
 
     return moment
