@@ -14,7 +14,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.inference.budget.counts import Counts, Frame
 
-CLASSES = 40
+MOST_CLASSES, LEAST_CLASSES, ROWS_PER_CLASS = 40, 20, 20
 KAPPA = 30.0  # concentration of a row's share around that of its class
 BINS = 12  # of the held-out item's place; half of them for the best HEAD_SHARE of the rows
 HEAD_SHARE = 0.3
@@ -49,11 +49,14 @@ class Classes:
     frame
         Strata and held-out rows.
     classes, kappa
-        Number of classes; overdispersion.
+        Number of classes, by default fewer where there are few held-out rows; overdispersion.
     """
 
-    def __init__(self, frame: Frame, classes: int = CLASSES, kappa: float = KAPPA) -> None:
+    def __init__(self, frame: Frame, classes: int | None = None, kappa: float = KAPPA) -> None:
         self.kappa = kappa
+        if classes is None:
+            fitting = frame.owner.size // ROWS_PER_CLASS
+            classes = min(MOST_CLASSES, max(LEAST_CLASSES, fitting))
         bins = _bins(frame.own)
         self._in_bin = (bins[:, np.newaxis] == np.arange(bins.max() + 1)).astype(np.float64)
         self._initial = _initial_shares(frame.edges, classes)
