@@ -40,7 +40,7 @@ RANKS = [
     ("r.csv", b"\x00\x01\x02", ("r.csv", None, None), "not text"),
     ("r.csv", b"rank\n\xff\n", ("r.csv", None, "rank"), "found bytes"),
     ("r.csv", b"r\xffnk\n1\n", ("r.csv", None, None), "not text"),
-    ("r.csv", b"PK\x03\x04\x14\x00\x06", ("r.csv", None, None), "not text"),
+    ("r.csv", b"PK\x03\x04\x14\x00\x06", ("r.csv", None, None), "found a spreadsheet"),
     ("r.csv.gz", b"rank\n1\n", ("r.csv.gz", None, None), "not text"),
     ("r.csv.gz", gzip.compress(b"rank\n5\n0\n", mtime=0), ("r.csv.gz", 2, "rank"), "found 0"),
     ("r.parquet", b"rank\n1\n", ("r.parquet", None, None), "not parquet"),
@@ -422,7 +422,11 @@ def test_files_and_numbers_that_do_not_go_with_the_ranks(tmp_path):
     for path, options, problem in (
         (lists, {}, "lists need a file of relevant items, --relevant"),
         (lists, {"n_items": 1}, "n_items is 1, expected at least 2"),
-        (lists, {"relevant": relevant, "seen": relevant}, "--seen needs a matrix of scores"),
+        (
+            lists,
+            {"relevant": relevant, "seen": relevant},
+            "item 7 of user 1 is both relevant and seen",
+        ),
         (ranks, {}, "found ranks, but not among how many items; give n_items (--n-items)"),
         (longer, {"relevant": relevant, "n_items": 2}, "user 1 has 3 items, expected at most 2"),
         (scores, {"relevant": relevant, "n_items": 5}, "scores of 4 items, expected 5"),

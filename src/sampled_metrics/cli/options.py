@@ -52,6 +52,15 @@ def one_of(module: str, known: str) -> Callable[[str | None], str | None]:
     return callback
 
 
+def _by_suffix(context: typer.Context, form: Format) -> Format:
+    """Return the format asked for, or else that of the file to write, if its suffix tells."""
+    source = context.get_parameter_source("form")
+    output = context.params.get("output")
+    if output is None or source is None or source.name != "DEFAULT":
+        return form
+    return next((each for each in Format if output.suffix.lower() == f".{each}"), form)
+
+
 def _confidence(value: float) -> float:
     if not 0.0 < value < 1.0:
         raise typer.BadParameter(f"{value:g} is not between 0 and 1")
@@ -158,6 +167,10 @@ Relevant = Annotated[
         show_default=False,
     ),
 ]
+Complete = Annotated[
+    bool,
+    typer.Option("--complete", help="Lists hold all candidates of their users."),
+]
 MinGrade = Annotated[
     float,
     typer.Option(
@@ -170,7 +183,9 @@ MinGrade = Annotated[
 ]
 Seen = Annotated[
     Path | None,
-    typer.Option(help="Items seen in training, no candidates of scores.", show_default=False),
+    typer.Option(
+        help="Items seen in training, no candidates of lists and scores.", show_default=False
+    ),
 ]
 Shape = Annotated[
     str,
@@ -206,9 +221,15 @@ Probability = Annotated[
     float, typer.Option(help="Wanted probability of the right order.", callback=_probability)
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of what is drawn.")]
-Form = Annotated[Format, typer.Option("--format", help="How to print.")]
+Form = Annotated[
+    Format,
+    typer.Option(
+        "--format", help="How to print; by default by the suffix of --output.", callback=_by_suffix
+    ),
+]
 Output = Annotated[
-    Path | None, typer.Option(help="File to write instead of printing.", show_default=False)
+    Path | None,
+    typer.Option(help="File to write instead of printing.", is_eager=True, show_default=False),
 ]
 Population = Annotated[
     str | None,

@@ -24,6 +24,7 @@ def evaluate(
     relevant: options.Relevant = None,
     seen: options.Seen = None,
     min_grade: options.MinGrade = 0.0,
+    complete: options.Complete = False,
     confidence: options.Confidence = defaults.CONFIDENCE,
     seed: options.Seed = 0,
     form: options.Form = Format.TABLE,
@@ -40,7 +41,14 @@ def evaluate(
 
     rows, results, is_graded = [], [], False
     for path in files:
-        ranks = Ranks.read(path, n_items=n_items, relevant=relevant, seen=seen, min_grade=min_grade)
+        ranks = Ranks.read(
+            path,
+            n_items=n_items,
+            relevant=relevant,
+            seen=seen,
+            min_grade=min_grade,
+            complete=complete,
+        )
         is_graded |= ranks.grades is not None
         with reading(path):
             evaluated = evaluation.evaluate(

@@ -33,6 +33,7 @@ def compare(
     relevant: options.Relevant = None,
     seen: options.Seen = None,
     min_grade: options.MinGrade = 0.0,
+    complete: options.Complete = False,
     shape: options.Shape = defaults.SHAPE,
     test: options.Test = None,
     correction: options.Correction = "holm",
@@ -73,7 +74,12 @@ def compare(
     if not among_samples:
         full = {
             name: Ranks.read(
-                path, n_items=n_items, relevant=relevant, seen=seen, min_grade=min_grade
+                path,
+                n_items=n_items,
+                relevant=relevant,
+                seen=seen,
+                min_grade=min_grade,
+                complete=complete,
             )
             for name, path in zip(names, files, strict=True)
         }

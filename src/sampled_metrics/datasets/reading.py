@@ -9,7 +9,8 @@ from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.datasets.movielens import read_ratings
 from sampled_metrics.datasets.settings import Columns, DatasetSettings
 from sampled_metrics.tables.ids import as_int32
-from sampled_metrics.tables.reading import bare_name, read_table
+from sampled_metrics.tables.naming import bare_name
+from sampled_metrics.tables.reading import read_table
 
 WHAT = "a table of interactions"
 _LIKELY = {"rating": "float64", "timestamp": "int64"}

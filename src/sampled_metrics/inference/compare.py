@@ -13,7 +13,7 @@ from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference.compared import UNDECIDED, Compared
 from sampled_metrics.inference.correct import acts_like, possible_range
-from sampled_metrics.inference.evaluate import over_common, prior_shape, user_values
+from sampled_metrics.inference.evaluate import known_values, over_common, prior_shape
 from sampled_metrics.inference.intervals import Estimate, Shape, estimate
 from sampled_metrics.inference.misfit import require_fit
 from sampled_metrics.inference.moments import ROUNDING
@@ -70,18 +70,18 @@ def compare_exact(
     (0.5, 'b', 'B is above A')
     """
     measures = parse_measures(metrics)
-    values = {
-        name: [user_values(measure, ranks, ties, seed) for measure in measures]
-        for name, ranks in rankings.items()
-    }
+    values = {name: known_values(measures, ranks, ties, seed) for name, ranks in rankings.items()}
+    measures = [
+        measure for measure in measures if all(measure in known for known in values.values())
+    ]
     results, differences = [], []
     for first, second in pairs_of(rankings):
         a, b = rankings[first], rankings[second]
         rows = common_users(a.users, b.users)
         items = a.mean_candidates if a.mean_candidates == b.mean_candidates else None
-        for i, measure in enumerate(measures):
+        for measure in measures:
             of_both = [
-                over_common(measure, rankings[name], values[name][i], of_rows, ties, seed)
+                over_common(measure, rankings[name], values[name][measure], of_rows, ties, seed)
                 for name, of_rows in zip((first, second), rows or (None, None), strict=True)
             ]
             # That of the larger catalogue, so that a and b may be exchanged.

@@ -20,6 +20,7 @@ def compare(
     seen: Any = None,
     n_items: int | None = None,
     min_grade: float = 0.0,
+    complete: bool = False,
     positive: Any = None,
     n_negatives: int | None = None,
     sampling: str | None = None,
@@ -39,7 +40,7 @@ def compare(
         What `evaluate` takes for each recommender, or what `correct` takes; two or more.
     metrics, estimators
         Their names, several with commas or in a list. Full rankings need no estimators.
-    relevant, seen, n_items, min_grade
+    relevant, seen, n_items, min_grade, complete
         See `evaluate`.
     positive, n_negatives, sampling
         See `correct`; data is taken for sampled rankings if one of the first two is given.
@@ -85,7 +86,12 @@ def compare(
     for name, each in data.items():
         with reading(name):
             rankings[name] = as_ranks(
-                each, n_items=n_items, relevant=relevant, seen=seen, min_grade=min_grade
+                each,
+                n_items=n_items,
+                relevant=relevant,
+                seen=seen,
+                min_grade=min_grade,
+                complete=complete,
             )
     return compare_exact(
         rankings,

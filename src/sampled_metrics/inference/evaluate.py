@@ -16,6 +16,7 @@ from sampled_metrics.estimators.quadrature import rank_rule
 from sampled_metrics.inference.intervals import Shape, estimate
 from sampled_metrics.metrics import Measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
+from sampled_metrics.metrics.exact import DepthError
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.given import as_ranks
 
@@ -68,11 +69,14 @@ def evaluate(
     seen: Any = None,
     n_items: int | None = None,
     min_grade: float = 0.0,
+    complete: bool = False,
     ties: str = "expected",
     confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> list[Evaluated]:
     """Average exact metrics over users.
+
+    Metrics that lists end too early for are left out with a warning, if others are known.
 
     Parameters
     ----------
@@ -80,9 +84,9 @@ def evaluate(
         Ranks of the relevant items, or scores, tables, lists or files that give them.
     metrics
         Their names, several with commas or in a list.
-    relevant, seen, n_items, min_grade
-        Relevant and seen items, candidates of each ranking, and the least grade of a relevant item;
-        see `sampled_metrics.ranks.given.as_ranks`.
+    relevant, seen, n_items, min_grade, complete
+        Relevant and seen items, candidates of each ranking, the least grade of a relevant item, and
+        whether lists are complete; see `sampled_metrics.ranks.given.as_ranks`.
     ties
         `expected`, `random` (drawn with `seed`), `optimistic` or `pessimistic`.
     confidence
@@ -98,11 +102,17 @@ def evaluate(
     >>> [result.value for result in evaluate(scores, "hr@1", relevant=[1, 2])]
     [0.5]
     """
-    ranks = as_ranks(data, relevant=relevant, seen=seen, n_items=n_items, min_grade=min_grade)
+    ranks = as_ranks(
+        data,
+        relevant=relevant,
+        seen=seen,
+        n_items=n_items,
+        min_grade=min_grade,
+        complete=complete,
+    )
     warn_of_few_candidates(ranks)
     results = []
-    for measure in parse_measures(metrics):
-        values = user_values(measure, ranks, ties, seed)
+    for measure, values in known_values(parse_measures(metrics), ranks, ties, seed).items():
         prior = prior_shape(measure, ranks)
         mean = estimate(Shape.of(values), values.size, prior, confidence)
         results.append(
@@ -139,6 +149,26 @@ def _effective(values: Float) -> float:
 def user_values(measure: Measure, ranks: Ranks, ties: str, seed: int) -> Float:
     """Calculate the exact metric of each user; random ties have one order for all measures."""
     return exact_values(measure, ranks, ties, generator(seed, "ties"))
+
+
+def known_values(
+    measures: Sequence[Measure], ranks: Ranks, ties: str, seed: int
+) -> dict[Measure, Float]:
+    """Calculate metrics of each user, without those for which lists end too early.
+
+    These are named in a warning, or in an InputError if there are no others.
+    """
+    known, unknown = {}, []
+    for measure in measures:
+        try:
+            known[measure] = user_values(measure, ranks, ties, seed)
+        except DepthError as error:
+            unknown.append(error)
+    if not known:
+        raise unknown[0]
+    for problem in unknown:
+        warnings.warn(f"left out: {problem}", InputWarning, stacklevel=4)
+    return known
 
 
 def over_common(

@@ -11,6 +11,10 @@ from sampled_metrics.metrics.ties import TIES
 from sampled_metrics.ranks import Ranks
 
 
+class DepthError(InputError):
+    """Lists end before a metric is known."""
+
+
 def values(
     measure: Measure,
     ranks: Ranks,
@@ -93,14 +97,17 @@ def _require_depth(measure: Measure, ranks: Ranks) -> None:
     """
     if measure.metric.needs_candidates and not ranks.n_candidates.all():
         users = int((ranks.n_candidates == 0).sum())
-        raise InputError(f"{measure} needs n_candidates, which is 0 (not known) for {users} users")
+        raise DepthError(
+            f"{measure} needs n_candidates, which is 0 (not known) for {users} users; are lists "
+            "--complete?"
+        )
     needed = 1 if measure.metric.first_item_decides else ranks.n_relevant
     unknown = ranks.n_found < needed
     unknown &= (ranks.n_candidates == 0) | (ranks.depth < ranks.n_candidates)
     if measure.cutoff is not None:
         unknown &= ranks.depth < measure.cutoff
     if unknown.any():
-        raise InputError(f"{measure} needs {_missing(measure, ranks, unknown)}")
+        raise DepthError(f"{measure} needs {_missing(measure, ranks, unknown)}")
 
 
 def _missing(measure: Measure, ranks: Ranks, unknown: NDArray[np.bool_]) -> str:

@@ -11,7 +11,6 @@ from sampled_metrics._base.seeds import generator
 from sampled_metrics.ranks.lists import by_score
 from sampled_metrics.ranks.relevant_items import Pairs
 from sampled_metrics.tables.columns import ITEM, USER, Table
-from sampled_metrics.tables.ids import column_of, places
 
 TIES = ("random", "optimistic", "pessimistic")
 
@@ -112,12 +111,7 @@ def _labels(table: Table) -> NDArray[np.bool_]:
 def _held_out(table: Table, relevant: Pairs) -> NDArray[np.bool_]:
     """Return whether the pair of each row is one of the relevant ones."""
     table.require(ITEM)
-    pairs = Pairs.of(table)
-    user = places(relevant.user_ids, pairs.user_ids)[relevant.user]
-    item = places(relevant.item_ids, pairs.item_ids)[relevant.item]
-    both = (user >= 0) & (item >= 0)
-    keys = column_of(np.unique(pairs.key(user[both], item[both])))
-    return places(column_of(pairs.key(pairs.user, pairs.item)), keys) >= 0
+    return Pairs.of(table).among(relevant)
 
 
 def _place(better: Int, tied: Int, ties: str, seed: int) -> Int:

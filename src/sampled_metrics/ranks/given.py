@@ -28,6 +28,7 @@ def as_ranks(
     relevant: Any = None,
     seen: Any = None,
     min_grade: float = 0.0,
+    complete: bool = False,
 ) -> Ranks:
     """Return the ranks in full rankings that some data gives.
 
@@ -42,7 +43,7 @@ def as_ranks(
     relevant
         Relevant items of scores and lists: a column for each user, or a matrix, users x items, for
         arrays; a file or a DataFrame for files and DataFrames; a dictionary for a dictionary.
-    seen, min_grade
+    seen, min_grade, complete
         See `rank` for arrays, and `read_ranks`.
 
     >>> as_ranks([[0.3, 0.9, 0.5]], relevant=[2]).best_rank
@@ -50,28 +51,42 @@ def as_ranks(
     >>> as_ranks({"anna": [7, 9]}, relevant={"anna": [9]}).best_rank
     array([2])
     """
+    if isinstance(data, str | Path | Mapping) or is_frame(data):
+        table, relevant, seen = (_frame_of(each) for each in (data, relevant, seen))
+        return read_ranks(
+            table,
+            n_items=n_items,
+            relevant=relevant,
+            seen=seen,
+            min_grade=min_grade,
+            complete=complete,
+        )
+    if complete:
+        raise InputError("complete is for lists")
     if isinstance(data, Ranks):
         if any(each is not None for each in (n_items, relevant, seen)) or min_grade:
             raise InputError("found ranks; relevant, seen, n_items and min_grade are for others")
         return data
     if isinstance(data, SampledRanks):
         raise InputError("found sampled ranks; `correct` takes them")
-    if isinstance(data, str | Path) or is_frame(data) or isinstance(data, Mapping):
-        files = (_frame_of(each) for each in (data, relevant, seen))
-        path, relevant, seen = files
-        return read_ranks(path, n_items=n_items, relevant=relevant, seen=seen, min_grade=min_grade)
-    table = _array(data)
-    if table.ndim == 1:
-        return _plain(table, n_items, relevant)
+    array = _array(data)
+    if array.ndim == 1:
+        return _plain(array, n_items, relevant)
+    return _scored(array, n_items, relevant, seen, min_grade)
+
+
+def _scored(
+    scores: NDArray[Any], n_items: int | None, relevant: Any, seen: Any, min_grade: float
+) -> Ranks:
     if relevant is None:
         raise InputError(
             "found scores; give relevant, the column of each user's held-out item, or `correct` "
             "with positive if these are scores of a held-out item and its negatives"
         )
-    if n_items is not None and n_items != table.shape[1]:
-        raise InputError(f"found scores of {table.shape[1]} items, but n_items is {n_items}")
+    if n_items is not None and n_items != scores.shape[1]:
+        raise InputError(f"found scores of {scores.shape[1]} items, but n_items is {n_items}")
     relevant = relevant if issparse(relevant) else _array(relevant)
-    return rank(lambda users: table[users], seen, relevant, min_grade=min_grade or None)
+    return rank(lambda users: scores[users], seen, relevant, min_grade=min_grade or None)
 
 
 def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:

@@ -243,12 +243,14 @@ class Ranks:
         relevant: Path | None = None,
         seen: Path | None = None,
         min_grade: float = 0.0,
+        complete: bool = False,
     ) -> "Ranks":
         """Read ranks, lists or scores; see `sampled_metrics.ranks.reading.read_ranks`."""
         from sampled_metrics.ranks.reading import read_ranks
 
         files = {"relevant": relevant, "seen": seen}
-        return read_ranks(Path(path), n_items=n_items, min_grade=min_grade, **files)
+        path = Path(path)
+        return read_ranks(path, n_items=n_items, min_grade=min_grade, complete=complete, **files)
 
     def write(self, path: Path | str, *, items: Ids | None = None) -> None:
         """Write as parquet; see `sampled_metrics.ranks.parquet.write_ranks`."""

@@ -10,7 +10,7 @@ from sampled_metrics.ranks import lists, matrices, rank_tables, trec
 from sampled_metrics.ranks.columns import require_same_items
 from sampled_metrics.ranks.parquet import source_of
 from sampled_metrics.ranks.ranks import Ranks
-from sampled_metrics.ranks.relevant_items import read_relevant
+from sampled_metrics.ranks.relevant_items import Pairs, read_pairs, read_relevant
 from sampled_metrics.tables.columns import ITEM, Table
 from sampled_metrics.tables.reading import is_frame, read_table, require_file
 
@@ -24,6 +24,7 @@ def read_ranks(
     relevant: Any = None,
     seen: Any = None,
     min_grade: float = 0.0,
+    complete: bool = False,
 ) -> Ranks:
     r"""Read the ranks of relevant items from a file of ranks, lists or scores.
 
@@ -46,11 +47,13 @@ def read_ranks(
         File of the relevant items of each user: a table of `user_id` and `item_id`, qrels, or for
         a matrix `.npy` with one column number per user.
     seen
-        File of the items that are no candidates, for a matrix only.
+        File of the items that are no candidates, for a matrix or lists.
     min_grade
         Least grade, in qrels or a column `relevance`, that makes an item relevant; by default any
         above 0. NDCG takes all grades above 0 as gains. Users without a relevant item are left
         out.
+    complete
+        Whether lists hold all candidates of their users, whose number they then give.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -63,28 +66,41 @@ def read_ranks(
     if n_items is not None and whole_number("n_items", n_items) < 2:
         raise InputError(f"n_items is {n_items}, expected at least 2")
     if is_frame(path):
-        return _of_table(read_table(path, WHAT), n_items, relevant, seen, min_grade)
+        return _of_table(read_table(path, WHAT), n_items, relevant, seen, min_grade, complete)
     path = Path(path)
     require_file(path, WHAT)
     if path.suffix in {".npy", ".npz"}:
+        if complete:
+            raise InputError("--complete is for lists, found a matrix", path=path)
         return matrices.from_matrix(path, relevant, seen, n_items, min_grade)
-    return _of_table(_read(path), n_items, relevant, seen, min_grade)
+    return _of_table(_read(path), n_items, relevant, seen, min_grade, complete)
 
 
 def _of_table(
-    table: Table, n_items: int | None, relevant: Any, seen: Any, min_grade: float
+    table: Table,
+    n_items: int | None,
+    relevant: Any,
+    seen: Any,
+    min_grade: float,
+    complete: bool,
 ) -> Ranks:
     path = table.path
-    if seen is not None:
-        raise InputError("--seen needs a matrix of scores", path=path)
     if _is_list(table):
         if relevant is None:
             raise InputError("lists need a file of relevant items, --relevant", path=path)
-        return lists.from_lists(table, read_relevant(relevant, min_grade), n_items, min_grade)
-    if relevant is not None:
-        raise InputError("--relevant needs lists or scores, found ranks", path=path)
-    if min_grade > 0.0:
-        raise InputError("--min-grade needs lists or scores, found ranks", path=path)
+        if complete and n_items is not None:
+            raise InputError("--complete lists say how many items are ranked; leave --n-items out")
+        known = None if seen is None else Pairs.encode(read_pairs(seen, "seen items"))
+        wanted = read_relevant(relevant, min_grade)
+        return lists.from_lists(table, wanted, n_items, min_grade, known, complete)
+    for option, given in (
+        ("--relevant", relevant is not None),
+        ("--seen", seen is not None),
+        ("--min-grade", min_grade > 0.0),
+        ("--complete", complete),
+    ):
+        if given:
+            raise InputError(f"{option} needs lists or scores, found ranks", path=path)
     return _ranks(table, n_items)
 
 

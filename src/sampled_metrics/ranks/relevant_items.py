@@ -4,12 +4,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import trec
 from sampled_metrics.tables.columns import ITEM, USER, Table
-from sampled_metrics.tables.ids import encoded
+from sampled_metrics.tables.ids import encoded, places
 from sampled_metrics.tables.reading import head, is_frame, read_table, require_file
 
 WHAT = "relevant items"
@@ -37,8 +38,8 @@ class Pairs(NamedTuple):
     @classmethod
     def of(cls, table: Table) -> "Pairs":
         """Encode the pairs of a table; a duplicate raises InputError."""
-        (user, user_ids), (item, item_ids) = table.codes(USER), table.codes(ITEM)
-        pairs = cls(user.astype(np.int64), item.astype(np.int64), user_ids, item_ids)
+        pairs = cls.encode(table)
+        user, item, user_ids, item_ids = pairs[:4]
         key = pairs.key(pairs.user, pairs.item)
         again = first_duplicate(key)
         if again is not None:
@@ -46,6 +47,20 @@ class Pairs(NamedTuple):
             first = int(np.argmax(key == key[again]))
             raise table.error_at(again, f"duplicate of row {first + 1} ({pair})")
         return pairs
+
+    @classmethod
+    def encode(cls, table: Table) -> "Pairs":
+        """Encode the pairs of a table, which may have duplicates."""
+        (user, user_ids), (item, item_ids) = table.codes(USER), table.codes(ITEM)
+        return cls(user.astype(np.int64), item.astype(np.int64), user_ids, item_ids)
+
+    def among(self, others: "Pairs") -> NDArray[np.bool_]:
+        """Return whether each of these pairs is one of the others."""
+        user = places(others.user_ids, self.user_ids)[others.user]
+        item = places(others.item_ids, self.item_ids)[others.item]
+        both = (user >= 0) & (item >= 0)
+        keys = np.unique(self.key(user[both], item[both]))
+        return np.isin(self.key(self.user, self.item), keys)
 
     def take(self, rows: Int, grade: Float | None = None) -> "Pairs":
         """Return some of the pairs, with new codes."""
@@ -56,7 +71,7 @@ class Pairs(NamedTuple):
     @property
     def items_of_user(self) -> Int:
         """Number of items of each user."""
-        return np.bincount(self.user)
+        return np.bincount(self.user, minlength=len(self.user_ids))
 
     def key(self, user: Int, item: Int) -> Int:
         """Return one number for each pair of codes."""

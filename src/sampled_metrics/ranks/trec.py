@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sampled_metrics.tables.columns import ITEM, USER, Table
-from sampled_metrics.tables.reading import KNOWN, PARQUET, head, parse_text, parsing
+from sampled_metrics.tables.naming import KNOWN
+from sampled_metrics.tables.reading import PARQUET, head, parse_text, parsing
 
 RUN_SUFFIXES = (".run", ".trec")
 RUN = "a TREC run (qid Q0 docid rank score tag)"
@@ -60,7 +61,7 @@ def _read(path: Path, what: str, names: Sequence[str]) -> Table:
     columns = parse_text(
         path,
         what,
-        [name for name in names if name in KNOWN],
+        {name: name for name in names if name in KNOWN},
         source=pa.BufferReader(_single_spaces(text)),
         column_names=list(names),
         delimiter=" ",

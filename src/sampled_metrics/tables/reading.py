@@ -13,14 +13,15 @@ from typing import Any
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.tables.columns import ITEM, USER, Table, lines
-
-KNOWN = (
-    *(USER, ITEM, "rank", "score", "relevance"),
-    *("n_candidates", "n_better", "n_tied", "sampled_rank", "repetition"),
-    *("n_negatives", "sampling", "label"),
+from sampled_metrics.tables.naming import (
+    KNOWN,
+    bare_name,
+    refuse_headless,
+    refuse_other_kinds,
+    selected,
 )
+
 PARQUET = (".parquet", ".pq")
-_TYPES = re.compile(r":(token|float)(_seq)?\Z")
 _HEAD = 1 << 16
 
 
@@ -65,7 +66,7 @@ def read_table(
     else:
         separator, names = _text_header(path, what, separator)
         names = names if header else [str(place) for place in range(len(names))]
-        bare, kept = _selected(path, names, columns)
+        bare, kept = selected(path, names, columns)
         read = {}
         if kept:
             options: dict[str, Any] = {} if header else {"column_names": names}
@@ -77,11 +78,7 @@ def read_table(
 
 def _require_rows(table: Table, what: str, columns: Sequence[str]) -> Table:
     if not table.columns:
-        raise InputError(
-            f"found columns {', '.join(table.names)}; expected {what}: "
-            f"some of {', '.join(columns)}",
-            path=table.path,
-        )
+        refuse_headless(table.path, table.names, what, columns)
     if not len(table):
         raise InputError(f"no rows; expected {what}", path=table.path)
     return table
@@ -110,12 +107,12 @@ def _of_frame(frame: Any, columns: Sequence[str]) -> Table:
     import pyarrow as pa
 
     path = Path("DataFrame")
-    bare, kept = _selected(path, list(map(str, frame.columns)), columns)
+    bare, kept = selected(path, list(map(str, frame.columns)), columns)
     try:
-        table = pa.Table.from_pandas(frame.rename(columns=str)[kept], preserve_index=False)
+        table = pa.Table.from_pandas(frame.rename(columns=str)[[*kept]], preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise InputError(f"not a table ({_one_line(error)})", path=path) from error
-    return Table(path, {bare_name(name): table[name] for name in kept}, bare, None)
+    return Table(path, {kept[name]: table[name] for name in kept}, bare, None)
 
 
 def require_file(path: Path, what: str) -> None:
@@ -140,6 +137,7 @@ def head(path: Path, what: str) -> str:
     try:
         with pa.input_stream(str(path)) as stream:
             beginning = stream.read(_HEAD)
+        refuse_other_kinds(path, beginning, what)
         if b"\0" in beginning:
             raise InputError(f"not text; expected {what}", path=path)
         text = beginning.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
@@ -153,7 +151,7 @@ def head(path: Path, what: str) -> str:
 def parse_text(
     path: Path,
     what: str,
-    columns: Sequence[str],
+    columns: Mapping[str, str],
     *,
     ids: Sequence[str] = (USER, ITEM),
     likely: Mapping[str, str] | None = None,
@@ -161,26 +159,29 @@ def parse_text(
     column_names: Sequence[str] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Read columns of text by pyarrow, by bare name.
+    """Read columns of text by pyarrow.
 
-    `source` is read instead of the file and `column_names` are used instead of a header, where
-    given. `options` are those of pyarrow's ParseOptions.
+    `columns` has the names to use by those of the file. Where they are given, `source` is read
+    instead of the file and `column_names` replace its header. `options` are those of pyarrow's
+    ParseOptions.
     """
     import pyarrow as pa
     from pyarrow import csv as reader
 
     encoded = pa.dictionary(pa.int32(), pa.string())
-    types = {name: encoded for name in columns if bare_name(name) in ids}
+    types = {name: encoded for name, bare in columns.items() if bare in ids}
 
     def read(types: dict[str, Any]) -> Any:
         return reader.read_csv(
             str(path) if source is None else source,
             reader.ReadOptions(column_names=column_names),
             reader.ParseOptions(**options),
-            reader.ConvertOptions(include_columns=columns, column_types=types, null_values=[""]),
+            reader.ConvertOptions(
+                include_columns=list(columns), column_types=types, null_values=[""]
+            ),
         )
 
-    guess = {name: (likely or {}).get(bare_name(name)) for name in columns}
+    guess = {name: (likely or {}).get(bare) for name, bare in columns.items()}
     guessed = {name: pa.type_for_alias(kind) for name, kind in guess.items() if kind}
     with parsing(path, what, options["delimiter"]):
         try:
@@ -189,28 +190,19 @@ def parse_text(
             if not guessed:
                 raise
             table = read(types)
-    for name in columns:
+    for name, bare in columns.items():
         if pa.types.is_binary(table[name].type):
-            raise InputError("found bytes; expected UTF-8 text", path=path, column=bare_name(name))
-    return {bare_name(name): table[name] for name in columns}
-
-
-def bare_name(name: str) -> str:
-    """Return the name of a column without RecBole's type.
-
-    >>> bare_name("user_id:token")
-    'user_id'
-    """
-    return _TYPES.sub("", name.strip())
+            raise InputError("found bytes; expected UTF-8 text", path=path, column=bare)
+    return {bare: table[name] for name, bare in columns.items()}
 
 
 def _read_parquet(path: Path, what: str, columns: Sequence[str]) -> Table:
     from pyarrow import parquet
 
     with parsing(path, what), parquet.ParquetFile(path) as file:
-        bare, kept = _selected(path, file.schema_arrow.names, columns)
-        table = file.read(columns=kept)
-    return Table(path, {bare_name(name): table[name] for name in table.column_names}, bare, None)
+        bare, kept = selected(path, file.schema_arrow.names, columns)
+        table = file.read(columns=list(kept))
+    return Table(path, {kept[name]: table[name] for name in table.column_names}, bare, None)
 
 
 def _text_header(path: Path, what: str, separator: str | None = None) -> tuple[str, list[str]]:
@@ -218,20 +210,6 @@ def _text_header(path: Path, what: str, separator: str | None = None) -> tuple[s
     first = head(path, what)
     separator = separator or ("\t" if "\t" in first else ",")
     return separator, next(csv.reader([first], delimiter=separator), [])
-
-
-def _selected(
-    path: Path, names: Sequence[str], columns: Sequence[str]
-) -> tuple[tuple[str, ...], list[str]]:
-    """Return the bare names of all columns, and which names are those of the wanted columns.
-
-    A duplicate of a wanted column is an error.
-    """
-    bare = tuple(map(bare_name, names))
-    for column in columns:
-        if bare.count(column) > 1:
-            raise InputError(f"duplicate column {column}", path=path)
-    return bare, [name for name in names if bare_name(name) in columns]
 
 
 @contextmanager
