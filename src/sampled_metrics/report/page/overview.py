@@ -148,8 +148,10 @@ def needed(a: Ranks, b: Ranks, label: str, least: int) -> int | None:
 
 def _agreement(card: pd.DataFrame) -> str:
     exact, noise, explained, differs = totals(card).values()
+    deterministic = (card["verdict"] == "exact") & (card.get("kind", "") == "deterministic")
+    certain = int(deterministic.sum())
     return (
-        f"Of {len(card)} published numbers, {exact} agree to the last printed digit, {noise} more "
-        f"within the noise of repetition, {explained} more given what the paper leaves open, and "
-        f"{differs} differ."
+        f"Of {len(card)} published numbers, {certain} without chance agree to the last printed "
+        f"digit, {exact - certain + noise} sampled ones within the noise of the paper's "
+        f"repetitions, {explained} more given what the paper leaves open, and {differs} differ."
     )
