@@ -13,6 +13,7 @@ from matplotlib.colors import to_rgb
 
 from sampled_metrics.report.figures import render, save
 from sampled_metrics.report.figures.axes import crossings
+from sampled_metrics.report.figures.scores import z_scores
 from sampled_metrics.report.figures.style import ramp
 from tests.conftest import ROOT
 
@@ -313,6 +314,41 @@ def test_figure_6_without_an_ordering_size_has_no_mark():
     for axes in render(6, table).axes:
         assert words(axes) == [spelled(name) for name in NAMES]
         assert len(axes.get_lines()) == len(NAMES)
+
+
+CARD = pd.DataFrame(
+    [
+        (2, "A", "AUC", "Sampled", "deterministic", "0.0100", "0.0000"),
+        (3, "_a$b", "AP", "CLS", "random", "0.0300", "0.0200"),
+        (3, "_a$b", "AP", "BV 1", "random", "-0.0100", "0.0100"),
+        (4, "X vs Y", "AP", "CLS", "near-certain", "0.0000", "0.0000"),
+        (4, "X vs Y", "AP", "BV 1", "random", "", "2.0000"),
+        (4, "X vs Y", "AUC", "BV 1", "random", "5.0000", "2.0000"),
+    ],
+    columns=["table", "row", "metric", "column", "kind", "difference", "error"],
+)
+
+
+def test_z_scores_by_hand():
+    table = z_scores(CARD)
+    assert table["z"].tolist() == [1.5, -1.0, 2.5]
+    assert table["row"].tolist() == ["_a$b", "_a$b", "X vs Y"]
+
+
+def test_strip_of_z_scores():
+    figure = render("z", z_scores(CARD))
+    top, below = figure.axes
+    assert top.patches[0].get_data().values.sum() == 3
+    normal = next(line for line in top.get_lines() if len(line.get_xdata()) > 2)
+    assert normal.get_ydata().max() == pytest.approx(3 * 0.19741, abs=1e-4)  # P(|Z| < 0.25)
+    ticks = [line.get_xdata().tolist() for line in below.get_lines() if line.get_marker() == "|"]
+    assert ticks == [[1.5, -1.0], [2.5]]
+    assert [tick.get_text() for tick in below.get_yticklabels()] == [
+        r"Table 3:  _a\$b",
+        "Table 4: X vs Y",
+    ]
+    assert_no_overlap(figure)
+    assert min(map(contrast, drawn_colours(figure))) >= 4.5
 
 
 def test_note_at_the_foot_or_nothing(figures):

@@ -61,6 +61,29 @@ rule claims:
         " --csv {output.csv:q} --md {output.md:q}"
 
 
+rule z_scores:
+    input:
+        rules.scorecard.output.csv,
+    output:
+        expand("<results>/figures/z.{form}", form=("csv", "svg", "pdf", "png")),
+    log:
+        "<results>/logs/z_scores.log",
+    benchmark:
+        "<results>/benchmarks/z_scores.tsv"
+    conda:
+        "../envs/study.yaml"
+    resources:
+        mem_mb=scaled(600),
+        runtime=scaled(10),
+    params:
+        folder=lambda wildcards, output: str(Path(output[0]).parent),
+    message:
+        "Drawing the scatter of the published numbers around ours"
+    shell:
+        "python -m sampled_metrics study --log {log:q} z-scores {input:q}"
+        " --folder {params.folder:q}"
+
+
 rule measure_spread:
     input:
         split=rules.split.output.split,

@@ -9,6 +9,7 @@ import typer
 from sampled_metrics._base.files import read_table, write_table
 from sampled_metrics.cli.steps import (
     File,
+    Folder,
     Input,
     Inputs,
     Json,
@@ -94,6 +95,17 @@ def claims(
     write_claims(made, sources(records.values()), csv, md)
     totals = made["verdict"].value_counts()
     _log.info("claims: %s", ", ".join(f"{totals[v]} {v}" for v in VERDICTS if v in totals))
+
+
+@app.command()
+def z_scores(scorecard: Input, folder: Folder) -> None:
+    """Draw how the published numbers scatter around ours, in standard errors."""
+    from sampled_metrics.report.figures import render, save
+    from sampled_metrics.report.figures.scores import z_scores as scores_of
+
+    table = scores_of(read_table(scorecard, ["table", "row", "kind", "difference", "error"]))
+    write_table(table, folder / "z.csv", "%.6g")
+    save(render("z", table), folder / "z")
 
 
 @app.command()

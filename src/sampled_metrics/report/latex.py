@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-COLUMN, PAGE = 54, 112  # characters of \scriptsize that fit in one column and in both
+COLUMN, PAGE = 55, 116  # characters of \scriptsize that fit in one column and in both
 SIZES = {r"\footnotesize": 0.87, r"\scriptsize": 1.0, r"\tiny": 1.4}  # and what of that fits
 LONGEST_NAME = 20  # characters; longer names have a line of their own
 MOST_LINES = 52  # of one table

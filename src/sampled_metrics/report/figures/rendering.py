@@ -7,12 +7,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sampled_metrics._base.files import replacing
-from sampled_metrics.report.figures import analysis, beyond, experiments
+from sampled_metrics.report.figures import analysis, beyond, experiments, scores
 from sampled_metrics.report.figures.labels import place_labels
 from sampled_metrics.report.figures.style import new_figure, styled
 
 # Height in inches, and what draws the figure.
-_FIGURES: dict[int, tuple[float, Callable[[Figure, pd.DataFrame], None]]] = {
+_FIGURES: dict[int | str, tuple[float, Callable[[Figure, pd.DataFrame], None]]] = {
     1: (1.9, analysis.metric_against_rank),
     2: (3.6, analysis.toy_against_samples),
     3: (3.1, analysis.sampled_against_rank),
@@ -21,6 +21,7 @@ _FIGURES: dict[int, tuple[float, Callable[[Figure, pd.DataFrame], None]]] = {
     6: (3.4, experiments.recall_against_samples),
     7: (5.6, beyond.errors),
     8: (5.6, beyond.orders),
+    "z": (1.7, scores.strip),
 }
 # Without the day and the version of matplotlib, so that the same table gives the same bytes.
 _METADATA: dict[str, dict[str, None]] = {
@@ -33,16 +34,17 @@ _METADATA: dict[str, dict[str, None]] = {
 _DIGITS = 7
 
 
-def render(number: int, table: pd.DataFrame, note: str = "") -> Figure:
+def render(number: int | str, table: pd.DataFrame, note: str = "") -> Figure:
     """Draw a figure.
 
     Parameters
     ----------
     number
-        From 1 to 8; 7 and 8 are not the paper's.
+        From 1 to 8; 7 and 8 are not the paper's. Or `z`, the strip of z-scores.
     table
-        The data of this figure, from `sampled_metrics.study.curves` or
-        `sampled_metrics.study.beyond.curves`; it is not changed.
+        The data of this figure, from `sampled_metrics.study.curves`,
+        `sampled_metrics.study.beyond.curves` or `sampled_metrics.report.figures.scores`; it is not
+        changed.
     note
         A small grey line at the foot, such as where the ranks come from.
     """
