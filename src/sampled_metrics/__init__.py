@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sampled_metrics.inference.compare import compare_exact, compare_sampled
     from sampled_metrics.inference.compare_any import compare
     from sampled_metrics.inference.correct import correct
-    from sampled_metrics.inference.evaluate import evaluate
+    from sampled_metrics.inference.evaluate import evaluate, values_by_user
     from sampled_metrics.inference.pair import Pair
     from sampled_metrics.inference.plan import plan
     from sampled_metrics.inference.population import Population
@@ -67,6 +67,7 @@ _HOME = {
     "parse_measure": "metrics",
     "plan": "inference.plan",
     "rank": "ranks",
+    "values_by_user": "inference.evaluate",
 }
 __all__ = [
     "InputError",
@@ -87,6 +88,7 @@ __all__ = [
     "parse_measure",
     "plan",
     "rank",
+    "values_by_user",
 ]
 
 

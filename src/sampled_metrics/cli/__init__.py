@@ -17,6 +17,7 @@ from sampled_metrics.cli.files import guard
 from sampled_metrics.cli.names import app as names
 from sampled_metrics.cli.own import app as own
 from sampled_metrics.cli.pairs import app as pairs
+from sampled_metrics.cli.ratings import app as ratings
 from sampled_metrics.cli.study import app as study
 
 WRONG_INPUT = 2
@@ -33,12 +34,12 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for commands in (own, pairs, drawing, names, budget):
+for commands in (own, pairs, drawing, names, ratings, budget):
     for command in commands.registered_commands:
         # Paragraphs flow: their lines end where the terminal does, not where the source does.
         paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
         command.help = "\n\n".join(" ".join(each.split()) for each in paragraphs)
-for commands in (own, pairs, drawing, names):
+for commands in (own, pairs, drawing, names, ratings):
     app.add_typer(commands)
 app.add_typer(budget, name="budget")
 app.add_typer(study, name="study")

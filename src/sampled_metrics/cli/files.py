@@ -9,7 +9,17 @@ from typer.core import TyperCommand
 
 from sampled_metrics._base.errors import InputError
 
-_WRITTEN = ("output", "csv", "md", "source", "counts", "unreachable", "schema", "readme")
+_WRITTEN = (
+    "output",
+    "per_user_output",
+    "csv",
+    "md",
+    "source",
+    "counts",
+    "unreachable",
+    "schema",
+    "readme",
+)
 
 
 class Command(TyperCommand):
@@ -38,7 +48,9 @@ def require_different_files(parameters: Mapping[str, Any]) -> None:
         if not isinstance(path, Path):
             continue
         if any(_same(path, other) for other in read):
-            raise InputError(f"both read and written; give another --{name}", path=path)
+            raise InputError(
+                f"both read and written; give another --{name.replace('_', '-')}", path=path
+            )
         read.append(path)
 
 

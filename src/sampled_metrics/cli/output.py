@@ -55,6 +55,16 @@ def emit_columns(columns: dict[str, Any], form: Format, output: Path | None) -> 
         emit([dict(zip(table.columns, row, strict=True)) for row in rows], form, output)
 
 
+def write_users(tables: Sequence[Any], output: Path) -> None:
+    """Write values of users, tables with a column `file`, by the suffix of the file's name."""
+    import pandas as pd
+
+    table = pd.concat(tables, ignore_index=True)
+    table.insert(0, "file", table.pop("file"))
+    form = Format.JSON if output.suffix == ".json" else Format.CSV
+    emit_columns(dict(table.items()), form, output)
+
+
 def row_of(result: Any, *without: str, **first: Any) -> Row:
     """Turn a result into a row, some keys before it and some of its own left out."""
     fields = dataclasses.asdict(result)

@@ -1,4 +1,4 @@
-"""Commands for one recommender: evaluate, correct, sample, ratings."""
+"""Commands for one recommender: evaluate, correct, sample."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import reading
 from sampled_metrics._base.files import write_text
 from sampled_metrics.cli import inputs, options
-from sampled_metrics.cli.output import Format, emit, emit_columns, row_of
+from sampled_metrics.cli.output import Format, emit, emit_columns, row_of, write_users
 from sampled_metrics.ranks import Sampling
 
 app = typer.Typer()
@@ -27,6 +27,14 @@ def evaluate(
     complete: options.Complete = False,
     confidence: options.Confidence = defaults.CONFIDENCE,
     seed: options.Seed = 0,
+    per_user_output: Annotated[
+        Path | None,
+        typer.Option(
+            help="File (CSV, JSON or parquet) for the values of each user: file, user_id, and a "
+            "column for each metric.",
+            show_default=False,
+        ),
+    ] = None,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
@@ -39,7 +47,7 @@ def evaluate(
     from sampled_metrics.inference import evaluate as evaluation
     from sampled_metrics.ranks import Ranks
 
-    rows, results, is_graded = [], [], False
+    rows, results, is_graded, of_users = [], [], False, []
     for path in files:
         ranks = Ranks.read(
             path,
@@ -54,8 +62,14 @@ def evaluate(
             evaluated = evaluation.evaluate(
                 ranks, metric or defaults.METRICS, ties=ties, confidence=confidence, seed=seed
             )
+            if per_user_output is not None:
+                known = [result.metric for result in evaluated]
+                values = evaluation.values_by_user(ranks, known, ties=ties, seed=seed)
+                of_users.append(values.reset_index().assign(file=str(path)))
         rows += [row_of(result, file=str(path)) for result in evaluated]
         results += evaluated
+    if per_user_output is not None:
+        write_users(of_users, per_user_output)
     note = ""
     if form is Format.TABLE:
         note = shown.evaluated_note(results, confidence, shown.relevance_note(is_graded, min_grade))
@@ -242,27 +256,3 @@ def sample(
     columns["sampling"] = np.full(rows, str(sampling))
     columns["sampled_rank"] = np.concatenate(drawn)
     emit_columns(columns, form, output)
-
-
-@app.command()
-def ratings(
-    file: Annotated[Path, typer.Argument(help="Columns rating and prediction.")],
-    form: options.Form = Format.TABLE,
-    output: options.Output = None,
-) -> None:
-    """Calculate the errors of predicted ratings, in the unit of the ratings: RMSE and MAE.
-
-    Keys: metric, value, n_ratings.
-    """
-    from sampled_metrics.metrics.ratings import mae, rmse
-    from sampled_metrics.tables.reading import read_table
-
-    table = read_table(file, "ratings and their predictions", ("rating", "prediction"), ids=())
-    table.require("rating", "prediction")
-    true, predicted = table.finite("rating"), table.finite("prediction")
-    errors = {"rmse": rmse(true, predicted), "mae": mae(true, predicted)}
-    rows = [
-        {"metric": metric, "value": value, "n_ratings": true.size}
-        for metric, value in errors.items()
-    ]
-    emit(rows, form, output)

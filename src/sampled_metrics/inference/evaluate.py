@@ -3,13 +3,13 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS
-from sampled_metrics._base.errors import InputWarning
+from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics._base.seeds import generator
 from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators.quadrature import rank_rule
@@ -19,6 +19,9 @@ from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.exact import DepthError
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.given import as_ranks
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Round numbers of negatives, and one more for the held-out item.
 _SAMPLE_SIZES = {m + one for m in (20, 50, 99, 100, 200, 500, 999, 1000) for one in (0, 1)}
@@ -125,6 +128,35 @@ def evaluate(
             )
         )
     return results
+
+
+def values_by_user(
+    data: Any,
+    metrics: str | Sequence[str] = METRICS,
+    *,
+    ties: str = "expected",
+    seed: int = 0,
+    **options: Any,
+) -> "pd.DataFrame":
+    """Calculate exact metrics of each user, a column for each metric and a row for each user.
+
+    Arguments are those of `evaluate`. The index holds the ids of the users, or running numbers from
+    0; a column of the result is a Series by user.
+
+    >>> scores = [[0.3, 0.9, 0.5], [0.8, 0.1, 0.4]]
+    >>> values_by_user(scores, "hr@1, rr", relevant=[1, 2])["rr"].tolist()
+    [1.0, 0.5]
+    """
+    import pandas as pd
+
+    ranks = as_ranks(data, **options)
+    measures = parse_measures(metrics)
+    pooled = [str(measure) for measure in measures if measure.metric.pooled]
+    if pooled:
+        raise InputError(f"{pooled[0]} is of all users together, and no user has a value of it")
+    known = known_values(measures, ranks, ties, seed)
+    index = pd.Index(np.arange(len(ranks)) if ranks.users is None else ranks.users, name="user_id")
+    return pd.DataFrame({str(measure): values for measure, values in known.items()}, index=index)
 
 
 def warn_of_few_candidates(ranks: Ranks) -> None:

@@ -2,24 +2,27 @@
 
 import zipfile
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Float, Ids, Int
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_arrays
+from sampled_metrics.ranks.columns import id_column, require_unique
 from sampled_metrics.ranks.item_lists import Marked
 from sampled_metrics.ranks.ranking import rank
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.relevant_items import WHAT, Pairs, read_pairs, relevant_rows
 from sampled_metrics.tables.columns import ITEM, USER, Table
+from sampled_metrics.tables.ids import column_of, places
 from sampled_metrics.tables.reading import require_file
 
 _SCORES = "a matrix of scores, users x items"
 _SEEN = "seen items, users x items"
+_RELEVANT = "relevant items, users x items"
 _PAIR = ("seen_indptr", "seen_indices")
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
@@ -40,12 +43,13 @@ def from_matrix(
     path
         `.npy`, read block by block, or `.npz` with an array `scores`, read as a whole. An `.npz`
         may also hold `held_out` (columns, shape (users,)), and `seen` (bool, users x items) or
-        `seen_indptr` and `seen_indices` (compressed sparse rows).
+        `seen_indptr` and `seen_indices` (compressed sparse rows), and `user_ids` and `item_ids`,
+        which tables then hold in the place of row and column numbers from 0.
     relevant
-        `.npy` with a column for each user, or a table or qrels of row and column numbers from 0,
-        unless `path` holds `held_out`.
+        `.npy` with a column for each user, `.npz` as scipy's `save_npz` writes, or a table or qrels
+        of rows and columns, unless `path` holds `held_out`.
     seen
-        `.npz` as scipy's `save_npz` writes, `.npy` of bool, or a table of row and column numbers.
+        `.npz` as scipy's `save_npz` writes, `.npy` of bool, or a table of rows and columns.
     n_items
         Columns that the matrix must have, where given.
     min_grade
@@ -54,12 +58,37 @@ def from_matrix(
     scores, others = _read_scores(path)
     if n_items is not None and n_items != scores.shape[1]:
         raise InputError(f"scores of {scores.shape[1]} items, expected {n_items}", path=path)
-    wanted, is_graded = _relevant(path, relevant, others, scores.shape, min_grade)
-    known = _seen(path, seen, others, scores.shape)
+    axes = _axes(path, others, scores.shape)
+    wanted, is_graded = _relevant(path, relevant, others, axes, min_grade)
+    known = _seen(path, seen, others, axes)
     with reading(path):
         return rank(
-            lambda users: scores[users], known, wanted, min_grade=min_grade if is_graded else None
+            lambda users: scores[users],
+            known,
+            wanted,
+            users=axes.users,
+            items=axes.items,
+            min_grade=min_grade if is_graded else None,
         )
+
+
+class Axes(NamedTuple):
+    """Shape of a matrix of scores, and the ids of its users and items, None if they have none."""
+
+    shape: Shape
+    users: Ids | None
+    items: Ids | None
+
+
+def _axes(path: Path, others: Arrays, shape: Shape) -> Axes:
+    ids: list[Ids | None] = []
+    for name, size in (("user_ids", shape[0]), ("item_ids", shape[1])):
+        with reading(path):
+            each = id_column(name, others[name], size) if name in others else None
+            if each is not None:
+                require_unique(name, each)
+            ids.append(each)
+    return Axes(shape, *ids)
 
 
 def load_scores(path: Path, what: str) -> Arrays:
@@ -83,9 +112,10 @@ def _read_scores(path: Path) -> tuple[NDArray[Any], Arrays]:
 
 
 def _relevant(
-    path: Path, relevant: Path | None, others: Arrays, shape: Shape, min_grade: float
+    path: Path, relevant: Path | None, others: Arrays, axes: Axes, min_grade: float
 ) -> tuple[Marked, bool]:
     """Return the relevant items, and whether their values are grades."""
+    shape = axes.shape
     held_out = others.get("held_out")
     if relevant is None:
         if held_out is None:
@@ -99,9 +129,15 @@ def _relevant(
             _one_each(relevant, "relevant items", _load(relevant, WHAT), shape),
             relevant,
         )
+    elif relevant.suffix == ".npz":
+        marked = read_sparse(relevant, _RELEVANT)
+        if marked.shape != shape:
+            problem = f"{WHAT} have shape {marked.shape}, the scores {shape}"
+            raise InputError(problem, path=relevant)
+        return marked, min_grade > 0.0
     else:
         table = read_pairs(relevant, WHAT)
-        row, item = _numbers(table, shape)
+        row, item = _numbers(table, axes)
         Pairs.of(table)  # refuses duplicates
         rows, grade = relevant_rows(table, min_grade)
         return _marked(row[rows], item[rows], shape, grade), grade is not None
@@ -126,8 +162,9 @@ def _one_each(path: Path, name: str, held_out: NDArray[Any], shape: Shape) -> Ma
     return _marked(np.arange(n_users), held_out.astype(np.int64), shape)
 
 
-def _seen(path: Path, seen: Path | None, others: Arrays, shape: Shape) -> Marked | None:
+def _seen(path: Path, seen: Path | None, others: Arrays, axes: Axes) -> Marked | None:
     """Return the seen items of the matrix's own file or of another, None without either."""
+    shape = axes.shape
     own = [name for name in ("seen", *_PAIR) if name in others]
     if seen is None:
         if not own:
@@ -137,7 +174,7 @@ def _seen(path: Path, seen: Path | None, others: Arrays, shape: Shape) -> Marked
         raise InputError(f"{own[0]} and {seen} both give seen items", path=path)
     else:
         path = Path(seen)
-        marked = _read_seen(path, shape)
+        marked = _read_seen(path, axes)
     if marked.shape != shape or marked.dtype.kind not in "biuf":
         raise InputError(
             f"seen items are {marked.dtype} of shape {marked.shape}; expected bool or numbers of "
@@ -162,28 +199,43 @@ def _compressed(path: Path, others: Arrays, shape: Shape) -> csr_array:
     return marked
 
 
-def _read_seen(path: Path, shape: Shape) -> Any:
+def _read_seen(path: Path, axes: Axes) -> Any:
     require_file(path, _SEEN)
     if path.suffix == ".npy":
         return _load(path, _SEEN)
     if path.suffix != ".npz":
-        return _marked(*_numbers(read_pairs(path, _SEEN), shape), shape)
+        return _marked(*_numbers(read_pairs(path, _SEEN), axes), axes.shape)
     return read_sparse(path)
 
 
-def read_sparse(path: Path) -> Any:
-    """Read seen items as scipy's `save_npz` writes them, users x items."""
-    _load_archive(path, f"{_SEEN}, as scipy.sparse.save_npz writes", "format")
+def read_sparse(path: Path, what: str = _SEEN) -> Any:
+    """Read a matrix, users x items, as scipy's `save_npz` writes it."""
+    require_file(path, what)
+    _load_archive(path, f"{what}, as scipy.sparse.save_npz writes", "format")
     try:
         return load_npz(path)
     except Exception as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"not {_SEEN} ({reason})", path=path) from error
+        raise InputError(f"not {what} ({reason})", path=path) from error
 
 
-def _numbers(table: Table, shape: Shape) -> tuple[Int, Int]:
-    """Return the row and column numbers of pairs."""
-    return table.whole(USER, 0, shape[0] - 1), table.whole(ITEM, 0, shape[1] - 1)
+def _numbers(table: Table, axes: Axes) -> tuple[Int, Int]:
+    """Return the row and column numbers of pairs, of their ids if the scores have ids."""
+    columns = zip((USER, ITEM), (axes.users, axes.items), axes.shape, strict=True)
+    row, item = (
+        table.whole(name, 0, size - 1) if ids is None else _places(table, name, ids)
+        for name, ids, size in columns
+    )
+    return row, item
+
+
+def _places(table: Table, name: str, ids: Ids) -> Int:
+    found = table.ids(name)
+    place = places(found, column_of(ids))
+    if (place < 0).any():
+        row = int(np.argmax(place < 0))
+        raise table.error(name, row, found[row], "an id of the scores")
+    return place
 
 
 def _marked(row: Int, item: Int, shape: Shape, grade: Float | None = None) -> csr_array:
