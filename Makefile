@@ -26,7 +26,7 @@ UNREACHABLE := results/logs/fetch.log.unreachable
 
 # A run after one that was killed makes again what that left unfinished.
 # On a terminal it shows its steps and a bar; all details are in .snakemake/log.
-SNAKEMAKE = snakemake --profile workflow/profiles/local --cores $(CORES) $$(test -t 2 && echo --logger rich)
+SNAKEMAKE = snakemake $$(test -t 2 && echo --logger=rich) --profile workflow/profiles/local --cores $(CORES)
 
 reproduce: $(STAMP) ## run the study on config/config.yaml
 	@rm -f $(UNREACHABLE)

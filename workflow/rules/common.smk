@@ -25,7 +25,7 @@ SHIPPED = ("config/paper/", "results/reference/", "workflow/")
 def shipped(path):
     """A file that comes with the workflow."""
     here = Path(ROOT, path)
-    return str(here) if here.exists() else workflow.source_path(f"../../{path}")
+    return str(here) if ROOT.is_dir() else workflow.source_path(f"../../{path}")
 
 
 def own(path):
