@@ -2,9 +2,9 @@
 
 A cheap proxy orders each user's candidates, the order is cut into strata, and scores are asked
 in rounds from where they say most about the metrics. A model of latent classes of users turns
-them into estimates; an audit of users drawn with known probabilities makes the interval valid
-whatever the proxy hides. `evaluate_on_budget` does it all; `Session` asks for scores batch by
-batch, and can be saved in between.
+them into estimates. An audit of users drawn with known probabilities corrects them, whatever the
+proxy hides; its interval holds where some users could be ranked fully. `evaluate_on_budget` does
+it all; `Session` asks for scores batch by batch, and can be saved in between.
 
 `tests/benchmarks/budget_orders.py` measures how often orders are right and intervals cover.
 """

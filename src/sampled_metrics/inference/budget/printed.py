@@ -102,7 +102,8 @@ def _proxy(result: BudgetResult) -> Iterator[str]:
     if unknown:
         yield (
             f"  {', '.join(unknown)}: too few users were ranked fully to tell whether the proxy "
-            "fits;\n  trust the interval alone, or take a larger budget."
+            "fits;\n  where it hides what they like, the interval is too narrow. "
+            "Take a larger budget."
         )
     weak = [name for name, weak in zip(result.names, result.weak, strict=True) if weak]
     if weak:
