@@ -30,6 +30,7 @@ from sampled_metrics.study.beyond.outcomes import (
 from sampled_metrics.study.beyond.parts import joined, repeated
 from sampled_metrics.study.beyond.runs import ORDERS, VALUES, Runs, order_rows, value_rows
 from sampled_metrics.study.beyond.settings import BeyondSettings
+from sampled_metrics.study.beyond.tables import wide_orders, wide_values
 from sampled_metrics.study.config import Study
 
 USERS, ITEMS = 120, 60
@@ -250,6 +251,19 @@ def contrast(colour):
     channels = np.array(to_rgb(colour))
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     return 1.05 / (linear @ [0.2126, 0.7152, 0.0722] + 0.05)
+
+
+def test_budgets_of_one_price_have_rows_of_their_own(runs, compared):
+    """Where the scores of all candidates are fewer than either budget."""
+    values, orders = (
+        pd.concat([rows(runs["budget-none"], compared).assign(budget=b) for b in (10, 20)])
+        for rows in (value_rows, order_rows)
+    )
+    both = SETTINGS.replaced(proxies={"none": (10, 20)})
+    one = values.drop_duplicates(["budget", "recommender", "metric"])
+    assert len(wide_values(one, both)) == 3 * (1 + 2)
+    pairs = orders.drop_duplicates(["budget", "pair", "metric"])
+    assert len(wide_orders(pairs, compared.names, both)) == 2
 
 
 def test_labels_are_spread_in_order():

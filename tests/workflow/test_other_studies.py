@@ -132,7 +132,6 @@ BEYOND = {
         "adaptive_limits": [20],
         "adaptive_reported": 20,
         "proxies": {"popularity": [20]},
-        "scan_proxies": {},
         "runs": 3,
         "curve_runs": 2,
     }
@@ -146,7 +145,9 @@ def test_methods_beyond_the_paper(own):
     own.snakemake("beyond", "--configfile", own.configfile, "config/beyond.yaml")
     orders = pd.read_csv(own.results / "beyond/orders.csv")
     assert orders["pair"].unique().tolist() == ["Elsewhere vs most_popular.1"]
-    assert set(orders["method"]) == {"sampled", "bv:0.1", "em:5", "adaptive", "users", "budget"}
+    assert set(orders["method"]) == {
+        *("sampled", "bv:0.1", "em:5", "adaptive", "users", "budget", "scan")
+    }
     values = pd.read_csv(own.results / "beyond/values.csv")
     assert set(values["recommender"]) == {"Elsewhere", "most_popular.1"}
     for name in ("tables/table5.tex", "tables/table6.csv", "figures/figure8.png"):

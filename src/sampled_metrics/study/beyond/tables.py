@@ -60,7 +60,7 @@ def wide_values(values: pd.DataFrame, settings: BeyondSettings) -> pd.DataFrame:
         for mean, sd, bias in zip(rows["mean"], rows["sd"], rows["bias"], strict=True)
     ]
     exact = values.drop_duplicates(["recommender", "metric"]).assign(
-        label="Exact", scores_per_user=float("nan"), runs=0
+        label="Exact", budget=0, scores_per_user=float("nan"), runs=0
     )
     exact["text"] = [f"{100 * value:.2f}" for value in exact["exact"]]
     both = pd.concat([exact, rows.assign(text=text)])
@@ -68,9 +68,9 @@ def wide_values(values: pd.DataFrame, settings: BeyondSettings) -> pd.DataFrame:
     both["metric"] = [parse_measure(name).label for name in both["metric"]]
     order = {name: number for number, name in enumerate(both["metric"].unique())}
     both = both.sort_values("metric", key=lambda column: column.map(order), kind="stable")
-    keys = ["metric", "label", "scores", "runs"]
+    keys = ["metric", "label", "budget", "scores", "runs"]
     wide = both.set_index([*keys, "recommender"])["text"].unstack(sort=False)
-    return wide.reset_index().rename(columns=_HEADS)
+    return wide.reset_index().drop(columns="budget").rename(columns=_HEADS)
 
 
 def wide_orders(
@@ -83,9 +83,10 @@ def wide_orders(
         text=[f"{share:.0f}" for share in 100 * rows["right"] / rows["runs"]],
         scores=[_price(price) for price in rows["scores_per_user"]],
     )
-    keys = ["label", "scores", "runs"]
+    keys = ["label", "budget", "scores", "runs"]
     wide = rows.groupby([*keys, "pair"], sort=False)["text"].agg(" ".join).unstack(sort=False)
-    return wide[pair_names(names, settings)].reset_index().rename(columns=_HEADS)
+    wide = wide[pair_names(names, settings)].reset_index()
+    return wide.drop(columns="budget").rename(columns=_HEADS)
 
 
 def cells(values: pd.DataFrame, orders: pd.DataFrame, settings: BeyondSettings) -> pd.DataFrame:
