@@ -385,7 +385,7 @@ class TestState:
         (["--held-out", "seen.csv"], "is both seen and held out"),
         (["--seen", "gone.csv"], "gone.csv: no such file; expected seen items"),
         (["--seen", "seen.npz"], "items.csv: a matrix of seen items has a column for every item"),
-        (["--items", "seen.npz"], "seen.npz: not text"),
+        (["--items", "seen.npz"], "expected items (item_id)"),
     ],
 )
 def test_wrong_starts_leave_nothing(refused, world, arguments, message):
