@@ -111,6 +111,21 @@ def test_files_of_the_audit(tmp_path):
     assert "## 2. Else\n\nReproduced in all rows by: no reading." in text
 
 
+def test_many_readings_of_the_same_quantities_are_a_grid(tmp_path):
+    rows = [
+        Reading("1. Start", f"{number} iterations", quantity, number + 0.25, "4.25", 0.5)
+        for number in range(12)
+        for quantity in ("X, AP", "X, AUC")
+    ]
+    write_audit(rows, tmp_path / "a.csv", tmp_path / "a.md")
+    lines = (tmp_path / "a.md").read_text().splitlines()
+    table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "|" in line]
+    assert table[0] == ["reading", "X, AP, 4.25 published", "X, AUC, 4.25 published"]
+    assert ["4 iterations", "4.250 yes", "4.250 yes"] in table
+    assert ["6 iterations", "6.250 no", "6.250 no"] in table
+    assert len(pd.read_csv(tmp_path / "a.csv")) == 24
+
+
 def test_audit_needs_the_papers_recommenders(tmp_path):
     with pytest.raises(InputError, match="the audit needs a recommender X of kind als"):
         Material.load(tmp_path, tmp_path, [], RECOMMENDERS[1:], SETTINGS, tmp_path, 1)

@@ -170,10 +170,28 @@ def test_readme_shows_the_exact_metrics_of_the_reference_run():
 def test_readme_names_the_sample_sizes_of_figure_6():
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     table = pd.read_csv(REFERENCE / "figures/figure6.csv")
-    ordered = table[(table["kind"] == "ordered") & (table["recommender"] == "X vs Y")]
-    sizes = dict(zip(ordered["estimator"], ordered["n_negatives"], strict=True))
-    assert f"correctly from {sizes['Sampled']} negatives on" in readme
-    assert f"with γ = 0.1 from {sizes['BV 0.1']} (the paper" in readme
+    of_pair = table[table["recommender"] == "X vs Y"].set_index(["kind", "estimator"])[
+        "n_negatives"
+    ]
+    starts = pd.read_csv(REFERENCE / "starts.csv")
+    of_starts = starts[(starts["table"] == 6) & (starts["row"] == "X vs Y")].groupby("column")[
+        "value"
+    ]
+    low, high = of_starts.min(), of_starts.max()
+    for estimator, words in (
+        (
+            "Sampled",
+            "from {} negatives on, {} to {} over 20 starts of X, and in 95 % of single runs from {}",
+        ),
+        ("BV 0.1", "with γ = 0.1 from {} ({} to {}), and in 95 % of runs from {}"),
+    ):
+        sizes = (
+            of_pair["ordered", estimator],
+            low[estimator],
+            high[estimator],
+            of_pair["sure", estimator],
+        )
+        assert words.format(*(f"{size:,.0f}" for size in sizes)) in readme
 
 
 def test_readme_states_the_coverage_measured():

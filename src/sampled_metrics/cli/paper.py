@@ -126,7 +126,7 @@ def reversal(ranks: Inputs, output: Output) -> None:
 
     figure = draw_reversal(recall_exact_and_sampled(read_by_name(ranks)))
     with replacing(output) as temporary:
-        figure.savefig(temporary, dpi=150, metadata={"Software": None})
+        figure.savefig(temporary, dpi=300, metadata={"Software": None})
 
 
 def _write_tables(made: dict[int, Any], published: Path | None, cells: Path, tables: Path) -> None:

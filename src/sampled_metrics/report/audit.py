@@ -9,6 +9,7 @@ from sampled_metrics._base.files import write_table, write_text
 from sampled_metrics.report.tables import groups, markdown
 from sampled_metrics.study.readings import Reading
 
+GRID = 12  # readings of the same quantities that are laid out as a grid
 _INTRODUCTION = """\
 # Where the paper's text and its numbers part
 
@@ -21,8 +22,8 @@ it is sampled (ours is then the closed-form expectation). For X, within two stan
 the difference between its start and the mean of ours; where ties move an exact metric (Z), within
 three standard deviations over random orders of the ties. Metrics are in percent.
 
-Where the paper says nothing, a choice was made: 4 iterations of X because its AUC says so; the paper
-gives no number (topic 3).
+Where the paper says nothing, a choice was made: 4 iterations of X because its AUC says so; the
+paper gives no number (topic 3).
 
 Topic 14 is about numbers that follow from the published tables, beside their median (of the
 chi-square, the mean) under each reading. P is the probability of a number as far from it as the
@@ -59,7 +60,16 @@ def spelled(value: float) -> str:
 
 
 def _laid_out(rows: pd.DataFrame) -> pd.DataFrame:
-    """One line per reading and quantity; the reading is named once."""
+    """One line per reading and quantity; the reading is named once.
+
+    Many readings of the same quantities have a line each.
+    """
+    readings, quantities = rows["reading"].nunique(), rows["quantity"].nunique()
+    if readings >= GRID and len(rows) == readings * quantities:
+        heads = rows["quantity"] + ", " + rows["published"] + " published"
+        cells = rows["value"].map(spelled) + " " + rows["reproduces"]
+        grid = rows.assign(head=heads, cell=cells)
+        return grid.set_index(["reading", "head"])["cell"].unstack(sort=False).reset_index()
     repeated = rows["reading"] == rows["reading"].shift()
     return pd.DataFrame(
         {

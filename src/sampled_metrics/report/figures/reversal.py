@@ -1,15 +1,23 @@
 """The order of recommenders by an exact metric and by its sampled version, side by side."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
-from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 
-from sampled_metrics.report.figures.style import GREY, styled
+from sampled_metrics._base.arrays import Float
+from sampled_metrics.report.figures.labels import spread_heights
+from sampled_metrics.report.figures.style import (
+    COLUMN_WIDTH,
+    GREY,
+    SMALL,
+    line_styles,
+    shown,
+    styled,
+)
 
-_COLOURS = ("#b3541e", "#00727a", "#5b3a8c", "#777777")
-_LEAST = 0.055  # least distance of two labels, as a fraction of the height
+HEIGHT = 1.6  # inches
+LINE = 0.13  # height of a label, as a share of the axes
 
 
 def draw_reversal(values: Mapping[str, tuple[float, float]]) -> Figure:
@@ -22,38 +30,40 @@ def draw_reversal(values: Mapping[str, tuple[float, float]]) -> Figure:
     values
         Recall@10 of each recommender, exact and sampled, as fractions.
     """
-    exact, sampled = (list(side) for side in zip(*values.values(), strict=True))
+    exact, sampled = (_heights(side) for side in zip(*values.values(), strict=True))
+    styles = line_styles(list(values))
     with styled():
-        figure = Figure(figsize=(5.2, 2.5))
+        figure = Figure(figsize=(COLUMN_WIDTH, HEIGHT))
         axes = figure.add_subplot()
         axes.axis("off")
-        sides = [_heights(exact), _heights(sampled)]
-        for (name, (low, high)), colour, start, end in zip(
-            values.items(), cycle(_COLOURS), *sides, strict=False
-        ):
-            axes.plot([0, 1], [start, end], color=colour, linewidth=3.5, solid_capstyle="round")
-            label: dict[str, Any] = {
-                "color": colour,
-                "va": "center",
-                "fontsize": 11,
-                "fontweight": "bold",
-            }
-            axes.text(-0.04, start, f"{100 * low:.1f} %  {name}", ha="right", **label)
-            axes.text(1.04, end, f"{name}  {100 * high:.1f} %", ha="left", **label)
-        top: dict[str, Any] = {"color": GREY, "fontsize": 9, "va": "bottom"}
-        axes.text(-0.04, 1.12, "all items (exact)", ha="right", **top)
-        axes.text(1.04, 1.12, "100 random items", ha="left", **top)
-        axes.set(xlim=(-0.75, 1.75), ylim=(-0.1, 1.2))
-        axes.set_title("Recall@10 on MovieLens 1M, 6,040 users", fontsize=10, pad=8)
+        for (name, (low, high)), start, end in zip(values.items(), exact, sampled, strict=True):
+            color = styles[name]["color"]
+            axes.plot([0, 1], [start, end], color=color, linewidth=2.0, solid_capstyle="round")
+            for side, height, text in (
+                (-1, start, f"{shown(name)}  {100 * low:.1f} %"),
+                (1, end, f"{100 * high:.1f} %  {shown(name)}"),
+            ):
+                axes.text(
+                    *(0.5 + 0.54 * side, height, text),
+                    color=color,
+                    ha="right" if side < 0 else "left",
+                    va="center",
+                    fontweight="bold",
+                )
+        for x, text in ((0, "all items (exact)"), (1, "100 random items")):
+            axes.text(x, 1.2, text, color=GREY, fontsize=SMALL, ha="center")
+        axes.set(xlim=(-0.55, 1.55), ylim=(-0.1, 1.25))
+        axes.set_title("Recall@10 on MovieLens 1M, 6,040 users", pad=7)
         return figure
 
 
-def _heights(values: Sequence[float]) -> list[float]:
+def _heights(values: Sequence[float]) -> Float:
     """Spread values from 0 to 1, their labels at least a line apart."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    low, span = min(values), max(max(values) - min(values), 1e-12)
-    heights = [0.0] * len(values)
-    last = -1.0
-    for place in order:
-        last = heights[place] = max((values[place] - low) / span, last + 2 * _LEAST)
+    numbers = np.array(values)
+    order = np.argsort(numbers, kind="stable")
+    span = max(float(np.ptp(numbers)), 1e-12)
+    heights = np.empty(numbers.size)
+    heights[order] = spread_heights(
+        (numbers[order] - numbers.min()) / span, np.full(numbers.size, LINE)
+    )
     return heights
