@@ -181,7 +181,8 @@ def test_readme_names_the_sample_sizes_of_figure_6():
     for estimator, words in (
         (
             "Sampled",
-            "from {} negatives on, {} to {} over 20 starts of X, and in 95 % of single runs from {}",
+            "from {} negatives on, {} to {} over 20 starts of X, and in 95 % of single runs "
+            "from {}",
         ),
         ("BV 0.1", "with γ = 0.1 from {} ({} to {}), and in 95 % of runs from {}"),
     ):
