@@ -21,8 +21,7 @@ def plain(name: str) -> str:
 def parse_list(names: str | Sequence[Any], what: str, parse: Callable[[str], T]) -> list[T]:
     """Parse one name, several separated by commas, or a sequence of either.
 
-    What is no text is taken as parsed already. No name at all raises InputError, which calls the
-    names `what`.
+    What is no text is taken as parsed already; errors call the names `what`.
 
     >>> parse_list("1, 2", "numbers", int), parse_list(["1,2", 3], "numbers", int)
     ([1, 2], [1, 2, 3])
@@ -38,8 +37,6 @@ def parse_list(names: str | Sequence[Any], what: str, parse: Callable[[str], T])
             if isinstance(name, str)
             else [name]
         )
-    if not parsed:
-        raise InputError(f"no {what}; expected at least one")
     return list(dict.fromkeys(parsed))
 
 

@@ -200,7 +200,10 @@ def parse_measures(names: str | Sequence[str | Measure]) -> list[Measure]:
     >>> [str(measure) for measure in parse_measures("HR@10, mrr")]
     ['hit@10', 'rr']
     """
-    return parse_list(names, "metrics", parse_measure)
+    measures = parse_list(names, "metrics", parse_measure)
+    if not measures:
+        raise InputError("no metrics; expected at least one")
+    return measures
 
 
 def known_measures() -> tuple[str, ...]:
