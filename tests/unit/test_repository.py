@@ -209,3 +209,16 @@ def test_readme_states_the_coverage_measured():
     assert f"from {users[0]} to {users[-1]:,} users" in readme
     random = [row for row in rows if row and row[0] == "random" and row[5] == "0"]
     assert f"it needs {random[0][1]} users for that" in readme
+
+
+def test_readme_states_how_often_a_budget_orders_rightly():
+    orders = pd.read_csv(REFERENCE / "beyond/orders.csv")
+    budgets = orders[orders["method"] == "budget"].set_index(["proxy", "budget"]).sort_index()
+    share = budgets["right"] / budgets["runs"]
+    least = int(100 * share.loc["als", 75].min())
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"in at least {least} of 100 runs with a small ALS" in readme
+    assert "with popularity it took 200" in readme
+    assert share.loc["popularity", 200].min() >= share.loc["als", 75].min()
+    assert share.loc["popularity", 100].min() < 0.95
+    assert (budgets.loc[[("als", 75), ("popularity", 200)], "runs"] == 100).all()
