@@ -1,11 +1,4 @@
 # Not a part of `all`: it takes much longer than the rest of the study.
-def source_of_scores(wildcards):
-    """The trained recommender, or the scores made elsewhere."""
-    if wildcards.recommender in STUDY.external:
-        return STUDY.recommender(wildcards.recommender).settings.path
-    return f"<results>/models/{wildcards.recommender}.npz"
-
-
 rule outcomes:
     input:
         split=rules.split.output.split,

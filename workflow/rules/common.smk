@@ -118,3 +118,10 @@ def ranks_of(name):
 
 
 ALL_RANKS = [ranks_of(name) for name in STUDY.names]
+
+
+def source_of_scores(wildcards):
+    """The trained recommender, or the scores made elsewhere."""
+    if wildcards.recommender in STUDY.external:
+        return STUDY.recommender(wildcards.recommender).settings.path
+    return f"<results>/models/{wildcards.recommender}.npz"
