@@ -9,7 +9,7 @@ SMALL ?= # 1 for the synthetic study only
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster peers bench bench-large coverage verdicts kills mutants reference reference-ml-100k dist docs graph schema lock clean
+.PHONY: help reproduce test test-cluster peers bench bench-large coverage verdicts kills mutants reference reference-ml-100k dist docs picture graph schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -92,6 +92,7 @@ reference: $(STAMP) ## run the study and keep its results in results/reference
 	sampled-metrics study reference results/ranks/*.parquet --output results/reference/ranks
 	rm -rf results/reference/tables results/reference/figures
 	cp -r results/tables results/figures results/reference/
+	$(MAKE) picture
 	cp results/scorecard.* results/claims.* results/audit.* results/ranges.csv results/provenance.json results/reference/
 
 reference-ml-100k: $(STAMP) ## the same for the study on MovieLens 100K
@@ -110,6 +111,9 @@ docs: $(STAMP) ## build the documentation in results/site, running its notebooks
 graph: $(STAMP) ## draw the rules for the page (needs Graphviz and GNU sed), after a rule was added
 	python -m tests.workflow.graph > workflow/rulegraph.dot
 	tred workflow/rulegraph.dot | dot -Tsvg | sed -z 's/<!--[^>]*-->\n//g' > workflow/rulegraph.svg
+
+picture: $(STAMP) ## take the picture of the page in the README (needs Chromium)
+	python -m tests.browser.picture results/report.html results/reference/report.png
 
 schema: $(STAMP) ## generate the schema and the table of the configuration
 	sampled-metrics study schema --schema workflow/schemas/config.schema.yaml --readme config/README.md

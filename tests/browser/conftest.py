@@ -17,15 +17,19 @@ MOVE = """(positions) => Object.entries(positions).forEach(([name, value]) => {
 SETTLED = '#explorer[data-settled]:not([data-settled=""])'
 
 
+def executable():
+    """Chromium as the environment names it, or the one on the path."""
+    return os.environ.get("CHROMIUM") or shutil.which("chromium")
+
+
 @pytest.fixture(scope="session")
 def browser():
     """Chromium without a window, or a skip that says what is missing."""
-    executable = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if not executable:
+    if not executable():
         pytest.skip("no chromium on the path (apt-get install chromium)")
     library = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with library.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        found = driver.chromium.launch(executable_path=executable(), args=["--no-sandbox"])
         yield found
         found.close()
 
@@ -40,13 +44,13 @@ def report(tmp_path_factory):
 class Opened:
     """A page with what it asked for and what it complained of."""
 
-    def __init__(self, context, path):
+    def __init__(self, context, path, address=""):
         self.page = context.new_page()
         self.requests, self.complaints = [], []
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.goto(path.as_uri())
+        self.page.goto(path.as_uri() + address)
         self.settle()
 
     def _heard(self, message):
