@@ -91,7 +91,7 @@ SM.savePng = async (id, name) => {
   const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number), scale = 2;
   svg.prepend(SM.svg("rect", { width, height, fill: "var(--ground)" }));
   for (const [key, value] of Object.entries({ xmlns: "http://www.w3.org/2000/svg", width: width * scale, height: height * scale })) svg.setAttribute(key, value);
-  const text = svg.outerHTML.replace(/var\((--[\w-]+)\)/g, (_, variable) => style.getPropertyValue(variable).trim());
+  const text = new XMLSerializer().serializeToString(svg).replace(/var\((--[\w-]+)\)/g, (_, variable) => style.getPropertyValue(variable).trim());
   const picture = SM.html("img", { src: `data:image/svg+xml,${encodeURIComponent(text)}` });
   await picture.decode();
   const canvas = SM.html("canvas", { width: width * scale, height: height * scale });
