@@ -27,20 +27,6 @@ def _bias(run: Run, metric: str, name: str, column: str) -> float:
     return abs(run.at(name, metric, column) - run.at(name, metric, EXACT))
 
 
-@claim("5.3", "it could have high variance, which we observe numerically in Section 6",
-       of_run=True, note="standard deviation of Recall@10 of Y, uncorrected and by γ")  # fmt: skip
-def _(run: Run) -> Finding:
-    columns = (SAMPLED, *CORRECTIONS[2:])
-    rows = {
-        (name, metric): [run.at(name, metric, column, kind="expected_std") for column in columns]
-        for metric in TOP_HEAVY
-        for name in NAMES
-    }
-    holds = all(each[1:] == sorted(each[1:]) and each[-1] > each[0] for each in rows.values())
-    shown = zip(columns, rows["Y", "Recall@10"], strict=True)
-    return Finding(holds, by_metric({name: f"{sd:.2f}" for name, sd in shown}))
-
-
 @claim("6.3", "the constraint M(r) ≥ M(r + 1) for sampled ranks r", published="non-increasing")
 def _() -> Finding:
     rises = [float(np.diff(vector("cls", each, N_ITEMS, M)).max()) for each in MEASURES.values()]
