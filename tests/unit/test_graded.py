@@ -293,8 +293,8 @@ class TestBatch:
 
     def test_error_is_that_of_resampled_users(self):
         rng = np.random.default_rng(0)
-        scores = rng.random((300, 20))
-        relevant = csr_array(rng.random((300, 20)) < rng.random((300, 1)) / 2)
+        scores = rng.random((300, 22))
+        relevant = csr_array(rng.random((300, 22)) < rng.random((300, 1)) / 2)
         ranks = rank(lambda rows: scores[rows], None, relevant)
         (found,) = evaluate(ranks, ["recall-micro@5"])
         hits = np.zeros(len(ranks))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, save_npz
 
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.relevant_items import read_relevant
 
@@ -363,7 +363,8 @@ def test_score_matrix_and_score_table_say_the_same(tmp_path):
     pairs = sorted({(int(u), int(i)) for u, i in rng.integers(0, 15, (40, 2))})
     relevant = write(tmp_path, "r.csv", "user_id,item_id\n" + joined(pairs))
     by_matrix = Ranks.read(tmp_path / "scores.npy", relevant=relevant)
-    by_table = Ranks.read(tmp_path / "scores.csv", relevant=relevant, n_items=15)
+    with pytest.warns(InputWarning, match="scores of all 15 items"):
+        by_table = Ranks.read(tmp_path / "scores.csv", relevant=relevant, n_items=15)
     assert by_matrix.users.tolist() == by_table.users.tolist()
     for name in ("n_found", "n_better", "n_tied"):
         assert getattr(by_matrix, name).tolist() == getattr(by_table, name).tolist()

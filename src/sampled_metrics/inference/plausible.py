@@ -11,7 +11,7 @@ from sampled_metrics.metrics import Measure
 from sampled_metrics.ranks import SampledRanks, Sampling
 
 _OF_ITEMS = ("recall", "auc")  # the mean over a user's items is the metric of the user
-_LEAST = 6  # largest rank that may be an end: ranks near 1 are frequent anyway
+_LEAST = 8  # largest rank that may be an end: ranks near 1 are frequent anyway
 _ENOUGH = 8  # rows near the largest rank, after which none at all is no chance
 
 
