@@ -25,6 +25,8 @@ class InputError(ValueError):
     column
         Name of the column.
 
+    Examples
+    --------
     >>> print(InputError("duplicate user_id 7", path="X.csv", row=3))
     X.csv, row 3: duplicate user_id 7
     """

@@ -28,6 +28,8 @@ def sorted_tail(keys: ArrayLike, size: int | None = None) -> NDArray[np.int64]:
     size
         Length of the tail, 0 ... n; by default n.
 
+    Examples
+    --------
     >>> sorted_tail([3, 1, 2])
     array([1, 2, 0])
     >>> sorted_tail([5] * 17, 1)  # a stable sort would say 16

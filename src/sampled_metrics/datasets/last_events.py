@@ -37,6 +37,8 @@ def last_events(
     rng
         Random generator, for `random` only.
 
+    Examples
+    --------
     >>> last_events(np.array([5, 9, 9, 3]), np.array([0, 3, 4]), "first", None)
     (array([1, 3]), 1)
     """

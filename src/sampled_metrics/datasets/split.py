@@ -89,6 +89,8 @@ def leave_last_out(
     rng
         Random generator, for `random` only.
 
+    Examples
+    --------
     >>> events = Interactions(*np.array([[7, 7, 7], [1, 2, 3], [5, 9, 9]]))
     >>> split = leave_last_out(events, "last")
     >>> int(split.item_ids[split.held_out[0]]), split.tied_users

@@ -52,6 +52,8 @@ def adaptive_em(drawn: Int, above: Int, n: int, iterations: int) -> Float:
     -------
     float64, shape (n,), summing to 1.
 
+    Examples
+    --------
     >>> adaptive_em(np.array([2, 2]), np.array([0, 2]), 3, 50).round(3)
     array([0.5, 0. , 0.5])
     """

@@ -43,6 +43,8 @@ def bias_variance(system: Reduced, gamma: float) -> Float:
         gamma = 0 that is so from about m = 27 on where n is much larger: the exact solution for
         n = 3,541 and m = 100 has entries of 1e27.
 
+    Examples
+    --------
     >>> from sampled_metrics.estimators.system import reduced
     >>> from sampled_metrics.metrics.measures import parse_measure
     >>> system = reduced([parse_measure("auc")], 3, 2, "with-replacement", None)

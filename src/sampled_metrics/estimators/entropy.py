@@ -34,6 +34,8 @@ def maximum_entropy(given: Float, start: Float, shares: Float, gamma: float) -> 
     gamma
         Weight of the entropy, above 0.
 
+    Examples
+    --------
     >>> maximum_entropy(np.eye(2), np.full(2, 0.5), np.array([0.9, 0.1]), 10.0).round(2)
     array([0.54, 0.46])
     """

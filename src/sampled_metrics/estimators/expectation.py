@@ -32,6 +32,8 @@ def em_path(given: Float, start: Float, shares: Float, iterations: int) -> Float
     -------
     float64, shape (iterations + 1, ranks).
 
+    Examples
+    --------
     >>> em_path(np.eye(2), np.array([0.5, 0.5]), np.array([0.9, 0.1]), 1)
     array([[0.5, 0.5],
            [0.9, 0.1]])

@@ -88,6 +88,8 @@ def estimator_matrix(
     ConditioningError
         A `bv` with gamma near 0 is not determined in double precision.
 
+    Examples
+    --------
     >>> from sampled_metrics.estimators import parse_estimator
     >>> from sampled_metrics.metrics.measures import parse_measure
     >>> estimators = [parse_estimator(name) for name in ("sampled", "rank-estimate", "cls")]

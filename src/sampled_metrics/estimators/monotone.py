@@ -39,6 +39,8 @@ def monotone(system: Reduced, nonnegative: bool = True) -> Float:
     ConditioningError
         The active sets do not settle.
 
+    Examples
+    --------
     >>> from sampled_metrics.estimators.system import reduced
     >>> from sampled_metrics.metrics.measures import parse_measure
     >>> system = reduced([parse_measure("recall@10")], 3541, 100, "with-replacement", None)

@@ -19,6 +19,8 @@ def sampled(measure: Measure, m: int) -> Float:
     -------
     float64, shape (m + 1,), indexed by sampled rank - 1.
 
+    Examples
+    --------
     >>> from sampled_metrics.metrics.measures import parse_measure
     >>> sampled(parse_measure("auc"), 2)
     array([1. , 0.5, 0. ])
@@ -46,6 +48,8 @@ def rank_estimate(
     -------
     float64, shape (m + 1,), indexed by sampled rank - 1.
 
+    Examples
+    --------
     >>> from sampled_metrics.metrics.measures import parse_measure
     >>> rank_estimate(parse_measure("ap"), 8, 2, divisor="m")  # ranks 1, floor(4.5), 8
     array([1.   , 0.25 , 0.125])

@@ -36,6 +36,8 @@ def rank_rule(n: int, m: int, cutoffs: Sequence[int]) -> tuple[Float, Float]:
     Whole ranks with weight 1 where n is at most 16,384. Beyond, the bias-variance estimators
     differ by less than 1e-12 of their largest entry from those of the sum over all ranks.
 
+    Examples
+    --------
     >>> ranks, weights = rank_rule(10**6, 100, [])
     >>> ranks.size, round(float(weights.sum()), 6), round(float(weights @ ranks), 3)
     (2134, 1000000.0, 500000500000.0)

@@ -98,6 +98,8 @@ def register(
     label, parameter, fitted
         See `Declaration`.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> @register("blind", label="Blind")
     ... def blind(problem):

@@ -32,6 +32,8 @@ def upper_bound(values: Float, largest: float, quantile: float) -> float:
     quantile
         t, the one-sided quantile of the confidence.
 
+    Examples
+    --------
     >>> round(upper_bound(np.zeros(100), 1.0, 1.96), 4)  # 1 - exp(-1.96^2 / 200)
     0.019
     """

@@ -61,6 +61,8 @@ def compare_exact(
     -------
     One result for each pair and metric, pairs outermost.
 
+    Examples
+    --------
     >>> rankings = {
     ...     name: Ranks([100] * 40, [x] * 20 + [50] * 20, [0] * 40, users=range(40))
     ...     for name, x in (("A", 20), ("B", 2))
@@ -147,6 +149,8 @@ def compare_sampled(
     -------
     One result for each pair, metric and estimator, pairs outermost.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> samples = {
     ...     name: SampledRanks(1 + rng.binomial(100, rng.random(400) ** power), 3541, 100)

@@ -54,6 +54,8 @@ def compare(
     -------
     One result for each pair, metric and estimator, pairs outermost.
 
+    Examples
+    --------
     >>> scores = {"A": [[0.9, 0.2, 0.1]] * 40, "B": [[0.1, 0.9, 0.2]] * 39 + [[0.9, 0.2, 0.1]]}
     >>> (result,) = compare(scores, "hr@1", relevant=[0] * 40)
     >>> result.value_a, result.value_b, result.order

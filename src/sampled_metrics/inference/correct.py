@@ -125,6 +125,8 @@ def correct(
     ConditioningError
         A `bv` with gamma near 0 is not determined in double precision.
 
+    Examples
+    --------
     >>> ranks = SampledRanks([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
     >>> for result in correct(ranks, ["recall@10"], ["sampled", "bv:0.1"]):
     ...     print(result.estimator, round(result.value, 3), result.behaves_like)

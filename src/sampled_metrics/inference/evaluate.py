@@ -95,6 +95,8 @@ def evaluate(
     confidence
         Nominal coverage of the intervals.
 
+    Examples
+    --------
     >>> ranks = Ranks([10] * 4, [0, 2, 5, 9], [0] * 4)
     >>> [(result.metric, result.value) for result in evaluate(ranks, ["recall@3", "auc"])]
     [('recall@3', 0.5), ('auc', 0.5555555555555556)]

@@ -142,6 +142,8 @@ def estimate(
     likely
         Shape of the values under a smooth distribution fitted to the users, if there is one.
 
+    Examples
+    --------
     >>> share = Shape.of([1] * 40 + [0] * 60)
     >>> mean = estimate(share, 100, share)
     >>> round(mean.std_error, 4), round(mean.ci_low, 3), round(mean.ci_high, 3)

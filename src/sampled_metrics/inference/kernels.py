@@ -92,6 +92,8 @@ def kernel(n: int, m: int, sampling: str, shape: str, cutoff: int | None = None)
     -------
     A table of all k up to n = 20,000, else of a grid; read-only, kept for later calls.
 
+    Examples
+    --------
     >>> kernel(3, 1, "without-replacement", "non-increasing").given
     array([[1.  , 0.  ],
            [0.75, 0.25],

@@ -50,6 +50,8 @@ def expected_moments(distribution: Float, vectors: Float) -> Moments:
     Moments of shape (...). `sd` is that of the distribution itself, so no degrees of freedom are
     subtracted. One below 1e-13 of the largest entry of its vector is rounding and returned as 0.
 
+    Examples
+    --------
     >>> expected_moments(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[1.0, 0.0]]))
     Moments(mean=array([0.75]), sd=array([0.25]))
     """
@@ -78,6 +80,8 @@ def estimates(histograms: ArrayLike, vectors: Float) -> Float:
     -------
     float64, shape (..., repetitions), as fractions.
 
+    Examples
+    --------
     >>> estimates([[3, 1], [2, 2]], np.array([1.0, 0.0]))
     array([0.75, 0.5 ])
     """
@@ -122,6 +126,8 @@ def probability_less(a: Moments, b: Moments) -> Float:
     float64 of the shape of the means. Where neither varies: 1, 0, or 0.5 for means that are equal
     to within rounding (1e-13 of the larger).
 
+    Examples
+    --------
     >>> still = np.zeros(3)
     >>> probability_less(Moments(np.array([1.0, 2.0, 3.0]), still), Moments(np.full(3, 2.0), still))
     array([1. , 0.5, 0. ])
@@ -161,6 +167,8 @@ def count_less(a: Float, b: Float) -> Int:
     -------
     int64, shape of the other axes.
 
+    Examples
+    --------
     >>> count_less(np.array([0.1, 0.2, 0.3]), np.array([0.2, 0.2, 0.2]))
     array(1)
     """

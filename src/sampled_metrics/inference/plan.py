@@ -105,6 +105,8 @@ def plan(
     -------
     One result for the range and one for each estimator, for each metric, metrics outermost.
 
+    Examples
+    --------
     >>> from sampled_metrics.inference.population import Population
     >>> pair = Pair(Population.power(1000, 0.5), Population.power(1000, 0.3), 3000, drawn=True)
     >>> [each.n_negatives for each in plan(pair, ["recall@10"], ["sampled", "bv:0.1"])]

@@ -101,6 +101,8 @@ class Population:
         iterations
             Steps of the expectation maximisation.
 
+        Examples
+        --------
         >>> population = Population.estimated([90, 10], 11, "without-replacement")
         >>> bool(population.share[:2].sum() > 0.5)
         True

@@ -84,6 +84,8 @@ def metric_ranges(
     -------
     One range for each metric.
 
+    Examples
+    --------
     >>> from sampled_metrics.metrics.measures import parse_measure
     >>> sample = SampledRanks([1] * 40 + [2] * 20 + [5] * 20 + [40] * 20, 3541, 100)
     >>> for shape in ("non-increasing", "none"):

@@ -25,6 +25,8 @@ def behaves_like(vector: Float, n: int, sampling: str = Sampling.WITHOUT_REPLACE
     -------
     A rank of 2 to n; None where rank 1 gets no credit, or no rank as little as half of its.
 
+    Examples
+    --------
     >>> behaves_like(np.array([1.0, 0.75, 0.5, 0.25, 0.0]), 101)  # falls by 1/100 per rank
     51
     """

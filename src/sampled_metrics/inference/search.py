@@ -35,6 +35,8 @@ def smallest_from(
     -------
     The size, or None if `lead` is not positive at the largest.
 
+    Examples
+    --------
     >>> smallest_from(lambda m: m * m - 1000.0, [1, 10, 100])
     32
     """

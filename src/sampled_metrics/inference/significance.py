@@ -28,6 +28,8 @@ def p_value(a: Float, b: Float, rows: tuple[Int, Int] | None, test: str, seed: i
         if independent; `permutation`: 9,999 random exchanges, drawn with `seed`, of the two values
         of a user, or of all values if independent.
 
+    Examples
+    --------
     >>> p_value(np.zeros(4), np.array([1.0, 2, 3, 4]), (np.arange(4), np.arange(4)), "wilcoxon")
     0.125
     """

@@ -39,6 +39,8 @@ def values(
     rng
         Source of the random order; only `random` uses it.
 
+    Examples
+    --------
     >>> from sampled_metrics.metrics.measures import parse_measure
     >>> recall = parse_measure("recall@5")
     >>> [values(recall, Ranks([101], [0], [9]), ties).item()

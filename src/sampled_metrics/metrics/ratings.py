@@ -15,6 +15,8 @@ def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
     true, predicted
         Ratings r and their predictions p, in one order; finite numbers of one shape.
 
+    Examples
+    --------
     >>> rmse([3, 5], [3, 1])  # sqrt((0 + 16) / 2)
     2.8284271247461903
     """

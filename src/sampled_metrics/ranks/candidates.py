@@ -46,6 +46,8 @@ def of_matrix(scores: ArrayLike, positive: ArrayLike, ties: str, seed: int) -> P
         Place among negatives with the same score: `random`, drawn with `seed`, `optimistic` or
         `pessimistic`.
 
+    Examples
+    --------
     >>> of_matrix([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], 0, "random", 0).ranks
     array([1, 2])
     """

@@ -46,6 +46,8 @@ def as_ranks(
     seen, min_grade, complete
         See `rank` for arrays, and `read_ranks`.
 
+    Examples
+    --------
     >>> as_ranks([[0.3, 0.9, 0.5]], relevant=[2]).best_rank
     array([2])
     >>> as_ranks({"anna": [7, 9]}, relevant={"anna": [9]}).best_rank
@@ -101,6 +103,8 @@ def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:
     drawn
         What is known of them besides.
 
+    Examples
+    --------
     >>> as_sampled([[0.3, 0.9, 0.1]], Drawn(n_items=50, positive=0)).sampled_ranks
     array([2])
     """

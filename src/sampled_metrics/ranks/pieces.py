@@ -28,6 +28,8 @@ class Piece:
     count
         How many there are; more than there is to cut leaves some of them empty.
 
+    Examples
+    --------
     >>> [list(Piece(number, 3).of(7)) for number in (1, 2, 3)]
     [[0, 1], [2, 3], [4, 5, 6]]
     """

@@ -64,6 +64,8 @@ def rank(
         or a user with a held-out item has fewer than two candidates. Errors of `score` itself pass
         unchanged.
 
+    Examples
+    --------
     >>> scores = np.array([[9.0, 7, 5, 5, 5], [3, 8, 1, -np.inf, 2]])
     >>> seen = np.array([[1, 0, 0, 0, 0], [0, 0, 0, 0, 0]], dtype=bool)
     >>> rank(lambda users: scores[users], seen, [2, 4])

@@ -57,6 +57,8 @@ class Ranks:
     source
         Words on where the ranks come from; everything made from them repeats it.
 
+    Examples
+    --------
     >>> ranks = Ranks([5, 5], [0, 2], [1, 0], users=["anna", "bert"])
     >>> ranks.best_rank, ranks.worst_rank
     (array([1, 3]), array([2, 3]))

@@ -55,6 +55,8 @@ def read_ranks(
     complete
         Whether lists hold all candidates of their users, whose number they then give.
 
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "ranks.csv"

@@ -38,6 +38,8 @@ class SampledRanks:
         Whether rows of one user may be of different held-out items. Their average is then a metric
         of the user for recall and AUC only, which others refuse.
 
+    Examples
+    --------
     >>> SampledRanks([1, 4, 1], n_items=[30, 40, 50], n_negatives=3).mean_candidates
     40
     """
@@ -132,6 +134,8 @@ class SampledRanks:
         n_items
             Candidates of every full ranking, if the file has no column `n_candidates`.
 
+        Examples
+        --------
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder) / "sampled.csv"

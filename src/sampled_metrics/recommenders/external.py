@@ -39,6 +39,8 @@ class External:
         Function of users that returns their scores of all items, -inf where there is none; users
         and items by their numbers in the split.
 
+    Examples
+    --------
     >>> import tempfile
     >>> from scipy.sparse import csr_array
     >>> users, items = np.array([7, 9]), np.array(["a", "b"])

@@ -54,6 +54,8 @@ def draw_adaptively(
     largest
         Most negatives of a user; all candidates by default.
 
+    Examples
+    --------
     >>> draw_adaptively(Ranks([9, 9], [0, 8], [0, 0]), 2, np.random.default_rng(0))
     Adaptive(drawn=array([8, 2]), above=array([0, 2]))
     """

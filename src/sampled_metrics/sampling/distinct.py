@@ -30,6 +30,8 @@ def distinct_items(others: int, m: int) -> Float:
     -------
     float64, shape (m + 1,); entry d belongs to d distinct items.
 
+    Examples
+    --------
     >>> distinct_items(2, 3)
     array([0.  , 0.25, 0.75, 0.  ])
     """

@@ -45,6 +45,8 @@ def sampled_rank_distribution(
     Absolute error about 1e-14, and for tied users under `random` 1e-15 N/(m (e + 1)) more.
     `paper` takes time proportional to m^2 for each tied user, the others to m.
 
+    Examples
+    --------
     >>> sampled_rank_distribution(Ranks([4, 4], [0, 0], [1, 2]), 2).round(4)
     array([[0.6667, 0.3333, 0.    ],
            [0.4444, 0.4444, 0.1111]])

@@ -29,6 +29,8 @@ def draw_sampled_ranks(
     -------
     int64, shape (users,), 1-based.
 
+    Examples
+    --------
     >>> ranks = Ranks([101, 101, 101], [0, 50, 100], [0, 0, 0])
     >>> draw_sampled_ranks(ranks, 10, np.random.default_rng(1)).tolist()
     [1, 8, 11]
@@ -62,6 +64,8 @@ def histograms(
     int64, shape (repetitions, m + 1); column i counts sampled rank i + 1, rows sum to the
     number of users.
 
+    Examples
+    --------
     >>> ranks = Ranks([101, 101, 101], [0, 50, 100], [0, 0, 0])
     >>> histograms(ranks, 2, [np.random.default_rng(seed) for seed in (1, 2)])
     array([[1, 0, 2],

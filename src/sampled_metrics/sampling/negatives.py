@@ -29,6 +29,8 @@ def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0, strata: int = 
     -------
     Items, int64, shape (users, m), in random order.
 
+    Examples
+    --------
     >>> excluded = csr_array(np.array([[1, 0, 0, 1], [0, 0, 1, 0]]))
     >>> np.sort(draw_negatives(excluded, 2), axis=1)
     array([[1, 2],

@@ -47,6 +47,8 @@ def pmf(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> Floa
     Relative error of entries above 1e-300 at most 2e-13 at m = 100 and 2e-12 at m = 3,000,
     smaller near the mode; it does not grow with n.
 
+    Examples
+    --------
     >>> pmf([1, 2, 3], 3, 2, "with-replacement")
     array([[1.  , 0.  , 0.  ],
            [0.25, 0.5 , 0.25],
@@ -87,6 +89,8 @@ def expected_values(
     -------
     float64, shape (ranks,), as fractions.
 
+    Examples
+    --------
     >>> from sampled_metrics.metrics.measures import parse_measure
     >>> expected_values(parse_measure("ap"), [1, 2, 3], 3, 1, "with-replacement")
     array([1.  , 0.75, 0.5 ])

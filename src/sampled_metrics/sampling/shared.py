@@ -38,6 +38,8 @@ def shared_histograms(
     -------
     int64, shape (evaluations, repetitions, m + 1).
 
+    Examples
+    --------
     >>> ranks = Ranks([101, 101], [0, 50], [100, 0])
     >>> def one(seed):
     ...     return [np.random.default_rng(seed)]
@@ -64,6 +66,8 @@ def draw_better_and_tied(
     -------
     Two arrays int64, shape (users,).
 
+    Examples
+    --------
     >>> draw_better_and_tied(
     ...     Ranks([5], [1], [2]), 4, np.random.default_rng(0), "without-replacement"
     ... )
@@ -88,6 +92,8 @@ def expected_better_and_tied(ranks: Ranks, m: int, sampling: Sampling | str) -> 
     -------
     float64, shape (m + 1, m + 1), with s by row and t by column.
 
+    Examples
+    --------
     >>> expected_better_and_tied(Ranks([4], [1], [1]), 2, "without-replacement").round(4)
     array([[0.    , 0.3333, 0.    ],
            [0.3333, 0.3333, 0.    ],

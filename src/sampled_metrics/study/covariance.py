@@ -61,6 +61,8 @@ def mean_over_places(vectors: Float, ties: str) -> Float:
     float64, shape (vectors, m + 1, m + 1): entry s, t is for s better and t tied negatives, and 0
     where s + t > m.
 
+    Examples
+    --------
     >>> mean_over_places(np.array([[4.0, 2.0, 0.0]]), "random")
     array([[[4., 3., 2.],
             [2., 1., 0.],

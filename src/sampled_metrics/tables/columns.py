@@ -38,6 +38,8 @@ class Table:
     header
         Lines before the first row of a text file; None for parquet, which has no lines.
 
+    Examples
+    --------
     >>> import pyarrow as pa
     >>> table = Table(Path("r.parquet"), {"rank": pa.chunked_array([[3, 0]])}, ("rank",), None)
     >>> table.whole("rank", 1, 9)

@@ -28,6 +28,8 @@ def reciprocal_rank(
         Number of better candidates that ends the scoring. From 10 on, Recall@10 and NDCG@10 are
         known for each user as well.
 
+    Examples
+    --------
     >>> reciprocal_rank([12, 99], [1, 0], [100, 100])
     array([0.12, 1.  ])
     """

@@ -92,6 +92,8 @@ def evaluate_on_budget(
     --------
     Session : The same for scores that come from elsewhere, batch by batch.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> scores = rng.random((40, 30))
     >>> from scipy.sparse import csr_array

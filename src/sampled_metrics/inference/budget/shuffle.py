@@ -54,6 +54,8 @@ def permuted(index: Int, size: Int, key: Words) -> Int:
     size, key
         Of the permutation that each index belongs to; shaped like `index`.
 
+    Examples
+    --------
     >>> key = np.zeros(6, np.uint64)
     >>> np.sort(permuted(np.arange(6), np.full(6, 6), key))
     array([0, 1, 2, 3, 4, 5])

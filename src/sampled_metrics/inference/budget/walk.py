@@ -41,6 +41,8 @@ def after_draws(left: Int, better: Int, draws: Int, found: Int) -> Line:
     draws, found
         Unscored candidates drawn without replacement, and how many of them are better.
 
+    Examples
+    --------
     >>> after_draws(np.array([3]), np.array([0]), np.array([3]), np.array([1])).known
     array([0.5])
     >>> after_draws(np.array([4]), np.array([1]), np.array([0]), np.array([0]))
