@@ -22,6 +22,8 @@ MEMORY = 1 << 20  # float64 numbers that a step may hold: 8 MB
 def blocks(rows: int, columns: int, entries: int = MEMORY) -> Iterator[slice]:
     """Cut the rows of a (rows, columns) table into slices of at most `entries` numbers.
 
+    Examples
+    --------
     >>> list(blocks(5, 10, entries=25))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
@@ -37,6 +39,8 @@ def starts(counts: Int) -> Int:
 def ranges(first: Int | int, counts: Int) -> Int:
     """Concatenate ranges, of which range i is first[i], first[i] + 1 ... of length counts[i].
 
+    Examples
+    --------
     >>> ranges(np.array([7, 3]), np.array([2, 3]))
     array([7, 8, 3, 4, 5])
     """
@@ -46,6 +50,8 @@ def ranges(first: Int | int, counts: Int) -> Int:
 def first_duplicate(values: NDArray[Any]) -> int | None:
     """Return the first row with a value of an earlier row; None if all differ.
 
+    Examples
+    --------
     >>> first_duplicate(np.array([7, 4, 9, 4]))
     3
     """
@@ -57,6 +63,8 @@ def first_duplicate(values: NDArray[Any]) -> int | None:
 def integers(name: str, values: ArrayLike) -> Int:
     """Convert whole numbers to int64; floats, text and bool raise an InputError with the name.
 
+    Examples
+    --------
     >>> integers("rank", [3, 1])
     array([3, 1])
     """
@@ -76,6 +84,8 @@ def fits_int64(array: NDArray[Any]) -> bool:
 def whole_number(name: str, value: Any) -> int:
     """Convert a whole number to int; floats, text and bool raise an InputError with the name.
 
+    Examples
+    --------
     >>> whole_number("n_negatives", 16.0)
     Traceback (most recent call last):
     sampled_metrics.InputError: n_negatives is 16.0, expected a whole number
@@ -90,6 +100,8 @@ def ordered_floats(values: NDArray[Any]) -> NDArray[np.floating[Any]]:
 
     Integers of which float64 does not hold all are replaced by their places in ascending order.
 
+    Examples
+    --------
     >>> ordered_floats(np.array([7, 3])), ordered_floats(np.array([2**62 + 1, 2**62]))
     (array([7., 3.]), array([1., 0.]))
     """

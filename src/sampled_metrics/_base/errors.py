@@ -70,6 +70,8 @@ class InputError(ValueError):
 def one_line(text: str) -> str:
     r"""Join lines by blanks and write other characters that cannot be printed as escapes.
 
+    Examples
+    --------
     >>> one_line("a\r\n  b\x1b[2J")
     'a b\\x1b[2J'
     """
@@ -91,6 +93,8 @@ class UnreachableError(InputError):
 def reading(path: Path | str) -> Iterator[None]:
     """Name a file in errors about its content.
 
+    Examples
+    --------
     >>> with reading("X.csv"):
     ...     raise InputError("no rows")
     Traceback (most recent call last):

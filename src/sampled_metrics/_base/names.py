@@ -12,6 +12,8 @@ T = TypeVar("T")
 def plain(name: str) -> str:
     """Write a name in lower case with hyphens.
 
+    Examples
+    --------
     >>> plain(" Hit_Rate ")
     'hit-rate'
     """
@@ -23,6 +25,8 @@ def parse_list(names: str | Sequence[Any], what: str, parse: Callable[[str], T])
 
     What is no text is taken as parsed already; errors call the names `what`.
 
+    Examples
+    --------
     >>> parse_list("1, 2", "numbers", int), parse_list(["1,2", 3], "numbers", int)
     ([1, 2], [1, 2, 3])
     """
@@ -43,6 +47,8 @@ def parse_list(names: str | Sequence[Any], what: str, parse: Callable[[str], T])
 def similar(name: str, known: Sequence[str]) -> str:
     """Ask ` did you mean ...?` with the known names most like a name, or nothing.
 
+    Examples
+    --------
     >>> similar("recal", ["recall", "auc"]), similar("x", ["recall"])
     (' did you mean recall?', '')
     """

@@ -12,6 +12,8 @@ def generator(seed: int, *keys: str | int) -> np.random.Generator:
     the batch or the process in which it is computed. Every key is hashed to 128 bits, a text and
     a number never to the same.
 
+    Examples
+    --------
     >>> one, again = (generator(1, "X", "bv:0.1", 7).random() for _ in range(2))
     >>> one == again
     True

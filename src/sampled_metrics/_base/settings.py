@@ -32,6 +32,8 @@ class Settings(BaseModel):
 
         The first problem becomes an InputError, which begins with the place and the dotted key.
 
+        Examples
+        --------
         >>> from pydantic import Field
         >>> class Machine(Settings):
         ...     cores: int = Field(ge=1)

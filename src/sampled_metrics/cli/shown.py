@@ -191,6 +191,8 @@ def acts_like(result: "Corrected | Compared") -> str:
 def count(number: int, noun: str) -> str:
     """Write a number of things.
 
+    Examples
+    --------
     >>> count(1, "user"), count(6040, "user")
     ('1 user', '6,040 users')
     """

@@ -68,6 +68,8 @@ class Layout:
     def allows(self, rating: NDArray[np.number[Any]]) -> NDArray[np.bool_]:
         """Return whether each rating is allowed.
 
+        Examples
+        --------
         >>> Layout(",", half_stars=True).allows(np.array([0.0, 0.5, 0.7, 5.0, 5.5]))
         array([False,  True, False,  True, False])
         """

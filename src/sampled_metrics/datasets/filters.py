@@ -24,6 +24,8 @@ def apply_filters(
     Duplicates that no filter removes, users with a single event, and a result without events are
     errors, because they cannot be split.
 
+    Examples
+    --------
     >>> events = Interactions(np.array([1, 1, 2, 2, 3]), np.array([7, 8, 7, 8, 8]))
     >>> kept, removed = apply_filters(events, FilterSettings(min_user_events=2))
     >>> kept.user.tolist(), removed
@@ -93,6 +95,8 @@ def _superseded(interactions: Interactions, last: bool) -> NDArray[np.bool_]:
     That is the last of them by time if `last`, else the first; where times are equal or missing,
     file order decides.
 
+    Examples
+    --------
     >>> _superseded(Interactions(np.array([1, 1, 1]), np.array([7, 8, 7])), last=True)
     array([ True, False, False])
     """

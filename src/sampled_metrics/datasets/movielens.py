@@ -23,6 +23,8 @@ _COLUMNS = ("user", "item", "rating", "timestamp")
 def parse_ratings(ratings: Ratings) -> Interactions:
     r"""Read the events of a ratings file, with the checks of `apply_filters` but no filter.
 
+    Examples
+    --------
     >>> parse_ratings(Ratings.of(b"1::10::5::100\n1::20::3::90\n", "example")).timestamp
     array([100,  90])
     """

@@ -108,6 +108,8 @@ def leave_last_out(
 def leave_random_out(interactions: Interactions, rng: np.random.Generator) -> Split:
     """Hold out one event of each user, each equally likely; timestamps are ignored.
 
+    Examples
+    --------
     >>> events = Interactions(np.array([7, 7, 4, 4]), np.array([1, 2, 1, 3]))
     >>> leave_random_out(events, np.random.default_rng(0)).counts()["training_events"]
     2
@@ -122,6 +124,8 @@ def require_candidates(split: Split, name: str) -> None:
 
     `name` is that of the file, for the message.
 
+    Examples
+    --------
     >>> events = Interactions(np.array([7, 7]), np.array([1, 3]))
     >>> require_candidates(leave_random_out(events, np.random.default_rng(0)), "mine.csv")
     Traceback (most recent call last):
@@ -139,6 +143,8 @@ def require_candidates(split: Split, name: str) -> None:
 def require_all(path: Path, kind: str, present: NDArray[np.bool_], ids: Ids) -> None:
     """Raise InputError unless a file has every user or item of a split.
 
+    Examples
+    --------
     >>> require_all(Path("r.csv"), "user", np.array([True, False]), np.array([7, 9]))
     Traceback (most recent call last):
     sampled_metrics.InputError: r.csv: user 9 is missing; every user of the split is needed (...)

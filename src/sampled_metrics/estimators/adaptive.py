@@ -28,6 +28,8 @@ class Cells(NamedTuple):
     def of(cls, drawn: Int, above: Int) -> "Cells":
         """Count the users of each cell.
 
+        Examples
+        --------
         >>> Cells.of(np.array([4, 2, 4]), np.array([1, 0, 1]))
         Cells(drawn=array([2, 4]), above=array([0, 1]), users=array([1, 2]))
         """

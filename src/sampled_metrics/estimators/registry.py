@@ -150,6 +150,8 @@ class Estimator:
     def label(self) -> str:
         """Name in tables.
 
+        Examples
+        --------
         >>> [parse_estimator(name).label for name in ("rank-estimate", "bv:0.1")]
         ['Rank Estimate', 'BV 0.1']
         """
@@ -175,6 +177,8 @@ class Estimator:
 def parse_estimator(text: str) -> Estimator:
     """Read an estimator from its name; an error lists the names that are known.
 
+    Examples
+    --------
     >>> parse_estimator("bv:0.1")
     Estimator(name='bv', parameter=0.1)
     >>> [str(parse_estimator(name)) for name in ("cls", "bv:1.0", "bv:1e-3")]

@@ -55,6 +55,8 @@ def reduced(
     Time is proportional to n m^2 up to n = 16,384 or with a prior, else to about 2,000 m^2;
     memory to m^2.
 
+    Examples
+    --------
     >>> from sampled_metrics.metrics.measures import parse_measure
     >>> reduced([parse_measure("auc")], 3, 1, "with-replacement", None).marginal
     array([0.5, 0.5])

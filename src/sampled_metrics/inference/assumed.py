@@ -41,6 +41,8 @@ def population_with(measure: Measure, level: float, n: int) -> Population:
 
     The metric must be at least that of a random ranking and below 1.
 
+    Examples
+    --------
     >>> from sampled_metrics.metrics.measures import parse_measure
     >>> measure = parse_measure("recall@10")
     >>> round(float(population_with(measure, 0.1, 1000).exact([measure])[0]), 9)

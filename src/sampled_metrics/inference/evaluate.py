@@ -145,6 +145,8 @@ def values_by_user(
     Arguments are those of `evaluate`. The index holds the ids of the users, or running numbers from
     0; a column of the result is a Series by user.
 
+    Examples
+    --------
     >>> scores = [[0.3, 0.9, 0.5], [0.8, 0.1, 0.4]]
     >>> values_by_user(scores, "hr@1, rr", relevant=[1, 2])["rr"].tolist()
     [1.0, 0.5]

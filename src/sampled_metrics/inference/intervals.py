@@ -37,6 +37,8 @@ _LEAST_CURVATURE = -2.0  # that of a share of successes, V(mu) = mu (1 - mu)
 class Shape:
     """Mean, central moments and range of a distribution of values.
 
+    Examples
+    --------
     >>> Shape.of([0.0, 1.0])
     Shape(mean=0.5, second=0.25, third=0.0, fourth=0.0625, low=0.0, high=1.0)
     """
@@ -166,6 +168,8 @@ def estimate(
 def normal_quantile(confidence: float) -> float:
     """Standard deviations from the mean to either end of a normal interval.
 
+    Examples
+    --------
     >>> round(normal_quantile(0.95), 3)
     1.96
     """

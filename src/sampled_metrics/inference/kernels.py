@@ -141,6 +141,8 @@ def _points(n: int, shape: str, cutoff: int | None) -> Int:
 def rank_grid(n: int) -> Int:
     """Ranks at which smooth functions of the rank show their course: dense at both ends.
 
+    Examples
+    --------
     >>> rank_grid(10**6).size
     2538
     """

@@ -61,6 +61,8 @@ def misfit(sample: SampledRanks, shape: str = NON_INCREASING) -> Misfit:
     The mixture of extreme points has the least chi-square; given which of them take part, that
     of a distribution within the class has the degrees of freedom that they leave.
 
+    Examples
+    --------
     >>> ranks = np.random.default_rng(0).integers(1, 102, 1000)
     >>> misfit(SampledRanks(ranks, 3541, 100)).p_value > 0.01
     True

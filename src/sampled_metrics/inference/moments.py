@@ -103,6 +103,8 @@ def simulated_moments(values: Float) -> Moments:
     `sd` divides by repetitions - 1 (ddof = 1), so that its square is an unbiased estimate of the
     variance of `expected_moments`; at least two repetitions are needed.
 
+    Examples
+    --------
     >>> simulated_moments(np.array([0.25, 0.75])).mean
     array(0.5)
     """
@@ -141,6 +143,8 @@ def probability_less(a: Moments, b: Moments) -> Float:
 def deviations(difference: ArrayLike, sd: ArrayLike) -> Float:
     """Divide differences by their standard deviations; 0 / 0 is 0.
 
+    Examples
+    --------
     >>> deviations([1.0, -1.0, 0.0], [2.0, 0.0, 0.0])
     array([ 0.5, -inf,  0. ])
     """
@@ -152,6 +156,8 @@ def deviations(difference: ArrayLike, sd: ArrayLike) -> Float:
 def order_probability(deviations: ArrayLike) -> Float:
     """Probability that a normal difference so many deviations above 0 is positive.
 
+    Examples
+    --------
     >>> order_probability([0.0, 1.96]).round(3)
     array([0.5  , 0.975])
     """

@@ -16,6 +16,8 @@ def common_users(a: ArrayLike | None, b: ArrayLike | None) -> tuple[Int, Int] | 
 
     None if ids are missing or no user is common. Numbers are compared to text as text.
 
+    Examples
+    --------
     >>> common_users([3, 5, 9], [9, 3, 4])
     (array([0, 2]), array([1, 0]))
     """
@@ -34,6 +36,8 @@ def unlike(evaluations: Mapping[str, Ranks | SampledRanks]) -> list[str]:
     That is if their numbers of candidates differ by more than 1 %, or if fewer than half of the
     users of the smaller one are common.
 
+    Examples
+    --------
     >>> unlike({"A": Ranks([9], [0], [0]), "B": Ranks([20], [0], [0])})
     ['A has 9 candidates and B has 20']
     """

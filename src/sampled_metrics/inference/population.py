@@ -51,6 +51,8 @@ class Population:
     def of_users(cls, ranks: Ranks) -> "Population":
         """Describe the users of an evaluation.
 
+        Examples
+        --------
         >>> Population.of_users(Ranks([5, 5, 5], [1, 0, 1], [0, 0, 0])).share.round(3)
         array([0.333, 0.667])
         """
@@ -62,6 +64,8 @@ class Population:
     def uniform(cls, n: int) -> "Population":
         """Describe a recommender that ranks at random: every rank is equally probable.
 
+        Examples
+        --------
         >>> Population.uniform(4).share
         array([0.25, 0.25, 0.25, 0.25])
         """
@@ -73,6 +77,8 @@ class Population:
 
         Exponent 1 is a random recommender, smaller ones are better.
 
+        Examples
+        --------
         >>> population = Population.power(4, 0.5)
         >>> population.share.round(3)
         array([0.5  , 0.207, 0.159, 0.134])
@@ -123,6 +129,8 @@ class Population:
 
         Maximum likelihood among mixtures of uniform distributions on the ranks 1 ... k.
 
+        Examples
+        --------
         >>> population = Population.non_increasing([5, 0, 4, 0], 50, "without-replacement")
         >>> bool((np.diff(population.share) <= 1e-15).all())
         True
@@ -141,6 +149,8 @@ class Population:
 
         Stopped early as regularisation. float64, shape (m + 1,), summing to 1.
 
+        Examples
+        --------
         >>> Population.smoothed([5, 0, 4, 0], 50, "with-replacement").round(2)
         array([0.55, 0.13, 0.2 , 0.12])
         """
@@ -159,6 +169,8 @@ class Population:
     def sampled_shares(self, m: int, sampling: Sampling | str) -> Float:
         """Calculate the expected shares of users at every sampled rank; shape (m + 1,).
 
+        Examples
+        --------
         >>> Population.uniform(4).sampled_shares(1, "without-replacement")
         array([0.5, 0.5])
         """
@@ -208,6 +220,8 @@ def rank_blocks(n: int) -> Ranks:
 
     The first thousand ranks are blocks of their own; beyond, a block is half a percent wide.
 
+    Examples
+    --------
     >>> len(rank_blocks(10**6))
     2382
     """

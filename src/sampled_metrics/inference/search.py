@@ -9,6 +9,8 @@ import numpy as np
 def geometric_sizes(smallest: int, largest: int, number: int) -> list[int]:
     """Space whole numbers evenly on a logarithmic scale, at most `number` of them.
 
+    Examples
+    --------
     >>> geometric_sizes(1, 100, 5)
     [1, 3, 10, 32, 100]
     """

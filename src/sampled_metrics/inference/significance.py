@@ -84,6 +84,8 @@ def adjusted(p_values: Sequence[float], correction: str) -> list[float]:
     `bonferroni` and `holm` bound the probability of any wrong order, `bh` (Benjamini and Hochberg)
     the expected share of wrong orders.
 
+    Examples
+    --------
     >>> adjusted([0.01, 0.02, 0.6], "holm")
     [0.03, 0.04, 0.6]
     """

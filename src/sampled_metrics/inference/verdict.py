@@ -30,6 +30,8 @@ def exact_verdict(
     If the order is undecided, the verdict says how many users it would take with the same
     confidence.
 
+    Examples
+    --------
     >>> exact_verdict(Estimate(0.01, 0.01, -0.01, 0.03, 1000), ("A", "B"), "undecided")
     'undecided with 1,000 users; about 3,900 would do'
     """
@@ -80,6 +82,8 @@ def estimate_says(result: "Compared") -> str:
 def resolution(metric: str, behaves_like: int | None) -> str:
     """Name the metric that an estimate acts like.
 
+    Examples
+    --------
     >>> resolution("recall@10", 17), resolution("ndcg@10", 26)
     ('about recall@17', 'half credit at rank 26')
     """
@@ -104,6 +108,8 @@ def _span(found: Range) -> str:
 def two_digits(number: float) -> int:
     """Round up to two digits, because a prediction is no more precise than that.
 
+    Examples
+    --------
     >>> two_digits(1234)
     1300
     """

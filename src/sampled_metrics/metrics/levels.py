@@ -45,6 +45,8 @@ class Levels:
     def of(cls, ranks: Ranks) -> "Levels":
         """Group each user's relevant items by score.
 
+        Examples
+        --------
         >>> levels = Levels.of(Ranks([9], [4, 1, 1], [0, 2, 2], n_found=[3]))
         >>> levels.above, levels.size, levels.hits, levels.hits_above
         (array([1, 4]), array([3, 1]), array([2, 1]), array([0, 2]))

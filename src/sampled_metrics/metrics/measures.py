@@ -144,6 +144,8 @@ class Measure:
     def label(self) -> str:
         """Spelling in tables and figures.
 
+        Examples
+        --------
         >>> [parse_measure(name).label for name in ("recall@10", "ap", "f0.5@3")]
         ['Recall@10', 'AP', 'F0.5@3']
         """
@@ -154,6 +156,8 @@ class Measure:
     def at(self, rank: ArrayLike, n_candidates: ArrayLike) -> Float:
         """Return the value if one item is relevant, from its rank among the candidates.
 
+        Examples
+        --------
         >>> parse_measure("recall@2").at([1, 2, 3], 10)
         array([1., 1., 0.])
         """
@@ -171,6 +175,8 @@ def parse_measure(text: str) -> Measure:
     Names are those of the registry and their aliases, in upper or lower case, with `_` for `-`; a
     cut-off follows `@`, `_` or `-`.
 
+    Examples
+    --------
     >>> parse_measure("ndcg@10")
     Measure(kind='ndcg', cutoff=10, beta=None)
     >>> [str(parse_measure(name)) for name in ("AUC", "f0.50@10", "HR@5", "hit_rate_5", "map")]
@@ -197,6 +203,8 @@ def parse_measure(text: str) -> Measure:
 def parse_measures(names: str | Sequence[str | Measure]) -> list[Measure]:
     """Return the measures of one name, of several separated by commas, or of a sequence.
 
+    Examples
+    --------
     >>> [str(measure) for measure in parse_measures("HR@10, mrr")]
     ['hit@10', 'rr']
     """

@@ -28,6 +28,8 @@ def mae(true: ArrayLike, predicted: ArrayLike) -> float:
 
     Parameters are those of `rmse`, which it never exceeds.
 
+    Examples
+    --------
     >>> mae([3, 5], [3, 1])  # (0 + 4) / 2
     2.0
     """

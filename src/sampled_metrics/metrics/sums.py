@@ -23,6 +23,8 @@ def reciprocals(above: Int, places: Int) -> Float:
     The relative error is small also far down the ranking, unlike that of a difference of two
     harmonic numbers, and no table as long as the ranking is needed.
 
+    Examples
+    --------
     >>> reciprocals(np.array([0, 9]), np.array([4, 1]))  # 1 + 1/2 + 1/3 + 1/4 and 1/10
     array([2.08333333, 0.1       ])
     """
@@ -46,6 +48,8 @@ def gains(
 
     `weight` is the sum over a level of what the items' gains are multiplied by; default 1 each.
 
+    Examples
+    --------
     >>> from sampled_metrics.ranks import Ranks
     >>> levels = Levels.of(Ranks([9], [1, 1], [2, 2], n_found=[2]))
     >>> gains(levels, 3, lambda place: 1.0 / place)  # 2/3 at each of the places 2 and 3
@@ -73,6 +77,8 @@ def precisions(above: Int, hits_above: Int, size: Int, hits: Int, places: Int) -
 
     for m places. The arguments broadcast.
 
+    Examples
+    --------
     >>> one = np.array([1])
     >>> precisions(one, one, 2 * one, one, 2 * one)  # half of 2/2 and half of 2/3
     array([0.83333333])
@@ -129,6 +135,8 @@ def hit_chances(size: Int, places: Int, hits: int) -> Float:
     The hypergeometric distribution, C(m, x) C(s - m, h - x) / C(s, h) for m places of s. float64,
     shape (levels, hits + 1).
 
+    Examples
+    --------
     >>> hit_chances(np.array([4]), np.array([2]), 2)  # of 6 pairs 1, 4 and 1
     array([[0.16666667, 0.66666667, 0.16666667]])
     """

@@ -66,6 +66,8 @@ def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:
     Floyd's sampling without replacement (Bentley and Floyd, CACM 30(9), 1987), one item of every
     level a turn. int64, shape (sum of hits,), level by level, not sorted.
 
+    Examples
+    --------
     >>> random_places(np.array([3, 1]), np.array([3, 1]), np.random.default_rng(0))
     array([0, 1, 2, 0])
     """

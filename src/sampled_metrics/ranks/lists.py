@@ -94,6 +94,8 @@ def _by_rank(table: Table, lists: Pairs) -> Int:
 def by_score(users: Int, score: NDArray[Any]) -> tuple[Int, Int]:
     """Count, for each row, the others of the same user with a higher and with an equal score.
 
+    Examples
+    --------
     >>> by_score(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 1.0, 2.0]))
     (array([1, 0, 1, 0]), array([1, 0, 1, 0]))
     """

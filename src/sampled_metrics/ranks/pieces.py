@@ -55,6 +55,8 @@ class Piece:
 def parse_piece(text: str) -> Piece:
     """Read a piece written like `2-of-3`.
 
+    Examples
+    --------
     >>> parse_piece("2-of-3")
     Piece(number=2, count=3)
     """

@@ -8,6 +8,8 @@ from sampled_metrics._base.errors import InputError
 class Sampling(StrEnum):
     """Way to draw m negatives for a held-out item from the n - 1 other candidates.
 
+    Examples
+    --------
     >>> Sampling("distinct") is Sampling.DISTINCT
     True
     """

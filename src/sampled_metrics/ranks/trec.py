@@ -19,6 +19,8 @@ _QRELS_COLUMNS = (USER, "iter", ITEM, "relevance")
 def is_run(line: str) -> bool:
     """Return whether a file that begins with this line is a run.
 
+    Examples
+    --------
     >>> is_run("q1 Q0 d7 1 12.5 bm25"), is_run("user_id,item_id,score")
     (True, False)
     """
@@ -36,6 +38,8 @@ def is_run_file(path: Path, what: str) -> bool:
 def is_qrels(line: str) -> bool:
     """Return whether a file that begins with this line holds qrels.
 
+    Examples
+    --------
     >>> is_qrels("q1 0 d7 1"), is_qrels("user_id item_id relevance weight")
     (True, False)
     """

@@ -91,6 +91,8 @@ def register(kind: str) -> Callable[[_Class], _Class]:
 def create(kind: str, settings: Mapping[str, Any]) -> Recommender:
     """Make an unfitted recommender from its kind and its settings, named as in the config.
 
+    Examples
+    --------
     >>> create("itemknn", {"q": 3}).settings.q
     3.0
     >>> create("itemknn", {"k": 0})

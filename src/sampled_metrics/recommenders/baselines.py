@@ -16,6 +16,8 @@ from sampled_metrics.recommenders.base import Recommender, register
 class Popularity(Recommender):
     """Scores an item by the number of its training events; equally popular items are tied.
 
+    Examples
+    --------
     >>> from sampled_metrics.recommenders import create
     >>> train = csr_array([[1.0, 1, 0], [1, 0, 0]])
     >>> create("popularity", {}).fit(train).score(np.array([0, 1]))

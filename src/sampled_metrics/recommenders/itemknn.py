@@ -104,6 +104,8 @@ def cosine_similarity(train: csr_array) -> Dense:
     equal in the machine and no neighbour is settings by a rounding error. 0 where an item has no
     training event.
 
+    Examples
+    --------
     >>> cosine_similarity(csr_array([[1.0, 1, 0], [1, 0, 0]])).round(4)
     array([[1.    , 0.7071, 0.    ],
            [0.7071, 1.    , 0.    ],

@@ -64,6 +64,8 @@ def latex(table: pd.DataFrame, caption: str, label: str) -> str:
 def escape(text: str) -> str:
     r"""Escape the signs that LaTeX would take for commands.
 
+    Examples
+    --------
     >>> print(escape("50 % of a_b & c ± 1"))
     50 \% of a\_b \& c $\pm$ 1
     """

@@ -32,6 +32,8 @@ class Adaptive(NamedTuple):
 def next_size(drawn: Int, most: Int) -> Int:
     """Number of negatives after one more round: twice as many, at most `most`.
 
+    Examples
+    --------
     >>> next_size(np.array([4, 8]), np.array([30, 10]))
     array([ 8, 10])
     """

@@ -68,6 +68,8 @@ def check_negatives(drawn: Drawn) -> list[Check]:
     They must be uniform among the items that a user has not seen, or among all items where seen
     ones were drawn too. P-values are adjusted for the number of tests by Holm's method.
 
+    Examples
+    --------
     >>> seen = csr_array(np.eye(3, 40))
     >>> held_out = csr_array(np.eye(3, 40, k=3))
     >>> drawn = Drawn(np.array([0, 0, 1, 1, 2, 2]), np.array([7, 9, 30, 1, 12, 12]), seen, held_out)

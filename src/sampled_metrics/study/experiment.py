@@ -28,6 +28,8 @@ from sampled_metrics.study.settings import ExperimentSettings
 def corrected_items(ranks: Ranks, settings: ExperimentSettings) -> int:
     """Return n of the corrections.
 
+    Examples
+    --------
     >>> corrected_items(Ranks([10, 13], [0, 0], [0, 0]), ExperimentSettings())
     12
     """

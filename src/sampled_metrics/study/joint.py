@@ -52,6 +52,8 @@ class Joint(NamedTuple):
 def joint_test(differences: Float, covariance: Float) -> Joint:
     """Test whether differences are those of a normal distribution around 0.
 
+    Examples
+    --------
     >>> joint_test(np.array([1.0, 2.0]), np.diag([1.0, 4.0])).chi_square
     2.0
     """

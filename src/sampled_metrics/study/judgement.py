@@ -91,6 +91,8 @@ def of_count(expected: float, spread: float = 0.0) -> Tolerance:
     With a spread, 3 standard deviations of both together. What it notices is found to a tenth of a
     count.
 
+    Examples
+    --------
     >>> of_count(100.0)
     Tolerance(kind='near-certain', error=0.0, below=0.0, above=0.0, notices=6.4)
     """

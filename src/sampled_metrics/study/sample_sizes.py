@@ -138,6 +138,8 @@ def mean_distribution(records: Ranks, m: int, sampling: str, entries: int = MEMO
 
     Users are taken in blocks of about `entries` probabilities, so memory does not grow with them.
 
+    Examples
+    --------
     >>> mean_distribution(Ranks([3, 3], [0, 2], [0, 0]), 1, "without-replacement")
     array([0.5, 0.5])
     """

@@ -83,6 +83,8 @@ def means_over_orders(
 ) -> Float:
     """Mean of an exact metric over users, for one random order of the ties per generator.
 
+    Examples
+    --------
     >>> from sampled_metrics.metrics import parse_measure
     >>> seeds = (np.random.default_rng(seed) for seed in range(2))
     >>> means_over_orders(parse_measure("auc"), Ranks([3], [1], [0]), seeds)

@@ -71,6 +71,8 @@ def table_of_starts(
 def users_by_rank(ranks: Ranks) -> dict[str, int]:
     """Count users whose held-out item ranks at most 100, and in the lower half of its candidates.
 
+    Examples
+    --------
     >>> users_by_rank(Ranks([500] * 3, [99, 100, 251], [0, 0, 0]))
     {'top 100': 1, 'bottom half': 1}
     """

@@ -22,6 +22,8 @@ METRICS = tuple(parse_measure(name) for name in ("auc", "ap", "ndcg", "recall@10
 def toy_ranks(recommender: str) -> Ranks:
     """Return the ranks of a toy recommender, which has no ties.
 
+    Examples
+    --------
     >>> toy_ranks("C").best_rank.tolist()
     [212, 2, 743, 5342, 1548]
     """

@@ -29,6 +29,8 @@ def places(ids: Any, among: Any) -> Int:
 
     Numbers are compared with text as they are usually written.
 
+    Examples
+    --------
     >>> import pyarrow as pa
     >>> places(pa.array([7, 9]), pa.array(["8", "7"]))
     array([ 1, -1])
@@ -44,6 +46,8 @@ def places(ids: Any, among: Any) -> Int:
 def encoded(column: Any) -> "tuple[Codes, pa.Array]":
     """Encode ids, an array of pyarrow or numpy: int32 codes, and the distinct ids.
 
+    Examples
+    --------
     >>> codes, names = encoded(np.array([7, 4, 7]))
     >>> codes, names.to_pylist()
     (array([0, 1, 0], dtype=int32), [7, 4])
@@ -84,6 +88,8 @@ def as_int32(codes: Codes, names: Any) -> tuple[Codes, Names | None]:
     Whole numbers that int32 can hold are returned as they are, without a table. Otherwise the
     numbers returned are places in a table of the ids in ascending order.
 
+    Examples
+    --------
     >>> import pyarrow as pa
     >>> as_int32(*encoded(pa.array([12, 7, 12])))
     (array([12,  7, 12], dtype=int32), None)

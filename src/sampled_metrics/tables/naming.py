@@ -30,6 +30,8 @@ _NUMBER = re.compile(r"[+-]?\d")
 def bare_name(name: str) -> str:
     """Return the name of a column without RecBole's type.
 
+    Examples
+    --------
     >>> bare_name("user_id:token")
     'user_id'
     """

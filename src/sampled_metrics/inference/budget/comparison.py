@@ -61,6 +61,8 @@ def p_value(one: Estimate, level: float) -> float:
     Clipping to the values that the scores allow can only shorten an interval, so its longer side
     tells how far it reaches beyond the standard error.
 
+    Examples
+    --------
     >>> round(p_value(Estimate(0.1, -0.096, 0.296, 0.1, 0.1, 1e6, 0.1), 0.95), 4)
     0.3173
     """

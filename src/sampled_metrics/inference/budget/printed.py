@@ -148,6 +148,8 @@ def text_so_far(folder: "Folder", session: "Session") -> str:
 def duration(seconds: float) -> str:
     """Write a time with two digits, in the largest unit that fits.
 
+    Examples
+    --------
     >>> duration(0.0042), duration(90), duration(7200)
     ('4.2 ms', '1.5 minutes', '2 hours')
     """

@@ -12,6 +12,8 @@ from sampled_metrics.inference.budget.values import Metric
 def offsets(frame: Frame, held_scores: Float) -> Int:
     """Number of held-out items of the same user that score higher, ties in the order given.
 
+    Examples
+    --------
     >>> class OneUser:
     ...     owner, one_each = np.array([0, 0, 0]), False
     >>> offsets(OneUser, np.array([1.0, 3.0, 1.0]))

@@ -50,6 +50,8 @@ def ask(counts: Counts, more: Int) -> Asking:
 def schedule(asked: float, budget: float) -> Float:
     """Scores per user at the end of each adaptive round, from those asked to the budget.
 
+    Examples
+    --------
     >>> schedule(8, 20).round(1)
     array([11. , 13.4, 16.4, 20. ])
     """

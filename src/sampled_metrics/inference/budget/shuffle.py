@@ -35,6 +35,8 @@ def hashed(*keys: ArrayLike) -> Words:
 def uniform(*keys: ArrayLike) -> Float:
     """Uniform numbers in (0, 1), one per combination of keys.
 
+    Examples
+    --------
     >>> bool(uniform(7, [1, 2])[1] == uniform(7, 2)[0])
     True
     """

@@ -15,6 +15,8 @@ BATCH = 25  # the same beyond the sixth stratum
 def edges(n_largest: int) -> Int:
     """Edges of the strata of up to `n_largest` candidates.
 
+    Examples
+    --------
     >>> edges(3700)
     array([   0,    5,   15,   40,  100,  250,  600, 1400, 3700])
     >>> edges(30)
@@ -30,6 +32,8 @@ def edges(n_largest: int) -> Int:
 def sizes(n_candidates: Int, bounds: Int) -> Int:
     """Candidates of each user in each stratum, shape (users, strata).
 
+    Examples
+    --------
     >>> sizes(np.array([12, 30]), edges(30))
     array([[ 5,  7,  0],
            [ 5, 10, 15]])

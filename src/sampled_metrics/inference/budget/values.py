@@ -20,6 +20,8 @@ _EXACT_BELOW = 600.0  # the least mean for which two terms of an expansion do
 class Metric(NamedTuple):
     """A metric of the rank of one held-out item: recall@k, ndcg@k or ap.
 
+    Examples
+    --------
     >>> Metric("ndcg", 10)([0, 2, 10])
     array([1. , 0.5, 0. ])
     """
@@ -47,6 +49,8 @@ class Metric(NamedTuple):
 def parse_metrics(names: Sequence[str]) -> tuple[Metric, ...]:
     """Read names such as `recall@10`, `ndcg@5` and `ap`.
 
+    Examples
+    --------
     >>> parse_metrics(["recall@20", "ap"])
     (Metric(kind='recall', cutoff=20), Metric(kind='ap', cutoff=None))
     """
@@ -70,6 +74,8 @@ def depth(metrics: Sequence[Metric]) -> int:
 def over_ties(metric: Metric, better: Int, tied: Int) -> Float:
     """Mean of a metric over all orders of the tied candidates and the held-out item.
 
+    Examples
+    --------
     >>> over_ties(Metric("ap", None), np.array([0]), np.array([1]))
     array([0.75])
     """

@@ -140,6 +140,8 @@ def _alike(a: pd.DataFrame, b: pd.DataFrame) -> bool:
 def _named(curves: Sequence[str], every: Sequence[str]) -> str:
     """Return the label of curves that coincide; numbers are sample sizes.
 
+    Examples
+    --------
     >>> _named(["m = 100", "m = 1000"], ["m = 1", "m = 100", "m = 1000", "Exact"])
     '100, 1,000'
     """

@@ -59,6 +59,8 @@ def crossings(x: Float, a: Float, b: Float) -> Iterator[tuple[float, float]]:
     `x` must be as on the axis: its logarithm where the axis is logarithmic. Between points where
     the curves are equal they change their order in the middle.
 
+    Examples
+    --------
     >>> list(crossings(np.array([0.0, 2.0]), np.array([0.0, 4.0]), np.array([2.0, 2.0])))
     [(1.0, 2.0)]
     """

@@ -107,6 +107,8 @@ def _curves(axes: Axes, rows: pd.DataFrame, styles: dict[str, dict[str, Any]]) -
 def spread(heights: Sequence[float], least: float) -> list[float]:
     """Move heights from 0 to 1 apart by at least `least`, in their order, as little as needed.
 
+    Examples
+    --------
     >>> [round(height, 2) for height in spread([0.5, 0.5, 0.9], 0.2)]
     [0.4, 0.6, 0.9]
     """

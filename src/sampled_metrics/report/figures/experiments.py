@@ -129,6 +129,8 @@ def recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
 def _round_up(value: float) -> float:
     """Round up to a number of one digit.
 
+    Examples
+    --------
     >>> _round_up(9.42), _round_up(31.0)
     (10.0, 40.0)
     """

@@ -79,6 +79,8 @@ def _spread(axes: Axes, renderer: Any) -> None:
 def spread_heights(middles: Float, sizes: Float) -> Float:
     """Move increasing places as little as needed that intervals of these sizes do not overlap.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> spread_heights(np.array([1.0, 1.0, 9.0]), np.array([2.0, 2.0, 2.0]))
     array([0., 2., 9.])

@@ -61,6 +61,8 @@ def rounded(table: pd.DataFrame) -> pd.DataFrame:
 
     The last digits depend on the kind of processor, and with them would the places of labels.
 
+    Examples
+    --------
     >>> rounded(pd.DataFrame({"value": [2 / 3]}))["value"].tolist()
     [0.6666667]
     """

@@ -109,6 +109,8 @@ def shown(name: object, longest: int = 18) -> str:
 
     A space before an underscore makes matplotlib take it for the name of a curve.
 
+    Examples
+    --------
     >>> print(shown("Neighbours-of-the-item", 11), shown("_a$b"))
     Neigh…-item  _a\$b
     """

@@ -168,6 +168,8 @@ def _audit(path: Path) -> list[dict[str, Any]]:
 def facts(record: Mapping[str, Any], within: str = "") -> Iterator[list[tuple[str, Any]]]:
     """Flatten a record of records into groups of names and values.
 
+    Examples
+    --------
     >>> list(facts({"ranks": "trained", "seeds": {"X": 0}}))
     [[('ranks', 'trained')], [('seeds: X', 0)]]
     """

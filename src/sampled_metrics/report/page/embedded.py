@@ -92,6 +92,8 @@ def encoded(records: Ranks, most: int = MOST_KINDS) -> dict[str, Any]:
 def in_script(metric: str) -> str:
     """Name of a metric in the scripts.
 
+    Examples
+    --------
     >>> in_script("recall@10"), in_script("ap")
     ('recall@10', 'ap-all')
     """

@@ -52,6 +52,8 @@ def download(path: Path) -> dict[str, str]:
 def inline_svg(text: str, prefix: str) -> str:
     """Make an SVG file part of a page: without prolog, comments and size, with a prefix to its ids.
 
+    Examples
+    --------
     >>> inline_svg('<?xml?><svg width="1pt"><!-- a --><g id="b"/><use href="#b"/></svg>', "f1-")
     '<svg aria-hidden="true"><g id="f1-b"/><use href="#f1-b"/></svg>'
     """

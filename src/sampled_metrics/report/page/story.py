@@ -60,6 +60,8 @@ def story(
 def title(name: str) -> str:
     """Full name of a dataset.
 
+    Examples
+    --------
     >>> title("ml-1m"), title("Our shop")
     ('MovieLens 1M', 'Our shop')
     """
@@ -110,6 +112,8 @@ def _who(ranks: Mapping[str, Ranks], data: str, kinds: Iterable[tuple[str, str]]
 def listed(names: list[str]) -> str:
     """Write names as a list.
 
+    Examples
+    --------
     >>> listed(["X"]), listed(["X", "Y", "Z"])
     ('X', 'X, Y and Z')
     """

@@ -95,6 +95,8 @@ def order_rows(runs: Iterable[Runs], compared: Compared) -> pd.DataFrame:
 def differences(values: Float, pairs: Sequence[tuple[int, int]]) -> Float:
     """Differences b - a of the second to last axis.
 
+    Examples
+    --------
     >>> differences(np.array([[1.0], [3.0]]), [(0, 1)])
     array([[2.]])
     """

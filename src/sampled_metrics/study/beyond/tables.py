@@ -24,6 +24,8 @@ TITLES = {
 def label(method: str, proxy: str) -> str:
     """Name of a method in tables and figures.
 
+    Examples
+    --------
     >>> label("bv:0.1", "uniform"), label("budget", "als"), label("em:50", "uniform, shared")
     ('BV 0.1', 'Budget, ALS-8', 'EM 50, shared')
     """

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 def ranked(values: Mapping[str, float], equal: float = 0.0) -> str:
     """Write names from best to worst; neighbours that differ by at most `equal` are equal.
 
+    Examples
+    --------
     >>> ranked({"A": 0.1, "C": 0.3004, "B": 0.3}, equal=0.001)
     'B = C > A'
     """
@@ -21,6 +23,8 @@ def ranked(values: Mapping[str, float], equal: float = 0.0) -> str:
 def listed(values: Mapping[str, float], decimals: int = 2) -> str:
     """Write names from best to worst with their values.
 
+    Examples
+    --------
     >>> listed({"X": 7.6, "Z": 9.42})
     'Z 9.42, X 7.60'
     """
@@ -31,6 +35,8 @@ def listed(values: Mapping[str, float], decimals: int = 2) -> str:
 def by_metric(parts: Mapping[str, str]) -> str:
     """Join what was measured for each metric.
 
+    Examples
+    --------
     >>> by_metric({"AP": "A > B", "AUC": "B > A"})
     'AP: A > B; AUC: B > A'
     """
@@ -40,6 +46,8 @@ def by_metric(parts: Mapping[str, str]) -> str:
 def joined(words: Iterable[str], none: str = "none") -> str:
     """Join words by commas, or say that there are none.
 
+    Examples
+    --------
     >>> joined(["AUC of X", "AUC of Y"]), joined([])
     ('AUC of X, AUC of Y', 'none')
     """
