@@ -141,7 +141,7 @@ def test_experiments_agree_with_the_closed_form(browser, report, m, gamma):
 
 def test_ranges_are_those_of_the_run(fresh):
     page = fresh.page
-    table = list(csv.DictReader((REFERENCE / "ranges.csv").open()))
+    table = list(csv.DictReader(io.StringIO((REFERENCE / "ranges.csv").read_text())))
     for m in (100, 1000):
         fresh.set(m=m)
         rows = rows_of(page, "panel-f")[1:]
@@ -215,7 +215,7 @@ def test_panels_are_saved_as_picture_and_numbers(fresh, tmp_path):
         assert image.width > 600
         assert len(colours) > 50
     numbers = downloaded(page, f"{saves} >> nth=1")
-    rows = list(csv.reader(numbers.path().open(encoding="utf-8")))
+    rows = list(csv.reader(io.StringIO(numbers.path().read_text(encoding="utf-8"))))
     assert rows[0] == ["series", "true rank", "Recall@10"]
     state = fresh.state()
     found = [float(y) for name, _, y in rows[1:] if name == "BV 0.1"]

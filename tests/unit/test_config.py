@@ -59,6 +59,20 @@ def test_other_studies_are_valid(path):
     assert (study.tables, study.figures, study.audit) == ((3, 4), (5, 6), [])
 
 
+def test_right_orders_are_those_of_the_run_where_it_has_them(tmp_path, monkeypatch):
+    second = merged(STUDY, yaml.safe_load((ROOT / "config/ml-100k.yaml").read_text()))
+    own = merged(STUDY, {"dataset": TABLE})
+    monkeypatch.chdir(tmp_path)
+    assert Study.of(second, "config").orders == ["results/reference/ml-100k/beyond/orders.csv"]
+    assert Study.of(own, "config").orders == []
+    for config in (STUDY, second, own):
+        made = tmp_path / config["results"] / "beyond/orders.csv"
+        made.parent.mkdir(parents=True, exist_ok=True)
+        made.touch()
+        found = Study.of(config, "config").orders
+        assert found == [f"{config['results']}/beyond/orders.csv"]
+
+
 def test_the_papers_study():
     study = Study.of(STUDY, "config")
     assert study.is_papers_data
@@ -205,6 +219,7 @@ def test_reference_ranks_are_of_the_papers_data(tmp_path, monkeypatch):
     study = Study.of(STUDY | {"ranks": "reference"}, "config")
     study.check_files()
     assert study.audit == ["results/reference/audit.csv"]
+    assert study.orders == ["results/reference/beyond/orders.csv"]
     assert study.origin == ["results/reference/provenance.json"]
     assert not [step for step in study.benchmarks() if step.startswith(("train", "fetch"))]
     other = changed((*Y, "name"), "W") | {"ranks": "reference"}

@@ -39,6 +39,7 @@ def sources(**changed):
         "scorecard": REFERENCE / "scorecard.csv",
         "audit": REFERENCE / "audit.csv",
         "ranges": REFERENCE / "ranges.csv",
+        "beyond": REFERENCE / "beyond/orders.csv",
         "provenance": REFERENCE / "provenance.json",
         "graph": ROOT / "workflow/rulegraph.svg",
         "times": ROOT / "no/such/folder",
@@ -345,7 +346,9 @@ def test_something_else_than_svg_is_one_line():
         inline_svg("nothing", "f1-")
 
 
-@pytest.mark.parametrize("name", ["tables", "figures", "scorecard", "audit", "graph", "ranges"])
+@pytest.mark.parametrize(
+    "name", ["tables", "figures", "scorecard", "audit", "graph", "ranges", "beyond"]
+)
 def test_a_missing_file_is_one_line(name, tmp_path):
     with pytest.raises((InputError, FileNotFoundError), match=r"[Nn]o such file"):
         collect(**sources(**{name: tmp_path / "none"}))

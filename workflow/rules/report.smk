@@ -35,6 +35,7 @@ rule page:
         claims=["<results>/claims.csv"] if STUDY.is_papers_data else [],
         audit=[own(path) for path in STUDY.audit],
         ranges=rules.ranges.output,
+        beyond=[own(path) for path in STUDY.orders],
         provenance=rules.provenance.output,
         graph=own("workflow/rulegraph.svg"),
         benchmarks=expand("<results>/benchmarks/{step}.tsv", step=STUDY.benchmarks()),
@@ -53,6 +54,7 @@ rule page:
         scorecard=lambda wildcards, input: option("--scorecard", input.scorecard),
         claims=lambda wildcards, input: option("--claims", input.claims),
         audit=lambda wildcards, input: option("--audit", input.audit),
+        beyond=lambda wildcards, input: option("--beyond", input.beyond),
         config=setting(STUDY.as_json()),
         tables=lambda wildcards, input: str(Path(input.tables[0]).parent),
         figures=lambda wildcards, input: str(Path(input.figures[0]).parent),
@@ -63,5 +65,5 @@ rule page:
         "python -m sampled_metrics study --log {log:q} report {input.ranks:q}"
         " --tables {params.tables:q} --figures {params.figures:q}"
         " {params.scorecard:q} {params.claims:q} {params.audit:q} --ranges {input.ranges:q}"
-        " --provenance {input.provenance:q} --graph {input.graph:q} --times {params.times:q}"
+        " {params.beyond:q} --provenance {input.provenance:q} --graph {input.graph:q} --times {params.times:q}"
         " --config {params.config:q} --output {output:q}"

@@ -160,6 +160,7 @@ def report(
     audit: Annotated[Path | None, typer.Option(help="Where the data is the paper's.")] = None,
     ranges: Annotated[Path | None, typer.Option(help="Ranges that samples allow.")] = None,
     claims: Annotated[Path | None, typer.Option(help="Where the data is the paper's.")] = None,
+    beyond: Annotated[Path | None, typer.Option(help="Right orders of other methods.")] = None,
 ) -> None:
     """Put the whole study on one page that opens without a network."""
     from sampled_metrics.report.page.collect import collect
@@ -177,6 +178,7 @@ def report(
         audit=audit,
         ranges=ranges,
         claims=claims,
+        beyond=beyond,
     )
     text = render(content)
     write_text(output, text)

@@ -193,6 +193,16 @@ class Study(Settings):
         return [own if is_own else f"{REFERENCE}/audit.csv"]
 
     @property
+    def orders(self) -> list[str]:
+        """Right orders of this run once `snakemake beyond` has run, else a reference run's."""
+        own = f"{self.results}/beyond/orders.csv"
+        if self.ranks == "trained" and Path(own).exists():
+            return [own]
+        folders = {"ml-1m": f"{REFERENCE}/beyond", "ml-100k": f"{REFERENCE}/ml-100k/beyond"}
+        kept = folders.get(self.dataset.name) if self.dataset.is_movielens else None
+        return [f"{kept}/orders.csv"] if kept else []
+
+    @property
     def archive(self) -> str:
         """The local archive, from the configuration or the environment; empty without one."""
         return self.dataset.archive or os.environ.get("MOVIELENS_ARCHIVE") or ""

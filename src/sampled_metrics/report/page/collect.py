@@ -81,7 +81,7 @@ def collect(
     claims
         Sentences of the paper beside this run's numbers; CSV.
     beyond
-        Right orders of further methods by their price; CSV.
+        Right orders of further methods by their price; CSV. None of its pairs may be of this run.
     """
     users = read_by_name(ranks)
     card = read_texts(scorecard, ["verdict"]) if scorecard else None
@@ -98,7 +98,8 @@ def collect(
     numbers = explorer(users, m)
     numbers["start"]["pair"] = first["pair"]
     numbers["ranges"] = range_panel(read_ranges(ranges), list(users)) if ranges else None
-    numbers["budget"] = budget_panel(beyond, list(users)) if beyond else None
+    budget = budget_panel(beyond, list(users)) if beyond else None
+    numbers["budget"] = budget
     version = run["versions"]["sampled-metrics"]
     return {
         "title": "On sampled metrics for item recommendation: the study",
@@ -107,9 +108,9 @@ def collect(
         "version": version,
         "story": first,
         "full": True,
-        "parts": _parts(ranges=ranges, budget=beyond),
+        "parts": _parts(ranges=ranges, budget=budget),
         "assumed": _ASSUMED,
-        "sections": _sections(ranges=ranges, budget=beyond, claims=claims, audit=audit),
+        "sections": _sections(ranges=ranges, budget=budget, claims=claims, audit=audit),
         "claims": read_texts(claims, _CLAIM_COLUMNS).to_dict("records") if claims else [],
         "overview": overview(cells, card, figure6, config, users),
         "origin": origin,
@@ -128,6 +129,7 @@ def collect(
         ],
         "audit": _audit(audit) if audit else [],
         "audit_of_reference": audit is not None and "reference" in audit.parts,
+        "orders_of_reference": beyond is not None and "reference" in beyond.parts,
         "explorer": numbers,
         "graph": pictures.graph(graph, {_PAGE, *(job["rule"] for job in jobs)}),
         "times": jobs,
@@ -135,14 +137,14 @@ def collect(
     }
 
 
-def _sections(**files: Path | None) -> list[tuple[str, str]]:
-    """Ids and names of the sections; those of files that are None are left out."""
-    return [each for each in _SECTIONS if files.get(each[0], each) is not None]
+def _sections(**parts: object) -> list[tuple[str, str]]:
+    """Ids and names of the sections; those of parts that are None are left out."""
+    return [each for each in _SECTIONS if parts.get(each[0], each) is not None]
 
 
-def _parts(**files: Path | None) -> list[str]:
-    """Templates of the story; those of files that are None are left out."""
-    return ["why", "corrections", *(name for name, path in files.items() if path is not None)]
+def _parts(**parts: object) -> list[str]:
+    """Templates of the story; those of parts that are None are left out."""
+    return ["why", "corrections", *(name for name, part in parts.items() if part is not None)]
 
 
 def _kinds(config: Mapping[str, Any]) -> list[tuple[str, str]]:
