@@ -8,6 +8,7 @@ import numpy as np
 
 import sampled_metrics
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
+from sampled_metrics._base.errors import reading
 from sampled_metrics.inference.compare import compare_exact, compare_sampled
 from sampled_metrics.inference.compared import Compared
 from sampled_metrics.inference.correct import Corrected, correct
@@ -62,9 +63,10 @@ def own_sampled(
     """
     first = next(iter(samples.values()))
     options: dict[str, Any] = {"shape": shape, "confidence": confidence}
-    corrected = {
-        name: correct(sample, metrics, estimators, **options) for name, sample in samples.items()
-    }
+    corrected = {}
+    for name, sample in samples.items():
+        with reading(name):
+            corrected[name] = correct(sample, metrics, estimators, **options)
     compared: list[Compared] = []
     if len(samples) > 1:
         compared = compare_sampled(samples, metrics, estimators[:1], **options)

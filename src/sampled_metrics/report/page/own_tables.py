@@ -63,7 +63,7 @@ def cost_table(
     shape: str,
     confidence: float,
 ) -> list[dict[str, Any]]:
-    """What would decide the undecided pairs of the first metric; no table if all are decided."""
+    """What would decide the first undecided pair by the first metric; none if all are decided."""
     undecided = [
         result
         for result in compared
@@ -74,7 +74,8 @@ def cost_table(
         for result in undecided[:1]
     ]
     label = parse_measure(compared[0].metric).label if compared else ""
-    words = f"{label}, as fractions. Other pairs with as many users need about as many."
+    of_which = f", for the first of {len(undecided)} undecided pairs" if undecided[1:] else ""
+    words = f"{label}, as fractions{of_which}."
     return [_table("cost", ["pair", "what decides it"], lines, words)] if lines else []
 
 
