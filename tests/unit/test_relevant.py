@@ -224,7 +224,7 @@ class TestDepth:
                 "auc",
                 [3],
                 0,
-                "auc needs n_candidates, which is 0 (not known) for 1 users",
+                "auc needs n_candidates, which is 0 (not known) for 1 users; are lists --complete?",
             ),
         ],
     )

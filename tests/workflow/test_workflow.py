@@ -127,9 +127,11 @@ def test_killed_runs_are_finished_by_the_same_command(finished, make_project, sm
 
 
 @pytest.fixture(scope="module")
-def cut(make_project, small_archive):
+def cut(make_project, small_archive, finished):
     """The same on one core, and ranked in pieces."""
     project = make_project(small_archive)
+    config = yaml.safe_load((finished.folder / "config/config.yaml").read_text())
+    project.change("scorecard", **config["scorecard"])
     project.change("ranking", pieces=3)
     made = [f"results/ranks/{name}.parquet" for name in "XZ"]
     project.output = project.snakemake(*made, "results/provenance.json", cores=1)

@@ -33,9 +33,12 @@ def _parsed_by(module: str, function: str) -> Callable[[list[str] | None], Any]:
             return None
         parse = getattr(importlib.import_module(f"sampled_metrics.{module}"), function)
         try:
-            return list(map(str, parse(names)))
+            parsed = list(map(str, parse(names)))
         except InputError as error:
             raise typer.BadParameter(str(error)) from error
+        if not parsed:
+            raise typer.BadParameter("no name; expected at least one")
+        return parsed
 
     return callback
 

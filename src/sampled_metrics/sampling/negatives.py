@@ -34,7 +34,7 @@ def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0, strata: int = 
     >>> excluded = csr_array(np.array([[1, 0, 0, 1], [0, 0, 1, 0]]))
     >>> np.sort(draw_negatives(excluded, 2), axis=1)
     array([[1, 2],
-           [1, 3]])
+           [0, 3]])
     """
     n_users, n_items = excluded.shape
     known = csr_array(excluded, copy=True)
