@@ -6,13 +6,7 @@ from sampled_metrics._base.errors import InputError
 
 
 class Sampling(StrEnum):
-    """Way to draw m negatives for a held-out item from the n - 1 other candidates.
-
-    Examples
-    --------
-    >>> Sampling("distinct") is Sampling.DISTINCT
-    True
-    """
+    """Way to draw m negatives for a held-out item from the n - 1 other candidates."""
 
     WITHOUT_REPLACEMENT = "without-replacement"
     """Every set of m candidates is equally probable; m is at most n - 1."""
