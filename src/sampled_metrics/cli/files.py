@@ -26,7 +26,7 @@ class Command(TyperCommand):
     """A command that compares the names of its files before it runs."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command if each file that it writes is none that it reads."""
+        """Run the command, unless it would overwrite a file that it reads."""
         require_different_files(ctx.params)
         return super().invoke(ctx)
 

@@ -28,7 +28,7 @@ def require_item_metrics(ranks: SampledRanks, measures: Sequence[Measure]) -> No
 
 
 def warn_of_low_ranks(ranks: SampledRanks) -> None:
-    """Warn if ranks are frequent up to the largest one, and there is none above it up to m + 1."""
+    """Warn if many ranks are near the largest one although that is below m + 1."""
     m, largest = ranks.n_negatives, int(ranks.sampled_ranks.max())
     width = min(-(-largest // 10), m + 1 - largest)
     near = int(np.count_nonzero(ranks.sampled_ranks > largest - width))

@@ -78,7 +78,24 @@ class ToySettings(Settings):
     """Seed of the draws."""
 
 
-class ExperimentSettings(Settings):
+class EstimateSettings(Settings):
+    """Metrics, and the estimators of each."""
+
+    metrics: Metrics
+    estimators: Estimators
+
+    @property
+    def measures(self) -> list[Measure]:
+        """The metrics, parsed."""
+        return [parse_measure(name) for name in self.metrics]
+
+    @property
+    def corrections(self) -> list[Estimator]:
+        """The estimators, parsed."""
+        return [parse_estimator(name) for name in self.estimators]
+
+
+class ExperimentSettings(EstimateSettings):
     """Sampled and corrected metrics of the recommenders: Tables 3 and 4, Figures 5 and 6."""
 
     RENAMED: ClassVar = {"noise": "assumed_sampling, with the values of sampling"}
@@ -115,16 +132,6 @@ class ExperimentSettings(Settings):
     """Divisor of the estimated rank, eq. 20, which is printed with m."""
     seed: Seed = 0
     """Seed of the draws."""
-
-    @property
-    def measures(self) -> list[Measure]:
-        """The metrics, parsed."""
-        return [parse_measure(name) for name in self.metrics]
-
-    @property
-    def corrections(self) -> list[Estimator]:
-        """The estimators, parsed."""
-        return [parse_estimator(name) for name in self.estimators]
 
 
 class ScorecardSettings(Settings):

@@ -50,7 +50,7 @@ def table_of_starts(
     Rows with the columns `COLUMNS`. Those of tables 3 and 4 are cells in the units of the tables:
     simulated (`value`) and in expectation. Those of `table` 5 are users of the recommender with a
     rank in the top 100 or the bottom half; those of `table` 6 the smallest m from which on the
-    expected estimate orders the first pair as the exact metric does, missing if there is none.
+    expected estimate orders the first pair as the exact metric does; missing if no size does.
     """
     rows = []
     for start, ranks in enumerate(starts):

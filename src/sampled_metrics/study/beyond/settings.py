@@ -6,10 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.settings import Settings
-from sampled_metrics.estimators import Estimator, parse_estimator
-from sampled_metrics.metrics.measures import Measure, parse_measure
-from sampled_metrics.study.settings import Estimators, Metrics, Seed
+from sampled_metrics.study.settings import EstimateSettings, Estimators, Metrics, Seed
 
 NO_PROXY, POPULARITY, ALS = "none", "popularity", "als"
 SAMPLED, SHARED, USERS, BUDGET, SCAN = "sampled", "sampled-shared", "users", "budget", "scan"
@@ -39,7 +36,7 @@ _Proxies = Annotated[
 _Pair = Annotated[tuple[str, str], Field(strict=False)]
 
 
-class BeyondSettings(Settings):
+class BeyondSettings(EstimateSettings):
     """Methods compared by price, error and order: Tables 5 and 6, Figures 7 and 8."""
 
     metrics: Metrics = ("recall@10", "ndcg@10", "ap")
@@ -76,16 +73,6 @@ class BeyondSettings(Settings):
     """Pairs of recommenders in Table 6, of which Figure 8 shows the first three; null is all."""
     seed: Seed = 0
     """Seed of all draws."""
-
-    @property
-    def measures(self) -> list[Measure]:
-        """The metrics, parsed."""
-        return [parse_measure(name) for name in self.metrics]
-
-    @property
-    def corrections(self) -> list[Estimator]:
-        """The estimators, parsed."""
-        return [parse_estimator(name) for name in self.estimators]
 
     @property
     def parts(self) -> list[str]:

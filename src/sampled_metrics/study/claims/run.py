@@ -102,7 +102,7 @@ class Run:
     def size(self, column: str) -> float:
         """Return the smallest m from which on X and Y are ordered correctly in expectation.
 
-        Infinite if there is none.
+        Infinite if no size suffices.
         """
         key = (SIZES[0], "X vs Y", SIZES[1], column)
         if key not in self.cells.index or np.isnan(m := self.at(*key[1:], key[0])):

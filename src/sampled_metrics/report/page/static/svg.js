@@ -36,7 +36,7 @@ SM.percent = (value, digits) => {
 SM.points = (value) => `${SM.percent(value).replace("\u00a0%", "")} points`;
 SM.count = (number) => number.toLocaleString("en");
 
-// Places for labels of a height, near the wanted ones and apart, between two limits.
+// Places of labels: as near to the wanted ones as they can be without overlap, within two limits.
 SM.apart = (wanted, height, low, high) => {
   const order = wanted.map((_, i) => i).sort((i, j) => wanted[i] - wanted[j]), places = [...wanted];
   order.forEach((i, k) => { if (k) places[i] = Math.max(places[i], places[order[k - 1]] + height); });
