@@ -155,7 +155,7 @@ def test_ordered_from_is_the_last_change_of_order():
     table = sample_sizes.recall_against_samples(records, settings)
     at = sample_sizes.expected_recall(records, settings)
     for e, label in enumerate(("Sampled", "BV 0.1")):
-        right = [at("B", m)[e] > at("A", m)[e] for m in range(10, 60)]
+        right = [at("B", e, m) > at("A", e, m) for m in range(10, 60)]
         last_wrong = max(itertools.compress(range(10, 60), (not r for r in right)), default=9)
         found = pick(table, kind="ordered", estimator=label)["n_negatives"]
         assert found.tolist() == ([last_wrong + 1] if last_wrong < 59 else [])

@@ -1,6 +1,6 @@
 """Figure 6: what the expected estimate becomes as more negatives are sampled."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from itertools import combinations
 from typing import TypeAlias
@@ -11,7 +11,7 @@ import pandas as pd
 from sampled_metrics import metrics
 from sampled_metrics._base.arrays import MEMORY, Float, blocks
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.estimators import Estimator, parse_estimator, sampled
+from sampled_metrics.estimators import parse_estimator, sampled
 from sampled_metrics.inference.moments import Moments, probability_less
 from sampled_metrics.inference.search import geometric_sizes, smallest_from
 from sampled_metrics.metrics.measures import parse_measure
@@ -28,8 +28,8 @@ LARGEST = 2000  # beyond it the corrections of a large catalogue take hours to s
 N_SIZES = 12
 SURE = 0.95
 COLUMNS = ["kind", "recommender", "estimator", "n_negatives", "value"]
-Curve: TypeAlias = Callable[[str, int], Float]
-Chances: TypeAlias = Callable[[str, str, int], Float]
+Curve: TypeAlias = Callable[[str, int, int], float]
+Vectors: TypeAlias = Callable[[int, int, int], Float]
 
 
 def recall_against_samples(
@@ -50,51 +50,54 @@ def recall_against_samples(
     """
     sizes = sample_sizes(records)
     exact = {name: float(metrics.values(RECALL, ranks).mean()) for name, ranks in records.items()}
-    at = expected_recall(records, settings)
+    vectors = _vectors(settings)
+    at = expected_recall(records, settings, vectors)
+    chance = _chance(records, settings, vectors)
     rows = []
-    chances = _chances(records, settings)
     for e, estimator in enumerate(ESTIMATORS):
         label = estimator.label
-        rows += [("curve", name, label, m, at(name, m)[e]) for name in records for m in sizes]
+        rows += [("curve", name, label, m, at(name, e, m)) for name in records for m in sizes]
         for a, b in combinations(records, 2):
             sign = np.sign(exact[b] - exact[a])
             smallest = smallest_from(partial(lead, at, a, b, e, sign), sizes)
             if smallest is not None:
-                rows.append(("ordered", f"{a} vs {b}", label, smallest, at(a, smallest)[e]))
+                rows.append(("ordered", f"{a} vs {b}", label, smallest, at(a, e, smallest)))
         for a, b in list(combinations(records, 2))[:1]:
             worse, better = (a, b) if exact[a] < exact[b] else (b, a)
-            smallest = smallest_from(partial(_surplus, chances, worse, better, e), sizes)
+            smallest = smallest_from(partial(_surplus, chance, worse, better, e), sizes)
             if smallest is not None:
-                rows.append(("sure", f"{a} vs {b}", label, smallest, at(a, smallest)[e]))
+                rows.append(("sure", f"{a} vs {b}", label, smallest, at(a, e, smallest)))
     for name, ranks in records.items():
         rows.append(("exact", name, EXACT, ranks.mean_candidates - 1, 100.0 * exact[name]))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _surplus(chances: Chances, worse: str, better: str, estimator: int, m: int) -> float:
+def _surplus(
+    chance: Callable[[str, str, int, int], float], worse: str, better: str, estimator: int, m: int
+) -> float:
     """Chance that one run puts two recommenders in order, above 95 %."""
-    return float(chances(worse, better, m)[estimator]) - SURE
+    return chance(worse, better, estimator, m) - SURE
 
 
-def _chances(records: Mapping[str, Ranks], settings: ExperimentSettings) -> Chances:
-    """Return a function of two recommenders and m: chance that one run has the second above."""
-    of_figure = settings.replaced(metrics=(str(RECALL),), estimators=tuple(map(str, ESTIMATORS)))
+def _chance(
+    records: Mapping[str, Ranks], settings: ExperimentSettings, vectors: Vectors
+) -> Callable[[str, str, int, int], float]:
+    """Return a function of two recommenders, estimator and m: chance of the second being above."""
 
     @cache
-    def moments(name: str, m: int) -> Moments:
+    def moments(name: str, estimator: int, m: int) -> Moments:
         ranks = records[name]
-        n_items = corrected_items(ranks, settings)
-        vectors = estimator_vectors(n_items, of_figure.replaced(n_negatives=m))[0].T
-        mean = variance = np.zeros(len(ESTIMATORS))
+        vector = vectors(estimator, corrected_items(ranks, settings), m)
+        mean = variance = 0.0
         for rows in blocks(len(ranks), m + 1, MEMORY):
             distribution = sampled_rank_distribution(ranks.take(rows), m, settings.sampling)
-            by_user = distribution @ vectors
-            mean = mean + by_user.sum(axis=0)
-            of_user = distribution @ vectors**2 - by_user**2  # 0 may come out as -1e-16
-            variance = variance + np.maximum(of_user, 0.0).sum(axis=0)
-        return Moments(mean / len(ranks), np.sqrt(variance) / len(ranks))
+            by_user = distribution @ vector
+            mean += by_user.sum()
+            of_user = distribution @ vector**2 - by_user**2  # 0 may come out as -1e-16
+            variance += np.maximum(of_user, 0.0).sum()
+        return Moments(np.array(mean / len(ranks)), np.array(np.sqrt(variance) / len(ranks)))
 
-    return lambda a, b, m: probability_less(moments(a, m), moments(b, m))
+    return lambda a, b, e, m: float(probability_less(moments(a, e, m), moments(b, e, m)))
 
 
 def sample_sizes(records: Mapping[str, Ranks]) -> list[int]:
@@ -109,28 +112,42 @@ def sample_sizes(records: Mapping[str, Ranks]) -> list[int]:
 
 def lead(at: Curve, a: str, b: str, estimator: int, sign: float, m: int) -> float:
     """Difference b - a of the estimates, times the sign that it should have."""
-    return float(sign * (at(b, m)[estimator] - at(a, m)[estimator]))
+    return float(sign * (at(b, estimator, m) - at(a, estimator, m)))
 
 
 def expected_recall(
-    records: Mapping[str, Ranks],
-    settings: ExperimentSettings,
-    estimators: Sequence[Estimator] = ESTIMATORS,
+    records: Mapping[str, Ranks], settings: ExperimentSettings, vectors: Vectors | None = None
 ) -> Curve:
-    """Return a function of a recommender and m: expected estimates in percent, by estimator."""
-    of_figure = settings.replaced(metrics=(str(RECALL),), estimators=tuple(map(str, estimators)))
+    """Return a function of recommender, place in `ESTIMATORS` and m: expected Recall@10, percent.
+
+    What the function computes is kept for its next call.
+    """
+    vectors = vectors or _vectors(settings)
 
     @cache
-    def vectors(n: int, m: int) -> Float:
-        return estimator_vectors(n, of_figure.replaced(n_negatives=m))[0]
+    def distribution(name: str, m: int) -> Float:
+        return mean_distribution(records[name], m, settings.sampling)
 
-    @cache
-    def at(name: str, m: int) -> Float:
-        ranks = records[name]
-        distribution = mean_distribution(ranks, m, settings.sampling)
-        return 100.0 * (vectors(corrected_items(ranks, settings), m) @ distribution)
+    def at(name: str, estimator: int, m: int) -> float:
+        vector = vectors(estimator, corrected_items(records[name], settings), m)
+        return float(100.0 * (vector @ distribution(name, m)))
 
     return at
+
+
+def _vectors(settings: ExperimentSettings) -> Vectors:
+    """Return a function of a place in `ESTIMATORS`, n and m: the estimate at each sampled rank.
+
+    One estimator at a time, because searches at large m need only the sampled metric.
+    """
+
+    @cache
+    def vector(estimator: int, n_items: int, m: int) -> Float:
+        chosen = (str(ESTIMATORS[estimator]),)
+        of_one = settings.replaced(metrics=(str(RECALL),), estimators=chosen, n_negatives=m)
+        return estimator_vectors(n_items, of_one)[0, 0]
+
+    return vector
 
 
 def mean_distribution(records: Ranks, m: int, sampling: str, entries: int = MEMORY) -> Float:

@@ -92,12 +92,12 @@ def smallest_sizes(
     records = {**{str(start): ranks for start, ranks in enumerate(starts)}, other: others[other]}
     sizes = sample_sizes(records)
     exact = {key: values(RECALL, ranks).mean() for key, ranks in records.items()}
+    at = expected_recall(records, settings)
     rows = []
-    for estimator in ESTIMATORS:
-        at = expected_recall(records, settings, [estimator])
+    for e, estimator in enumerate(ESTIMATORS):
         for start in range(len(starts)):
             sign = np.sign(exact[other] - exact[str(start)])
-            m = smallest_from(partial(lead, at, str(start), other, 0, sign), sizes)
+            m = smallest_from(partial(lead, at, str(start), other, e, sign), sizes)
             rows.append((start, SIZES[0], f"{name} vs {other}", SIZES[1], estimator.label, m, m))
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -114,9 +114,9 @@ def band_over_starts(
     at = expected_recall(records, settings)
     rows = []
     for m in sample_sizes(records):
-        of_starts = np.array([at(start, m) for start in records])
         for e, estimator in enumerate(ESTIMATORS):
-            low, high = of_starts[:, e].min(), of_starts[:, e].max()
+            of_starts = [at(start, e, m) for start in records]
+            low, high = min(of_starts), max(of_starts)
             rows.append(("lowest", name, estimator.label, m, low))
             rows.append(("highest", name, estimator.label, m, high))
     return pd.DataFrame(rows, columns=CURVES)
