@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.p_values import adjusted
 from sampled_metrics.inference.advice import advice
 from sampled_metrics.inference.compare import compare_exact, compare_sampled
 from sampled_metrics.inference.correct import correct
@@ -24,7 +25,7 @@ from sampled_metrics.inference.ranges import (
     difference_range,
     order_p_value,
 )
-from sampled_metrics.inference.significance import adjusted, p_value
+from sampled_metrics.inference.significance import p_value
 from sampled_metrics.inference.verdict import (
     estimate_says,
     exact_verdict,

@@ -204,7 +204,7 @@ Correction = Annotated[
     typer.Option(
         "--correction",
         help="For several pairs: none, bonferroni, holm or bh.",
-        callback=one_of("inference.significance", "CORRECTIONS"),
+        callback=one_of("_base.p_values", "CORRECTIONS"),
     ),
 ]
 Test = Annotated[

@@ -6,8 +6,8 @@ from itertools import combinations
 from typing import Any
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.p_values import adjusted
 from sampled_metrics.inference.compared import UNDECIDED, Compared
-from sampled_metrics.inference.significance import adjusted
 
 
 def pairs_of(evaluations: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -1,6 +1,4 @@
-"""Tests of differences over users, and corrections for several pairs."""
-
-from collections.abc import Sequence
+"""Tests of differences over users."""
 
 import numpy as np
 
@@ -9,9 +7,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.seeds import generator
 
 TESTS = ("t", "wilcoxon", "permutation")
-CORRECTIONS = ("none", "bonferroni", "holm", "bh")
 _PERMUTATIONS = 9999
-_STATSMODELS = {"bonferroni": "bonferroni", "holm": "holm", "bh": "fdr_bh"}
 
 
 def p_value(a: Float, b: Float, rows: tuple[Int, Int] | None, test: str, seed: int = 0) -> float:
@@ -76,23 +72,3 @@ def _permutation(a: Float, b: Float, paired: bool, seed: int) -> float:
 
 
 _TESTS = {"t": _t, "wilcoxon": _wilcoxon, "permutation": _permutation}
-
-
-def adjusted(p_values: Sequence[float], correction: str) -> list[float]:
-    """Adjust p-values for their number, by statsmodels.
-
-    `bonferroni` and `holm` bound the probability of any wrong order, `bh` (Benjamini and Hochberg)
-    the expected share of wrong orders.
-
-    Examples
-    --------
-    >>> adjusted([0.01, 0.02, 0.6], "holm")
-    [0.03, 0.04, 0.6]
-    """
-    if correction not in CORRECTIONS:
-        raise InputError(f"unknown correction {correction!r}; known: {', '.join(CORRECTIONS)}")
-    if correction == "none" or len(p_values) == 1:
-        return list(p_values)
-    from statsmodels.stats.multitest import multipletests
-
-    return [float(p) for p in multipletests(p_values, method=_STATSMODELS[correction])[1]]

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from scipy.stats import chi2, norm, poisson, rankdata
 
 from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.p_values import adjusted
 from sampled_metrics._base.seeds import generator
 
 LEVEL = 0.01  # probability that sound negatives fail any of the tests
@@ -237,12 +238,10 @@ def _trend(name: str, draws: _Draws, order: Int) -> Check:
 
 def _adjusted(checks: list[Check]) -> list[Check]:
     """Adjust the p-values for their number, and pass those above the level."""
-    from statsmodels.stats.multitest import multipletests
-
-    p_values = multipletests([check.p_value for check in checks], method="holm")[1]
+    p_values = adjusted([check.p_value for check in checks], "holm")
     return [
         replace(check, p_value=p, passed=p >= LEVEL, remark="" if p >= LEVEL else check.remark)
-        for check, p in zip(checks, map(float, p_values), strict=True)
+        for check, p in zip(checks, p_values, strict=True)
     ]
 
 
