@@ -1,18 +1,20 @@
-"""The published numbers, from a real archive."""
+"""The published numbers, from a real archive and two runs of the whole study."""
 
 import hashlib
 
 import numpy as np
+import pandas as pd
 import pytest
-import yaml
 
 from sampled_metrics.datasets.archive import read_archive
 from sampled_metrics.datasets.movielens import parse_ratings
 from sampled_metrics.datasets.split import leave_last_out
 from sampled_metrics.metrics import parse_measure, values
-from sampled_metrics.ranks import Ranks, rank
-from sampled_metrics.recommenders import create
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.study.curves import figure_data
+from sampled_metrics.study.settings import ExperimentSettings
 from tests.conftest import ROOT
+from tests.workflow.conftest import HOW_IT_RAN, Project
 
 pytestmark = pytest.mark.archive
 
@@ -33,13 +35,19 @@ def split(interactions):
 
 
 @pytest.fixture(scope="module")
-def records(split):
-    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
-    made = {
-        each["name"]: create(each["kind"], each["settings"]).fit(split.train, threads=2)
-        for each in config["recommenders"]
-    }
-    return {name: rank(model.score, split.train, split.held_out) for name, model in made.items()}
+def runs(archive, tmp_path_factory):
+    """Results of two runs from clean copies, on one core and on all."""
+    folders = []
+    for cores in (1, "all"):
+        project = Project(tmp_path_factory.mktemp("study"), archive, small=False)
+        project.snakemake(cores=cores)
+        folders.append(project.folder / "results")
+    return folders
+
+
+@pytest.fixture(scope="module")
+def records(runs):
+    return {name: Ranks.read(runs[0] / f"ranks/{name}.parquet") for name in "XYZ"}
 
 
 def percent(metric, records, ties="expected", rng=None):
@@ -114,3 +122,32 @@ def test_reference_ranks_are_those_of_this_run(records, recommender):
     assert (found.n_better != kept.n_better).mean() <= 0.01
     for metric in METRICS:
         assert percent(metric, found) == pytest.approx(percent(metric, kept), abs=0.02)
+
+
+def test_two_clean_runs_give_the_same_bytes(runs):
+    made = [
+        {
+            path.relative_to(results): path.read_bytes()
+            for form in ("csv", "svg", "parquet", "pdf", "png", "md", "tex")
+            for path in results.rglob(f"*.{form}")
+        }
+        for results in runs
+    ]
+    for files, results in zip(made, runs, strict=True):
+        page = (results / "report.html").read_text(encoding="utf-8")
+        files["report.html"] = HOW_IT_RAN.sub("", page)
+    assert made[0].keys() == made[1].keys()
+    assert sum(str(path).endswith(".svg") for path in made[0]) >= 6
+    assert "Wall time" not in made[0]["report.html"]
+    assert not [str(path) for path in made[0] if made[0][path] != made[1][path]]
+
+
+@pytest.mark.usefixtures("archive")
+def test_figure_6_from_the_reference_ranks():
+    # Needs no archive, but more time than tests without one should take.
+    reference = ROOT / "results/reference"
+    ranks = [reference / f"ranks/{name}.parquet" for name in "XYZ"]
+    found, _ = figure_data(6, ranks, ExperimentSettings(), reference / "band.csv")
+    kept = pd.read_csv(reference / "figures/figure6.csv")
+    found = found.reset_index(drop=True)
+    pd.testing.assert_frame_equal(found, kept, rtol=1e-8, check_dtype=False)

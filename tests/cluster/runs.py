@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tests.acceptance.test_twice import HOW_IT_RAN
 from tests.cluster.slurm import Slurm
-from tests.workflow.conftest import Project
+from tests.workflow.conftest import HOW_IT_RAN, Project
 
 # For the cluster of this test: its account, its partition, and no accounting to ask.
 EDITS = {

@@ -292,7 +292,13 @@ class TestUsers:
         assert [each.value for each in found] == pytest.approx(np.repeat(exact, 2), abs=1e-9)
 
 
-@settings(deadline=None)
+@cache
+def estimator_vector(n, m):
+    measures, estimators = [parse_measure("ap")], [parse_estimator("bv:0.1")]
+    return estimator_matrix(estimators, measures, n, m, sampling=SAMPLING[0])[0, 0]
+
+
+@settings(deadline=None, max_examples=30)
 @given(st.data())
 def test_rows_of_different_n(data):
     """With and without ids, the estimate is the mean of the rows' entries."""
@@ -300,10 +306,7 @@ def test_rows_of_different_n(data):
     ranks = data.draw(st.lists(st.integers(1, m + 1), min_size=rows, max_size=rows))
     items = data.draw(st.lists(st.sampled_from([10, 20, 30]), min_size=rows, max_size=rows))
     measures, estimators = [parse_measure("ap")], [parse_estimator("bv:0.1")]
-    vectors = {
-        n: estimator_matrix(estimators, measures, n, m, sampling=SAMPLING[0])[0, 0]
-        for n in (10, 20, 30)
-    }
+    vectors = {n: estimator_vector(n, m) for n in (10, 20, 30)}
     values = [vectors[n][rank - 1] for n, rank in zip(items, ranks, strict=True)]
     for users in (None, np.arange(rows)):
         evaluation = SampledRanks(ranks, items, m, users=users)

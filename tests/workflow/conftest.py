@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,6 +16,10 @@ from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archi
 
 # Nothing listens on the discard port: the study behaves as without a network.
 UNREACHABLE = "http://127.0.0.1:9/ml-1m.zip"
+# Rules and wall times of a run, the one place of the page where two runs may differ.
+HOW_IT_RAN = re.compile(
+    r"<!-- how this run went -->.*?<!-- end of how this run went -->", re.DOTALL
+)
 
 
 class Project:
