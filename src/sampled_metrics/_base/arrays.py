@@ -36,6 +36,18 @@ def starts(counts: Int) -> Int:
     return np.cumsum(counts) - counts
 
 
+def count_rows(marked: NDArray[np.bool_]) -> Int:
+    """Count the true values of each row, several times as fast as `numpy.count_nonzero`.
+
+    Examples
+    --------
+    >>> count_rows(np.array([[True, False], [True, True]]))
+    array([1, 2])
+    """
+    narrow = np.min_scalar_type(marked.shape[1])
+    return marked.view(np.uint8).sum(axis=1, dtype=narrow).astype(np.int64)
+
+
 def ranges(first: Int | int, counts: Int) -> Int:
     """Concatenate ranges, of which range i is first[i], first[i] + 1 ... of length counts[i].
 

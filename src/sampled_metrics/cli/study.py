@@ -69,7 +69,7 @@ def rank(
     part, data = parse_piece(piece), load_split(split)
     require_candidates(data, str(split))
     with reading(recommender):
-        records = rank_piece(load_recommender(recommender).score, data, part, block_size)
+        records = rank_piece(load_recommender(recommender).scorer, data, part, block_size)
     users = part.of(data.held_out.size)
     held_out = data.held_out_ids[users.start : users.stop]
     records.replace(source="trained in this run").write(output, items=held_out)

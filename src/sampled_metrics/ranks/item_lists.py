@@ -33,7 +33,10 @@ class ItemLists(NamedTuple):
         """Return the items of some users, each with the place of its user within `users`."""
         first = self.start[users]
         counts = self.start[users + 1] - first
-        return np.repeat(np.arange(users.size), counts), self.item[ranges(first, counts)]
+        row = np.repeat(np.arange(users.size), counts)
+        if row.size and (np.diff(users) == 1).all():
+            return row, self.item[first[0] : first[0] + row.size]
+        return row, self.item[ranges(first, counts)]
 
 
 def held_out_items(columns: ArrayLike) -> ItemLists:

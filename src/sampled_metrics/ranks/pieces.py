@@ -12,7 +12,7 @@ import numpy as np
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split
-from sampled_metrics.ranks.ranking import BLOCK_SIZE, Score, rank
+from sampled_metrics.ranks.ranking import BLOCK_SIZE, Score, Vectors, rank
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.reading import read_single
 
@@ -66,15 +66,19 @@ def parse_piece(text: str) -> Piece:
     return Piece(*map(int, found.groups()))
 
 
-def rank_piece(score: Score, split: Split, piece: Piece, block_size: int = BLOCK_SIZE) -> Ranks:
+def rank_piece(
+    score: Score | Vectors, split: Split, piece: Piece, block_size: int = BLOCK_SIZE
+) -> Ranks:
     """Rank the held-out items of the users in a piece.
 
-    `score` takes row numbers of users in the whole split; see `rank`, whose errors these are.
+    `score` is of all users of the split; see `rank`, whose errors these are.
     """
     users = piece.of(split.held_out.size)
     rows = slice(users.start, users.stop)
     return rank(
-        lambda within: score(within + users.start),
+        (lambda within: score(within + users.start))
+        if callable(score)
+        else (np.asarray(score[0])[rows], score[1]),
         # a piece of everything needs no copy
         split.train if len(users) == split.held_out.size else split.train[rows],
         split.held_out[rows],

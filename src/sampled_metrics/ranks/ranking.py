@@ -7,22 +7,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from sampled_metrics._base.arrays import Ids, Int, ordered_floats, whole_number
+from sampled_metrics._base.arrays import Ids, Int, count_rows, ordered_floats, whole_number
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.ranks.columns import id_column, require
 from sampled_metrics.ranks.item_lists import ItemLists, Marked, held_out_items, marked_items
+from sampled_metrics.ranks.products import Products
 from sampled_metrics.ranks.ranks import Ranks
 
 BLOCK_SIZE = 512
-# Rows counted at a time, few enough to stay in the processor's cache.
-_ROWS = 32
+# Rows counted at a time, few enough to stay in the processor's cache; those of a matrix product,
+# which is slower for fewer.
+_ROWS, _ROWS_OF_PRODUCT = 32, 128
 
 Scores = NDArray[np.floating[Any]]
 Score = Callable[[Int], Scores]
+Vectors = tuple[ArrayLike, ArrayLike]
 
 
 def rank(
-    score: Score,
+    score: Score | Vectors,
     seen: Marked | None,
     relevant: ArrayLike | Marked,
     *,
@@ -40,7 +44,8 @@ def rank(
     score
         Function from row numbers of users, int64, shape (some,), to the scores of all items for
         them, float32 or float64, shape (some, items); its result is not written to. An item with
-        score -inf is no candidate.
+        score -inf is no candidate. Or, which is faster, a pair of vectors of all users and of all
+        items, shapes (users, d) and (items, d), whose inner products are the scores.
     seen
         Nonzero where a user has seen an item, which is then no candidate: scipy.sparse or bool,
         shape (users, items). None if nobody has seen anything.
@@ -91,7 +96,10 @@ def rank(
         raise InputError(f"seen items of {task.seen.size.size} users, expected {n_users}")
     rows = np.flatnonzero(ranked.size)
     empty = np.empty(0, dtype=np.int64)
-    counts = [task.rank(*part) for part in _scored(score, rows, task, block_size)]
+    if callable(score):
+        counts = [task.rank(*part) for part in _scored(score, rows, task, block_size)]
+    else:
+        counts = _by_products(Products(*score), rows, task, block_size)
     columns = zip((empty,) * 3, *counts, strict=True)
     n_candidates, n_better, n_tied = (np.concatenate(column) for column in columns)
     if held_out:
@@ -146,20 +154,26 @@ class _Task(NamedTuple):
         if scores.size and not scores.max() < np.inf:
             self._refuse_score(scores, users)
         kept = scores.copy() if scores.dtype.kind == "f" else ordered_floats(scores)
-        n_candidates = np.full(users.size, kept.shape[1])
-        if self.seen is not None:
-            kept[self.seen.of(users)] = -np.inf
-            n_candidates -= self.seen.size[users]
+        n_candidates = self.mask_seen(kept, users)
         if scores.size and scores.min() == -np.inf:
-            n_candidates = np.count_nonzero(kept > -np.inf, axis=1)
+            n_candidates = count_rows(kept > -np.inf)
         row, item = self.ranked.of(users)
         own = kept[row, item]
         if np.isneginf(own).any():
             place = int(np.argmax(np.isneginf(own)))
-            self._refuse_item(scores[row[place], item[place]], users[row[place]], item[place])
+            self.refuse_item(scores[row[place], item[place]], users[row[place]], item[place])
         if row.size == users.size:
             return n_candidates, *_by_comparing(kept, own)
         return n_candidates, *_by_sorting(kept, own, row)
+
+    def mask_seen(self, scores: Scores, users: Int) -> Int:
+        """Write -inf as the score of seen items; return how many others each user has."""
+        n_candidates = np.full(users.size, scores.shape[1])
+        if self.seen is None:
+            return n_candidates
+        row, item = self.seen.of(users)
+        scores.reshape(-1)[row * scores.shape[1] + item] = -np.inf
+        return n_candidates - self.seen.size[users]
 
     def _refuse_score(self, scores: Scores, users: Int) -> None:
         row, item = np.argwhere(~(scores < np.inf))[0]
@@ -169,7 +183,7 @@ class _Task(NamedTuple):
             "candidate"
         )
 
-    def _refuse_item(self, score: float, user: int, item: int) -> None:
+    def refuse_item(self, score: float, user: int, item: int) -> None:
         why = "has score -inf" if np.isneginf(score) else "is among the seen items"
         raise InputError(
             f"{self.kind} item {self._item(item)} of user {self.users[user]} {why}, so it is no "
@@ -195,6 +209,30 @@ def _scored(score: Score, users: Int, task: _Task, block_size: int) -> Iterator[
             yield scores[row : row + _ROWS], block[row : row + _ROWS]
 
 
+def _by_products(
+    products: Products, users: Int, task: _Task, block_size: int
+) -> list[tuple[Int, Int, Int]]:
+    """Count candidates per user, and better and tied candidates per item."""
+    counts = []
+    n_users, n_items = len(products.users), len(products.items)
+    if (n_users, task.n_items() or n_items) != (task.ranked.size.size, n_items):
+        expected = f"{task.ranked.size.size} users and {task.n_items() or n_items} items"
+        raise InputError(f"vectors of {n_users} users and {n_items} items, expected {expected}")
+    task.require(n_items)
+    step = min(block_size, _ROWS_OF_PRODUCT)
+    with one_thread():
+        for first in range(0, users.size, step):
+            block = users[first : first + step]
+            rough = products.rough(block)
+            n_candidates = task.mask_seen(rough, block)
+            row, item = task.ranked.of(block)
+            if np.isneginf(rough[row, item]).any():
+                place = int(np.argmax(np.isneginf(rough[row, item])))
+                task.refuse_item(0.0, block[row[place]], item[place])
+            counts.append((n_candidates, *products.count(rough, block, row, item)))
+    return counts
+
+
 def _checked_scores(values: ArrayLike, users: Int, n_items: int | None) -> Scores:
     scores = np.asarray(values)
     expected = (users.size, scores.shape[-1] if n_items is None and scores.ndim else n_items)
@@ -208,7 +246,7 @@ def _checked_scores(values: ArrayLike, users: Int, n_items: int | None) -> Score
 def _by_comparing(scores: Scores, own: Scores) -> tuple[Int, Int]:
     """Count for one item per user."""
     above, level = scores > own[:, np.newaxis], scores == own[:, np.newaxis]
-    return np.count_nonzero(above, axis=1), np.count_nonzero(level, axis=1) - 1
+    return count_rows(above), count_rows(level) - 1
 
 
 def _by_sorting(scores: Scores, own: Scores, row: Int) -> tuple[Int, Int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from sampled_metrics._base import settings as base
@@ -15,6 +15,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
 
 Arrays = dict[str, NDArray[Any]]
+Scorer = Callable[[NDArray[np.int64]], NDArray[np.float64]] | tuple[ArrayLike, ArrayLike]
 
 
 class NoSettings(base.Settings):
@@ -56,6 +57,11 @@ class Recommender(ABC):
 
         The scores of a user do not depend on the other users in the block.
         """
+
+    @property
+    def scorer(self) -> Scorer:
+        """What `sampled_metrics.ranks.rank` takes: `score`, or vectors with the same scores."""
+        return self.score
 
     def state(self) -> Arrays:
         """Return what `fit` learnt, as named arrays."""

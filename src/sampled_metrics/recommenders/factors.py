@@ -21,6 +21,11 @@ class Factors(Recommender):
     user_vectors: Vectors
     item_vectors: Vectors
 
+    @property
+    def scorer(self) -> tuple[Vectors, Vectors]:
+        """The vectors of users and items."""
+        return self.user_vectors, self.item_vectors
+
     def score(self, users: NDArray[np.int64]) -> Vectors:
         """Inner products, one by one: a matrix product's last bits would depend on the block."""
         return np.einsum("uf,if->ui", self.user_vectors[users], self.item_vectors)

@@ -110,7 +110,7 @@ def _recommender_x(material: Material) -> _Readings:
         for seed in range(STARTS):
             model = material.untrained("X", start=scale, seed=seed)
             for iterations in model.stages(material.split.train, ITERATIONS, material.threads):
-                of_stage = rank(model.score, material.split.train, material.split.held_out)
+                of_stage = rank(model.scorer, material.split.train, material.split.held_out)
                 ranks.setdefault((scale, iterations), []).append(of_stage)
     for (scale, iterations), starts in ranks.items():
         reading = f"{iterations} iterations from U[0, {scale:g}), mean of {STARTS} starts"

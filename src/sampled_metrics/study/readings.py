@@ -59,7 +59,7 @@ class Reading(NamedTuple):
 def retrained(entry: Entry, split: Split, threads: int, **settings: Any) -> Ranks:
     """Return the ranks of a recommender trained with some settings changed."""
     model = create(entry.kind, {**entry.settings, **settings}).fit(split.train, threads)
-    return rank(model.score, split.train, split.held_out)
+    return rank(model.scorer, split.train, split.held_out)
 
 
 @dataclass(frozen=True)
