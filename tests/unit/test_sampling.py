@@ -360,10 +360,12 @@ class TestDraws:
         n = rng.integers(200, 400, 12_000)
         better = rng.integers(0, 100, n.size)
         records = Ranks(n, better, rng.integers(0, 2, n.size) * rng.integers(0, 90, n.size))
-        together = histograms(records, 100, generators(2), ties=ties)
-        for row, generator in zip(together, generators(2), strict=True):
+        counts = histograms(records, 100, generators(2), ties=ties)
+        together = draw_sampled_ranks(records, 100, generators(2), ties=ties)
+        assert together.dtype == np.int64
+        for row, drawn, generator in zip(counts, together, generators(2), strict=True):
             alone = draw_sampled_ranks(records, 100, generator, ties=ties)
-            assert alone.dtype == np.int64
+            assert np.array_equal(drawn, alone)
             assert np.array_equal(row, np.bincount(alone - 1, minlength=101))
 
     def test_impossible_ranks_are_never_drawn(self):
@@ -385,5 +387,7 @@ class TestDraws:
     def test_nothing_to_draw(self):
         empty = Ranks(*np.zeros((3, 0), dtype=np.int64))
         assert draw_sampled_ranks(empty, 5, np.random.default_rng(0)).tolist() == []
+        assert draw_sampled_ranks(empty, 5, generators(2)).tolist() == [[], []]
+        assert draw_sampled_ranks(self.RECORDS, 5, []).shape == (0, 5)
         assert histograms(empty, 5, generators(2)).tolist() == [[0] * 6] * 2
         assert histograms(self.RECORDS, 5, []).shape == (0, 6)

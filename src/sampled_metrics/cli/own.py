@@ -240,7 +240,7 @@ def sample(
     ranks = Ranks.read(file, n_items=n_items, relevant=relevant, seen=seen)
     items = inputs.item_by_item(ranks, file, n_negatives)
     generators = [generator(seed, "sample", repetition) for repetition in range(repetitions)]
-    drawn = [draw_sampled_ranks(items, n_negatives, rng, sampling, ties) for rng in generators]
+    drawn = draw_sampled_ranks(items, n_negatives, generators, sampling, ties)
     columns = {"repetition": np.repeat(np.arange(repetitions), len(items))}
     users = ranks.users
     if users is None and repetitions > 1:
@@ -254,5 +254,5 @@ def sample(
     columns["n_candidates"] = np.tile(items.n_candidates, repetitions)
     columns["n_negatives"] = np.full(rows, n_negatives)
     columns["sampling"] = np.full(rows, str(sampling))
-    columns["sampled_rank"] = np.concatenate(drawn)
+    columns["sampled_rank"] = drawn.ravel()
     emit_columns(columns, form, output)
