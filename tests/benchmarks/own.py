@@ -1,12 +1,14 @@
 """Time and memory of the commands for one's own recommender, on generated files.
 
-    python tests/benchmarks/own.py [--runs R]
+    python tests/benchmarks/own.py [--runs R] [--only COMMAND]
 
-Median wall seconds and greatest resident memory of whole processes, start included; at the end a
-full ranking in Python, scores at hand.
+Median wall and processor seconds and greatest resident memory of whole processes, start included;
+at the end a full ranking in Python, scores at hand.
 """
 
 import argparse
+import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -27,9 +29,9 @@ METRICS = ("recall@10", "ndcg@10", "ap", "auc")
 ESTIMATORS = ("sampled", "rank-estimate", "cls", "bv:0.1", "bv:0.01")
 
 
-def measure(arguments: list[str], folder: Path) -> tuple[float, float]:
+def measure(arguments: list[str], folder: Path) -> tuple[float, float, float]:
     command = [sys.executable, "-m", "sampled_metrics", *arguments]
-    began = time.perf_counter()
+    began, busy = time.perf_counter(), _of_children()
     with psutil.Popen(command, cwd=folder, stdout=subprocess.DEVNULL) as process:
         peak = 0
         while process.poll() is None:
@@ -40,7 +42,13 @@ def measure(arguments: list[str], folder: Path) -> tuple[float, float]:
             time.sleep(0.01)
     if process.returncode:
         raise SystemExit(f"{' '.join(arguments)}: exit status {process.returncode}")
-    return time.perf_counter() - began, peak / MIB
+    return time.perf_counter() - began, _of_children() - busy, peak / MIB
+
+
+def _of_children() -> float:
+    """Processor seconds of all processes that were started and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def write_files(folder: Path) -> None:
@@ -68,26 +76,36 @@ def full_ranking() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--only", default="", metavar="COMMAND")
     options = parser.parse_args()
     metrics = [word for name in METRICS for word in ("--metric", name)]
     estimators = [word for name in ESTIMATORS for word in ("--estimator", name)]
     sizes = ["--n-items", str(N_ITEMS), "--n-negatives", str(N_NEGATIVES)]
-    ranks = [str(ROOT / f"results/reference/ranks/{name}.parquet") for name in "XY"]
+    ranks = {name: str(ROOT / f"results/reference/ranks/{name}.parquet") for name in "XYZ"}
+    drawn = ["--n-negatives", str(N_NEGATIVES), "--output", "page.html"]
     commands = {
         "--help": ["--help"],
         "correct, 1e6 ranks, n = 1e6": ["correct", "s.csv", *sizes, *metrics, *estimators],
         "evaluate, 1e6 ranks": ["evaluate", "e.csv", "--n-items", str(N_ITEMS), *metrics],
         "compare, 1e6 ranks each": ["compare", "s.csv", "t.csv", *sizes, *metrics],
-        "plan, MovieLens 1M": ["plan", "--ranks", *ranks],
+        "plan, MovieLens 1M": ["plan", "--ranks", ranks["X"], ranks["Y"]],
+        "report, 2 recommenders": ["report", "X.csv", "Y.csv", *drawn],
+        "report, 3 recommenders": ["report", "X.csv", "Y.csv", "Z.csv", *drawn],
     }
-    print(f"{'command':32}{'wall s':>8}{'MiB':>8}")
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
+    print(f"{'command':32}{'wall s':>8}{'CPU s':>8}{'MiB':>8}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_files(folder)
+        for ranking, path in ranks.items():
+            measure(["sample", path, *drawn[:2], "--output", f"{ranking}.csv"], folder)
         for label, arguments in commands.items():
+            if not label.startswith(options.only):
+                continue
             runs = [measure(arguments, folder) for _ in range(options.runs)]
-            wall, peak = statistics.median(run[0] for run in runs), max(run[1] for run in runs)
-            print(f"{label:32}{wall:8.2f}{peak:8.0f}", flush=True)
+            walls, busy, peaks = zip(*runs, strict=True)
+            wall, processor = statistics.median(walls), statistics.median(busy)
+            print(f"{label:32}{wall:8.2f}{processor:8.2f}{max(peaks):8.0f}", flush=True)
     wall = statistics.median(full_ranking() for _ in range(options.runs))
     print(f"{'rank, sizes of MovieLens 1M':32}{wall:8.2f}")
 

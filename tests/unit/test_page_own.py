@@ -81,6 +81,9 @@ def test_sampled_ranks_of_several_pairs(run, folder):
         "poor and bad, Recall@10": "open",
     }
     assert [row[0] for row in rows["cost"][1:]] == ["poor and bad"]
+    least = [float(text.removesuffix(" %")) for text in rows["cost"][1][1:]]
+    assert rows["cost"][0] == ["pair", "20 negatives", "full rankings"]
+    assert least[0] > least[1] > 0
     ranges = {
         name: correct(SampledRanks.read(folder / f"{name}.csv", 20, 200), ["recall@10"])[0]
         for name in ("good", "poor")

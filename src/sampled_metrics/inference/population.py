@@ -24,7 +24,7 @@ _ITERATIONS = 100
 _SMOOTHING_ITERATIONS = 30
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Population:
     """Kinds of users by their ranks, and the share of users of each kind.
 

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sampled_metrics.inference.advice import advice
+from sampled_metrics._base.defaults import BUDGET
+from sampled_metrics.inference.advice import deciding_differences
 from sampled_metrics.inference.compared import Compared
 from sampled_metrics.inference.correct import Corrected
 from sampled_metrics.inference.evaluate import Evaluated
@@ -63,20 +64,22 @@ def cost_table(
     shape: str,
     confidence: float,
 ) -> list[dict[str, Any]]:
-    """What would decide the first undecided pair by the first metric; none if all are decided."""
-    undecided = [
-        result
+    """Differences that more would decide, for undecided pairs by the first metric; maybe none."""
+    undecided = {
+        f"{result.a} and {result.b}": deciding_differences(result, samples, shape, confidence)
         for result in compared
         if result.metric == compared[0].metric and result.order == "undecided"
-    ]
-    lines = [
-        [f"{result.a} and {result.b}", advice(result, samples, shape, confidence)]
-        for result in undecided[:1]
-    ]
-    label = parse_measure(compared[0].metric).label if compared else ""
-    of_which = f", for the first of {len(undecided)} undecided pairs" if undecided[1:] else ""
-    words = f"{label}, as fractions{of_which}."
-    return [_table("cost", ["pair", "what decides it"], lines, words)] if lines else []
+    }
+    if not undecided:
+        return []
+    lines = [[pair, *map(_percent, of_pair.values())] for pair, of_pair in undecided.items()]
+    words = (
+        f"Pairs undecided by {parse_measure(compared[0].metric).label}, and the difference of the "
+        "exact metrics above which a decision is likely. Where scores are cheap, rank fully "
+        "(sampled-metrics evaluate); where each is expensive, estimate exact metrics from about "
+        f"{BUDGET:g} scores per user (sampled-metrics budget)."
+    )
+    return [_table("cost", ["pair", *next(iter(undecided.values()))], lines, words)]
 
 
 def exact_table(
