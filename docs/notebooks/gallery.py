@@ -38,8 +38,8 @@ pd.DataFrame(rows, columns=columns).set_index("model").round(4)
 # allow holds the exact value of each model. Does it say which one is better?
 
 # %%
-sampled, *_ = sm.compare_sampled(samples, ["recall@10"], ["sampled"])
-exact, *_ = sm.compare_exact(rankings, ["recall@10"])
+sampled, *_ = sm.compare(samples, ["recall@10"], ["sampled"])
+exact, *_ = sm.compare(rankings, ["recall@10"])
 print("99 negatives:", sampled.verdict)
 print("all items:   ", exact.verdict)
 

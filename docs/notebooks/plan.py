@@ -11,10 +11,12 @@ from pathlib import Path
 import pandas as pd
 
 import sampled_metrics as sm
+from sampled_metrics.inference.pair import Pair
+from sampled_metrics.inference.population import Population
 
 ROOT = next(path for path in [Path.cwd(), *Path.cwd().parents] if (path / "mkdocs.yml").exists())
 ranks = [sm.Ranks.read(ROOT / f"results/reference/ranks/{name}.parquet") for name in "XY"]
-pair = sm.Pair(*map(sm.Population.of_users, ranks), n_users=6040)
+pair = Pair(*map(Population.of_users, ranks), n_users=6040)
 planned = sm.plan(pair, ["recall@10", "ap"], ["sampled", "bv:0.1"], largest=2000)
 columns = ["metric", "estimator", "n_negatives", "largest", "at_largest"]
 pd.DataFrame(planned)[columns].set_index(["metric", "estimator"])

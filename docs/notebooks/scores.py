@@ -38,7 +38,7 @@ pd.DataFrame(sm.evaluate(listed, ["recall@10", "ndcg@10", "ndcg-by-k@10"])).set_
 
 # %%
 lists = sm.Ranks.read(PEERS / "recbole/topk.csv", relevant=PEERS / "recbole/relevant.csv")
-compared = sm.compare_exact({"RecBole": lists, "RecTools": listed}, ["recall@10", "ndcg@10"])
+compared = sm.compare({"RecBole": lists, "RecTools": listed}, ["recall@10", "ndcg@10"])
 [result.verdict for result in compared]
 
 # %% [markdown]

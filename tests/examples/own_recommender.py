@@ -10,6 +10,8 @@ metrics prefer Broad, exact ones Careful: the reversal that the paper warns of.
 import numpy as np
 
 import sampled_metrics as sm
+from sampled_metrics.inference.pair import Pair
+from sampled_metrics.inference.population import Population
 
 N_USERS, N_ITEMS, N_NEGATIVES = 2000, 5000, 100
 METRICS, ESTIMATORS = ["recall@10"], ["sampled", "bv:0.1"]
@@ -64,11 +66,11 @@ for name, sample in samples.items():
 
 # 4. Which is better?
 print("Compared:")
-for each in sm.compare_sampled(samples, METRICS, ESTIMATORS):
+for each in sm.compare(samples, METRICS, ESTIMATORS):
     print(f"  {each.estimator:8} {each.verdict}")
 
 # 5. How many negatives order these two correctly in 95 of 100 evaluations?
 print("Negatives needed:")
-pair = sm.Pair(*map(sm.Population.of_users, records.values()), n_users=N_USERS)
+pair = Pair(*map(Population.of_users, records.values()), n_users=N_USERS)
 for each in sm.plan(pair, METRICS, ESTIMATORS, largest=400):
     print(f"  {each.estimator:8} {each.n_negatives or f'more than {each.largest}'}")

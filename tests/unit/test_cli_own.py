@@ -236,7 +236,7 @@ def test_table_of_one_case(run, folder):
         "recall@10  0.1000 to 1.0000  sampled      0.66667  recall@94\n"
         'recall@10  "                 bv:1         0.26139  recall@12\n'
         "\n"
-        "3 users, 10 negatives drawn without replacement from 99. Fractions.\n"
+        "3 users, 10 negatives drawn uniformly without replacement from 99 items. Fractions.\n"
         "range: values of the exact metric that the sampled ranks allow, at 95 %,\n"
         "  assuming that no rank is likelier than the one before it.\n"
         "value: the estimate. It weighs true ranks roughly as the metric on its right does, so it "
@@ -321,7 +321,7 @@ class TestTables:
     def test_an_estimate_that_is_the_same_for_all_ranks_acts_like_no_metric(self, table):
         same = ["--metric", "recall@101", "--estimator", "sampled"]
         text = table("correct", "sampled_rank", "--n-negatives", 100, *same, files=1)
-        assert " no metric\n" in text
+        assert " half credit at no rank\n" in text
 
 
 class TestFewUsersCarryTheValue:
@@ -507,7 +507,7 @@ WRONG_USE = [
     (f"{DRAW} --output r.csv/o.parquet", "r.csv/o.parquet: cannot be written"),
     ("compare r.csv --n-items 100", "r.csv: the only file; compare needs two or more"),
     ("compare r.csv r.csv --n-items 100", "r.csv: the same file twice"),
-    ("compare r.csv s.csv --n-items 100", ["s.csv", "sampled ranks", "--n-negatives"]),
+    ("compare r.csv s.csv --n-items 100", ["r is ranked in full, s among samples"]),
     (
         "compare r.csv s.csv --n-items 100 --n-negatives 10",
         ["r.csv", "exact ranks", "without --n-negatives"],
@@ -518,11 +518,11 @@ WRONG_USE = [
     ),
     (
         "compare r.csv r2.csv --n-items 100 --estimator bv:0.1",
-        "--estimator requires sampled ranks; give --n-negatives",
+        "--estimator) are for sampled rankings; give n_negatives",
     ),
     (
         "compare s.csv s2.csv --n-items 100 --n-negatives 10 --test t",
-        "--test requires full rankings, these are sampled",
+        "--test) is for full rankings, these are sampled",
     ),
     ("plan", "--n-items is missing; give --ranks A B, or --n-items, --n-users, --level"),
     ("plan --n-items 100 --n-users 9 --level 0.2", "--effect is missing"),

@@ -290,7 +290,7 @@ class TestCommands:
         scores = tmp_path / "scores.npy"
         done = run("correct", scores, "--positive", 0, "--n-items", N, "--metric", "recall@10")
         assert done.returncode == 0, done.stderr
-        assert "400 users, 100 negatives drawn without replacement from 1,570" in done.stdout
+        assert "400 users, 100 negatives drawn uniformly without replacement" in done.stdout
         done = run("correct", scores, "--n-items", N)
         assert (done.returncode, done.stdout) == (2, "")
         assert "give positive (--positive)" in done.stderr
@@ -307,7 +307,7 @@ class TestCommands:
         how = ("--n-negatives", 9, "--sampling", "with-replacement")
         run("sample", path, *how, "--n-items", 150, "--output", sampled)
         done = run("correct", sampled, "--metric", "recall@3")
-        assert "60 users, 9 negatives drawn with replacement from 149" in done.stdout
+        assert "60 users, 9 negatives drawn uniformly with replacement from 149" in done.stdout
         for option, value in (
             ("--n-negatives", 10),
             ("--n-items", 151),

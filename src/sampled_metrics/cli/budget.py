@@ -8,6 +8,7 @@ import typer
 
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.text import text_of
 from sampled_metrics.cli import options
 from sampled_metrics.cli.output import Format, emit, emit_columns, emit_text, row_of
 
@@ -240,12 +241,11 @@ def result(
     undecided), p_value, verdict, n_users. Values are fractions.
     """
     from sampled_metrics.inference.budget.folder import Folder
-    from sampled_metrics.inference.budget.printed import text_of
 
     _require_outside(folder, output)
     found = Folder(folder).result()
     if form is Format.TABLE:
-        emit_text(text_of(found, correction) + "\n", output)
+        emit_text(text_of(found.parts(correction=correction)), output)
     elif not pairs:
         emit(found.rows(), form, output)
     elif len(found.names) > 1:

@@ -11,10 +11,6 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli.output import Format
 from sampled_metrics.ranks import Sampling as Drawn
 
-ASSUMED = {
-    "non-increasing": "assuming that no rank is likelier than the one before it",
-    "none": "whatever the true ranks are",
-}
 _RANKS = (
     "Rank records (n_candidates, n_better, n_tied), exact ranks (rank), lists or scores, "
     "as CSV, parquet, TREC run, .npy or .npz."

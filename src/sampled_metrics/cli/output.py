@@ -2,15 +2,17 @@
 
 import dataclasses
 import json
-import math
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sampled_metrics._base.files import replacing, write_text
-from sampled_metrics._base.text import table_of
+from sampled_metrics._base.text import plain, text_of
+
+if TYPE_CHECKING:
+    from sampled_metrics.inference.results import Results
 
 Row = dict[str, Any]
 
@@ -31,13 +33,21 @@ def emit(
     `note` stands below a table only; `hidden` names keys, by blanks, that a table leaves out.
     Numbers that do not exist are null in JSON and empty in CSV.
     """
-    render = {Format.TABLE: table_of, Format.JSON: _json, Format.CSV: _csv}[form]
     if form is Format.TABLE:
         rows = [{k: v for k, v in row.items() if k not in hidden.split()} for row in rows]
-    text = render([{key: _plain(value) for key, value in row.items()} for row in rows])
-    if form is Format.TABLE and note:
-        text += f"\n{note}\n"
-    emit_text(text, output)
+        emit_text(text_of([rows, note] if note else [rows]), output)
+    else:
+        emit_text({Format.JSON: _json, Format.CSV: _csv}[form](plain(rows)), output)
+
+
+def emit_results(
+    results: "Results[Any]", form: Format, output: Path | None, *without: str, **options: Any
+) -> None:
+    """Print results as tables for people, with their options, or as rows without some keys."""
+    if form is Format.TABLE:
+        emit_text(text_of(results.parts(**options)), output)
+    else:
+        emit([row_of(result, *without) for result in results], form, output)
 
 
 def emit_columns(columns: dict[str, Any], form: Format, output: Path | None) -> None:
@@ -77,10 +87,6 @@ def emit_text(text: str, output: Path | None) -> None:
         sys.stdout.write(text)
     else:
         write_text(output, text)
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _json(rows: Sequence[Row]) -> str:

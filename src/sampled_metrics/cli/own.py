@@ -9,7 +9,7 @@ from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import reading
 from sampled_metrics._base.files import write_text
 from sampled_metrics.cli import inputs, options
-from sampled_metrics.cli.output import Format, emit, emit_columns, row_of, write_users
+from sampled_metrics.cli.output import Format, emit, emit_columns, emit_results, row_of, write_users
 from sampled_metrics.ranks import Sampling
 
 app = typer.Typer()
@@ -43,11 +43,12 @@ def evaluate(
     Keys: file, metric, ties, value, std_error, ci_low, ci_high, n_users, n_items, effective_users
     (few where a handful of users carry the value); values are fractions.
     """
-    from sampled_metrics.cli import shown
     from sampled_metrics.inference import evaluate as evaluation
+    from sampled_metrics.inference import printed
     from sampled_metrics.ranks import Ranks
 
-    rows, results, is_graded, of_users = [], [], False, []
+    results: list[evaluation.Evaluated] = []
+    rows, relevance, of_users = [], "", []
     for path in files:
         ranks = Ranks.read(
             path,
@@ -57,7 +58,7 @@ def evaluate(
             min_grade=min_grade,
             complete=complete,
         )
-        is_graded |= ranks.grades is not None
+        relevance = relevance or printed.relevance_note(ranks)
         with reading(path):
             evaluated = evaluation.evaluate(
                 ranks, metric or defaults.METRICS, ties=ties, confidence=confidence, seed=seed
@@ -70,9 +71,7 @@ def evaluate(
         results += evaluated
     if per_user_output is not None:
         write_users(of_users, per_user_output)
-    note = ""
-    if form is Format.TABLE:
-        note = shown.evaluated_note(results, confidence, shown.relevance_note(is_graded, min_grade))
+    note = printed.evaluated_note(results, confidence, relevance)
     emit(rows, form, output, note, "ties effective_users")
 
 
@@ -118,7 +117,6 @@ def correct(
     behaves_like, n_users, n_items, n_negatives, sampling, and with --show-bias bias; values are
     fractions.
     """
-    from sampled_metrics.cli import shown
     from sampled_metrics.inference import correct as correction
     from sampled_metrics.ranks import SampledRanks
 
@@ -142,13 +140,8 @@ def correct(
             confidence=confidence,
             population=inputs.population(show_bias, ranks.mean_candidates, ranks.n_negatives),
         )
-    if form is Format.TABLE:
-        rows = shown.corrected_rows(results, intervals, bias=show_bias is not None)
-        note = shown.corrected_note(results, confidence, intervals)
-    else:
-        without = ("bias",) if show_bias is None else ()
-        rows, note = [row_of(result, *without) for result in results], ""
-    emit(rows, form, output, note)
+    without = ("bias",) if show_bias is None else ()
+    emit_results(results, form, output, *without, intervals=intervals)
 
 
 @app.command()

@@ -1,6 +1,6 @@
 """Commands for two recommenders or more: compare, plan."""
 
-import logging
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,18 +9,17 @@ import typer
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli import inputs, options
-from sampled_metrics.cli.output import Format, emit, row_of
+from sampled_metrics.cli.output import Format, emit_results
 from sampled_metrics.ranks import Sampling
 
 if TYPE_CHECKING:
     from sampled_metrics.inference.pair import Pair
 
 app = typer.Typer()
-_log = logging.getLogger("sampled_metrics")
 
 
-@app.command()
-def compare(
+@app.command("compare")
+def compare_files(
     files: options.RankFiles,
     n_negatives: options.SampledNegatives = None,
     n_items: options.Items = None,
@@ -29,7 +28,15 @@ def compare(
     positive: options.Positive = None,
     sampling: options.KnownSampling = None,
     per_user: options.PerUser = False,
-    ties: options.Ties = "expected",
+    ties: Annotated[
+        str | None,
+        typer.Option(
+            help="As for evaluate, of full rankings, by default expected; as for correct, of "
+            "scores among negatives, by default random.",
+            callback=options.one_of("metrics", "TIES"),
+            show_default=False,
+        ),
+    ] = None,
     relevant: options.Relevant = None,
     seen: options.Seen = None,
     min_grade: options.MinGrade = 0.0,
@@ -56,71 +63,31 @@ def compare(
     """
     if len(files) < 2:
         raise InputError("the only file; compare needs two or more", path=files[0])
-    from sampled_metrics.cli import shown
-    from sampled_metrics.inference import compare as comparison
-    from sampled_metrics.inference.pairing import unlike
-    from sampled_metrics.ranks import Ranks
-    from sampled_metrics.ranks.given import as_sampled, is_sampled
-    from sampled_metrics.ranks.sampled_reading import Drawn
+    from sampled_metrics.inference.compare_any import compare
 
-    names, metrics = inputs.names(files), metric or defaults.METRICS
-    drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, seed=seed)
-    among_samples = is_sampled(files[0], drawn)
-    if not among_samples and estimator:
-        raise InputError("--estimator requires sampled ranks; give --n-negatives")
-    if among_samples and test:
-        raise InputError("--test requires full rankings, these are sampled")
-    note = ""
-    if not among_samples:
-        full = {
-            name: Ranks.read(
-                path,
-                n_items=n_items,
-                relevant=relevant,
-                seen=seen,
-                min_grade=min_grade,
-                complete=complete,
-            )
-            for name, path in zip(names, files, strict=True)
-        }
-        _warn(unlike(full))
-        results = comparison.compare_exact(
-            full,
-            metrics,
+    names = inputs.names(files)
+    with inputs.naming_files(names, files):
+        results = compare(
+            dict(zip(names, files, strict=True)),
+            metric or defaults.METRICS,
+            estimator,
+            relevant=relevant,
+            seen=seen,
+            n_items=n_items,
+            min_grade=min_grade,
+            complete=complete,
+            positive=positive,
+            n_negatives=n_negatives,
+            sampling=sampling,
             ties=ties,
-            test=test or "t",
+            shape=shape,
+            per_user=per_user,
+            test=test,
             correction=correction,
             confidence=confidence,
             seed=seed,
         )
-        is_graded = any(ranks.grades is not None for ranks in full.values())
-        relevance = shown.relevance_note(is_graded, min_grade)
-        note = "\n".join(filter(None, [shown.exact_note(results, correction), relevance]))
-    else:
-        sampled = {name: as_sampled(path, drawn) for name, path in zip(names, files, strict=True)}
-        _warn(unlike(sampled))
-        with inputs.naming_files(names, files):
-            results = comparison.compare_sampled(
-                sampled,
-                metrics,
-                estimator or defaults.ESTIMATORS,
-                shape=shape,
-                per_user=per_user,
-                correction=correction,
-                confidence=confidence,
-            )
-        if form is Format.TABLE:
-            note = shown.sampled_note(results, sampled, correction, shape, confidence)
-    if form is Format.TABLE:
-        rows = shown.compared_rows(results, confidence, not among_samples, test is not None)
-    else:
-        rows = [row_of(result) for result in results]
-    emit(rows, form, output, note)
-
-
-def _warn(lines: list[str]) -> None:
-    for line in lines:
-        _log.warning("%s: are these evaluations on the same data?", line)
+    emit_results(results, form, output)
 
 
 @app.command()
@@ -166,9 +133,10 @@ def plan(
     Keys: metric, estimator, n_negatives (null if more than largest), probability, at_largest (the
     probability there), largest, exact_a, exact_b, n_items, n_users, sampling.
     """
-    from sampled_metrics.cli import shown
     from sampled_metrics.inference import plan as planning
+    from sampled_metrics.inference import printed
     from sampled_metrics.inference.assumed import assumed_pairs
+    from sampled_metrics.inference.results import Results
     from sampled_metrics.metrics.measures import parse_measure
 
     names = metric or list(defaults.METRICS[:1])
@@ -197,9 +165,8 @@ def plan(
             largest=largest,
         )
     ]
-    note = shown.planned_note(results, probability, largest, assumed, shape)
-    hidden = "probability largest n_items n_users sampling"
-    emit([row_of(each) for each in results], form, output, note, hidden)
+    show = partial(printed.planned, largest=largest, shape=shape, assumed=assumed)
+    emit_results(Results(results, show), form, output)
 
 
 def _known_pair(

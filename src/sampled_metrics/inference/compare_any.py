@@ -1,12 +1,15 @@
 """Comparison of recommenders, by full rankings or by sampled ones, as the data is."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError, InputWarning, reading
 from sampled_metrics.inference.compare import compare_exact, compare_sampled
 from sampled_metrics.inference.compared import Compared
+from sampled_metrics.inference.pairing import unlike
+from sampled_metrics.inference.results import Results
 from sampled_metrics.ranks.given import as_ranks, as_sampled, is_sampled
 from sampled_metrics.ranks.sampled_reading import Drawn
 
@@ -14,7 +17,7 @@ from sampled_metrics.ranks.sampled_reading import Drawn
 def compare(
     data: Mapping[str, Any],
     metrics: str | Sequence[str] = METRICS,
-    estimators: str | Sequence[str] = ESTIMATORS,
+    estimators: str | Sequence[str] | None = None,
     *,
     relevant: Any = None,
     seen: Any = None,
@@ -27,19 +30,21 @@ def compare(
     ties: str | None = None,
     shape: str = SHAPE,
     per_user: bool = False,
-    test: str = "t",
+    test: str | None = None,
     correction: str = "holm",
     confidence: float = CONFIDENCE,
     seed: int = 0,
-) -> list[Compared]:
+) -> Results[Compared]:
     """Compare all pairs of recommenders: find which has the higher exact metric.
 
     Parameters
     ----------
     data
         What `evaluate` takes for each recommender, or what `correct` takes; two or more.
-    metrics, estimators
-        Their names, several with commas or in a list. Full rankings need no estimators.
+    metrics
+        Their names, several with commas or in a list.
+    estimators
+        For sampled rankings, see `correct`.
     relevant, seen, n_items, min_grade, complete
         See `evaluate`.
     positive, n_negatives, sampling
@@ -47,7 +52,9 @@ def compare(
     ties
         Default `expected` for full rankings, see `evaluate`, and `random` for scores of a
         held-out item and its negatives.
-    shape, per_user, test, correction, confidence, seed
+    test
+        For full rankings: `t` (default), `wilcoxon` or `permutation`, see `compare_exact`.
+    shape, per_user, correction, confidence, seed
         See `compare_exact` and `compare_sampled`.
 
     Returns
@@ -71,18 +78,25 @@ def compare(
         )
         raise InputError(f"{full} is ranked in full, {among} among samples; compare like with like")
     if any(kinds.values()):
+        if test is not None:
+            raise InputError("test (--test) is for full rankings, these are sampled")
         samples = {}
         for name, each in data.items():
             with reading(name):
                 samples[name] = as_sampled(each, drawn)
+        _warn_of_unlike(samples)
         return compare_sampled(
             samples,
             metrics,
-            estimators,
+            estimators or ESTIMATORS,
             shape=shape,
             per_user=per_user,
             correction=correction,
             confidence=confidence,
+        )
+    if estimators:
+        raise InputError(
+            "estimators (--estimator) are for sampled rankings; give n_negatives (--n-negatives)"
         )
     rankings = {}
     for name, each in data.items():
@@ -95,6 +109,7 @@ def compare(
                 min_grade=min_grade,
                 complete=complete,
             )
+    _warn_of_unlike(rankings)
     return compare_exact(
         rankings,
         metrics,
@@ -104,3 +119,10 @@ def compare(
         confidence=confidence,
         seed=seed,
     )
+
+
+def _warn_of_unlike(evaluations: Mapping[str, Any]) -> None:
+    for words in unlike(evaluations):
+        warnings.warn(
+            f"{words}: are these evaluations on the same data?", InputWarning, stacklevel=3
+        )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAP
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import parse_estimators
+from sampled_metrics.inference import printed
 from sampled_metrics.inference.intervals import Shape, estimate
 from sampled_metrics.inference.misfit import POSSIBLE_CAUSES, require_fit
 from sampled_metrics.inference.plausible import require_item_metrics, warn_of_low_ranks
 from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.ranges import Range, metric_ranges
 from sampled_metrics.inference.resolution import behaves_like
+from sampled_metrics.inference.results import Results
 from sampled_metrics.inference.solving import Solved, solve
 from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import SampledRanks
@@ -85,7 +88,7 @@ def correct(
     confidence: float = CONFIDENCE,
     population: Population | None = None,
     **drawn: Any,
-) -> list[Corrected]:
+) -> Results[Corrected]:
     """Correct sampled metrics (section 5), and compute the range of the exact ones.
 
     An estimate is the mean over users of an estimator's vector. Estimators that are fitted to the
@@ -188,7 +191,7 @@ def correct(
                     bias=None if bias is None else float(bias[i, j]),
                 )
             )
-    return results
+    return Results(results, partial(printed.corrected, confidence=confidence))
 
 
 def possible_range(found: Range, metric: str, shape: str) -> Range:

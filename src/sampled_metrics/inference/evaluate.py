@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics._base.seeds import generator
 from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators.quadrature import rank_rule
+from sampled_metrics.inference import printed
 from sampled_metrics.inference.intervals import Shape, estimate
+from sampled_metrics.inference.results import Results
 from sampled_metrics.metrics import Measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.exact import DepthError
@@ -76,7 +79,7 @@ def evaluate(
     ties: str = "expected",
     confidence: float = CONFIDENCE,
     seed: int = 0,
-) -> list[Evaluated]:
+) -> Results[Evaluated]:
     """Average exact metrics over users.
 
     Metrics that lists end too early for are left out with a warning, if others are known.
@@ -129,7 +132,8 @@ def evaluate(
                 effective_users=_effective(values),
             )
         )
-    return results
+    relevance = printed.relevance_note(ranks)
+    return Results(results, partial(printed.evaluated, confidence=confidence, relevance=relevance))
 
 
 def values_by_user(

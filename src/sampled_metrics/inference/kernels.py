@@ -19,6 +19,10 @@ from sampled_metrics.sampling.distinct import parts
 from sampled_metrics.sampling.probability import pmf_at
 
 NON_INCREASING, NONE = SHAPES = ("non-increasing", "none")
+ASSUMED = {
+    NON_INCREASING: "assuming that no rank is likelier than the one before it",
+    NONE: "whatever the true ranks are",
+}
 ALL_POINTS = 20_000  # up to this n, every k is a point
 _EDGE = 512  # beyond, the first k are points, and for `none` the last ones
 _STEP = 0.01  # and between them k grows by this share

@@ -18,10 +18,12 @@ from sampled_metrics.estimators import (
     estimator_matrix,
     parse_estimators,
 )
+from sampled_metrics.inference import printed
 from sampled_metrics.inference.deciding import RANGE_SIZES, RANGE_TOLERANCE, decision
 from sampled_metrics.inference.moments import deviations, order_probability
 from sampled_metrics.inference.outlook import KindMoments, kind_moments
 from sampled_metrics.inference.pair import Pair
+from sampled_metrics.inference.results import Results
 from sampled_metrics.inference.search import geometric_sizes, smallest_from
 from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import Sampling
@@ -79,7 +81,7 @@ def plan(
     confidence: float = CONFIDENCE,
     probability: float = PROBABILITY,
     largest: int = LARGEST,
-) -> list[Planned]:
+) -> Results[Planned]:
     """Find how many negatives order two recommenders correctly with a wanted probability.
 
     By the range of the difference of the exact metrics, which can be seen to be decided, and by
@@ -121,7 +123,8 @@ def plan(
     measures = parse_measures(metrics)
     parsed = parse_estimators(estimators)
     with one_thread():
-        return _planned(possible, measures, parsed, shape, confidence, probability, most)
+        results = _planned(possible, measures, parsed, shape, confidence, probability, most)
+    return Results(results, partial(printed.planned, largest=largest, shape=shape))
 
 
 def _planned(

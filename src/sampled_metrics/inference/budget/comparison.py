@@ -1,19 +1,22 @@
 """Orders of recommenders evaluated on a budget, in the form of other comparisons."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from sampled_metrics.inference.budget.estimate import Estimate
+from sampled_metrics.inference.budget.printed import orders_table
 from sampled_metrics.inference.budget.result import BudgetResult
 from sampled_metrics.inference.compared import UNDECIDED, Compared
 from sampled_metrics.inference.orders import decided
+from sampled_metrics.inference.results import Results
 
 ON_A_BUDGET = "budget"  # in the place of the name of an estimator
 
 
-def compared(result: BudgetResult, correction: str) -> list[Compared]:
+def compared(result: BudgetResult, correction: str) -> Results[Compared]:
     """Compare all pairs of recommenders by the intervals of their differences.
 
     Returns
@@ -49,10 +52,11 @@ def compared(result: BudgetResult, correction: str) -> list[Compared]:
         for (a, b), row in result.differences.items()
         for index, (metric, one) in enumerate(zip(result.metrics, row, strict=True))
     ]
-    return [
-        replace(one, verdict=_verdict(one, result))
-        for one in decided(pairs, correction, result.confidence)
-    ]
+    orders = decided(pairs, correction, result.confidence)
+    return Results(
+        [replace(one, verdict=_verdict(one, result)) for one in orders],
+        partial(orders_table, confidence=result.confidence),
+    )
 
 
 def p_value(one: Estimate, level: float) -> float:

@@ -1,10 +1,10 @@
 """Results of an evaluation on a budget as people read them: tables, and what they mean."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from sampled_metrics._base.text import table_of
+from sampled_metrics._base.text import Parts, Rows, table_of
 from sampled_metrics.inference.budget.result import BudgetResult
 from sampled_metrics.inference.compared import UNDECIDED, Compared
 
@@ -16,7 +16,7 @@ _SOON = 60.0  # seconds; a full ranking that takes less is worth more than any e
 _UNITS = (("hours", 3600.0), ("minutes", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 
 
-def text_of(result: BudgetResult, correction: str = "holm") -> str:
+def parts_of(result: BudgetResult, correction: str = "holm") -> Parts:
     """Lay out metrics, orders, price and proxy; see `BudgetResult.compare` for `correction`."""
     interval = f"interval ({100 * result.confidence:g} %)"
     metrics = [
@@ -28,22 +28,27 @@ def text_of(result: BudgetResult, correction: str = "holm") -> str:
         }
         for row in result.rows()
     ]
-    tables, orders = [metrics], result.compare(correction)
+    tables: list[Rows] = [metrics]
+    orders = result.compare(correction)
     if orders:
-        tables.append(
-            [
-                {
-                    "a": one.a,
-                    "b": one.b,
-                    "metric": one.metric,
-                    "b - a": one.difference,
-                    interval: f"{one.range_low:.4f} to {one.range_high:.4f}",
-                    "order": one.in_words(),
-                }
-                for one in orders
-            ]
-        )
-    return "\n".join([*map(table_of, tables), "\n".join(notes(result, orders, correction))])
+        tables += orders_table(orders, result.confidence)
+    return [*tables, "\n".join(notes(result, orders, correction))]
+
+
+def orders_table(orders: Sequence[Compared], confidence: float) -> list[Rows]:
+    """Show one row for each pair and metric, with the order in words."""
+    rows = [
+        {
+            "a": one.a,
+            "b": one.b,
+            "metric": one.metric,
+            "b - a": one.difference,
+            f"interval ({100 * confidence:g} %)": f"{one.range_low:.4f} to {one.range_high:.4f}",
+            "order": one.in_words(),
+        }
+        for one in orders
+    ]
+    return [rows]
 
 
 def notes(result: BudgetResult, orders: list[Compared], correction: str) -> Iterator[str]:

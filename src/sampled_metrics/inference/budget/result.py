@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.budget.audit import Audited
 from sampled_metrics.inference.budget.estimate import Estimate
 from sampled_metrics.inference.budget.runs import Run
+from sampled_metrics.inference.results import Results, Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +24,7 @@ WEAK_DISAGREEMENT = 3.0  # standard deviations between the model and the audit
 
 
 @dataclass(frozen=True)
-class BudgetResult:
+class BudgetResult(Shown):
     """Metrics of one or several recommenders.
 
     Attributes
@@ -107,7 +109,7 @@ class BudgetResult:
 
         return pd.DataFrame(self.rows())
 
-    def compare(self, correction: str = "holm") -> "list[Compared]":
+    def compare(self, correction: str = "holm") -> "Results[Compared]":
         """Compare all pairs of recommenders: which has the higher exact metric, of these users.
 
         An order is decided if the interval of the difference excludes 0, and also after correction
@@ -117,10 +119,11 @@ class BudgetResult:
 
         return compared(self, correction)
 
-    def __str__(self) -> str:
-        from sampled_metrics.inference.budget.printed import text_of
+    def parts(self, **options: Any) -> Parts:
+        """Return tables of metrics and orders, and lines about them; see `compare` for options."""
+        from sampled_metrics.inference.budget.printed import parts_of
 
-        return text_of(self)
+        return parts_of(self, **options)
 
     @property
     def scores_per_user(self) -> tuple[float, ...]:
