@@ -143,6 +143,7 @@ def compare_sampled(
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> samples = {
     ...     name: SampledRanks(1 + rng.binomial(100, rng.random(400) ** power), 3541, 100)
