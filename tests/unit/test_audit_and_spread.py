@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.datasets.split import leave_last_out, save_split
+from sampled_metrics.datasets.holding_out import leave_last_out
+from sampled_metrics.datasets.split import save_split
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks, rank
 from sampled_metrics.recommenders import create

@@ -44,12 +44,16 @@ def test_split_of_a_table_with_filters(run, table):
     options = ("--dataset", json.dumps(COLUMNS), "--filters", json.dumps(filters))
     done = run(*split_command(table, *options))
     assert done.returncode == 0
-    (line,) = done.stderr.splitlines()
+    line, leak = done.stderr.splitlines()
     assert line.startswith("split: 2 users, 3 items, 5 interactions, 3 training_events, 0 tied_us")
     assert "; parsed in " in line
+    # held out: z of ann at 9 and x of bob at 5; trained on: 7 and 8 of ann, 4 of bob, and of these
+    # 7 and 8 are later than 5: (0/3 + 2/3) / 2
+    assert "on average 33.3 % of all training events" in leak
     assert record("s.json") == {
         "method": "leave-last-out", "tie_break": "ncf", "users": 2, "items": 3, "interactions": 5,
         "training_events": 3, "tied_users": 0,
+        "evaluated_users": 2, "later_training_events": 1 / 3,
         "filters": {"duplicates": {"value": "first", "removed": 1},
                     "min_user_events": {"value": 2, "removed": 0}},
         "expected": None, "as_expected": None,
@@ -141,6 +145,12 @@ def test_counts_as_published(run, tmp_path, monkeypatch):
          "mine.csv, row 6 (line 7): duplicate of row 5 (user bob, item z); "),
         (["--dataset", json.dumps(COLUMNS), "--filters", '{"min_rating": 5}'],
          "mine.csv, row 1 (line 2): the only event of user ann; "),
+        (["--dataset", json.dumps(COLUMNS), "--filters", '{"duplicates": "last"}',
+          "--settings", '{"method": "leave-k-out", "k": 2}'],
+         "mine.csv, row 3 (line 4): the first of 2 events of user bob; one is needed for training"),
+        (["--dataset", json.dumps(COLUMNS), "--filters", '{"duplicates": "last"}',
+          "--settings", '{"method": "global-time", "cut": 4}'],
+         "mine.csv: no user has events both before and from split.cut 4"),
         (["--dataset", json.dumps(COLUMNS), "--filters", '{"min_rating": 6}'],
          "mine.csv: no events remain after min_rating: 6"),
         (["--dataset", json.dumps(COLUMNS), "--filters",
@@ -200,3 +210,47 @@ def test_describe_is_for_tables(refused, table):
     assert refused(*command).startswith("--dataset: format is movielens")
     gone = ("study", "describe", "gone.csv", "--source", "s.json", "--dataset", json.dumps(COLUMNS))
     assert refused(*gone) == "gone.csv: no such file; expected a table of interactions"
+
+
+def test_a_given_split(run, tmp_path):
+    (tmp_path / "train.csv").write_text("who,what,when\nann,x,2024-01-05\nbob,y,2024-01-02\n")
+    (tmp_path / "test.csv").write_text(
+        "when,who,what\n2024-02-09,ann,z\n2024-02-03,ann,y\n2024-02-03,eve,y\n"
+    )
+    columns = {"user": "who", "item": "what", "timestamp": "when"}
+    dataset = {"format": "table", "name": "mine", "columns": columns}
+    settings = {"method": "given", "train": "train.csv", "test": "test.csv"}
+    options = ("--dataset", json.dumps(dataset), "--settings", json.dumps(settings))
+    command = ("study", "split", "train.csv", "test.csv", "--output", "s.npz", "--counts", "s.json")
+    done = run(*command, *options)
+    assert done.returncode == 0
+    split = load_split(tmp_path / "s.npz")
+    assert (split.evaluated_ids.tolist(), split.held_out_ids.tolist()) == (["ann"], ["y"])
+    assert split.user_ids.tolist() == ["ann", "bob"]
+    counts = record("s.json")
+    assert (counts["method"], counts["later_training_events"]) == ("given", 0)
+    sizes = [counts[name] for name in ("evaluated_users", "left_out_users", "left_out_events")]
+    assert sizes == [1, 1, 2]
+    run("study", "describe", "train.csv", "test.csv", "--dataset", json.dumps(dataset),
+        "--source", "source.json")  # fmt: skip
+    assert record("source.json")["archive"] == "train.csv, test.csv"
+
+
+@pytest.mark.parametrize(
+    ("settings", "evaluated"),
+    [
+        ({"method": "global-time", "cut": "2024-01-03"}, {"ann": "y"}),
+        ({"method": "leave-k-out", "k": 2}, {"ann": "x", "bob": "z"}),
+        ({"method": "leave-last-out", "users": 1}, {"ann": "y"}),
+    ],
+)
+def test_other_splits(run, tmp_path, settings, evaluated):
+    (tmp_path / "mine.csv").write_text(
+        "user,item,timestamp\nann,z,2024-01-01\nann,y,2024-01-04\nann,x,2024-01-02\n"
+        "bob,y,2024-01-04\nbob,z,2024-01-05\nbob,x,2024-01-06\n"
+    )
+    dataset = ("--dataset", '{"format": "table", "name": "mine"}')
+    options = (*dataset, "--settings", json.dumps(settings))
+    assert run(*split_command("mine.csv", *options)).returncode == 0
+    split = load_split(tmp_path / "s.npz")
+    assert dict(zip(split.evaluated_ids, split.held_out_ids, strict=True)) == evaluated

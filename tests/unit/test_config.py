@@ -78,7 +78,7 @@ def test_the_papers_study():
     assert study.is_papers_data
     assert (study.names, study.trained, study.external) == ([*"XYZ"], [*"XYZ"], [])
     assert study.restarted.name == "X"
-    assert study.events == "results/data/ml-1m.zip"
+    assert study.events == ["results/data/ml-1m.zip"]
     for entry in study.recommenders:
         create(entry.kind, entry.settings.model_dump(by_alias=True))
     # what is configured for X is what its model uses
@@ -146,6 +146,13 @@ def test_an_invalid_value_is_one_line():
         (("filters", "duplicates"), "drop", "filters.duplicates", "refuse, first or last"),
         (("filters", "min_rating"), float("nan"), "filters.min_rating", "finite number"),
         (("filters", "min_user_events"), True, "filters.min_user_events", "whole number"),
+        (("split", "k"), 2, "split", "k is set but method is leave-last-out; set method: leave-k"),
+        (("split", "method"), "leave-k-out", "split", "k is missing; method leave-k-out needs it"),
+        (("split", "method"), "global-time", "split", "cut is missing; method global-time needs"),
+        (("split", "method"), "given", "split", "train is missing; method given needs it"),
+        (("split", "cut"), "soon", "split.cut", "no time 'soon'; write 2024-12-31"),
+        (("split", "users"), 0, "split.users", "at least 1"),
+        (("split", "users"), 1.5, "split.users", "1.5 is neither a whole number nor a share"),
         (("split", "seed"), -1, "split.seed", "at least 0"),
         (("recommenders",), [], "recommenders", "a list of at least 1"),
         ((*X, "kind"), "svd", "recommenders[0].kind", "als, bm25"),
@@ -210,6 +217,31 @@ def test_columns_of_a_table_keep_what_was_set(columns):
     assert (dataset.columns and dataset.columns.given()) == columns
     # as a step reads it
     assert type(dataset).of(yaml.safe_load(dataset.as_json()), "step") == dataset
+
+
+def test_a_given_split_needs_a_table_and_no_filter_that_changes_it(tmp_path, monkeypatch):
+    given = {"split": {"method": "given", "train": "a.csv", "test": "b.csv"}}
+    table = {"dataset": {"format": "table", "name": "mine"}}
+    study = Study.of(merged(STUDY, given | table), "config")
+    assert study.events == ["a.csv", "b.csv"]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").touch()
+    with pytest.raises(InputError, match=r"split\.test: no such file b\.csv"):
+        study.check_files()
+    for wrong in ({}, {"dataset": TABLE}):
+        message = refused(merged(STUDY, given | wrong))
+        assert message.startswith("split.method is given, which needs dataset.format table")
+    filtered = given | table | {"filters": {"min_user_events": 2}}
+    assert refused(merged(STUDY, filtered)).startswith("filters.min_user_events: split.method is")
+
+
+@pytest.mark.parametrize(
+    "split", [{"method": "global-time", "cut": 0.9}, {"method": "random"}, {"users": 100}]
+)
+def test_published_numbers_are_about_the_papers_split(split):
+    study = Study.of(merged(STUDY, {"split": split}), "config")
+    assert not study.is_papers_data
+    assert (study.tables, study.orders) == ((3, 4), [])
 
 
 def test_reference_ranks_are_of_the_papers_data(tmp_path, monkeypatch):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.datasets.split import Split, leave_last_out, save_split
+from sampled_metrics.datasets.holding_out import leave_last_out
+from sampled_metrics.datasets.split import Split, save_split
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks

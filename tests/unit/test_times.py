@@ -17,7 +17,7 @@ from sampled_metrics.tables.columns import Table
 
 def times(values, kind=None):
     column = pa.chunked_array([pa.array(values, kind)])
-    return Table(Path("t.parquet"), {"when": column}, ("when",), None).times("when").tolist()
+    return Table(Path("t.parquet"), {"when": column}, ("when",), None).times("when")[0].tolist()
 
 
 @pytest.fixture

@@ -25,7 +25,6 @@ OWN = {
     "dataset": {
         "format": "table",
         "name": f"Listening at home {NASTY}",
-        "path": f"own/{NASTY}.tsv",
         "archive": BRACES,
         "cache": BRACES,
         "columns": {"user": BRACES, "item": f"{BRACES}2", "rating": f"{BRACES}3",
@@ -33,7 +32,8 @@ OWN = {
         "licence": "None of anybody's business.",
         "citation": f"Somebody (2026). {BRACES}",
     },
-    "split": {"method": "random"},
+    "split": {"method": "given", "train": f"own/{NASTY}.tsv", "test": f"own/{NASTY}.test.tsv",
+              "users": 40},
     "recommenders": [
         {"name": "Elsewhere", "kind": "external",
          "settings": {"path": f"own/{NASTY}.csv", "format": "scores"}},
@@ -44,16 +44,18 @@ OWN = {
 
 
 def write_own(folder):
-    """A table of string ids without times, scores made elsewhere, and the study of both."""
+    """A split of string ids given as two tables, scores made elsewhere, and the study of both."""
     events = synthetic_interactions()
     (folder / "own").mkdir()
-    pairs = zip(events.user, events.item, strict=True)
-    rows = [
-        list(OWN["dataset"]["columns"].values())[:3],
-        *((f"u{u}", f"s{i:03}", 5) for u, i in pairs),
-    ]
-    with (folder / OWN["dataset"]["path"]).open("w", newline="") as file:
-        csv.writer(file, delimiter="\t", lineterminator="\n").writerows(rows)
+    is_last = np.append(events.user[1:] != events.user[:-1], True)
+    for key, is_part in (("train", ~is_last), ("test", is_last)):
+        pairs = zip(events.user[is_part], events.item[is_part], strict=True)
+        rows = [
+            list(OWN["dataset"]["columns"].values())[:3],
+            *((f"u{u}", f"s{i:03}", 5) for u, i in pairs),
+        ]
+        with (folder / OWN["split"][key]).open("w", newline="") as file:
+            csv.writer(file, delimiter="\t", lineterminator="\n").writerows(rows)
     rng = np.random.default_rng(0)
     users, items = np.unique(events.user), np.unique(events.item)
     scores = "".join(

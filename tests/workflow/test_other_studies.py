@@ -97,11 +97,12 @@ def test_seeds_of_the_list_are_recorded(second):
 
 def test_a_table_of_ones_own_with_scores_made_elsewhere(own):
     record = json.loads((own.results / "provenance.json").read_text())
-    assert record["split"]["method"] == "random"
+    assert record["split"]["method"] == "given"
+    assert (record["split"]["users"], record["split"]["evaluated_users"]) == (60, 40)
     assert record["source"]["dataset"] == f"Listening at home {NASTY}"
     ranks = pd.read_parquet(own.results / "ranks/Elsewhere.parquet")
     assert ranks["user_id"].str.startswith("u").all()
-    assert len(ranks) == 60
+    assert len(ranks) == 40
     exact = pd.read_csv(own.results / "tables/exact.csv", dtype={"recommender": str})
     value = exact.set_index(["recommender", "metric", "ties"])["value"]
     assert value["Elsewhere", "auc", "expected"] > value["1.50", "auc", "expected"]

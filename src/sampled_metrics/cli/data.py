@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +11,7 @@ import typer
 
 from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics._base.files import write_json, write_text
-from sampled_metrics.cli.steps import Input, Json, Output, settings_of
+from sampled_metrics.cli.steps import Inputs, Json, Output, settings_of
 
 if TYPE_CHECKING:
     from sampled_metrics.datasets.settings import DatasetSettings
@@ -54,50 +55,64 @@ def fetch(
 
 
 @app.command()
-def describe(table: Input, source: Record, dataset: Json) -> None:
-    """Record the origin of a table of interactions: its checksum, licence and citation."""
+def describe(tables: Inputs, source: Record, dataset: Json) -> None:
+    """Record the origin of tables of interactions: checksums, licence and citation."""
     from sampled_metrics.datasets.settings import DatasetSettings
-    from sampled_metrics.datasets.source import describe_table
+    from sampled_metrics.datasets.source import describe_tables
 
     settings = settings_of(DatasetSettings, dataset, "--dataset")
     if settings.is_movielens:
         raise InputError("--dataset: format is movielens, which `fetch` is for")
-    origin = describe_table(table, settings)
+    origin = describe_tables(tables, settings)
     write_json(source, asdict(origin))
     origin.log_terms()
-    _log.info("describe: %s, %d bytes", table.name, origin.bytes)
+    _log.info("describe: %s, %d bytes", origin.archive, origin.bytes)
 
 
 @app.command()
 def split(
-    data: Input,
+    data: Inputs,
     output: Output,
     counts: Annotated[Path, typer.Option(help="Where to record the counts.", show_default=False)],
     dataset: Json = "{}",
     filters: Json = "{}",
     settings: Json = "{}",
 ) -> None:
-    """Read the events of an archive or table, filter them, hold out one of each user."""
+    """Read the events of an archive, or of one or two tables, filter and split them."""
     from sampled_metrics._base.seeds import generator
     from sampled_metrics.datasets.filters import apply_filters
+    from sampled_metrics.datasets.given import given_split
+    from sampled_metrics.datasets.holding_out import hold_out, sample_users
     from sampled_metrics.datasets.reading import read_dataset
     from sampled_metrics.datasets.settings import DatasetSettings, FilterSettings, SplitSettings
-    from sampled_metrics.datasets.split import hold_out, save_split
+    from sampled_metrics.datasets.split import save_split
 
     source = settings_of(DatasetSettings, dataset, "--dataset")
     wanted = settings_of(FilterSettings, filters, "--filters")
     way = settings_of(SplitSettings, settings, "--settings")
     began = time.perf_counter()
-    everything = read_dataset(data, source, wanted.min_rating is not None)
-    interactions, removed = apply_filters(everything, wanted)
-    read = time.perf_counter()
-    made = hold_out(interactions, way, generator(way.seed, "split"))
+    events, removed = [], Counter[str]()
+    for path in data:
+        everything = read_dataset(path, source, wanted.min_rating is not None)
+        kept, left_out = apply_filters(everything, wanted, way.least_events)
+        events.append(kept)
+        removed.update(left_out)
+    read, rng = time.perf_counter(), generator(way.seed, "split")
+    if way.method == "given":
+        train, test = events
+        made = given_split(train, test, way.tie_break, rng)
+    else:
+        (interactions,) = events
+        made = hold_out(interactions, way, rng)
+    if way.users is not None:
+        made = sample_users(made, way.users, generator(way.seed, "users"))
     seconds = f"parsed in {read - began:.2f} s, split in {time.perf_counter() - read:.2f} s"
     save_split(output, made)
     record = {
         "method": way.method,
-        "tie_break": way.tie_break if way.method == "leave-last-out" else None,
+        "tie_break": way.tie_break if way.method != "random" else None,
         **made.counts(),
+        "later_training_events": made.later_training_events,
         "filters": {
             name: {"value": value, "removed": removed[name]} for name, value in wanted.on.items()
         },
@@ -105,6 +120,12 @@ def split(
     }
     write_json(counts, record)
     _log.info("split: %s; %s", _in_words(made.counts()), seconds)
+    if made.later_training_events:
+        _log.info(
+            "split: %s trains on events later than other users' held-out ones, on average %.1f %% "
+            "of all training events; global-time trains on earlier ones only",
+            *(way.method, 100 * made.later_training_events),
+        )
 
 
 def _expectation(dataset: "DatasetSettings", made: "Split", filtered: bool) -> dict[str, Any]:

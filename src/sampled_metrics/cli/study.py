@@ -116,9 +116,11 @@ def rank_external(
         scores = External.read(file, data)
         with reading(file):
             records = rank(
-                scores.score, data.train, data.held_out, users=data.user_ids, items=data.item_ids
+                *(scores.score, data.seen, data.held_out),
+                users=data.evaluated_ids,
+                items=data.item_ids,
             )
-    records = records.replace(users=data.user_ids, source=f"{form} from {file.name}")
+    records = records.replace(users=data.evaluated_ids, source=f"{form} from {file.name}")
     records.write(output, items=data.held_out_ids)
     ties, seconds = (records.n_tied > 0).sum(), time.perf_counter() - began
     _log.info("rank-external: %d users, %d with ties in %.1f s", len(records), ties, seconds)

@@ -12,7 +12,7 @@ from sampled_metrics.tables.ids import encoded
 
 
 def apply_filters(
-    interactions: Interactions, filters: FilterSettings | None = None
+    interactions: Interactions, filters: FilterSettings | None = None, least: int = 2
 ) -> tuple[Interactions, dict[str, int]]:
     """Return the events that pass all filters, and how many events each filter removed.
 
@@ -21,8 +21,8 @@ def apply_filters(
     turn, users first, until both minima hold; this leaves the largest set of events in which they
     do (the k-core).
 
-    Duplicates that no filter removes, users with a single event, and a result without events are
-    errors, because they cannot be split.
+    Duplicates that no filter removes, users with fewer than `least` events, and a result without
+    events are errors, because they cannot be split.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def apply_filters(
     if filters.min_user_events is not None or filters.min_item_events is not None:
         by_user, by_item = _core(kept, filters.min_user_events or 1, filters.min_item_events or 1)
         kept = leave_out(min_user_events=by_user, min_item_events=by_item)
-    _check_enough_events(kept)
+    _check_enough_events(kept, least)
     return replace(kept, rating=None), removed
 
 
@@ -130,14 +130,17 @@ def _core(
             return left_out[0], left_out[1]
 
 
-def _check_enough_events(interactions: Interactions) -> None:
+def _check_enough_events(interactions: Interactions, least: int) -> None:
     code, ids = encoded(interactions.user)
-    single = np.flatnonzero(np.bincount(code) < 2)
-    if single.size:
-        lowest = single[np.argmin(ids.to_numpy()[single])]
+    count = np.bincount(code)
+    few = np.flatnonzero(count < least)
+    if few.size:
+        lowest = few[np.argmin(ids.to_numpy()[few])]
         event = int(np.argmax(code == lowest))
+        which = "only event" if count[lowest] == 1 else f"first of {count[lowest]} events"
         raise interactions.error(
-            f"the only event of user {interactions.user_id(event)}; one is needed for training "
-            "and one to hold out (the filter min_user_events: 2 leaves such users out)",
+            f"the {which} of user {interactions.user_id(event)}; one is needed for training and "
+            f"{'one' if least == 2 else least - 1} to hold out (the filter min_user_events: "
+            f"{least} leaves such users out)",
             event,
         )

@@ -42,6 +42,9 @@ class Interactions:
         Row of each event in the file, from 0; None where no event was left out.
     origin
         The file; None for events from memory.
+    time_unit
+        Unit of timestamps since 1970 as numpy calls it, such as `s` or `D`; None where they are
+        numbers of an unknown unit.
     """
 
     user: NDArray[np.int32]
@@ -52,6 +55,7 @@ class Interactions:
     item_names: Names | None = None
     rows: NDArray[np.int64] | None = None
     origin: Origin | None = None
+    time_unit: str | None = None
 
     def __len__(self) -> int:
         return self.user.size

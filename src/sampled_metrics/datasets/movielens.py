@@ -60,7 +60,7 @@ def read_ratings(ratings: Ratings, with_rating: bool = False) -> Interactions:
         raise InputError(problem, path=ratings.path, row=row + 1, line=ratings.line(row))
     user, item, timestamp = (columns.pop(name).to_numpy() for name in ("user", "item", "timestamp"))
     kept = rating.astype(np.float32) if with_rating else None
-    return Interactions(user, item, timestamp, kept, origin=ratings)
+    return Interactions(user, item, timestamp, kept, origin=ratings, time_unit="s")
 
 
 class _Screened:

@@ -55,7 +55,7 @@ def read_interactions(
         header=columns.has_header,
     )
     table.require(*map(bare_name, columns.required))
-    rating = timestamp = None
+    rating = timestamp = unit = None
     if names.get("rating", "") in table:
         with np.errstate(over="ignore"):
             rating = table.finite(names["rating"]).astype(np.float32)
@@ -66,7 +66,7 @@ def read_interactions(
     item, item_names = as_int32(*table.codes(names["item"]))
     del table.columns[names["item"]]
     if names.get("timestamp", "") in table:
-        timestamp = table.times(names["timestamp"])
+        timestamp, unit = table.times(names["timestamp"])
         del table.columns[names["timestamp"]]
     return Interactions(
         user,
@@ -76,4 +76,5 @@ def read_interactions(
         user_names,
         item_names,
         origin=table,
+        time_unit=unit,
     )

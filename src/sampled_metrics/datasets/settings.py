@@ -1,8 +1,9 @@
 """Settings of a study's data: the dataset, its filters and its split."""
 
+from datetime import date, datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_serializer, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_serializer, model_validator
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.settings import Count, Settings
@@ -36,7 +37,7 @@ class Columns(Settings):
     rating: Column | None = "rating"
     """Ratings, which only filters.min_rating needs; null leaves a column of this name unread."""
     timestamp: Column | None = "timestamp"
-    """Times, which only split.method leave-last-out needs; null leaves the column unread."""
+    """Times, which all split methods but given and random need; null leaves the column unread."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -160,13 +161,91 @@ class FilterSettings(Settings):
         }
 
 
-class SplitSettings(Settings):
-    """Which event of each user is held out."""
+def _cut(cut: object) -> object:
+    """Spell a date, which YAML also reads as one, as text; refuse other text."""
+    if isinstance(cut, date):
+        cut = cut.isoformat()
+    if isinstance(cut, str):
+        try:
+            in_utc = datetime.fromisoformat(cut).tzinfo is None
+        except ValueError:
+            in_utc = False
+        if not in_utc:
+            raise InputError(f"no time {cut!r}; write 2024-12-31 or 2024-12-31T18:00:00, in UTC")
+    return cut
 
-    method: Literal["leave-last-out", "random"] = "leave-last-out"
-    """The last event of each user, or one at random, which needs no timestamps."""
+
+def _users(users: object) -> object:
+    if isinstance(users, float) and not 0 < users < 1:
+        raise InputError(f"{users:g} is neither a whole number nor a share between 0 and 1")
+    return users
+
+
+_METHODS = {"k": "leave-k-out", "cut": "global-time", "train": "given", "test": "given"}
+
+
+class SplitSettings(Settings):
+    """Which events are held out, and which of them is evaluated: one per user.
+
+    Held-out events that are not evaluated are not trained on, and their items are candidates.
+    """
+
+    method: Literal["leave-last-out", "leave-k-out", "global-time", "given", "random"] = (
+        "leave-last-out"
+    )
+    """Hold out the last event of each user; the last k, evaluating the first of them; all events
+    from one time on, evaluating each user's first of them (users without an earlier event are left
+    out, those without a later one only train); those of a file; or one per user at random, which
+    needs no timestamps. All but global-time, and maybe given, train on events that are later than
+    other users' held-out ones."""
     tie_break: TieBreak = "ncf"
-    """Which of several last events: that of the Neural Collaborative Filtering split, the first or
-    last in file order, or one at random."""
+    """Which of several events at the same time: of last events, that of the Neural Collaborative
+    Filtering split, which elsewhere is first; the first or last in file order; or one at random."""
+    k: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """Events of each user that method leave-k-out holds out."""
+    cut: Annotated[float | str, BeforeValidator(_cut)] | None = None
+    """Where method global-time cuts: a time as in the file, a date such as 2024-12-31, or, between
+    0 and 1, the share of the events before it."""
+    train: FileName | None = None
+    """Training events for method given: a table as described by dataset, without dataset.path."""
+    test: FileName | None = None
+    """Held-out events for method given, likewise; of several of a user, the first by time, or in
+    file order without times, is evaluated. Users without training events are left out."""
+    users: (
+        Annotated[
+            Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)],
+            BeforeValidator(_users),
+        ]
+        | None
+    ) = None
+    """Evaluate only so many users, or this share of them, drawn at random; all users still train.
+    null is all."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Seed of method random and tie_break random."""
+    """Seed of method random, tie_break random and users."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for key, method in _METHODS.items():
+            is_set, is_used = getattr(self, key) is not None, self.method == method
+            if is_set and not is_used:
+                raise InputError(f"{key} is set but method is {self.method}; set method: {method}")
+            if is_used and not is_set:
+                raise InputError(f"{key} is missing; method {method} needs it")
+        return self
+
+    @property
+    def least_events(self) -> int:
+        """Events that each user needs."""
+        per_user = {"global-time": 1, "given": 1, "leave-k-out": (self.k or 1) + 1}
+        return per_user.get(self.method, 2)
+
+
+def check_given(dataset: DatasetSettings, filters: FilterSettings) -> None:
+    """Raise InputError if other settings do not agree with split method given."""
+    if dataset.is_movielens or dataset.path is not None:
+        raise InputError(
+            "split.method is given, which needs dataset.format table without dataset.path; "
+            "split.train and split.test are the files"
+        )
+    for name in sorted({"min_user_events", "min_item_events"} & set(filters.on)):
+        raise InputError(f"filters.{name}: split.method is given; filter the files themselves")

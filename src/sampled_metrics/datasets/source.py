@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +25,7 @@ class Source:
     origin
         `local archive`, `cache`, `download` or `table`.
     archive, archive_sha256, bytes
-        Name, checksum and length of the file.
+        Name, checksum and length of the file, or of both files of a given split.
     archive_is_official
         Whether it has the checksum of the publisher; None if the publisher gives none.
     checksum
@@ -85,16 +86,17 @@ def describe_archive(path: Path, origin: str, ratings: Ratings) -> Source:
     )
 
 
-def describe_table(path: Path, settings: DatasetSettings) -> Source:
-    """Return the source of a table: its checksum, and the terms that its owner states."""
-    require_file(path, "a table of interactions")
-    checksum = checksum_of(path, "sha256:").removeprefix("sha256:")
+def describe_tables(paths: Sequence[Path], settings: DatasetSettings) -> Source:
+    """Return the source of tables: their checksums, and the terms that their owner states."""
+    for path in paths:
+        require_file(path, "a table of interactions")
+    checksum = ", ".join(checksum_of(path, "sha256:").removeprefix("sha256:") for path in paths)
     return Source(
         dataset=settings.name,
         origin="table",
-        archive=path.name,
+        archive=", ".join(path.name for path in paths),
         archive_sha256=checksum,
-        bytes=path.stat().st_size,
+        bytes=sum(path.stat().st_size for path in paths),
         ratings_sha256=checksum,
         licence=settings.licence,
         citation=settings.citation,

@@ -51,15 +51,15 @@ def read_aligned(path: Path, split: Split) -> Ranks:
 def _users(table: Table, split: Split) -> Int:
     """Return the number, in the split, of the user of each row."""
     ids = table.ids(USER)
-    user = places(ids, column_of(split.user_ids))
+    user = places(ids, column_of(split.evaluated_ids))
     if (user < 0).any():
         row = int(np.argmax(user < 0))
-        raise table.error(USER, row, ids[row], f"one of the {split.user_ids.size:,} of the split")
+        raise table.error(USER, row, ids[row], f"one of the {split.held_out.size:,} of the split")
     again = first_duplicate(user)
     if again is not None:
         raise table.error_at(again, f"duplicate {USER} {ids[again]}")
-    present = np.bincount(user, minlength=split.user_ids.size) > 0
-    require_all(table.path, "user", present, split.user_ids)
+    present = np.bincount(user, minlength=split.held_out.size) > 0
+    require_all(table.path, "user", present, split.evaluated_ids)
     return user
 
 

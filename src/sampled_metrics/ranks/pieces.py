@@ -80,7 +80,7 @@ def rank_piece(
         if callable(score)
         else (np.asarray(score[0])[rows], score[1]),
         # a piece of everything needs no copy
-        split.train if len(users) == split.held_out.size else split.train[rows],
+        split.seen if len(users) == split.held_out.size else split.train[rows],
         split.held_out[rows],
         block_size=block_size,
         users=split.user_ids[rows],
@@ -92,7 +92,7 @@ def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
     """Concatenate the ranks of all pieces, of one source and with the split's users in order."""
     pieces: list[Ranks] = []
     for number, path in enumerate(paths, start=1):
-        users = Piece(number, len(paths)).of(split.user_ids.size)
+        users = Piece(number, len(paths)).of(split.held_out.size)
         if not users:  # more pieces than users: the file has no rows
             continue
         ranks = read_single(path)

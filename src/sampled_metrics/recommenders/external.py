@@ -98,7 +98,7 @@ def _from_matrix(path: Path, split: Split) -> Callable[[Int], Scores]:
     with _reading(path), np.load(path, allow_pickle=False) as arrays:
         user_ids, item_ids = (_ids(path, arrays, name) for name in ("user_ids", "item_ids"))
     scores = _mapped(path, (user_ids.size, item_ids.size))
-    rows = _places(path, "user", split.user_ids, user_ids)
+    rows = _places(path, "user", split.evaluated_ids, user_ids)
     columns = _places(path, "item", split.item_ids, item_ids)
     users, items = user_ids.size - rows.size, item_ids.size - columns.size
     if users or items:
@@ -179,7 +179,7 @@ def _from_table(path: Path, split: Split) -> Callable[[Int], Scores]:
     if np.abs(score).max() > EXACT:  # integers, maybe, that are still to be compared as integers
         score = read_table(path, WHAT, (SCORE,)).ordered(SCORE).astype(np.float64)
     del table.columns[SCORE]
-    user = _numbers(table, USER, split.user_ids)
+    user = _numbers(table, USER, split.evaluated_ids)
     item = _numbers(table, ITEM, split.item_ids)
     known = (user >= 0) & (item >= 0)
     if not known.all():
@@ -191,7 +191,7 @@ def _from_table(path: Path, split: Split) -> Callable[[Int], Scores]:
     if (user[1:] < user[:-1]).any():
         order = np.argsort(user, kind="stable")
         user, item, score = user[order], item[order], score[order]
-    start = np.searchsorted(user, np.arange(split.user_ids.size + 1, dtype=user.dtype))
+    start = np.searchsorted(user, np.arange(split.held_out.size + 1, dtype=user.dtype))
 
     def scores_of(users: Int) -> Scores:
         scores = np.full((users.size, split.item_ids.size), -np.inf)

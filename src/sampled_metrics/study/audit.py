@@ -12,8 +12,8 @@ import numpy as np
 
 from sampled_metrics._base.seeds import generator
 from sampled_metrics._base.threads import one_thread
+from sampled_metrics.datasets.holding_out import leave_last_out
 from sampled_metrics.datasets.settings import TieBreak
-from sampled_metrics.datasets.split import leave_last_out
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.metrics.ties import random_rank

@@ -15,6 +15,7 @@ from sampled_metrics.datasets.settings import (
     DatasetSettings,
     FilterSettings,
     SplitSettings,
+    check_given,
 )
 from sampled_metrics.study.beyond.settings import BeyondSettings
 from sampled_metrics.study.entries import Entry, Recommender
@@ -60,7 +61,7 @@ class Study(Settings):
     filters: FilterSettings
     """Events to leave out before the split, in this order."""
     split: SplitSettings
-    """Which event of each user is held out."""
+    """Which events are held out, and which of them is evaluated: one per user."""
     recommenders: Annotated[list[Recommender], Field(min_length=1)]
     """Recommenders, in the order of the tables."""
     ranking: RankingSettings
@@ -84,12 +85,14 @@ class Study(Settings):
         for name in (name for pair in self.beyond.pairs or () for name in pair):
             if name not in self.names:
                 raise InputError(f"beyond.pairs: no recommender {name}")
-        if not self.dataset.is_movielens and self.dataset.path is None:
+        if self.split.method == "given":
+            check_given(self.dataset, self.filters)
+        elif not self.dataset.is_movielens and self.dataset.path is None:
             raise InputError("dataset.path is missing; format table needs it")
         if self.ranks == "reference" and not self.is_papers_data:
             raise InputError(
-                f"ranks is reference but dataset.name is {self.dataset.name}; "
-                "the reference run is of ml-1m"
+                "ranks is reference but the reference run is of ml-1m, leave-last-out, all users; "
+                "set ranks: trained"
             )
         return self
 
@@ -98,9 +101,11 @@ class Study(Settings):
 
         `own` says where a file is that comes with the workflow.
         """
-        path = self.dataset.path
-        if path is not None and not Path(path).is_file():
-            raise InputError(f"dataset.path: no such file {path}", path="config")
+        keys = ("dataset.path", "split.train", "split.test")
+        files = (self.dataset.path, self.split.train, self.split.test)
+        for key, path in zip(keys, files, strict=True):
+            if path is not None and not Path(path).is_file():
+                raise InputError(f"{key}: no such file {path}", path="config")
         ranks = Path(own(f"{REFERENCE}/provenance.json")).with_name("ranks")
         kept = sorted(file.stem for file in ranks.glob("*.parquet"))
         missing = [name for name in self.names if name not in kept]
@@ -153,8 +158,14 @@ class Study(Settings):
 
     @property
     def is_papers_data(self) -> bool:
-        """Whether the published numbers are about this dataset."""
-        return self.dataset.is_movielens and self.dataset.name == "ml-1m"
+        """Whether the published numbers are about this dataset and split."""
+        return self._is_movielens_split and self.dataset.name == "ml-1m"
+
+    @property
+    def _is_movielens_split(self) -> bool:
+        """Whether this is a MovieLens, split as in the reference runs."""
+        is_last = self.split.method == SplitSettings().method
+        return self.dataset.is_movielens and is_last and self.split.users is None
 
     @property
     def tables(self) -> tuple[int, ...]:
@@ -167,9 +178,11 @@ class Study(Settings):
         return ALL_FIGURES if self.is_papers_data else FIGURES_OF_DATA
 
     @property
-    def events(self) -> str:
-        """File of the events."""
-        return self.dataset.path or f"{self.results}/data/{self.dataset.name}.zip"
+    def events(self) -> list[str]:
+        """File of the events, or the two of a given split."""
+        files = [self.dataset.path, self.split.train, self.split.test]
+        archive = f"{self.results}/data/{self.dataset.name}.zip"
+        return [path for path in files if path] or [archive]
 
     @property
     def folder_of_ranks(self) -> str:
@@ -199,7 +212,7 @@ class Study(Settings):
         if self.ranks == "trained" and Path(own).exists():
             return [own]
         folders = {"ml-1m": f"{REFERENCE}/beyond", "ml-100k": f"{REFERENCE}/ml-100k/beyond"}
-        kept = folders.get(self.dataset.name) if self.dataset.is_movielens else None
+        kept = folders.get(self.dataset.name) if self._is_movielens_split else None
         return [f"{kept}/orders.csv"] if kept else []
 
     @property

@@ -45,6 +45,15 @@ def first_misfit(column: Any, kind: Any) -> int | None:
     return bisect_left(rows, True, key=lambda row: not fits(column[: row + 1], kind))
 
 
+def unit_of(kind: Any) -> str | None:
+    """Return numpy's name of the unit of a type of dates since 1970; None for a time of day."""
+    import pyarrow as pa
+
+    if pa.types.is_date(kind):
+        return "D" if pa.types.is_date32(kind) else "ms"
+    return str(kind.unit) if pa.types.is_timestamp(kind) else None
+
+
 def time_type(text: Any) -> Any:
     """Return the type to read times written as text: integers, floats or dates of some unit.
 

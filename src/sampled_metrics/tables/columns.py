@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import EXACT, Int, ordered_floats
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.tables.casts import first_misfit, fits, is_text, plain, time_type
+from sampled_metrics.tables.casts import first_misfit, fits, is_text, plain, time_type, unit_of
 from sampled_metrics.tables.ids import Codes, as_numbers, encoded
 
 if TYPE_CHECKING:
@@ -96,11 +96,11 @@ class Table:
         whole = pa.types.is_integer(column.type)
         return ordered_floats(column.to_numpy()) if whole else self.finite(name)
 
-    def times(self, name: str) -> NDArray[np.int64] | NDArray[np.float64]:
-        """Return a column of times as numbers in the same order.
+    def times(self, name: str) -> tuple[NDArray[np.int64] | NDArray[np.float64], str | None]:
+        """Return a column of times as numbers in the same order, and their unit.
 
-        Numbers stay as they are. Dates become days, dates with times the number of seconds, or of
-        a finer unit if the column needs it, since 1970.
+        Numbers stay as they are, of unit None. Dates become days, dates with times the number of
+        seconds, or of a finer unit if the column needs it, since 1970; the unit is numpy's.
         """
         import pyarrow as pa
 
@@ -110,10 +110,11 @@ class Table:
         kind = column.type
         if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
             small = pa.types.is_date32(kind) or pa.types.is_time32(kind)
-            return (column.cast(pa.int32()) if small else column).cast(pa.int64()).to_numpy()
+            numbers = (column.cast(pa.int32()) if small else column).cast(pa.int64()).to_numpy()
+            return numbers, unit_of(kind)
         values = self._as_numbers(name, column, TIMES)
         self._refuse(name, ~np.isfinite(values), values, TIMES)
-        return values
+        return values, None
 
     def ids(self, name: str) -> "pa.ChunkedArray":
         """Return a column of ids: int64 where all are whole numbers as usually written, else text.

@@ -45,11 +45,11 @@ def on_budgets(
 
     Budgets that do not suffice for the first round are left out.
     """
-    candidates = Candidates(split.train, split.held_out)
+    candidates = Candidates(split.seen, split.held_out)
     fixed = None
     if proxy != NO_PROXY:
         shape = (candidates.n_users, candidates.n_items)
-        fixed = Order(candidates, make_proxy(proxy, candidates.seen, shape, settings.seed))
+        fixed = Order(candidates, make_proxy(proxy, split.train, shape, settings.seed))
     full = settings.full_budgets(method, proxy)
     for budget in sorted({*settings.budgets, *full}):
         results: list[BudgetResult] = []

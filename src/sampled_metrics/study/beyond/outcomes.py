@@ -28,7 +28,7 @@ def outcomes(score: Callable[[Int], NDArray[Any]], split: Split) -> Codes:
     A larger code is a better item. Items seen in training are `SEEN`, the held-out item is
     `EQUAL`.
     """
-    codes = np.empty(split.train.shape, np.int8)
+    codes = np.empty(split.seen.shape, np.int8)
     users = np.arange(split.held_out.size)
     for rows in blocks(users.size, split.item_ids.size):
         scores = score(users[rows])
@@ -92,6 +92,6 @@ def load_outcomes(paths: Sequence[Path], split: Split) -> dict[str, Codes]:
     """Read outcomes by recommender, the stem of the file."""
     codes = {path.stem: np.load(path, allow_pickle=False) for path in paths}
     for path in paths:
-        if codes[path.stem].shape != split.train.shape:
+        if codes[path.stem].shape != split.seen.shape:
             raise InputError("outcomes of other users or items than the split has", path=path)
     return codes
