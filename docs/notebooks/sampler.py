@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Is my sampler sound?
 #
-# Corrections and ranges assume uniform negatives. Here are three ways to draw 20 negatives for
+# Corrections and ranges assume uniform negatives. Here are three ways to draw 100 negatives for
 # each of 1,000 users out of 2,000 items, one of them right.
 
 # %%
@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
+import sampled_metrics as sm
 from sampled_metrics.sampling.negatives import draw_negatives
 from sampled_metrics.sampling.soundness import Drawn, check_negatives
 
-n_users, n_items, m = 1000, 2000, 20
+n_users, n_items, m = 1000, 2000, 100
 rng = np.random.default_rng(0)
 popularity = 1.0 / np.arange(1, n_items + 1) ** 0.8
 popularity /= popularity.sum()
@@ -51,3 +52,25 @@ checked(first)[["passed", "remark"]]
 # %%
 popular = rng.choice(n_items, size=(n_users, m), p=popularity)
 checked(popular)[["passed", "remark"]]
+
+# %% [markdown]
+# Corrections and ranges of ranks among popular negatives are wrong, even if these are distinct and
+# unseen. A recommender with a Recall@10 of .23, corrected from uniform and from popular negatives:
+
+# %%
+scores = np.log(popularity) + rng.normal(size=shape)
+scores[users, items[:, :1]] += 0.5
+(exact,) = sm.evaluate(scores, "recall@10", relevant=items[:, 0], seen=seen)
+drawn_by_popularity = np.log(popularity) + rng.gumbel(size=shape)
+drawn_by_popularity[(seen + held_out).toarray() > 0] = -np.inf
+negatives = {
+    "uniform": draw_negatives(seen + held_out, m, seed=1),
+    "popular": np.argsort(-drawn_by_popularity, axis=1)[:, :m],
+}
+rows = []
+for name, drawn in negatives.items():
+    among = np.take_along_axis(scores, np.hstack([items[:, :1], drawn]), axis=1)
+    (cls,) = sm.correct(among, "recall@10", "cls", positive=0, n_items=n_items - 40)
+    rows.append((name, exact.value, cls.value, cls.range_low, cls.range_high))
+columns = ["negatives", "exact", "cls", "range from", "to"]
+pd.DataFrame(rows, columns=columns).set_index("negatives").round(3)

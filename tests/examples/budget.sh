@@ -20,7 +20,7 @@ awk '
         }
     }'
 
-sampled-metrics budget start state --seen seen.csv --held-out held_out.csv \
+sampled-metrics budget start state --seen seen.csv --relevant held_out.csv \
     --name careful --name hasty --budget "${2:-24}" --metric recall@10 --metric ap
 
 # `ask` ends the loop with status 3; an error of `tell` ends the script.

@@ -69,7 +69,7 @@ class World:
         return table
 
 
-TABLES = ["--seen", "seen.csv", "--held-out", "held.csv", "--items", "items.csv"]
+TABLES = ["--seen", "seen.csv", "--relevant", "held.csv", "--items", "items.csv"]
 MATRIX = ["--seen", "seen.npz", "--held-out", "numbers.csv"]
 TWO = ["--name", "A", "--name", "B"]
 

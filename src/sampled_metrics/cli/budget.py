@@ -64,20 +64,12 @@ def start(
         Path,
         typer.Option(
             help="What users have seen, so that it is no candidate: a table of user_id and "
-            "item_id, or .npz of a sparse matrix (scipy.sparse.save_npz).",
+            "item_id, or .npz of a sparse matrix (scipy.sparse.save_npz), whose row and column "
+            "numbers --relevant then holds.",
             show_default=False,
         ),
     ],
-    held_out: Annotated[
-        Path,
-        typer.Option(
-            "--held-out",
-            "--relevant",
-            help="Table of user_id and item_id, one or several items per user; row and column "
-            "numbers if --seen is a matrix.",
-            show_default=False,
-        ),
-    ],
+    relevant: options.HeldOut,
     items: Annotated[
         Path | None,
         typer.Option(help="Table of item_id: items that nobody has seen.", show_default=False),
@@ -163,7 +155,7 @@ def start(
         until_decided=until_decided,
         half_width=half_width,
     )
-    problem = read_problem(seen, held_out, items)
+    problem = read_problem(seen, relevant, items)
     made = Folder.create(folder, problem, proxy or ["popularity"], chosen)
     _log.info(
         "%s: %s users, %s items; at most %s scores, and %s of held-out items",

@@ -18,10 +18,6 @@ app = typer.Typer()
 SeenPairs = Annotated[
     Path, typer.Option("--seen", help="Items seen in training: a table of user_id and item_id.")
 ]
-HeldOut = Annotated[
-    Path,
-    typer.Option("--relevant", help="Held-out items: a table of user_id and item_id, or qrels."),
-]
 AllItems = Annotated[
     Path | None,
     typer.Option(
@@ -34,7 +30,7 @@ AllItems = Annotated[
 
 @app.command()
 def negatives(
-    relevant: HeldOut,
+    relevant: options.HeldOut,
     seen: SeenPairs,
     n_negatives: options.Negatives,
     items: AllItems = None,
@@ -75,7 +71,7 @@ def check_negatives(
     file: Annotated[
         Path, typer.Argument(help="Negatives: a table of user_id and item_id.", show_default=False)
     ],
-    relevant: HeldOut,
+    relevant: options.HeldOut,
     seen: SeenPairs,
     items: AllItems = None,
     form: options.Form = Format.TABLE,

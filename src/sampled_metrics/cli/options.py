@@ -72,6 +72,13 @@ def _probability(value: float) -> float:
     return value
 
 
+def _sampling(name: str) -> Drawn:
+    try:
+        return Drawn(name)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
 SampledFile = Annotated[
     Path,
     typer.Argument(
@@ -147,22 +154,39 @@ Positive = Annotated[
         show_default=False,
     ),
 ]
+_SAMPLINGS = f"[{'|'.join(Drawn)}]"
 KnownSampling = Annotated[
     Drawn | None,
     typer.Option(
         "--sampling",
-        help="How negatives were drawn, if the file does not say; by default without-replacement.",
+        parser=_sampling,
+        metavar=_SAMPLINGS,
+        help="How uniform negatives were drawn, if the file does not say; by default "
+        "without-replacement.",
         show_default=False,
     ),
 ]
 Sampling = Annotated[
     Drawn,
-    typer.Option(help="How negatives are drawn; distinct: with replacement, duplicates dropped."),
+    typer.Option(
+        parser=_sampling,
+        metavar=_SAMPLINGS,
+        help="How uniform negatives are drawn; distinct: with replacement, duplicates dropped.",
+    ),
 ]
 Relevant = Annotated[
     Path | None,
     typer.Option(
         help="Relevant or held-out items of lists and scores: qrels, or user_id and item_id.",
+        show_default=False,
+    ),
+]
+HeldOut = Annotated[
+    Path,
+    typer.Option(
+        "--relevant",
+        "--held-out",
+        help="Held-out items: a table of user_id and item_id, or qrels.",
         show_default=False,
     ),
 ]

@@ -162,8 +162,8 @@ def compare_sampled(
     bracketed, ranges, solved = {}, {}, {}
     for name, sample in samples.items():
         with reading(name):
-            require_fit(sample, shape)
             warn_of_low_ranks(sample)
+            require_fit(sample, shape)
             bracketed[name] = bracket_users(measures, sample, shape=shape, confidence=confidence)
             ranges[name] = [
                 possible_range(bracketed[name].range(i), str(measure), shape)

@@ -148,8 +148,8 @@ def correct(
     measures = parse_measures(metrics)
     parsed = parse_estimators(estimators)
     require_item_metrics(ranks, measures)
-    require_fit(ranks, shape)
     warn_of_low_ranks(ranks)
+    require_fit(ranks, shape)
     ranges = [
         possible_range(found, str(measure), shape)
         for found, measure in zip(

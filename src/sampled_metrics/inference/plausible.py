@@ -13,6 +13,8 @@ from sampled_metrics.ranks import SampledRanks, Sampling
 _OF_ITEMS = ("recall", "auc")  # the mean over a user's items is the metric of the user
 _LEAST = 8  # largest rank that may be an end: ranks near 1 are frequent anyway
 _ENOUGH = 8  # rows near the largest rank, after which none at all is no chance
+_USUAL = {10, 20, 50, 99, 100}  # numbers of negatives for which fewer rows arouse suspicion
+_SUSPICIOUS = 3
 
 
 def require_item_metrics(ranks: SampledRanks, measures: Sequence[Measure]) -> None:
@@ -33,7 +35,8 @@ def warn_of_low_ranks(ranks: SampledRanks) -> None:
     width = min(-(-largest // 10), m + 1 - largest)
     near = int(np.count_nonzero(ranks.sampled_ranks > largest - width))
     usual = width == 0 or largest < _LEAST or ranks.sampling is Sampling.DISTINCT
-    if usual or near < _ENOUGH:
+    suspected = largest - 1 in _USUAL and 2 * largest <= m
+    if usual or near < (_SUSPICIOUS if suspected else _ENOUGH):
         return
     warnings.warn(
         f"the largest sampled rank is {largest}, and {near:,} of {len(ranks):,} rows are near it, "

@@ -119,7 +119,11 @@ def _relevant(
     held_out = others.get("held_out")
     if relevant is None:
         if held_out is None:
-            raise InputError("scores need a file of relevant items, --relevant", path=path)
+            raise InputError(
+                "scores need a file of relevant items, --relevant; those of a held-out item and "
+                "its negatives are for `correct` with --positive",
+                path=path,
+            )
         marked, named = _one_each(path, "held_out", held_out, shape), path
     elif held_out is not None:
         raise InputError(f"held_out and {relevant} both give relevant items", path=path)

@@ -4,9 +4,15 @@ from enum import StrEnum
 
 from sampled_metrics._base.errors import InputError
 
+_BY_POPULARITY = (
+    "corrections and ranges assume uniform negatives; drawn by popularity, they gave .09 for a "
+    "recall@10 of .23 (docs/negatives.md). Score uniform ones (`sampled-metrics negatives` draws "
+    "them), or rank fully (`evaluate`) or on a budget (`budget`)"
+)
+
 
 class Sampling(StrEnum):
-    """Way to draw m negatives for a held-out item from the n - 1 other candidates."""
+    """Way to draw m negatives, uniformly, for a held-out item from the n - 1 other candidates."""
 
     WITHOUT_REPLACEMENT = "without-replacement"
     """Every set of m candidates is equally probable; m is at most n - 1."""
@@ -22,4 +28,6 @@ class Sampling(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> None:
+        if "pop" in str(value).lower():
+            raise InputError(_BY_POPULARITY)
         raise InputError(f"unknown sampling {value!r}; known: {', '.join(cls)}")
