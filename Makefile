@@ -75,7 +75,7 @@ coverage: $(STAMP) ## measure how often ranges and intervals hold what they shou
 MODULES ?= # such as inference/moments.py; all where none is named
 SAMPLE ?= 200 # mutants, spread over the code; nothing for all of them, which takes days
 mutants: $(STAMP) .venv-mutants/.installed ## change the code in one place at a time and list what no test notices
-	python -m tests.mutants --cosmic-ray .venv-mutants/bin $(if $(SAMPLE),--sample $(SAMPLE)) $(MODULES)
+	python -m tests.mutants --tools .venv-mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(MODULES)
 
 kills: $(STAMP) ## kill 25 small runs, finish each by one command, and compare the results
 	python -m tests.benchmarks.kills

@@ -1,31 +1,36 @@
 """Mutate modules one change at a time and print which changes no test notices; `make mutants`.
 
-    python -m tests.mutants --cosmic-ray .venv-mutants/bin [--sample N] [MODULE ...]
+    python -m tests.mutants --tools .venv-mutants [--sample N] [MODULE ...]
 
 A module is named below `src/sampled_metrics`, such as `inference/moments.py`; without names, all
 modules of `ROOMS` are mutated, which takes days. A sample has N mutants, spread evenly over the
-code. Mutants are tested in a copy. The survivors that are listed in `survivors.md`, each with a
-reason, are not printed again.
+code. Mutants are made by cosmic-ray in a copy of the project, and each meets the tests that run its
+line. The survivors that are listed in `survivors.md`, each with a reason, are not printed again.
 """
 
 import argparse
 import ast
+import difflib
 import json
+import os
 import random
 import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
-from statsmodels.stats.proportion import proportion_confint
+from scipy.stats import binomtest
+
+from tests.mutants import SETUP
 
 ROOT = Path(__file__).parents[2]
+PACKAGE = Path("src/sampled_metrics")
 LEAST = 92  # percent of mutants that the tests are to notice
-TESTS = ROOT / "tests/unit"
 # Tests of each room, and modules that are mutated; the first that a module begins with counts.
 ROOMS = {
     "metrics": ("measures", "metrics", "relevant", "ties", "graded", "relevant_oracles", "ratings"),
@@ -35,68 +40,73 @@ ROOMS = {
     ),
     "sampling": ("sampling", "negatives", "shared_samples", "adaptive_negatives"),
     "estimators": ("estimators", "fitted_estimators", "curves"),
-    "inference/budget": (
-        *("budget_numbers", "budget_result", "budget_order", "budget_evaluation", "budget_audit"),
-        "cli_budget",
-    ),
     "inference": (
         *("moments", "intervals", "search", "evaluation", "population", "ranges", "comparison"),
-        *("correction", "planning"),
+        *("correction", "planning", "budget_numbers", "budget_result", "budget_order"),
+        *("budget_evaluation", "budget_audit", "cli_budget"),
     ),
     "datasets/split.py": ("split",),
 }
 CONFIG = """\
 [cosmic-ray]
 module-path = {modules}
-timeout = {timeout}
+timeout = 1
 excluded-modules = []
-test-command = "{python} -m pytest -x -q -n0 -p no:cacheprovider {tests}"
-
+test-command = ""
 [cosmic-ray.distributor]
 name = "local"
 """
-DELETE = (
-    "delete from mutation_specs where job_id not in (select job_id from kept)",
-    "delete from work_items where job_id not in (select job_id from kept)",
-)
-MEMORY = "/dev/shm"  # a session is a database that is written to disk at every step
+PYTEST = ("-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider")
+MUTANTS = "select module_path, start_pos_row, start_pos_col, operator_name, occurrence"
+MEMORY = "/dev/shm"  # cosmic-ray writes to disk for each mutant that it finds
+
+
+class Mutant(NamedTuple):
+    path: str
+    row: int
+    column: int
+    operator: str
+    occurrence: int
+
+    def __str__(self):
+        module = Path(self.path).relative_to(PACKAGE).as_posix()
+        return f"{module}:{self.row} {self.operator.removeprefix('core/')}"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("modules", nargs="*")
-    parser.add_argument("--cosmic-ray", type=Path, default=Path(".venv-mutants/bin"))
+    parser.add_argument("--tools", type=Path, default=Path(".venv-mutants"))
     parser.add_argument("--timeout", type=float, default=300.0, help="Seconds for one mutant.")
     parser.add_argument("--sample", type=int, help="Mutants to test; all by default.")
     parser.add_argument("--seed", type=int, default=0, help="Seed of the sample.")
     options = parser.parse_args()
     known = (ROOT / "tests/mutants/survivors.md").read_text(encoding="utf-8")
     totals: Counter[str] = Counter()
-    session_folder = MEMORY if Path(MEMORY).is_dir() else None
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        tempfile.TemporaryDirectory(dir=session_folder) as sessions,
-    ):
-        run = Mutation(Path(folder, "copy"), Path(sessions), options)
-        for module, jobs in run.chosen(options.modules or all_modules()).items():
-            for outcome, name, change in run.outcomes(module, jobs):
-                listed = outcome == "survived" and f"`{name}`" in known
-                totals["listed" if listed else outcome] += 1
-                if outcome == "survived" and not listed:
-                    print(f"{name}\n{change}\n", flush=True)
-            print(f"# {module}: {dict(totals)}", file=sys.stderr)
-    noticed, of_all = totals["killed"], totals.total() - totals["listed"]
-    low, high = proportion_confint(noticed, max(of_all, 1), method="wilson")
+    shared = MEMORY if Path(MEMORY).is_dir() else None
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory(dir=shared) as notes:
+        laboratory = Laboratory(Path(folder, "copy"), Path(notes), options.tools)
+        chosen = laboratory.sample(options.modules or all_modules(), options.sample, options.seed)
+        laboratory.trace(chosen)
+        for mutant in chosen:
+            change = laboratory.survives(mutant, options.timeout)
+            listed = change and f"`{mutant}`" in known
+            totals["listed" if listed else "survived" if change else "noticed"] += 1
+            if change and not listed:
+                print(f"{mutant}\n{change}\n", flush=True)
+            print(f"# {totals.total()} {mutant}: {dict(totals)}", file=sys.stderr, flush=True)
+    noticed, of_all = totals["noticed"], totals.total() - totals["listed"]
+    low, high = binomtest(noticed, max(of_all, 1)).proportion_ci(method="wilson")
+    interval = f"; 95 % interval {low:.1%} to {high:.1%}" if options.sample else ""
     print(
-        f"{noticed} of {of_all} mutants noticed ({noticed / max(of_all, 1):.1%}"
-        + (f"; 95 % interval {low:.1%} to {high:.1%})" if options.sample else ")")
-        + f"; not counted, because no test can notice them: {totals['listed']}"
+        f"{noticed} of {of_all} mutants noticed ({noticed / max(of_all, 1):.1%}{interval}); "
+        f"not counted, because no test can notice them: {totals['listed']}"
     )
     return 100 * noticed < LEAST * of_all
 
 
 def all_modules():
-    package = ROOT / "src/sampled_metrics"
+    package = ROOT / PACKAGE
     paths = {
         path
         for room in ROOMS
@@ -106,21 +116,9 @@ def all_modules():
     return sorted(name for name in named if not name.endswith("__init__.py"))
 
 
-def tests_of(module):
-    """Files of the tests of a module: of its own name, then of its room, then what imports it."""
-    dotted = "sampled_metrics." + module.removesuffix(".py").replace("/", ".")
-    room = next(room for room in ROOMS if module.startswith(room))
-    own = TESTS / f"test_{Path(module).stem}.py"
-    of_room = [TESTS / f"test_{name}.py" for name in ROOMS[room]]
-    importing = [path for path in sorted(TESTS.glob("test_*.py")) if dotted in path.read_text()]
-    first = [own] * own.exists() + [path for path in importing if path in of_room]
-    paths = dict.fromkeys([*first, *of_room, *importing])
-    return [path.relative_to(ROOT).as_posix() for path in paths]
-
-
-def unobservable(module):
+def unobservable(path):
     """Places that no test can notice: annotations, and decorators that only make faster."""
-    tree = ast.parse((ROOT / module).read_text(encoding="utf-8"))
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     found = []
     for node in ast.walk(tree):
         found += [getattr(node, name, None) for name in ("annotation", "returns")]
@@ -134,79 +132,110 @@ def unobservable(module):
     ]
 
 
-class Mutation:
-    """A copy of the project in which modules are mutated."""
+class Laboratory:
+    """A copy of the project in which code is changed, and what its tests run there."""
 
-    def __init__(self, copy, sessions, options):
-        self.copy, self.sessions, self.options = copy, sessions, options
+    def __init__(self, copy, notes, tools):
+        self.copy, self.notes, self.tools = copy, notes, ROOT / tools
         ignored = shutil.ignore_patterns(".git", ".venv*", ".snakemake", ".*_cache", "__pycache__")
         shutil.copytree(ROOT, copy, ignore=ignored, symlinks=True)
-        self.passing = set()
+        (coverage,) = self.tools.glob("lib/python*/site-packages/coverage")
+        (notes / "tools").mkdir()
+        (notes / "tools/coverage").symlink_to(coverage.resolve())
+        self.environment = {
+            **os.environ,
+            "PYTHONPATH": f"{copy}/src:{copy}:{notes}/tools",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "SECONDS": str(notes / "seconds.json"),
+        }
 
-    def call(self, *arguments):
-        command = [str((ROOT / self.options.cosmic_ray / "cosmic-ray").resolve()), *arguments]
-        done = subprocess.run(command, cwd=self.copy, check=True, stdout=subprocess.PIPE, text=True)
-        return done.stdout
-
-    def configure(self, modules, tests=()):
-        """Write what cosmic-ray is to do; return the file's name."""
-        text = CONFIG.format(
-            modules=json.dumps([f"src/sampled_metrics/{module}" for module in modules]),
-            timeout=self.options.timeout,
-            python=f"env PYTHONPATH={self.copy}/src {sys.executable}",
-            tests=" ".join(tests),
+    def call(self, *command, **options):
+        return subprocess.run(
+            command, cwd=self.copy, env=self.environment, stdout=subprocess.DEVNULL, **options
         )
-        (self.copy / "mutants.toml").write_text(text)
-        return "mutants.toml"
 
-    def chosen(self, modules):
-        """Return the jobs of cosmic-ray by module; all, or an evenly spread sample."""
-        self.call("init", self.configure(modules), str(self.sessions / "all"))
-        columns = (
-            "select module_path, start_pos_row, start_pos_col, operator_name, occurrence, job_id"
-        )
-        with closing(sqlite3.connect(self.sessions / "all")) as session:
-            rows = sorted(session.execute(f"{columns} from mutation_specs"))
-        hidden = {path: unobservable(path) for path in {row[0] for row in rows}}
-        rows = [
-            row for row in rows
-            if not any(first <= row[1:3] < last for first, last in hidden[row[0]])
-        ]  # fmt: skip
-        count = min(self.options.sample or len(rows), len(rows))
-        rng = random.Random(self.options.seed)  # noqa: S311, which no secret depends on
-        start = rng.random()
-        jobs = {}
-        for number in range(count):
-            path, *_, job = rows[int((number + start) * len(rows) / count)]
-            jobs.setdefault(path.removeprefix("src/sampled_metrics/"), []).append(job)
-        print(f"{count} of {len(rows)} mutants in {len(jobs)} modules", flush=True)
-        # In random order, so that what has been counted is a sample at any time.
-        return {module: jobs[module] for module in rng.sample(sorted(jobs), len(jobs))}
+    def cosmic_ray(self, *arguments):
+        self.call(str((self.tools / "bin/cosmic-ray").resolve()), *arguments, check=True)
 
-    def outcomes(self, module, jobs):
-        """Yield for each mutant of a module `killed` or `survived`, its name and its change."""
-        session, tests = self.sessions / "part", tests_of(module)
-        shutil.copy(self.sessions / "all", session)
+    def sample(self, modules, count, seed):
+        """Mutants of modules: all, or some that are spread evenly over them, in random order."""
+        config, session = self.notes / "mutants.toml", self.notes / "mutants.sqlite"
+        paths = [(PACKAGE / module).as_posix() for module in modules]
+        config.write_text(CONFIG.format(modules=json.dumps(paths)))
+        self.cosmic_ray("init", str(config), str(session))
         with closing(sqlite3.connect(session)) as database:
-            database.execute("create temp table kept (job_id)")
-            database.executemany("insert into kept values (?)", [(job,) for job in jobs])
-            for statement in DELETE:
-                database.execute(statement)
-            database.commit()
-        new = [path for path in tests if path not in self.passing]
-        if new:
-            self.call("baseline", self.configure([module], new))
-            self.passing.update(new)
-        self.call("exec", self.configure([module], tests), str(session))
-        for line in self.call("dump", str(session)).splitlines():
-            item, result = json.loads(line)
-            (mutation,) = item["mutations"]
-            lines = (result["diff"] or "").splitlines()
-            change = [each for each in lines if each[:1] in "+-"][2:]
-            operator = mutation["operator_name"].removeprefix("core/")
-            outcome = "survived" if result["test_outcome"] == "survived" else "killed"
-            name = f"{module}:{mutation['start_pos'][0]} {operator}"
-            yield outcome, name, "\n".join(change)
+            found = [Mutant(*row) for row in database.execute(f"{MUTANTS} from mutation_specs")]
+        hidden = {path: unobservable(path) for path in paths}
+        found = sorted(
+            mutant
+            for mutant in found
+            if not any(a <= (mutant.row, mutant.column) < b for a, b in hidden[mutant.path])
+        )
+        count = min(count or len(found), len(found))
+        rng = random.Random(seed)  # noqa: S311, which no secret depends on
+        start = rng.random()
+        taken = [found[int((number + start) * len(found) / count)] for number in range(count)]
+        print(f"{count} of {len(found)} mutants", flush=True)
+        rng.shuffle(taken)
+        return taken
+
+    def trace(self, mutants):
+        """Run the tests once, to know which of them run which lines, and for how long."""
+        modules = {Path(mutant.path).relative_to(PACKAGE).as_posix() for mutant in mutants}
+        rooms = {next(room for room in ROOMS if name.startswith(room)) for name in modules}
+        files = dict.fromkeys(
+            f"tests/unit/test_{name}.py" for room in rooms for name in ROOMS[room]
+        )
+        coverage = ["coverage", "run", f"--include={PACKAGE}/*", f"--data-file={self.notes}/lines"]
+        plugin = ["-p", "tests.mutants.contexts"]
+        doctests = sorted({mutant.path for mutant in mutants})
+        command = [sys.executable, "-m", *coverage, *PYTEST, *plugin, *files, *doctests]
+        self.call(*command, check=True)
+        self.seconds = json.loads((self.notes / "seconds.json").read_text())
+        self.lines = defaultdict(lambda: defaultdict(set))
+        rows = "select path, context, numbits from line_bits join file on file.id = file_id"
+        with closing(sqlite3.connect(self.notes / "lines")) as database:
+            for path, context, bits in database.execute(
+                f"{rows} join context on context.id = context_id"
+            ):
+                of_file = self.lines[Path(path).relative_to(self.copy.resolve()).as_posix()]
+                for row in range(8 * len(bits)):
+                    if bits[row // 8] >> row % 8 & 1:
+                        of_file[row].add(context)
+
+    def tests_of(self, mutant):
+        """Tests that run the line of a mutant, or else any of its module; quick files first."""
+        of_file = self.lines[mutant.path]
+        contexts = of_file[mutant.row] - {""} or set().union(*of_file.values()) - {""}
+        whole = {name.removeprefix(SETUP) for name in contexts if name.startswith(SETUP)}
+        names = [
+            name
+            for name in self.seconds
+            if name in contexts or (name.split("::")[0] in whole and "::" in name)
+        ]
+        times = Counter()
+        for name in names:
+            times[name.split("::")[0]] += self.seconds[name]
+        return sorted(
+            names, key=lambda name: (times[(file := name.split("::")[0])], file, self.seconds[name])
+        )
+
+    def survives(self, mutant, timeout):
+        """Return the change of a mutant that no test notices, else None."""
+        tests = self.tests_of(mutant)
+        path = self.copy / mutant.path
+        before = path.read_text(encoding="utf-8")
+        self.cosmic_ray("apply", mutant.path, mutant.operator, str(mutant.occurrence))
+        after = path.read_text(encoding="utf-8")
+        try:
+            command = [sys.executable, *PYTEST, "-x", *tests]
+            noticed = tests and self.call(*command, timeout=timeout, check=False).returncode
+        except subprocess.TimeoutExpired:
+            noticed = True
+        finally:
+            path.write_text(before, encoding="utf-8")
+        changed = difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")
+        return None if noticed else "\n".join(list(changed)[3:])
 
 
 if __name__ == "__main__":
