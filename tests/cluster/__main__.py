@@ -5,7 +5,7 @@
 Installs SLURM where it can (Debian, root), starts two virtual nodes, and stops and restores
 everything in the end. The small study is synthetic; without --small and with MOVIELENS_ARCHIVE
 the paper's is run as well. Each is run on this machine in one piece, through SLURM in pieces,
-and through SLURM while one job is cancelled and one node goes down.
+and through SLURM while one job fills its memory, one is cancelled and one node goes down.
 """
 
 import argparse
@@ -74,12 +74,13 @@ def study(cluster: slurm.Slurm, folder: Path, archive: Path, *, is_small: bool) 
     tell(f"{folder.name}: through SLURM, {PIECES} pieces", run)
     runs.compare(expected, runs.results(projects["slurm"]))
     disturbance = runs.Disturbance(cluster)
-    targets = TABLES if is_small else ()
-    run = runs.through(cluster, projects["disturbed"], OTHER_PIECES, disturbance, targets)
+    options = [*disturbance.OPTIONS, *(TABLES if is_small else ())]
+    run = runs.through(cluster, projects["disturbed"], OTHER_PIECES, disturbance, options)
     tell(f"{folder.name}: disturbed, {OTHER_PIECES} pieces", run)
-    for job in (disturbance.cancelled, disturbance.failed):
-        record = run.jobs[job]
-        runs.say(f"  job {job} on {record['NodeList']} ({record['Comment']}): {record['JobState']}")
+    for job, record in run.jobs.items():
+        if record["JobState"] != "COMPLETED":
+            memory = f"{runs.megabytes(record)} MB on {record['NodeList']}"
+            runs.say(f"  job {job} with {memory} ({record['Comment']}): {record['JobState']}")
     disturbance.check(run)
     found = runs.results(projects["disturbed"])
     made = {name: each for name, each in expected.items() if name in found or not is_small}

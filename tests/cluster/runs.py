@@ -49,7 +49,7 @@ class Run:
 
 def submitted(output: str) -> list[str]:
     """The ids of jobs in what Snakemake prints."""
-    return re.findall(r"^Job \d+ has been submitted with SLURM jobid (\d+) ", output, re.MULTILINE)
+    return re.findall(r"^Job \S+ has been submitted with SLURM jobid (\d+) ", output, re.MULTILINE)
 
 
 def edited(profile: str) -> str:
@@ -100,14 +100,14 @@ def through(
     project: Project,
     pieces: int,
     disturb: Callable[[], None] | None = None,
-    targets: Sequence[str] = (),
+    options: Sequence[str] = (),
 ) -> Run:
     """Run the study through the profile for SLURM, ranked in pieces, and disturb it meanwhile."""
     profile = project.folder / "workflow/profiles/slurm/config.yaml"
     profile.write_text(edited(profile.read_text()))
     project.change("ranking", pieces=pieces)
     before, began = set(slurm.records()), time.monotonic()
-    with _snakemake(project, "slurm", targets) as process:
+    with _snakemake(project, "slurm", options) as process:
         if disturb is not None:
             disturb()
         process.wait()
@@ -120,12 +120,12 @@ def through(
 
 @contextmanager
 def _snakemake(
-    project: Project, profile: str, targets: Sequence[str] = ()
+    project: Project, profile: str, options: Sequence[str] = ()
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """Start Snakemake; ended with all that it runs here if we do not wait for it."""
     with (project.folder / LOG).open("wb") as output:
         process = subprocess.Popen(
-            ["snakemake", "--profile", f"workflow/profiles/{profile}", *targets],
+            ["snakemake", "--profile", f"workflow/profiles/{profile}", *options],
             cwd=project.folder,
             env=project.environment,
             stdout=output,
@@ -149,8 +149,14 @@ def _require_success(project: Project, process: "subprocess.Popen[bytes]") -> st
 
 
 class Disturbance:
-    """In the middle of a run, a piece's job cancelled, then the node of another taken down."""
+    """What a run is to survive.
 
+    The split has too little memory at first; then the job of a piece is cancelled, and the node of
+    another taken down.
+    """
+
+    STARVED = "rule_split"
+    OPTIONS = ("--set-resources", "split:mem_mb=attempt * 250", "--")
     RULE = "rule_rank_wildcards"
     PATIENCE = 300
     BEGUN = 2  # seconds, after which a job is at work
@@ -192,7 +198,12 @@ class Disturbance:
 
     def check(self, run: Run) -> None:
         """Raise RunError unless the jobs hit were run again, with more memory."""
-        for job in (self.cancelled, self.failed):
+        starved = min(
+            (name for name, each in run.jobs.items() if each["Comment"] == self.STARVED), key=int
+        )
+        if run.jobs[starved]["JobState"] == "COMPLETED":
+            raise RunError(f"{self.STARVED} did not fill its {megabytes(run.jobs[starved])} MB")
+        for job in (starved, self.cancelled, self.failed):
             record = run.jobs[job]
             again = [
                 each

@@ -30,7 +30,7 @@ class StartError(Exception):
     """Why the daemons did not come up."""
 
 
-def conf(folder: Path, ports: tuple[int, int, int], cpus: int = 2, memory: int = 16000) -> str:
+def conf(folder: Path, ports: tuple[int, int, int], cpus: int = 8, memory: int = 16000) -> str:
     """The text of slurm.conf: a controller and two nodes that share this machine, no accounting."""
     controller, *nodes = ports
     lines = "\n".join(
@@ -55,7 +55,9 @@ MailProg=/bin/true
 MpiDefault=none
 ProctrackType=proctrack/pgid
 TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
+JobAcctGatherParams=OverMemoryKill
 AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory

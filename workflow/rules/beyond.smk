@@ -2,7 +2,7 @@
 rule outcomes:
     input:
         split=rules.split.output.split,
-        source=source_of_scores,
+        source=source_of_scores(STUDY),
     output:
         temp("<results>/beyond/outcomes/{recommender}.npy"),
     log:

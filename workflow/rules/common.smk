@@ -1,5 +1,4 @@
 import os
-import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -12,12 +11,13 @@ from snakemake.utils import update_config
 ROOT = Path(workflow.current_basedir, "../..").resolve()
 if Path(ROOT, "src").is_dir():
     sys.path.insert(0, f"{ROOT}/src")
-    before = os.environ.get("PYTHONPATH")
-    os.environ.update(PYTHONPATH=f"{ROOT}/src" + (f":{before}" if before else ""))
+    path = [f"{ROOT}/src", os.environ.get("PYTHONPATH")]
+    os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, path)))
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.study.config import Study
 from sampled_metrics.study.resources import scaled, training_memory
+from sampled_metrics.study.rules import *
 
 SHIPPED = ("config/paper/", "results/reference/", "workflow/")
 
@@ -46,11 +46,6 @@ except InputError as error:
     sys.exit(str(error))
 
 
-def one_of(names):
-    """A pattern for a wildcard that is one of these names."""
-    return "|".join(map(re.escape, names)) or "(?!)"
-
-
 pathvars:
     results=STUDY.results,
 
@@ -63,53 +58,10 @@ scattergather:
     ranking=STUDY.ranking.pieces,
 
 
-def table_files(*numbers):
-    return expand(
-        "<results>/tables/table{number}.{form}",
-        number=numbers,
-        form=("csv", "md", "tex"),
-    )
-
-
-def figure_files(*numbers):
-    return expand(
-        "<results>/figures/figure{number}.{form}",
-        number=numbers,
-        form=("csv", "svg", "pdf", "png"),
-    )
-
-
 def shown(files, kind, form):
     """Outputs of which those in one form are in the report of Snakemake."""
     mark = partial(report, caption=f"../report/{kind}.rst", category=f"{kind.title()}s")
     return [mark(path) if path.endswith(form) else path for path in files]
-
-
-def folder_of(kind):
-    """The folder of a rule's outputs of that name."""
-    return lambda wildcards, output: str(Path(getattr(output, kind)[0]).parent)
-
-
-def option(name, files):
-    """An option of a command, or nothing where there is no such file."""
-    return [name, files[0]] if files else []
-
-
-def options(name, files):
-    """An option of a command once for each file."""
-    return [part for file in files for part in (name, file)]
-
-
-def setting(value):
-    """A value of the configuration as a parameter, in which braces name no wildcard."""
-    return lambda wildcards: value
-
-
-def local_archive(wildcards):
-    """The local archive, so that a newer one is read again; `fetch` says if it is missing."""
-    path = STUDY.archive
-    is_followed = Path(path).is_file() and not set(path) & set("{}<>")
-    return [path] if is_followed else []
 
 
 def ranks_of(name):
@@ -118,10 +70,3 @@ def ranks_of(name):
 
 
 ALL_RANKS = [ranks_of(name) for name in STUDY.names]
-
-
-def source_of_scores(wildcards):
-    """The trained recommender, or the scores made elsewhere."""
-    if wildcards.recommender in STUDY.external:
-        return STUDY.recommender(wildcards.recommender).settings.path
-    return f"<results>/models/{wildcards.recommender}.npz"

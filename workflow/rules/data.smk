@@ -7,7 +7,8 @@ if STUDY.dataset.is_movielens:
 
     rule fetch:
         input:
-            archive=local_archive,
+            # A newer one is read again; `fetch` says if it is missing.
+            archive=followed(STUDY.archive),
         output:
             events=STUDY.events,
             source="<results>/data/source.json",

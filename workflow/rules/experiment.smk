@@ -32,6 +32,8 @@ rule compare:
         "<results>/logs/compare.log",
     benchmark:
         "<results>/benchmarks/compare.tsv"
+    group:
+        "tables"
     conda:
         "../envs/study.yaml"
     resources:
@@ -59,6 +61,8 @@ rule ranks_figures:
     benchmark:
         "<results>/benchmarks/ranks_figures.tsv"
     priority: 5
+    group:
+        "tables"
     conda:
         "../envs/plot.yaml"
     resources:

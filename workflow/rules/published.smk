@@ -14,6 +14,8 @@ rule scorecard:
         "<results>/logs/scorecard.log",
     benchmark:
         "<results>/benchmarks/scorecard.tsv"
+    group:
+        "tables"
     conda:
         "../envs/study.yaml"
     resources:
@@ -46,6 +48,8 @@ rule claims:
         "<results>/logs/claims.log",
     benchmark:
         "<results>/benchmarks/claims.tsv"
+    group:
+        "tables"
     conda:
         "../../environment.yml"
     resources:
@@ -70,6 +74,8 @@ rule z_scores:
         "<results>/logs/z_scores.log",
     benchmark:
         "<results>/benchmarks/z_scores.tsv"
+    group:
+        "tables"
     conda:
         "../envs/study.yaml"
     resources:

@@ -7,6 +7,8 @@ rule ranges:
         "<results>/logs/ranges.log",
     benchmark:
         "<results>/benchmarks/ranges.tsv"
+    group:
+        "tables"
     conda:
         "../envs/study.yaml"
     resources:
@@ -45,6 +47,8 @@ rule page:
         "<results>/logs/page.log",
     benchmark:
         "<results>/benchmarks/page.tsv"
+    group:
+        "tables"
     conda:
         "../envs/plot.yaml"
     resources:

@@ -10,6 +10,8 @@ rule exact:
         "<results>/logs/exact.log",
     benchmark:
         "<results>/benchmarks/exact.tsv"
+    group:
+        "tables"
     conda:
         "../envs/study.yaml"
     resources:

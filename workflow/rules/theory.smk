@@ -8,6 +8,8 @@ rule toy:
         "<results>/logs/toy.log",
     benchmark:
         "<results>/benchmarks/toy.tsv"
+    group:
+        "tables"
     conda:
         "../envs/study.yaml"
     resources:
@@ -31,6 +33,8 @@ rule theory_figures:
         "<results>/logs/theory_figures.log",
     benchmark:
         "<results>/benchmarks/theory_figures.tsv"
+    group:
+        "tables"
     conda:
         "../envs/plot.yaml"
     resources:
