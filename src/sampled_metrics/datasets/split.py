@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from sampled_metrics._base.arrays import Ids
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
+from sampled_metrics._base.sparse import from_structure, structure, structure_names
 
 
 @dataclass(frozen=True)
@@ -127,8 +128,7 @@ def save_split(path: Path, split: Split) -> None:
     with replacing(path) as temporary:
         np.savez(
             temporary,
-            indptr=split.train.indptr,
-            indices=split.train.indices,
+            **structure(split.train),
             held_out=split.held_out,
             user_ids=split.user_ids,
             item_ids=split.item_ids,
@@ -140,17 +140,14 @@ def save_split(path: Path, split: Split) -> None:
 def load_split(path: Path) -> Split:
     """Read a split written by `save_split`."""
     names = (
-        *("indptr", "indices", "held_out", "user_ids", "item_ids", "counted"),
+        *(*structure_names(), "held_out", "user_ids", "item_ids", "counted"),
         "later_training_events",
     )
     data = read_arrays(path, "a split", names)
-    shape = (data["user_ids"].size, data["item_ids"].size)
-    ones = np.ones(data["indices"].size)
-    train = csr_array((ones, data["indices"], data["indptr"]), shape=shape)
     tied_users, left_out_users, left_out_events = map(int, data["counted"])
     later = float(data["later_training_events"])
     return Split(
-        train,
+        from_structure(data),
         data["held_out"],
         data["user_ids"],
         data["item_ids"],

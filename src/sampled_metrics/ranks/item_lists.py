@@ -8,6 +8,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 from sampled_metrics._base.arrays import Float, Int, ranges
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.sparse import canonical
 from sampled_metrics.ranks.columns import require
 
 Marked: TypeAlias = csr_array | csr_matrix | NDArray[np.bool_]
@@ -58,9 +59,7 @@ def marked_items(marked: Any, min_grade: float | None = None) -> ItemLists:
     """
     table = csr_array(marked)
     if not (table.has_canonical_format and table.data.all()):
-        table = csr_array(table, copy=True)
-        table.sum_duplicates()
-        table.eliminate_zeros()
+        table = canonical(table)
     grade = None
     if min_grade is not None:
         table = _relevant(csr_array(table, dtype=np.float64, copy=True), min_grade)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from sampled_metrics._base.sparse import from_structure, structure
 from sampled_metrics.recommenders.base import Arrays, Recommender
 
 
@@ -34,29 +35,14 @@ class Neighbours(Recommender):
         """Return the histories and the weights."""
         weights: Arrays = {"weights": self.weights}
         if issparse(self.weights):
-            weights = {"weights_data": self.weights.data, **_pack("weights", self.weights)}
-        return {**_pack("histories", self.histories), **weights}
+            weights = {"weights_data": self.weights.data, **structure(self.weights, "weights_")}
+        return {**structure(self.histories, "histories_"), **weights}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
         """Set the histories and the weights."""
-        ones = np.ones(state["histories_indices"].size)
-        self.histories = _unpack("histories", state, ones)
+        self.histories = from_structure(state, "histories_")
         if "weights" in state:
             self.weights = state["weights"]
         else:
-            self.weights = _unpack("weights", state, state["weights_data"])
+            self.weights = from_structure(state, "weights_", state["weights_data"])
         return self
-
-
-def _pack(name: str, matrix: csr_array) -> Arrays:
-    shape = np.array(matrix.shape)
-    return {
-        f"{name}_shape": shape,
-        f"{name}_indptr": matrix.indptr,
-        f"{name}_indices": matrix.indices,
-    }
-
-
-def _unpack(name: str, state: Mapping[str, NDArray[Any]], data: NDArray[np.float64]) -> csr_array:
-    structure = (data, state[f"{name}_indices"], state[f"{name}_indptr"])
-    return csr_array(structure, shape=tuple(state[f"{name}_shape"]))

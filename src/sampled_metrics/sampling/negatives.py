@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.seeds import generator
+from sampled_metrics._base.sparse import canonical
 
 
 def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0, strata: int = 1) -> Int:
@@ -37,9 +38,7 @@ def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0, strata: int = 
            [0, 3]])
     """
     n_users, n_items = excluded.shape
-    known = csr_array(excluded, copy=True)
-    known.sum_duplicates()
-    known.eliminate_zeros()
+    known = canonical(excluded)
     size = n_items - np.diff(known.indptr)
     if n_users and m > size.min():
         user = int(size.argmin())

@@ -11,6 +11,7 @@ from scipy.stats import chi2, norm, poisson, rankdata
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.p_values import adjusted
 from sampled_metrics._base.seeds import generator
+from sampled_metrics._base.sparse import marked
 
 LEVEL = 0.01  # probability that sound negatives fail any of the tests
 LEAST_EXPECTED = 5.0  # draws of an item; below, items next to each other are pooled
@@ -83,12 +84,12 @@ def check_negatives(drawn: Drawn) -> list[Check]:
     kept = ~is_held
     user, item = drawn.user[kept], drawn.item[kept]
     counts = np.bincount(user, minlength=n_users)
-    excluded = _marked(drawn.held_out if is_seen.any() else drawn.seen + drawn.held_out)
+    excluded = marked(drawn.held_out if is_seen.any() else drawn.seen + drawn.held_out)
     size = n_items - np.diff(excluded.indptr)
     n_repeated = user.size - np.unique(user * n_items + item).size
     checks = [
         _held_out(is_held, drawn.user),
-        _seen(is_seen, counts, _marked(drawn.seen), n_items),
+        _seen(is_seen, counts, marked(drawn.seen), n_items),
         _duplicates(n_repeated, counts, size),
         _number(np.bincount(drawn.user, minlength=n_users)),
         _shared(user, item, counts, size),
@@ -98,7 +99,7 @@ def check_negatives(drawn: Drawn) -> list[Check]:
     # Draws without replacement vary less, by the share of candidates that were not drawn.
     share = np.ones(n_users) if n_repeated else 1.0 - (counts - 1) / np.maximum(size - 1, 1)
     draws = _Draws(user, item, counts, size, share, excluded)
-    popularity = np.bincount(_marked(drawn.seen).indices, minlength=n_items)
+    popularity = np.bincount(marked(drawn.seen).indices, minlength=n_items)
     return checks + _adjusted([_uniformity(draws), _ids(draws), _popularity(draws, popularity)])
 
 
@@ -245,18 +246,8 @@ def _adjusted(checks: list[Check]) -> list[Check]:
     ]
 
 
-def _marked(table: csr_array) -> csr_array:
-    """Return ones at the nonzeros of a table."""
-    marked = csr_array(table, copy=True)
-    marked.sum_duplicates()
-    marked.eliminate_zeros()
-    marked.data = np.ones(marked.nnz)
-    return marked
-
-
 def _contains(table: csr_array, user: Int, item: Int) -> NDArray[np.bool_]:
     """Tell which pairs of users and items are nonzero in a table."""
-    marked = _marked(table)
-    n_items = marked.shape[1]
-    owner = np.repeat(np.arange(marked.shape[0]), np.diff(marked.indptr))
-    return np.isin(user * n_items + item, owner * n_items + marked.indices)
+    owner, other = marked(table).nonzero()
+    n_items = table.shape[1]
+    return np.isin(user * n_items + item, owner.astype(np.int64) * n_items + other)

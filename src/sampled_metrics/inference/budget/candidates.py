@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, issparse
 
 from sampled_metrics._base.arrays import Int, integers
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.sparse import canonical
 
 
 class Candidates:
@@ -42,7 +43,7 @@ class Candidates:
         self.owner, self.item = _held_out(held_out)
         self.n_users = int(self.owner[-1]) + 1
         if issparse(candidates):
-            self._seen: csr_array | None = _canonical(candidates)
+            self._seen: csr_array | None = canonical(candidates)
             self._lists: list[Int] = []
             self.n_items = int(candidates.shape[1])
             users = candidates.shape[0]
@@ -144,10 +145,3 @@ def _held_out(held_out: Any) -> tuple[Int, Int]:
     if not item.size or item.ndim != 1:
         raise InputError("held-out items need one item, or a list of items, per user")
     return owner, item
-
-
-def _canonical(seen: Any) -> csr_array:
-    table = csr_array(seen, copy=True)
-    table.sum_duplicates()
-    table.eliminate_zeros()
-    return table

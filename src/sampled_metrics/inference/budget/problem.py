@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, vstack
 from sampled_metrics._base.arrays import Ids, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays
+from sampled_metrics._base.sparse import from_structure, marked, structure, structure_names
 from sampled_metrics.inference.budget.candidates import Candidates
 from sampled_metrics.ranks.known_items import read_known_items
 from sampled_metrics.ranks.matrices import read_sparse
@@ -59,9 +60,7 @@ class Problem(NamedTuple):
         """Write everything as `.npz`."""
         np.savez(
             path,
-            indptr=self.events.indptr,
-            indices=self.events.indices,
-            shape=self.events.shape,
+            **structure(self.events),
             owner=self.owner,
             item=self.item,
             user_ids=self.user_ids,
@@ -74,13 +73,11 @@ class Problem(NamedTuple):
         """Read what `write` wrote."""
         columns = ("owner", "item", "user_ids", "item_ids")
         what = "the problem of an evaluation on a budget"
-        arrays = read_arrays(path, what, ("indptr", "indices", "shape", "numbered", *columns))
-        indices = arrays["indices"]
-        events = csr_array(
-            (np.ones(indices.size), indices, arrays["indptr"]), shape=tuple(arrays["shape"])
-        )
+        arrays = read_arrays(path, what, (*structure_names(), "numbered", *columns))
         owner, item, user_ids, item_ids = (arrays[name] for name in columns)
-        return cls(events, owner, item, user_ids, item_ids, bool(arrays["numbered"]))
+        return cls(
+            from_structure(arrays), owner, item, user_ids, item_ids, bool(arrays["numbered"])
+        )
 
 
 def read_problem(seen: Path, held_out: Path, items: Path | None = None) -> Problem:
@@ -120,7 +117,7 @@ def read_problem(seen: Path, held_out: Path, items: Path | None = None) -> Probl
     owner = np.searchsorted(evaluated, user[rows])
     order = np.lexsort((item[rows], owner))
     return Problem(
-        _marked(events[np.concatenate([evaluated, others])]),
+        marked(events[np.concatenate([evaluated, others])]),
         owner[order],
         item[rows][order],
         evaluated,
@@ -131,18 +128,10 @@ def read_problem(seen: Path, held_out: Path, items: Path | None = None) -> Probl
 
 def _of_tables(seen: Path, held_out: Path, items: Path | None) -> Problem:
     known = read_known_items(held_out, seen, items)
-    events = _marked(vstack([known.seen, known.seen_by_others], format="csr"))
+    events = marked(vstack([known.seen, known.seen_by_others], format="csr"))
     owner, item = np.nonzero(known.held_out)
     order = np.lexsort((item, owner))
     return Problem(events, owner[order], item[order], known.user_ids, known.item_ids)
-
-
-def _marked(events: csr_array) -> csr_array:
-    """Put events in canonical form, each as 1."""
-    events.sum_duplicates()
-    events.eliminate_zeros()
-    events.data = np.ones(events.nnz)
-    return events
 
 
 def places_of(ids: Any, among: Ids) -> Int:

@@ -1,0 +1,54 @@
+"""Sparse matrices: one entry per place, and as arrays of a file."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def canonical(table: Any) -> csr_array:
+    """Return a copy whose rows are sorted, without duplicate entries and zeros."""
+    copy = csr_array(table, copy=True)
+    copy.sum_duplicates()
+    copy.eliminate_zeros()
+    return copy
+
+
+def marked(table: Any) -> csr_array:
+    """Return ones at the nonzeros of a table.
+
+    Examples
+    --------
+    >>> marked(np.array([[0, 7]])).toarray()
+    array([[0., 1.]])
+    """
+    ones = canonical(table)
+    ones.data = np.ones(ones.nnz)
+    return ones
+
+
+def structure(table: csr_array, name: str = "") -> Arrays:
+    """Return where the entries of a table are, as arrays for `numpy.savez`, prefixed by a name."""
+    return {
+        f"{name}shape": np.array(table.shape),
+        f"{name}indptr": table.indptr,
+        f"{name}indices": table.indices,
+    }
+
+
+def structure_names(name: str = "") -> tuple[str, ...]:
+    """Return the names of the arrays of `structure`."""
+    return f"{name}shape", f"{name}indptr", f"{name}indices"
+
+
+def from_structure(
+    arrays: Mapping[str, NDArray[Any]], name: str = "", data: NDArray[Any] | None = None
+) -> csr_array:
+    """Return the table of arrays that `structure` returned, with its entries or with ones."""
+    shape, indptr, indices = (arrays[each] for each in structure_names(name))
+    entries = np.ones(indices.size) if data is None else data
+    return csr_array((entries, indices, indptr), shape=tuple(shape))
