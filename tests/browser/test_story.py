@@ -262,7 +262,7 @@ def test_without_javascript_text_tables_and_figures_stand(browser, report):
     page.goto(report.as_uri())
     assert page.inner_text("h1").endswith("and the order turns upside down.")
     assert page.locator("table.cells").count() == 4
-    assert page.locator(".drawing svg").count() == 6
+    assert page.locator(".drawing svg").count() == 7
     assert page.locator("#explorer .control").first.is_hidden()
     assert page.locator(".saves, .download:visible").count() == 0
     context.close()

@@ -13,8 +13,8 @@ from matplotlib.colors import to_rgb
 
 from sampled_metrics.report.figures import render, save
 from sampled_metrics.report.figures.axes import crossings
-from sampled_metrics.report.figures.scores import z_scores
 from sampled_metrics.report.figures.style import ramp
+from sampled_metrics.report.scorecard import z_scores
 from tests.conftest import ROOT
 
 METRICS = ("AUC", "AP", "NDCG", "Recall@10")

@@ -39,6 +39,7 @@ def sources(**changed):
         "scorecard": REFERENCE / "scorecard.csv",
         "audit": REFERENCE / "audit.csv",
         "ranges": REFERENCE / "ranges.csv",
+        "claims": REFERENCE / "claims.csv",
         "beyond": REFERENCE / "beyond/orders.csv",
         "provenance": REFERENCE / "provenance.json",
         "graph": ROOT / "workflow/rulegraph.svg",
@@ -130,15 +131,16 @@ def test_every_figure_and_download_is_there(document):
         for _, attrs in document.elements
         if "data-packed" in attrs
     }
-    wanted = {f"figure{i}.{form}" for i in range(1, 7) for form in ("csv", "pdf")}
+    figures = ["z", *(f"figure{i}" for i in range(1, 7))]
+    wanted = {f"{name}.{form}" for name in figures for form in ("csv", "pdf")}
     wanted |= {"exact.csv", *(f"table{i}.csv" for i in range(1, 5))}
     assert downloads.keys() == wanted
     for name, packed in downloads.items():
-        folder = "figures" if name.startswith("figure") else "tables"
+        folder = "figures" if name.partition(".")[0] in figures else "tables"
         assert gzip.decompress(base64.b64decode(packed)) == (REFERENCE / folder / name).read_bytes()
     drawings = [attrs for _, attrs in document.elements if attrs.get("class") == "drawing"]
-    assert len(drawings) == 6
-    assert sum(tag == "svg" for tag, _ in document.elements) == 7
+    assert len(drawings) == 7
+    assert sum(tag == "svg" for tag, _ in document.elements) == 8
 
 
 def test_every_published_cell_is_there_with_its_verdict(document):
@@ -149,6 +151,23 @@ def test_every_published_cell_is_there_with_its_verdict(document):
     assert shown.to_dict() == card["verdict"].value_counts().to_dict()
     noted = [cell for cell in cells if cell["data-verdict"] == "explained"]
     assert all(cell["data-note"] and cell["data-tolerance"] for cell in noted)
+    # A cell shows the number that was judged, so that an exact one has the published digits.
+    for cell in cells:
+        ours, published = (cell[f"data-{whose}"].split(" ")[0] for whose in ("ours", "published"))
+        assert (ours == published) is (cell["data-verdict"] == "exact")
+    judged = card[(card["kind"] == "random") & (card["difference"] != "")]
+    z = judged["difference"].astype(float) / judged["error"].astype(float)
+    assert sorted(float(cell["data-z"]) for cell in cells if cell["data-z"]) == pytest.approx(
+        sorted(z), abs=0.051
+    )
+
+
+def test_claims_that_do_not_hold_come_first(content, page):
+    claims = pd.DataFrame(content["claims"])
+    first, rest = page.partition('id="claims"')[2].partition("<details>")[::2]
+    holds = claims["verdict"] == "holds"
+    assert (first.count('<th scope="row">'), holds.sum()) == ((~holds).sum(), 62)
+    assert rest.partition("</details>")[0].count('<th scope="row">') == holds.sum()
 
 
 def test_overview_has_the_numbers_of_the_run(content):
@@ -216,6 +235,7 @@ def hostile_sources(tmp_path):
         scorecard=tmp_path / "scorecard.csv",
         audit=tmp_path / "audit.csv",
         ranges=None,
+        claims=None,
         provenance=tmp_path / "provenance.json",
         config=settings,
         **named,
@@ -242,7 +262,7 @@ def test_all_text_is_escaped(hostile, document):
 
 def test_a_recommender_of_ones_own_stands_in_the_tables_without_a_verdict(hostile):
     table = hostile["tables"][2]
-    own = [line for line in table["lines"] if HOSTILE in line["names"]]
+    own = [line for group in table["groups"] for line in group["lines"] if line["name"] == HOSTILE]
     assert own
     kept = {cell["verdict"] for line in own for cell in line["cells"] if cell}
     assert kept <= {"not published", "exact", "within noise", "explained"}
@@ -277,6 +297,7 @@ def without_scorecard(tmp_path):
         scorecard=None,
         audit=None,
         ranges=None,
+        claims=None,
     )
 
 
@@ -285,7 +306,8 @@ def test_a_study_on_other_data_has_no_verdicts_and_no_audit(tmp_path):
     found = Document(render(content))
     assert found.open == []
     assert [table["number"] for table in content["tables"]] == [3, 4]
-    assert [figure["number"] for figure in content["figures"]] == [5, 6]
+    assert [figure["id"] for figure in content["figures"]] == ["figure5", "figure6"]
+    assert content["scores"] is None
     cells = [attrs for tag, attrs in found.elements if tag == "button" and "data-ours" in attrs]
     assert cells
     assert not any(cell["data-verdict"] or cell["data-published"] for cell in cells)

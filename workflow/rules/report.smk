@@ -29,8 +29,11 @@ rule page:
         tables=expand("<results>/tables/table{number}.csv", number=STUDY.tables),
         exact=rules.exact.output.csv,
         figures=expand(
-            "<results>/figures/figure{number}.{form}",
-            number=STUDY.figures,
+            "<results>/figures/{name}.{form}",
+            name=[
+                *map("figure{}".format, STUDY.figures),
+                *["z"] * STUDY.is_papers_data,
+            ],
             form=("svg", "pdf", "csv"),
         ),
         scorecard=["<results>/scorecard.csv"] if STUDY.is_papers_data else [],

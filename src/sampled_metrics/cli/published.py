@@ -101,7 +101,7 @@ def claims(
 def z_scores(scorecard: Input, folder: Folder) -> None:
     """Draw how the published numbers scatter around ours, in standard errors."""
     from sampled_metrics.report.figures import render, rounded, save
-    from sampled_metrics.report.figures.scores import z_scores as scores_of
+    from sampled_metrics.report.scorecard import z_scores as scores_of
 
     table = scores_of(read_table(scorecard, ["table", "row", "kind", "difference", "error"]))
     write_table(table, folder / "z.csv", "%.6g")

@@ -44,8 +44,8 @@ def deciding_differences(
     """
     measure = parse_measure(result.metric)
     a, b = (samples[name] for name in (result.a, result.b))
-    fitted = (_fitted(sample, shape) for sample in (a, b))
-    pair = Pair(*fitted, result.n_users, drawn=True, sampling=a.sampling)
+    fitted_a, fitted_b = (_fitted(sample, shape) for sample in (a, b))
+    pair = Pair(fitted_a, fitted_b, result.n_users, drawn=True, sampling=a.sampling)
     differences = {_negatives(a.n_negatives): (result.range_high - result.range_low) / 2.0}
     more = max(_MORE, 2 * a.n_negatives)
     if more < pair.most_negatives:

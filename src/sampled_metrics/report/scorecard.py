@@ -126,6 +126,18 @@ def _deviation_note(cell: Any) -> str:
     return "the standard deviations differ by more than 3 standard errors"
 
 
+def z_scores(card: pd.DataFrame) -> pd.DataFrame:
+    """Divide differences by standard errors, for the random cells of a scorecard.
+
+    `card` is a table of `scorecard`, numbers as text or not. Returns the columns of a cell's key,
+    and `z`.
+    """
+    cells = card[card["kind"] == KINDS[-1]]
+    cells = cells[cells["difference"].astype(str) != ""].dropna(subset="difference")
+    z = pd.to_numeric(cells["difference"]) / pd.to_numeric(cells["error"])
+    return cells.assign(z=z)[[*KEY, "z"]].reset_index(drop=True)
+
+
 def totals(card: pd.DataFrame) -> dict[str, int]:
     """Count the cells by verdict."""
     return {verdict: int((card["verdict"] == verdict).sum()) for verdict in VERDICTS}

@@ -8,28 +8,8 @@ from scipy.special import ndtr
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.report.figures.style import GREY, INK, RECOMMENDERS, SMALL, shown
 
-COLUMNS = ["table", "row", "metric", "column", "z"]
-RANDOM = "random"  # kind of the cells whose published value sampling could have changed
 WIDTH = 0.5  # of a bar
 ROW_HEIGHT = 0.14  # inches
-
-
-def z_scores(card: pd.DataFrame) -> pd.DataFrame:
-    """Divide differences by standard errors, for the random cells of a scorecard.
-
-    Parameters
-    ----------
-    card
-        Scorecard of `sampled_metrics.report.scorecard`, numbers as text or not.
-
-    Returns
-    -------
-    The columns `table`, `row`, `metric`, `column` and `z`.
-    """
-    cells = card[card["kind"] == RANDOM]
-    cells = cells[cells["difference"].astype(str) != ""].dropna(subset="difference")
-    z = pd.to_numeric(cells["difference"]) / pd.to_numeric(cells["error"])
-    return cells.assign(z=z)[COLUMNS].reset_index(drop=True)
 
 
 def strip(figure: Figure, table: pd.DataFrame) -> None:

@@ -9,10 +9,14 @@ import pandas as pd
 from sampled_metrics._base.files import read_table
 from sampled_metrics.report import exact
 from sampled_metrics.report.printed import ACROSS, CAPTIONS, LINES, heads
+from sampled_metrics.report.scorecard import z_scores
 from sampled_metrics.study.cells import KEY
 
 UNPUBLISHED = "not published"
-_OF_CARD = ("published", "published_std", "difference", "tolerance", "verdict", "note")
+_OF_CARD = (
+    *("ours", "ours_std", "published", "published_std"),
+    *("difference", "tolerance", "z", "verdict", "note"),
+)
 
 
 def read_texts(path: Path, columns: Sequence[str]) -> pd.DataFrame:
@@ -38,36 +42,53 @@ def laid_out(number: int, table: pd.DataFrame, card: pd.DataFrame | None) -> dic
     number
         From 1 to 4.
     table
-        Our cells as printed, columns of the published file.
+        The cells of this run as printed, columns of the published file.
     card
         The scorecard as text; cells that only it holds come last. None where nothing was
         published to compare with: no cell has a verdict then.
 
     Returns
     -------
-    `number`, `caption`, `heads` (names of the leading columns), `across` (names of the others) and
-    `lines`, each with its leading `names` and its `cells`: dictionaries of texts, or None.
+    `number`, `caption`, `head` (name of the leading column), `across` (names of the others) and
+    `groups` of lines, each with its `name`, maybe empty, and its `lines`: the `name` and the
+    `cells` of each, dictionaries of texts or None. The text shown is `ours`: of the scorecard,
+    which judges it, or else of this run.
     """
-    ours = table.rename(columns={"value": "ours", "std": "ours_std"})
+    cells = table.rename(columns={"value": "run", "std": "run_std"})
     if card is None:
-        cells = ours.assign(**dict.fromkeys(_OF_CARD, ""))
+        cells = cells.assign(**dict.fromkeys(_OF_CARD, ""))
     else:
-        of_table = card.loc[card["table"] == str(number), [*KEY, *_OF_CARD]]
-        keys = pd.concat([ours[KEY], of_table[KEY]]).drop_duplicates()
-        cells = keys.merge(ours, on=KEY, how="left").merge(of_table, on=KEY, how="left")
+        of_table = card[card["table"] == str(number)]
+        z = z_scores(of_table)
+        z["z"] = pd.Series([f"{score:.1f}" for score in z["z"]], dtype=str)
+        of_table = of_table.merge(z, on=KEY, how="left")[[*KEY, *_OF_CARD]]
+        keys = pd.concat([cells[KEY], of_table[KEY]]).drop_duplicates()
+        cells = keys.merge(cells, on=KEY, how="left").merge(of_table, on=KEY, how="left")
         cells = cells.fillna({"verdict": UNPUBLISHED}).fillna("")
+    unjudged = cells["ours"] == ""
+    for ours, run in (("ours", "run"), ("ours_std", "run_std")):
+        cells.loc[unjudged, ours] = cells.loc[unjudged, run]
+    same = unjudged | ((cells["ours"] == cells["run"]) & (cells["run_std"] == ""))
+    cells.loc[same, ["run", "run_std"]] = ""
     across = list(dict.fromkeys(cells[ACROSS[number]]))
-    lines: dict[tuple[str, ...], dict[str, Any]] = {}
+    *leading, last = LINES[number]
+    groups: dict[str, dict[str, dict[str, Any]]] = {}
     for cell in cells.to_dict("records"):
-        line = tuple(cell[column] for column in LINES[number])
-        lines.setdefault(line, {})[cell[ACROSS[number]]] = cell
+        group = groups.setdefault(" ".join(cell[column] for column in leading), {})
+        group.setdefault(cell[last], {})[cell[ACROSS[number]]] = cell
     return {
         "number": number,
         "caption": f"Table {number}. {CAPTIONS[number]}",
-        "heads": list(heads(number).values()),
+        "head": heads(number)[last],
         "across": across,
-        "lines": [
-            {"names": line, "cells": [by_column.get(name) for name in across]}
-            for line, by_column in lines.items()
+        "groups": [
+            {
+                "name": group,
+                "lines": [
+                    {"name": name, "cells": [by_column.get(column) for column in across]}
+                    for name, by_column in lines.items()
+                ],
+            }
+            for group, lines in groups.items()
         ],
     }

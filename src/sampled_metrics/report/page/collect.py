@@ -15,6 +15,7 @@ from sampled_metrics.report.page.cells import exact_metrics, laid_out, read_text
 from sampled_metrics.report.page.embedded import explorer
 from sampled_metrics.report.page.overview import overview
 from sampled_metrics.report.page.story import story, title
+from sampled_metrics.report.scorecard import COLUMNS as SCORECARD
 from sampled_metrics.report.tables import groups
 from sampled_metrics.study.cells import COLUMNS
 from sampled_metrics.study.config import ALL_FIGURES, ALL_TABLES, FIGURES_OF_DATA, TABLES_OF_DATA
@@ -64,8 +65,9 @@ def collect(
     ranks
         Rank records, named by their recommenders.
     tables, figures
-        Folders of `table{1..4}.csv` and `exact.csv`, and of `figure{1..6}.svg`, `.pdf`, `.csv`;
-        without a scorecard only Tables 3 and 4 and Figures 5 and 6, which depend on the data.
+        Folders of `table{1..4}.csv` and `exact.csv`, and of `figure{1..6}` and `z` as `.svg`,
+        `.pdf` and `.csv`; without a scorecard only Tables 3 and 4 and Figures 5 and 6, which
+        depend on the data.
     provenance
         `provenance.json`.
     graph
@@ -84,7 +86,7 @@ def collect(
         Right orders of further methods by their price; CSV. None of its pairs may be of this run.
     """
     users = read_by_name(ranks)
-    card = read_texts(scorecard, ["verdict"]) if scorecard else None
+    card = read_texts(scorecard, SCORECARD) if scorecard else None
     cells = {
         number: read_texts(tables / f"table{number}.csv", COLUMNS)
         for number in (TABLES_OF_DATA if card is None else ALL_TABLES)
@@ -122,6 +124,7 @@ def collect(
             | {"csv": pictures.download(tables / f"table{number}.csv")}
             for number, table in cells.items()
         ],
+        "scores": pictures.picture("z", figures) if card is not None else None,
         "exact": exact_metrics(exact) | {"csv": pictures.download(exact)},
         "figures": [
             pictures.picture(number, figures)

@@ -1,6 +1,7 @@
 """The question and the answer, in a few sentences with the numbers of the run."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,15 @@ from scipy.special import ndtri
 from sampled_metrics.estimators import estimator_matrix
 from sampled_metrics.inference.pair import Pair
 from sampled_metrics.inference.population import Population
-from sampled_metrics.inference.search import geometric_sizes, smallest_from
+from sampled_metrics.inference.search import smallest_from
 from sampled_metrics.inference.verdict import two_digits
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.report.scorecard import totals
 from sampled_metrics.study.cells import EXACT, SAMPLED
-from sampled_metrics.study.sample_sizes import ESTIMATORS, RECALL
-from sampled_metrics.study.sample_sizes import LARGEST as MOST
+from sampled_metrics.study.sample_sizes import ESTIMATORS, LARGEST, RECALL
 
 QUANTILE = float(ndtri(0.95))
+MOST_NAMED = 4  # recommenders in a sentence
 
 
 def overview(
@@ -80,7 +81,9 @@ def _levels(table: pd.DataFrame, m: int, ranks: Mapping[str, Ranks]) -> list[str
 
 
 def _listed(values: Mapping[str, str], order: list[str]) -> str:
-    return " above ".join(f"{name} ({values[name]} %)" for name in order)
+    first = order if len(order) <= MOST_NAMED else order[: MOST_NAMED - 1]
+    words = " above ".join(f"{name} ({values[name]} %)" for name in first)
+    return words if first is order else f"{words} above {len(order) - len(first)} others"
 
 
 def _orders(table: pd.DataFrame, figure6: pd.DataFrame, m: int, repetitions: int) -> list[str]:
@@ -113,8 +116,7 @@ def _sizes(figure6: pd.DataFrame, ranks: Mapping[str, Ranks]) -> list[str]:
     words = f"On average, Recall@10 orders {name} correctly from {' and from '.join(from_on)}."
     pair = [ranks[each] for each in name.split(" vs ") if each in ranks]
     if len(pair) == 2:
-        enough = [needed(pair[0], pair[1], row.estimator, row.n_negatives) for row in rows]
-        sizes = [f"about {two_digits(m):,}" if m else f"more than {MOST:,}" for m in enough]
+        sizes = [needed(pair[0], pair[1], row.estimator, row.n_negatives) for row in rows]
         words += (
             " A single experiment is right half the time there, and needs "
             f"{' and '.join(sizes)} to be right 95 % of the time."
@@ -126,24 +128,29 @@ def _how(estimator: str) -> str:
     return "uncorrected" if estimator == SAMPLED else f"with {estimator}"
 
 
-def needed(a: Ranks, b: Ranks, label: str, least: int) -> int | None:
-    """Find how many negatives order two recommenders by Recall@10 with a probability of 95 %.
+def needed(a: Ranks, b: Ranks, label: str, least: int) -> str:
+    """Say how many negatives order two recommenders by Recall@10 with a probability of 95 %.
 
-    To within 3 %, in closed form, users being fixed and negatives drawn independently; None if
-    more than can be looked at. `label` is that of the estimator, and `least` the number of
-    negatives from which on the order is right on average.
+    To within 3 %, in closed form, users being fixed and negatives drawn independently. `label` is
+    that of the estimator, and `least` the number of negatives from which on the order is right on
+    average.
     """
     pair = Pair(Population.of_users(a), Population.of_users(b), len(a))
     estimator = next(each for each in ESTIMATORS if each.label == label)
     exact = [float(each.exact([RECALL])[0]) for each in (pair.a, pair.b)]
 
+    @cache
     def lead(m: int) -> float:
         vectors = estimator_matrix([estimator], [RECALL], pair.n_items, m, sampling=pair.sampling)
         mean, sd = (float(moment[0, 0]) for moment in pair.difference(vectors))
         return float(np.sign(exact[1] - exact[0])) * mean - QUANTILE * sd
 
-    most = min(10 * least, pair.most_negatives, MOST)
-    return smallest_from(lead, geometric_sizes(min(least, most), most, 4), tolerance=0.03)
+    most = min(pair.most_negatives, LARGEST)
+    low, high = least, least
+    while lead(high) <= 0.0 and high < most:
+        low, high = high, min(2 * high, most)
+    found = smallest_from(lead, [low, high], tolerance=0.03)
+    return f"about {two_digits(found):,}" if found else f"more than {most:,}"
 
 
 def _agreement(card: pd.DataFrame) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sampled_metrics._base.errors import InputError
 
-CAPTIONS = {
+CAPTIONS: dict[int | str, str] = {
     1: "Every metric against the rank of the relevant item among 10,000.",
     2: "Expected sampled metrics of the toy recommenders A, B and C against the number m of "
     "negatives. Rings: the order of the recommenders changes; letters above: their order, best "
@@ -21,17 +21,20 @@ CAPTIONS = {
     "random order. Dotted: ties ranked last.",
     6: "Expected Recall@10 against the number of negatives, uncorrected and corrected. Rings: the "
     "smallest m that orders a pair correctly on average. Dotted: exact Recall@10.",
+    "z": "Ours minus published in standard errors, for each random cell: above beside the standard "
+    "normal distribution, which chance alone would give, and below by row.",
 }
 _RULE = re.compile(r'\b(id="rule_(\w+)" class="node)"')
 
 
-def picture(number: int, folder: Path) -> dict[str, Any]:
-    """Read a figure: `number`, `caption`, `svg` and the downloads `csv` and `pdf`."""
-    stem = folder / f"figure{number}"
+def picture(key: int | str, folder: Path) -> dict[str, Any]:
+    """Read a figure: `id`, `name`, `caption`, `svg` and the downloads `csv` and `pdf`."""
+    stem = folder / f"figure{key}" if isinstance(key, int) else folder / key
     return {
-        "number": number,
-        "caption": CAPTIONS[number],
-        "svg": inline_svg(stem.with_suffix(".svg").read_text("utf-8"), f"f{number}-"),
+        "id": stem.name,
+        "name": f"Figure {key}" if isinstance(key, int) else f"{key} scores",
+        "caption": CAPTIONS[key],
+        "svg": inline_svg(stem.with_suffix(".svg").read_text("utf-8"), f"{stem.name}-"),
         "csv": download(stem.with_suffix(".csv")),
         "pdf": download(stem.with_suffix(".pdf")),
     }

@@ -17,7 +17,7 @@ SM.showBudget = ({ methods, labels }, { measure, pair, group }) => {
   });
   const near = ({ xs, counts }) => { const i = SM.nearest(xs, PRICE); return Math.abs(Math.log(xs[i] / PRICE)) < 0.3 ? counts[i] : null; };
   const told = lines.map((line) => [line.name, near(line)]).filter(([, count]) => count);
-  element("reading-g").textContent = `For about ${PRICE} scores per user, ${a} and ${b} come out in the right order by ${label} in this many runs: ${told.map(([name, [right, runs]]) => `${name} ${right} of ${runs}`).join("; ")}.`;
+  element("reading-g").textContent = `Share of runs that put ${a} and ${b} in the right order by ${label}. For about ${PRICE} scores per user: ${told.map(([name, [right, runs]]) => `${name} ${right} of ${runs}`).join("; ")}.`;
   const repeated = lines.flatMap(({ counts }) => counts.map(([, runs]) => runs)), least = Math.min(...repeated), most = Math.max(...repeated);
   element("setting-g").textContent = `${label}, ${a} and ${b}, ${least === most ? most : `${least} to ${most}`} runs for each point`;
   const prices = lines.flatMap(({ xs }) => xs);

@@ -1,15 +1,15 @@
 // Details of a cell of the tables, shown on hover, tap or focus.
 "use strict";
 
-const ROWS = ["ours", "published", "difference", "tolerance", "verdict", "note"];
+const ROWS = { ours: "ours", run: "this run", published: "published", difference: "difference", tolerance: "tolerance", z: "z", verdict: "verdict", note: "note" };
 
 function showDetail(button) {
   const { left, bottom } = button.getBoundingClientRect();
-  SM.detail(ROWS.filter((name) => button.dataset[name]).map((name) => [name, button.dataset[name]]), left, bottom);
+  SM.detail(Object.entries(ROWS).filter(([key]) => button.dataset[key]).map(([key, name]) => [name, button.dataset[key]]), left, bottom);
 }
 
 function move(table, button, key) {
-  const rows = [...table.tBodies[0].rows].map((row) => [...row.querySelectorAll("button")]);
+  const rows = [...table.rows].map((row) => [...row.querySelectorAll("button")]).filter(({ length }) => length);
   const y = rows.findIndex((row) => row.includes(button)), x = rows[y].indexOf(button);
   const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[key];
   const row = rows[y + step[0]];

@@ -19,7 +19,7 @@ function ticks({ log, low, high }, room) {
     const step = [1, 2, 5, 10].find((lead) => lead * power >= rough * 0.999) * power;
     return Array.from({ length: Math.floor(high / step) - Math.ceil(low / step) + 1 }, (_, i) => (Math.ceil(low / step) + i) * step);
   }
-  const leads = Math.log10(high / low) < 3.2 && room > 260 ? [1, 3] : [1], found = [];
+  const span = Math.log10(high / low), leads = span < 1.7 ? [1, 2, 5] : span < 3.2 && room > 260 ? [1, 3] : [1], found = [];
   for (let power = 1; power <= high; power *= 10) for (const lead of leads) if (lead * power >= low && lead * power <= high) found.push(lead * power);
   return found;
 }
@@ -53,10 +53,10 @@ function curve({ xs, ys, colour, dash, thick, steps, dots, marks }, x, y) {
 const cross = ({ x, y, colour }) => SM.svg("path", { d: `M${x - 5} ${y - 5}l10 10m0 -10l-10 10`, stroke: colour, "stroke-width": 2 });
 
 // The name of a line or level with a piece of it.
-function key({ name, colour, dash, level, dots }, x, y) {
-  const sample = dots ? SM.svg("circle", { cx: x + 8, cy: y, r: 3, fill: colour })
-    : SM.svg("path", { d: `M${x} ${y}h16`, stroke: colour, "stroke-width": 2.5, "stroke-dasharray": (level ? DOTTED : dash) || undefined });
-  return [sample, SM.text(x + 20, y + 4, name)];
+function key({ name, colour, dash, level, dots, marks }, x, y) {
+  const dot = SM.svg("circle", { cx: x + 8, cy: y, r: 3.5, fill: colour });
+  const line = SM.svg("path", { d: `M${x} ${y}h16`, stroke: colour, "stroke-width": 2.5, "stroke-dasharray": (level ? DOTTED : dash) || undefined });
+  return [...(dots ? [] : [line]), ...(dots || marks ? [dot] : []), SM.text(x + 20, y + 4, name)];
 }
 
 const shown = new Map(); // by id of their place: charts as drawn, with their scales
@@ -95,7 +95,7 @@ function listen(id) {
 // `drag` (what a chosen place sets). `label` says what it shows.
 SM.chart = (id, chart, label) => {
   const entries = [
-    ...chart.lines.filter((line) => line.label !== false && line.xs.length).map(({ name, ys, colour, dash, dots }) => ({ name, at: ys.at(-1), colour, dash, dots })),
+    ...chart.lines.filter((line) => line.label !== false && line.xs.length).map(({ ys, ...line }) => ({ ...line, at: ys.at(-1) })),
     ...(chart.levels ?? []).map(({ name, at, colour }) => ({ name, at, colour, level: true })),
   ].filter(({ name }) => name);
   const draw = (width) => {

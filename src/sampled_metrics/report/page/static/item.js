@@ -28,12 +28,12 @@ function drawItems(times, { n, m, r }) {
 
 function strip({ n, r, measure }, width) {
   const x = (rank) => STRIP.left + ((width - STRIP.left - STRIP.right) * (rank - 1)) / (n - 1), nodes = [];
-  const end = Math.min(measure.cutoff, n);
+  const end = Math.min(measure.cutoff, n), name = `held-out item, rank ${SM.count(r)}`, half = SM.widthOf(name, `600 ${FONT}`) / 2;
   nodes.push(SM.svg("rect", { x: x(1), y: 30, width: x(n) - x(1), height: 24, fill: "var(--raised)", stroke: "var(--soft)" }));
   if (end < n) nodes.push(SM.svg("rect", { x: x(1), y: 30, width: Math.max(2, x(end) - x(1)), height: 24, fill: "var(--c2)" }));
   nodes.push(SM.svg("path", { d: draws.last.map((rank) => `M${x(rank).toFixed(1)} 32v20`).join("") || "M0 0", stroke: "var(--ink)", opacity: 0.65 }),
     SM.svg("path", { d: `M${x(r)} 29l-7 -12h14zM${x(r)} 29v27`, fill: "var(--c4)", stroke: "var(--c4)", "stroke-width": 2 }),
-    SM.text(Math.min(Math.max(x(r), 70), width - 70), 12, `held-out item, rank ${SM.count(r)}`, { "text-anchor": "middle", "font-weight": 600 }),
+    SM.text(Math.min(Math.max(x(r), half), width - half), 12, name, { "text-anchor": "middle", "font-weight": 600 }),
     SM.text(x(1), 69, end < n ? `best; green: top ${end}` : "best", { fill: "var(--soft)" }), SM.text(x(n), 69, `worst of ${SM.count(n)}`, { fill: "var(--soft)", "text-anchor": "end" }));
   const place = (event, svg) => {
     const box = svg.getBoundingClientRect(), at = ((event.clientX - box.left) / box.width) * width;

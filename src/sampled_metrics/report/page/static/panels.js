@@ -2,7 +2,7 @@
 "use strict";
 
 const N_RANKS = 110;
-const MOST_TOLD = 6; // changes of order in words; the crosses show all
+const MOST_TOLD = 3; // changes of order in words; the crosses show all
 const MOST_LABELLED = 4; // recommenders whose exact values have labels of their own
 
 // About `count` whole numbers from low to high, evenly spaced on a logarithmic scale.

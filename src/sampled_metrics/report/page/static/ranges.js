@@ -44,8 +44,8 @@ SM.showRanges = ({ sizes, metrics }, state, exact, got) => {
   const [low, high] = [0, 1].map((end) => found.ranges[place].map((range) => range[end]));
   const least = SM.nearest(sizes, SCALE_AT), most = Math.min(1, 1.03 * Math.max(...found.ranges[least].map((range) => range[1]), ...(exact ?? [])));
   const orders = decided(names, found.differences[place]), told = orders.filter(Boolean);
-  element("reading-f").textContent = `${size === 1 ? "One random item leaves" : `${SM.count(size)} random items leave`} ${measure.label} of ${names.slice(0, 3).map((name, i) => between(name, low[i], high[i])).join(", of ")}. `
-    + (orders.length ? (told.length ? `Order decided: ${told.slice(0, 6).join("; ")}${told.length > 6 ? `; ${told.length - 6} more` : ""}${told.length < orders.length ? `; ${orders.length - told.length} of ${orders.length} pairs stay open` : ""}.` : `No order is decided: ${orders.length === 1 ? "the pair stays" : `all ${orders.length} pairs stay`} open.`) : "");
+  element("reading-f").textContent = `${size === 1 ? "One random item leaves" : `${SM.count(size)} random items leave`} ${measure.label} of ${names.slice(0, MOST_TOLD).map((name, i) => between(name, low[i], high[i])).join(", of ")}. `
+    + (orders.length ? (told.length ? `Order decided: ${told.slice(0, MOST_TOLD).join("; ")}${told.length > MOST_TOLD ? `; ${told.length - MOST_TOLD} more` : ""}${told.length < orders.length ? `; ${orders.length - told.length} of ${orders.length} pairs stay open` : ""}.` : `No order is decided: ${orders.length === 1 ? "the pair stays" : `all ${orders.length} pairs stay`} open.`) : "");
   element("setting-f").textContent = `${measure.label}, m = ${SM.count(size)}${size === m ? "" : ` (nearest to ${SM.count(m)})`}, estimate: ${estimator.label}, m = ${SM.count(m)}`;
   SM.show("panel-f", (width) => bars(state, { low, high }, exact, got, most, width), () => element("reading-f").textContent, () => [["recommender", "low", "high", "exact", `estimate ${estimator.label}`], ...names.map((name, i) => [name, low[i], high[i], exact?.[i] ?? "", got[i]])]);
 };
