@@ -10,8 +10,8 @@ p_0(r) exp(-sum over i of P(i | r) h_i), so the dual has m + 1 unknowns instead 
 """
 
 import numpy as np
+import scipy  # `scipy.optimize` takes long to import, so only where it is used
 from scipy.linalg import solve
-from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from sampled_metrics._base.arrays import Float
@@ -59,8 +59,9 @@ def maximum_entropy(given: Float, start: Float, shares: Float, gamma: float) -> 
     def curvature(h: Float) -> Float:
         return np.eye(h.size) + _covariance(distribution(h)[0], table)
 
-    found = minimize(dual, np.zeros(linear.size), jac=True, hess=curvature, method="trust-exact")
-    h = found.x
+    h = scipy.optimize.minimize(
+        dual, np.zeros(linear.size), jac=True, hess=curvature, method="trust-exact"
+    ).x
     for _ in range(_LAST_STEPS):
         h = h - solve(curvature(h), dual(h)[1], assume_a="pos")
     return distribution(h)[0]

@@ -13,7 +13,7 @@ that no success in D users leaves about t^2/2D possible.
 """
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy  # `scipy.optimize` takes long to import, so only where it is used
 
 from sampled_metrics._base.arrays import Float
 
@@ -58,5 +58,7 @@ def upper_bound(values: Float, largest: float, quantile: float) -> float:
         return largest - span * mean * float(np.exp(divergence - allowed))
     if tilted(_FAR)[0] >= allowed:
         return float(values.mean())
-    root = brentq(lambda log_distance: tilted(log_distance)[0] - allowed, _NEAR, _FAR)
+    root = scipy.optimize.brentq(
+        lambda log_distance: tilted(log_distance)[0] - allowed, _NEAR, _FAR
+    )
     return largest - span * tilted(root)[1]

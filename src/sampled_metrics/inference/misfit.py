@@ -8,7 +8,7 @@ distribution inside explains.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
+import scipy  # `scipy.optimize` takes long to import, so only where it is used
 from scipy.special import chdtrc, xlogy
 
 from sampled_metrics._base.arrays import Float, Int
@@ -81,7 +81,7 @@ def misfit(sample: SampledRanks, shape: str = NON_INCREASING) -> Misfit:
     expected = np.add.reduceat(likely, cells)
     for _ in range(_REWEIGHTINGS):
         root = np.sqrt(np.maximum(expected, _LEAST_VARIANCE))
-        weights, _ = nnls(given.T / root[:, None], observed / root)
+        weights, _ = scipy.optimize.nnls(given.T / root[:, None], observed / root)
         expected = weights @ given
     statistic = 2.0 * float((xlogy(observed, observed / expected) - observed + expected).sum())
     degrees = max(cells.size - int(np.count_nonzero(weights)) + 1, 1)

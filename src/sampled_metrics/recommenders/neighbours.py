@@ -10,6 +10,8 @@ from scipy.sparse import csr_array, issparse
 from sampled_metrics._base.sparse import from_structure, structure
 from sampled_metrics.recommenders.base import Arrays, Recommender
 
+_COLUMNS = 256  # of the weights at a time, so that they stay in the processor's cache
+
 
 class Neighbours(Recommender):
     """Scores are the sums of the rows of `weights` that belong to the items of a user's history.
@@ -28,8 +30,14 @@ class Neighbours(Recommender):
 
     def score(self, users: NDArray[np.int64]) -> NDArray[np.float64]:
         """Sum the weights of each user's history, in the order of its items."""
-        scores = self.histories[users] @ self.weights
-        return scores.toarray() if issparse(scores) else scores
+        histories = self.histories[users]
+        if issparse(self.weights):
+            return (histories @ self.weights).toarray()
+        scores = np.empty((users.size, self.weights.shape[1]))
+        for first in range(0, self.weights.shape[1], _COLUMNS):
+            some = slice(first, first + _COLUMNS)
+            scores[:, some] = histories @ np.ascontiguousarray(self.weights[:, some])
+        return scores
 
     def state(self) -> Arrays:
         """Return the histories and the weights."""

@@ -141,12 +141,13 @@ def _hypergeometric(rank: Int | Float, n: Int, m: int) -> Float:
     ratio = np.maximum(better - i, 0.0)
     ratio *= (m - i) / (i + 1.0)
     others = worse - m + i + 1.0
-    possible = others > 0.0  # else i items are too few for m draws, and p(i) = 0
-    np.divide(ratio, others, out=ratio, where=possible)
-    ratio[~possible] = 1.0
+    impossible = others <= 0.0  # i items are too few for m draws, and p(i) = 0
+    others[impossible] = ratio[impossible] = 1.0
+    ratio /= others
     logs = np.zeros((rank.size, m + 1))
-    np.cumsum(_log(ratio), axis=1, out=logs[:, 1:])
-    logs[:, :-1][~possible] = _LOG_ZERO
+    with np.errstate(divide="ignore"):
+        np.cumsum(np.log(ratio, out=ratio), axis=1, out=logs[:, 1:])
+    logs[:, :-1][impossible] = _LOG_ZERO
     return _normalised(logs)
 
 

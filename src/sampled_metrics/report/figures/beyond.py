@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy  # `scipy.optimize` takes long to import, so only where it is used
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy.optimize import isotonic_regression
 
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.report.figures.axes import log_axis, powers_of_ten
@@ -114,7 +114,7 @@ def spread(heights: Sequence[float], least: float) -> list[float]:
     """
     order = np.argsort(heights, kind="stable")
     offsets = least * np.arange(order.size)
-    level = isotonic_regression(np.array(heights)[order] - offsets).x
+    level = scipy.optimize.isotonic_regression(np.array(heights)[order] - offsets).x
     placed = np.empty(order.size)
     placed[order] = np.clip(level, 0.0, max(1.0 - offsets[-1], 0.0)) + offsets
     return placed.tolist()

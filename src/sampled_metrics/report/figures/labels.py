@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy  # `scipy.optimize` takes long to import, so only where it is used
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
-from scipy.optimize import isotonic_regression
 
 from sampled_metrics._base.arrays import Float
 
@@ -86,7 +86,7 @@ def spread_heights(middles: Float, sizes: Float) -> Float:
     array([0., 2., 9.])
     """
     offsets = np.concatenate([[0.0], np.cumsum((sizes[:-1] + sizes[1:]) / 2)])
-    moved: Float = isotonic_regression(middles - offsets).x + offsets
+    moved: Float = scipy.optimize.isotonic_regression(middles - offsets).x + offsets
     return moved
 
 

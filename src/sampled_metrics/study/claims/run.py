@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -72,8 +73,12 @@ class Run:
         self, row: str, metric: str, column: str, table: int = 3, kind: str = "expected"
     ) -> float:
         """Return one number."""
-        number: Any = self.cells[kind].at[(table, row, metric, column)]
-        return float(number)
+        return float(self._numbers[kind][table, row, metric, column])
+
+    @cached_property
+    def _numbers(self) -> dict[Any, dict[Any, Any]]:
+        """The columns of the cells by `KEY`: a claim looks up thousands of cells."""
+        return {kind: column.to_dict() for kind, column in self.cells.items()}
 
     def means(self, metric: str, column: str, kind: str = "expected") -> dict[str, float]:
         """Return a column of Table 3 for a metric, by recommender."""

@@ -3,7 +3,7 @@
 from functools import cache
 
 import numpy as np
-from scipy.optimize import isotonic_regression
+import scipy  # `scipy.optimize` takes long to import, so only where it is used
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
@@ -76,7 +76,9 @@ def _() -> Finding:
 def _() -> Finding:
     n, m = SMALL
     free = vector("bv:0", AP, n, m)
-    isotonic = isotonic_regression(free, weights=grid(n, m).mean(axis=0), increasing=False).x
+    isotonic = scipy.optimize.isotonic_regression(
+        free, weights=grid(n, m).mean(axis=0), increasing=False
+    ).x
     constrained = vector("cls", AP, n, m, nonnegative=False)
     distance = np.abs(isotonic - constrained).max()
     return Finding(
