@@ -7,8 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-Arrays = dict[str, NDArray[Any]]
-
 
 def canonical(table: Any) -> csr_array:
     """Return a copy whose rows are sorted, without duplicate entries and zeros."""
@@ -31,7 +29,7 @@ def marked(table: Any) -> csr_array:
     return ones
 
 
-def structure(table: csr_array, name: str = "") -> Arrays:
+def structure(table: csr_array, name: str = "") -> dict[str, Any]:
     """Return where the entries of a table are, as arrays for `numpy.savez`, prefixed by a name."""
     return {
         f"{name}shape": np.array(table.shape),

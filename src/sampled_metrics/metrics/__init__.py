@@ -1,6 +1,6 @@
 """Ranking metrics: names, formulas, tie policies."""
 
-from sampled_metrics.metrics import catalogue  # its declarations make the names known
+from sampled_metrics.metrics import catalogue, gains  # whose declarations make names known
 from sampled_metrics.metrics.exact import values
 from sampled_metrics.metrics.measures import (
     Measure,
@@ -15,6 +15,7 @@ __all__ = [
     "TIES",
     "Measure",
     "catalogue",
+    "gains",
     "known_measures",
     "parse_measure",
     "parse_measures",

@@ -28,28 +28,22 @@ item, all conventions but `ndcg-by-k` agree.
 =====================  =======================================================================
 """
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Int, ranges
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.metrics import sums
 from sampled_metrics.metrics.levels import Levels
 from sampled_metrics.metrics.measures import Measure, register
 from sampled_metrics.ranks import Ranks
 
-Gain: TypeAlias = Callable[[Float], Float]
-_LARGEST_GRADE = 1000  # 2^1000 is a float64
 
-
-def _cutoff(levels: Levels, measure: Measure) -> int:
+def cutoff(levels: Levels, measure: Measure) -> int:
+    """Return the last place that counts."""
     return levels.last_place if measure.cutoff is None else measure.cutoff
 
 
-def _within(rank: Float, _: Float | None, measure: Measure) -> Float:
-    """1 if the rank is within the cut-off, else 0."""
+def within(rank: Float, _: Float | None, measure: Measure) -> Float:
+    """Return 1 if the rank is within the cut-off, else 0."""
     k = np.inf if measure.cutoff is None else measure.cutoff
     return (rank <= k).astype(np.float64)
 
@@ -59,21 +53,21 @@ def _hits(levels: Levels, users: Ranks, k: int) -> Float:
     return levels.per_user(users, levels.hits * levels.places(k) / levels.size)
 
 
-@register("recall", "Recall", "4, 9", of_rank=_within)
+@register("recall", "Recall", "4, 9", of_rank=within)
 def _recall(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    return _hits(levels, users, _cutoff(levels, measure)) / users.n_relevant
+    return _hits(levels, users, cutoff(levels, measure)) / users.n_relevant
 
 
-@register("recall-micro", "Recall (micro)", of_rank=_within, pooled=True)
+@register("recall-micro", "Recall (micro)", of_rank=within, pooled=True)
 def _recall_micro(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Values whose mean is the quotient of two sums, and their spread that of its linearisation."""
-    hits = _hits(levels, users, _cutoff(levels, measure))
+    hits = _hits(levels, users, cutoff(levels, measure))
     quotient = hits.sum() / users.n_relevant.sum()
     return quotient + (hits - quotient * users.n_relevant) / users.n_relevant.mean()
 
 
 def _precision_of_rank(rank: Float, _: Float, measure: Measure) -> Float:
-    return _within(rank, None, measure) / (measure.cutoff or 1)
+    return within(rank, None, measure) / (measure.cutoff or 1)
 
 
 @register(
@@ -84,36 +78,36 @@ def _precision_of_rank(rank: Float, _: Float, measure: Measure) -> Float:
     aliases=["p", "prec", "precision-micro"],
 )
 def _precision(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    k = _cutoff(levels, measure)
+    k = cutoff(levels, measure)
     return _hits(levels, users, k) / k
 
 
 def _f_of_rank(rank: Float, _: Float, measure: Measure) -> Float:
     weight = (measure.beta or 1.0) ** 2
-    return (1.0 + weight) * _within(rank, None, measure) / (weight + (measure.cutoff or 1))
+    return (1.0 + weight) * within(rank, None, measure) / (weight + (measure.cutoff or 1))
 
 
 @register("f", "F", of_rank=_f_of_rank, has_beta=True)
 def _f(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """F-beta, linear in the hits: (1 + b^2) P R / (b^2 P + R) = (1 + b^2) hits / (b^2 |R| + k)."""
-    k, weight = _cutoff(levels, measure), (measure.beta or 1.0) ** 2
+    k, weight = cutoff(levels, measure), (measure.beta or 1.0) ** 2
     return (1.0 + weight) * _hits(levels, users, k) / (weight * users.n_relevant + k)
 
 
 @register(
     "hit",
     "Hit",
-    of_rank=_within,
+    of_rank=within,
     first_item_decides=True,
     aliases=["hr", "hits", "hit-rate", "hitrate", "hit-ratio", "success"],
 )
 def _hit(levels: Levels, users: Ranks, measure: Measure) -> Float:
     first = levels.first()
-    return first.per_user(users, sums.any_relevant(first, _cutoff(levels, measure)))
+    return first.per_user(users, sums.any_relevant(first, cutoff(levels, measure)))
 
 
 def _reciprocal(rank: Float, _: Float, measure: Measure) -> Float:
-    return 1.0 / rank * _within(rank, None, measure)
+    return 1.0 / rank * within(rank, None, measure)
 
 
 @register(
@@ -126,7 +120,7 @@ def _reciprocal(rank: Float, _: Float, measure: Measure) -> Float:
 )
 def _reciprocal_rank(levels: Levels, users: Ranks, measure: Measure) -> Float:
     first = levels.first()
-    return first.per_user(users, sums.first_reciprocals(first, _cutoff(levels, measure)))
+    return first.per_user(users, sums.first_reciprocals(first, cutoff(levels, measure)))
 
 
 def _precisions(levels: Levels, users: Ranks, k: int) -> Float:
@@ -139,19 +133,19 @@ def _precisions(levels: Levels, users: Ranks, k: int) -> Float:
 
 @register("ap", "AP", "5, 10, 12", of_rank=_reciprocal, cutoff="optional", aliases=["map"])
 def _ap(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    k = _cutoff(levels, measure)
+    k = cutoff(levels, measure)
     return _precisions(levels, users, k) / np.minimum(users.n_relevant, k)
 
 
 @register("ap-by-relevant", "AP by relevant", of_rank=_reciprocal, aliases=["map-cut"])
 def _ap_by_relevant(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    return _precisions(levels, users, _cutoff(levels, measure)) / users.n_relevant
+    return _precisions(levels, users, cutoff(levels, measure)) / users.n_relevant
 
 
 @register("ap-by-hits", "AP by hits", of_rank=_reciprocal)
 def _ap_by_hits(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Divide by the number of hits, which is random if the cut-off splits a level of the user."""
-    k = _cutoff(levels, measure)
+    k = cutoff(levels, measure)
     whole = levels.where(levels.above + levels.size <= k)
     above = _precisions(whole, users, k)
     values = _quotient(above, _hits(whole, users, k))
@@ -179,111 +173,3 @@ def _mean_precision(levels: Levels, above: Float, k: int, hits: int) -> Float:
 def _quotient(numerator: Float, denominator: Float | Int) -> Float:
     """Divide; 0 / 0 is 0."""
     return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
-
-
-def _exponential(grade: Float) -> Float:
-    """Gain 2^grade - 1."""
-    if grade.max(initial=0.0) > _LARGEST_GRADE:
-        raise InputError(
-            f"grade {grade.max():g} is too large for a gain of 2^grade - 1; use ndcg, or grades up "
-            f"to {_LARGEST_GRADE}"
-        )
-    return np.expm1(grade * np.log(2.0))
-
-
-def _discount(place: Float | Int) -> Float:
-    """Gain of a relevant item at a place."""
-    return 1.0 / np.log2(place + 1.0)
-
-
-def _dcg(levels: Levels, users: Ranks, k: int, gain: Gain = np.asarray) -> Float:
-    return levels.per_user(users, sums.gains(levels, k, _discount, levels.gains(gain)))
-
-
-def _ideal(items: Int) -> Float:
-    """Gain of a list that starts with that many relevant items."""
-    return np.cumsum(_discount(np.arange(1, int(items.max(initial=1)) + 1)))[items - 1]
-
-
-def _normalised(levels: Levels, users: Ranks, k: int, ideal_k: Int, gain: Gain) -> Float:
-    """Divide by the gain of the list of all relevant items by grade, ended at place `ideal_k`."""
-    dcg = _dcg(levels, users, k, gain)
-    if users.grades is None:
-        return dcg / _ideal(np.minimum(users.n_relevant, ideal_k))
-    user = np.repeat(np.arange(len(users)), users.n_relevant)
-    best = users.grades[np.lexsort((-users.grades, user))]
-    place = ranges(1, users.n_relevant)
-    ideal = np.where(place <= ideal_k[user], gain(best) * _discount(place), 0.0)
-    return dcg / np.bincount(user, ideal, len(users))
-
-
-def _discount_of_rank(rank: Float, _: Float, measure: Measure) -> Float:
-    return _discount(rank) * _within(rank, None, measure)
-
-
-@register(
-    "ndcg",
-    "NDCG",
-    "6, 11, 13",
-    of_rank=_discount_of_rank,
-    cutoff="optional",
-    graded=True,
-    aliases=["ndcg-cut"],
-)
-def _ndcg(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    k = _cutoff(levels, measure)
-    return _normalised(levels, users, k, np.minimum(users.n_relevant, k), np.asarray)
-
-
-@register(
-    "ndcg-exp", "NDCG (exponential)", of_rank=_discount_of_rank, cutoff="optional", graded=True
-)
-def _ndcg_exp(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    k = _cutoff(levels, measure)
-    return _normalised(levels, users, k, np.minimum(users.n_relevant, k), _exponential)
-
-
-@register("ndcg-by-relevant", "NDCG by relevant", of_rank=_discount_of_rank, graded=True)
-def _ndcg_by_relevant(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    return _normalised(levels, users, _cutoff(levels, measure), users.n_relevant, np.asarray)
-
-
-def _all_discounts(k: int) -> Float:
-    return _discount(np.arange(1, k + 1)).sum()
-
-
-def _ndcg_by_k_of_rank(rank: Float, n: Float, measure: Measure) -> Float:
-    return _discount_of_rank(rank, n, measure) / _all_discounts(measure.cutoff or 1)
-
-
-@register("ndcg-by-k", "NDCG by k", of_rank=_ndcg_by_k_of_rank)
-def _ndcg_by_k(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    k = _cutoff(levels, measure)
-    return _dcg(levels, users, k) / _all_discounts(k)
-
-
-def _auc_of_rank(rank: Float, n: Float, _: Measure) -> Float:
-    return (n - rank) / (n - 1.0)
-
-
-@register(
-    "auc",
-    "AUC",
-    "2, 7",
-    of_rank=_auc_of_rank,
-    cutoff="none",
-    needs_candidates=True,
-    aliases=["gauc", "roc-auc"],
-)
-def _auc(levels: Levels, users: Ranks, _: Measure) -> Float:
-    """Share of pairs in the right order; irrelevant ties count as half below, half above."""
-    irrelevant = users.n_candidates - users.n_relevant
-    if not irrelevant.all():
-        raise InputError(
-            f"auc is not defined for {int((irrelevant == 0).sum())} users all of whose candidates "
-            "are relevant"
-        )
-    worse_or_tied = irrelevant[levels.user] - (levels.above - levels.hits_above)
-    worse = worse_or_tied - (levels.size - levels.hits) / 2.0
-    pairs = users.n_relevant * irrelevant
-    return levels.per_user(users, levels.hits * worse) / pairs

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._base.arrays import Float, Ids, Int, ranges, starts
-from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import grades as graded
-from sampled_metrics.ranks.checks import check_counts, require_lengths
+from sampled_metrics.ranks.checks import check_counts, not_single, require_lengths
 from sampled_metrics.ranks.columns import count_column, id_column, require, require_unique
 
 COLUMNS = ("n_candidates", "n_better", "n_tied")
@@ -176,17 +175,7 @@ class Ranks:
         """Return the ranks if each user has one held-out item, fully ranked, else InputError."""
         if self.is_single:
             return self
-        several = np.flatnonzero(self.n_relevant > 1)
-        if several.size:
-            raise InputError(
-                f"{self.user_name(several[0])} has {self.n_relevant[several[0]]} relevant items "
-                f"({several.size} users have several); one held-out item per user is needed"
-            )
-        cut = np.flatnonzero((self.n_candidates < 2) | (self.depth < self.n_candidates))
-        raise InputError(
-            f"the list of {self.user_name(cut[0])} ends at rank {self.depth[cut[0]]} "
-            f"({cut.size} users have such lists); full rankings are needed"
-        )
+        raise not_single(self)
 
     def user_name(self, row: int) -> str:
         """Return what an error message calls the user of a row, counted from 0."""
