@@ -84,7 +84,8 @@ def test_reference_ranks_hold_no_movielens_event(folder):
     assert sum(".sampled" not in path.stem for path in files) == recommenders
     for path in files:
         table = pq.read_table(path)
-        counts = ["sampled_rank"] if ".sampled" in path.stem else ["n_better", "n_tied"]
+        sampled = ["n_negatives", "sampling", "sampled_rank"]
+        counts = sampled if ".sampled" in path.stem else ["n_better", "n_tied"]
         assert table.column_names == ["user_id", "n_candidates", *counts]
         assert table["user_id"].to_pylist() == list(range(users))
 

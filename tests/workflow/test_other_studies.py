@@ -2,10 +2,12 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
 
+from sampled_metrics.datasets.split import load_split
 from tests.workflow.studies import NASTY, write_ml_100k, write_own
 
 RECOMMENDERS = [
@@ -126,6 +128,7 @@ def test_what_is_the_papers_is_not_made_of_other_data(own, target):
 
 
 BEYOND = {
+    "negatives": "own/negatives.csv",
     "beyond": {
         "estimators": ["sampled", "bv:0.1", "em:5"],
         "reported": 10,
@@ -135,7 +138,7 @@ BEYOND = {
         "proxies": {"popularity": [20]},
         "runs": 3,
         "curve_runs": 2,
-    }
+    },
 }
 
 
@@ -143,7 +146,19 @@ def test_methods_beyond_the_paper(own):
     """With scores made elsewhere, which are not kept as outcomes."""
     file = own.folder / "config/beyond.yaml"
     file.write_text(yaml.safe_dump(BEYOND))
-    own.snakemake("beyond", "--configfile", own.configfile, "config/beyond.yaml")
+    split = load_split(own.results / "split/split.npz")
+    unseen = np.argwhere(split.seen.toarray() == 0)
+    drawn = [
+        np.random.default_rng(0).permutation(unseen[unseen[:, 0] == user])[:9] for user in range(40)
+    ]
+    user, item = np.concatenate(drawn).T
+    table = pd.DataFrame({"user_id": split.user_ids[user], "item_id": split.item_ids[item]})
+    table.to_csv(own.folder / "own/negatives.csv", index=False)
+    targets = ("beyond", "negatives", "--configfile", own.configfile, "config/beyond.yaml")
+    own.snakemake(*targets)
+    values = pd.read_csv(own.results / "negatives/values.csv", dtype={"recommender": str})
+    assert set(values["recommender"]) == {"Elsewhere", "1.50"}
+    assert (own.results / "negatives/negatives.md").stat().st_size
     orders = pd.read_csv(own.results / "beyond/orders.csv")
     assert orders["pair"].unique().tolist() == ["Elsewhere vs 1.50"]
     assert set(orders["method"]) == {

@@ -27,6 +27,41 @@ rule outcomes:
         " {params.external:q} --output {output:q}"
 
 
+if STUDY.negatives:
+
+    rule negatives:
+        input:
+            split=rules.split.output.split,
+            negatives=STUDY.negatives,
+            outcomes=expand(rules.outcomes.output, recommender=STUDY.scored),
+        output:
+            csv=expand(
+                "<results>/negatives/{kind}.csv", kind=("values", "orders", "checks")
+            ),
+            md="<results>/negatives/negatives.md",
+            ranks=expand(
+                "<results>/negatives/{recommender}.parquet", recommender=STUDY.scored
+            ),
+        log:
+            "<results>/logs/negatives.log",
+        benchmark:
+            "<results>/benchmarks/negatives.tsv"
+        conda:
+            "../envs/train.yaml"
+        resources:
+            mem_mb=scaled(1200, outcomes=12),
+            runtime=scaled(30, outcomes=0.1),
+        params:
+            folder=folder_of("csv"),
+            settings=setting(STUDY.beyond.as_json()),
+        message:
+            "Evaluating by the negatives in {input.negatives}"
+        shell:
+            "python -m sampled_metrics study --log {log:q} negatives {input.split:q}"
+            " {input.negatives:q} {input.outcomes:q} --output {params.folder:q}"
+            " --settings {params.settings:q}"
+
+
 rule repeat:
     input:
         split=rules.split.output.split,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sampled_metrics._base.errors import reading
-from sampled_metrics._base.files import write_table
+from sampled_metrics._base.files import write_table, write_text
 from sampled_metrics.cli.steps import Folder, Input, Json, Output, settings_of
 
 app = typer.Typer()
@@ -91,3 +91,37 @@ def beyond(
             stem = figures / f"figure{number}"
             write_table(table, stem.with_suffix(".csv"), _NUMBERS)
             drawing.save(drawing.render(number, table), stem)
+
+
+@app.command()
+def negatives(
+    split: Input,
+    table: Annotated[Path, typer.Argument(help="Negatives: user_id, item_id.")],
+    outcomes: Annotated[list[Path], typer.Argument(help="Outcomes of the recommenders.")],
+    output: Folder,
+    settings: Json = "{}",
+) -> None:
+    """Evaluate by negatives that somebody else drew, and check them."""
+    from sampled_metrics.datasets.split import load_split
+    from sampled_metrics.report.negatives import in_words
+    from sampled_metrics.study import negatives as drawn
+    from sampled_metrics.study.beyond.outcomes import Compared, load_outcomes
+    from sampled_metrics.study.beyond.settings import BeyondSettings
+
+    wanted = settings_of(BeyondSettings, settings, "--settings")
+    data = load_split(split)
+    read = drawn.read_negatives(table, data)
+    codes = load_outcomes(outcomes, data)
+    with reading(table):
+        samples = {name: drawn.sampled_ranks(name, one, read, data) for name, one in codes.items()}
+    compared = Compared.of(codes, wanted.measures)
+    tables = {
+        "values": drawn.value_table(samples, compared),
+        "orders": drawn.order_table(samples, compared, data),
+        "checks": drawn.check_table(read, data),
+    }
+    for name, rows in tables.items():
+        write_table(rows, output / f"{name}.csv", _NUMBERS)
+    for name, sample in samples.items():
+        sample.write(output / f"{name}.parquet")
+    write_text(output / "negatives.md", in_words(table.name, **tables))

@@ -135,11 +135,25 @@ def provenance(records: Inputs, output: Output, study: Json = "{}") -> None:
 
 
 @app.command()
-def reference(ranks: Inputs, output: Folder) -> None:
+def reference(
+    ranks: Inputs,
+    output: Folder,
+    sampled: Annotated[bool, typer.Option("--sampled", help="These are sampled ranks.")] = False,
+) -> None:
     """Keep rank records as reference ranks: no item ids, users numbered from 0."""
+    from dataclasses import replace
+
     import numpy as np
 
+    from sampled_metrics.ranks import SampledRanks
     from sampled_metrics.ranks.reading import read_single
+
+    if sampled:
+        for path in ranks:
+            sample = SampledRanks.read(path)
+            kept = replace(sample, users=np.arange(len(sample)))
+            kept.write(output / f"{path.stem}.sampled.parquet")
+        return
 
     for path in ranks:
         records, source = read_single(path), "reference run; nothing was trained here"

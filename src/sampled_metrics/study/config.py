@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.settings import Settings
 from sampled_metrics.datasets.settings import (
     DatasetSettings,
+    FileName,
     FilterSettings,
     SplitSettings,
     check_given,
@@ -20,31 +21,17 @@ from sampled_metrics.datasets.settings import (
 from sampled_metrics.study.beyond.settings import BeyondSettings
 from sampled_metrics.study.entries import Entry, Recommender
 from sampled_metrics.study.settings import (
+    REFERENCE,
     ExactSettings,
     ExperimentSettings,
     RankingSettings,
+    ResultsFolder,
     ScorecardSettings,
     ToySettings,
 )
 
-REFERENCE = Path("results/reference")
-_IN_USE = ("config", "docs", "resources", "src", "tests", "workflow")
 ALL_TABLES, TABLES_OF_DATA = (1, 2, 3, 4), (3, 4)
 ALL_FIGURES, FIGURES_OF_DATA = (1, 2, 3, 4, 5, 6), (5, 6)
-
-
-def _folder(path: str) -> str:
-    """Spell a folder as Snakemake does, without a slash at its end; refuse one that is in use."""
-    folder = Path(os.path.normpath(path))
-    if folder.is_absolute() or folder.parts[:1] in {(), ("..",)}:
-        raise InputError(f"{folder} is not a folder below this one; name one, such as results/own")
-    # Upper and lower case are the same to some file systems.
-    names = [name.lower() for name in folder.parts]
-    if names[:2] == list(REFERENCE.parts):
-        raise InputError(f"{folder} keeps the reference run; name another folder")
-    if names[0].startswith(".") or names[0] in _IN_USE:
-        raise InputError(f"{folder} is not for results; name another folder, such as results/own")
-    return str(folder)
 
 
 class Study(Settings):
@@ -52,9 +39,7 @@ class Study(Settings):
 
     ranks: Literal["trained", "reference"]
     """Train from the archive, or start from the rank records of the reference run."""
-    results: Annotated[
-        str, Field(pattern="^[A-Za-z0-9._/][A-Za-z0-9._/-]*$"), AfterValidator(_folder)
-    ]
+    results: ResultsFolder
     """Folder of all outputs."""
     dataset: DatasetSettings
     """The interactions."""
@@ -76,6 +61,9 @@ class Study(Settings):
     """Comparison with the published tables."""
     beyond: BeyondSettings = BeyondSettings()
     """Methods compared by price, error and order: Tables 5 and 6, Figures 7 and 8."""
+    negatives: FileName | None = None
+    """Negatives that somebody else drew, a table of user_id and item_id; results/negatives then has
+    what they say of each recommender, and of themselves."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -101,11 +89,19 @@ class Study(Settings):
 
         `own` says where a file is that comes with the workflow.
         """
-        keys = ("dataset.path", "split.train", "split.test")
-        files = (self.dataset.path, self.split.train, self.split.test)
-        for key, path in zip(keys, files, strict=True):
+        files = [
+            ("dataset.path", self.dataset.path, ""),
+            ("split.train", self.split.train, ""),
+            ("split.test", self.split.test, ""),
+            *(
+                (f"recommender {one.name}", one.settings.path, f"; {one.settings.origin}")
+                for one in self.recommenders
+                if one.kind == "external" and one.settings.origin
+            ),
+        ]
+        for key, path, remedy in files:
             if path is not None and not Path(path).is_file():
-                raise InputError(f"{key}: no such file {path}", path="config")
+                raise InputError(f"{key}: no such file {path}{remedy}", path="config")
         ranks = Path(own(f"{REFERENCE}/provenance.json")).with_name("ranks")
         kept = sorted(file.stem for file in ranks.glob("*.parquet"))
         missing = [name for name in self.names if name not in kept]

@@ -18,6 +18,8 @@ class ExternalSettings(Settings):
     """The file."""
     format: Literal["ranks", "scores"]
     """Ranks of the held-out items, or scores of every candidate of every user."""
+    origin: str | None = None
+    """Where the file comes from. If it is set, a run without the file stops at once and says so."""
 
 
 class Entry(Settings):

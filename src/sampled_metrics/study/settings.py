@@ -1,6 +1,8 @@
 """Settings of what the study computes from ranks."""
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -13,6 +15,8 @@ from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Sampling as SamplingEnum
 
 N_ITEMS = 10_000  # of the toy recommenders
+REFERENCE = Path("results/reference")
+_IN_USE = ("config", "docs", "resources", "src", "tests", "workflow")
 
 
 def _canonical(parse: Callable[[str], object]) -> Callable[[str], str]:
@@ -33,6 +37,23 @@ def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+def _folder(path: str) -> str:
+    """Spell a folder as Snakemake does, without a slash at its end; refuse one that is in use."""
+    folder = Path(os.path.normpath(path))
+    if folder.is_absolute() or folder.parts[:1] in {(), ("..",)}:
+        raise InputError(f"{folder} is not a folder below this one; name one, such as results/own")
+    # Upper and lower case are the same to some file systems.
+    names = [name.lower() for name in folder.parts]
+    if names[:2] == list(REFERENCE.parts):
+        raise InputError(f"{folder} keeps the reference run; name another folder")
+    if names[0].startswith(".") or names[0] in _IN_USE:
+        raise InputError(f"{folder} is not for results; name another folder, such as results/own")
+    return str(folder)
+
+
+ResultsFolder = Annotated[
+    str, Field(pattern="^[A-Za-z0-9._/][A-Za-z0-9._/-]*$"), AfterValidator(_folder)
+]
 _LIST = (Field(strict=False, min_length=1), AfterValidator(_no_duplicates))
 Metrics = Annotated[tuple[Annotated[str, AfterValidator(_canonical(parse_measure))], ...], *_LIST]
 Estimators = Annotated[
