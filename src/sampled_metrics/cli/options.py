@@ -57,7 +57,7 @@ def _by_suffix(context: typer.Context, form: Format) -> Format:
     output = context.params.get("output")
     if output is None or source is None or source.name != "DEFAULT":
         return form
-    return next((each for each in Format if output.suffix.lower() == f".{each}"), form)
+    return next((each for each in Format if Path(output).suffix.lower() == f".{each}"), form)
 
 
 def _confidence(value: float) -> float:

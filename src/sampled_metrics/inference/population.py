@@ -58,7 +58,7 @@ class Population:
         """
         rows = np.column_stack([ranks.n_candidates, ranks.n_better, ranks.n_tied])
         kinds, kind, count = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
-        return cls(Ranks.trusted(*kinds.T), count / len(ranks), kind)
+        return cls(Ranks.trusted(*kinds.T), count / len(ranks), kind.ravel())
 
     @classmethod
     def uniform(cls, n: int) -> "Population":
