@@ -36,7 +36,7 @@ def exact(ranks: Inputs, csv: Output, md: Output, settings: Json = "{}") -> None
 
     wanted = settings_of(ExactSettings, settings, "--settings")
     records = read_by_name(ranks)
-    table, source = exact_table(records, wanted), sources(records.values())
+    table, source = exact_table(records, wanted), sources(one.source for one in records.values())
     write_exact(table, source, csv, md)
     _log.info("exact: %d values from ranks: %s", len(table), source)
 

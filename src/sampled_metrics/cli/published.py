@@ -38,7 +38,7 @@ def scorecard(
     """Compare every published cell with ours."""
     import pandas as pd
 
-    from sampled_metrics.ranks.reading import read_by_name
+    from sampled_metrics.ranks.reading import read_by_name, sources
     from sampled_metrics.report import scorecard as report
     from sampled_metrics.report.power import power_table
     from sampled_metrics.study.cells import SPREAD_COLUMNS, TEXTS, Row, read_published
@@ -58,7 +58,7 @@ def scorecard(
         toy_experiment(settings_of(ToySettings, toy, "--toy")),
         read_table(by_start, COLUMNS, TEXTS),
     )
-    source = "; ".join(sorted(set(ours["ranks"])))
+    source = sources(ours["ranks"])
     report.write_scorecard(card, joint, power_table(*compared), source, csv, md)
     totals = report.totals(card)
     _log.info("scorecard: %s", ", ".join(f"{count} {name}" for name, count in totals.items()))
@@ -92,7 +92,7 @@ def claims(
         Run.of_table(rows) for _, rows in read_table(by_start, COLUMNS, TEXTS).groupby("start")
     ]
     made = ledger(Run.of(ours, records, sizes), Run.published(read_published(published)), starts)
-    write_claims(made, sources(records.values()), csv, md)
+    write_claims(made, sources(one.source for one in records.values()), csv, md)
     totals = made["verdict"].value_counts()
     _log.info("claims: %s", ", ".join(f"{totals[v]} {v}" for v in VERDICTS if v in totals))
 

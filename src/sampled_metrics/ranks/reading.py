@@ -150,9 +150,15 @@ def read_single(path: Path, *, n_items: int | None = None) -> Ranks:
         return ranks.single()
 
 
-def sources(ranks: Iterable[Ranks]) -> str:
-    """Join the words on where ranks come from, each once."""
-    return "; ".join(sorted({part.source for part in ranks}))
+def sources(texts: Iterable[str]) -> str:
+    """Join the words on where ranks come from, each once.
+
+    Examples
+    --------
+    >>> sources(["trained here", "scores; trained here"])
+    'scores; trained here'
+    """
+    return "; ".join(sorted({part for text in texts for part in text.split("; ")}))
 
 
 def read_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from sampled_metrics._base.files import write_table, write_text
+from sampled_metrics.ranks.reading import sources
 from sampled_metrics.report.latex import latex
 from sampled_metrics.report.tables import markdown
 from sampled_metrics.study.cells import as_printed
@@ -59,7 +60,7 @@ def write_printed(
     write_table(as_printed(table), stem.with_suffix(".csv"))
     if len(table):
         laid_out = side_by_side(number, table, published)
-        caption = f"{CAPTIONS[number]} Ranks: {'; '.join(sorted(set(table['ranks'])))}."
+        caption = f"{CAPTIONS[number]} Ranks: {sources(table['ranks'])}."
     else:
         laid_out, caption = pd.DataFrame(), f"{CAPTIONS[number]} {NO_PAIR}"
     write_text(stem.with_suffix(".md"), f"Table {number}. {caption}\n\n{markdown(laid_out)}\n")

@@ -49,7 +49,7 @@ def figure_data(
     if not paths:
         raise InputError(f"figure {number} needs rank records")
     records = read_by_name(paths)
-    note = f"Ranks: {sources(records.values())}"
+    note = f"Ranks: {sources(one.source for one in records.values())}"
     if number == 5:
         return rank_distribution(records, settings.seed), note
     table = recall_against_samples(records, settings)
