@@ -81,6 +81,10 @@ def test_licence_and_citation_are_said_once_and_stand_in_the_report(second, own)
         assert citation in source["citation"]
         page = (project.results / "report.html").read_text()
         assert "Licence of the data:" in page
+        # a given split without times does not tell
+        is_told = project is second
+        assert ("leaks the future" in page) == is_told
+        assert ("later than other users' held-out ones" in project.output) == is_told
         assert citation in page
 
 

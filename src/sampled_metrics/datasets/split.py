@@ -34,8 +34,8 @@ class Split:
     left_out_users, left_out_events
         Users without training events, and events that are neither in training nor evaluated.
     later_training_events
-        Share of the training events that are later than a held-out one, mean over the held-out
-        ones; None without times.
+        Share of the training events, or of every second, third ... of some millions of them, that
+        are later than a held-out one; mean over the held-out ones, None without times.
     """
 
     train: csr_array
