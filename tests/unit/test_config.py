@@ -142,6 +142,8 @@ def test_an_invalid_value_is_one_line():
         (("experiment", "repetitions"), 10**30, "experiment.repetitions", "at most 1000000"),
         ((*X, "settings", "d"), 16.0, "recommenders[0].settings.d", "whole number"),
         ((*X, "name"), "X\n", "recommenders[0].name", "text like"),
+        (X, {"name": "B", "kind": "bm25", "settings": {"k": 10**12}}, "recommenders[0].settings.k",
+         "at most 1000000"),
         (("results",), "a{b}", "results", "text like"),
         (("filters", "duplicates"), "drop", "filters.duplicates", "refuse, first or last"),
         (("filters", "min_rating"), float("nan"), "filters.min_rating", "finite number"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sampled_metrics.ranks import Ranks
-from tests.conftest import as_ratings, synthetic_interactions, write_archive
+from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
 
 
 @contextmanager
@@ -37,6 +37,8 @@ def made(tmp_path_factory):
     return folder
 
 
+TABLES, SCORECARD = ROOT / "config/paper/tables.csv", ROOT / "results/reference/scorecard.csv"
+TOY = '{"repetitions": 2}'
 SETTINGS = json.dumps({"n_negatives": 5, "repetitions": 2})
 TRAIN = ["--kind", "als", "--settings", '{"iterations": 1}']
 STEPS = {
@@ -45,6 +47,11 @@ STEPS = {
     "train": ["train", "split.npz", "--output", "out.npz", *TRAIN],
     "rank": ["rank", "split.npz", "model.npz", "--output", "out.parquet"],
     "sample": ["sample", "X.parquet", "--output", "out.npz", "--settings", SETTINGS],
+    "gather-ranks": ["gather-ranks", "split.npz", "ranked.parquet", "--output", "out.parquet"],
+    "ranges": ["ranges", "X.parquet", "--output", "out.csv", "--settings", SETTINGS],
+    "toy": ["toy", "--published", TABLES, "--cells", "out", "--tables", "out", "--settings", TOY],
+    "provenance": ["provenance", "--output", "out.json", "s.json"],
+    "z-scores": ["z-scores", SCORECARD, "--folder", "out"],
     "compare": ["compare", "samples/X.npz", "samples/Y.npz", "--cells", "out", "--tables", "t"],
     "exact": ["exact", "X.parquet", "--csv", "out.csv", "--md", "m.md"],
     "figures": ["figures", "--numbers", "1", "--folder", "out"],
@@ -62,8 +69,13 @@ def prepared(made):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(made)
-        for name, output in (("split", "split.npz"), ("train", "model.npz")):
-            arguments = [output if each == "out.npz" else each for each in STEPS[name]]
+        (made / "s.json").write_text("{}")
+        for name, output in (
+            ("split", "split.npz"),
+            ("train", "model.npz"),
+            ("rank", "ranked.parquet"),
+        ):
+            arguments = [output if str(each).startswith("out.") else each for each in STEPS[name]]
             patch.setattr(sys, "argv", ["sampled-metrics", "study", *arguments])
             with pytest.raises(SystemExit) as ended:
                 main()

@@ -233,3 +233,21 @@ def test_unusable_files_are_named(tmp_path):
     path.write_text("n_candidates,n_better,n_tied\n")
     with pytest.raises(InputError, match=r"A\.parquet: not parquet"):
         Ranks.read(path)
+
+
+def test_words_on_the_source_stay_on_one_line_whatever_bytes_they_are(tmp_path):
+    path = tmp_path / "r.parquet"
+    Ranks([5], [1], [0]).write(path)
+    table = pq.read_table(path).replace_schema_metadata({b"source": b"a\nb \xff\x1b[2J"})
+    pq.write_table(table, path)
+    assert Ranks.read(path).source == "a b \ufffd\\x1b[2J"
+
+
+def test_a_name_of_several_lines_makes_a_message_of_one(tmp_path):
+    path = tmp_path / "a\nb.csv"
+    path.write_text("rank\n0\n")
+    with pytest.raises(InputError) as caught:
+        Ranks.read(path, n_items=9)
+    assert str(caught.value).splitlines() == [
+        f"{tmp_path}/a b.csv, row 1 (line 2), column rank: {caught.value.problem}"
+    ]

@@ -11,10 +11,28 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import replacing, write_text
-from sampled_metrics.cli.output import table_of
+from sampled_metrics._base.text import table_of
 
 SAMPLED = "user_id,sampled_rank\nanna,1\nbert,3\n"
 CORRECT = ["correct", "--n-negatives", 10, "--n-items", 100, "--metric", "ap", "--format", "csv"]
+
+
+def test_data_is_on_disk_before_a_file_gets_its_name(tmp_path, monkeypatch):
+    done = []
+
+    def noted(name, function):
+        def call(*arguments):
+            is_folder = name == "fsync" and stat.S_ISDIR(os.fstat(arguments[0]).st_mode)
+            done.append("fsync of the folder" if is_folder else name)
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(os, "fsync", noted("fsync", os.fsync))
+    for name in ("replace", "rename"):
+        monkeypatch.setattr(os, name, noted("rename", getattr(os, name)))
+    write_text(tmp_path / "a.csv", "new\n")
+    assert done == ["fsync", "rename", "fsync of the folder"]
 
 
 def test_a_link_stays_a_link(tmp_path):
