@@ -1,8 +1,11 @@
 """What is published: a wheel and an archive of the source, and what runs without the extras."""
 
+import re
 import subprocess
 import sys
+import sysconfig
 import tarfile
+import venv
 import zipfile
 
 import pytest
@@ -23,6 +26,7 @@ class Missing:
 sys.meta_path.insert(0, Missing())
 """
 PYTHON = """
+assert "site-packages" in __import__("sampled_metrics").__file__
 import numpy as np
 import sampled_metrics as sm
 ranks = sm.SampledRanks([1, 3, 1, 40, 2], n_items=3541, n_negatives=100)
@@ -50,16 +54,26 @@ def built(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def installed(built, tmp_path_factory):
-    """Run Python with the wheel's files and without the packages of the extras."""
-    site = tmp_path_factory.mktemp("site")
-    zipfile.ZipFile(built[0]).extractall(site)  # noqa: S202 - built above
+def environment(built, tmp_path_factory):
+    """An environment with the wheel and its dependencies, which does not see the repository."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=False)
+    (site,) = folder.glob("lib/python*/site-packages")
+    # A folder named in a .pth file is searched, but its own .pth files, such as ours, are not read.
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    pip = [sys.executable, "-m", "pip", "--python", folder / "bin/python", "install", "--quiet"]
+    subprocess.run([*pip, "--no-deps", "--no-index", built[0]], check=True)
+    return folder
+
+
+@pytest.fixture
+def installed(environment):
+    """Run Python with the wheel installed and without the packages of the extras."""
 
     def python(code, *arguments):
-        words = [sys.executable, "-c", WITHOUT_EXTRAS + code, *arguments]
-        environment = {"PYTHONPATH": str(site), "PATH": "/usr/bin:/bin"}
+        words = [environment / "bin/python", "-c", WITHOUT_EXTRAS + code, *arguments]
         return subprocess.run(
-            words, capture_output=True, text=True, check=False, cwd=site, env=environment
+            words, capture_output=True, text=True, check=False, cwd=environment, env={}
         )
 
     return python
@@ -76,15 +90,37 @@ def test_wheel_holds_every_file_of_the_package(built):
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
-def test_source_archive_can_be_built_from(built):
-    with tarfile.open(built[1]) as archive:
-        names = {name.split("/", 1)[1] for name in archive.getnames()}
-    assert {"pyproject.toml", "LICENSE", "README.md", "src/sampled_metrics/__init__.py"} <= names
+def test_source_archive_gives_the_same_wheel(built, tmp_path, monkeypatch):
+    wheel, source = built
+    with tarfile.open(source) as archive:
+        archive.extractall(tmp_path, filter="data")
+    monkeypatch.chdir(tmp_path / source.name.removesuffix(".tar.gz"))
+    again = tmp_path / buildapi.build_wheel(str(tmp_path))
+    contents = []
+    for path in (wheel, again):
+        with zipfile.ZipFile(path) as archive:
+            contents.append({name: archive.read(name) for name in archive.namelist()})
+    assert contents[0] == contents[1]
+
+
+def test_the_command_is_installed(environment):
+    done = subprocess.run(
+        [environment / "bin/sampled-metrics", "--version"],
+        capture_output=True, text=True, check=False, env={},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, f"sampled-metrics {__version__}\n")
 
 
 def test_array_work_needs_no_extra(installed):
-    done = installed(PYTHON)
+    """The first lines of the README give a range and an order."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = text.partition("```python\n")[2].partition("```")[0]
+    lines = [line for line in block.splitlines() if line and not line.startswith("#")]
+    assert len(lines) == 5
+    done = installed("\n".join(lines) + PYTHON)
     assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"^hit@10 +0\.\d+ to 0\.\d+ ", done.stdout, re.MULTILINE)
+    assert re.search(r"^A +B +hit@10 +-.* A above B", done.stdout, re.MULTILINE)
 
 
 def test_own_commands_need_no_extra(installed, tmp_path):

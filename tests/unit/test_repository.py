@@ -53,10 +53,9 @@ def test_lock_holds_hashes_and_no_address():
 
 
 def test_changelog_and_citation_know_the_project():
-    assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text() or (
-        sampled_metrics.__version__ in (ROOT / "CHANGELOG.md").read_text()
-    )
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    section = f"## {sampled_metrics.__version__} ({citation['date-released']})"
+    assert section in (ROOT / "CHANGELOG.md").read_text().splitlines()
     assert citation["license"] == project()["license"]
     assert citation["version"] == sampled_metrics.__version__
     assert [work["doi"] for work in citation["references"]] == ["10.1145/3535335"]
