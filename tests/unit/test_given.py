@@ -66,6 +66,10 @@ class TestScoresOfAPositiveAndItsNegatives:
         self.require_same(study, among, positive=0)
         self.require_same(study, among.tolist(), positive=0)
         self.require_same(study, np.roll(among, -1, axis=1), positive=-1)
+        frame = pd.DataFrame(among, columns=["held-out", *(f"negative {i}" for i in range(M))])
+        self.require_same(study, frame, positive=0)
+        self.require_same(study, frame[frame.columns[::-1]], positive="held-out")
+        self.require_same(study, pd.DataFrame(among), positive=0)
         places = np.arange(20)
         rolled = [np.roll(row, by) for row, by in zip(among, places, strict=True)]
         self.require_same(study, np.array(rolled), positive=places)
@@ -127,6 +131,7 @@ class TestScoresOfAPositiveAndItsNegatives:
             ([[0.1, 0.2]], {"positive": 0, "n_negatives": 5}, "found n_negatives 1, but"),
             ([[0.1, 0.2]], {"positive": 0, "n_items": None}, "give the number of candidates"),
             ([[0.1, 0.2]], {"positiv": 0}, "unknown option positiv; known: n_items"),
+            ([[0.1, 0.2]], {"positive": 0, "n_items": "50"}, "n_items has dtype <U2"),
             ("gone.npy", {"positive": 0}, "no such file"),
             (None, {"positive": 0}, "found NoneType; expected numbers"),
             (sm.Ranks([9], [0], [0]), {}, "found full rankings"),
@@ -216,6 +221,7 @@ class TestEvaluate:
         [
             (SCORES, {"relevant": [0, 2]}),
             (SCORES.tolist(), {"relevant": np.array([0, 2])}),
+            (pd.DataFrame(SCORES), {"relevant": pd.Series([0, 2])}),
             (SCORES, {"relevant": csr_array([[1, 0, 0], [0, 0, 1]])}),
             ([2, 1], {"n_items": 3}),
             (np.array([2, 1]), {"n_items": 3}),
@@ -242,6 +248,8 @@ class TestEvaluate:
         [
             (SCORES, {}, "give relevant"),
             (SCORES, {"relevant": [0, 2], "n_items": 4}, "found scores of 3 items"),
+            (SCORES, {"relevant": [0]}, r"relevant has shape \(1,\), the scores \(2, 3\)"),
+            (SCORES, {"relevant": [0, 2], "seen": [[0, 0]] * 2}, r"seen has shape \(2, 2\), the"),
             ([2, 1], {}, "give n_items"),
             ([2, 4], {"n_items": 3}, "row 2, column rank: 4, expected 1 to 3"),
             ([2.5, 1], {"n_items": 3}, "ranks are float64"),

@@ -18,6 +18,7 @@ from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.ranks.sampled_reading import Drawn
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.tables.columns import ITEM, USER
+from sampled_metrics.tables.naming import KNOWN, selected
 from sampled_metrics.tables.reading import column_names, is_frame, read_table, require_file
 
 
@@ -36,8 +37,8 @@ def as_ranks(
     ----------
     data
         `Ranks`; the name of a file, or a DataFrame with the same columns, see `read_ranks`; scores,
-        shape (users, items); exact ranks from 1, shape (users,); or a list of items, best first,
-        for each user of a dictionary.
+        shape (users, items), in a DataFrame too; exact ranks from 1, shape (users,); or a list of
+        items, best first, for each user of a dictionary.
     n_items
         Candidates of each ranking, for ranks and lists.
     relevant
@@ -53,7 +54,9 @@ def as_ranks(
     >>> as_ranks({"anna": [7, 9]}, relevant={"anna": [9]}).best_rank
     array([2])
     """
-    if isinstance(data, str | Path | Mapping) or is_frame(data):
+    if relevant is not None and not _is_table(relevant):
+        data = _unnamed(data)
+    if _is_table(data):
         table, relevant, seen = (_frame_of(each) for each in (data, relevant, seen))
         return read_ranks(
             table,
@@ -88,6 +91,10 @@ def _scored(
     if n_items is not None and n_items != scores.shape[1]:
         raise InputError(f"found scores of {scores.shape[1]} items, but n_items is {n_items}")
     relevant = relevant if issparse(relevant) else _array(relevant)
+    if relevant.shape not in {scores.shape, scores.shape[:1]}:
+        raise InputError(f"relevant has shape {relevant.shape}, the scores {scores.shape}")
+    if seen is not None and np.shape(seen) != scores.shape:
+        raise InputError(f"seen has shape {np.shape(seen)}, the scores {scores.shape}")
     return rank(lambda users: scores[users], seen, relevant, min_grade=min_grade or None)
 
 
@@ -98,8 +105,8 @@ def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:
     ----------
     data
         `SampledRanks`; the name of a file, or a DataFrame with the same columns, see
-        `read_sampled`; scores of held-out items and their negatives, shape (users, 1 + m); or
-        sampled ranks from 1, shape (users,).
+        `read_sampled`; scores of held-out items and their negatives, shape (users, 1 + m), in a
+        DataFrame too; or sampled ranks from 1, shape (users,).
     drawn
         What is known of them besides.
 
@@ -115,6 +122,10 @@ def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:
         raise InputError("found full rankings, which need no correction; `evaluate` takes them")
     if isinstance(data, str | Path):
         return sampled_reading.read_sampled(Path(data), drawn)
+    if drawn.positive is not None:
+        if isinstance(drawn.positive, str) and drawn.positive in getattr(data, "columns", ()):
+            drawn = drawn._replace(positive=list(data.columns).index(drawn.positive))
+        data = _unnamed(data)
     if is_frame(data):
         return sampled_reading.of_table(read_table(data, sampled_reading.WHAT), drawn)
     table = _array(data)
@@ -182,6 +193,18 @@ def _frame_of(data: Any) -> Any:
             "rank": np.concatenate([np.arange(1, count + 1) for count in counts]),
         }
     )
+
+
+def _is_table(data: Any) -> bool:
+    return isinstance(data, str | Path | Mapping) or is_frame(data)
+
+
+def _unnamed(data: Any) -> Any:
+    """Return a DataFrame of numbers without any known column as an array; other data as it is."""
+    if not is_frame(data) or any(data[name].dtype.kind not in "biuf" for name in data):
+        return data
+    _, known = selected(Path("DataFrame"), list(map(str, data.columns)), KNOWN)
+    return data if known else data.to_numpy()
 
 
 def _array(data: Any) -> NDArray[Any]:

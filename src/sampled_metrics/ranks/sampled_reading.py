@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arrays import first_duplicate, whole_number
+from sampled_metrics._base.arrays import first_duplicate, integers, whole_number
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks import candidates, matrices, trec
 from sampled_metrics.ranks.candidates import Placed
@@ -47,7 +47,8 @@ class Drawn(NamedTuple):
 
     def check(self) -> None:
         """Raise InputError for numbers that no sampled ranks have."""
-        m, n = self.n_negatives, self.n_items
+        m = self.n_negatives
+        n = None if self.n_items is None else int(integers("n_items", self.n_items).min())
         if m is not None:
             whole_number("n_negatives", m)
         if m is not None and m < 1:
