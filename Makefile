@@ -9,7 +9,7 @@ SMALL ?= # 1 for the synthetic study only
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster peers bench bench-large coverage verdicts kills mutants reference reference-ml-100k reference-ncf dist docs picture graph schema lock clean
+.PHONY: help reproduce test test-cluster peers bench bench-large coverage verdicts kills mutants reference reference-ml-100k reference-global-time reference-ncf dist docs picture graph schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -101,6 +101,10 @@ reference-ml-100k: $(STAMP) ## the same for the study on MovieLens 100K
 	sampled-metrics study reference results/ml-100k/ranks/*.parquet --output results/reference/ml-100k/ranks
 	rm -rf results/reference/ml-100k/tables
 	cp -r results/ml-100k/tables results/ml-100k/provenance.json results/reference/ml-100k/
+
+reference-global-time: $(STAMP) ## the same for the split of MovieLens 1M at one time
+	snakemake --cores $(CORES) --configfile config/global-time.yaml
+	sampled-metrics study reference results/global-time/ranks/*.parquet --output results/reference/global-time/ranks
 
 NCF ?= # folder of the published weights and negatives, see config/ncf.yaml
 reference-ncf: $(STAMP) ## the same for the models of Neural Collaborative Filtering; NCF=FOLDER, MOVIELENS_ARCHIVE

@@ -46,7 +46,11 @@ def refused(config):
     return caught.value.problem
 
 
-OTHERS = [ROOT / "config/ml-100k.yaml", ROOT / "docs/other-data.md"]
+OTHERS = [
+    ROOT / "config/global-time.yaml",
+    ROOT / "config/ml-100k.yaml",
+    ROOT / "docs/other-data.md",
+]
 
 
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)

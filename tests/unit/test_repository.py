@@ -4,6 +4,7 @@ import re
 import subprocess
 import tomllib
 
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -73,7 +74,13 @@ def test_what_reaches_a_shell_is_quoted():
             assert bare <= {"threads", "params.starts", "params.block_size"}, path.name
 
 
-RANKS = {"ranks": (3, 6040), "ml-1m/ranks": (6, 6040), "ml-100k/ranks": (8, 943), "ncf": (2, 6040)}
+RANKS = {
+    "ranks": (3, 6040),
+    "global-time/ranks": (3, 1180),
+    "ml-1m/ranks": (6, 6040),
+    "ml-100k/ranks": (8, 943),
+    "ncf": (2, 6040),
+}
 
 
 @pytest.mark.parametrize("folder", RANKS)
@@ -87,6 +94,25 @@ def test_reference_ranks_hold_no_movielens_event(folder):
         counts = sampled if ".sampled" in path.stem else ["n_better", "n_tied"]
         assert table.column_names == ["user_id", "n_candidates", *counts]
         assert table["user_id"].to_pylist() == list(range(users))
+
+
+def test_a_split_at_one_time_turns_the_order_round():
+    """The table of docs/other-data.md, by counting, and its orders."""
+    text = (ROOT / "docs/other-data.md").read_text()
+    for method, folder in (("leave-last-out", "ranks"), ("global-time", "global-time/ranks")):
+        kept = [pq.read_table(ROOT / "results/reference" / folder / f"{x}.parquet") for x in "XYZ"]
+        better, tied = (
+            np.array([table[name].to_numpy() for table in kept]) for name in ("n_better", "n_tied")
+        )
+        hit = np.clip((10 - better) / (tied + 1), 0, 1)
+        printed = [f"{value:.4f}".removeprefix("0") for value in hit.mean(axis=1)]
+        (row,) = re.findall(rf"(?m)^\| `{method}`.* \| [YX] and .*$", text)
+        assert f"| {hit.shape[1]:,} | {' | '.join(printed)} |" in row
+        # X and Z by more than three standard errors of the paired difference
+        lead = hit[2] - hit[0]
+        error = lead.std() / np.sqrt(lead.size)
+        assert abs(lead.mean()) > 3 * error
+        assert (lead.mean() > 0) == (method == "leave-last-out")
 
 
 @pytest.mark.parametrize("folder", ["", "ml-100k"])

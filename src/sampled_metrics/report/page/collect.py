@@ -106,7 +106,7 @@ def collect(
     return {
         "title": "On sampled metrics for item recommendation: the study",
         "byline": "On Sampled Metrics for Item Recommendation (Krichene and Rendle, KDD 2020): "
-        f"{'other data' if card is None else 'reproduction'} with sampled-metrics {version}",
+        f"{'another study' if card is None else 'reproduction'} with sampled-metrics {version}",
         "version": version,
         "story": first,
         "full": True,
