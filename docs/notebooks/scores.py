@@ -8,7 +8,6 @@
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 import sampled_metrics as sm
 
@@ -23,7 +22,7 @@ PEERS = ROOT / "tests/golden/peers"
 
 # %%
 ranks = sm.Ranks.read(PEERS / "recbole/scores.npy", relevant=PEERS / "recbole/relevant_rows.csv")
-pd.DataFrame(sm.evaluate(ranks, ["recall@10", "ndcg@10", "ap"])).set_index("metric")
+sm.evaluate(ranks, "recall@10, ndcg@10, ap")
 
 # %% [markdown]
 # A top-10 list is enough for metrics with a cut-off up to 10. `ndcg-by-k` is NDCG as RecTools
@@ -31,28 +30,28 @@ pd.DataFrame(sm.evaluate(ranks, ["recall@10", "ndcg@10", "ap"])).set_index("metr
 
 # %%
 listed = sm.Ranks.read(PEERS / "rectools/reco.csv", relevant=PEERS / "rectools/relevant.csv")
-pd.DataFrame(sm.evaluate(listed, ["recall@10", "ndcg@10", "ndcg-by-k@10"])).set_index("metric")
+sm.evaluate(listed, "recall@10, ndcg@10, ndcg-by-k@10")
 
 # %% [markdown]
 # Which one is better? Users are matched by their ids where both files have them.
 
 # %%
 lists = sm.Ranks.read(PEERS / "recbole/topk.csv", relevant=PEERS / "recbole/relevant.csv")
-compared = sm.compare({"RecBole": lists, "RecTools": listed}, ["recall@10", "ndcg@10"])
-[result.verdict for result in compared]
+sm.compare({"RecBole": lists, "RecTools": listed}, "recall@10, ndcg@10")
 
 # %% [markdown]
 # ## Only a positive and its negatives were scored
 #
-# An array of scores, users x (1 + m), with the held-out item in the first column, gives sampled
-# ranks:
+# An array of scores, users x (1 + m), here with the held-out item in the first column:
 
 # %%
 rng = np.random.default_rng(0)
 scores = rng.normal(size=(2000, 101))
 scores[:, 0] += 1.5 * rng.exponential(size=2000)
-better = (scores[:, 1:] > scores[:, :1]).sum(axis=1)
-sample = sm.SampledRanks(1 + better, n_items=5000, n_negatives=100)
-corrected = sm.correct(sample, ["recall@10"], ["sampled", "cls", "bv:0.1"])
-columns = ["estimator", "value", "behaves_like", "range_low", "range_high"]
-pd.DataFrame(corrected)[columns].set_index("estimator")
+sm.correct(scores, "recall@10, ndcg@10", positive=0, n_items=5000)
+
+# %% [markdown]
+# The grey bars are the ranges of the exact metrics; `sampled` is far outside.
+
+# %%
+axes = sm.correct(scores, "recall@10, ndcg@10", positive=0, n_items=5000).plot()
