@@ -83,12 +83,13 @@ def hold_out_first(
         kept = np.repeat(has_both, np.diff(bounds))
         later = later[kept]
         bounds = np.append(0, np.cumsum(np.diff(bounds)[has_both]))
-        times, has_times = interactions.timestamp, interactions.timestamp is not None
-        earliest = -times[users.rows[later]] if times is not None else np.zeros(later.size)
+        times = interactions.timestamp
+        # The first by time is the last by the negative of it.
+        reversed_times = np.zeros(later.size) if times is None else -times[users.rows[later]]
         rule: TieBreak = "first" if tie_break == "ncf" else tie_break
-        first, tied = last_events(earliest, bounds, rule, rng)
+        first, tied = last_events(reversed_times, bounds, rule, rng)
         held_out[has_both] = later[first]
-        tied_users = tied if has_times else 0
+        tied_users = 0 if times is None else tied
     return assemble(interactions, users, ~is_later, held_out, tied_users)
 
 
