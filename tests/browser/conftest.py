@@ -14,6 +14,12 @@ MOVE = """(positions) => Object.entries(positions).forEach(([name, value]) => {
   control.value = value;
   control.dispatchEvent(new Event("input", { bubbles: true }));
 })"""
+DESKTOP = {"width": 1280, "height": 900}
+# Texts of charts that are cut off by the edges of their chart.
+CUT = """() => [...document.querySelectorAll(".plot svg text")].filter((text) => {
+  const { x, width } = text.getBBox(), { width: whole } = text.ownerSVGElement.viewBox.baseVal;
+  return x < -1 || x + width > whole + 1;
+}).map((text) => text.textContent)"""
 SETTLED = '#explorer[data-settled]:not([data-settled=""])'
 
 
@@ -34,7 +40,7 @@ def browser():
         found.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def report(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(render(collect(**sources())), encoding="utf-8")
@@ -65,12 +71,27 @@ class Opened:
         self.page.evaluate(MOVE, {name: str(value) for name, value in positions.items()})
         self.settle()
 
+    def show(self, width, height, **media):
+        """Change the screen, and wait until the charts have its width."""
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.emulate_media(**media)
+        self.page.evaluate("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))")
+
     def state(self):
         return self.page.evaluate("SM.state")
 
 
 @pytest.fixture(scope="module")
 def opened(browser, report):
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context = browser.new_context(viewport=DESKTOP, permissions=["clipboard-write"])
     yield Opened(context, report)
     context.close()
+
+
+@pytest.fixture
+def fresh(opened):
+    """The page of the module with its screen and controls as at the start."""
+    opened.show(color_scheme="light", media="screen", reduced_motion="no-preference", **DESKTOP)
+    start = {"group": 0, "metric": "recall", "k": 10, "estimator": "sampled", "gamma": 0.1}
+    opened.set(**start, m=100, r=200)
+    return opened

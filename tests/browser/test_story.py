@@ -9,20 +9,11 @@ import pytest
 from PIL import Image
 
 from sampled_metrics.sampling.probability import pmf
-from tests.browser.conftest import Opened
+from tests.browser.conftest import CUT, Opened
 from tests.unit.test_page import REFERENCE
 
 NBSP = "\u00a0"
-
-
-@pytest.fixture
-def fresh(opened):
-    """The page of the module with its controls as at the start."""
-    opened.page.set_viewport_size({"width": 1280, "height": 900})
-    opened.page.emulate_media(media="screen")
-    start = {"group": 0, "metric": "recall", "k": 10, "estimator": "sampled", "gamma": 0.1}
-    opened.set(**start, m=100, r=200)
-    return opened
+ON_SCREEN = ["color-contrast", "scrollable-region-focusable", "target-size"]  # rules of a screen
 
 
 def downloaded(page, selector):
@@ -54,16 +45,31 @@ def test_first_screen_rewrites_its_headline(fresh):
     assert [round(100 * exact, 2) for _, exact in values] == [7.75, 8.84, 9.42]
 
 
-@pytest.mark.parametrize("width", [390, 320])
-def test_chart_and_control_are_on_one_screen_of_a_phone(browser, report, width):
-    context = browser.new_context(viewport={"width": width, "height": 640})
-    opened = Opened(context, report)
+def test_controls_stay_in_sight(fresh):
+    fresh.page.locator("#panel-d").scroll_into_view_if_needed()
+    assert fresh.page.evaluate("scrollY") > 0
+    assert fresh.page.locator("#controls").bounding_box()["y"] == pytest.approx(0, abs=1)
+    fresh.page.evaluate("scrollTo(0, 0)")
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1280, "dark"), (390, "light"), (390, "dark"), (320, "light")]
+)
+def test_page_fits_the_screen_in_light_and_dark(fresh, width, scheme):
+    page = fresh.page
+    fresh.show(width, 640, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(CUT) == []
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    ink = page.evaluate("getComputedStyle(document.querySelector('#panel-b text')).fill")
+    ground, ink = (sum(map(int, re.findall(r"\d+", colour))) > 384 for colour in (ground, ink))
+    assert (ground, ink) == ((True, False) if scheme == "light" else (False, True))
+    # A phone has the chart of the first screen and its controls in one view.
     for selector in ("#hero-chart", "#hero-m", "#hero-correct"):
-        box = opened.page.locator(selector).bounding_box()
+        box = page.locator(selector).bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
-        assert box["y"] + box["height"] <= 640
-    context.close()
+        assert width == 1280 or box["y"] + box["height"] <= 640
 
 
 def test_guided_minute_sets_the_controls(fresh):
@@ -72,7 +78,6 @@ def test_guided_minute_sets_the_controls(fresh):
     assert buttons.first.get_attribute("aria-pressed") == "true"
     for place in range(5):
         buttons.nth(place).click()
-        page.wait_for_timeout(20)
         fresh.settle()
         assert buttons.nth(place).get_attribute("aria-pressed") == "true"
         said.add(page.inner_text("#tour-words"))
@@ -115,28 +120,23 @@ def test_one_item_is_drawn_against_random_ones(fresh):
 
 
 @pytest.mark.parametrize(("m", "gamma"), [(60, 0.1), (100, 0.01)])
-def test_experiments_agree_with_the_closed_form(browser, report, m, gamma):
-    context = browser.new_context(reduced_motion="reduce")
-    opened = Opened(context, report)
-    opened.set(estimator="bv", gamma=gamma, m=m)
-    expected = opened.state()["ordering"]
+def test_experiments_agree_with_the_closed_form(fresh, m, gamma):
+    page = fresh.page
+    fresh.show(1280, 900, reduced_motion="reduce")
+    fresh.set(estimator="bv", gamma=gamma, m=m)
+    expected = fresh.state()["ordering"]
     found = []
     for _ in range(3):
-        opened.page.click("#run")
-        opened.page.wait_for_timeout(50)
-        opened.settle()
-        found += [float(row[0]) for row in rows_of(opened.page, "panel-e")[1:]]
+        page.click("#run")
+        fresh.settle()
+        found += [float(row[0]) for row in rows_of(page, "panel-e")[1:]]
     assert len(found) == 300
-    assert np.mean(found) == pytest.approx(
-        expected["difference"], abs=4 * expected["sd"] / 300**0.5
-    )
+    error = expected["sd"] / 300**0.5
+    assert np.mean(found) == pytest.approx(expected["difference"], abs=4 * error)
     assert np.std(found) == pytest.approx(expected["sd"], rel=0.2)
-    right = opened.page.locator("#panel-e .right").count()
-    assert right + opened.page.locator("#panel-e .wrong").count() == 100
-    assert f"{right} of 100 experiments have the right order" in opened.page.inner_text(
-        "#reading-e"
-    )
-    context.close()
+    right = page.locator("#panel-e .right").count()
+    assert right + page.locator("#panel-e .wrong").count() == 100
+    assert f"{right} of 100 experiments have the right order" in page.inner_text("#reading-e")
 
 
 def test_ranges_are_those_of_the_run(fresh):
@@ -155,6 +155,30 @@ def test_ranges_are_those_of_the_run(fresh):
     fresh.set(metric="recall", k=7)
     assert "Recall@10" in page.inner_text("#ranges-none")
     assert page.locator("#panel-f").is_hidden()
+
+
+def test_methods_by_their_price_are_those_of_the_run(fresh):
+    page = fresh.page
+    table = list(csv.DictReader(io.StringIO((REFERENCE / "beyond/orders.csv").read_text())))
+    for pair, places in (("X vs Y", "0,1"), ("Y vs Z", "1,2")):
+        fresh.set(pair=places)
+        rows = {(name, price): share for name, price, share in rows_of(page, "panel-g")[1:]}
+        wanted = [
+            row
+            for row in table
+            if (row["method"], row["proxy"], row["metric"]) == ("budget", "als", "recall@10")
+            and row["pair"] == pair
+            and int(row["runs"]) >= 10
+        ]
+        assert wanted
+        for row in wanted:
+            price = f"{round(float(row['scores_per_user']), 1):g}"
+            share = int(row["right"]) / int(row["runs"])
+            assert float(rows["Budget, ALS-8", price]) == pytest.approx(share)
+        assert pair.replace(" vs ", " and ") in page.inner_text("#reading-g")
+    fresh.set(group=1)
+    for panel in ("panel-f", "panel-g"):  # of the recommenders of the run
+        assert page.locator(f"#{panel}").is_hidden()
 
 
 def test_toy_group_goes_to_its_last_crossing(fresh):
@@ -188,20 +212,19 @@ def test_m_can_be_dragged_in_the_curves(fresh):
     assert 1 < page.evaluate("SM.positions.m") < 100
 
 
-def test_address_holds_the_setting(browser, report, fresh):
+def test_address_holds_the_setting(report, fresh):
     fresh.set(metric="ndcg", k=5, m=40, estimator="bv", gamma=0.02)
     address = fresh.page.evaluate("location.hash")
     assert address == "#metric=ndcg&k=5&m=40&est=bv&g=0.02"
-    context = browser.new_context()
-    again = Opened(context, report, address)
+    again = Opened(fresh.page.context, report, address)
     assert again.state()["vector"] == fresh.state()["vector"]
     assert again.page.input_value("#k") == "5"
-    context.close()
-    context = browser.new_context()
-    wrong = Opened(context, report, "#metric=nothing&k=-3&m=999999&est=%3Cb%3E&pair=7,9&group=5")
-    assert wrong.complaints == []
-    assert wrong.page.evaluate("[SM.positions.metric, SM.positions.k]") == ["recall", 10]
-    context.close()
+    again.page.goto("about:blank")
+    again.page.goto(f"{report.as_uri()}#metric=nothing&k=-3&m=999999&est=%3Cb%3E&pair=7,9&group=5")
+    again.settle()
+    assert again.complaints == []
+    assert again.page.evaluate("[SM.positions.metric, SM.positions.k]") == ["recall", 10]
+    again.page.close()
 
 
 def test_panels_are_saved_as_picture_and_numbers(fresh, tmp_path):
@@ -224,36 +247,31 @@ def test_panels_are_saved_as_picture_and_numbers(fresh, tmp_path):
     assert packed.path().read_bytes() == (REFERENCE / "figures/figure6.csv").read_bytes()
 
 
-def test_bibtex_is_copied(browser, report):
-    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
-    opened = Opened(context, report)
-    opened.page.click("#copy")
-    opened.page.wait_for_function("document.getElementById('copied').textContent")
-    words = opened.page.inner_text("#copied")
-    assert words.startswith(("Copied", "Selected"))
-    assert "10.1145/3394486.3403226" in opened.page.inner_text("#bibtex")
-    context.close()
+def test_bibtex_is_copied(fresh):
+    fresh.page.click("#copy")
+    fresh.page.wait_for_function("document.getElementById('copied').textContent")
+    assert fresh.page.inner_text("#copied").startswith(("Copied", "Selected"))
+    assert "10.1145/3394486.3403226" in fresh.page.inner_text("#bibtex")
 
 
 def test_verdicts_are_signs_and_in_the_names_of_cells(fresh):
     page = fresh.page
     for verdict, sign in (("exact", "="), ("within noise", "≈"), ("explained", "∼")):
         cell = page.locator(f'button[data-verdict="{verdict}"]').first
-        assert cell.locator(".sign").inner_text() == sign
+        assert cell.locator(".sign").text_content() == sign
         assert verdict in cell.text_content()
 
 
 def test_tables_keep_their_columns_in_print_and_panels_their_settings(fresh):
     page = fresh.page
-    page.set_viewport_size({"width": 703, "height": 1000})  # A4 without margins of 12 mm
-    page.emulate_media(media="print")
+    fresh.show(703, 1000, media="print")  # A4 without margins of 12 mm
     for table in page.locator("table.cells").all():
         box = table.bounding_box()
         assert box["x"] + box["width"] <= 703
     for selector in ("#controls", "#tour", ".hero-controls", ".saves >> nth=0"):
         assert page.locator(selector).is_hidden()
-    for panel in "abcdef":
-        assert re.match(r"Recall@10, .*m = 100", page.inner_text(f"#setting-{panel}"))
+    for panel, words in (*((each, "m = 100") for each in "abcdef"), ("g", "X and Y")):
+        assert re.match(rf"Recall@10, .*{words}", page.inner_text(f"#setting-{panel}"))
 
 
 def test_without_javascript_text_tables_and_figures_stand(browser, report):
@@ -268,13 +286,11 @@ def test_without_javascript_text_tables_and_figures_stand(browser, report):
     context.close()
 
 
-def test_nothing_is_wrong_for_assistive_technology(browser, report):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-    for width, scheme in ((1280, "light"), (390, "dark")):
-        context = browser.new_context(
-            viewport={"width": width, "height": 800}, color_scheme=scheme, bypass_csp=True
-        )
-        opened = Opened(context, report)
-        found = axe.Axe().run(opened.page).response["violations"]
+def test_nothing_is_wrong_for_assistive_technology(fresh):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    options = {"resultTypes": ["violations"]}
+    pictures = {"exclude": [[".drawing svg"], [".graph svg"]]}  # hidden behind their captions
+    for width, scheme, more in ((1280, "light", {}), (390, "dark", {"runOnly": ON_SCREEN})):
+        fresh.show(width, 800, color_scheme=scheme)
+        found = axe.run(fresh.page, pictures, options | more).response["violations"]
         assert [each["id"] for each in found] == []
-        context.close()

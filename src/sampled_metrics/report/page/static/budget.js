@@ -6,7 +6,7 @@ const PRICE = 100; // scores per user to compare methods at
 // Draw the right orders of the pair by each method; with the first metric where the chosen one has none.
 SM.showBudget = ({ methods, labels }, { measure, pair, group }) => {
   const has = (key) => methods.some(({ points }) => points[key]?.[pair]);
-  const key = has(measure.key) ? measure.key : Object.keys(methods[0].points)[0], there = pair && has(key);
+  const key = has(measure.key) ? measure.key : Object.keys(methods[0]?.points ?? {})[0], there = pair && has(key);
   element("budget-some").hidden = !there;
   element("budget-none").hidden = there;
   if (!there) return;

@@ -1,7 +1,7 @@
 // Charts of lines and dots over two axes, labelled where the lines end.
 "use strict";
 
-const EDGE = { left: 52, right: 12, top: 10, bottom: 40 };
+const EDGE = { left: 52, right: 18, top: 10, bottom: 40 };
 const LABEL = 14; // height of a label
 const DOTTED = "2 4";
 
@@ -107,7 +107,7 @@ SM.chart = (id, chart, label) => {
     for (const line of chart.lines) nodes.push(...curve(line, x, y));
     for (const each of chart.crosses ?? []) nodes.push(cross({ x: x.at(each.x), y: y.at(each.y), colour: "var(--ink)" }));
     const places = SM.apart(entries.map(({ at }) => y.at(at)), LABEL, EDGE.top, bottom);
-    entries.forEach((entry, i) => nodes.push(...(beside ? key(entry, width - right + 4, places[i]) : key(entry, EDGE.left, plot + LABEL * i + 6))));
+    entries.forEach((entry, i) => nodes.push(...(beside ? key(entry, width - right + 4, places[i]) : key({ ...entry, name: SM.fit(entry.name, width - EDGE.left - 20) }, EDGE.left, plot + LABEL * i + 6))));
     shown.set(id, { chart, scales });
     return { nodes, height };
   };

@@ -109,8 +109,9 @@ function drawNow(state, exact) {
   SM.hero(state, exact, got, found && found.probability);
   SM.showTour(state, SM.fates(exact, got), found);
   SM.showRuns(state, found, exact);
-  if (numbers.ranges && group === groups[0]) SM.showRanges(numbers.ranges, state, exact, got);
-  if (numbers.budget && group === groups[0]) SM.showBudget(numbers.budget, state);
+  const ours = group === groups[0];
+  if (numbers.ranges) SM.showRanges(ours ? numbers.ranges : { metrics: {} }, state, exact, got);
+  if (numbers.budget) SM.showBudget(ours ? numbers.budget : { methods: [] }, state);
   Object.assign(SM.state, { exactMeans: exact, got, ordering: found });
   return { got, found };
 }

@@ -40,17 +40,19 @@ function slopes({ group, m, estimator, measure }, exact, got, width) {
   const many = group.recommenders.length, row = many > 4 ? 30 : 46, top = 44, height = top + row * (many - 1) + 24;
   const from = places(exact), to = places(got), y = (place) => top + 6 + row * place;
   const names = group.recommenders.map(({ name }) => name);
-  const left = names.map((name, i) => `${name}  ${SM.percent(exact[i])}`);
-  const brief = got.map((value) => SM.percent(value)), size = fitting(left, brief, width, many > 4 ? 14 : 17), font = `bold ${size}px system-ui, sans-serif`;
-  const widest = (texts) => Math.max(...texts.map((text) => SM.widthOf(text, font)));
+  const all = exact.map((value) => `  ${SM.percent(value)}`), brief = got.map((value) => SM.percent(value));
+  const size = fitting(names.map((name, i) => name + all[i]), brief, width, many > 4 ? 14 : 17), font = `bold ${size}px system-ui, sans-serif`;
+  const widest = (texts) => Math.max(...texts.map((text) => SM.widthOf(text, font))), room = width - widest(brief) - 70;
+  const left = names.map((name, i) => SM.fit(name, room - SM.widthOf(all[i], font), font) + all[i]);
   const full = names.map((name, i) => `${brief[i]}  ${name}`);
   const right = widest(left) + widest(full) > 0.68 * width ? brief : full;
   const x1 = widest(left) + 8, x2 = Math.max(width - widest(right) - 8, x1 + 40);
   const truth = `${measure.label}, all items`, sample = width < 460 ? `${SM.count(m)} random` : `${SM.count(m)} random ${m === 1 ? "item" : "items"}${estimator.name === "sampled" ? "" : ", corrected"}`;
   const head = { "font-weight": 600, fill: "var(--soft)", "font-size": width < 460 ? 12 : 14 }, bold = `600 ${head["font-size"]}px system-ui, sans-serif`;
+  const start = Math.min(x2, width - SM.widthOf(sample, bold));
   const nodes = [
-    SM.text(Math.max(x1, SM.widthOf(truth, bold)), 16, truth, { ...head, "text-anchor": "end" }),
-    SM.text(Math.min(x2, width - SM.widthOf(sample, bold)), 16, sample, head),
+    SM.text(Math.max(Math.min(x1, start - 12), SM.widthOf(truth, bold)), 16, truth, { ...head, "text-anchor": "end" }),
+    SM.text(start, 16, sample, head),
   ];
   names.forEach((_, i) => {
     const style = { fill: SM.colour(i), "font-size": size, "font-weight": 700 };
@@ -66,10 +68,10 @@ function slopes({ group, m, estimator, measure }, exact, got, width) {
 // Draw the first screen; `chance` is the probability that one experiment orders the pair rightly.
 SM.hero = (state, exact, got, chance) => {
   const { group, m, estimator, measure, pair } = state, fates = SM.fates(exact, got), verdict = SM.verdict(fates);
-  const corrected = estimator.name === "sampled" ? "" : `, correct ${measure.label} by ${estimator.label},`;
+  const corrected = estimator.name === "sampled" ? "" : ` correct ${measure.label} by ${estimator.label},`;
   element("hero-m-words").textContent = `${SM.count(m)} random ${m === 1 ? "item" : "items"}`;
   element("hero-n").textContent = SM.count(group.n - 1);
-  element("hero-corrected").textContent = corrected || ",";
+  element("hero-corrected").textContent = corrected;
   element("hero-verdict").textContent = verdict;
   element("hero-pair").textContent = pair ? SM.pairWords(state, exact, got, chance) : "";
   const label = () => `${measure.label} among all items: ${group.recommenders.map(({ name }, i) => `${name} ${SM.percent(exact[i])}`).join(", ")}. Among ${m} random items: ${group.recommenders.map(({ name }, i) => `${name} ${SM.percent(got[i])}`).join(", ")}.`;

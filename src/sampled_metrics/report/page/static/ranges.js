@@ -11,7 +11,7 @@ function bars({ group, estimator }, { low, high }, exact, got, most, width) {
   for (let tick = 0; tick <= most * 1.0001; tick += step) nodes.push(SM.svg("path", { d: `M${x(tick)} 6V${height - 22}`, stroke: "var(--line)" }), SM.text(x(tick), height - 6, SM.percent(tick, 0), { "text-anchor": "middle", fill: "var(--soft)" }));
   names.forEach((name, i) => {
     const y = 24 + row * i, cut = high[i] > most * 1.0001;
-    nodes.push(SM.text(left - 8, y + 5, name, { "text-anchor": "end", "font-size": size, "font-weight": 700, fill: SM.colour(i) }),
+    nodes.push(SM.text(left - 8, y + 5, SM.fit(name, left - 8, font), { "text-anchor": "end", "font-size": size, "font-weight": 700, fill: SM.colour(i) }),
       SM.svg("rect", { class: "range", x: x(low[i]), y: y - 9, width: Math.max(2, x(high[i]) - x(low[i])), height: 18, rx: 3, fill: SM.colour(i), opacity: 0.35 }),
       SM.svg("path", { d: `M${x(low[i])} ${y - 9}v18${cut ? "" : `M${x(high[i])} ${y - 9}v18`}`, stroke: SM.colour(i), "stroke-width": 2 }));
     if (cut) nodes.push(SM.text(right + 4, y - 2, `to ${SM.percent(high[i], 0)} ▸`));

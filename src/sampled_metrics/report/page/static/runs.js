@@ -14,12 +14,12 @@ SM.random = (seed) => () => {
 // Estimates of a recommender in so many experiments, drawing a sampled rank for each user.
 SM.experiments = (records, vector, times, random) => {
   const sums = new Float64Array(times);
-  SM.eachUser(records, vector.length - 1, (values, low, u) => {
+  SM.eachUser(records, vector.length - 1, (values, low, high, u) => {
     for (let left = records.count[u]; left > 0; left--) {
       for (let run = 0; run < times; run++) {
-        let i = 0;
-        for (let share = random(); i < values.length - 1 && share > values[i]; i++) share -= values[i];
-        sums[run] += vector[low + i];
+        let i = low;
+        for (let share = random(); i < high && share > values[i]; i++) share -= values[i];
+        sums[run] += vector[i];
       }
     }
   });
@@ -27,7 +27,8 @@ SM.experiments = (records, vector, times, random) => {
 };
 
 function dots(differences, sign, names, width) {
-  const sides = [`← ${names[0]} looks better`, `${names[1]} looks better →`], apart = SM.widthOf(sides.join("")) + 50 > width ? 16 : 0; // on lines of their own
+  const room = width - 32 - SM.widthOf("←  looks better"), [a, b] = names.map((name) => SM.fit(name, room));
+  const sides = [`← ${a} looks better`, `${b} looks better →`], apart = SM.widthOf(sides.join("")) + 50 > width ? 16 : 0; // on lines of their own
   const height = 190 + apart, bottom = 146, low = Math.min(0, ...differences), high = Math.max(0, ...differences), pad = 0.08 * (high - low) || 1;
   const x = (value) => 16 + ((width - 32) * (value - low + pad)) / (high - low + 2 * pad), step = Math.max(7, (width - 32) / 70), stacks = new Map(), nodes = [];
   const bins = differences.map((value) => Math.round(x(value) / step)), tallest = Math.max(1, ...bins.map((bin) => bins.filter((each) => each === bin).length));

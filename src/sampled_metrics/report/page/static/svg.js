@@ -28,13 +28,21 @@ SM.widthOf = (text, font = FONT) => {
   return ruler.measureText(text).width;
 };
 
+// A text that is no wider than `most`: letters in its middle give way to an ellipsis.
+SM.fit = (text, most, font) => {
+  let cut = text;
+  for (let kept = text.length - 1; kept > 2 && SM.widthOf(cut, font) > most; kept--) cut = `${text.slice(0, Math.ceil(kept / 2))}…${text.slice(-Math.floor(kept / 2))}`;
+  return cut;
+};
+
 // Shares as percent, with two digits after the point below 10 %.
 SM.percent = (value, digits) => {
   const size = Math.abs(100 * value), shown = size.toFixed(digits ?? (size < 9.995 ? 2 : 1));
   return `${value < 0 && Number(shown) ? "\u2212" : ""}${shown}\u00a0%`;
 };
 SM.points = (value) => `${SM.percent(value).replace("\u00a0%", "")} points`;
-SM.count = (number) => number.toLocaleString("en");
+const COUNT = new Intl.NumberFormat("en");
+SM.count = (number) => COUNT.format(number);
 
 // Places of labels: as near to the wanted ones as they can be without overlap, within two limits.
 SM.apart = (wanted, height, low, high) => {

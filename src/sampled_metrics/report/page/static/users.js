@@ -10,39 +10,37 @@ SM.decodeRecords = ({ bytes, text }) => {
   return { n, better, tied, count, users: count.reduce((sum, number) => sum + number, 0) };
 };
 
-// Calls `visit(values, low, u)` with the distribution of the sampled rank of each kind of users, from
-// its entry `low` on; the next call overwrites `values`. With ties it is the mean over their ranks, by
-// sum over r <= R of p(i | r) = n/(m + 1) P(more than i of m + 1 draws from n are <= R).
+// Calls `visit(values, low, high, u)` with the distribution of the sampled rank of each kind of users,
+// which is 0 beyond its entries `low` to `high`; the next call overwrites `values`. With ties it is the
+// mean over their ranks, by sum over r <= R of p(i | r) = n/(m + 1) P(more than i of m + 1 draws from n
+// are <= R).
 SM.eachUser = (records, m, visit) => {
-  const rows = new Map(), steps = new Float64Array(m + 2);
-  const rowOf = (n, size, rank) => {
-    const key = 2 * n + (size - m);
-    if (!rows.has(key)) rows.set(key, new SM.Rows(n, size));
-    return rows.get(key).at(rank);
-  };
+  const row = new SM.Rows(0, m), edge = new SM.Rows(0, m + 1), steps = new Float64Array(m + 2);
   for (let u = 0; u < records.n.length; u++) {
     const n = records.n[u], rank = records.better[u] + 1, ties = records.tied[u];
     if (!ties) {
-      const { lo, hi, values } = rowOf(n, m, rank);
-      visit(values.subarray(lo, hi + 1), lo, u);
+      row.n = n;
+      row.at(rank);
+      visit(row.values, row.lo, row.hi, u);
       continue;
     }
     steps.fill(0);
-    for (const [edge, sign] of [[rank, 1], [rank + ties + 1, -1]]) {
-      const { lo, hi, values } = rowOf(n + 1, m + 1, edge), scale = (sign * n) / ((m + 1) * (ties + 1));
+    edge.n = n + 1;
+    for (const [place, sign] of [[rank, 1], [rank + ties + 1, -1]]) {
+      const { lo, hi, values } = edge.at(place), scale = (sign * n) / ((m + 1) * (ties + 1));
       for (let i = lo; i <= hi; i++) steps[i] += scale * values[i];
     }
     for (let i = 1; i <= m; i++) steps[i] += steps[i - 1];
-    visit(steps.subarray(0, m + 1), 0, u);
+    visit(steps, 0, m, u);
   }
 };
 
 // Probability of every sampled rank, averaged over users.
 SM.meanDistribution = (records, m) => {
   const mean = new Float64Array(m + 1);
-  SM.eachUser(records, m, (values, low, u) => {
+  SM.eachUser(records, m, (values, low, high, u) => {
     const share = records.count[u] / records.users;
-    for (let i = 0; i < values.length; i++) mean[low + i] += share * values[i];
+    for (let i = low; i <= high; i++) mean[i] += share * values[i];
   });
   return mean;
 };
@@ -50,7 +48,7 @@ SM.meanDistribution = (records, m) => {
 // The distributions of all kinds of users, to be kept for several vectors.
 SM.distributions = (records, m) => {
   const all = [];
-  SM.eachUser(records, m, (values, low) => all.push({ values: Float32Array.from(values), low }));
+  SM.eachUser(records, m, (values, low, high) => all.push({ values: Float32Array.from(values.subarray(low, high + 1)), low }));
   return all;
 };
 
@@ -58,10 +56,10 @@ SM.distributions = (records, m) => {
 // averaged over users; `known` are the distributions, where they have been kept.
 SM.outlook = (records, vector, known) => {
   let mean = 0, within = 0;
-  const add = (values, low, u) => {
+  const add = (values, low, high, u, shift = 0) => {
     let own = 0, square = 0;
-    for (let i = 0; i < values.length; i++) {
-      const entry = vector[low + i], part = values[i] * entry;
+    for (let i = low; i <= high; i++) {
+      const entry = vector[i + shift], part = values[i] * entry;
       own += part;
       square += part * entry;
     }
@@ -69,7 +67,7 @@ SM.outlook = (records, vector, known) => {
     mean += share * own;
     within += share * Math.max(square - own * own, 0);
   };
-  if (known) known.forEach(({ values, low }, u) => add(values, low, u));
+  if (known) known.forEach(({ values, low }, u) => add(values, 0, values.length - 1, u, low));
   else SM.eachUser(records, vector.length - 1, add);
   return { mean, within };
 };
