@@ -1,10 +1,14 @@
 """Random keys, strata, and metrics under a Poisson law."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.stats import chi2, poisson
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.inference.budget.estimate import Contributions
+from sampled_metrics.inference.budget.rounds import posterior
 from sampled_metrics.inference.budget.shuffle import hashed, permuted, stream, uniform
 from sampled_metrics.inference.budget.strata import batches, edges, sizes
 from sampled_metrics.inference.budget.values import (
@@ -94,6 +98,52 @@ def test_tables_agree_with_sums_over_the_poisson_law(names: list[str]) -> None:
         second = (share * (law * values**2).sum(2)).sum(1)
         assert moments.mean[index] == pytest.approx(first, rel=2e-3, abs=2e-4)
         assert moments.variance[index] == pytest.approx(second - first**2, rel=2e-2, abs=5e-4)
+
+
+def test_a_posterior_integrates_over_the_order_of_ties() -> None:
+    """The mean over places of the ties, and the law of total variance, on a fine grid."""
+    tables = Tables(parse_metrics(["recall@10", "ap"]), 5000)
+    better, tied = np.array([[1, 2], [0, 4], [3, 0]]), np.array([[2, 4], [3, 0], [0, 0]])
+    mean = np.array([[4.0, 9.0], [1.0, 2.0], [5.0, 6.0]])  # better items among the unscored
+    share = np.array([[0.5, 0.5], [1.0, 0.0], [0.3, 0.7]])
+    fit = SimpleNamespace(posterior=share, share=None)
+    classes = SimpleNamespace(fit=fit, unscored=lambda *_: mean)
+    frame = SimpleNamespace(owner=np.arange(3))
+    counts = SimpleNamespace(better=better, tied=tied, left=np.ones((3, 2)), frame=frame)
+    found = posterior(counts, classes, tables, np.zeros(3, np.int64))
+    for row, (known, ties) in enumerate(zip(better.sum(1), tied.sum(1), strict=True)):
+        part = ties / max(2 * known + ties, 1)  # of the better items, those by the order of ties
+        grid = (np.arange(2000) + 0.5) / 2000
+        at = known + np.floor(grid * ties + 0.5).astype(np.int64)
+        scale = 1 - part + 2 * part * grid
+        moments = tables.moments(
+            np.tile(share[row], (2000, 1)), at, mean[row] * scale[:, np.newaxis]
+        )
+        first = moments.mean.mean(1)
+        second = (moments.variance + moments.mean**2).mean(1)
+        # The order of ties is a quadrature with few nodes.
+        assert found.mean[:, row] == pytest.approx(first, rel=0.02, abs=0.04)
+        assert found.variance[:, row] == pytest.approx(second - first**2, rel=0.2, abs=0.01)
+
+
+def test_what_users_add_to_an_audit_by_hand() -> None:
+    phase = SimpleNamespace(
+        number=0,
+        users=np.array([0, 2]),
+        change=np.array([[0.1, -0.2]]),
+        drawn=np.array([1.0, 0.5]),
+        reached=np.array([1.0, 0.5]),
+        noise=np.array([0.0, 0.3]),
+        variance=np.array([[0.2, 0.4]]),
+    )
+    view = SimpleNamespace(mean=np.array([[0.3, 0.5, 0.6]]), top=np.array([[1.0, 1.0, 1.0]]))
+    audited = SimpleNamespace(view=view, phases=[phase], slack=np.zeros((2, 1)))
+    found = Contributions(audited, [0], 1)
+    # A user drawn for certain adds no error; the other counts 1 / 0.5 times.
+    assert found.expected == pytest.approx([0.4 * (1 - 0.5) / 0.5**2])
+    assert found.unseen == pytest.approx([(0 + 0.6**2 * (1 - 0.5) / 0.5**2) / 2])
+    assert found.shift == pytest.approx(np.array([[0.1, 0, -0.2 / 0.5]]))
+    assert found.noise == pytest.approx(np.array([[0, 0, -0.2 / np.sqrt(0.5) * 0.3]]))
 
 
 @pytest.mark.parametrize("name", ["recall", "recall@0", "map", "ap@10", "ndcg@-1"])

@@ -136,6 +136,7 @@ def test_requests_cover_each_stratum_once() -> None:
         (csr_array((1, 3)), [[1, 1]], "user 0 has a duplicate"),
         (csr_array((2, 3)), [[1], []], "user 1 has no held-out item"),
         ([np.array([7])], [0], "user 0 has candidate 7"),
+        ([np.array([-1, 2])], [0], "user 0 has candidate -1"),
         (csr_array((1, 3)), [0.5], "dtype float64"),
     ],
 )

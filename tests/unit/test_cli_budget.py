@@ -396,6 +396,14 @@ def test_wrong_starts_leave_nothing(refused, world, arguments, message):
     assert sorted(Path().iterdir()) == before
 
 
+@pytest.mark.parametrize("matrix", [np.zeros((USERS, ITEMS + 1)), np.full((USERS, ITEMS), "x")])
+def test_a_matrix_of_another_shape_or_kind_is_no_proxy(refused, world, matrix):
+    Path("numbers.csv").write_text(f"user_id,item_id\n0,{world.lists[0][0]}\n")
+    np.save("matrix.npy", matrix)
+    message = refused("budget", "start", "state", *MATRIX, "--proxy", "matrix.npy")
+    assert message.startswith(f"matrix.npy: scores are {matrix.dtype} of shape {matrix.shape}; ")
+
+
 def test_help_lists_the_keys(run):
     shown = " ".join(re.sub(r"[│\n]", " ", run("budget", "result", "--help").stdout).split())
     assert KEYS.replace("value,", "value (to rank by),") in shown

@@ -1,7 +1,6 @@
 """What a user reads when something is wrong, and how the study goes on without a network."""
 
 import json
-import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
@@ -18,17 +17,10 @@ def test_an_invalid_configuration_is_one_line(make_project):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers as servers do that can be reached but do not send the archive."""
+    """Answers as a server does that can be reached but has no archive."""
 
     def do_GET(self):
-        if self.path == "/missing.zip":
-            self.send_error(404)
-            return
-        body = b"not the archive"
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body) + 1000 * (self.path == "/cut.zip")))
-        self.end_headers()
-        self.wfile.write(body)
+        self.send_error(404)
 
     def log_message(self, *_):
         pass
@@ -61,14 +53,11 @@ def assert_stopped(project):
     return done.stdout
 
 
-@pytest.mark.parametrize(
-    ("name", "words"), [("missing", "404"), ("wrong", "no zip archive"), ("cut", "")]
-)
-def test_reproduce_stops_if_the_server_sends_no_archive(failing, server, name, words):
-    failing.change("dataset", url=f"{server}/{name}.zip")
+def test_reproduce_stops_if_the_server_sends_no_archive(failing, server):
+    failing.change("dataset", url=f"{server}/missing.zip")
     output = assert_stopped(failing)
     log = (failing.folder / "results/logs/fetch.log").read_text()
-    assert re.search(words, log)
+    assert "404" in log
     assert log.splitlines()[-1] in output
 
 

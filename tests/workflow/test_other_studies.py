@@ -10,22 +10,17 @@ import yaml
 from sampled_metrics.datasets.split import load_split
 from tests.workflow.studies import NASTY, write_ml_100k, write_own
 
-RECOMMENDERS = [
-    "Factors",
-    "AllNeighbours",
-    "TenNeighbours",
-    "TwentyNeighbours",
-    "BM25",
-    "BPR",
-    "Popularity",
-    "Random",
-]
+RECOMMENDERS = ["Factors", "BPR", "Popularity"]  # of the eight
 
 
 @pytest.fixture(scope="module")
 def second(make_project, tmp_path_factory):
     archive = write_ml_100k(tmp_path_factory.mktemp("archive") / "ml-100k.zip")
     project = make_project(archive)
+    path = project.folder / "config/ml-100k.yaml"
+    config = yaml.safe_load(path.read_text())
+    entries = [entry for entry in config["recommenders"] if entry["name"] in RECOMMENDERS]
+    path.write_text(yaml.safe_dump(config | {"recommenders": entries, "beyond": {}}))
     project.output = project.snakemake("--configfile", "config/ml-100k.yaml")
     project.results = project.folder / "results/ml-100k"
     return project
@@ -63,7 +58,7 @@ def test_tables_follow_the_list_of_recommenders(second):
     table3 = pd.read_csv(second.results / "tables/table3.csv")
     assert table3["row"].drop_duplicates().tolist() == RECOMMENDERS
     table4 = pd.read_csv(second.results / "tables/table4.csv")
-    assert table4["row"].nunique() == 8 * 7 // 2
+    assert table4["row"].nunique() == 3 * 2 // 2
     assert "paper" not in (second.results / "tables/table3.md").read_text()
     figure = pd.read_csv(second.results / "figures/figure5.csv")
     assert figure["recommender"].drop_duplicates().tolist() == RECOMMENDERS
@@ -97,7 +92,7 @@ def test_the_sample_is_not_taken_for_the_published_data(second):
 
 def test_seeds_of_the_list_are_recorded(second):
     seeds = json.loads((second.results / "provenance.json").read_text())["seeds"]
-    assert seeds["Factors"] == seeds["Random"] == 0
+    assert seeds["Factors"] == seeds["BPR"] == 0
     assert "Popularity" not in seeds
 
 
@@ -119,16 +114,14 @@ def test_no_text_of_the_configuration_is_executed(own):
     assert not list(own.folder.rglob("hacked"))
 
 
-def test_a_second_run_has_nothing_to_do(second, own):
-    for project, name in ((second, "config/ml-100k.yaml"), (own, own.configfile)):
-        assert "Nothing to be done" in project.snakemake("--configfile", name)
+def test_a_second_run_has_nothing_to_do(own):
+    assert "Nothing to be done" in own.snakemake("--configfile", own.configfile)
 
 
-@pytest.mark.parametrize("target", ["audit", "spread", "results/own/scorecard.csv"])
-def test_what_is_the_papers_is_not_made_of_other_data(own, target):
-    done = own.run("snakemake", "--cores", "1", target, "--configfile", own.configfile)
-    assert done.returncode != 0
-    assert "MissingRuleException" in done.stdout
+def test_what_is_the_papers_is_not_made_of_other_data(own):
+    rules = own.snakemake("--list-rules", "--configfile", own.configfile).split()
+    assert {"compare", "page", "beyond"} < set(rules)
+    assert not {"audit", "spread", "scorecard", "claims"} & set(rules)
 
 
 BEYOND = {

@@ -158,7 +158,8 @@ def sources(texts: Iterable[str]) -> str:
     >>> sources(["trained here", "scores; trained here"])
     'scores; trained here'
     """
-    return "; ".join(sorted({part for text in texts for part in text.split("; ")}))
+    parts = (part for text in sorted(set(texts)) for part in text.split("; "))
+    return "; ".join(dict.fromkeys(parts))
 
 
 def read_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:
