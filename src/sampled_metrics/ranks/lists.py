@@ -44,7 +44,9 @@ def from_lists(
         score = score[kept]
         lists = lists._replace(user=lists.user[kept], item=lists.item[kept])
     elif "rank" not in table:
-        _warn_of_seen_items(lists)
+        length, items = lists.items_of_user, len(lists.item_ids)
+        if (length == items).all():
+            warn_of_seen_items(length.size, items)
     n_better, n_tied = by_score(lists.user, score)
     list_of = ids.places(relevant.user_ids, lists.user_ids)
     _require_lists(table, relevant.user_ids, list_of)
@@ -167,12 +169,11 @@ def _warn_of_complete_lists(lists: Pairs, n_items: int) -> None:
         )
 
 
-def _warn_of_seen_items(lists: Pairs) -> None:
-    """Warn if every user has a score for every item, also for those seen in training."""
-    length, items = lists.items_of_user, len(lists.item_ids)
-    if length.size >= _SEVERAL and items >= _SEVERAL and (length == items).all():
+def warn_of_seen_items(users: int, items: int) -> None:
+    """Warn that every user has a score for every item, also for those seen in training."""
+    if min(users, items) >= _SEVERAL:
         warnings.warn(
-            f"all {length.size:,} users have scores of all {items:,} items: items seen in training "
+            f"all {users:,} users have scores of all {items:,} items: items seen in training "
             "count as candidates; name them with --seen if they are none",
             InputWarning,
             stacklevel=2,

@@ -13,6 +13,7 @@ from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_arrays
 from sampled_metrics.ranks.columns import id_column, require_unique
 from sampled_metrics.ranks.item_lists import Marked
+from sampled_metrics.ranks.lists import warn_of_seen_items
 from sampled_metrics.ranks.ranking import rank
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.relevant_items import WHAT, Pairs, read_pairs, relevant_rows
@@ -23,6 +24,10 @@ from sampled_metrics.tables.reading import require_file
 _SCORES = "a matrix of scores, users x items"
 _SEEN = "seen items, users x items"
 _RELEVANT = "relevant items, users x items"
+_WHICH_RELEVANT = (
+    "scores need a file of relevant items, --relevant; `correct` with --positive takes those of a "
+    "held-out item and its negatives"
+)
 _PAIR = ("seen_indptr", "seen_indices")
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
@@ -62,14 +67,14 @@ def from_matrix(
     wanted, is_graded = _relevant(path, relevant, others, axes, min_grade)
     known = _seen(path, seen, others, axes)
     with reading(path):
-        return rank(
-            lambda users: scores[users],
-            known,
-            wanted,
-            users=axes.users,
-            items=axes.items,
-            min_grade=min_grade if is_graded else None,
+        least = min_grade if is_graded else None
+        _, users, items = axes
+        ranks = rank(
+            lambda rows: scores[rows], known, wanted, users=users, items=items, min_grade=least
         )
+    if known is None and (ranks.n_candidates == scores.shape[1]).all():
+        warn_of_seen_items(*scores.shape)
+    return ranks
 
 
 class Axes(NamedTuple):
@@ -119,20 +124,14 @@ def _relevant(
     held_out = others.get("held_out")
     if relevant is None:
         if held_out is None:
-            raise InputError(
-                "scores need a file of relevant items, --relevant; those of a held-out item and "
-                "its negatives are for `correct` with --positive",
-                path=path,
-            )
+            raise InputError(_WHICH_RELEVANT, path=path)
         marked, named = _one_each(path, "held_out", held_out, shape), path
     elif held_out is not None:
         raise InputError(f"held_out and {relevant} both give relevant items", path=path)
     elif relevant.suffix == ".npy":
         require_file(relevant, WHAT)
-        marked, named = (
-            _one_each(relevant, "relevant items", _load(relevant, WHAT), shape),
-            relevant,
-        )
+        marked = _one_each(relevant, "relevant items", _load(relevant, WHAT), shape)
+        named = relevant
     elif relevant.suffix == ".npz":
         marked = read_sparse(relevant, _RELEVANT)
         if marked.shape != shape:

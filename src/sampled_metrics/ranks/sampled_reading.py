@@ -138,8 +138,8 @@ def _of_arrays(arrays: dict[str, Any], drawn: Drawn) -> SampledRanks:
     if scores.ndim == 1:
         return of_ranks(scores, drawn)
     if "positive" in arrays:
-        if drawn.positive is not None:
-            raise InputError("the file holds an array positive; leave --positive out")
+        if drawn.positive is not None and (arrays["positive"] != drawn.positive).any():
+            raise InputError("the file holds another array positive; leave --positive out")
         drawn = drawn._replace(positive=arrays["positive"])
     return of_scores(scores, drawn, arrays.get("user_ids"))
 
