@@ -62,8 +62,8 @@ def ranked(path, split):
     """Rank the held-out items by scores from a file."""
     score = External.read(path, split).score
     with reading(path):
-        ids = {"users": split.user_ids, "items": split.item_ids}
-        return rank(score, split.train, split.held_out, **ids)
+        ids = {"users": split.evaluated_ids, "items": split.item_ids}
+        return rank(score, split.seen, split.held_out, **ids)
 
 
 def rows_of(records):
@@ -228,6 +228,19 @@ SMALL = Split(
 RANKS = "user_id,item_id,n_candidates,n_better,n_tied\n"
 SCORES = "user_id,item_id,score\n"
 GOOD = SCORES + "anna,y,1\nanna,z,2\nbert,x,1\nbert,z,2\n"
+
+
+@pytest.mark.parametrize("others", [True, False])
+def test_only_evaluated_users_need_ranks_and_scores(tmp_path, others):
+    # bert is evaluated and comes first, anna only trains
+    train = csr_array([[0, 1.0, 0], [1, 0, 0]])
+    split = Split(train, np.array([2]), np.array(["bert", "anna"]), SMALL.item_ids, 0)
+    anna = "anna,y,2,1,0\n" if others else ""
+    (tmp_path / "r.csv").write_text(f"{RANKS}{anna}bert,z,2,1,0\n")
+    assert rows_of(read_aligned(tmp_path / "r.csv", split)) == [(2, 1, 0)]
+    anna = "anna,y,1\nanna,z,2\n" if others else ""
+    (tmp_path / "s.csv").write_text(f"{SCORES}{anna}bert,x,3\nbert,z,2\n")
+    assert rows_of(ranked(tmp_path / "s.csv", split)) == [(2, 1, 0)]
 
 
 @pytest.mark.parametrize(

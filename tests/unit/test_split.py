@@ -3,7 +3,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
@@ -232,6 +232,7 @@ class TestLastK:
         settings = SplitSettings(method="leave-k-out", k=2, tie_break="last")
         assert held_out(hold_out(data, settings, np.random.default_rng(0))) == {1: 40, 2: 10}
 
+    @settings(max_examples=15)
     @given(st.integers(0, 10_000), st.sampled_from(get_args(TieBreak)))
     def test_one_more_is_the_last_of_what_was_left(self, seed, tie_break):
         data = synthetic_interactions(users=9, items=20, seed=seed)
@@ -292,6 +293,7 @@ class TestGlobalTime:
             hold_out_from(replace(TIMED, time_unit=unit), cut)
         assert caught.value.problem.startswith(problem)
 
+    @settings(max_examples=30)
     @given(st.integers(0, 10_000), st.floats(0.05, 0.8))
     def test_nothing_in_training_is_later(self, seed, share):
         data = synthetic_interactions(users=9, items=20, seed=seed)
