@@ -1,9 +1,12 @@
+import re
+
 import numpy as np
 import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.libraries import SYNONYMS
 from sampled_metrics.metrics.measures import Measure, known_measures, parse_measure, parse_measures
+from tests.conftest import ROOT
 
 FIXED_NAMES = ["recall@10", "ndcg@10", "precision@10", "f1@10", "ap@10", "ap", "ndcg", "auc", "rr"]
 
@@ -130,3 +133,20 @@ def test_beta_has_one_spelling(text, name, beta):
     assert str(measure) == name
     assert measure == parse_measure(name)
     assert measure.beta == beta
+
+
+def test_documentation_has_the_names_of_other_libraries():
+    text = (ROOT / "docs/metrics.md").read_text(encoding="utf-8")
+    lines = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| `")]
+    (heads,) = (line.split("|")[2:-1] for line in text.splitlines() if line.startswith("| ours"))
+    libraries = [head.strip() for head in heads]
+    told = {
+        (library, name, ours.strip(" `"))
+        for ours, *cells in lines
+        if len(cells) == len(libraries)
+        for library, cell in zip(libraries, cells, strict=True)
+        for name in re.findall("`([^`]+)`", cell)
+    }
+    known = {(each.library, each.theirs, each.ours) for each in SYNONYMS if each.ours != "-"}
+    assert told == {each for each in known if each[0] in libraries}
+    assert len(libraries) == 7
