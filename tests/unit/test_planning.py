@@ -303,7 +303,10 @@ class TestDecision:
                 samples.append(SampledRanks(ranks, 300, 40))
             (found,) = difference_ranges([measure], *samples)
             widths.append((found.high - found.low) / 2)
-        assert decidable(pair, measure, 40) == pytest.approx(np.mean(widths), rel=0.15)
+        found = decidable(pair, measure, 40)
+        assert found == pytest.approx(np.mean(widths), rel=0.15)
+        turned = Pair(pair.b, pair.a, 400, drawn=True)
+        assert decidable(turned, measure, 40) == pytest.approx(found, rel=1e-6)
 
     def test_smallest_number_that_decides(self):
         pair = Pair(Population.power(300, 0.6), Population.power(300, 0.32), 400, drawn=True)

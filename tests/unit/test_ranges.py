@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,7 @@ from scipy.stats import beta, chi2, norm
 
 from sampled_metrics import InputError
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.inference import kernels
+from sampled_metrics.inference import brackets, kernels
 from sampled_metrics.inference.bounds import upper_bound
 from sampled_metrics.inference.brackets import bracket, likely_shares
 from sampled_metrics.inference.kernels import SHAPES, Kernel, given_rank, kernel
@@ -501,3 +503,17 @@ class TestMisfit:
         expected = 2 * (30 * np.log(30 / 50) + 70 * np.log(70 / 50))
         assert found.statistic == pytest.approx(expected, rel=0.01)
         assert found.p_value == pytest.approx(chi2.sf(found.statistic, found.degrees))
+
+
+def test_growth_between_points_by_the_steepest_bend_beside_them():
+    """With points 1, 2, 4, 8, 16, 32 and slopes of 0, 1, 3, 10 and 11."""
+    table = SimpleNamespace(n=brackets.ALL_POINTS + 1, points=2 ** np.arange(6))
+    lacking = np.cumsum([0.0, 0 * 1, 1 * 2, 3 * 4, 10 * 8, 11 * 16])
+    bends = [2 * 1 / (1 + 2), 2 * 2 / (2 + 4), 2 * 7 / (4 + 8), 2 * 1 / (8 + 16)]
+    at = [bends[0], *bends, bends[-1]]  # the ends have those beside them
+    between = [0.0] + [
+        step**2 * max(at[i], at[i + 1]) / 4 for i, step in enumerate((2, 4, 8, 16), 1)
+    ]
+    # each point has the larger one of both sides; the first and the last have one side
+    expected = [between[0], *map(max, between[:-1], between[1:]), 0.0]
+    assert brackets._between(lacking, table) == pytest.approx(expected)
