@@ -9,7 +9,7 @@ SMALL ?= # 1 for the synthetic study only
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster peers bench bench-large coverage verdicts kills mutants reference reference-ml-100k reference-global-time reference-ncf dist docs picture graph schema lock clean
+.PHONY: help reproduce test test-cluster peers bench-peers bench bench-large coverage verdicts kills mutants reference reference-ml-100k reference-global-time reference-ncf dist docs picture graph schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -55,6 +55,10 @@ test-cluster: $(STAMP) ## the study on a SLURM started on this machine (Debian, 
 
 peers: $(STAMP) .venv-rectools/.installed .venv-recbole/.installed ## export again from RecTools and RecBole and compare (downloads PyTorch)
 	RECTOOLS_PYTHON=.venv-rectools/bin/python RECBOLE_PYTHON=.venv-recbole/bin/python pytest tests/unit/test_peer_exports.py
+
+PEERS := cornac pytrec_eval ranx recbole rectools
+bench-peers: $(STAMP) $(PEERS:%=.venv-%/.installed) ## time evaluations by other packages beside ours (downloads PyTorch)
+	python tests/benchmarks/peers.py $(foreach peer,$(PEERS),$(peer)=.venv-$(peer)/bin/python)
 
 bench: $(STAMP) ## time and memory of commands and stages, size and speed of the page
 	python tests/benchmarks/own.py
@@ -137,5 +141,5 @@ lock: ## pin all dependencies again (needs uv); then update environment.yml
 	  --custom-compile-command 'make lock' --output-file requirements.lock pyproject.toml
 
 clean: ## remove the environment and all results but the reference run
-	rm -rf $(VENV) .venv-mutants .venv-rectools .venv-recbole .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-mutants $(PEERS:%=.venv-%) .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf $(filter-out results/reference,$(wildcard results/*))
