@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import chi2, poisson
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.inference.budget.classes import _initial_shares
 from sampled_metrics.inference.budget.estimate import Contributions
 from sampled_metrics.inference.budget.rounds import posterior
 from sampled_metrics.inference.budget.shuffle import hashed, permuted, stream, uniform
@@ -66,6 +67,15 @@ def test_strata_cover_all_candidates(n: int) -> None:
 def test_strata_grow_geometrically() -> None:
     assert edges(30_000).tolist()[7:] == [1400, 3360, 8064, 19354, 30_000]
     assert edges(10**6).size == 16
+
+
+@pytest.mark.parametrize("n", [40, 3706, 30_000])
+def test_first_classes_reach_from_almost_no_better_item_to_half_of_them(n: int) -> None:
+    bounds = edges(n)
+    better = _initial_shares(bounds, 20) @ np.diff(bounds)
+    assert np.all(np.diff(better) > 0)
+    assert better[0] < 3
+    assert better[-1] > 0.5 * n
 
 
 def test_metrics_by_hand() -> None:

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, save_npz
 from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.relevant_items import read_relevant
+from sampled_metrics.ranks.trec import is_qrels, is_run
 
 COLUMNS = ("n_found", "n_better", "n_tied", "n_relevant", "n_candidates", "depth")
 
@@ -254,6 +255,23 @@ def test_trec_run(tmp_path, name, run):
     ranking = Ranks.read(write(tmp_path, name, run), relevant=qrels)
     assert arrays(ranking) == OF_RUN
     assert ranking.users.tolist() == ["q1", "q2"]
+
+
+@pytest.mark.parametrize(
+    ("line", "run", "qrels"),
+    [
+        ("q1 Q0 d7 1 12.5 bm25", True, False),
+        ("q1 Q0 d7 1 12.5 bm25 more", False, False),
+        ("q1 Q0 d7 first 12.5 bm25", False, False),
+        ("q1 Q0 d7 1 high bm25", False, False),
+        ("q1 0 d7 1", False, True),
+        ("q1 0 d7 1 more", False, False),
+        ("q1 0 d7 yes", False, False),
+        ("", False, False),
+    ],
+)
+def test_files_of_trec_are_known_by_their_first_line(line, run, qrels):
+    assert (is_run(line), is_qrels(line)) == (run, qrels)
 
 
 def test_trec_run_and_a_table_of_relevant_items(tmp_path):
