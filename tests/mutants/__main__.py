@@ -31,6 +31,7 @@ from tests.mutants import SETUP
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path("src/sampled_metrics")
 LEAST = 92  # percent of mutants that the tests are to notice
+SPLIT = ("split", "assembling", "holding_out", "last_events")
 # Tests of each room, and modules that are mutated; the first that a module begins with counts.
 ROOMS = {
     "metrics": ("measures", "metrics", "relevant", "ties", "graded", "relevant_oracles", "ratings"),
@@ -45,7 +46,7 @@ ROOMS = {
         *("correction", "planning", "budget_numbers", "budget_result", "budget_order"),
         *("budget_evaluation", "budget_audit", "cli_budget"),
     ),
-    "datasets/split.py": ("split",),
+    **dict.fromkeys((f"datasets/{name}.py" for name in SPLIT), ("split",)),
     "report/scorecard.py": ("printed_and_scorecard", "judgement"),
     "study/judgement.py": ("judgement", "printed_and_scorecard"),
 }
