@@ -10,11 +10,11 @@ from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.inference.pair import Pair
 from sampled_metrics.inference.population import Population
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.report.page.collect import collect
-from sampled_metrics.report.page.own import own_full
+from sampled_metrics.report.page.own import own_full, own_sampled
 from sampled_metrics.report.page.render import render
-from sampled_metrics.sampling import sampled_rank_distribution
+from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 from sampled_metrics.sampling.probability import pmf
 from sampled_metrics.study.toy import toy_ranks
 from tests.browser.conftest import CUT, Opened
@@ -335,6 +335,29 @@ def test_many_recommenders_with_long_names(browser, tmp_path):
         found.show(width, 800)
         assert found.page.evaluate("document.documentElement.scrollWidth") <= width
         assert found.page.evaluate(CUT) == []
+    assert found.complaints == []
+    found.page.context.close()
+
+
+def test_page_of_ones_own_sampled_ranks(browser, tmp_path):
+    samples = {}
+    for name in "XYZ":
+        ranks = Ranks.read(REFERENCE / f"ranks/{name}.parquet").take(slice(None, None, 8))
+        drawn = draw_sampled_ranks(ranks, 100, np.random.default_rng(0))
+        samples[name] = SampledRanks(drawn, ranks.n_candidates, 100)
+    content = own_sampled(samples, ["recall@10"], ["sampled", "bv:0.1"])
+    path = tmp_path / "report.html"
+    path.write_text(render(content, "own.html"), encoding="utf-8")
+    found = Opened(browser.new_context(viewport={"width": 320, "height": 640}), path)
+    assert found.page.locator("#panel-f .range").count() == 3
+    found.set(estimator="bv", gamma=0.1)
+    values = {row[0]: row[3] for row in content["tables"][0]["lines"][:3]}
+    estimates = found.page.evaluate("SM.state.got")
+    assert [f"{100 * value:.2f} %" for value in estimates] == list(values.values())
+    found.set(metric="ndcg")
+    assert found.page.locator("#panel-f").is_hidden()
+    assert found.page.evaluate("document.documentElement.scrollWidth") <= 320
+    assert found.page.evaluate(CUT) == []
     assert found.complaints == []
     found.page.context.close()
 

@@ -78,18 +78,18 @@ def test_page_shows_the_small_study(with_page):
     page = with_page.result("report.html").decode()
     assert "For 60 users" in page
     assert "The ratings are not the official file of ml-1m" in page
-    assert page.count('class="drawing"') == 6
+    assert page.count('class="drawing"') == 7
     assert all(f"logs/{name}.log" in page for name in ("fetch", "train/X", "scorecard"))
 
 
-def test_page_follows_every_benchmark_and_the_audit(with_page):
+def test_page_follows_every_benchmark_and_files_of_the_reference_run(with_page):
     files = {*(with_page.folder / "results/benchmarks").rglob("*.tsv")}
     study = Study.of(yaml.safe_load((ROOT / "config/config.yaml").read_text()), "config")
     followed = {f"{step}.tsv" for step in study.benchmarks()}
     timed = {str(path.relative_to(with_page.folder / "results/benchmarks")) for path in files}
     assert timed == followed | {"page.tsv"}
-    names = ("results/benchmarks/train/X.tsv", "results/reference/audit.csv")
-    paths = [with_page.folder / name for name in names]
+    names = ("benchmarks/train/X.tsv", "reference/audit.csv", "reference/beyond/orders.csv")
+    paths = [with_page.folder / "results" / name for name in names]
     for path in paths:
         os.utime(path)
     assert with_page.planned(PAGE) == set()

@@ -223,12 +223,12 @@ class Study(Settings):
         last = "rank" if self.ranking.pieces == 1 else "gather_ranks"
         ranks += [f"{last}/{name}" for name in self.trained]
         ranks += [f"rank_external/{name}" for name in self.external]
-        of_paper = ["toy", "theory_figures", "scorecard", "claims"] if self.is_papers_data else []
+        of_paper = ["toy", "theory_figures", "scorecard", "z_scores", "claims"]
         return [
             *([*data, *ranks] if self.ranks == "trained" else []),
             *(f"sample/{name}" for name in self.names),
             *("exact", "compare", "ranks_figures", "provenance", "ranges"),
-            *of_paper,
+            *(of_paper if self.is_papers_data else []),
         ]
 
     def identity(self) -> str:

@@ -20,25 +20,29 @@ TITLES = {
 
 
 def values_table(corrected: Mapping[str, list[Corrected]], told: str) -> dict[str, Any]:
-    """Ranges and estimates from sampled ranks."""
-    lines = [
-        [
-            f"{name}, {parse_measure(result.metric).label}",
-            between(result.range_low, result.range_high),
-            result.estimator,
-            _percent(result.value),
-            resolution(result.metric, result.behaves_like),
-        ]
-        for name, results in corrected.items()
-        for result in results
-    ]
+    """Ranges and estimates from sampled ranks, and below those of a metric what they act like."""
+    results = [(name, result) for name, of_one in corrected.items() for result in of_one]
+    estimators = list(dict.fromkeys(result.estimator for _, result in results))
+    lines: list[list[str]] = []
+    for metric in dict.fromkeys(result.metric for _, result in results):
+        label = parse_measure(metric).label
+        of_metric = [(name, result) for name, result in results if result.metric == metric]
+        estimates: dict[str, list[str]] = {}
+        acts: dict[str, dict[str, None]] = {estimator: {} for estimator in estimators}
+        for name, result in of_metric:
+            allowed = between(result.range_low, result.range_high)
+            line = estimates.setdefault(name, [f"{name}, {label}", allowed])
+            line.append(_percent(result.value))
+            acts[result.estimator][resolution(metric, result.behaves_like)] = None
+        lines += estimates.values()
+        lines.append([f"{label}: acts like", "", *(" or ".join(each) for each in acts.values())])
     return _table(
         "values",
-        ["recommender", "range of the exact metric", "estimator", "estimate", "acts like"],
+        ["recommender", "range of the exact metric", *estimators],
         lines,
         f"Range: values of the exact metric that the sampled ranks allow, at {told}. An estimate "
-        "weighs true ranks roughly as the metric on its right does, so it need not be near the "
-        "exact metric, nor inside the range.",
+        "weighs true ranks roughly as the metric below it does, so it need not be near the exact "
+        "metric, nor inside the range.",
     )
 
 
@@ -47,13 +51,13 @@ def orders_table(compared: Sequence[Compared], told: str) -> dict[str, Any]:
     lines = {
         (result.a, result.b, result.metric): [
             f"{result.a} and {result.b}, {parse_measure(result.metric).label}",
-            between(result.range_low, result.range_high),
+            f"{_points(result.range_low)} to {_points(result.range_high)}",
             order_words(result),
             "yes" if result.paired else "no",
         ]
         for result in compared
     }
-    heads = ["pair", "second minus first", "order of the exact metrics", "users paired"]
+    heads = ["pair", "second minus first, points", "order of the exact metrics", "users paired"]
     words = f"Decided if the difference excludes 0, at {told}, also corrected for several pairs."
     return _table("comparisons", heads, list(lines.values()), words)
 
@@ -72,12 +76,12 @@ def cost_table(
     }
     if not undecided:
         return []
-    lines = [[pair, *map(_percent, of_pair.values())] for pair, of_pair in undecided.items()]
+    lines = [[pair, *map(_points, of_pair.values())] for pair, of_pair in undecided.items()]
     words = (
         f"Pairs undecided by {parse_measure(compared[0].metric).label}, and the difference of the "
-        "exact metrics above which a decision is likely. Where scores are cheap, rank fully "
-        "(sampled-metrics evaluate); where each is expensive, estimate exact metrics from about "
-        f"{BUDGET:g} scores per user (sampled-metrics budget)."
+        "exact metrics, in points, above which a decision is likely. Where scores are cheap, rank "
+        "fully (sampled-metrics evaluate); where each is expensive, estimate exact metrics from "
+        f"about {BUDGET:g} scores per user (sampled-metrics budget)."
     )
     return [_table("cost", ["pair", *next(iter(undecided.values()))], lines, words)]
 
@@ -108,6 +112,10 @@ def order_words(result: Compared) -> str:
 
 def _percent(value: float) -> str:
     return f"{100 * value:.2f} %"
+
+
+def _points(value: float) -> str:
+    return f"{100 * value:.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def between(low: float, high: float, word: str = " to ") -> str:
