@@ -91,6 +91,13 @@ class TestKernel:
         harmonic = np.log(n) + np.euler_gamma + 1 / (2 * n)
         assert found[-1] == pytest.approx(harmonic / n, rel=1e-12)
 
+    @pytest.mark.parametrize("metric", ["ap", "ndcg", "recall@10", "ndcg@25000", "rr@777"])
+    def test_exact_metric_is_the_mean_over_all_ranks_up_to_each_point(self, metric):
+        n, measure = 60_000, parse_measure(metric)
+        table = kernel(n, 5, "with-replacement", "non-increasing", measure.cutoff)
+        means = np.cumsum(measure.at(np.arange(1, n + 1), n))[table.points - 1] / table.points
+        np.testing.assert_allclose(table.metric(measure), means, rtol=1e-12)
+
     @pytest.mark.parametrize(
         ("arguments", "problem"),
         [

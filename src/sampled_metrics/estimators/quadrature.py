@@ -6,12 +6,12 @@ Gauss rule for equally spaced points: its nodes, which are not whole ranks, and 
 sum of every polynomial of degree 39 exactly.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.arrays import Float, Int
 
 ONE_BY_ONE = 1 << 14  # up to so many ranks, each is taken by itself
 _NODES = 20
@@ -47,6 +47,26 @@ def rank_rule(n: int, m: int, cutoffs: Sequence[int]) -> tuple[Float, Float]:
     rules = [_rule(first, count) for first, count in _blocks(n, m, sorted(set(cutoffs)))]
     ranks, weights = zip(*rules, strict=True)
     return np.concatenate(ranks), np.concatenate(weights)
+
+
+def sums_up_to(ends: Int, values: Callable[[Float], Float]) -> Float:
+    """Sum a smooth function over the ranks up to each of some ends, in non-decreasing order.
+
+    Ranks between two ends are summed by one rule, so ends must be close where values change fast.
+
+    Examples
+    --------
+    >>> sums_up_to(np.array([1, 2, 2, 1000]), np.square).round().astype(int)
+    array([        1,         5,         5, 333833500])
+    """
+    counts = np.diff(ends, prepend=0)
+    single = counts == 1
+    sums = np.zeros(ends.size)
+    sums[single] = values(ends[single])
+    for place in np.flatnonzero(counts > 1):
+        ranks, weights = _rule(int(ends[place] - counts[place]) + 1, int(counts[place]))
+        sums[place] = weights @ values(ranks)
+    return np.cumsum(sums)
 
 
 def _blocks(n: int, m: int, cutoffs: Sequence[int]) -> Iterator[tuple[int, int]]:

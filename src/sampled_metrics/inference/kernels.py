@@ -13,6 +13,7 @@ import numpy as np
 
 from sampled_metrics._base.arrays import MEMORY, Float, Int, blocks
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.estimators.quadrature import sums_up_to
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.distinct import parts
@@ -68,13 +69,9 @@ class Kernel:
         """Exact metric under each extreme point; float64, shape (points,)."""
         if self.shape == NONE:
             return measure.at(self.points, self.n)
-        total, sums = 0.0, np.empty(self.points.size)
-        for ranks in blocks(self.n, 1, MEMORY):
-            inside = slice(*np.searchsorted(self.points, [ranks.start + 1, ranks.stop + 1]))
-            running = total + np.cumsum(measure.at(np.arange(ranks.start, ranks.stop) + 1, self.n))
-            sums[inside] = running[self.points[inside] - ranks.start - 1]
-            total = running[-1]
-        return sums / self.points
+        # Beyond its cut-off a metric is 0.
+        ends = self.points if measure.cutoff is None else np.minimum(self.points, measure.cutoff)
+        return sums_up_to(ends, lambda ranks: measure.at(ranks, self.n)) / self.points
 
 
 def kernel(n: int, m: int, sampling: str, shape: str, cutoff: int | None = None) -> Kernel:
