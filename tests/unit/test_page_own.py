@@ -78,7 +78,7 @@ def test_sampled_ranks_of_several_pairs(run, folder):
     assert orders == {
         "good and poor, Recall@10": "good above poor",
         "good and bad, Recall@10": "good above bad",
-        "poor and bad, Recall@10": "open",
+        "poor and bad, Recall@10": "undecided",
     }
     assert [row[0] for row in rows["cost"][1:]] == ["poor and bad"]
     least = [float(text) for text in rows["cost"][1][1:]]

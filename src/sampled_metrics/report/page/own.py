@@ -13,6 +13,7 @@ from sampled_metrics.inference.compare import compare_exact, compare_sampled
 from sampled_metrics.inference.compared import Compared
 from sampled_metrics.inference.correct import Corrected, correct
 from sampled_metrics.inference.evaluate import evaluate
+from sampled_metrics.inference.kernels import ASSUMED
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.report.page.embedded import explorer, in_script
@@ -20,17 +21,12 @@ from sampled_metrics.report.page.own_tables import (
     between,
     cost_table,
     exact_table,
-    order_words,
     orders_table,
     values_table,
 )
 from sampled_metrics.report.page.story import listed, story
 
 _M = 100
-_ASSUMED = {
-    "non-increasing": "assuming that no rank is likelier than the one before it",
-    "none": "whatever the true ranks are",
-}
 _SECTIONS = {
     "ranges": "Ranges",
     "why": "Why",
@@ -88,7 +84,7 @@ def own_sampled(
             for name, of_one in shares.items()
         ],
     }
-    told = f"{100 * confidence:g} %, {_ASSUMED[shape]}"
+    told = f"{100 * confidence:g} %, {ASSUMED[shape]}"
     content = _page(
         ["ranges", "why", "corrections"],
         [
@@ -194,7 +190,7 @@ def _headline(
     pairs = {(c.a, c.b): c for c in compared if c.metric == compared[0].metric}
     if not pairs:
         return f"{words}."
-    decided = [order_words(c) for c in pairs.values() if c.order != "undecided"]
+    decided = [c.in_words() for c in pairs.values() if c.order != "undecided"]
     if len(pairs) == 1:
         return f"{words}: {decided[0] if decided else 'their order stays open'}."
     return f"{words}: {len(decided) or 'none'} of {len(pairs)} orders decided."

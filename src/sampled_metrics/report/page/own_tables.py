@@ -52,7 +52,7 @@ def orders_table(compared: Sequence[Compared], told: str) -> dict[str, Any]:
         (result.a, result.b, result.metric): [
             f"{result.a} and {result.b}, {parse_measure(result.metric).label}",
             f"{_points(result.range_low)} to {_points(result.range_high)}",
-            order_words(result),
+            result.in_words(),
             "yes" if result.paired else "no",
         ]
         for result in compared
@@ -102,12 +102,6 @@ def exact_table(
     ]
     heads = ["recommender", "exact", f"interval, {level}", "users"]
     return _table("values", heads, lines, f"Ties {ties}; intervals cover the variation of users.")
-
-
-def order_words(result: Compared) -> str:
-    """Say which of a pair is above the other."""
-    words = {"a": f"{result.a} above {result.b}", "b": f"{result.b} above {result.a}"}
-    return words.get(result.order, "open")
 
 
 def _percent(value: float) -> str:
