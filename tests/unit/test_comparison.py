@@ -553,6 +553,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         "case", ["every negative twice", "10 negatives said to be 100", "reversed", "from 2"]
     )
+    @pytest.mark.filterwarnings("ignore:the largest sampled rank is 11")
     def test_refused_with_the_statistic(self, case):
         sample = SampledRanks(self.sample(case), N, 100)
         words = r"chi-square \d+ with \d+ degrees of freedom, p = \S+\); the negatives are not"

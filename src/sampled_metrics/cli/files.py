@@ -44,9 +44,10 @@ def require_different_files(parameters: Mapping[str, Any]) -> None:
     """Raise InputError if an output of a command is also an input or another output."""
     read = [path for name, value in parameters.items() for path in _paths(name, value)]
     for name in _WRITTEN:
-        path = parameters.get(name)
-        if not isinstance(path, Path):
+        given = parameters.get(name)
+        if not isinstance(given, str | Path):  # text in old releases of typer
             continue
+        path = Path(given)
         if any(_same(path, other) for other in read):
             raise InputError(
                 f"both read and written; give another --{name.replace('_', '-')}", path=path
