@@ -21,6 +21,8 @@ HOW_IT_RAN = re.compile(
     r"<!-- how this run went -->.*?<!-- end of how this run went -->", re.DOTALL
 )
 
+ENVIRONMENTS = str(Path(__file__).with_name("environments"))
+
 
 class Project:
     def __init__(self, folder: Path, archive: Path | None, small: bool) -> None:
@@ -42,6 +44,8 @@ class Project:
             **{name: value for name, value in os.environ.items() if name != "MOVIELENS_ARCHIVE"},
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "XDG_CACHE_HOME": str(folder / "xdg"),
+            # Each rule has the packages of its environment.
+            "PYTHONPATH": os.pathsep.join([ENVIRONMENTS, os.environ.get("PYTHONPATH", "")]),
         }
         if archive is not None:
             self.environment["MOVIELENS_ARCHIVE"] = str(archive)

@@ -77,7 +77,7 @@ rule z_scores:
     group:
         "tables"
     conda:
-        "../envs/study.yaml"
+        "../envs/plot.yaml"
     resources:
         mem_mb=scaled(600),
         runtime=scaled(10),
