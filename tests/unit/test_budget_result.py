@@ -13,6 +13,7 @@ import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.budget import BudgetResult, Estimate, reciprocal_rank
 from sampled_metrics.inference.budget.comparison import p_value
+from sampled_metrics.inference.budget.result import DEPTH_SHARE, depth_of
 
 
 def estimate(centre: float, slack: float = 0.0, error: float = 0.01, value: Any = None) -> Estimate:
@@ -158,3 +159,17 @@ def test_draws_are_unbiased_for_the_reciprocal_rank(n: int, stop_at: int) -> Non
 def test_impossible_draws(arguments: Any, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         reciprocal_rank(*arguments)
+
+
+def test_depth_of_an_order_by_hand() -> None:
+    """All better items are among the first ten places, or there are none."""
+    frame = SimpleNamespace(
+        n=np.ones((30, 2)), edges=np.array([0, 10, 100]), rows_of=lambda users: (users, users)
+    )
+    audited = SimpleNamespace(phases=[SimpleNamespace(users=np.arange(30), reached=np.ones(30))])
+    for better, expected in ((0, 0.0), (4, 10 * DEPTH_SHARE)):
+        found = np.tile([better, 0], (30, 1))
+        counts = SimpleNamespace(frame=frame, left=np.zeros((30, 2)), better=found)
+        assert depth_of(SimpleNamespace(counts=counts), audited) == pytest.approx(expected)
+    counts.left[:] = 1  # nobody's candidates were all scored
+    assert np.isnan(depth_of(SimpleNamespace(counts=counts), audited))

@@ -180,6 +180,11 @@ def test_deviation_that_differs_is_remarked_upon():
     assert judged(cell(3, "Y", "AP", "Sampled", 30.01, 0.21, 100))["note"] == ""
 
 
+def test_a_cell_that_nothing_explains_has_no_note():
+    line = judged(cell(3, "Y", "Recall@10", "Exact", 8.8451))
+    assert (line["verdict"], line["note"]) == ("differs", "")
+
+
 def test_a_cell_or_a_spread_given_twice_is_refused():
     row = cell(1, "A", "AUC", "Exact", 0.99)
     with pytest.raises(InputError, match="duplicate cell: 1, A, AUC, Exact"):
