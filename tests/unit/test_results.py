@@ -1,6 +1,7 @@
 """Results as tables, DataFrames and plots."""
 
 import math
+import pickle
 import re
 import sys
 
@@ -10,6 +11,8 @@ from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics._base.text import html_of
+from sampled_metrics.inference.pair import Pair
+from sampled_metrics.inference.population import Population
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -98,6 +101,18 @@ def test_a_budget_has_the_same():
     axes = found.plot(exact={("B", "ap"): 0.5})
     assert drawn(axes, "exact") == [[[0.5, 1]]]
     assert len(drawn(axes, "interval")) == 2
+
+
+def test_a_copy_prints_the_same(corrected):
+    assert str(pickle.loads(pickle.dumps(corrected))) == str(corrected)  # noqa: S301 - made here
+
+
+def test_a_plan_has_no_values():
+    power = Population.power(100, 0.5), Population.power(100, 0.3)
+    planned = sm.plan(Pair(*power, 3000, drawn=True), "recall@10", "sampled", largest=5)
+    assert "n_negatives: from there on the order is right" in str(planned)
+    with pytest.raises(sm.InputError, match="no values to plot"):
+        planned.plot()
 
 
 def test_without_matplotlib_the_extra_is_named(corrected, monkeypatch):

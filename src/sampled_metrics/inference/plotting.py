@@ -30,6 +30,8 @@ def draw(table: "pd.DataFrame", exact: Any, axes: Any) -> Any:
     estimated = "range_low" in table and (table["estimator"] != "exact").all()
     low, high = ("range_low", "range_high") if estimated else ("ci_low", "ci_high")
     value = "difference" if "difference" in table else "value"
+    if value not in table:
+        raise InputError("these results have no values to plot")
     estimators = list(table["estimator"].unique()) if estimated else [value]
     several = "recommender" in table and table["recommender"].nunique() > 1
     names = ["b", "a"] if "a" in table else ["recommender"] * several
