@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks import rank
+from sampled_metrics.recommenders import load_recommender, save_recommender
 from sampled_metrics.recommenders.itemknn import ItemKNN, ItemKNNSettings, cosine_similarity
 
 
@@ -121,3 +124,50 @@ def test_keeping_at_least_all_neighbours_is_keeping_all():
         settings = ItemKNNSettings(q=2.0, k=most, k_prime=most)
         weights = ItemKNN(settings).fit(train).weights
         np.testing.assert_array_equal(weights.toarray(), whole.weights)
+
+
+@pytest.fixture
+def in_tiles(monkeypatch):
+    """The weights of all pairs are not kept but made in tiles of a width."""
+
+    def limit(width):
+        monkeypatch.setattr("sampled_metrics.recommenders.itemknn.MOST_KEPT", 5)
+        monkeypatch.setattr("sampled_metrics.recommenders.neighbours._COLUMNS", width)
+
+    return limit
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 10, 256])
+@pytest.mark.parametrize("self_similarity", [True, False])
+@pytest.mark.parametrize("normalise_scores", [True, False])
+def test_scores_and_ranks_in_tiles_are_those_of_the_whole(
+    in_tiles, width, self_similarity, normalise_scores, tmp_path
+):
+    train = csr_array(random_train(2))
+    settings = ItemKNNSettings(
+        q=3.0, self_similarity=self_similarity, normalise_scores=normalise_scores
+    )
+    seen = train.toarray() > 0
+    held_out = np.argmin(seen, axis=1)
+    several = (np.random.default_rng(0).random(seen.shape) < 0.3) & ~seen
+    whole = ItemKNN(settings).fit(train)
+    by_scores = [rank(whole.scorer, train, relevant) for relevant in (held_out, several)]
+    in_tiles(width)
+    tiled = ItemKNN(settings).fit(train)
+    save_recommender(tmp_path / "tiled.npz", tiled)
+    tiled = load_recommender(tmp_path / "tiled.npz")
+    assert tiled.weights is None
+    np.testing.assert_array_equal(tiled.score(np.arange(14)), whole.score(np.arange(14)))
+    for relevant, expected in zip((held_out, several), by_scores, strict=True):
+        found = rank(tiled.scorer, train, relevant)
+        for name in ("n_candidates", "n_better", "n_tied", "users"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    part = rank(tiled.scorer.take(slice(3, 9)), train[3:9], held_out[3:9])
+    np.testing.assert_array_equal(part.n_better, by_scores[0].n_better[3:9])
+
+
+def test_an_item_of_the_history_is_not_ranked_in_tiles(in_tiles):
+    train = csr_array(random_train(2))
+    in_tiles(4)
+    with pytest.raises(InputError, match="of user 0 is among the seen items"):
+        rank(ItemKNN(ItemKNNSettings()).fit(train).scorer, train, train.toarray().argmax(axis=1))

@@ -87,7 +87,7 @@ def test_vectors_that_fit_neither_each_other_nor_the_items():
     users, items = np.ones((2, 3)), np.ones((4, 3))
     for pair, problem in (
         ((users, np.ones((4, 2))), "vectors of users have 3 dimensions, those of items 2"),
-        ((users[:1], items), "vectors of 1 users and 4 items, expected 2 users and 4 items"),
+        ((users[:1], items), "scores of 1 users and 4 items, expected 2 users and 4 items"),
         ((users, items * np.nan), r"vectors of items are float64 of shape \(4, 3\); expected fin"),
         ((users[0], items), r"vectors of users are float64 of shape \(3,\); expected fin"),
     ):

@@ -6,15 +6,18 @@ Users are independent of each other, so the gathered ranks equal those of a sing
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split
-from sampled_metrics.ranks.ranking import BLOCK_SIZE, Score, Vectors, rank
+from sampled_metrics.ranks.ranking import BLOCK_SIZE, Score, Scores, Vectors, rank
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.reading import read_single
+from sampled_metrics.recommenders.tiles import Tiles
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def parse_piece(text: str) -> Piece:
 
 
 def rank_piece(
-    score: Score | Vectors, split: Split, piece: Piece, block_size: int = BLOCK_SIZE
+    score: Score | Vectors | Tiles, split: Split, piece: Piece, block_size: int = BLOCK_SIZE
 ) -> Ranks:
     """Rank the held-out items of the users in a piece.
 
@@ -75,10 +78,14 @@ def rank_piece(
     """
     users = piece.of(split.held_out.size)
     rows = slice(users.start, users.stop)
+    if isinstance(score, Tiles):
+        of_piece: Score | Vectors | Tiles = score.take(rows)
+    elif isinstance(score, tuple):
+        of_piece = np.asarray(score[0])[rows], score[1]
+    else:
+        of_piece = partial(_shifted, score, users.start)
     return rank(
-        (lambda within: score(within + users.start))
-        if callable(score)
-        else (np.asarray(score[0])[rows], score[1]),
+        of_piece,
         # a piece of everything needs no copy
         split.seen if len(users) == split.held_out.size else split.train[rows],
         split.held_out[rows],
@@ -86,6 +93,10 @@ def rank_piece(
         users=split.user_ids[rows],
         items=split.item_ids,
     )
+
+
+def _shifted(score: Score, by: int, users: Int) -> Scores:
+    return score(users + by)
 
 
 def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:

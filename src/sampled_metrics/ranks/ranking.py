@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from sampled_metrics._base.arrays import Ids, Int, count_rows, ordered_floats, whole_number
+from sampled_metrics._base.arrays import Ids, Int, blocks, count_rows, ordered_floats, whole_number
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.threads import one_thread
 from sampled_metrics.ranks.columns import id_column, require
 from sampled_metrics.ranks.item_lists import ItemLists, Marked, held_out_items, marked_items
 from sampled_metrics.ranks.products import Products
 from sampled_metrics.ranks.ranks import Ranks
+from sampled_metrics.recommenders.tiles import Tiles
 
 BLOCK_SIZE = 512
 # Rows counted at a time, few enough to stay in the processor's cache; those of a matrix product,
@@ -26,7 +27,7 @@ Vectors = tuple[ArrayLike, ArrayLike]
 
 
 def rank(
-    score: Score | Vectors,
+    score: Score | Vectors | Tiles,
     seen: Marked | None,
     relevant: ArrayLike | Marked,
     *,
@@ -96,10 +97,12 @@ def rank(
         raise InputError(f"seen items of {task.seen.size.size} users, expected {n_users}")
     rows = np.flatnonzero(ranked.size)
     empty = np.empty(0, dtype=np.int64)
-    if callable(score):
-        counts = [task.rank(*part) for part in _scored(score, rows, task, block_size)]
-    else:
+    if isinstance(score, Tiles):
+        counts = _by_tiles(score, rows, task)
+    elif isinstance(score, tuple):
         counts = _by_products(Products(*score), rows, task, block_size)
+    else:
+        counts = [task.rank(*part) for part in _scored(score, rows, task, block_size)]
     columns = zip((empty,) * 3, *counts, strict=True)
     n_candidates, n_better, n_tied = (np.concatenate(column) for column in columns)
     if held_out:
@@ -147,6 +150,16 @@ class _Task(NamedTuple):
                     f"{kind} item of user {self.users[user]} is {lists.item[place]}, "
                     f"expected 0 to {n_items - 1}"
                 )
+
+    def require_shape(self, n_users: int, n_items: int) -> None:
+        """Raise InputError unless there are scores of these users and of every item to rank."""
+        expected = self.ranked.size.size, self.n_items() or n_items
+        if (n_users, n_items) != expected:
+            raise InputError(
+                f"scores of {n_users} users and {n_items} items, expected {expected[0]} users and "
+                f"{expected[1]} items"
+            )
+        self.require(n_items)
 
     def rank(self, scores: Scores, users: Int) -> tuple[Int, Int, Int]:
         """Count candidates per user, and better and tied candidates per item, for a few users."""
@@ -214,11 +227,7 @@ def _by_products(
 ) -> list[tuple[Int, Int, Int]]:
     """Count candidates per user, and better and tied candidates per item."""
     counts = []
-    n_users, n_items = len(products.users), len(products.items)
-    if (n_users, task.n_items() or n_items) != (task.ranked.size.size, n_items):
-        expected = f"{task.ranked.size.size} users and {task.n_items() or n_items} items"
-        raise InputError(f"vectors of {n_users} users and {n_items} items, expected {expected}")
-    task.require(n_items)
+    task.require_shape(len(products.users), len(products.items))
     step = min(block_size, _ROWS_OF_PRODUCT)
     with one_thread():
         for first in range(0, users.size, step):
@@ -231,6 +240,30 @@ def _by_products(
                 task.refuse_item(0.0, block[row[place]], item[place])
             counts.append((n_candidates, *products.count(rough, block, row, item)))
     return counts
+
+
+def _by_tiles(tiles: Tiles, users: Int, task: _Task) -> list[tuple[Int, Int, Int]]:
+    """Count candidates per user, and better and tied candidates per item, tile by tile."""
+    task.require_shape(len(tiles), tiles.n_items)
+    row, item = task.ranked.of(users)
+    n_candidates = np.full(users.size, tiles.n_items)
+    if task.seen is not None:
+        n_candidates -= task.seen.size[users]
+    own = tiles.of_pairs(users[row], item)
+    n_better, n_tied = np.zeros(row.size, np.int64), np.full(row.size, -1)
+    for first, columns in tiles:
+        for pairs in blocks(row.size, tiles.width):
+            scores = tiles.histories[users[row[pairs]]] @ columns
+            if task.seen is not None:
+                place, seen = task.seen.of(users[row[pairs]])
+                here = (seen >= first) & (seen < first + columns.shape[1])
+                if (seen == item[pairs][place]).any():
+                    bad = int(np.argmax(seen == item[pairs][place]))
+                    task.refuse_item(0.0, users[row[pairs]][place[bad]], seen[bad])
+                scores[place[here], seen[here] - first] = -np.inf
+            n_better[pairs] += count_rows(scores > own[pairs, None])
+            n_tied[pairs] += count_rows(scores == own[pairs, None])
+    return [(n_candidates, n_better, n_tied)]
 
 
 def _checked_scores(values: ArrayLike, users: Int, n_items: int | None) -> Scores:

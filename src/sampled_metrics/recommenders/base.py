@@ -13,9 +13,10 @@ from scipy.sparse import csr_array
 from sampled_metrics._base import settings as base
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
+from sampled_metrics.recommenders.tiles import Tiles
 
 Arrays = dict[str, NDArray[Any]]
-Scorer = Callable[[NDArray[np.int64]], NDArray[np.float64]] | tuple[ArrayLike, ArrayLike]
+Scorer = Callable[[NDArray[np.int64]], NDArray[np.float64]] | tuple[ArrayLike, ArrayLike] | Tiles
 
 
 class NoSettings(base.Settings):
@@ -60,7 +61,7 @@ class Recommender(ABC):
 
     @property
     def scorer(self) -> Scorer:
-        """What `sampled_metrics.ranks.rank` takes: `score`, or vectors with the same scores."""
+        """What `sampled_metrics.ranks.rank` takes: `score`, or vectors or tiles of these scores."""
         return self.score
 
     def state(self) -> Arrays:

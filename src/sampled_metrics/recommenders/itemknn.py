@@ -1,7 +1,8 @@
 """Recommenders Y and Z: item-based collaborative filtering on cosine similarity (section 9)."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Self
+from functools import cached_property
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from sampled_metrics.recommenders.base import register
 from sampled_metrics.recommenders.neighbours import Neighbours
 
 _SLAB = 256
+# Up to so many items the weights of all pairs are kept, in 2 GB; those of more are made tile by
+# tile whenever they are needed.
+MOST_KEPT = 1 << 14
 
 Dense = NDArray[np.float64]
 
@@ -49,27 +53,46 @@ class ItemKNN(Neighbours):
     Settings = ItemKNNSettings
 
     def fit(self, train: csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
-        """Compute the weights; dense where all neighbours are kept, sparse where not."""
-        settings = self.settings
-        every = settings.k is None and settings.k_prime is None
-        weights: Any = (_similarity if every else _similarity_of_nearest)(train, settings)
-        entries = weights if every else weights.data
-        np.power(entries, settings.q, out=entries)
-        _divide_columns(weights, np.sqrt(_column_sums(weights, 2)))
-        if settings.normalise_scores:
-            _divide_columns(weights, _column_sums(weights, 1))
-        if not every:
-            weights.eliminate_zeros()
-        self.histories, self.weights = train, weights
+        """Compute the weights, dense where all neighbours are kept and sparse where not.
+
+        Those of all pairs of more than `MOST_KEPT` items are left to `columns`.
+        """
+        self.histories, self.weights = train, None
+        self.__dict__.pop("_events", None)  # of an earlier fit
+        settings, n_items = self.settings, train.shape[1]
+        if settings.k is not None or settings.k_prime is not None:
+            self.weights = self._weighted(_similarity_of_nearest(train, settings))
+            self.weights.eliminate_zeros()
+        else:
+            self.weights = self.columns(0, n_items) if n_items <= MOST_KEPT else None
         return self
 
+    def columns(self, first: int, end: int) -> Dense:
+        """Compute some columns of the weights of all pairs."""
+        if self.weights is not None:
+            return super().columns(first, end)
+        # numpy sums a single column in another order.
+        n_items = self.histories.shape[1]
+        begin, stop = max(min(first, end - 2), 0), min(max(end, 2), n_items)
+        similarity = np.empty((n_items, stop - begin))
+        for row, rows in _slabs(self._events, begin, stop):
+            if not self.settings.self_similarity:
+                rows[np.arange(len(rows)), row + np.arange(len(rows))] = 0.0
+            similarity[:, row - begin : row - begin + len(rows)] = rows.T
+        return self._weighted(similarity)[:, first - begin : end - begin]
 
-def _similarity(train: csr_array, settings: ItemKNNSettings) -> Dense:
-    """Similarity of all pairs of items."""
-    similarity = cosine_similarity(train)
-    if not settings.self_similarity:
-        np.fill_diagonal(similarity, 0.0)
-    return similarity
+    @cached_property
+    def _events(self) -> "_Events":
+        return _Events.of(self.histories)
+
+    def _weighted(self, similarity: Any) -> Any:
+        """Turn columns of the similarity into columns of the weights, in place."""
+        entries = similarity.data if issparse(similarity) else similarity
+        np.power(entries, self.settings.q, out=entries)
+        _divide_columns(similarity, np.sqrt(_column_sums(similarity, 2)))
+        if self.settings.normalise_scores:
+            _divide_columns(similarity, _column_sums(similarity, 1))
+        return similarity
 
 
 def _similarity_of_nearest(train: csr_array, settings: ItemKNNSettings) -> csr_array:
@@ -84,7 +107,7 @@ def _similarity_of_nearest(train: csr_array, settings: ItemKNNSettings) -> csr_a
     )
     near_columns: list[csr_array] = []
     near_rows: list[csr_array] = []
-    for first, similarity in _slabs(train):
+    for first, similarity in _slabs(_Events.of(train), 0, train.shape[1]):
         if not settings.self_similarity:
             rows = np.arange(len(similarity))
             similarity[rows, first + rows] = 0.0
@@ -111,21 +134,30 @@ def cosine_similarity(train: csr_array) -> Dense:
            [0.7071, 1.    , 0.    ],
            [0.    , 0.    , 0.    ]])
     """
-    similarity = np.empty((train.shape[1], train.shape[1]))
-    for first, rows in _slabs(train):
-        similarity[first : first + _SLAB] = rows
-    return similarity
+    slabs = _slabs(_Events.of(train), 0, train.shape[1])
+    return np.concatenate([np.empty((0, train.shape[1])), *(rows for _, rows in slabs)])
 
 
-def _slabs(train: csr_array) -> Iterator[tuple[int, Dense]]:
+class _Events(NamedTuple):
+    """Training events by user and by item, and how many each item has, at least 1."""
+
+    by_user: csr_array
+    by_item: csr_array
+    counts: Dense
+
+    @classmethod
+    def of(cls, train: csr_array) -> "_Events":
+        by_user = csr_array(train, dtype=np.int32)
+        by_item = by_user.T.tocsr()
+        return cls(by_user, by_item, np.maximum(by_item.sum(axis=1), 1).astype(np.float64))
+
+
+def _slabs(events: _Events, begin: int, end: int) -> Iterator[tuple[int, Dense]]:
     """Some rows of the similarity at a time, after the number of the first."""
-    counted = csr_array(train, dtype=np.int32)
-    by_item = counted.T.tocsr()
-    events = np.maximum(by_item.sum(axis=1), 1).astype(np.float64)
-    for first in range(0, train.shape[1], _SLAB):
-        rows = slice(first, first + _SLAB)
-        common = (by_item[rows] @ counted).toarray().astype(np.float64)
-        yield first, np.sqrt(common * common / np.outer(events[rows], events))
+    for first in range(begin, end, _SLAB):
+        rows = slice(first, min(first + _SLAB, end))
+        common = (events.by_item[rows] @ events.by_user).toarray().astype(np.float64)
+        yield first, np.sqrt(common * common / np.outer(events.counts[rows], events.counts))
 
 
 def _nearest(similarity: Dense, k: int) -> NDArray[np.bool_]:

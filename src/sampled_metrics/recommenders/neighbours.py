@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, issparse
 
 from sampled_metrics._base.sparse import from_structure, structure
 from sampled_metrics.recommenders.base import Arrays, Recommender
+from sampled_metrics.recommenders.tiles import Tiles
 
 _COLUMNS = 256  # of the weights at a time, so that they stay in the processor's cache
 
@@ -22,7 +23,7 @@ class Neighbours(Recommender):
         Training events; float64, shape (users, items).
     weights
         What an item of the history (row) adds to the score of an item (column); float64, shape
-        (items, items), dense or sparse.
+        (items, items), dense or sparse; None if `columns` computes them when they are needed.
     """
 
     histories: csr_array
@@ -30,18 +31,26 @@ class Neighbours(Recommender):
 
     def score(self, users: NDArray[np.int64]) -> NDArray[np.float64]:
         """Sum the weights of each user's history, in the order of its items."""
-        histories = self.histories[users]
         if issparse(self.weights):
-            return (histories @ self.weights).toarray()
-        scores = np.empty((users.size, self.weights.shape[1]))
-        for first in range(0, self.weights.shape[1], _COLUMNS):
-            some = slice(first, first + _COLUMNS)
-            scores[:, some] = histories @ np.ascontiguousarray(self.weights[:, some])
-        return scores
+            return (self.histories[users] @ self.weights).toarray()
+        return self._tiles.of(users)
+
+    @property
+    def scorer(self) -> Any:
+        """The scores of all users, some items at a time, if the weights are not kept."""
+        return self._tiles if self.weights is None else self.score
+
+    @property
+    def _tiles(self) -> Tiles:
+        return Tiles(self.histories, self.columns, self.histories.shape[1], _COLUMNS)
+
+    def columns(self, first: int, end: int) -> NDArray[np.float64]:
+        """Return some columns of the weights."""
+        return np.ascontiguousarray(self.weights[:, first:end])
 
     def state(self) -> Arrays:
         """Return the histories and the weights."""
-        weights: Arrays = {"weights": self.weights}
+        weights: Arrays = {} if self.weights is None else {"weights": self.weights}
         if issparse(self.weights):
             weights = {"weights_data": self.weights.data, **structure(self.weights, "weights_")}
         return {**structure(self.histories, "histories_"), **weights}
@@ -49,8 +58,7 @@ class Neighbours(Recommender):
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
         """Set the histories and the weights."""
         self.histories = from_structure(state, "histories_")
-        if "weights" in state:
-            self.weights = state["weights"]
-        else:
+        self.weights = state.get("weights")
+        if "weights_data" in state:
             self.weights = from_structure(state, "weights_", state["weights_data"])
         return self

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from sampled_metrics.recommenders.itemknn import MOST_KEPT
 from sampled_metrics.study.config import Study
 from sampled_metrics.study.entries import Entry
 
@@ -53,4 +54,4 @@ def all_pairs_mb(entry: Entry, counts: Path) -> int:
     if entry.kind != "itemknn" or {entry.settings.k, entry.settings.k_prime} != {None}:
         return 0
     items = json.loads(counts.read_text(encoding="utf-8"))["items"]
-    return math.ceil(_ALL_PAIRS * items**2)
+    return math.ceil(_ALL_PAIRS * items**2) if items <= MOST_KEPT else 0

@@ -1,0 +1,65 @@
+"""Scores that are computed for some items at a time, for all users.
+
+So a recommender that has a weight for each pair of items needs no more of them at once than those
+of a few columns.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sampled_metrics._base.arrays import Float, Int, blocks
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Scores as the product of a sparse matrix and of columns that are made when needed.
+
+    Attributes
+    ----------
+    histories
+        Left factor, scipy.sparse, one row per user.
+    columns
+        Function from the first and the last column, exclusive, to these columns of the right
+        factor, one for each item; float64.
+    n_items, width
+        Number of all columns, and of those made at a time.
+    """
+
+    histories: Any
+    columns: Callable[[int, int], Float]
+    n_items: int
+    width: int
+
+    def __len__(self) -> int:
+        """Return the number of users."""
+        return int(self.histories.shape[0])
+
+    def take(self, rows: slice) -> "Tiles":
+        """Return the scores of some users."""
+        return replace(self, histories=self.histories[rows])
+
+    def of(self, users: Int) -> Float:
+        """Return the scores of all items for some users."""
+        histories, scores = self.histories[users], np.empty((users.size, self.n_items))
+        for first, columns in self:
+            scores[:, first : first + columns.shape[1]] = histories @ columns
+        return scores
+
+    def of_pairs(self, user: Int, item: Int) -> Float:
+        """Return the score of each pair of a user and an item."""
+        scores = np.empty(user.size)
+        for first, columns in self:
+            inside = np.flatnonzero((item >= first) & (item < first + columns.shape[1]))
+            for part in blocks(inside.size, self.width):
+                pairs = inside[part]
+                of_users = self.histories[user[pairs]] @ columns
+                scores[pairs] = of_users[np.arange(pairs.size), item[pairs] - first]
+        return scores
+
+    def __iter__(self) -> Iterator[tuple[int, Float]]:
+        """Yield the columns of the right factor, after the number of the first."""
+        for first in range(0, self.n_items, self.width):
+            yield first, self.columns(first, min(first + self.width, self.n_items))
