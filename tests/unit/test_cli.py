@@ -192,7 +192,7 @@ def test_a_fault_of_ours_is_in_the_log_too(run, tmp_path, monkeypatch):
     assert "ZeroDivisionError" in (tmp_path / "toy.log").read_text()
 
 
-def test_user_with_a_score_that_is_not_finite_stops_the_run(run, refused, tmp_path, monkeypatch):
+def test_a_model_that_is_not_finite_stops_the_run(run, refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     archive = write_archive(tmp_path / "a.zip", as_ratings(synthetic_interactions()))
     assert run("study", "split", archive, "--output", "s.npz", "--counts", "c").returncode == 0
@@ -203,6 +203,6 @@ def test_user_with_a_score_that_is_not_finite_stops_the_run(run, refused, tmp_pa
     arrays["user_vectors"][4] = np.nan
     np.savez("m.npz", **arrays)
     message = refused("study", "rank", "s.npz", "m.npz", "--output", "r.parquet")
-    assert message.startswith("m.npz: score of item ")
-    assert "for user 5 is nan; expected a finite number" in message
+    assert message.startswith("m.npz: vectors of users ")
+    assert "expected finite numbers" in message
     assert not (tmp_path / "r.parquet").exists()
