@@ -113,14 +113,15 @@ def test_tables_agree_with_sums_over_the_poisson_law(names: list[str]) -> None:
 def test_a_posterior_integrates_over_the_order_of_ties() -> None:
     """The mean over places of the ties, and the law of total variance, on a fine grid."""
     tables = Tables(parse_metrics(["recall@10", "ap"]), 5000)
-    better, tied = np.array([[1, 2], [0, 4], [3, 0]]), np.array([[2, 4], [3, 0], [0, 0]])
-    mean = np.array([[4.0, 9.0], [1.0, 2.0], [5.0, 6.0]])  # better items among the unscored
-    share = np.array([[0.5, 0.5], [1.0, 0.0], [0.3, 0.7]])
+    better = np.array([[1, 2], [0, 4], [3, 0], [0, 0]])
+    tied = np.array([[2, 4], [3, 0], [0, 0], [2, 0]])
+    mean = np.array([[4.0, 9.0], [1.0, 2.0], [5.0, 6.0], [15.0, 15.0]])  # better ones, unscored
+    share = np.array([[0.5, 0.5], [1.0, 0.0], [0.3, 0.7], [0.5, 0.5]])
     fit = SimpleNamespace(posterior=share, share=None)
     classes = SimpleNamespace(fit=fit, unscored=lambda *_: mean)
-    frame = SimpleNamespace(owner=np.arange(3))
-    counts = SimpleNamespace(better=better, tied=tied, left=np.ones((3, 2)), frame=frame)
-    found = posterior(counts, classes, tables, np.zeros(3, np.int64))
+    frame = SimpleNamespace(owner=np.arange(4))
+    counts = SimpleNamespace(better=better, tied=tied, left=np.ones((4, 2)), frame=frame)
+    found = posterior(counts, classes, tables, np.zeros(4, np.int64))
     for row, (known, ties) in enumerate(zip(better.sum(1), tied.sum(1), strict=True)):
         part = ties / max(2 * known + ties, 1)  # of the better items, those by the order of ties
         grid = (np.arange(2000) + 0.5) / 2000
