@@ -291,6 +291,7 @@ def without_scorecard(tmp_path):
     (tmp_path / "provenance.json").write_text(json.dumps(origin))
     named = {name: tmp_path / name for name in ("tables", "figures", "provenance.json")}
     return sources(
+        ranks=sources()["ranks"][:1],
         tables=named["tables"],
         figures=named["figures"],
         provenance=named["provenance.json"],
@@ -330,7 +331,8 @@ def test_times_rules_that_ran_and_settings_without_folders_of_the_machine(tmp_pa
         (tmp_path / f"{name}.tsv").write_text(f"s\th:m:s\n{seconds}\t0:00:01\n")
     changed = config()
     changed["dataset"] |= {"archive": "/home/somebody/ml-1m.zip", "cache": "/home/somebody"}
-    found = collect(**sources(times=tmp_path, config=changed))
+    one = sources()["ranks"][:1]
+    found = collect(**sources(times=tmp_path, config=changed, ranks=one))
     assert "somebody" not in found["config"]
     assert [tuple(job.values()) for job in found["times"]] == [
         ("fetch", "", "1.2", "logs/fetch.log"),

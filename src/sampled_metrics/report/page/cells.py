@@ -27,10 +27,12 @@ def read_texts(path: Path, columns: Sequence[str]) -> pd.DataFrame:
 def exact_metrics(path: Path) -> dict[str, Any]:
     """Lay the exact metrics out by tie policy: `heads`, and `lines` of texts in percent."""
     wide = exact.by_metric(read_table(path, exact.COLUMNS, exact.COLUMNS[:-1]))
-    percent = wide.iloc[:, 2:].map("{:.2f}".format)
     return {
-        "heads": list(wide.columns),
-        "lines": wide.iloc[:, :2].astype(str).join(percent).to_numpy().tolist(),
+        "heads": ["recommender, ties", *wide.columns[2:]],
+        "lines": [
+            [f"{name}, {ties}", *map("{:.2f}".format, values)]
+            for name, ties, *values in wide.itertuples(index=False)
+        ],
     }
 
 

@@ -9,7 +9,7 @@ const groups = numbers.groups.map((group) => ({
   most: group.sizes.at(-1),
   recommenders: group.recommenders.map((recommender) => {
     const records = SM.decodeRecords(recommender.kinds), few = SM.decodeRecords(recommender.few);
-    return { ...recommender, records, few, means: new Map(), distributions: new Map(), exact: new Map() };
+    return { ...recommender, records, few, means: new Map(), exact: new Map() };
   }),
 }));
 
@@ -25,11 +25,6 @@ function expectation({ records, means }, vector) {
   return SM.dot(once(means, m, () => SM.meanDistribution(records, m)), vector);
 }
 
-function variance({ few, distributions }, vector) {
-  const m = vector.length - 1;
-  return SM.outlook(few, vector, once(distributions, m, () => SM.distributions(few, m))).within;
-}
-
 // Expected estimates of every recommender at every size, and for a pair the probability of its
 // right order; a generator, so that the work can be done in slices.
 function* curves({ group, pair, estimator, measure, m: chosen }, exact, found) {
@@ -40,7 +35,7 @@ function* curves({ group, pair, estimator, measure, m: chosen }, exact, found) {
     group.recommenders.forEach((recommender, i) => values[i].push(expectation(recommender, vector)));
     if (pair) {
       probabilities.push(m === chosen && found ? found.probability : SM.ordering(...pair.map((i) => {
-        const within = variance(group.recommenders[i], vector), { users } = group.recommenders[i];
+        const { few, users } = group.recommenders[i], { within } = SM.outlook(few, vector);
         return { mean: values[i].at(-1), within, users, exact: exact[i] };
       })).probability);
     }

@@ -45,30 +45,21 @@ SM.meanDistribution = (records, m) => {
   return mean;
 };
 
-// The distributions of all kinds of users, to be kept for several vectors.
-SM.distributions = (records, m) => {
-  const all = [];
-  SM.eachUser(records, m, (values, low, high) => all.push({ values: Float32Array.from(values.subarray(low, high + 1)), low }));
-  return all;
-};
-
 // Mean of an estimate over users and negatives, and its variance over the negatives of one user,
-// averaged over users; `known` are the distributions, where they have been kept.
-SM.outlook = (records, vector, known) => {
+// averaged over users.
+SM.outlook = (records, vector) => {
   let mean = 0, within = 0;
-  const add = (values, low, high, u, shift = 0) => {
+  SM.eachUser(records, vector.length - 1, (values, low, high, u) => {
     let own = 0, square = 0;
     for (let i = low; i <= high; i++) {
-      const entry = vector[i + shift], part = values[i] * entry;
+      const part = values[i] * vector[i];
       own += part;
-      square += part * entry;
+      square += part * vector[i];
     }
     const share = records.count[u] / records.users;
     mean += share * own;
     within += share * Math.max(square - own * own, 0);
-  };
-  if (known) known.forEach(({ values, low }, u) => add(values, 0, values.length - 1, u, low));
-  else SM.eachUser(records, vector.length - 1, add);
+  });
   return { mean, within };
 };
 
