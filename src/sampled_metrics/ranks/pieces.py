@@ -14,7 +14,8 @@ import numpy as np
 from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split
-from sampled_metrics.ranks.ranking import BLOCK_SIZE, Score, Scores, Vectors, rank
+from sampled_metrics.ranks.counting import Score, Scores
+from sampled_metrics.ranks.ranking import BLOCK_SIZE, Vectors, rank
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.reading import read_single
 from sampled_metrics.recommenders.tiles import Tiles

@@ -1,28 +1,19 @@
 """Ranking of relevant items by the scores of all items, one block of users at a time."""
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from sampled_metrics._base.arrays import Ids, Int, blocks, count_rows, ordered_floats, whole_number
+from sampled_metrics._base.arrays import whole_number
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.threads import one_thread
 from sampled_metrics.ranks.columns import id_column, require
-from sampled_metrics.ranks.item_lists import ItemLists, Marked, held_out_items, marked_items
+from sampled_metrics.ranks.counting import Score, Task, by_function, by_products, by_tiles
+from sampled_metrics.ranks.item_lists import Marked, held_out_items, marked_items
 from sampled_metrics.ranks.products import Products
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.recommenders.tiles import Tiles
 
 BLOCK_SIZE = 512
-# Rows counted at a time, few enough to stay in the processor's cache; those of a matrix product,
-# which is slower for fewer.
-_ROWS, _ROWS_OF_PRODUCT = 32, 128
-
-Scores = NDArray[np.floating[Any]]
-Score = Callable[[Int], Scores]
 Vectors = tuple[ArrayLike, ArrayLike]
 
 
@@ -46,7 +37,8 @@ def rank(
         Function from row numbers of users, int64, shape (some,), to the scores of all items for
         them, float32 or float64, shape (some, items); its result is not written to. An item with
         score -inf is no candidate. Or, which is faster, a pair of vectors of all users and of all
-        items, shapes (users, d) and (items, d), whose inner products are the scores.
+        items, shapes (users, d) and (items, d), whose inner products are the scores; or the `scorer`
+        of a recommender of this package.
     seen
         Nonzero where a user has seen an item, which is then no candidate: scipy.sparse or bool,
         shape (users, items). None if nobody has seen anything.
@@ -86,7 +78,7 @@ def rank(
     held_out = not issparse(relevant) and np.ndim(relevant) != 2
     ranked = held_out_items(relevant) if held_out else marked_items(relevant, min_grade)
     n_users = ranked.size.size
-    task = _Task(
+    task = Task(
         "held-out" if held_out else "relevant",
         ranked,
         None if seen is None else marked_items(seen),
@@ -98,11 +90,11 @@ def rank(
     rows = np.flatnonzero(ranked.size)
     empty = np.empty(0, dtype=np.int64)
     if isinstance(score, Tiles):
-        counts = _by_tiles(score, rows, task)
+        counts = by_tiles(score, rows, task)
     elif isinstance(score, tuple):
-        counts = _by_products(Products(*score), rows, task, block_size)
+        counts = by_products(Products(*score), rows, task, block_size)
     else:
-        counts = [task.rank(*part) for part in _scored(score, rows, task, block_size)]
+        counts = by_function(score, rows, task, block_size)
     columns = zip((empty,) * 3, *counts, strict=True)
     n_candidates, n_better, n_tied = (np.concatenate(column) for column in columns)
     if held_out:
@@ -118,177 +110,3 @@ def rank(
         min_grade=min_grade or 0.0,
         users=task.users[rows],
     )
-
-
-class _Task(NamedTuple):
-    """What to rank, what to leave out, and what errors call users and items."""
-
-    kind: str
-    ranked: ItemLists
-    seen: ItemLists | None
-    users: Ids
-    items: NDArray[Any] | None
-
-    def n_items(self) -> int | None:
-        """Return the number of items if it is known before anything is scored."""
-        if self.items is not None:
-            return len(self.items)
-        if self.ranked.n_items is None and self.seen is not None:
-            return self.seen.n_items
-        return self.ranked.n_items
-
-    def require(self, n_items: int) -> None:
-        """Raise InputError unless every item is below `n_items`."""
-        for kind, lists in ((self.kind, self.ranked), ("seen", self.seen)):
-            if lists is None:
-                continue
-            bad = (lists.item < 0) | (lists.item >= n_items)
-            if bad.any():
-                place = int(np.argmax(bad))
-                user = int(np.searchsorted(lists.start, place, side="right")) - 1
-                raise InputError(
-                    f"{kind} item of user {self.users[user]} is {lists.item[place]}, "
-                    f"expected 0 to {n_items - 1}"
-                )
-
-    def require_shape(self, n_users: int, n_items: int) -> None:
-        """Raise InputError unless there are scores of these users and of every item to rank."""
-        expected = self.ranked.size.size, self.n_items() or n_items
-        if (n_users, n_items) != expected:
-            raise InputError(
-                f"scores of {n_users} users and {n_items} items, expected {expected[0]} users and "
-                f"{expected[1]} items"
-            )
-        self.require(n_items)
-
-    def rank(self, scores: Scores, users: Int) -> tuple[Int, Int, Int]:
-        """Count candidates per user, and better and tied candidates per item, for a few users."""
-        # The maximum is NaN if any score is.
-        if scores.size and not scores.max() < np.inf:
-            self._refuse_score(scores, users)
-        kept = scores.copy() if scores.dtype.kind == "f" else ordered_floats(scores)
-        n_candidates = self.mask_seen(kept, users)
-        if scores.size and scores.min() == -np.inf:
-            n_candidates = count_rows(kept > -np.inf)
-        row, item = self.ranked.of(users)
-        own = kept[row, item]
-        if np.isneginf(own).any():
-            place = int(np.argmax(np.isneginf(own)))
-            self.refuse_item(scores[row[place], item[place]], users[row[place]], item[place])
-        if row.size == users.size:
-            return n_candidates, *_by_comparing(kept, own)
-        return n_candidates, *_by_sorting(kept, own, row)
-
-    def mask_seen(self, scores: Scores, users: Int) -> Int:
-        """Write -inf as the score of seen items; return how many others each user has."""
-        n_candidates = np.full(users.size, scores.shape[1])
-        if self.seen is None:
-            return n_candidates
-        row, item = self.seen.of(users)
-        scores.reshape(-1)[row * scores.shape[1] + item] = -np.inf
-        return n_candidates - self.seen.size[users]
-
-    def _refuse_score(self, scores: Scores, users: Int) -> None:
-        row, item = np.argwhere(~(scores < np.inf))[0]
-        raise InputError(
-            f"score of item {self._item(item)} for user {self.users[users[row]]} is "
-            f"{scores[row, item]}; expected a finite number, or -inf for an item that is no "
-            "candidate"
-        )
-
-    def refuse_item(self, score: float, user: int, item: int) -> None:
-        why = "has score -inf" if np.isneginf(score) else "is among the seen items"
-        raise InputError(
-            f"{self.kind} item {self._item(item)} of user {self.users[user]} {why}, so it is no "
-            "candidate"
-        )
-
-    def _item(self, number: int) -> object:
-        return number if self.items is None else self.items[number]
-
-
-def _scored(score: Score, users: Int, task: _Task, block_size: int) -> Iterator[tuple[Scores, Int]]:
-    """Yield the scores of a few users at a time, and their row numbers."""
-    n_items = task.n_items()
-    if n_items is not None:
-        task.require(n_items)
-    for first in range(0, users.size, block_size):
-        block = users[first : first + block_size]
-        scores = _checked_scores(score(block), block, n_items)
-        if n_items is None:
-            n_items = scores.shape[1]
-            task.require(n_items)
-        for row in range(0, block.size, _ROWS):
-            yield scores[row : row + _ROWS], block[row : row + _ROWS]
-
-
-def _by_products(
-    products: Products, users: Int, task: _Task, block_size: int
-) -> list[tuple[Int, Int, Int]]:
-    """Count candidates per user, and better and tied candidates per item."""
-    counts = []
-    task.require_shape(len(products.users), len(products.items))
-    step = min(block_size, _ROWS_OF_PRODUCT)
-    with one_thread():
-        for first in range(0, users.size, step):
-            block = users[first : first + step]
-            rough = products.rough(block)
-            n_candidates = task.mask_seen(rough, block)
-            row, item = task.ranked.of(block)
-            if np.isneginf(rough[row, item]).any():
-                place = int(np.argmax(np.isneginf(rough[row, item])))
-                task.refuse_item(0.0, block[row[place]], item[place])
-            counts.append((n_candidates, *products.count(rough, block, row, item)))
-    return counts
-
-
-def _by_tiles(tiles: Tiles, users: Int, task: _Task) -> list[tuple[Int, Int, Int]]:
-    """Count candidates per user, and better and tied candidates per item, tile by tile."""
-    task.require_shape(len(tiles), tiles.n_items)
-    row, item = task.ranked.of(users)
-    n_candidates = np.full(users.size, tiles.n_items)
-    if task.seen is not None:
-        n_candidates -= task.seen.size[users]
-    own = tiles.of_pairs(users[row], item)
-    n_better, n_tied = np.zeros(row.size, np.int64), np.full(row.size, -1)
-    for first, columns in tiles:
-        for pairs in blocks(row.size, tiles.width):
-            scores = tiles.histories[users[row[pairs]]] @ columns
-            if task.seen is not None:
-                place, seen = task.seen.of(users[row[pairs]])
-                here = (seen >= first) & (seen < first + columns.shape[1])
-                if (seen == item[pairs][place]).any():
-                    bad = int(np.argmax(seen == item[pairs][place]))
-                    task.refuse_item(0.0, users[row[pairs]][place[bad]], seen[bad])
-                scores[place[here], seen[here] - first] = -np.inf
-            n_better[pairs] += count_rows(scores > own[pairs, None])
-            n_tied[pairs] += count_rows(scores == own[pairs, None])
-    return [(n_candidates, n_better, n_tied)]
-
-
-def _checked_scores(values: ArrayLike, users: Int, n_items: int | None) -> Scores:
-    scores = np.asarray(values)
-    expected = (users.size, scores.shape[-1] if n_items is None and scores.ndim else n_items)
-    if scores.shape != expected:
-        raise InputError(f"scores have shape {scores.shape}, expected {expected}")
-    if scores.dtype.kind not in "fiu":
-        raise InputError(f"scores have dtype {scores.dtype}, expected numbers")
-    return scores
-
-
-def _by_comparing(scores: Scores, own: Scores) -> tuple[Int, Int]:
-    """Count for one item per user."""
-    above, level = scores > own[:, np.newaxis], scores == own[:, np.newaxis]
-    return count_rows(above), count_rows(level) - 1
-
-
-def _by_sorting(scores: Scores, own: Scores, row: Int) -> tuple[Int, Int]:
-    """Count for several items per user."""
-    n_better, n_tied = np.empty(row.size, np.int64), np.empty(row.size, np.int64)
-    bounds = np.searchsorted(row, np.arange(len(scores) + 1))
-    for user, ranked in enumerate(np.sort(scores, axis=1)):
-        mine = slice(bounds[user], bounds[user + 1])
-        not_above = np.searchsorted(ranked, own[mine], side="right")
-        n_better[mine] = ranked.size - not_above
-        n_tied[mine] = not_above - np.searchsorted(ranked, own[mine], side="left") - 1
-    return n_better, n_tied
