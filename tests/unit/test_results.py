@@ -67,9 +67,9 @@ def test_plot_of_estimates(corrected):
         [[result.range_low, height], [result.range_high, height]]
         for height, result in enumerate(corrected[::2])
     ]
-    assert drawn(axes, "cls") == [
-        [[result.value, height]] for height, result in enumerate(corrected[1::2])
-    ]
+    places = drawn(axes, "cls")
+    assert [round(y) for ((_, y),) in places] == [0, 1]
+    assert [x for ((x, _),) in places] == [result.value for result in corrected[1::2]]
     assert drawn(axes, "exact") == [[[0.25, 0]]]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["hit@10", "ap"]
     assert len(axes.get_legend().get_texts()) == 4

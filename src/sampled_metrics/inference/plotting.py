@@ -8,10 +8,11 @@ from sampled_metrics._base.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-_LINE = {"color": "0.82", "linewidth": 9, "solid_capstyle": "butt", "zorder": 1}
+_LINE = {"color": "0.82", "linewidth": 14, "solid_capstyle": "butt", "zorder": 1}
 _POINT = {"linestyle": "", "markersize": 6, "zorder": 3}
 _EXACT = {"linestyle": "", "color": "black", "marker": "|", "markersize": 18, "markeredgewidth": 2}
 _MARKERS = "osD^vPX*"
+_ASIDE = 0.12  # between estimators in a line, so that equal ones are seen
 
 
 def draw(table: "pd.DataFrame", exact: Any, axes: Any) -> Any:
@@ -45,7 +46,8 @@ def draw(table: "pd.DataFrame", exact: Any, axes: Any) -> Any:
         for found, estimator in zip(rows[value], rows.get("estimator", estimators), strict=True):
             place = estimators.index(estimator) if estimated else 0
             style = {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)]} | _POINT
-            axes.plot(found, height, label=estimators[place], **style)
+            aside = _ASIDE * (place - (len(estimators) - 1) / 2)
+            axes.plot(found, height + aside, label=estimators[place], **style)
         if key in known:
             axes.plot(known[key], height, label="exact", **_EXACT)
     if value == "difference":
