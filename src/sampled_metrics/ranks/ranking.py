@@ -37,8 +37,8 @@ def rank(
         Function from row numbers of users, int64, shape (some,), to the scores of all items for
         them, float32 or float64, shape (some, items); its result is not written to. An item with
         score -inf is no candidate. Or, which is faster, a pair of vectors of all users and of all
-        items, shapes (users, d) and (items, d), whose inner products are the scores; or the `scorer`
-        of a recommender of this package.
+        items, shapes (users, d) and (items, d), whose inner products are the scores; or the
+        `scorer` of a recommender of this package.
     seen
         Nonzero where a user has seen an item, which is then no candidate: scipy.sparse or bool,
         shape (users, items). None if nobody has seen anything.
