@@ -113,9 +113,9 @@ def test_tables_agree_with_sums_over_the_poisson_law(names: list[str]) -> None:
 def test_a_posterior_integrates_over_the_order_of_ties() -> None:
     """The mean over places of the ties, and the law of total variance, on a fine grid."""
     tables = Tables(parse_metrics(["recall@10", "ap"]), 5000)
-    better = np.array([[1, 2], [0, 4], [3, 0], [0, 0]])
-    tied = np.array([[2, 4], [3, 0], [0, 0], [2, 0]])
-    mean = np.array([[4.0, 9.0], [1.0, 2.0], [5.0, 6.0], [15.0, 15.0]])  # better ones, unscored
+    better = np.array([[1, 2], [0, 4], [3, 0], [1, 0]])
+    tied = np.array([[2, 4], [3, 0], [0, 0], [4, 0]])
+    mean = np.array([[4.0, 9.0], [1.0, 2.0], [5.0, 6.0], [12.0, 12.0]])  # better ones, unscored
     share = np.array([[0.5, 0.5], [1.0, 0.0], [0.3, 0.7], [0.5, 0.5]])
     fit = SimpleNamespace(posterior=share, share=None)
     classes = SimpleNamespace(fit=fit, unscored=lambda *_: mean)
