@@ -154,26 +154,19 @@ Positive = Annotated[
         show_default=False,
     ),
 ]
-_SAMPLINGS = f"[{'|'.join(Drawn)}]"
+_DRAWN: Any = {"parser": _sampling, "metavar": f"[{'|'.join(Drawn)}]"}
 KnownSampling = Annotated[
     Drawn | None,
     typer.Option(
         "--sampling",
-        parser=_sampling,
-        metavar=_SAMPLINGS,
         help="How uniform negatives were drawn, if the file does not say; by default "
         "without-replacement.",
         show_default=False,
+        **_DRAWN,
     ),
 ]
-Sampling = Annotated[
-    Drawn,
-    typer.Option(
-        parser=_sampling,
-        metavar=_SAMPLINGS,
-        help="How uniform negatives are drawn; distinct: with replacement, duplicates dropped.",
-    ),
-]
+_DISTINCT = "How uniform negatives are drawn; distinct: with replacement, duplicates dropped."
+Sampling = Annotated[Drawn, typer.Option(help=_DISTINCT, **_DRAWN)]
 Relevant = Annotated[
     Path | None,
     typer.Option(
@@ -181,15 +174,8 @@ Relevant = Annotated[
         show_default=False,
     ),
 ]
-HeldOut = Annotated[
-    Path,
-    typer.Option(
-        "--relevant",
-        "--held-out",
-        help="Held-out items: a table of user_id and item_id, or qrels.",
-        show_default=False,
-    ),
-]
+_HELD_OUT = "Held-out items: a table of user_id and item_id, or qrels."
+HeldOut = Annotated[Path, typer.Option("--relevant", "--held-out", help=_HELD_OUT)]
 Complete = Annotated[
     bool,
     typer.Option("--complete", help="Lists hold all candidates of their users."),
