@@ -119,7 +119,8 @@ def listed_changes():
 
 def is_of(entry, mutant, change):
     """Whether an entry is about a mutant: its module, and the lines that were changed."""
-    after = " ".join(line[1:].strip() for line in change.splitlines() if line.startswith("+"))
+    after = " ".join(line[1:] for line in change.splitlines() if line.startswith("+"))
+    after = " ".join(after.split())
     return entry.startswith(f"`{mutant.module}`") and f"`{after}`" in entry
 
 

@@ -177,7 +177,11 @@ def test_deviation_that_differs_is_remarked_upon():
     line = judged(cell(3, "Y", "AP", "Sampled", 30.01, 0.4, 100))
     assert line["verdict"] == "exact"
     assert line["note"] == "the standard deviations differ by more than 3 standard errors"
-    assert judged(cell(3, "Y", "AP", "Sampled", 30.01, 0.21, 100))["note"] == ""
+    # Of 100 repetitions, s has a standard error of s / sqrt(198); and 0.20 is rounded.
+    largest = (0.20 + 0.005) / (1 - 3 / 198**0.5)
+    for deviation, is_remarked in ((largest - 1e-4, False), (largest + 1e-4, True)):
+        line = judged(cell(3, "Y", "AP", "Sampled", 30.01, deviation, 100))
+        assert (line["note"] != "") == is_remarked
 
 
 def test_a_cell_that_nothing_explains_has_no_note():
