@@ -15,6 +15,7 @@ from sampled_metrics.inference.budget.strata import batches, edges, sizes
 from sampled_metrics.inference.budget.values import (
     Metric,
     Tables,
+    _poisson_means,
     over_ties,
     parse_metrics,
 )
@@ -67,6 +68,17 @@ def test_strata_cover_all_candidates(n: int) -> None:
 def test_strata_grow_geometrically() -> None:
     assert edges(30_000).tolist()[7:] == [1400, 3360, 8064, 19354, 30_000]
     assert edges(10**6).size == 16
+
+
+def test_expectations_under_poisson_laws_of_small_and_large_means() -> None:
+    means = np.array([2.0, 5000.0, 20_000.0])
+    found = _poisson_means(parse_metrics(["ap"]), means, 4)
+    support = np.arange(40_000)
+    law = poisson.pmf(support, means[:, np.newaxis])
+    for power in (1, 2):
+        for row in range(4):
+            expected = (law / (row + 1.0 + support) ** power).sum(1)
+            assert found[power - 1, row] == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("n", [40, 3706, 30_000])

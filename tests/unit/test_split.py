@@ -365,6 +365,10 @@ class TestSomeUsers:
         assert some.evaluated_ids.tolist() == sorted(some.evaluated_ids)
         assert some.counts() == split.counts() | {"evaluated_users": 9, "left_out_events": 21}
 
+        # of those that were left out before, none is forgotten
+        again = sample_users(replace(split, left_out_events=5), 9, np.random.default_rng(0))
+        assert again.left_out_events == 5 + 21
+
     def test_is_uniform_and_follows_its_generator(self):
         split = leave_last_out(synthetic_interactions(users=10))
         rng = np.random.default_rng(2)
