@@ -102,7 +102,7 @@ class TestKernel:
         ("arguments", "problem"),
         [
             ((10, 3, "distinct", "unimodal"), "unknown shape 'unimodal'"),
-            ((10, 3, "popularity", "none"), "unknown sampling"),
+            ((10, 3, "cluster", "none"), "unknown sampling"),
             ((10, 10, "distinct", "none"), "10 negatives of 10 candidates"),
             ((10, 0, "distinct", "none"), "0 negatives"),
         ],
