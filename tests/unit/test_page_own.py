@@ -100,6 +100,15 @@ def test_one_sample_has_no_comparison(run, folder):
     assert not {"comparisons", "cost"} & rows.keys()
 
 
+def test_files_that_say_what_they_hold_need_no_option(run, folder):
+    run("sample", "full.csv", "--n-items", 200, "--n-negatives", 20, "--output", "drawn.csv")
+    rows = Rows(written(run, folder, "drawn.csv")).rows
+    assert rows == Rows(written(run, folder, "drawn.csv", *SIZES)).rows
+    np.save(folder / "scores.npy", [[0.5, *np.linspace(0.0, 1.0, 20)]] * 8)
+    of_scores = Rows(written(run, folder, "scores.npy", "--positive", 0, "--n-items", 200)).rows
+    assert of_scores["values"][1][0] == "scores, Recall@10"
+
+
 def test_full_rankings(run, folder):
     rows = Rows(written(run, folder, "full.csv", "full2.csv", "--n-items", 200)).rows
     # 2 of 4 held-out items are among the first ten of full.csv, 1 of 4 of full2.csv
@@ -120,7 +129,7 @@ def test_full_rankings(run, folder):
 )
 def test_mixed_and_missing_files_are_refused(refused, folder, arguments):
     message = refused("report", *arguments, "--output", "page.html")
-    assert re.search(r"(good|full|none)\.csv", message)
+    assert re.match(r"(full|none)(\.csv:| is ranked in full, good among samples)", message)
     assert not (folder / "page.html").exists()
 
 

@@ -148,18 +148,12 @@ def correct(
 def report(
     files: options.RankFiles,
     output: Annotated[Path, typer.Option(help="File to write.", show_default=False)],
-    n_negatives: Annotated[
-        int | None,
-        typer.Option(
-            help="m: negatives drawn, if the files hold sampled ranks.",
-            min=1,
-            show_default=False,
-        ),
-    ] = None,
+    n_negatives: options.SampledNegatives = None,
     n_items: options.Items = None,
     metric: options.Metrics = None,
     estimator: options.Estimators = None,
-    sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
+    positive: options.Positive = None,
+    sampling: options.KnownSampling = None,
     ties: options.Ties = "expected",
     relevant: options.Relevant = None,
     seen: options.Seen = None,
@@ -168,28 +162,27 @@ def report(
 ) -> None:
     """Write one HTML page about one recommender or several, which opens without a network.
 
-    From sampled ranks (--n-negatives): ranges of the exact metrics, estimates, comparisons, and
-    what it would cost to know more. From full rankings: exact metrics, comparisons, and what
-    ranking against random items would make of them. Recall@10 by default.
+    From sampled ranks, or scores of held-out items and their negatives, as compare takes them:
+    ranges of the exact metrics, estimates, comparisons, and what it would cost to know more. From
+    full rankings: exact metrics, comparisons, and what ranking against random items would make of
+    them. Recall@10 by default.
     """
-    from sampled_metrics.ranks import Ranks, SampledRanks
+    from sampled_metrics.ranks.given import all_alike
+    from sampled_metrics.ranks.sampled_reading import Drawn
     from sampled_metrics.report.page.own import own_full, own_sampled
     from sampled_metrics.report.page.render import render
 
     names, metrics = inputs.names(files), metric or defaults.METRICS[:1]
-    if n_negatives is None:
+    drawn = Drawn(n_items, n_negatives, sampling, positive, relevant)
+    with inputs.naming_files(names, files):
+        samples, rankings = all_alike(dict(zip(names, files, strict=True)), drawn, seen=seen)
+    if rankings:
         rankings = {
-            name: inputs.full_ranking(
-                Ranks.read(path, n_items=n_items, relevant=relevant, seen=seen), path
-            )
+            name: inputs.full_ranking(rankings[name], path)
             for name, path in zip(names, files, strict=True)
         }
         content = own_full(rankings, metrics, ties=ties, confidence=confidence)
     else:
-        samples = {
-            name: SampledRanks.read(path, n_negatives, n_items, sampling)
-            for name, path in zip(names, files, strict=True)
-        }
         with inputs.naming_files(names, files):
             content = own_sampled(
                 samples,

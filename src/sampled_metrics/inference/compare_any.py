@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
-from sampled_metrics._base.errors import InputError, InputWarning, reading
+from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics.inference.compare import compare_exact, compare_sampled
 from sampled_metrics.inference.compared import Compared
 from sampled_metrics.inference.pairing import unlike
 from sampled_metrics.inference.results import Results
-from sampled_metrics.ranks.given import as_ranks, as_sampled, is_sampled
+from sampled_metrics.ranks.given import all_alike
 from sampled_metrics.ranks.sampled_reading import Drawn
 
 
@@ -71,20 +71,11 @@ def compare(
     if not isinstance(data, Mapping):
         raise InputError(f"found {type(data).__name__}; expected a dictionary by recommender")
     drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties or "random", seed)
-    kinds = {name: is_sampled(each, drawn) for name, each in data.items()}
-    if len(set(kinds.values())) > 1:
-        full, among = (
-            next(name for name in kinds if kinds[name] is kind) for kind in (False, True)
-        )
-        raise InputError(f"{full} is ranked in full, {among} among samples; compare like with like")
-    if any(kinds.values()):
+    samples, rankings = all_alike(data, drawn, seen=seen, min_grade=min_grade, complete=complete)
+    _warn_of_unlike(samples or rankings)
+    if samples:
         if test is not None:
             raise InputError("test (--test) is for full rankings, these are sampled")
-        samples = {}
-        for name, each in data.items():
-            with reading(name):
-                samples[name] = as_sampled(each, drawn)
-        _warn_of_unlike(samples)
         return compare_sampled(
             samples,
             metrics,
@@ -98,18 +89,6 @@ def compare(
         raise InputError(
             "estimators (--estimator) are for sampled rankings; give n_negatives (--n-negatives)"
         )
-    rankings = {}
-    for name, each in data.items():
-        with reading(name):
-            rankings[name] = as_ranks(
-                each,
-                n_items=n_items,
-                relevant=relevant,
-                seen=seen,
-                min_grade=min_grade,
-                complete=complete,
-            )
-    _warn_of_unlike(rankings)
     return compare_exact(
         rankings,
         metrics,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks import sampled_reading, trec
 from sampled_metrics.ranks.columns import require, require_same_items
 from sampled_metrics.ranks.ranking import rank
@@ -148,6 +148,47 @@ def is_sampled(data: Any, drawn: Drawn) -> bool:
     elif not is_frame(data):
         return False
     return bool({"sampled_rank", "label"} & set(column_names(data, sampled_reading.WHAT)))
+
+
+def all_alike(
+    data: Mapping[str, Any],
+    drawn: Drawn,
+    *,
+    seen: Any = None,
+    min_grade: float = 0.0,
+    complete: bool = False,
+) -> tuple[dict[str, SampledRanks], dict[str, Ranks]]:
+    """Return the sampled ranks of all recommenders, or their ranks in full rankings.
+
+    The other of the two dictionaries is empty. Data of both kinds is an error. For the parameters
+    see `is_sampled`, `as_sampled` and `as_ranks`.
+
+    Examples
+    --------
+    >>> all_alike({"A": [1, 3], "B": [2, 2]}, Drawn(n_items=9))[1]["B"].best_rank
+    array([2, 2])
+    """
+    kinds = {name: is_sampled(each, drawn) for name, each in data.items()}
+    if len(set(kinds.values())) > 1:
+        full, among = (
+            next(name for name in kinds if kinds[name] is kind) for kind in (False, True)
+        )
+        raise InputError(f"{full} is ranked in full, {among} among samples; compare like with like")
+    samples, rankings = {}, {}
+    for name, each in data.items():
+        with reading(name):
+            if kinds[name]:
+                samples[name] = as_sampled(each, drawn)
+            else:
+                rankings[name] = as_ranks(
+                    each,
+                    n_items=drawn.n_items,
+                    relevant=drawn.relevant,
+                    seen=seen,
+                    min_grade=min_grade,
+                    complete=complete,
+                )
+    return samples, rankings
 
 
 def _unchanged(data: SampledRanks, drawn: Drawn) -> SampledRanks:
