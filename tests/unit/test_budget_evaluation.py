@@ -292,7 +292,7 @@ def test_weak_proxies_are_named(world: World) -> None:
         ({"metrics": []}, "expected a list"),
         ({"method": "guess"}, "unknown method 'guess'; known: adaptive, scan"),
         ({"proxy": []}, "proxy is an empty list"),
-        ({"score": lambda u, _: np.full(u.size, np.nan)}, "is NaN"),
+        ({"score": lambda u, _: np.full(u.size, np.nan)}, "row 1: score of item"),
         (
             {"score": lambda _, i: np.zeros(3 + 0 * i[0])},
             r"score returned shape \(3,\) for 150 pairs",

@@ -127,6 +127,11 @@ def test_requests_cover_each_stratum_once() -> None:
         assert counts.better[user].sum() == better
 
 
+def test_lists_of_candidates_make_a_catalogue_up_to_the_largest_item() -> None:
+    assert Candidates([np.array([1, 6]), np.array([2])], [3, 4]).n_items == 7
+    assert Candidates([np.array([1]), np.array([2])], [3, 4]).n_items == 5
+
+
 @pytest.mark.parametrize(
     ("candidates", "held_out", "problem"),
     [

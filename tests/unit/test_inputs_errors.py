@@ -59,6 +59,7 @@ RANKS = [
     ("r.csv", "user_id,rank\n7,5\n7,5\n", ("r.csv", 2, "rank"), "found 5"),
     ("r.csv", "user_id,rank\n,5\n", ("r.csv", 1, "user_id"), "found nothing"),
     ("r.csv", "rank,n_candidates\n5,4\n", ("r.csv", 1, "rank"), "found 5"),
+    ("r.csv", "rank,n_candidates\n1,4\n0,4\n", ("r.csv", 2, "rank"), "found 0"),
     ("r.csv", "rank,n_candidates\n1,1\n", ("r.csv", 1, "n_candidates"), "found 1"),
     ("r.csv", "rank,n_candidates\n1,\n", ("r.csv", 1, "n_candidates"), "found nothing"),
     ("r.csv", "sampled_rank\n1\n", ("r.csv", None, None), "found sampled ranks"),
