@@ -278,13 +278,13 @@ def test_figure_6_marks_from_where_the_first_pair_is_ordered(figures):
         "Uncorrected: 0 to 0.9 %",
         "Corrected by BV 0.1: 0 to 0.9 %",
     ]
-    sure = "\nfrom $m$ = 130 in 95 % of runs"
+    sure = "\n130 in 95 % of runs"
     marks = (("Sampled", 967, 0.4, ""), ("BV 0.1", 49, 0.5, sure))
     for axes, (estimator, m, value, more) in zip(panels, marks, strict=True):
         chosen = (table["kind"] == "curve") & (table["estimator"] == estimator)
         assert_drawn(axes, table[chosen], "recommender", "n_negatives")
         assert [text for text in words(axes) if "ordered" in text] == [
-            f"popularity and  _a\\$b ordered\nfrom $m$ = {m} on average{more}"
+            f"popularity and  _a\\$b ordered from\n$m$ = {m} on average{more}"
         ]
         points = [line.get_xydata().tolist() for line in axes.get_lines()]
         assert [[m, value]] in points

@@ -174,10 +174,10 @@ def _mark_order(axes: Axes, rows: pd.DataFrame, names: Sequence[str]) -> None:
     pair = " and ".join(map(shown, names[:2]))
     if len(pair) > LONGEST_PAIR:
         pair = "the first two"
-    words = [f"{pair} ordered", f"from $m$ = {ordered['n_negatives'].item():,} on average"]
-    for m in sure["n_negatives"]:
-        words.append(f"from $m$ = {m:,} in 95 % of runs")
-        vertical_line(axes, m)
     m, value = ordered["n_negatives"].item(), ordered["value"].item()
+    words = [f"{pair} ordered from", f"$m$ = {m:,} on average"]
+    for surely in sure["n_negatives"]:
+        words.append(f"{surely:,} in 95 % of runs")
+        vertical_line(axes, surely)
     vertical_line(axes, m, "\n".join(words))
     ring(axes, m, value)
