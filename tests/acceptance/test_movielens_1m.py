@@ -57,6 +57,7 @@ def percent(metric, records, ties="expected", rng=None):
 def test_counts(split):
     assert split.counts() == {
         "users": 6040,
+        "evaluated_users": 6040,
         "items": 3706,
         "interactions": 1_000_209,
         "training_events": 994_169,

@@ -248,9 +248,10 @@ def test_panels_are_saved_as_picture_and_numbers(fresh, tmp_path):
 
 
 def test_bibtex_is_copied(fresh):
+    from playwright.sync_api import expect  # installed, or `fresh` would have skipped the test
+
     fresh.page.click("#copy")
-    fresh.page.wait_for_function("document.getElementById('copied').textContent")
-    assert fresh.page.inner_text("#copied").startswith(("Copied", "Selected"))
+    expect(fresh.page.locator("#copied")).to_have_text(re.compile("Copied|Selected"))
     assert "10.1145/3394486.3403226" in fresh.page.inner_text("#bibtex")
 
 

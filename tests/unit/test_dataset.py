@@ -9,7 +9,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.catalogue import CATALOGUE
 from sampled_metrics.datasets.reading import read_dataset
 from sampled_metrics.datasets.settings import Columns, DatasetSettings
-from sampled_metrics.datasets.source import describe_table
+from sampled_metrics.datasets.source import describe_tables
 from tests.conftest import write_archive
 
 
@@ -50,7 +50,7 @@ def test_origin_of_a_table(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"hello\n")
     settings = DatasetSettings(format="table", name="mine", citation="Me")
-    source = asdict(describe_table(path, settings))
+    source = asdict(describe_tables([path], settings))
     # sha256sum of "hello\n"
     checksum = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
     assert source == {
@@ -60,4 +60,4 @@ def test_origin_of_a_table(tmp_path):
         "licence": None, "licence_url": None, "citation": "Me",
     }  # fmt: skip
     with pytest.raises(InputError, match=r"gone\.csv: no such file; expected a table"):
-        describe_table(tmp_path / "gone.csv", settings)
+        describe_tables([tmp_path / "gone.csv"], settings)

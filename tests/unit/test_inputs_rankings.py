@@ -380,7 +380,8 @@ def test_score_matrix_and_score_table_say_the_same(tmp_path):
     np.save(tmp_path / "scores.npy", scores)
     pairs = sorted({(int(u), int(i)) for u, i in rng.integers(0, 15, (40, 2))})
     relevant = write(tmp_path, "r.csv", "user_id,item_id\n" + joined(pairs))
-    by_matrix = Ranks.read(tmp_path / "scores.npy", relevant=relevant)
+    with pytest.warns(InputWarning, match="scores of all 15 items"):
+        by_matrix = Ranks.read(tmp_path / "scores.npy", relevant=relevant)
     with pytest.warns(InputWarning, match="scores of all 15 items"):
         by_table = Ranks.read(tmp_path / "scores.csv", relevant=relevant, n_items=15)
     assert by_matrix.users.tolist() == by_table.users.tolist()
