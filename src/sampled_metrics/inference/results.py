@@ -1,5 +1,6 @@
 """Results that print as tables, in notebooks as well, and can be plotted."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,16 +13,16 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-class Shown:
+class Shown(ABC):
     """What prints as tables with lines about them."""
 
+    @abstractmethod
     def parts(self, **options: Any) -> Parts:
         """Return tables of few columns and lines about them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def to_frame(self) -> "pd.DataFrame":
         """Return a DataFrame with a row for each result and all that is known of it."""
-        raise NotImplementedError
 
     def plot(self, exact: "Shown | Mapping[Any, float] | None" = None, axes: Any = None) -> Any:
         """Draw ranges or intervals as lines, and estimates or values on them.

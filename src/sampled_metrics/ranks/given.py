@@ -168,26 +168,21 @@ def all_alike(
     >>> all_alike({"A": [1, 3], "B": [2, 2]}, Drawn(n_items=9))[1]["B"].best_rank
     array([2, 2])
     """
-    kinds = {name: is_sampled(each, drawn) for name, each in data.items()}
-    if len(set(kinds.values())) > 1:
-        full, among = (
-            next(name for name in kinds if kinds[name] is kind) for kind in (False, True)
+    among = [name for name, each in data.items() if is_sampled(each, drawn)]
+    full = [name for name in data if name not in among]
+    if among and full:
+        raise InputError(
+            f"{full[0]} is ranked in full, {among[0]} among samples; compare like with like"
         )
-        raise InputError(f"{full} is ranked in full, {among} among samples; compare like with like")
+    of_full: dict[str, Any] = {"n_items": drawn.n_items, "relevant": drawn.relevant, "seen": seen}
+    of_full |= {"min_grade": min_grade, "complete": complete}
     samples, rankings = {}, {}
     for name, each in data.items():
         with reading(name):
-            if kinds[name]:
+            if among:
                 samples[name] = as_sampled(each, drawn)
             else:
-                rankings[name] = as_ranks(
-                    each,
-                    n_items=drawn.n_items,
-                    relevant=drawn.relevant,
-                    seen=seen,
-                    min_grade=min_grade,
-                    complete=complete,
-                )
+                rankings[name] = as_ranks(each, **of_full)
     return samples, rankings
 
 

@@ -28,8 +28,10 @@ SM.experiments = (records, vector, times, random) => {
 
 function dots(differences, sign, names, width) {
   const room = width - 32 - SM.widthOf("←  looks better"), [a, b] = names.map((name) => SM.fit(name, room));
-  const sides = [`← ${a} looks better`, `${b} looks better →`], apart = SM.widthOf(sides.join("")) + 50 > width ? 16 : 0; // on lines of their own
-  const height = 190 + apart, bottom = 146, low = Math.min(0, ...differences), high = Math.max(0, ...differences), pad = 0.08 * (high - low) || 1;
+  const sides = [`← ${a} looks better`, `${b} looks better →`];
+  const fits = SM.widthOf(sides.join("")) + 50 <= width, secondLine = fits ? 0 : 16; // both sides on one line, or below each other
+  const height = 190 + secondLine, bottom = 146;
+  const low = Math.min(0, ...differences), high = Math.max(0, ...differences), pad = 0.08 * (high - low) || 1;
   const x = (value) => 16 + ((width - 32) * (value - low + pad)) / (high - low + 2 * pad), step = Math.max(7, (width - 32) / 70), stacks = new Map(), nodes = [];
   const bins = differences.map((value) => Math.round(x(value) / step)), tallest = Math.max(1, ...bins.map((bin) => bins.filter((each) => each === bin).length));
   const up = Math.min(step, (bottom - 12) / tallest), size = Math.min(step * 0.42, 5);
@@ -42,7 +44,8 @@ function dots(differences, sign, names, width) {
   });
   const soft = { fill: "var(--soft)" }, zero = Math.min(Math.max(x(0), 60), width - 60);
   nodes.push(SM.text(zero, bottom + 18, "no difference", { "text-anchor": "middle", ...soft }),
-    SM.text(16, height - 6 - apart, sides[0], soft), SM.text(width - 16, height - 6, sides[1], { "text-anchor": "end", ...soft }));
+    SM.text(16, height - 6 - secondLine, sides[0], soft));
+  nodes.push(SM.text(width - 16, height - 6, sides[1], { "text-anchor": "end", ...soft }));
   return { nodes, height };
 }
 
