@@ -4,8 +4,9 @@
 
 Installs SLURM where it can (Debian, root), starts two virtual nodes, and stops and restores
 everything in the end. The small study is synthetic; without --small and with MOVIELENS_ARCHIVE
-the paper's is run as well. Each is run on this machine in one piece, through SLURM in pieces,
-and through SLURM while one job fills its memory, one is cancelled and one node goes down.
+the paper's is run as well. Each is run on this machine in one piece, and through SLURM in pieces
+while one job fills its memory, one is cancelled and one node goes down; the paper's also
+undisturbed.
 """
 
 import argparse
@@ -24,8 +25,6 @@ from tests.workflow.conftest import Project
 CANNOT = 2
 PIECES = 2  # of ranking
 OTHER_PIECES = 3
-# What the small study makes while it is disturbed; drawing figures would only take longer.
-TABLES = ("results/tables/exact.csv", "results/scorecard.csv")
 
 
 def main() -> None:
@@ -62,39 +61,41 @@ def run_all(archive: str) -> None:
 
 
 def study(cluster: slurm.Slurm, folder: Path, archive: Path, *, is_small: bool) -> None:
-    """Run one study three times and compare."""
-    projects = {}
-    for name in ("local", "slurm", "disturbed"):
-        (folder / name).mkdir(parents=True)
-        projects[name] = Project(folder / name, archive, is_small)
-    seconds = runs.locally(projects["local"])
-    expected = runs.results(projects["local"])
+    """Run one study on this machine and through SLURM, and compare."""
+    here = project(folder / "local", archive, is_small=is_small)
+    seconds = runs.locally(here)
+    expected = runs.results(here)
     runs.say(f"{folder.name}: {len(expected)} files on this machine in {seconds:.0f} s")
-    run = runs.through(cluster, projects["slurm"], PIECES)
-    tell(f"{folder.name}: through SLURM, {PIECES} pieces", run)
-    runs.compare(expected, runs.results(projects["slurm"]))
+    if not is_small:
+        there = project(folder / "slurm", archive, is_small=is_small)
+        tell(f"{folder.name}: through SLURM", runs.through(cluster, there, PIECES))
+        runs.compare(expected, runs.results(there))
+    there = project(folder / "disturbed", archive, is_small=is_small)
     disturbance = runs.Disturbance(cluster)
-    options = [*disturbance.OPTIONS, *(TABLES if is_small else ())]
-    run = runs.through(cluster, projects["disturbed"], OTHER_PIECES, disturbance, options)
-    tell(f"{folder.name}: disturbed, {OTHER_PIECES} pieces", run)
-    for job, record in run.jobs.items():
-        if record["JobState"] != "COMPLETED":
-            memory = f"{runs.megabytes(record)} MB on {record['NodeList']}"
-            runs.say(f"  job {job} with {memory} ({record['Comment']}): {record['JobState']}")
+    run = runs.through(cluster, there, OTHER_PIECES, disturbance, disturbance.OPTIONS)
+    tell(f"{folder.name}: through SLURM, disturbed", run)
     disturbance.check(run)
-    found = runs.results(projects["disturbed"])
-    made = {name: each for name, each in expected.items() if name in found or not is_small}
-    runs.compare(made, found)
-    runs.say(f"{folder.name}: the same bytes in all three runs")
+    runs.compare(expected, runs.results(there))
+    runs.say(f"{folder.name}: the same bytes in all runs")
+
+
+def project(folder: Path, archive: Path, *, is_small: bool) -> Project:
+    """A study in a new folder."""
+    folder.mkdir(parents=True)
+    return Project(folder, archive, is_small)
 
 
 def tell(title: str, run: runs.Run) -> None:
-    """Print the counts of a run."""
+    """Print the counts of a run and the jobs that failed."""
     states = Counter(each["JobState"] for each in run.jobs.values())
     nodes = Counter(each["NodeList"] for each in run.jobs.values())
     most = max(map(runs.megabytes, run.jobs.values()))
     counts = ", ".join(f"{count} {name}" for name, count in sorted((states + nodes).items()))
     runs.say(f"{title}: {len(run.jobs)} jobs in {run.seconds:.0f} s: {counts}; {most} MB at most")
+    for job, record in run.jobs.items():
+        if record["JobState"] != "COMPLETED":
+            memory = f"{runs.megabytes(record)} MB on {record['NodeList']}"
+            runs.say(f"  job {job} with {memory} ({record['Comment']}): {record['JobState']}")
 
 
 if __name__ == "__main__":

@@ -156,7 +156,8 @@ class Disturbance:
     """
 
     STARVED = "rule_split"
-    OPTIONS = ("--set-resources", "split:mem_mb=attempt * 250", "--")
+    # SLURM measures once a second: the first attempt holds less than Python with its libraries.
+    OPTIONS = ("--set-resources", "split:mem_mb=100 * 6 ** (attempt - 1)", "--")
     RULE = "rule_rank_wildcards"
     PATIENCE = 300
     BEGUN = 2  # seconds, after which a job is at work
