@@ -288,14 +288,17 @@ def test_exit_status_tells_an_unreachable_server_from_a_wrong_answer(
     run, tmp_path, server, closed, monkeypatch
 ):
     monkeypatch.delenv("MOVIELENS_ARCHIVE", raising=False)
-    server.answers = ["404"]
-    for url, status in ((closed, 69), (server.url, 2)):
+    monkeypatch.setitem(CATALOGUE, "ml-1m", ML_1M)
+    server.answers = wrong = ["404", "page", "truncated", "complete"]
+    for url, status in [(closed, 69), *[(server.url, 2)] * len(wrong)]:
         dataset = json.dumps({"url": url, "cache": f"{tmp_path}/cache", "retries": 0})
         outputs = ("--output", tmp_path / "a.zip", "--source", tmp_path / "s.json")
         done = run("study", "fetch", "--dataset", dataset, *outputs)
         assert done.returncode == status
         assert url in done.stderr.splitlines()[-1]
-        assert not (tmp_path / "a.zip").exists()
+        assert "Traceback" not in done.stderr
+        assert files(tmp_path) == ["published.zip"]
+    assert not wrong
 
 
 def test_local_archive_must_exist_and_be_one(tmp_path):

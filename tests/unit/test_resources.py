@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from sampled_metrics.study.config import Study
-from sampled_metrics.study.resources import scaled, training_memory
+from sampled_metrics.study.resources import out_of_memory, scaled, training_memory
 from tests.conftest import ROOT
 
 RULES = {
@@ -107,6 +107,38 @@ def test_all_pairs_of_items_count_where_all_neighbours_are_kept(tmp_path, files)
     # 8 bytes for each pair, and half as much again
     assert of("Y") - of("X") >= 1.5 * 8 * 16_000**2 / 1e6
     assert of("Y", 2) == 2 * of("Y")
+
+
+def test_what_ran_out_of_memory_is_one_line_with_the_remedy(tmp_path):
+    def step(rule, log, *wildcards, is_local=False):
+        path = tmp_path / f"{rule}.log"
+        if log is not None:
+            path.write_text(log)
+        return SimpleNamespace(
+            rule=SimpleNamespace(name=rule),
+            log=[str(path)],
+            output=[str(tmp_path / rule)],
+            wildcards=wildcards,
+            resources=SimpleNamespace(mem_mb=1200),
+            attempt=3,
+            is_local=is_local,
+            is_group=lambda: False,
+        )
+
+    (tmp_path / "done").touch()
+    group = [step("at_work", ""), step("done", "INFO: 3 users\n"), step("waiting", None)]
+    jobs = [
+        step("rank", "WARNING: few users\n", "X", "1-of-3"),
+        step("split", "ERROR: X.csv, row 3: duplicate user_id 7\n"),
+        step("train", "ERROR: not enough memory: 28 GB\n", "Y", is_local=True),
+        step("not_begun", None),
+        SimpleNamespace(is_group=lambda: True, jobs=group),
+    ]
+    lines = [re.fullmatch(r"(.+) probably ran .*1200 MB\); (.+)", x) for x in out_of_memory(jobs)]
+    assert [line[1] for line in lines] == ["rank X 1-of-3", "train Y", "not_begun", "at_work"]
+    # 400 MB an attempt were too few
+    assert lines[0][2] == "ask for more: --set-resources 'rank:mem_mb=attempt * 800'"
+    assert "--cores 1" in lines[1][2]
 
 
 def test_rules_of_the_login_node_are_those_that_the_guide_names():

@@ -17,10 +17,12 @@ def test_an_invalid_configuration_is_one_line(make_project):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers as a server does that can be reached but has no archive."""
+    """Answers as a network does that asks for a login."""
 
     def do_GET(self):
-        self.send_error(404)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<html>Please log in.</html>")
 
     def log_message(self, *_):
         pass
@@ -54,11 +56,13 @@ def assert_stopped(project):
 
 
 def test_reproduce_stops_if_the_server_sends_no_archive(failing, server):
-    failing.change("dataset", url=f"{server}/missing.zip")
+    failing.change("dataset", url=f"{server}/ml-1m.zip")
     output = assert_stopped(failing)
     log = (failing.folder / "results/logs/fetch.log").read_text()
-    assert "404" in log
-    assert log.splitlines()[-1] in output
+    assert "web page" in log
+    assert log.splitlines()[-1].removeprefix("ERROR: ") in output
+    for folder in ("cache", "results/data"):
+        assert not [path for path in (failing.folder / folder).rglob("*") if path.is_file()]
 
 
 def test_reproduce_stops_at_a_bad_archive(failing, tmp_path):
@@ -67,6 +71,18 @@ def test_reproduce_stops_at_a_bad_archive(failing, tmp_path):
     assert "ratings.dat, row 2" in assert_stopped(failing)
     split = failing.folder / "results/split"
     assert not split.exists() or not list(split.iterdir())
+
+
+def test_a_step_that_is_killed_names_its_memory_and_a_remedy(failing, tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, sys\nif 'toy' in sys.orig_argv: os.kill(os.getpid(), 9)\n"
+    )
+    monkeypatch.setitem(failing.environment, "PYTHONPATH", str(tmp_path))
+    done = failing.run("snakemake", "--cores", "1", "results/cells/table1.csv")
+    assert done.returncode != 0
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("toy probably ran out")]
+    assert "600 MB" in line
+    assert line.endswith("--cores 1")
 
 
 @pytest.fixture(scope="module")

@@ -149,7 +149,7 @@ def test_pieces_are_jobs_whose_files_are_removed(cut):
     folder = cut.folder / "results"
     assert not [path for path in folder.rglob("pieces/**/*") if path.is_file()]
     logs = [path.read_text() for path in sorted(folder.glob("logs/rank/X/*.log"))]
-    assert [text.split()[1] for text in logs] == ["20", "20", "20"]
+    assert [text.split()[2] for text in logs] == ["20", "20", "20"]
 
 
 X_ALONE = {"models/X.npz", "ranks/X.parquet", "samples/X.npz"}

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
+NO_MEMORY = "not enough memory"
+
 
 class InputError(ValueError):
     """A file, an argument or a setting is invalid.

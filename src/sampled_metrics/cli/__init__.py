@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import sampled_metrics
-from sampled_metrics._base.errors import InputError, UnreachableError
+from sampled_metrics._base.errors import NO_MEMORY, InputError, UnreachableError
 from sampled_metrics.cli import logs
 from sampled_metrics.cli.budget import app as budget
 from sampled_metrics.cli.drawing import app as drawing
@@ -65,7 +65,7 @@ def main() -> None:
     """Run the command; print an error that the user can mend as one line, without a traceback."""
     logs.configure()
     # Ended from outside, a step still removes what it has half written.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_fail("ended from outside", TERMINATED)))
     try:
         with logs.warnings_as_messages():
             status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
@@ -78,9 +78,9 @@ def main() -> None:
     except OSError as error:
         status = _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError as error:
-        status = _fail(f"not enough memory: {error}")
+        status = _fail(f"{NO_MEMORY}: {error}")
     except typer.Abort:
-        status = INTERRUPTED
+        status = _fail("interrupted", INTERRUPTED)
     except Exception as error:
         status = _unexpected(error)
     sys.exit(status)

@@ -14,7 +14,9 @@ def configure(log: Path | None = None) -> None:
     handlers: list[logging.Handler] = [logging.StreamHandler()]
     if log is not None:
         log.parent.mkdir(parents=True, exist_ok=True)
-        handlers.append(logging.FileHandler(log, mode="w", encoding="utf-8"))
+        file = logging.FileHandler(log, mode="w", encoding="utf-8")
+        file.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+        handlers.append(file)
     logging.basicConfig(format="%(message)s", handlers=handlers, force=True)
     logging.getLogger("sampled_metrics").setLevel(logging.INFO)
 
