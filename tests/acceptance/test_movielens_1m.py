@@ -8,7 +8,7 @@ import pytest
 
 from sampled_metrics.datasets.archive import read_archive
 from sampled_metrics.datasets.holding_out import leave_last_out
-from sampled_metrics.datasets.movielens import parse_ratings
+from sampled_metrics.datasets.movielens import read_ratings
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.curves import figure_data
@@ -26,7 +26,7 @@ HELD_OUT_SHA256 = "9bde1da1f05620603dec54a482fd9cbb30359296133cb1197a8e98bbe063d
 
 @pytest.fixture(scope="module")
 def interactions(archive):
-    return parse_ratings(read_archive(archive))
+    return read_ratings(read_archive(archive))
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.catalogue import CATALOGUE
+from sampled_metrics.datasets.fetch import describe_tables
 from sampled_metrics.datasets.reading import read_dataset
 from sampled_metrics.datasets.settings import Columns, DatasetSettings
-from sampled_metrics.datasets.source import describe_tables
 from tests.conftest import write_archive
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sampled_metrics.datasets import introsort
-from sampled_metrics.datasets.introsort import sorted_tail
+from sampled_metrics.datasets import last_events
+from sampled_metrics.datasets.last_events import sorted_tail
 
 HERE = Path(__file__).parent
 VECTORS = HERE.parent / "golden" / "std_sort.json"
@@ -57,9 +57,9 @@ def test_orders_equal_keys_as_libstdcxx(std_sort):
 def heap_sorted(monkeypatch):
     """The ranges that were heap-sorted while the test ran."""
     ranges = []
-    heap_sort = introsort._heap_sort
+    heap_sort = last_events._heap_sort
     monkeypatch.setattr(
-        introsort, "_heap_sort", lambda *args: (ranges.append(args[2:]), heap_sort(*args))
+        last_events, "_heap_sort", lambda *args: (ranges.append(args[2:]), heap_sort(*args))
     )
     return ranges
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.archive import Ratings, read_archive
 from sampled_metrics.datasets.catalogue import CATALOGUE, ML_1M
-from sampled_metrics.datasets.movielens import parse_ratings, read_ratings
+from sampled_metrics.datasets.filters import apply_filters
+from sampled_metrics.datasets.movielens import read_ratings
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 
 HEADER = "userId,movieId,rating,timestamp"
@@ -28,7 +29,11 @@ LINES = {
 
 
 def ratings_of(name, text):
-    return Ratings.of(text.encode("latin-1"), "file", CATALOGUE[name])
+    return of_bytes(text.encode("latin-1"), CATALOGUE[name])
+
+
+def of_bytes(content, dataset=ML_1M):
+    return Ratings(lambda: nullcontext(io.BytesIO(content)), len(content), "file", dataset)
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -53,7 +58,7 @@ def test_member_of_each_archive(tmp_path, name):
     path = write_archive(tmp_path / "a.zip", text, member=dataset.member)
     ratings = read_archive(path, dataset)
     assert (ratings.size, ratings.path) == (len(text), f"{path}:{dataset.member}")
-    assert len(parse_ratings(ratings)) == 2
+    assert len(read_ratings(ratings)) == 2
     other = next(each for each in CATALOGUE.values() if each.member != dataset.member)
     message = rf"a\.zip: lacks {other.member}; expected a {other.title} archive"
     with pytest.raises(InputError, match=message):
@@ -128,7 +133,7 @@ def test_rating_that_is_not_of_the_scale(name, line, problem):
 )
 def test_events_that_no_split_can_use(more, row, problem):
     with pytest.raises(InputError) as caught:
-        parse_ratings(ratings_of("ml-1m", LINES["ml-1m"] + more))
+        apply_filters(read_ratings(ratings_of("ml-1m", LINES["ml-1m"] + more)))
     assert (caught.value.row, caught.value.line) == (row, row)
     assert caught.value.problem.startswith(problem)
 
@@ -146,12 +151,12 @@ def test_file_without_ratings(name, text):
 
 
 def test_last_line_end_may_be_missing():
-    assert len(parse_ratings(ratings_of("ml-1m", LINES["ml-1m"][:-1]))) == 2
+    assert len(read_ratings(ratings_of("ml-1m", LINES["ml-1m"][:-1]))) == 2
 
 
 def test_agrees_with_what_was_written():
     interactions = synthetic_interactions()
-    events = parse_ratings(Ratings.of(as_ratings(interactions), "synthetic"))
+    events = read_ratings(of_bytes(as_ratings(interactions)))
     for column in ("user", "item", "timestamp"):
         np.testing.assert_array_equal(getattr(events, column), getattr(interactions, column))
 
@@ -225,16 +230,16 @@ def test_archives_that_are_none(tmp_path):
     at = whole.index(b"ratings.dat") + 20
     damaged = tmp_path / "damaged.zip"
     damaged.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
-    for read in (parse_ratings, lambda ratings: ratings.sha256):
+    for read in (read_ratings, lambda ratings: ratings.sha256):
         with pytest.raises(InputError, match=r"damaged\.zip: not a readable zip archive"):
             read(read_archive(damaged))
 
 
 def test_official_file_is_told_by_its_blob_id():
-    ratings = Ratings.of(b"hello\n", "greeting")  # git hash-object of "hello\n" is ce01362...
+    ratings = of_bytes(b"hello\n")  # git hash-object of "hello\n" is ce01362...
     assert not ratings.is_official
     blob = "ce013625030ba8dba906f756967f9e9ca394464a"
     published = replace(ML_1M, ratings_git_blob=blob)
-    assert Ratings.of(b"hello\n", "greeting", published).is_official
-    assert Ratings.of(b"hello\n", "greeting", CATALOGUE["ml-20m"]).is_official is None
+    assert of_bytes(b"hello\n", published).is_official
+    assert of_bytes(b"hello\n", CATALOGUE["ml-20m"]).is_official is None
     assert ratings.sha256 == hashlib.sha256(b"hello\n").hexdigest()

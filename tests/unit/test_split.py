@@ -7,8 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.datasets.given import given_split
-from sampled_metrics.datasets.global_time import hold_out_from
 from sampled_metrics.datasets.holding_out import (
     hold_out,
     leave_last_out,
@@ -16,7 +14,8 @@ from sampled_metrics.datasets.holding_out import (
     sample_users,
 )
 from sampled_metrics.datasets.interactions import Interactions
-from sampled_metrics.datasets.introsort import sorted_tail
+from sampled_metrics.datasets.last_events import sorted_tail
+from sampled_metrics.datasets.later_events import given_split, hold_out_from
 from sampled_metrics.datasets.settings import SplitSettings, TieBreak
 from sampled_metrics.datasets.split import load_split, require_candidates, save_split
 from tests.conftest import synthetic_interactions

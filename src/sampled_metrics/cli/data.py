@@ -57,8 +57,8 @@ def fetch(
 @app.command()
 def describe(tables: Inputs, source: Record, dataset: Json) -> None:
     """Record the origin of tables of interactions: checksums, licence and citation."""
+    from sampled_metrics.datasets.fetch import describe_tables
     from sampled_metrics.datasets.settings import DatasetSettings
-    from sampled_metrics.datasets.source import describe_tables
 
     settings = settings_of(DatasetSettings, dataset, "--dataset")
     if settings.is_movielens:
@@ -81,8 +81,8 @@ def split(
     """Read the events of an archive, or of one or two tables, filter and split them."""
     from sampled_metrics._base.seeds import generator
     from sampled_metrics.datasets.filters import apply_filters
-    from sampled_metrics.datasets.given import given_split
     from sampled_metrics.datasets.holding_out import hold_out, sample_users
+    from sampled_metrics.datasets.later_events import given_split
     from sampled_metrics.datasets.reading import read_dataset
     from sampled_metrics.datasets.settings import DatasetSettings, FilterSettings, SplitSettings
     from sampled_metrics.datasets.split import save_split

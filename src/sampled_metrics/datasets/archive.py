@@ -1,11 +1,10 @@
 """A ratings file inside an archive of MovieLens, read as a stream."""
 
 import hashlib
-import io
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -38,11 +37,6 @@ class Ratings:
     size: int
     path: str
     dataset: MovieLens = ML_1M
-
-    @classmethod
-    def of(cls, content: bytes, path: str, dataset: MovieLens = ML_1M) -> "Ratings":
-        """Make a ratings file of bytes in memory."""
-        return cls(lambda: nullcontext(io.BytesIO(content)), len(content), path, dataset)
 
     @property
     def sha256(self) -> str:
@@ -78,22 +72,19 @@ def read_archive(path: Path, dataset: MovieLens = ML_1M) -> Ratings:
     expected = f"expected a {dataset.title} archive"
     try:
         with zipfile.ZipFile(path) as archive:
-            _require_once(archive, dataset.member, path)
             size = archive.getinfo(dataset.member).file_size
+            times = archive.namelist().count(dataset.member)
     except KeyError:
         raise InputError(f"lacks {dataset.member}; {expected}", path=path) from None
     except _UNREADABLE as error:
         raise _unreadable(path, error, expected) from error
+    if times > 1:
+        raise InputError(f"holds {dataset.member} more than once; expected it once", path=path)
     if size > dataset.largest_member:
         problem = f"{dataset.member} has {size:,} bytes; expected at most"
         raise InputError(f"{problem} {dataset.largest_member:,}", path=path)
     member = partial(_member, path, dataset.member, expected)
     return Ratings(member, size, f"{path}:{dataset.member}", dataset)
-
-
-def _require_once(archive: zipfile.ZipFile, member: str, path: Path) -> None:
-    if archive.namelist().count(member) > 1:
-        raise InputError(f"holds {member} more than once; expected it once", path=path)
 
 
 @contextmanager

@@ -5,12 +5,12 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics._base.files import replacing
+from sampled_metrics.datasets.settings import DatasetSettings
 
 if TYPE_CHECKING:
     import requests
@@ -30,39 +30,13 @@ class _SpoiltError(Exception):
     """A failure that another attempt may mend."""
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What a download may take.
-
-    Attributes
-    ----------
-    timeout
-        Seconds without a byte after which an attempt is given up.
-    seconds
-        Seconds after which all attempts are given up.
-    retries
-        Further attempts after the first, each after a longer pause.
-    size
-        Bytes that the file may have.
-    """
-
-    timeout: float
-    seconds: float
-    retries: int
-    size: int
-
-
-def download_to(path: Path, url: str, limits: Limits, check: Callable[[Path], None]) -> None:
+def download_to(
+    path: Path, url: str, settings: DatasetSettings, size: int, check: Callable[[Path], None]
+) -> None:
     """Download a zip archive to `path`, complete and checked or not at all.
 
-    Parameters
-    ----------
-    path, url
-        Where to and where from.
-    limits
-        What it may take.
-    check
-        Raises InputError unless the file is the right one.
+    The settings limit the time and the attempts, `size` the bytes; `check` raises InputError unless
+    the file is the right one.
 
     Raises
     ------
@@ -75,15 +49,16 @@ def download_to(path: Path, url: str, limits: Limits, check: Callable[[Path], No
     """
     import requests
 
-    end = time.monotonic() + limits.seconds
-    for attempt in range(limits.retries + 1):
-        time.sleep(min(attempt, _LONGEST_PAUSE)) if attempt else None
+    end = time.monotonic() + settings.time_limit
+    for attempt in range(settings.retries + 1):
+        if attempt:
+            time.sleep(min(attempt, _LONGEST_PAUSE))
         try:
             with replacing(path) as temporary:
-                _stream(url, temporary, limits, end)
+                _stream(url, temporary, settings, size, end)
                 _check(temporary, check)
         except (_RefusedError, _SpoiltError, requests.RequestException) as error:
-            if attempt == limits.retries or _is_final(error):
+            if attempt == settings.retries or _is_final(error):
                 raise _told(error, url) from error
         else:
             return
@@ -108,12 +83,12 @@ def _told(error: Exception, url: str) -> InputError:
     return InputError(f"{_reason(error)}; {_LOCAL}", path=url)
 
 
-def _stream(url: str, path: Path, limits: Limits, end: float) -> None:
+def _stream(url: str, path: Path, settings: DatasetSettings, size: int, end: float) -> None:
     """Write what the server sends, as it comes, so that a slow server is noticed."""
     import requests
     from tqdm import tqdm
 
-    with requests.get(url, stream=True, timeout=limits.timeout) as response, _as_requests():
+    with requests.get(url, stream=True, timeout=settings.timeout) as response, _as_requests():
         response.raise_for_status()
         total = int(response.headers.get("content-length", 0))
         bar = tqdm(total=total, unit="B", unit_scale=True, disable=not sys.stderr.isatty())
@@ -121,11 +96,11 @@ def _stream(url: str, path: Path, limits: Limits, end: float) -> None:
             while chunk := response.raw.read1(_CHUNK, decode_content=True):
                 file.write(chunk)
                 bar.update(len(chunk))
-                if file.tell() > limits.size:
-                    raise _RefusedError(f"more than {limits.size:,} bytes")
+                if file.tell() > size:
+                    raise _RefusedError(f"more than {size:,} bytes")
                 if time.monotonic() > end:
-                    problem = f"not complete after {limits.seconds:g} s (dataset.time_limit)"
-                    raise _RefusedError(problem)
+                    limit = f"{settings.time_limit:g} s (dataset.time_limit)"
+                    raise _RefusedError(f"not complete after {limit}")
 
 
 @contextmanager

@@ -65,16 +65,9 @@ def _below(interactions: Interactions, least: float) -> NDArray[np.bool_]:
     return ~(interactions.rating >= np.float32(least))
 
 
-def _pairs(interactions: Interactions) -> NDArray[np.int64]:
-    """Encode each pair of user and item as one number."""
-    pairs = interactions.user.astype(np.int64) << 32
-    pairs |= interactions.item.astype(np.int64) & 0xFFFFFFFF
-    return pairs
-
-
 def _refuse_duplicates(interactions: Interactions) -> None:
     """Raise InputError for the first event that repeats a pair of user and item."""
-    pairs = _pairs(interactions)
+    pairs = interactions.pairs()
     if (pairs[1:] > pairs[:-1]).all():  # sorted, as the larger MovieLens are
         return
     again = first_duplicate(pairs)
@@ -94,13 +87,8 @@ def _superseded(interactions: Interactions, last: bool) -> NDArray[np.bool_]:
 
     That is the last of them by time if `last`, else the first; where times are equal or missing,
     file order decides.
-
-    Examples
-    --------
-    >>> _superseded(Interactions(np.array([1, 1, 1]), np.array([7, 8, 7])), last=True)
-    array([ True, False, False])
     """
-    pairs = _pairs(interactions)
+    pairs = interactions.pairs()
     order = np.argsort(pairs, kind="stable")
     same = pairs[order[1:]] == pairs[order[:-1]]
     superseded = np.zeros(pairs.size, dtype=bool)

@@ -15,12 +15,11 @@ from dataclasses import replace
 import numpy as np
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.datasets.assembling import assemble, by_user, times_of
-from sampled_metrics.datasets.global_time import hold_out_from
 from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.datasets.last_events import last_events
+from sampled_metrics.datasets.later_events import hold_out_from
 from sampled_metrics.datasets.settings import SplitSettings, TieBreak
-from sampled_metrics.datasets.split import Split
+from sampled_metrics.datasets.split import Split, assemble, by_user
 
 
 def hold_out(
@@ -43,16 +42,8 @@ def leave_last_out(
 ) -> Split:
     """Hold out the last k events of each user and evaluate the first of them.
 
-    Parameters
-    ----------
-    interactions
-        Events in file order, more than k per user, without duplicates of user and item.
-    tie_break
-        Which of several last events: `ncf`, `first`, `last` or `random` (see `last_events`).
-    rng
-        Random generator, for `random` only.
-    k
-        Number of events to hold out, one after the other.
+    Each user needs more than k events, none a duplicate of user and item. For `tie_break` see the
+    module `last_events`; `rng` is for `random` only.
 
     Examples
     --------
@@ -61,7 +52,7 @@ def leave_last_out(
     >>> int(split.item_ids[split.held_out[0]]), split.tied_users
     (3, 1)
     """
-    times, users = times_of(interactions, "leave-last-out"), by_user(interactions.user)
+    times, users = interactions.times("leave-last-out"), by_user(interactions.user)
     held_out, tied_users = last_events(times[users.rows], users.bounds, tie_break, rng)
     training = np.ones(len(interactions), dtype=bool)
     training[held_out] = False
@@ -91,16 +82,7 @@ def leave_random_out(interactions: Interactions, rng: np.random.Generator) -> Sp
 
 
 def sample_users(split: Split, users: float, rng: np.random.Generator) -> Split:
-    """Evaluate only some users, drawn at random; all of them still train.
-
-    Parameters
-    ----------
-    split
-        Whose evaluated users are drawn from.
-    users
-        How many, or a share below 1.
-    rng
-        Random generator.
+    """Evaluate only so many users, or this share below 1, drawn at random; all still train.
 
     Examples
     --------

@@ -1,25 +1,18 @@
 """The events of an implicit-feedback dataset, in the order of their file."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.tables.ids import Names
 
-
-class Origin(Protocol):
-    """The file that events were read from."""
-
-    @property
-    def path(self) -> Path | str:
-        """Its name, for messages."""
-
-    def line(self, row: int) -> int | None:
-        """Return the line, from 1, of a row, from 0; None where the file has no lines."""
+if TYPE_CHECKING:
+    from sampled_metrics.datasets.archive import Ratings
+    from sampled_metrics.tables.columns import Table
 
 
 @dataclass(frozen=True)
@@ -53,8 +46,8 @@ class Interactions:
     rating: NDArray[np.float32] | None = None
     user_names: Names | None = None
     item_names: Names | None = None
-    rows: NDArray[np.int64] | None = None
-    origin: Origin | None = None
+    rows: Int | None = None
+    origin: "Ratings | Table | None" = None
     time_unit: str | None = None
 
     def __len__(self) -> int:
@@ -70,6 +63,20 @@ class Interactions:
             rating=None if self.rating is None else self.rating[kept],
             rows=np.flatnonzero(kept) if self.rows is None else self.rows[kept],
         )
+
+    def times(self, method: str) -> NDArray[Any]:
+        """Return the timestamps, which a method of splitting needs."""
+        if self.timestamp is None:
+            raise self.error(
+                f"no timestamps; {method} needs a column of timestamps, method random does not"
+            )
+        return self.timestamp
+
+    def pairs(self) -> Int:
+        """Encode the user and the item of each event as one number."""
+        pairs = self.user.astype(np.int64) << 32
+        pairs |= self.item.astype(np.int64) & 0xFFFFFFFF
+        return pairs
 
     def user_id(self, event: int) -> Any:
         """Return the published id of an event's user."""

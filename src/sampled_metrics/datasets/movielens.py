@@ -14,21 +14,9 @@ import pyarrow.csv
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.archive import Ratings
 from sampled_metrics.datasets.catalogue import Layout
-from sampled_metrics.datasets.filters import apply_filters
 from sampled_metrics.datasets.interactions import Interactions
 
 _COLUMNS = ("user", "item", "rating", "timestamp")
-
-
-def parse_ratings(ratings: Ratings) -> Interactions:
-    r"""Read the events of a ratings file, with the checks of `apply_filters` but no filter.
-
-    Examples
-    --------
-    >>> parse_ratings(Ratings.of(b"1::10::5::100\n1::20::3::90\n", "example")).timestamp
-    array([100,  90])
-    """
-    return apply_filters(read_ratings(ratings))[0]
 
 
 def read_ratings(ratings: Ratings, with_rating: bool = False) -> Interactions:

@@ -31,17 +31,9 @@ def read_interactions(
 ) -> Interactions:
     """Read the events of a table (CSV, TSV or parquet) without any filter.
 
-    Parameters
-    ----------
-    path
-        The file.
-    columns
-        By default `user`, `item` and, where they are present, `rating` and `timestamp`.
-    separator
-        Character between the columns of a text; by default a tab if the first line has one, else a
-        comma.
-    with_rating
-        Whether to keep the ratings, which are checked in any case.
+    By default the columns are `user`, `item` and, where they are present, `rating` and `timestamp`,
+    and their separator is a tab if the first line has one, else a comma. `with_rating` keeps the
+    ratings, which are checked in any case.
     """
     columns = columns or Columns()
     names = {role: bare_name(name) for role, name in columns.by_role.items()}

@@ -1,16 +1,21 @@
-"""Training data and held-out items of a study."""
+"""Training data and held-out items of a study: made from events, and as a file."""
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sampled_metrics._base.arrays import Ids
+from sampled_metrics._base.arrays import Ids, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
 from sampled_metrics._base.sparse import from_structure, structure, structure_names
+from sampled_metrics.datasets.interactions import Interactions, published
+from sampled_metrics.tables.ids import encoded
+
+_ENOUGH = 1_000_000  # training events whose times are compared with those of held-out ones
 
 
 @dataclass(frozen=True)
@@ -83,17 +88,83 @@ class Split:
         }
 
 
+class Users(NamedTuple):
+    """Events by user: those of user ids[u] are rows[bounds[u] : bounds[u + 1]], in file order."""
+
+    rows: NDArray[np.int32]
+    ids: NDArray[np.int32]
+    bounds: Int
+
+
+def by_user(user: NDArray[np.int32]) -> Users:
+    """Group events by user, in ascending order of ids."""
+    code, names = encoded(user)
+    ids = names.to_numpy()
+    order = np.argsort(ids)
+    code = np.argsort(order).astype(np.int32)[code]
+    bounds = np.append(0, np.cumsum(np.bincount(code)))
+    rows = np.arange(code.size, dtype=np.int32)
+    if (code[1:] < code[:-1]).any():
+        # csr_array groups entries by row with a counting sort, which is stable.
+        entries = (np.ones(code.size, dtype=np.int8), (code, rows))
+        rows = csr_array(entries, shape=(order.size, code.size)).indices
+    return Users(rows, ids[order], bounds)
+
+
+def assemble(
+    interactions: Interactions,
+    users: Users,
+    training: NDArray[np.bool_],
+    held_out: Int,
+    tied_users: int = 0,
+) -> Split:
+    """Make a split of events by user: whether each trains, and the one held out (-1: none)."""
+    code, item_ids = encoded(interactions.item)
+    item = code[users.rows]
+    counts = np.add.reduceat(training, users.bounds[:-1], dtype=np.int64)
+    starts = np.append(0, np.cumsum(counts)).astype(np.int32)
+    entries = (np.ones(starts[-1]), item[training], starts)
+    train = csr_array(entries, shape=(users.ids.size, len(item_ids)))
+    is_evaluated = held_out >= 0
+    order = np.concatenate(
+        [np.flatnonzero(is_evaluated), np.flatnonzero((counts > 0) & ~is_evaluated)]
+    )
+    if not is_evaluated.all():
+        train = train[order]
+    train.sort_indices()
+    held_out = held_out[is_evaluated]
+    return Split(
+        train,
+        item[held_out].astype(np.int64),
+        published(users.ids[order], interactions.user_names),
+        published(item_ids.to_numpy(), interactions.item_names),
+        tied_users,
+        left_out_users=users.ids.size - order.size,
+        left_out_events=item.size - train.nnz - held_out.size,
+        later_training_events=_share_later(interactions, users.rows, training, held_out),
+    )
+
+
+def _share_later(
+    interactions: Interactions,
+    rows: NDArray[np.int32],
+    training: NDArray[np.bool_],
+    held_out: Int,
+) -> float | None:
+    """Return the mean share of training events later than a held-out one; None without times."""
+    times = interactions.timestamp
+    if times is None or not held_out.size:
+        return None
+    trained = rows[training]
+    trained = np.sort(times[trained[:: 1 + trained.size // _ENOUGH]])
+    later = trained.size - np.searchsorted(trained, times[rows[held_out]], side="right")
+    return float(later.mean()) / trained.size
+
+
 def require_candidates(split: Split, name: str) -> None:
     """Raise InputError for a user who has no candidate beside the held-out item.
 
     `name` is that of the file, for the message.
-
-    Examples
-    --------
-    >>> split = Split(csr_array([[1.0, 0.0]]), np.array([1]), np.array([7]), np.array([1, 3]), 0)
-    >>> require_candidates(split, "mine.csv")
-    Traceback (most recent call last):
-    sampled_metrics.InputError: mine.csv: user 7 has an event with each of the 2 items; ...
     """
     full = np.flatnonzero(split.n_candidates < 2)
     if full.size:
@@ -105,14 +176,7 @@ def require_candidates(split: Split, name: str) -> None:
 
 
 def require_all(path: Path, kind: str, present: NDArray[np.bool_], ids: Ids) -> None:
-    """Raise InputError unless a file has every user or item of a split.
-
-    Examples
-    --------
-    >>> require_all(Path("r.csv"), "user", np.array([True, False]), np.array([7, 9]))
-    Traceback (most recent call last):
-    sampled_metrics.InputError: r.csv: user 9 is missing; every user of the split is needed (...)
-    """
+    """Raise InputError unless a file has every user or item of a split."""
     if not present.all():
         missing = np.flatnonzero(~present)
         raise InputError(
@@ -139,20 +203,10 @@ def save_split(path: Path, split: Split) -> None:
 
 def load_split(path: Path) -> Split:
     """Read a split written by `save_split`."""
-    names = (
-        *(*structure_names(), "held_out", "user_ids", "item_ids", "counted"),
-        "later_training_events",
-    )
-    data = read_arrays(path, "a split", names)
-    tied_users, left_out_users, left_out_events = map(int, data["counted"])
-    later = float(data["later_training_events"])
-    return Split(
-        from_structure(data),
-        data["held_out"],
-        data["user_ids"],
-        data["item_ids"],
-        tied_users,
-        left_out_users,
-        left_out_events,
-        None if np.isnan(later) else later,
-    )
+    names = ("held_out", "user_ids", "item_ids", "counted", "later_training_events")
+    data = read_arrays(path, "a split", (*structure_names(), *names))
+    held_out, user_ids, item_ids, counted, later = (data[name] for name in names)
+    tied, left_out_users, left_out_events = counted.tolist()
+    later = None if np.isnan(later) else float(later)
+    columns = from_structure(data), held_out, user_ids, item_ids
+    return Split(*columns, tied, left_out_users, left_out_events, later)

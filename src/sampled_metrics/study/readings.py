@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.archive import read_archive
+from sampled_metrics.datasets.filters import apply_filters
 from sampled_metrics.datasets.interactions import Interactions
-from sampled_metrics.datasets.movielens import parse_ratings
+from sampled_metrics.datasets.movielens import read_ratings
 from sampled_metrics.datasets.split import Split, load_split
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Ranks, rank
@@ -94,7 +95,7 @@ class Material:
         printed = printed[printed["table"] >= 3]
         cells: dict[Any, Any] = printed.set_index(["row", "metric", "column"])["value"].to_dict()
         return cls(
-            parse_ratings(read_archive(archive)),
+            apply_filters(read_ratings(read_archive(archive)))[0],
             load_split(split),
             read_by_name(ranks),
             by_name,

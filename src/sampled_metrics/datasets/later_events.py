@@ -1,0 +1,187 @@
+"""Holding out what comes later: after a time, or in a second file."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sampled_metrics.datasets.interactions import Interactions
+from sampled_metrics.datasets.last_events import last_events
+from sampled_metrics.datasets.settings import TieBreak
+from sampled_metrics.datasets.split import Split, assemble, by_user
+from sampled_metrics.tables.ids import Codes, Names, as_int32, column_of, encoded
+
+
+def hold_out_from(
+    interactions: Interactions,
+    cut: float | str,
+    tie_break: TieBreak = "first",
+    rng: np.random.Generator | None = None,
+) -> Split:
+    """Hold out all events from one time on and evaluate each user's first of them.
+
+    Users without an earlier event are left out; those without a later one only train. For `cut`
+    see `_cut_time`, for `tie_break` and `rng` `_hold_out_first`.
+
+    Examples
+    --------
+    >>> events = Interactions(*np.array([[7, 7, 7, 8], [1, 2, 3, 1], [5, 9, 8, 4]]))
+    >>> split = hold_out_from(events, 8)
+    >>> split.held_out_ids.tolist(), split.user_ids.tolist()
+    ([3], [7, 8])
+    """
+    times, unit = interactions.times("global-time"), interactions.time_unit
+    if isinstance(cut, str) and unit is None:
+        raise interactions.error(
+            f"timestamps are numbers but split.cut is {cut}; give a number, or a share of the "
+            "events such as 0.9"
+        )
+    is_later = times >= _cut_time(times, unit, cut)
+    split = _hold_out_first(interactions, is_later, tie_break, rng)
+    if not split.held_out.size:
+        raise interactions.error(
+            f"no user has events both before and from split.cut {cut}; choose another time "
+            f"from {times.min()} to {times.max()}, or a share of the events such as 0.9"
+        )
+    return split
+
+
+def given_split(
+    train: Interactions,
+    test: Interactions,
+    tie_break: TieBreak = "first",
+    rng: np.random.Generator | None = None,
+) -> Split:
+    """Train on the events of one file and evaluate each user's first event in the other.
+
+    It is the first by time where both files have times, else in file order, see `_hold_out_first`.
+    The items of both files are candidates. Users of only one file train, or are left out.
+
+    Examples
+    --------
+    >>> train = Interactions(np.array([7, 8]), np.array([1, 2]))
+    >>> test = Interactions(np.array([8, 8, 9]), np.array([1, 3, 3]))
+    >>> split = given_split(train, test)
+    >>> split.evaluated_ids.tolist(), split.held_out_ids.tolist()
+    ([8], [1])
+    """
+    both = _joined(train, test)
+    is_test = np.arange(len(both)) >= len(train)
+    pairs = both.pairs()
+    again = np.isin(pairs[is_test], pairs[~is_test])
+    if again.any():
+        event = int(np.argmax(again))
+        raise test.error(
+            f"user {test.user_id(event)} has item {test.item_id(event)} also in "
+            f"{_name(train)}; keep each pair in one of the two files",
+            event,
+        )
+    split = _hold_out_first(both, is_test, tie_break, rng)
+    if not split.held_out.size:
+        raise test.error(f"no user is also in {_name(train)}; write ids alike in both files")
+    return split
+
+
+def _hold_out_first(
+    interactions: Interactions,
+    is_later: NDArray[np.bool_],
+    tie_break: TieBreak,
+    rng: np.random.Generator | None,
+) -> Split:
+    """Hold out the events where `is_later`, and evaluate each user's first of them.
+
+    Of several at the same time, or without times, it is the `first` or `last` in file order, or one
+    at `random`; `ncf`, which orders last events, is `first`. The items of all events are
+    candidates. Users without training events are left out.
+    """
+    users = by_user(interactions.user)
+    is_later = is_later[users.rows]
+    later = np.flatnonzero(is_later)
+    bounds = np.searchsorted(later, users.bounds)
+    has_both = (np.diff(bounds) > 0) & (np.diff(bounds) < np.diff(users.bounds))
+    held_out = np.full(has_both.size, -1)
+    tied_users = 0
+    if has_both.any():
+        kept = np.repeat(has_both, np.diff(bounds))
+        later = later[kept]
+        bounds = np.append(0, np.cumsum(np.diff(bounds)[has_both]))
+        times = interactions.timestamp
+        # The first by time is the last by the negative of it.
+        reversed_times = np.zeros(later.size) if times is None else -times[users.rows[later]]
+        rule: TieBreak = "first" if tie_break == "ncf" else tie_break
+        first, tied = last_events(reversed_times, bounds, rule, rng)
+        held_out[has_both] = later[first]
+        tied_users = 0 if times is None else tied
+    return assemble(interactions, users, ~is_later, held_out, tied_users)
+
+
+def _cut_time(times: NDArray[Any], unit: str | None, cut: float | str) -> int | float:
+    """Return the time of a cut as a number that compares with `times`.
+
+    A cut is a date, with or without a time of day, in UTC; a number between 0 and 1, the share of
+    the events before the cut, or less where several are at the same time; or any other number,
+    which is a time as in `times`. `unit` is that of the times since 1970, which a date needs.
+
+    Examples
+    --------
+    >>> times = np.array([5, 9, 8, 4])
+    >>> _cut_time(times, "D", 0.5), _cut_time(times, "D", 6), _cut_time(times, "D", "1970-01-09T12")
+    (8, 6, 9)
+    """
+    if isinstance(cut, str):
+        moment = np.datetime64(cut, "us")
+        time = moment.astype(f"datetime64[{unit}]")
+        return int(time.astype(np.int64)) + int(time < moment)
+    if not 0 < cut < 1:
+        return cut
+    place = int(cut * times.size)
+    earliest: int | float = np.partition(times, place)[place].item()
+    return earliest
+
+
+def _name(interactions: Interactions) -> str:
+    return "the training events" if interactions.origin is None else str(interactions.origin.path)
+
+
+def _joined(train: Interactions, test: Interactions) -> Interactions:
+    """Concatenate events; times are kept if both have them, of one unit."""
+    user, user_names = _ids((train.user, train.user_names), (test.user, test.user_names))
+    item, item_names = _ids((train.item, train.item_names), (test.item, test.item_names))
+    times = None
+    if train.timestamp is not None and test.timestamp is not None:
+        if train.time_unit != test.time_unit:
+            kinds = [f"in {part.time_unit or 'numbers'}" for part in (test, train)]
+            raise test.error(
+                f"times are {kinds[0]}, those of {_name(train)} {kinds[1]}; write both alike"
+            )
+        times = np.concatenate([train.timestamp, test.timestamp])
+    return replace(
+        train,
+        user=user,
+        item=item,
+        timestamp=times,
+        rating=None,
+        user_names=user_names,
+        item_names=item_names,
+        rows=None,
+    )
+
+
+def _ids(*parts: tuple[NDArray[np.int32], Names | None]) -> tuple[Codes, Names | None]:
+    """Concatenate ids of two files, which are compared as text if one of them has text."""
+    import pyarrow as pa
+
+    codes, tables = zip(*(_coded(*part) for part in parts), strict=True)
+    if tables[0].type != tables[1].type:
+        tables = tuple(table.cast(pa.string()) for table in tables)
+    places, names = encoded(pa.chunked_array(tables))
+    of_train, of_test = places[: len(tables[0])], places[len(tables[0]) :]
+    return as_int32(np.concatenate([of_train[codes[0]], of_test[codes[1]]]), names)
+
+
+def _coded(ids: NDArray[np.int32], names: Names | None) -> tuple[Codes, Any]:
+    if names is not None:
+        return ids, column_of(names)
+    codes, table = encoded(ids)
+    return codes, column_of(table.to_numpy())
