@@ -1,6 +1,11 @@
 """Settings: frozen models whose first validation error becomes one line."""
 
+import ast
+import inspect
 from collections.abc import Mapping
+from contextlib import suppress
+from itertools import pairwise
+from textwrap import dedent
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -8,6 +13,36 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from sampled_metrics._base.errors import InputError
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]  # within what compiled libraries can hold
+
+
+def _describe(schema: dict[str, Any], model: type[BaseModel]) -> None:
+    """Describe each property by the text below its field.
+
+    Pydantic has an option for this, which reads the sources whenever a model is imported.
+    """
+    texts: dict[str, str] = {}
+    for base in reversed(model.__mro__):
+        with suppress(OSError, TypeError):  # no source: built in, or made by `create_model`
+            texts |= _texts_below(inspect.getsource(base))
+    for name, field in model.model_fields.items():
+        if name in texts:
+            schema["properties"][field.alias or name].setdefault("description", texts[name])
+
+
+def _texts_below(source: str) -> dict[str, str]:
+    r"""Return the strings below the fields of a class.
+
+    Examples
+    --------
+    >>> _texts_below("class A:\n    x: int\n    'Width.'")
+    {'x': 'Width.'}
+    """
+    texts = {}
+    for field, below in pairwise(ast.parse(dedent(source)).body[0].body):  # type: ignore[attr-defined]
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(ast.Constant(str(text))):
+                texts[name] = inspect.cleandoc(text)
+    return texts
 
 
 class Settings(BaseModel):
@@ -22,7 +57,7 @@ class Settings(BaseModel):
         strict=True,
         allow_inf_nan=False,
         populate_by_name=True,
-        use_attribute_docstrings=True,
+        json_schema_extra=_describe,
     )
     RENAMED: ClassVar[Mapping[str, str]] = {}  # keys of earlier versions
 
