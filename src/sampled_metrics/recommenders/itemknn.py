@@ -124,7 +124,7 @@ def cosine_similarity(train: csr_array) -> Dense:
     """Cosine of all pairs of items, eq. 27 with q = 1; float64, shape (items, items).
 
     Computed as sqrt(c^2 / (n_i n_j)) from whole numbers, so that similarities equal on paper are
-    equal in the machine and no neighbour is settings by a rounding error. 0 where an item has no
+    equal in the machine and no neighbour is chosen by a rounding error. 0 where an item has no
     training event.
 
     Examples
