@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -74,6 +75,41 @@ def test_a_study_as_a_module(folder):
     assert (folder / "mine.txt").read_text().strip() == "25"
     exact = pd.read_csv(folder / "results/tables/exact.csv")
     assert set(exact["recommender"]) == {"Factors", "Popularity"}
+
+
+def second_to_last(events):
+    return events.sort_values("timestamp").groupby("user").nth(-2)
+
+
+def first_of_the_later_half(events):
+    before = events["timestamp"] < len(events) // 2
+    later = events[~before & events["user"].isin(events["user"][before])]
+    return later.sort_values("timestamp").groupby("user").head(1)
+
+
+@pytest.mark.parametrize(
+    ("split", "evaluated"),
+    [
+        ({"method": "leave-k-out", "k": 2}, second_to_last),
+        ({"method": "global-time", "cut": 0.5}, first_of_the_later_half),
+    ],
+)
+def test_splits_by_time(folder, tmp_path, split, evaluated):
+    events = pd.read_csv(folder / "data/events.csv")
+    events["timestamp"] = np.random.default_rng(0).permutation(len(events))
+    events.to_csv(tmp_path / "events.csv", index=False)
+    config = yaml.safe_load((folder / "config/config.yaml").read_text())
+    config |= {"split": split, "recommenders": config["recommenders"][1:]}
+    config["dataset"]["path"] = "events.csv"
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(config))
+    target = "results/ranks/Popularity.parquet"
+    options = ("--snakefile", f"{ROOT}/Snakefile", "--configfile", "study.yaml")
+    snakemake(tmp_path, target, *options)
+    ranks = pd.read_parquet(tmp_path / target)
+    expected = evaluated(events)
+    assert dict(zip(ranks["user_id"], ranks["item_id"], strict=True)) == dict(
+        zip(expected["user"], expected["item"], strict=True)
+    )
 
 
 def test_what_the_catalogue_of_workflows_asks_for():
