@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.datasets.split import Split, save_split
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.alignment import read_aligned
+from sampled_metrics.ranks.rank_tables import read_aligned
 from sampled_metrics.ranks.ranking import rank
 from sampled_metrics.recommenders.external import External
 from tests.conftest import ROOT

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from sampled_metrics.inference.evaluate import evaluate
-from sampled_metrics.ranks.reading import read_ranks
+from sampled_metrics.ranks import Ranks
 from tests.conftest import ROOT
 
 GOLDEN = ROOT / "tests/golden/peers"
@@ -54,7 +54,7 @@ def printed(package):
 )
 def test_metrics_are_those_of_the_package(package, name, relevant):
     folder = GOLDEN / package
-    ranking = read_ranks(folder / name, relevant=folder / relevant)
+    ranking = Ranks.read(folder / name, relevant=folder / relevant)
     assert len(ranking) == 60
     # RecBole scores in single precision but averages in double, and prints ten decimals.
     assert metrics_by_hand(ranking) == pytest.approx(printed(package), abs=1e-9)
@@ -67,13 +67,13 @@ def test_rectools_by_its_scores_alone(tmp_path):
     reco = pd.read_csv(GOLDEN / "rectools/reco.csv").drop(columns="rank")
     reco.sample(frac=1, random_state=0).to_parquet(tmp_path / "reco.parquet")
     relevant = GOLDEN / "rectools/relevant.csv"
-    ranks = read_ranks(tmp_path / "reco.parquet", relevant=relevant)
+    ranks = Ranks.read(tmp_path / "reco.parquet", relevant=relevant)
     assert metrics_by_hand(ranks) == pytest.approx(printed("rectools"))
 
 
 def test_recbole_masks_history_and_padding():
     folder = GOLDEN / "recbole"
-    ranks = read_ranks(folder / "scores.npy", relevant=folder / "relevant_rows.csv")
+    ranks = Ranks.read(folder / "scores.npy", relevant=folder / "relevant_rows.csv")
     # 40 items without the 8 of training and the one of validation.
     assert set(ranks.n_candidates.tolist()) == {40 - 8 - 1}
     assert set(ranks.depth.tolist()) == {31}
@@ -81,8 +81,8 @@ def test_recbole_masks_history_and_padding():
 
 def test_topk_of_recbole_is_the_top_of_its_scores():
     folder = GOLDEN / "recbole"
-    whole = read_ranks(folder / "scores.npy", relevant=folder / "relevant_rows.csv")
-    top = read_ranks(folder / "topk.csv", relevant=folder / "relevant.csv")
+    whole = Ranks.read(folder / "scores.npy", relevant=folder / "relevant_rows.csv")
+    top = Ranks.read(folder / "topk.csv", relevant=folder / "relevant.csv")
     shown = whole.n_better < K
     of_whole, of_top = (
         sorted(zip(users.tolist(), better.tolist(), strict=True))

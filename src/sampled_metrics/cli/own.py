@@ -168,14 +168,15 @@ def report(
     them. Recall@10 by default.
     """
     from sampled_metrics.ranks.given import all_alike
-    from sampled_metrics.ranks.sampled_reading import Drawn
+    from sampled_metrics.ranks.options import Drawn, Ranked
     from sampled_metrics.report.page.own import own_full, own_sampled
     from sampled_metrics.report.page.render import render
 
     names, metrics = inputs.names(files), metric or defaults.METRICS[:1]
     drawn = Drawn(n_items, n_negatives, sampling, positive, relevant)
+    known = Ranked(n_items, relevant, seen)
     with inputs.naming_files(names, files):
-        samples, rankings = all_alike(dict(zip(names, files, strict=True)), drawn, seen=seen)
+        samples, rankings = all_alike(dict(zip(names, files, strict=True)), drawn, known)
     if rankings:
         rankings = {
             name: inputs.full_ranking(rankings[name], path)

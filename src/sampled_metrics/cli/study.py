@@ -102,7 +102,7 @@ def rank_external(
     """Rank each held-out item by ranks or scores that were made elsewhere."""
     from sampled_metrics.datasets.split import load_split, require_candidates
     from sampled_metrics.ranks import rank
-    from sampled_metrics.ranks.alignment import read_aligned
+    from sampled_metrics.ranks.rank_tables import read_aligned
     from sampled_metrics.recommenders.external import External
 
     if form not in FORMATS:

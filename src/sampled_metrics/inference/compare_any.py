@@ -11,7 +11,7 @@ from sampled_metrics.inference.compared import Compared
 from sampled_metrics.inference.pairing import unlike
 from sampled_metrics.inference.results import Results
 from sampled_metrics.ranks.given import all_alike
-from sampled_metrics.ranks.sampled_reading import Drawn
+from sampled_metrics.ranks.options import Drawn, Ranked
 
 
 def compare(
@@ -71,7 +71,8 @@ def compare(
     if not isinstance(data, Mapping):
         raise InputError(f"found {type(data).__name__}; expected a dictionary by recommender")
     drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties or "random", seed)
-    samples, rankings = all_alike(data, drawn, seen=seen, min_grade=min_grade, complete=complete)
+    known = Ranked(n_items, relevant, seen, min_grade, complete)
+    samples, rankings = all_alike(data, drawn, known)
     _warn_of_unlike(samples or rankings)
     if samples:
         if test is not None:

@@ -24,7 +24,7 @@ from sampled_metrics.inference.solving import Solved, solve
 from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.given import as_sampled
-from sampled_metrics.ranks.sampled_reading import options
+from sampled_metrics.ranks.options import Drawn
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def correct(
     drawn
         Where the data does not say it: `n_items`, `n_negatives`, `sampling`; for scores `positive`,
         the column of the held-out item, or `relevant`; see
-        `sampled_metrics.ranks.sampled_reading.Drawn`.
+        `sampled_metrics.ranks.options.Drawn`.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def correct(
     >>> [result.value for result in correct(scores, "hr@1", "sampled", positive=0, n_items=50)]
     [0.5]
     """
-    ranks = as_sampled(data, options(drawn))
+    ranks = as_sampled(data, Drawn.of(drawn))
     measures = parse_measures(metrics)
     parsed = parse_estimators(estimators)
     require_item_metrics(ranks, measures)

@@ -22,6 +22,7 @@ from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.exact import DepthError
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.given import as_ranks
+from sampled_metrics.ranks.options import Ranked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +93,7 @@ def evaluate(
         Their names, several with commas or in a list.
     relevant, seen, n_items, min_grade, complete
         Relevant and seen items, candidates of each ranking, the least grade of a relevant item, and
-        whether lists are complete; see `sampled_metrics.ranks.given.as_ranks`.
+        whether lists are complete; see `sampled_metrics.ranks.options.Ranked`.
     ties
         `expected`, `random` (drawn with `seed`), `optimistic` or `pessimistic`.
     confidence
@@ -110,14 +111,7 @@ def evaluate(
     >>> [result.value for result in evaluate(scores, "hr@1", relevant=[1, 2])]
     [0.5]
     """
-    ranks = as_ranks(
-        data,
-        relevant=relevant,
-        seen=seen,
-        n_items=n_items,
-        min_grade=min_grade,
-        complete=complete,
-    )
+    ranks = as_ranks(data, Ranked(n_items, relevant, seen, min_grade, complete))
     warn_of_few_candidates(ranks)
     results = []
     for measure, values in known_values(parse_measures(metrics), ranks, ties, seed).items():
@@ -157,7 +151,7 @@ def values_by_user(
     """
     import pandas as pd
 
-    ranks = as_ranks(data, **options)
+    ranks = as_ranks(data, Ranked(**options))
     measures = parse_measures(metrics)
     pooled = [str(measure) for measure in measures if measure.metric.pooled]
     if pooled:

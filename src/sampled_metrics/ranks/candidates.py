@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError
@@ -16,16 +16,9 @@ TIES = ("random", "optimistic", "pessimistic")
 
 
 class Placed(NamedTuple):
-    """Ranks of held-out items among their negatives.
+    """Ranks of held-out items among their negatives, how many these are, and users or None.
 
-    Attributes
-    ----------
-    ranks
-        Rank of each held-out item, from 1; int64, shape (rows,).
-    n_negatives
-        How many negatives each was ranked with; int64, shape (rows,).
-    users
-        Ids of the users, shape (rows,), or None.
+    Ranks count from 1; int64, shape (rows,).
     """
 
     ranks: Int
@@ -51,41 +44,45 @@ def of_matrix(scores: ArrayLike, positive: ArrayLike, ties: str, seed: int) -> P
     >>> of_matrix([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], 0, "random", 0).ranks
     array([1, 2])
     """
-    table = np.asarray(scores)
+    table, column = np.asarray(scores), np.asarray(positive)
     if table.ndim != 2 or table.dtype.kind not in "fiu" or not table.size or table.shape[1] < 2:
         raise InputError(
             f"scores are {table.dtype} of shape {table.shape}; expected numbers, one row per user: "
             "the held-out item and its negatives"
         )
-    _require_finite(table)
-    column = np.asarray(positive)
-    width = table.shape[1]
-    if column.dtype.kind not in "iu" or column.shape not in {(), (len(table),)}:
+    users, width = table.shape
+    finite = np.isfinite(table)
+    if not finite.all():
+        row, bad = np.argwhere(~finite)[0]
+        problem = f"the score in column {bad} is {table[row, bad]}; expected finite numbers"
+        raise InputError(problem, row=int(row) + 1)
+    if column.dtype.kind not in "iu" or column.shape not in {(), (users,)}:
         raise InputError(
             f"positive is {column.dtype} of shape {column.shape}; expected a whole number, or one "
             "per user"
         )
     if ((column < -width) | (column >= width)).any():
         raise InputError(f"positive is not one of the columns 0 to {width - 1} of the scores")
-    own = table[np.arange(len(table)), column][:, None]
+    own = table[np.arange(users), column][:, None]
     better, equal = (table > own).sum(axis=1), (table == own).sum(axis=1) - 1
-    return Placed(_place(better, equal, ties, seed), np.full(len(table), width - 1), None)
+    return Placed(_place(better, equal, ties, seed), np.full(users, width - 1), None)
 
 
 def of_table(table: Table, relevant: Pairs | None, ties: str, seed: int) -> Placed:
     """Rank rows with label 1 among those of the same user with label 0.
 
-    Parameters
-    ----------
-    table
-        Columns `user_id`, `score` (or `rank` in a list) and `label`; or `item_id` in its place, if
-        `relevant` says which items are held out.
+    The table has columns `user_id`, `score` (or `rank` in a list) and `label`; or `item_id` in its
+    place, if `relevant` says which items are held out.
     """
     table.require(USER)
     codes, user_ids = table.codes(USER)
     user = codes.astype(np.int64)
     score = table.ordered("score") if "score" in table else -table.ordered("rank")
-    held = _labels(table) if relevant is None else _held_out(table, relevant)
+    if relevant is None:
+        held = table.whole("label", 0, 1) == 1
+    else:
+        table.require(ITEM)
+        held = Pairs.of(table).among(relevant)
     n_held = np.bincount(user[held], minlength=len(user_ids))
     if not n_held.all():
         raise InputError(
@@ -95,9 +92,8 @@ def of_table(table: Table, relevant: Pairs | None, ties: str, seed: int) -> Plac
         )
     negatives = np.bincount(user[~held], minlength=len(user_ids))
     if not negatives.all():
-        raise InputError(
-            f"no negatives for user {user_ids[int(np.argmin(negatives))]}", path=table.path
-        )
+        problem = f"no negatives for user {user_ids[int(np.argmin(negatives))]}"
+        raise InputError(problem, path=table.path)
     better, tied = (values[held] for values in by_score(user, score))
     # Other held-out items of the user are no negatives.
     among_held = by_score(user[held], score[held])
@@ -106,29 +102,9 @@ def of_table(table: Table, relevant: Pairs | None, ties: str, seed: int) -> Plac
     return Placed(_place(better, tied, ties, seed), negatives[user[held]], users)
 
 
-def _labels(table: Table) -> NDArray[np.bool_]:
-    return table.whole("label", 0, 1) == 1
-
-
-def _held_out(table: Table, relevant: Pairs) -> NDArray[np.bool_]:
-    """Return whether the pair of each row is one of the relevant ones."""
-    table.require(ITEM)
-    return Pairs.of(table).among(relevant)
-
-
 def _place(better: Int, tied: Int, ties: str, seed: int) -> Int:
     if ties not in TIES:
         raise InputError(f"unknown tie policy {ties!r}; known: {', '.join(TIES)}")
     if ties == "random":
         return better + 1 + generator(seed, "ties").integers(0, tied + 1)
     return better + 1 + (tied if ties == "pessimistic" else 0)
-
-
-def _require_finite(scores: NDArray[Any]) -> None:
-    finite = np.isfinite(scores)
-    if not finite.all():
-        row, column = np.argwhere(~finite)[0]
-        raise InputError(
-            f"the score in column {column} is {scores[row, column]}; expected finite numbers",
-            row=int(row) + 1,
-        )

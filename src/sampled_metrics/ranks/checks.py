@@ -1,15 +1,67 @@
-"""Checks that some ranking can have the counts of `Ranks`."""
+"""Checks of what ranks are made of: columns of counts and ids, which some ranking can have."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate, fits_int64, integers
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.columns import require
 
 if TYPE_CHECKING:
     from sampled_metrics.ranks.ranks import Ranks
+
+
+def count_column(name: str, values: ArrayLike) -> Int:
+    """Return whole numbers as int64, shape (rows,); anything else raises InputError."""
+    array = integers(name, values)
+    if array.ndim != 1:
+        raise InputError(f"{name} has shape {array.shape}; expected one dimension")
+    return array
+
+
+def id_column(name: str, values: ArrayLike, rows: int) -> Ids:
+    """Return ids as integers or numpy's str, shape (rows,); anything else raises InputError."""
+    array = np.asarray(values)
+    if array.dtype.kind == "O":
+        other = [value for value in array.flat if not isinstance(value, str | int | np.integer)]
+        if other:
+            raise InputError(f"{name} holds {other[0]!r}; expected integers or text")
+        array = array.astype(np.str_)
+    if not array.size:
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iuU":
+        raise InputError(f"{name} has dtype {array.dtype}; expected integers or text")
+    if array.shape != (rows,):
+        raise InputError(f"{name} has shape {array.shape}; expected {(rows,)}")
+    if not fits_int64(array):
+        raise InputError(f"{name} holds {array.max()}, too large for int64; turn them into text")
+    return array
+
+
+def require_unique(name: str, ids: Ids) -> None:
+    """Raise InputError for the first row that repeats an id."""
+    row = first_duplicate(ids)
+    if row is not None:
+        raise InputError(f"duplicate {name} {ids[row]}", row=row + 1)
+
+
+def require(column: str, values: Float | Int, good: NDArray[np.bool_], expected: str) -> None:
+    """Raise InputError for the first row that is not `good`; rows are counted from 1."""
+    if not good.all():
+        row = int(np.argmin(good))
+        raise InputError(f"{values[row]}, expected {expected}", row=row + 1, column=column)
+
+
+def require_same_items(n_candidates: Int, n_items: int | None) -> None:
+    """Raise InputError if a number of items is given that differs from those of the candidates."""
+    if n_items is None or (n_candidates == n_items).all():
+        return
+    least, most = int(n_candidates.min()), int(n_candidates.max())
+    said = f"{least}" if least == most else f"{least} to {most}"
+    raise InputError(
+        f"found n_candidates {said}, but n_items (--n-items) is {n_items}; leave it out"
+    )
 
 
 def check_counts(
@@ -24,9 +76,8 @@ def check_counts(
     user = np.repeat(np.arange(n_found.size), n_found)
     require("n_better", n_better, n_better >= 0, "at least 0")
     require("n_tied", n_tied, n_tied >= 0, "at least 0")
-    require(
-        "n_better", n_better, n_better < depth[user], "less than its user's n_candidates or depth"
-    )
+    expected = "less than its user's n_candidates or depth"
+    require("n_better", n_better, n_better < depth[user], expected)
     n = n_candidates[user]
     fits = (n == 0) | (n_better + n_tied < n)
     require("n_tied", n_tied, fits, "n_better + n_tied below its user's n_candidates")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import Float, Int, ranges, starts
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.columns import require
+from sampled_metrics.ranks.checks import require
 
 if TYPE_CHECKING:
     from sampled_metrics.ranks.ranks import Ranks

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, csr_matrix
 from sampled_metrics._base.arrays import Float, Int, ranges
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical
-from sampled_metrics.ranks.columns import require
+from sampled_metrics.ranks.checks import require
 
 Marked: TypeAlias = csr_array | csr_matrix | NDArray[np.bool_]
 

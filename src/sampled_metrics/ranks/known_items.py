@@ -40,15 +40,8 @@ class KnownItems(NamedTuple):
 
     def pairs(self, table: Table) -> tuple[Int, Int]:
         """Return the rows and columns of the pairs of another table of the same ids."""
-        user, item = (
-            places(table.ids(name), column_of(ids))
-            for name, ids in ((USER, self.user_ids), (ITEM, self.item_ids))
-        )
-        for name, place, what in ((USER, user, WHAT), (ITEM, item, "items")):
-            if (place < 0).any():
-                row = int(np.argmax(place < 0))
-                raise table.error(name, row, table.ids(name)[row], f"an id of the {what}")
-        return user, item
+        user = table.places(USER, self.user_ids, f"an id of the {WHAT}")
+        return user, table.places(ITEM, self.item_ids, "an id of the items")
 
 
 def read_known_items(

@@ -6,7 +6,7 @@ from scipy.sparse import issparse
 
 from sampled_metrics._base.arrays import whole_number
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.columns import id_column, require
+from sampled_metrics.ranks.checks import id_column, require
 from sampled_metrics.ranks.counting import Score, Task, by_function, by_products, by_tiles
 from sampled_metrics.ranks.item_lists import Marked, held_out_items, marked_items
 from sampled_metrics.ranks.products import Products

@@ -16,8 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._base.arrays import Float, Ids, Int, ranges, starts
 from sampled_metrics.ranks import grades as graded
-from sampled_metrics.ranks.checks import check_counts, not_single, require_lengths
-from sampled_metrics.ranks.columns import count_column, id_column, require, require_unique
+from sampled_metrics.ranks.checks import (
+    check_counts,
+    count_column,
+    id_column,
+    not_single,
+    require,
+    require_lengths,
+    require_unique,
+)
 
 COLUMNS = ("n_candidates", "n_better", "n_tied")
 
@@ -236,15 +243,18 @@ class Ranks:
         min_grade: float = 0.0,
         complete: bool = False,
     ) -> "Ranks":
-        """Read ranks, lists or scores; see `sampled_metrics.ranks.reading.read_ranks`."""
+        """Read ranks, lists or scores.
+
+        `sampled_metrics.ranks.reading.read_ranks` has the kinds of files, and
+        `sampled_metrics.ranks.options.Ranked` the options.
+        """
+        from sampled_metrics.ranks.options import Ranked
         from sampled_metrics.ranks.reading import read_ranks
 
-        files = {"relevant": relevant, "seen": seen}
-        path = Path(path)
-        return read_ranks(path, n_items=n_items, min_grade=min_grade, complete=complete, **files)
+        return read_ranks(Path(path), Ranked(n_items, relevant, seen, min_grade, complete))
 
     def write(self, path: Path | str, *, items: Ids | None = None) -> None:
-        """Write as parquet; see `sampled_metrics.ranks.parquet.write_ranks`."""
-        from sampled_metrics.ranks.parquet import write_ranks
+        """Write as parquet; see `sampled_metrics.ranks.rank_tables.write_ranks`."""
+        from sampled_metrics.ranks.rank_tables import write_ranks
 
         write_ranks(self, Path(path), items)

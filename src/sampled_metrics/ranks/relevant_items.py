@@ -11,7 +11,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import trec
 from sampled_metrics.tables.columns import ITEM, USER, Table
 from sampled_metrics.tables.ids import encoded, places
-from sampled_metrics.tables.reading import head, is_frame, read_table, require_file
+from sampled_metrics.tables.reading import is_frame, read_table
 
 WHAT = "relevant items"
 
@@ -39,13 +39,12 @@ class Pairs(NamedTuple):
     def of(cls, table: Table) -> "Pairs":
         """Encode the pairs of a table; a duplicate raises InputError."""
         pairs = cls.encode(table)
-        user, item, user_ids, item_ids = pairs[:4]
         key = pairs.key(pairs.user, pairs.item)
         again = first_duplicate(key)
         if again is not None:
-            pair = f"user {user_ids[user[again]]}, item {item_ids[item[again]]}"
-            first = int(np.argmax(key == key[again]))
-            raise table.error_at(again, f"duplicate of row {first + 1} ({pair})")
+            user, item = pairs.pair(again)
+            first = int(np.argmax(key == key[again])) + 1
+            raise table.error_at(again, f"duplicate of row {first} (user {user}, item {item})")
         return pairs
 
     @classmethod
@@ -68,6 +67,10 @@ class Pairs(NamedTuple):
         item, item_ids = encoded(self.item_ids.take(self.item[rows]))
         return Pairs(user.astype(np.int64), item.astype(np.int64), user_ids, item_ids, grade)
 
+    def pair(self, row: int) -> tuple[Any, Any]:
+        """Return the ids of a row's user and item."""
+        return self.user_ids[int(self.user[row])], self.item_ids[int(self.item[row])]
+
     @property
     def items_of_user(self) -> Int:
         """Number of items of each user."""
@@ -87,23 +90,14 @@ def read_relevant(path: Any, min_grade: float = 0.0) -> Pairs:
     at least `min_grade` are left out.
     """
     table = read_pairs(path, WHAT)
-    pairs = Pairs.of(table)
-    return pairs.take(*relevant_rows(table, min_grade))
+    return Pairs.of(table).take(*relevant_rows(table, min_grade))
 
 
 def read_pairs(data: Any, what: str) -> Table:
     """Read a table with columns `user_id` and `item_id`, or qrels as one; or take a DataFrame."""
-    if is_frame(data):
-        return _with_pairs(read_table(data, what))
-    path = Path(data)
-    require_file(path, what)
-    is_text = path.suffix != ".parquet"
-    if is_text and (path.suffix == ".qrels" or trec.is_qrels(head(path, what))):
-        return trec.read_qrels(path)
-    return _with_pairs(read_table(path, what))
-
-
-def _with_pairs(table: Table) -> Table:
+    if not is_frame(data) and trec.is_qrels_file(Path(data), what):
+        return trec.read_qrels(Path(data))
+    table = read_table(data, what)
     table.require(USER, ITEM)
     return table
 

@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Ids, Int, integers, whole_number
+from sampled_metrics._base.arrays import Ids, Int, integers
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.columns import count_column, id_column, require
+from sampled_metrics.ranks.checks import count_column, id_column, require
+from sampled_metrics.ranks.options import require_more_items
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.tables.columns import USER
 
@@ -55,11 +56,10 @@ class SampledRanks:
         ranks, m = count_column("sampled_ranks", self.sampled_ranks), self.n_negatives
         if not ranks.size:
             raise InputError("no sampled ranks; expected at least one")
-        whole_number("n_negatives", m)
         items = integers("n_items", self.n_items)
         if items.shape not in {(), ranks.shape}:
             raise InputError(f"n_items has shape {items.shape}; expected () or {ranks.shape}")
-        _require_more_items(int(items.min()), m)
+        require_more_items(int(items.min()), m)
         require("sampled_rank", ranks, (ranks >= 1) & (ranks <= m + 1), f"1 to {m + 1}")
         users = None if self.users is None else id_column("users", self.users, ranks.size)
         checked = {"sampled_ranks": ranks, "n_items": items, "users": users}
@@ -122,8 +122,9 @@ class SampledRanks:
     ) -> "SampledRanks":
         r"""Read sampled ranks, or scores of held-out items and their negatives.
 
-        `sampled_metrics.ranks.sampled_reading` has the kinds of files and the other `options`. Rows
-        of one user are different repetitions, or different items in a column `item_id`.
+        `sampled_metrics.ranks.sampled_reading` has the kinds of files, and
+        `sampled_metrics.ranks.options.Drawn` all options. Rows of one user are different
+        repetitions, or different items in a column `item_id`.
 
         Parameters
         ----------
@@ -143,7 +144,8 @@ class SampledRanks:
         ...     SampledRanks.read(path, 99, 3706).sampled_ranks
         array([3, 1])
         """
-        from sampled_metrics.ranks.sampled_reading import Drawn, read_sampled
+        from sampled_metrics.ranks.options import Drawn
+        from sampled_metrics.ranks.sampled_reading import read_sampled
 
         return read_sampled(Path(path), Drawn(n_items, n_negatives, sampling, **options))
 
@@ -160,10 +162,3 @@ class SampledRanks:
         columns["sampled_rank"] = self.sampled_ranks
         with replacing(Path(path)) as temporary:
             parquet.write_table(pa.table(columns), temporary)
-
-
-def _require_more_items(n_items: int | None, n_negatives: int) -> None:
-    if n_negatives < 1:
-        raise InputError(f"n_negatives is {n_negatives}, expected at least 1")
-    if n_items is not None and n_items <= n_negatives:
-        raise InputError(f"n_items is {n_items}, expected more than n_negatives, {n_negatives}")

@@ -1,68 +1,24 @@
 """Sampled ranks from files, tables and arrays, with the options that say how they were drawn."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arrays import first_duplicate, integers, whole_number
+from sampled_metrics._base.arrays import first_duplicate
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks import candidates, matrices, trec
 from sampled_metrics.ranks.candidates import Placed
-from sampled_metrics.ranks.columns import require_same_items
+from sampled_metrics.ranks.checks import require_same_items
+from sampled_metrics.ranks.options import Drawn
 from sampled_metrics.ranks.relevant_items import read_relevant
 from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.tables.columns import ITEM, USER, Table
-from sampled_metrics.tables.reading import read_table, require_file
+from sampled_metrics.tables.reading import require_file
 
 WHAT = "sampled ranks"
-
-
-class Drawn(NamedTuple):
-    """What the caller knows of sampled ranks; None is left to what is read.
-
-    Attributes
-    ----------
-    n_items
-        n: candidates of a full ranking, the held-out item included.
-    n_negatives, sampling
-        m, and how the negatives were drawn.
-    positive
-        Column of the held-out items in a matrix of scores.
-    relevant
-        Held-out items of tables or runs that do not mark them.
-    ties, seed
-        Place among negatives with the same score, see `candidates.of_matrix`.
-    """
-
-    n_items: int | None = None
-    n_negatives: int | None = None
-    sampling: str | None = None
-    positive: ArrayLike | None = None
-    relevant: Any = None
-    ties: str = "random"
-    seed: int = 0
-
-    def check(self) -> None:
-        """Raise InputError for numbers that no sampled ranks have."""
-        m = self.n_negatives
-        n = None if self.n_items is None else int(integers("n_items", self.n_items).min())
-        if m is not None:
-            whole_number("n_negatives", m)
-        if m is not None and m < 1:
-            raise InputError(f"n_negatives is {m}, expected at least 1")
-        if m is not None and n is not None and n <= m:
-            raise InputError(f"n_items is {n}, expected more than n_negatives, {m}")
-
-
-def options(given: dict[str, Any]) -> Drawn:
-    """Make `Drawn` of options by name; an unknown one raises InputError."""
-    unknown = sorted(set(given) - set(Drawn._fields))
-    if unknown:
-        raise InputError(f"unknown option {unknown[0]}; known: {', '.join(Drawn._fields)}")
-    return Drawn(**given)
 
 
 def read_sampled(path: Path, drawn: Drawn) -> SampledRanks:
@@ -80,13 +36,7 @@ def read_sampled(path: Path, drawn: Drawn) -> SampledRanks:
     with reading(path):
         if path.suffix in {".npy", ".npz"}:
             return _of_arrays(matrices.load_scores(path, WHAT), drawn)
-        return of_table(_read(path), drawn)
-
-
-def _read(path: Path) -> Table:
-    if trec.is_run_file(path, WHAT):
-        return trec.read_run(path)
-    return read_table(path, WHAT)
+        return of_table(trec.read_table_or_run(path, WHAT), drawn)
 
 
 def of_table(table: Table, drawn: Drawn) -> SampledRanks:
@@ -164,13 +114,13 @@ def _of_placed(placed: Placed, drawn: Drawn) -> SampledRanks:
 
 
 def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
-    m = _same(table, table.whole("n_negatives", 1)) if "n_negatives" in table else None
-    sampling = (
-        _same(table, table.ids("sampling").to_numpy(zero_copy_only=False))
-        if "sampling" in table
-        else None
-    )
-    m, sampling = _known(drawn, None if m is None else int(m), sampling)
+    m = sampling = None
+    if "n_negatives" in table:
+        m = int(_same(table, "n_negatives", table.whole("n_negatives", 1)))
+    if "sampling" in table:
+        ways = table.ids("sampling").to_numpy(zero_copy_only=False)
+        sampling = _same(table, "sampling", ways)
+    m, sampling = _known(drawn, m, sampling)
     ranks = table.whole("sampled_rank", 1, m + 1)
     items: Any
     if "n_candidates" in table:
@@ -187,20 +137,22 @@ def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
 
 def _known(drawn: Drawn, m: int | None, sampling: str | None) -> tuple[int, Sampling]:
     """Settle m and how negatives were drawn from the options and what was found."""
-    for name, given, found in (
-        ("n_negatives", drawn.n_negatives, m),
-        ("sampling", drawn.sampling, sampling),
-    ):
-        if given is not None and found is not None and str(given) != str(found):
-            option = f"--{name.replace('_', '-')}"
-            raise InputError(f"found {name} {found}, but {option} is {given}; leave {option} out")
-    known = m if drawn.n_negatives is None else drawn.n_negatives
-    if known is None:
+    require_same("n_negatives", drawn.n_negatives, m)
+    require_same("sampling", drawn.sampling, sampling)
+    m = m if drawn.n_negatives is None else drawn.n_negatives
+    if m is None:
         raise InputError(
             "the number of negatives is not known; give n_negatives (--n-negatives), the held-out "
             "item not counted"
         )
-    return known, Sampling(drawn.sampling or sampling or Sampling.WITHOUT_REPLACEMENT)
+    return m, Sampling(drawn.sampling or sampling or Sampling.WITHOUT_REPLACEMENT)
+
+
+def require_same(name: str, option: Any, found: Any) -> None:
+    """Raise InputError if an option says otherwise than the data."""
+    if option is not None and found is not None and str(option) != str(found):
+        flag = f"--{name.replace('_', '-')}"
+        raise InputError(f"found {name} {found}, but {name} ({flag}) is {option}; leave it out")
 
 
 def _n_items(drawn: Drawn) -> Any:
@@ -212,10 +164,9 @@ def _n_items(drawn: Drawn) -> Any:
     return drawn.n_items
 
 
-def _same(table: Table, values: Any) -> Any:
-    if (values != values[0]).any():
-        row = int(np.argmax(values != values[0]))
-        raise table.error_at(row, f"found {values[row]}; expected {values[0]}, as in row 1")
+def _same(table: Table, name: str, values: Any) -> Any:
+    """Return the value of all rows."""
+    table.refuse(name, values != values[0], values, f"{values[0]}, as in row 1")
     return values[0]
 
 

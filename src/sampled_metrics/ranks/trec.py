@@ -1,12 +1,21 @@
 """Files of trec_eval, runs and qrels: columns separated by blanks, no header."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from sampled_metrics.tables.columns import ITEM, USER, Table
 from sampled_metrics.tables.naming import KNOWN
-from sampled_metrics.tables.reading import PARQUET, head, parse_text, parsing
+from sampled_metrics.tables.reading import (
+    PARQUET,
+    head,
+    is_frame,
+    parse_text,
+    parsing,
+    read_table,
+    require_file,
+)
 
 RUN_SUFFIXES = (".run", ".trec")
 RUN = "a TREC run (qid Q0 docid rank score tag)"
@@ -14,6 +23,28 @@ QRELS = "qrels (qid iter docid rel)"
 # Columns that trec_eval ignores have names that no reader knows.
 _RUN_COLUMNS = (USER, "Q0", ITEM, "place", "score", "tag")
 _QRELS_COLUMNS = (USER, "iter", ITEM, "relevance")
+
+
+def read_table_or_run(data: Any, what: str) -> Table:
+    """Read a table, a DataFrame or a run."""
+    if not is_frame(data) and is_run_file(data, what):
+        return read_run(data)
+    return read_table(data, what)
+
+
+def is_run_file(path: Path, what: str) -> bool:
+    """Return whether a file is a run, by its name or its first line."""
+    return _is_file(path, what, RUN_SUFFIXES, is_run)
+
+
+def is_qrels_file(path: Path, what: str) -> bool:
+    """Return whether a file holds qrels, by its name or its first line."""
+    return _is_file(path, what, (".qrels",), is_qrels)
+
+
+def _is_file(path: Path, what: str, suffixes: Sequence[str], fits: Callable[[str], bool]) -> bool:
+    require_file(path, what)
+    return path.suffix in suffixes or (path.suffix not in PARQUET and fits(head(path, what)))
 
 
 def is_run(line: str) -> bool:
@@ -26,13 +57,6 @@ def is_run(line: str) -> bool:
     """
     fields = line.split()
     return len(fields) == len(_RUN_COLUMNS) and _is_number(fields[3]) and _is_number(fields[4])
-
-
-def is_run_file(path: Path, what: str) -> bool:
-    """Return whether a file is a run, by its name or its first line."""
-    if path.suffix in RUN_SUFFIXES:
-        return True
-    return path.suffix not in PARQUET and is_run(head(path, what))
 
 
 def is_qrels(line: str) -> bool:

@@ -1,7 +1,7 @@
 """Columns of a table: numbers, times and ids, with errors that name the row and the line."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import EXACT, Int, ordered_floats
+from sampled_metrics._base.arrays import EXACT, Ids, Int, ordered_floats
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.tables.casts import first_misfit, fits, is_text, plain, time_type, unit_of
-from sampled_metrics.tables.ids import Codes, as_numbers, encoded
+from sampled_metrics.tables.ids import Codes, as_numbers, column_of, encoded, places
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,17 +75,19 @@ class Table:
         expected = f"whole numbers, {_range(least, None if isinstance(most, np.ndarray) else most)}"
         values = self._whole(name, expected)
         bad = values < least if most is None else (values < least) | (values > most)
-        if bad.any():
-            row = int(np.argmax(bad))
-            expected = _range(least, most[row] if isinstance(most, np.ndarray) else most)
-            raise self.error(name, row, values[row], expected)
+        self.refuse(
+            name,
+            bad,
+            values,
+            lambda row: _range(least, most[row] if isinstance(most, np.ndarray) else most),
+        )
         return values
 
     def finite(self, name: str) -> NDArray[np.float64]:
         """Return a column of finite numbers as float64."""
         expected = "finite numbers"
         values = self._numbers(name, expected).astype(np.float64, copy=False)
-        self._refuse(name, ~np.isfinite(values), values, expected)
+        self.refuse(name, ~np.isfinite(values), values, expected)
         return values
 
     def ordered(self, name: str) -> NDArray[np.floating[Any]]:
@@ -113,7 +115,7 @@ class Table:
             numbers = (column.cast(pa.int32()) if small else column).cast(pa.int64()).to_numpy()
             return numbers, unit_of(kind)
         values = self._as_numbers(name, column, TIMES)
-        self._refuse(name, ~np.isfinite(values), values, TIMES)
+        self.refuse(name, ~np.isfinite(values), values, TIMES)
         return values, None
 
     def ids(self, name: str) -> "pa.ChunkedArray":
@@ -147,6 +149,22 @@ class Table:
         self._check_text(name, codes, names)
         return codes, as_numbers(names)
 
+    def places(self, name: str, among: Ids, expected: str) -> Int:
+        """Return the place of each id of a column in `among`; a missing one raises InputError."""
+        ids = self.ids(name)
+        place = places(ids, column_of(among))
+        self.refuse(name, place < 0, ids, expected)
+        return place
+
+    def refuse(
+        self, name: str, bad: NDArray[np.bool_], values: Any, expected: str | Callable[[int], str]
+    ) -> None:
+        """Raise InputError for the first bad row; what is expected may depend on the row."""
+        if bad.any():
+            row = int(np.argmax(bad))
+            wanted = expected if isinstance(expected, str) else expected(row)
+            raise self.error(name, row, values[row], wanted)
+
     def line(self, row: int) -> int | None:
         """Return the line, from 1, of a row, from 0; None where the file has no lines."""
         if self.header is None:
@@ -175,7 +193,7 @@ class Table:
         values = self._numbers(name, expected)
         if values.dtype.kind == "f":
             whole = (np.floor(values) == values) & (np.abs(values) < EXACT)
-            self._refuse(name, ~whole, values, expected)
+            self.refuse(name, ~whole, values, expected)
         return values.astype(np.int64, copy=False)
 
     def _numbers(self, name: str, expected: str) -> NDArray[Any]:
@@ -236,11 +254,6 @@ class Table:
     def _wrong_type(self, name: str, column: Any, expected: str) -> InputError:
         problem = f"found type {column.type}; expected {expected}"
         return InputError(problem, path=self.path, column=name)
-
-    def _refuse(self, name: str, bad: NDArray[np.bool_], values: Any, expected: str) -> None:
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise self.error(name, row, values[row], expected)
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
