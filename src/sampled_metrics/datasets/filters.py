@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sampled_metrics._base.arrays import first_duplicate
 from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.datasets.settings import FilterSettings
+from sampled_metrics.tables.casts import as_numpy
 from sampled_metrics.tables.ids import encoded
 
 
@@ -123,7 +124,7 @@ def _check_enough_events(interactions: Interactions, least: int) -> None:
     count = np.bincount(code)
     few = np.flatnonzero(count < least)
     if few.size:
-        lowest = few[np.argmin(ids.to_numpy()[few])]
+        lowest = few[np.argmin(as_numpy(ids)[few])]
         event = int(np.argmax(code == lowest))
         which = "only event" if count[lowest] == 1 else f"first of {count[lowest]} events"
         raise interactions.error(

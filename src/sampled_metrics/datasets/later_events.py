@@ -10,6 +10,7 @@ from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.datasets.last_events import last_events
 from sampled_metrics.datasets.settings import TieBreak
 from sampled_metrics.datasets.split import Split, assemble, by_user
+from sampled_metrics.tables.casts import as_numpy
 from sampled_metrics.tables.ids import Codes, Names, as_int32, column_of, encoded
 
 
@@ -184,4 +185,4 @@ def _coded(ids: NDArray[np.int32], names: Names | None) -> tuple[Codes, Any]:
     if names is not None:
         return ids, column_of(names)
     codes, table = encoded(ids)
-    return codes, column_of(table.to_numpy())
+    return codes, column_of(as_numpy(table))

@@ -15,6 +15,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.archive import Ratings
 from sampled_metrics.datasets.catalogue import Layout
 from sampled_metrics.datasets.interactions import Interactions
+from sampled_metrics.tables.casts import as_numpy
 
 _COLUMNS = ("user", "item", "rating", "timestamp")
 
@@ -40,13 +41,13 @@ def read_ratings(ratings: Ratings, with_rating: bool = False) -> Interactions:
     # Popped, so that a column is freed as soon as it is an array.
     columns = {name: table[name] for name in _COLUMNS}
     del table
-    rating = columns.pop("rating").to_numpy()
+    rating = as_numpy(columns.pop("rating"))
     allowed = layout.allows(rating)
     if not allowed.all():
         row = int(np.argmin(allowed))
         problem = f"found rating {rating[row]:g}; expected {layout.ratings}"
         raise InputError(problem, path=ratings.path, row=row + 1, line=ratings.line(row))
-    user, item, timestamp = (columns.pop(name).to_numpy() for name in ("user", "item", "timestamp"))
+    user, item, timestamp = (as_numpy(columns.pop(each)) for each in ("user", "item", "timestamp"))
     kept = rating.astype(np.float32) if with_rating else None
     return Interactions(user, item, timestamp, kept, origin=ratings, time_unit="s")
 

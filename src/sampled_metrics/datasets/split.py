@@ -13,6 +13,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
 from sampled_metrics._base.sparse import from_structure, structure, structure_names
 from sampled_metrics.datasets.interactions import Interactions, published
+from sampled_metrics.tables.casts import as_numpy
 from sampled_metrics.tables.ids import encoded
 
 _ENOUGH = 1_000_000  # training events whose times are compared with those of held-out ones
@@ -99,7 +100,7 @@ class Users(NamedTuple):
 def by_user(user: NDArray[np.int32]) -> Users:
     """Group events by user, in ascending order of ids."""
     code, names = encoded(user)
-    ids = names.to_numpy()
+    ids = as_numpy(names)
     order = np.argsort(ids)
     code = np.argsort(order).astype(np.int32)[code]
     bounds = np.append(0, np.cumsum(np.bincount(code)))
@@ -137,7 +138,7 @@ def assemble(
         train,
         item[held_out].astype(np.int64),
         published(users.ids[order], interactions.user_names),
-        published(item_ids.to_numpy(), interactions.item_names),
+        published(as_numpy(item_ids), interactions.item_names),
         tied_users,
         left_out_users=users.ids.size - order.size,
         left_out_events=item.size - train.nnz - held_out.size,

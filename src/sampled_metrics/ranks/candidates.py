@@ -10,6 +10,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.ranks.lists import by_score
 from sampled_metrics.ranks.relevant_items import Pairs
+from sampled_metrics.tables.casts import as_numpy
 from sampled_metrics.tables.columns import ITEM, USER, Table
 
 TIES = ("random", "optimistic", "pessimistic")
@@ -98,7 +99,7 @@ def of_table(table: Table, relevant: Pairs | None, ties: str, seed: int) -> Plac
     # Other held-out items of the user are no negatives.
     among_held = by_score(user[held], score[held])
     better, tied = better - among_held[0], tied - among_held[1]
-    users = user_ids.to_numpy(zero_copy_only=False)[user[held]]
+    users = as_numpy(user_ids)[user[held]]
     return Placed(_place(better, tied, ties, seed), negatives[user[held]], users)
 
 

@@ -12,6 +12,7 @@ from sampled_metrics.ranks.options import Ranked
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.relevant_items import Pairs, read_pairs, read_relevant
 from sampled_metrics.tables import ids
+from sampled_metrics.tables.casts import as_numpy
 from sampled_metrics.tables.columns import Table
 
 _SEVERAL = 10  # users and items, of which fewer are complete by chance
@@ -61,7 +62,7 @@ def from_lists(table: Table, known: Ranked) -> Ranks:
             depth=depth,
             grades=grades,
             min_grade=known.min_grade,
-            users=relevant.user_ids.to_numpy(zero_copy_only=False),
+            users=as_numpy(relevant.user_ids),
         )
 
 

@@ -12,6 +12,7 @@ from sampled_metrics._base.errors import InputError, one_line, reading
 from sampled_metrics._base.files import replacing
 from sampled_metrics.datasets.split import Split, require_all
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
+from sampled_metrics.tables.casts import as_arrow, as_numpy
 from sampled_metrics.tables.columns import ITEM, USER, Table
 from sampled_metrics.tables.ids import column_of, places
 from sampled_metrics.tables.reading import read_table
@@ -100,7 +101,7 @@ def read_aligned(path: Path, split: Split) -> Ranks:
 def write_ranks(ranks: Ranks, path: Path, items: Ids | None) -> None:
     """Write one row per relevant item as parquet: the ids, if any, then the three counts.
 
-    Integer ids are written as int32 if all of them fit. `items` are the ids of the relevant items.
+    Integers are written as int32 if all of a column fit. `items` are the ids of the relevant items.
     Lists that are cut and grades cannot be written.
     """
     if ranks.grades is not None:
@@ -113,7 +114,7 @@ def write_ranks(ranks: Ranks, path: Path, items: Ids | None) -> None:
     if items is not None:
         columns[ITEM] = _small(items)
     counts = (np.repeat(ranks.n_candidates, ranks.n_found), ranks.n_better, ranks.n_tied)
-    columns |= {n: pa.array(values, pa.int32()) for n, values in zip(COLUMNS, counts, strict=True)}
+    columns |= {n: _small(values) for n, values in zip(COLUMNS, counts, strict=True)}
     table = pa.table(columns).replace_schema_metadata({_SOURCE: ranks.source.encode()})
     with replacing(path) as temporary:
         parquet.write_table(table, temporary)
@@ -147,7 +148,7 @@ def _by_user(table: Table, n_candidates: Int, n_better: Int, n_tied: Int) -> Ran
             n_better[order],
             n_tied[order],
             n_found=n_found,
-            users=user_ids.to_numpy(zero_copy_only=False),
+            users=as_numpy(user_ids),
             source=source,
         )
 
@@ -160,9 +161,9 @@ def _source_of(path: Path) -> str:
     return one_line(metadata.get(_SOURCE, b"unknown").decode(errors="replace"))
 
 
-def _small(ids: Any) -> pa.Array:
-    """Return ids as pyarrow's text, int32 if all fit, or int64."""
-    if ids.dtype.kind == "U":
-        return pa.array(ids, pa.string())
-    fit = not ids.size or (ids.min() >= _INT32.min and ids.max() <= _INT32.max)
-    return pa.array(ids, pa.int32() if fit else pa.int64())
+def _small(values: Any) -> pa.Array:
+    """Return ids or counts as pyarrow's text, int32 if all fit, or int64."""
+    if values.dtype.kind == "U":
+        return as_arrow(values)
+    fit = not values.size or (values.min() >= _INT32.min and values.max() <= _INT32.max)
+    return as_arrow(values.astype(np.int32) if fit else values)

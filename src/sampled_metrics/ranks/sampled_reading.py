@@ -15,6 +15,7 @@ from sampled_metrics.ranks.options import Drawn
 from sampled_metrics.ranks.relevant_items import read_relevant
 from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.tables.casts import as_numpy
 from sampled_metrics.tables.columns import ITEM, USER, Table
 from sampled_metrics.tables.reading import require_file
 
@@ -118,7 +119,7 @@ def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
     if "n_negatives" in table:
         m = int(_same(table, "n_negatives", table.whole("n_negatives", 1)))
     if "sampling" in table:
-        ways = table.ids("sampling").to_numpy(zero_copy_only=False)
+        ways = as_numpy(table.ids("sampling"))
         sampling = _same(table, "sampling", ways)
     m, sampling = _known(drawn, m, sampling)
     ranks = table.whole("sampled_rank", 1, m + 1)
@@ -131,7 +132,7 @@ def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
     several = ITEM in table and USER in table
     if "repetition" in table:
         _require_different_draws(table)
-    users: Any = table.ids(USER).to_numpy(zero_copy_only=False) if USER in table else None
+    users: Any = as_numpy(table.ids(USER)) if USER in table else None
     return SampledRanks(ranks, items, m, sampling, users, several_items=several)
 
 

@@ -1,7 +1,32 @@
 """Types of pyarrow columns, and which of them text can be cast to."""
 
 from bisect import bisect_left
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def as_numpy(column: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:
+    """Return numbers or text without missing values as an array, which may be read-only."""
+    if is_text(column.type):
+        return np.asarray(column.to_pylist(), dtype=object)
+    # pyarrow's own conversions import pandas, which takes longer than to read most files.
+    return np.from_dlpack(column.combine_chunks() if hasattr(column, "chunks") else column)
+
+
+def as_arrow(values: NDArray[Any]) -> "pa.Array":
+    """Return an array of numbers or text as one of pyarrow."""
+    import pyarrow as pa
+
+    if values.dtype.kind == "U":
+        return pa.array(values, pa.string())
+    buffer = pa.py_buffer(np.ascontiguousarray(values))
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, values.size, [None, buffer])
 
 
 def plain(column: Any) -> Any:

@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import EXACT, Ids, Int, ordered_floats
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.tables.casts import first_misfit, fits, is_text, plain, time_type, unit_of
+from sampled_metrics.tables.casts import (
+    as_arrow,
+    as_numpy,
+    first_misfit,
+    fits,
+    is_text,
+    plain,
+    time_type,
+    unit_of,
+)
 from sampled_metrics.tables.ids import Codes, as_numbers, column_of, encoded, places
 
 if TYPE_CHECKING:
@@ -96,7 +105,7 @@ class Table:
 
         column = plain(self._complete(name, "finite numbers"))
         whole = pa.types.is_integer(column.type)
-        return ordered_floats(column.to_numpy()) if whole else self.finite(name)
+        return ordered_floats(as_numpy(column)) if whole else self.finite(name)
 
     def times(self, name: str) -> tuple[NDArray[np.int64] | NDArray[np.float64], str | None]:
         """Return a column of times as numbers in the same order, and their unit.
@@ -112,7 +121,7 @@ class Table:
         kind = column.type
         if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
             small = pa.types.is_date32(kind) or pa.types.is_time32(kind)
-            numbers = (column.cast(pa.int32()) if small else column).cast(pa.int64()).to_numpy()
+            numbers = as_numpy((column.cast(pa.int32()) if small else column).cast(pa.int64()))
             return numbers, unit_of(kind)
         values = self._as_numbers(name, column, TIMES)
         self.refuse(name, ~np.isfinite(values), values, TIMES)
@@ -127,7 +136,7 @@ class Table:
         import pyarrow as pa
 
         codes, names = self.codes(name)
-        return pa.chunked_array([names.take(pa.array(codes))])
+        return pa.chunked_array([names.take(as_arrow(codes))])
 
     def codes(self, name: str) -> "tuple[Codes, pa.Array]":
         """Encode a column of ids: int32 codes of the rows, and the id of each code.
@@ -140,7 +149,7 @@ class Table:
         is_encoded = pa.types.is_dictionary(column.type)
         kind = column.type.value_type if is_encoded else column.type
         if pa.types.is_floating(kind) or kind == pa.uint64():
-            kind, column = pa.int64(), pa.chunked_array([pa.array(self._whole(name, IDS))])
+            kind, column = pa.int64(), pa.chunked_array([as_arrow(self._whole(name, IDS))])
         if not (is_text(kind) or pa.types.is_integer(kind)):
             raise self._wrong_type(name, column, IDS)
         codes, names = encoded(column)
@@ -206,13 +215,13 @@ class Table:
         kind = column.type
         if pa.types.is_integer(kind):
             large = kind == pa.uint64() and compute.max(column).as_py() >= 1 << 63
-            return column.cast(pa.float64() if large else pa.int64(), safe=False).to_numpy()
+            return as_numpy(column.cast(pa.float64() if large else pa.int64(), safe=False))
         if not (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             if pa.types.is_duration(kind) or not fits(column, pa.string()):
                 raise self._wrong_type(name, column, expected)
             text = compute.utf8_trim_whitespace(column.cast(pa.string()))
             column = self._cast(name, text, pa.float64(), expected)
-        return column.cast(pa.float64(), safe=False).to_numpy()
+        return as_numpy(column.cast(pa.float64(), safe=False))
 
     def _cast(self, name: str, text: Any, kind: Any, expected: str) -> Any:
         """Cast text, or raise InputError for the first value that does not fit."""
@@ -226,7 +235,7 @@ class Table:
         """Refuse ids without a character, very long ones, and those of more than one line."""
         from pyarrow import compute
 
-        length = compute.utf8_length(names).to_numpy()
+        length = as_numpy(compute.utf8_length(names))
         control = compute.match_substring_regex(names, r"[\x00-\x1f\x7f]")
         bad = (length == 0) | (length > LONGEST_ID) | control.to_numpy(zero_copy_only=False)
         if bad.any():

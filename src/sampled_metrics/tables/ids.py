@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Int, integers
+from sampled_metrics.tables.casts import as_arrow, as_numpy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,9 +20,7 @@ _INT32 = np.iinfo(np.int32)
 
 def column_of(ids: NDArray[Any]) -> "pa.Array":
     """Convert an array of ids to a pyarrow array of int64 or text."""
-    import pyarrow as pa
-
-    return pa.array(ids, pa.string()) if ids.dtype.kind == "U" else pa.array(integers("ids", ids))
+    return as_arrow(ids if ids.dtype.kind == "U" else integers("ids", ids))
 
 
 def places(ids: Any, among: Any) -> Int:
@@ -40,7 +39,7 @@ def places(ids: Any, among: Any) -> Int:
 
     if ids.type != among.type:
         ids, among = ids.cast(pa.string()), among.cast(pa.string())
-    return compute.fill_null(compute.index_in(ids, among), -1).to_numpy().astype(np.int64)
+    return as_numpy(compute.fill_null(compute.index_in(ids, among), -1)).astype(np.int64)
 
 
 def encoded(column: Any) -> "tuple[Codes, pa.Array]":
@@ -54,11 +53,12 @@ def encoded(column: Any) -> "tuple[Codes, pa.Array]":
     """
     import pyarrow as pa
 
+    column = as_arrow(column) if isinstance(column, np.ndarray) else column
     column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     is_encoded = pa.types.is_dictionary(column.type)
     column = (column if is_encoded else column.dictionary_encode()).unify_dictionaries()
     names = column.chunk(0).dictionary
-    codes = np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks])
+    codes = np.concatenate([as_numpy(chunk.indices) for chunk in column.chunks])
     if not is_encoded:
         return codes, names
     # A dictionary may hold values that no row has.
@@ -99,7 +99,7 @@ def as_int32(codes: Codes, names: Any) -> tuple[Codes, Names | None]:
     import pyarrow as pa
 
     if pa.types.is_integer(names.type):
-        table = names.to_numpy()
+        table = as_numpy(names)
         if table.min() >= _INT32.min and table.max() <= _INT32.max:
             return table.astype(np.int32)[codes], None
     else:
