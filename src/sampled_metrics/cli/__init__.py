@@ -14,10 +14,9 @@ from sampled_metrics.cli import logs
 from sampled_metrics.cli.budget import app as budget
 from sampled_metrics.cli.drawing import app as drawing
 from sampled_metrics.cli.files import guard
-from sampled_metrics.cli.names import app as names
+from sampled_metrics.cli.metrics import app as metrics
 from sampled_metrics.cli.own import app as own
 from sampled_metrics.cli.pairs import app as pairs
-from sampled_metrics.cli.ratings import app as ratings
 from sampled_metrics.cli.study import app as study
 
 WRONG_INPUT = 2
@@ -34,14 +33,12 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for commands in (own, pairs, drawing, names, ratings, budget):
+for commands in (own, pairs, drawing, metrics, budget):
     for command in commands.registered_commands:
         # Paragraphs flow: their lines end where the terminal does, not where the source does.
         paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
-        command.help = "\n\n".join(" ".join(each.split()) for each in paragraphs)
-for commands in (own, pairs, drawing, names, ratings):
-    app.add_typer(commands)
-app.add_typer(budget, name="budget")
+        command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    app.add_typer(commands, name="budget" if commands is budget else None)
 app.add_typer(study, name="study")
 guard(app)
 

@@ -23,38 +23,14 @@ app = typer.Typer(
 )
 _log = logging.getLogger("sampled_metrics")
 
+_positive = options.number(lambda value: 0.0 < value < float("inf"), "above 0")
+
 State = Annotated[Path, typer.Argument(help="Folder of the evaluation.", show_default=False)]
-
-
-def _known_metrics(names: list[str] | None) -> list[str] | None:
-    if not names:
-        return None
-    from sampled_metrics.inference.budget.values import parse_metrics
-    from sampled_metrics.metrics import parse_measures
-
-    try:
-        return list(map(str, parse_metrics(list(map(str, parse_measures(names))))))
-    except InputError as error:
-        raise typer.BadParameter(str(error)) from error
-
-
-def _known_method(name: str) -> str:
-    from sampled_metrics.inference.budget.evaluation import METHODS
-
-    if name not in METHODS:
-        raise typer.BadParameter(f"{name!r} is not one of {', '.join(METHODS)}")
-    return name
 
 
 def _require_outside(folder: Path, output: Path | None) -> None:
     if output is not None and output.resolve().parent == folder.resolve():
         raise InputError("is where the evaluation keeps its state; write elsewhere", path=folder)
-
-
-def _positive(value: float | None) -> float | None:
-    if value is not None and not 0.0 < value < float("inf"):
-        raise typer.BadParameter(f"{value:g} is not above 0")
-    return value
 
 
 @app.command()
@@ -101,7 +77,9 @@ def start(
         list[str] | None,
         typer.Option(
             help="recall@k, ndcg@k or ap, such as recall@10,ap.  [default: recall@10, ndcg@10, ap]",
-            callback=_known_metrics,
+            callback=options.parsed_by(
+                "metrics.parse_measures", "inference.budget.values.parse_metrics"
+            ),
             show_default=False,
         ),
     ] = None,
@@ -109,7 +87,7 @@ def start(
         str,
         typer.Option(
             help="adaptive; or scan, which scores in the proxy's order and stops.",
-            callback=_known_method,
+            callback=options.one_of("inference.budget.evaluation.METHODS"),
         ),
     ] = "adaptive",
     until_decided: Annotated[
@@ -156,12 +134,12 @@ def start(
         half_width=half_width,
     )
     problem = read_problem(seen, relevant, items)
-    made = Folder.create(folder, problem, proxy or ["popularity"], chosen)
+    evaluation = Folder.create(folder, problem, proxy or ["popularity"], chosen)
     _log.info(
         "%s: %s users, %s items; at most %s scores, and %s of held-out items",
         folder,
         *(f"{ids.size:,}" for ids in (problem.user_ids, problem.item_ids)),
-        f"{made.n_allowed:,}",
+        f"{evaluation.n_allowed:,}",
         f"{problem.owner.size * len(names):,}",
     )
 
@@ -235,12 +213,13 @@ def result(
     from sampled_metrics.inference.budget.folder import Folder
 
     _require_outside(folder, output)
-    found = Folder(folder).result()
+    evaluated = Folder(folder).result()
     if form is Format.TABLE:
-        emit_text(text_of(found.parts(correction=correction)), output)
+        emit_text(text_of(evaluated.parts(correction=correction)), output)
     elif not pairs:
-        emit(found.rows(), form, output)
-    elif len(found.names) > 1:
-        emit([row_of(one, *_NOT_SHOWN) for one in found.compare(correction)], form, output)
+        emit(evaluated.rows(), form, output)
+    elif len(evaluated.names) > 1:
+        compared = evaluated.compare(correction)
+        emit([row_of(pair, *_NOT_SHOWN) for pair in compared], form, output)
     else:
         raise InputError("--pairs: the evaluation has one recommender")

@@ -18,37 +18,50 @@ _RANKS = (
 _MOST_ITEMS = 10**9
 
 
-def _parsed_by(module: str, function: str) -> Callable[[list[str] | None], Any]:
-    """Parse names by a function, with an error that names the option.
-
-    The function is imported only when the option is used.
-    """
+def parsed_by(*parsers: str) -> Callable[[list[str] | None], Any]:
+    """Parse names by functions, one after the other, with errors that name the option."""
 
     def callback(names: list[str] | None) -> list[str] | None:
         if not names:
             return None
-        parse = getattr(importlib.import_module(f"sampled_metrics.{module}"), function)
         try:
-            parsed = list(map(str, parse(names)))
+            for parser in parsers:
+                names = list(map(str, _imported(parser)(names)))
         except InputError as error:
             raise typer.BadParameter(str(error)) from error
-        if not parsed:
+        if not names:
             raise typer.BadParameter("no name; expected at least one")
-        return parsed
+        return names
 
     return callback
 
 
-def one_of(module: str, known: str) -> Callable[[str | None], str | None]:
-    """Refuse names that are not in a tuple, which is imported only when the option is used."""
+def one_of(known: str) -> Callable[[str | None], str | None]:
+    """Refuse names that are not in a tuple of the package."""
 
     def callback(name: str | None) -> str | None:
-        names = getattr(importlib.import_module(f"sampled_metrics.{module}"), known)
-        if name is not None and name not in names:
+        if name is not None and name not in (names := _imported(known)):
             raise typer.BadParameter(f"{name!r} is not one of {', '.join(names)}")
         return name
 
     return callback
+
+
+def number(is_valid: Callable[[float], bool], words: str) -> Callable[[float | None], Any]:
+    """Refuse numbers that are not as the words say."""
+
+    def callback(value: float | None) -> float | None:
+        if value is not None and not is_valid(value):
+            raise typer.BadParameter(f"{value:g} is not {words}")
+        return value
+
+    return callback
+
+
+def _imported(name: str) -> Any:
+    """Import a name such as `metrics.TIES` from the package, once its option is used."""
+    module, _, attribute = name.rpartition(".")
+    return getattr(importlib.import_module(f"sampled_metrics.{module}"), attribute)
 
 
 def _by_suffix(context: typer.Context, form: Format) -> Format:
@@ -57,19 +70,9 @@ def _by_suffix(context: typer.Context, form: Format) -> Format:
     output = context.params.get("output")
     if output is None or source is None or source.name != "DEFAULT":
         return form
-    return next((each for each in Format if Path(output).suffix.lower() == f".{each}"), form)
-
-
-def _confidence(value: float) -> float:
-    if not 0.0 < value < 1.0:
-        raise typer.BadParameter(f"{value:g} is not between 0 and 1")
-    return value
-
-
-def _probability(value: float) -> float:
-    if not 0.5 <= value < 1.0:
-        raise typer.BadParameter(f"{value:g} is not from 0.5 to below 1")
-    return value
+    return next(
+        (of_file for of_file in Format if Path(output).suffix.lower() == f".{of_file}"), form
+    )
 
 
 def _sampling(name: str) -> Drawn:
@@ -95,7 +98,7 @@ Metrics = Annotated[
     typer.Option(
         "--metric",
         help="Such as recall@10,ndcg@10; `sampled-metrics metrics` lists the names.",
-        callback=_parsed_by("metrics", "parse_measures"),
+        callback=parsed_by("metrics.parse_measures"),
         show_default=False,
     ),
 ]
@@ -105,7 +108,7 @@ Estimators = Annotated[
         "--estimator",
         help="sampled, rank-estimate, cls or bv:GAMMA; for comparison em:ITERATIONS, mes:GAMMA, "
         "bv-em:GAMMA or mn:ITERATIONS, fitted to the ranks. Several: cls,bv:0.1.",
-        callback=_parsed_by("estimators", "parse_estimators"),
+        callback=parsed_by("estimators.parse_estimators"),
         show_default=False,
     ),
 ]
@@ -113,7 +116,7 @@ Ties = Annotated[
     str,
     typer.Option(
         help="expected, random, optimistic or pessimistic.",
-        callback=one_of("metrics", "TIES"),
+        callback=one_of("metrics.TIES"),
     ),
 ]
 SampledTies = Annotated[
@@ -121,7 +124,7 @@ SampledTies = Annotated[
     typer.Option(
         "--ties",
         help="Place among sampled ties: random, optimistic, pessimistic, paper.",
-        callback=one_of("sampling", "TIES"),
+        callback=one_of("sampling.TIES"),
     ),
 ]
 Items = Annotated[
@@ -202,7 +205,7 @@ Shape = Annotated[
         "--shape",
         help="Assumption behind the range: non-increasing (no rank is likelier than the one before "
         "it) or none. Sampled ranks cannot confirm it.",
-        callback=one_of("inference.kernels", "SHAPES"),
+        callback=one_of("inference.kernels.SHAPES"),
     ),
 ]
 Correction = Annotated[
@@ -210,7 +213,7 @@ Correction = Annotated[
     typer.Option(
         "--correction",
         help="For several pairs: none, bonferroni, holm or bh.",
-        callback=one_of("_base.p_values", "CORRECTIONS"),
+        callback=one_of("_base.p_values.CORRECTIONS"),
     ),
 ]
 Test = Annotated[
@@ -218,16 +221,23 @@ Test = Annotated[
     typer.Option(
         "--test",
         help="Print the p-value of a test of full rankings: t, wilcoxon or permutation.",
-        callback=one_of("inference.significance", "TESTS"),
+        callback=one_of("inference.significance.TESTS"),
         show_default=False,
     ),
 ]
 Confidence = Annotated[
     float,
-    typer.Option(help="Nominal coverage of intervals and ranges.", callback=_confidence),
+    typer.Option(
+        help="Nominal coverage of intervals and ranges.",
+        callback=number(lambda share: 0.0 < share < 1.0, "between 0 and 1"),
+    ),
 ]
 Probability = Annotated[
-    float, typer.Option(help="Wanted probability of the right order.", callback=_probability)
+    float,
+    typer.Option(
+        help="Wanted probability of the right order.",
+        callback=number(lambda share: 0.5 <= share < 1.0, "from 0.5 to below 1"),
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of what is drawn.")]
 Form = Annotated[

@@ -61,8 +61,7 @@ def emit_columns(columns: dict[str, Any], form: Format, output: Path | None) -> 
     elif form is Format.CSV:
         emit_text(table.to_csv(index=False, lineterminator="\n"), output)
     else:
-        rows = zip(*(table[name].tolist() for name in table), strict=True)
-        emit([dict(zip(table.columns, row, strict=True)) for row in rows], form, output)
+        emit(table.to_dict("records"), form, output)
 
 
 def write_users(tables: Sequence[Any], output: Path) -> None:

@@ -90,7 +90,7 @@ def correct(
         typer.Option(
             help="Place of a held-out item among negatives of its score: random, optimistic or "
             "pessimistic.",
-            callback=options.one_of("ranks.candidates", "TIES"),
+            callback=options.one_of("ranks.candidates.TIES"),
         ),
     ] = "random",
     seed: options.Seed = 0,

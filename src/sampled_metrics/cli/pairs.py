@@ -33,7 +33,7 @@ def compare_files(
         typer.Option(
             help="As for evaluate, of full rankings, by default expected; as for correct, of "
             "scores among negatives, by default random.",
-            callback=options.one_of("metrics", "TIES"),
+            callback=options.one_of("metrics.TIES"),
             show_default=False,
         ),
     ] = None,
