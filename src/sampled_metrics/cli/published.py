@@ -22,6 +22,8 @@ from sampled_metrics.cli.steps import (
 app = typer.Typer()
 _log = logging.getLogger("sampled_metrics")
 
+Ranks = Annotated[list[Path], typer.Option(help="Rank records of a recommender.")]
+
 
 @app.command()
 def scorecard(
@@ -31,23 +33,21 @@ def scorecard(
     by_start: File,
     csv: Output,
     md: Output,
-    ranks: Annotated[list[Path], typer.Option(help="Rank records of a recommender.")],
+    ranks: Ranks,
     settings: Json = "{}",
     toy: Json = "{}",
 ) -> None:
     """Compare every published cell with ours."""
-    import pandas as pd
-
     from sampled_metrics.ranks.reading import read_by_name, sources
     from sampled_metrics.report import scorecard as report
     from sampled_metrics.report.power import power_table
-    from sampled_metrics.study.cells import SPREAD_COLUMNS, TEXTS, Row, read_published
+    from sampled_metrics.study.cells import SPREAD_COLUMNS, TEXTS, read_cells, read_published
     from sampled_metrics.study.joint import joint_table
     from sampled_metrics.study.settings import ExperimentSettings, ToySettings
     from sampled_metrics.study.starts import COLUMNS
     from sampled_metrics.study.toy import PREDICTED_RANKS, toy_experiment, toy_ranks
 
-    ours = pd.concat([read_table(path, Row._fields, TEXTS) for path in cells], ignore_index=True)
+    ours = read_cells(cells)
     compared = (ours, read_published(published), read_table(spread, SPREAD_COLUMNS, TEXTS))
     card = report.scorecard(*compared)
     joint = joint_table(
@@ -72,18 +72,15 @@ def claims(
     figure6: File,
     csv: Output,
     md: Output,
-    ranks: Annotated[list[Path], typer.Option(help="Rank records of a recommender.")],
+    ranks: Ranks,
 ) -> None:
     """Measure every sentence of the paper with a number or an order in it."""
-    import pandas as pd
-
     from sampled_metrics.ranks.reading import read_by_name, sources
     from sampled_metrics.report.claims import write_claims
-    from sampled_metrics.study.cells import TEXTS, Row, read_published
+    from sampled_metrics.study.cells import TEXTS, read_cells, read_published
     from sampled_metrics.study.claims import VERDICTS, Run, ledger
     from sampled_metrics.study.starts import COLUMNS
 
-    ours = pd.concat([read_table(path, Row._fields, TEXTS) for path in cells], ignore_index=True)
     records = read_by_name(ranks)
     curves = read_table(figure6, ["kind", "recommender", "estimator", "n_negatives"])
     ordered = curves[(curves["kind"] == "ordered") & (curves["recommender"] == "X vs Y")]
@@ -91,9 +88,10 @@ def claims(
     starts = [
         Run.of_table(rows) for _, rows in read_table(by_start, COLUMNS, TEXTS).groupby("start")
     ]
-    made = ledger(Run.of(ours, records, sizes), Run.published(read_published(published)), starts)
-    write_claims(made, sources(one.source for one in records.values()), csv, md)
-    totals = made["verdict"].value_counts()
+    run = Run.of(read_cells(cells), records, sizes)
+    measured = ledger(run, Run.published(read_published(published)), starts)
+    write_claims(measured, sources(users.source for users in records.values()), csv, md)
+    totals = measured["verdict"].value_counts()
     _log.info("claims: %s", ", ".join(f"{totals[v]} {v}" for v in VERDICTS if v in totals))
 
 
@@ -159,7 +157,8 @@ def audit(
     from sampled_metrics.study.readings import Material
     from sampled_metrics.study.settings import ExperimentSettings
 
-    entries = [Entry.of(each, "--recommenders") for each in parsed(recommenders, "--recommenders")]
+    listed = parsed(recommenders, "--recommenders")
+    entries = [Entry.of(entry, "--recommenders") for entry in listed]
     experiment = settings_of(ExperimentSettings, settings, "--settings")
     material = Material.load(archive, split, ranks, entries, experiment, published, threads)
     readings = run_audit(material)

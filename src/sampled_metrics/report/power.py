@@ -1,14 +1,14 @@
 """Whether the comparison with the published tables would notice that something is wrong."""
 
 from collections.abc import Mapping
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
 from sampled_metrics.report.scorecard import scorecard
-from sampled_metrics.study.cells import KEY
+from sampled_metrics.study.cells import COUNTS, KEY, scale_of_counts
 
-COUNTS = 4  # the table of counts
 FACTORS = (1.01, 1.05)
 
 
@@ -25,9 +25,8 @@ def power_table(table: pd.DataFrame, published: pd.DataFrame, spread: pd.DataFra
     card = scorecard(table, published, spread)
     changes = {f"all means times {factor}": scaled(table, factor) for factor in FACTORS}
     names = list(dict.fromkeys(table.loc[table["table"] == 3, "row"]))
-    for i, a in enumerate(names):
-        for b in names[i + 1 :]:
-            changes[f"{a} and {b} swapped"] = swapped(table, {a: b, b: a})
+    for a, b in combinations(names, 2):
+        changes[f"{a} and {b} swapped"] = swapped(table, {a: b, b: a})
     return pd.DataFrame(
         [(change, *_turned(card, table, changed, published, spread))
          for change, changed in changes.items()],
@@ -76,6 +75,6 @@ def _turned(
 
 def _expected(table: pd.DataFrame, card: pd.DataFrame) -> "pd.Series[float]":
     """Expectations in the order of the scorecard; counts of a hundred."""
-    scale = np.where(table["table"] == COUNTS, 100.0 / table["repetitions"].clip(lower=1), 1.0)
+    scale = scale_of_counts(table["table"], table["repetitions"])
     values = table.assign(scaled=table["expected"] * scale).set_index(KEY)["scaled"]
     return values.reindex(pd.MultiIndex.from_frame(card[KEY])).reset_index(drop=True)

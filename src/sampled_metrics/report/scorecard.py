@@ -18,10 +18,9 @@ import pandas as pd
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import write_table, write_text
 from sampled_metrics.report.tables import markdown
-from sampled_metrics.study.cells import KEY, as_printed
+from sampled_metrics.study.cells import COUNTS, KEY, REPETITIONS, as_printed, scale_of_counts
 from sampled_metrics.study.judgement import (
     KINDS,
-    REPETITIONS,
     SIGMAS,
     Tolerance,
     of_count,
@@ -30,7 +29,6 @@ from sampled_metrics.study.judgement import (
     unit,
 )
 
-_COUNTS = 4  # the table of counts
 VERDICTS = ("exact", "within noise", "explained", "differs")
 COLUMNS = (
     *(*KEY, "published", "published_std", "ours", "ours_std"),
@@ -56,25 +54,19 @@ def scorecard(table: pd.DataFrame, published: pd.DataFrame, spread: pd.DataFrame
     `notices` are those of `study.judgement.Tolerance`. Cells that this run did not compute get the
     verdict `differs`.
     """
-    for what, cells in (("cell", table), ("spread", spread)):
+    for name, cells in (("cell", table), ("spread", spread)):
         repeated = cells[cells.duplicated(KEY)]
         if len(repeated):
-            raise InputError(f"duplicate {what}: {', '.join(map(str, repeated[KEY].iloc[0]))}")
+            raise InputError(f"duplicate {name}: {', '.join(map(str, repeated[KEY].iloc[0]))}")
     ours = table.assign(
-        expected=[_scaled(cell) for cell in table.itertuples(index=False)],
-        expected_std=table["expected_std"].where(table["table"] != _COUNTS),
+        expected=table["expected"] * scale_of_counts(table["table"], table["repetitions"]),
+        expected_std=table["expected_std"].where(table["table"] != COUNTS),
     )
     printed = as_printed(ours, "expected", "expected_std")
     ours = ours.assign(printed=printed["value"], printed_std=printed["std"])
     cells = published.merge(ours, on=KEY, how="left", suffixes=("_published", ""))
     cells = cells.merge(spread, on=KEY, how="left")
     return pd.DataFrame([_judged(cell) for cell in cells.itertuples(index=False)], columns=COLUMNS)
-
-
-def _scaled(cell: Any) -> float:
-    """Our expectation; a count of Table 4 as if repeated as often as the paper did."""
-    share = REPETITIONS[4] / cell.repetitions if cell.table == _COUNTS else 1.0
-    return float(cell.expected * share)
 
 
 def _judged(cell: Any) -> tuple[Any, ...]:
@@ -106,12 +98,11 @@ def _accepts(tolerance: Tolerance, difference: float) -> bool:
 
 
 def _tolerance(cell: Any, spread: float = 0.0) -> Tolerance:
-    if cell.table == _COUNTS:
+    if cell.table == COUNTS:
         return of_count(cell.expected, spread)
-    if cell.repetitions:
-        return of_mean(cell.table, cell.expected, cell.expected_std, spread)
-    if spread:
-        return of_mean(cell.table, cell.expected, 0.0, spread)
+    if cell.repetitions or spread:
+        deviation = cell.expected_std if cell.repetitions else 0.0
+        return of_mean(cell.table, cell.expected, deviation, spread)
     return of_value(cell.table)
 
 
@@ -148,16 +139,8 @@ def write_scorecard(
 ) -> None:
     """Write the scorecard as CSV, and as Markdown below its summaries.
 
-    Parameters
-    ----------
-    card
-        Table of `scorecard`.
-    joint
-        Table of `study.joint.joint_table`.
-    power
-        Table of `report.power.power_table`.
-    ranks
-        Where the ranks come from, in words.
+    `joint` and `power` are the tables of `study.joint` and `report.power`; `ranks` says where the
+    ranks come from.
     """
     write_table(card, csv)
     parts = (
@@ -203,23 +186,17 @@ def _events(card: pd.DataFrame) -> str:
 
 
 def _laid_out(joint: pd.DataFrame) -> pd.DataFrame:
-    """Joint tests as texts; a row with X has one start of X in it."""
-
-    def text(values: "pd.Series[float]", decimals: int) -> list[str]:
-        return ["" if pd.isna(value) else f"{value:.{decimals}f}" for value in values]
-
-    return pd.DataFrame(
-        {
-            "table": joint["table"],
-            "row": joint["row"],
-            "random cells": joint["cells"],
-            "chi-square": text(joint["chi_square"], 1),
-            "P": text(joint["p_value"], 3),
-            "sum of squares": text(joint["independent"], 1),
-            "effective cells": text(joint["effective"], 1),
-            "P of the sum": text(joint["p_independent"], 3),
-        }
-    )
+    """Joint tests as texts."""
+    shown = joint[["table", "row", "cells"]].rename(columns={"cells": "random cells"})
+    for name, column, decimals in (
+        ("chi-square", "chi_square", 1),
+        ("P", "p_value", 3),
+        ("sum of squares", "independent", 1),
+        ("effective cells", "effective", 1),
+        ("P of the sum", "p_independent", 3),
+    ):
+        shown[name] = ["" if pd.isna(x) else f"{x:.{decimals}f}" for x in joint[column]]
+    return shown
 
 
 _RULES = """\

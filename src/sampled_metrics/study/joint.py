@@ -12,9 +12,10 @@ from scipy.stats import chi2, multivariate_normal
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.inference.moments import deviations, order_probability
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.study.cells import COUNTS, REPETITIONS
 from sampled_metrics.study.covariance import estimate_covariance
 from sampled_metrics.study.experiment import expected_estimates
-from sampled_metrics.study.judgement import REPETITIONS, unit
+from sampled_metrics.study.judgement import unit
 from sampled_metrics.study.settings import ExperimentSettings
 
 LABELS = ["metric", "column"]
@@ -126,7 +127,7 @@ def covariance_of_counts(a: Estimates, b: Estimates) -> pd.DataFrame:
             cov=[[1.0, correlation], [correlation, 1.0]], allow_singular=True
         ).cdf(z[[i, j]])
         matrix[i, j] = matrix[j, i] = quadrant - chances[i] * chances[j]
-    return pd.DataFrame(REPETITIONS[4] * matrix, index=a.labels, columns=a.labels)
+    return pd.DataFrame(REPETITIONS[COUNTS] * matrix, index=a.labels, columns=a.labels)
 
 
 def joint_table(
@@ -161,7 +162,7 @@ def joint_table(
     rows = []
     for _, cells in known.groupby(["table", "row"], sort=False):
         table, row = int(cells["table"].iloc[0]), str(cells["row"].iloc[0])
-        if table == 4:
+        if table == COUNTS:
             covariance = covariance_of_counts(*(of_data[name] for name in row.split(" vs ")))
         else:
             covariance = covariance_of_means(table, (of_data if table == 3 else of_toys)[row])

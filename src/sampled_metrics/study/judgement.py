@@ -12,14 +12,13 @@ import numpy as np
 from scipy.special import bdtr, ndtr, ndtri
 
 from sampled_metrics._base.arrays import Float
-from sampled_metrics.study.cells import DECIMALS
+from sampled_metrics.study.cells import COUNTS, DECIMALS, REPETITIONS
 
 SIGMAS = 3.0
 POWER = 0.99
 CERTAIN = 0.9  # probability of one printed outcome from which on a cell says little
-REPETITIONS = {1: 0, 2: 1000, 3: 100, 4: 100}  # of the paper
 KINDS = ("deterministic", "near-certain", "random")
-_N = REPETITIONS[4]
+_N = REPETITIONS[COUNTS]
 _TAIL = float(ndtr(-SIGMAS))
 
 

@@ -14,9 +14,10 @@ from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.inference.moments import order_probability
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.study.cells import COUNTS, REPETITIONS
 from sampled_metrics.study.comparison import PERCENT
 from sampled_metrics.study.joint import Estimates, covariance_of_means, joint_test
-from sampled_metrics.study.judgement import REPETITIONS, unit
+from sampled_metrics.study.judgement import unit
 from sampled_metrics.study.settings import ExperimentSettings
 
 READINGS: dict[str, dict[str, Any]] = {
@@ -170,7 +171,9 @@ def _equal_counts(
         first, second = order_probability(z)
         # right by both, by either one alone, by neither
         chances = np.array([both, first - both, second - both, 1 - first - second + both])
-        counts = rng.multinomial(REPETITIONS[4], np.clip(chances, 0, 1) / chances.sum(), _DRAWS)
+        counts = rng.multinomial(
+            REPETITIONS[COUNTS], np.clip(chances, 0, 1) / chances.sum(), _DRAWS
+        )
         simulated += counts[:, 1] == counts[:, 2]
     words = "pairs with equal counts by CLS and Rank Estimate, of 3"
     return _against(words, simulated, float(found), 0)

@@ -12,7 +12,7 @@ from sampled_metrics._base.threads import one_thread
 from sampled_metrics.datasets.split import Split
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.cells import EXACT, KEY, SPREAD_COLUMNS
+from sampled_metrics.study.cells import COUNTS, EXACT, KEY, SPREAD_COLUMNS, scale_of_counts
 from sampled_metrics.study.comparison import PERCENT
 from sampled_metrics.study.entries import Entry
 from sampled_metrics.study.readings import retrained
@@ -55,9 +55,9 @@ def spread_over_starts(
     starts times the root of 2, in the units of Tables 3 and 4 (counts of a hundred). Cells are
     expectations in closed form, so sampling adds nothing.
     """
-    cells = starts[starts["table"].isin((3, 4)) & (starts["row"].str.split().str[0] == name)]
-    per_hundred = np.where(cells["table"] == 4, PERCENT / settings.repetitions, 1.0)
-    cells = cells.assign(spread=cells["expected"] * per_hundred)
+    cells = starts[starts["table"].isin((3, COUNTS)) & (starts["row"].str.split().str[0] == name)]
+    scale = scale_of_counts(cells["table"], settings.repetitions)
+    cells = cells.assign(spread=cells["expected"] * scale)
     table = cells.groupby(KEY, sort=False)["spread"].std(ddof=1).reset_index()
     table["spread"] *= np.sqrt(2.0)
     return table.assign(cause=f"initialisation of {name}")

@@ -10,7 +10,7 @@ import pandas as pd
 
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.cells import EXACT, KEY, SAMPLED
+from sampled_metrics.study.cells import COUNTS, EXACT, KEY, SAMPLED, scale_of_counts
 from sampled_metrics.study.starts import SIZES, USERS, users_by_rank
 
 NAMES = ("X", "Y", "Z")
@@ -47,12 +47,13 @@ class Run:
     ) -> "Run":
         """Collect this run: its cells, its rank records, and the m that order X and Y."""
         rows: list[tuple[int, str, str, str, float, float]]
+        scale = scale_of_counts(cells["table"], cells["repetitions"])
+        scaled = cells.assign(value=cells["value"] * scale, expected=cells["expected"] * scale)
         counts = users_by_rank(ranks["X"]) if "X" in ranks else {}
         rows = [(USERS[0], "X", USERS[1], which, users, users) for which, users in counts.items()]
         rows += [(SIZES[0], "X vs Y", SIZES[1], name, m, m) for name, m in sizes.items()]
         others = pd.DataFrame(rows, columns=[*KEY, "value", "expected"])
-        table = pd.concat([_of_a_hundred(cells), others])
-        return cls(cls.of_table(table).cells, ranks)
+        return cls(cls.of_table(pd.concat([scaled, others])).cells, ranks)
 
     @classmethod
     def of_table(cls, table: pd.DataFrame) -> "Run":
@@ -95,7 +96,7 @@ class Run:
     def counts(self, column: str) -> dict[tuple[str, str], float]:
         """Return a column of Table 4 by pair and metric."""
         return {
-            (pair, metric): self.at(pair, metric, column, 4, "value")
+            (pair, metric): self.at(pair, metric, column, COUNTS, "value")
             for pair in PAIRS
             for metric in METRICS
         }
@@ -113,10 +114,3 @@ class Run:
         if key not in self.cells.index or np.isnan(m := self.at(*key[1:], key[0])):
             return float(np.inf)
         return m
-
-
-def _of_a_hundred(cells: pd.DataFrame) -> pd.DataFrame:
-    """Turn counts of Table 4 into counts of a hundred."""
-    counts = cells["table"] == 4
-    scale = (100.0 / cells["repetitions"]).where(counts, 1.0)
-    return cells.assign(value=cells["value"] * scale, expected=cells["expected"] * scale)
