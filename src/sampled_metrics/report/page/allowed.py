@@ -19,31 +19,27 @@ def read_ranges(path: Path) -> pd.DataFrame:
 
 
 def range_panel(table: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:
-    """Arrange the table of `study.allowed` for the page.
+    """Arrange ranges in the columns of `study.allowed.Allowed` for the page.
 
-    Returns
-    -------
-    `sizes`, the numbers of negatives; `labels` of the metrics; and `metrics`, by name in the
-    scripts: `ranges` by size and recommender, `differences` by size and pair.
+    Returns `sizes`, the numbers of negatives; `labels` of the metrics; and `metrics`, by name in
+    the scripts: `ranges` by size and recommender, `differences` by size and pair.
     """
     sizes = sorted(table["n_negatives"].unique().tolist())
-    ends = {tuple(key): [low, high] for *key, low, high in table.itertuples(index=False)}
     metrics = table["metric"].unique().tolist()
+    ends = {
+        tuple(key): [round(low, 5), round(high, 5)]
+        for *key, low, high in table.itertuples(index=False)
+    }
     return {
         "sizes": sizes,
         "labels": [parse_measure(metric).label for metric in metrics],
         "metrics": {
             in_script(metric): {
-                "ranges": [[_short(ends[metric, m, a, ""]) for a in names] for m in sizes],
+                "ranges": [[ends[metric, m, a, ""] for a in names] for m in sizes],
                 "differences": [
-                    [_short(ends[metric, m, a, b]) for a, b in combinations(names, 2)]
-                    for m in sizes
+                    [ends[metric, m, a, b] for a, b in combinations(names, 2)] for m in sizes
                 ],
             }
             for metric in metrics
         },
     }
-
-
-def _short(ends: Sequence[float]) -> list[float]:
-    return [round(end, 5) for end in ends]

@@ -30,11 +30,9 @@ _DRAWN = (
 def budget_panel(path: Path, names: Sequence[str]) -> dict[str, Any] | None:
     """Read `beyond/orders.csv` and arrange it for the page.
 
-    Returns
-    -------
-    `labels` of the metrics and `methods`: each with its `name` and its `points`, by metric in the
-    scripts and by pair as places among `names`: scores per user, right orders and runs. Points of
-    fewer than 10 runs are left out. None if nothing is left for pairs of `names`.
+    Returns `labels` of the metrics and `methods`: each with its `name` and its `points`, by metric
+    in the scripts and by pair as places among `names`: scores per user, right orders and runs.
+    Points of fewer than 10 runs are left out. None if nothing is left for pairs of `names`.
     """
     table = read_table(path, _COLUMNS)
     places = {

@@ -37,17 +37,9 @@ def exact_metrics(path: Path) -> dict[str, Any]:
 
 
 def laid_out(number: int, table: pd.DataFrame, card: pd.DataFrame | None) -> dict[str, Any]:
-    """Lay a table out as in the paper.
+    """Lay a table of this run, as printed, out as in the paper.
 
-    Parameters
-    ----------
-    number
-        From 1 to 4.
-    table
-        The cells of this run as printed, columns of the published file.
-    card
-        The scorecard as text; cells that only it holds come last. None where nothing was
-        published to compare with: no cell has a verdict then.
+    Cells that only the scorecard `card` holds come last; without one no cell has a verdict.
 
     Returns
     -------

@@ -16,25 +16,11 @@ from sampled_metrics.report.page.embedded import explorer
 from sampled_metrics.report.page.overview import overview
 from sampled_metrics.report.page.story import story, title
 from sampled_metrics.report.scorecard import COLUMNS as SCORECARD
-from sampled_metrics.report.tables import groups
 from sampled_metrics.study.cells import COLUMNS
 from sampled_metrics.study.config import ALL_FIGURES, ALL_TABLES, FIGURES_OF_DATA, TABLES_OF_DATA
 
 _AUDIT_COLUMNS = ("topic", "reading", "quantity", "value", "published", "reproduces")
 _CLAIM_COLUMNS = ("section", "claim", "published", "ours", "verdict", "note")
-_SECTIONS = (
-    ("why", "Why"),
-    ("corrections", "Corrections"),
-    ("ranges", "Ranges"),
-    ("budget", "Budget"),
-    ("overview", "Summary"),
-    ("tables", "Tables"),
-    ("figures", "Figures"),
-    ("claims", "Claims"),
-    ("audit", "Audit"),
-    ("provenance", "Provenance"),
-    ("cite", "Cite"),
-)
 _ASSUMED = (
     " The tables below assume draws with replacement (binomial noise), as the paper does, so their "
     "BV and CLS differ slightly."
@@ -60,30 +46,10 @@ def collect(
 ) -> dict[str, Any]:
     """Read a run; return the texts, numbers, lists and dictionaries that the page shows.
 
-    Parameters
-    ----------
-    ranks
-        Rank records, named by their recommenders.
-    tables, figures
-        Folders of `table{1..4}.csv` and `exact.csv`, and of `figure{1..6}` and `z` as `.svg`,
-        `.pdf` and `.csv`; without a scorecard only Tables 3 and 4 and Figures 5 and 6, which
-        depend on the data.
-    provenance
-        `provenance.json`.
-    graph
-        The graph of the rules, as `make graph` draws it; SVG.
-    times
-        Folder of Snakemake's benchmarks, one file per job; it may be missing.
-    config
-        The configuration.
-    scorecard, audit
-        Comparison with the paper's numbers and audit of its readings; CSV, None for other data.
-    ranges
-        Ranges that samples allow, as `study.allowed` makes them; CSV.
-    claims
-        Sentences of the paper beside this run's numbers; CSV.
-    beyond
-        Right orders of further methods by their price; CSV. None of its pairs may be of this run.
+    Files about the paper's numbers (`scorecard`, `audit`, `claims`) are None for other data; there
+    are then only Tables 3 and 4 and Figures 5 and 6. `graph` is the graph of the rules, SVG, and
+    `times` the folder of Snakemake's benchmarks, which may be missing. No pair of `beyond`, the
+    orders by further methods, need be of this run.
     """
     users = read_by_name(ranks)
     card = read_texts(scorecard, SCORECARD) if scorecard else None
@@ -96,12 +62,14 @@ def collect(
     origin, jobs = read_json(provenance), _jobs(times)
     run = origin.get("provenance", origin)
     m = config.get("experiment", {}).get("n_negatives", 100)
-    first = story(users, m, title(run.get("source", {}).get("dataset", "")), _kinds(config))
+    kinds = [(entry["name"], entry["kind"]) for entry in config.get("recommenders", [])]
+    first = story(users, m, title(run.get("source", {}).get("dataset", "")), kinds)
     numbers = explorer(users, m)
     numbers["start"]["pair"] = first["pair"]
     numbers["ranges"] = range_panel(read_ranges(ranges), list(users)) if ranges else None
-    budget = budget_panel(beyond, list(users)) if beyond else None
-    numbers["budget"] = budget
+    numbers["budget"] = budget_panel(beyond, list(users)) if beyond else None
+    parts = ["why", "corrections", *(name for name in ("ranges", "budget") if numbers[name])]
+    of_paper = [*["claims"] * bool(claims), *["audit"] * bool(audit)]
     version = run["versions"]["sampled-metrics"]
     return {
         "title": "On sampled metrics for item recommendation: the study",
@@ -110,9 +78,9 @@ def collect(
         "version": version,
         "story": first,
         "full": True,
-        "parts": _parts(ranges=ranges, budget=budget),
+        "parts": parts,
         "assumed": _ASSUMED,
-        "sections": _sections(ranges=ranges, budget=budget, claims=claims, audit=audit),
+        "sections": [*parts, "overview", "tables", "figures", *of_paper, "provenance", "cite"],
         "claims": read_texts(claims, _CLAIM_COLUMNS).to_dict("records") if claims else [],
         "origin": origin,
         "run": run,
@@ -140,20 +108,6 @@ def collect(
     }
 
 
-def _sections(**parts: object) -> list[tuple[str, str]]:
-    """Ids and names of the sections; those of parts that are None are left out."""
-    return [each for each in _SECTIONS if parts.get(each[0], each) is not None]
-
-
-def _parts(**parts: object) -> list[str]:
-    """Templates of the story; those of parts that are None are left out."""
-    return ["why", "corrections", *(name for name, part in parts.items() if part is not None)]
-
-
-def _kinds(config: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(each["name"], each["kind"]) for each in config.get("recommenders", [])]
-
-
 def _audit(path: Path) -> list[dict[str, Any]]:
     """Readings by topic, each with its rows and whether all of them agree with the paper."""
     table = read_texts(path, _AUDIT_COLUMNS)
@@ -163,10 +117,10 @@ def _audit(path: Path) -> list[dict[str, Any]]:
             "topic": topic,
             "readings": [
                 {"name": name, "agrees": agrees(rows), "rows": rows.to_dict("records")}
-                for name, rows in groups(of_topic, "reading")
+                for name, rows in of_topic.groupby("reading", sort=False)
             ],
         }
-        for topic, of_topic in groups(table, "topic")
+        for topic, of_topic in table.groupby("topic", sort=False)
     ]
 
 

@@ -19,23 +19,14 @@ _OF_SCRIPT = {"ap": "ap-all", "ndcg": "ndcg-all"}  # names of metrics in the scr
 
 
 def explorer(records: Mapping[str, Ranks], m: int, *, toy: bool = True) -> dict[str, Any]:
-    """Collect the data of the explorer.
-
-    Parameters
-    ----------
-    records
-        Ranks by recommender.
-    m
-        Number of negatives to begin with.
-    toy
-        Whether to add the toy recommenders, whose ranks need no data.
+    """Collect the data of the explorer, which begins with m negatives.
 
     Returns
     -------
-    `groups`, the recommenders of this run and the toy ones, each with `label`, `n` (mean number
-    of candidates, rounded), `sizes` (numbers of negatives to draw curves at) and `recommenders`
-    (`name`, `users`, and all and few of them as `kinds` and `few`, see `encoded`); and `start`, the
-    initial positions of the controls.
+    `groups`, the recommenders of this run and, if `toy`, the toy ones, each with `label`, `n` (mean
+    number of candidates, rounded), `sizes` (numbers of negatives to draw curves at) and
+    `recommenders` (`name`, `users`, and all and few of them as `kinds` and `few`, see `encoded`);
+    and `start`, the initial positions of the controls.
     """
     groups = [_group("This run", records, LARGEST)] if records else []
     if toy:
@@ -44,15 +35,18 @@ def explorer(records: Mapping[str, Ranks], m: int, *, toy: bool = True) -> dict[
         named = {name: toy_ranks(name) for name in PREDICTED_RANKS}
         groups.append(_group("Toy recommenders", named, MOST_KINDS))
     n = groups[0]["n"]
-    start = {"metric": "recall", "k": 10, "n": n, "m": min(m, groups[0]["sizes"][-1])}
-    pair = "0,1" if len(groups[0]["recommenders"]) > 1 else ""
-    others = {"estimator": "sampled", "gamma": 0.1, "group": 0, "pair": pair, "r": min(200, n)}
-    return {"groups": groups, "start": start | others}
+    return {"groups": groups, "start": initial(n=n, m=min(m, groups[0]["sizes"][-1]))}
+
+
+def initial(n: int, m: int, metric: str = "recall", k: int = 10) -> dict[str, Any]:
+    """Return the initial positions of the controls."""
+    others = {"estimator": "sampled", "gamma": 0.1, "group": 0, "pair": "", "r": min(200, n)}
+    return {"metric": metric, "k": k, "n": n, "m": m, **others}
 
 
 def _group(label: str, records: Mapping[str, Ranks], largest: int) -> dict[str, Any]:
-    mean = np.mean([of_users.mean_candidates for of_users in records.values()])
-    fewest = min(int(of_users.n_candidates.min()) for of_users in records.values())
+    mean = np.mean([ranks.mean_candidates for ranks in records.values()])
+    fewest = min(int(ranks.n_candidates.min()) for ranks in records.values())
     return {
         "label": label,
         "n": round(float(mean)),
@@ -60,13 +54,13 @@ def _group(label: str, records: Mapping[str, Ranks], largest: int) -> dict[str, 
         "recommenders": [
             {
                 "name": name,
-                "users": len(of_users),
-                "kinds": encoded(of_users),
-                "few": encoded(of_users, FEW_KINDS),
+                "users": len(ranks),
+                "kinds": encoded(ranks),
+                "few": encoded(ranks, FEW_KINDS),
             }
-            for name, of_users in records.items()
+            for name, ranks in records.items()
         ],
-        "thinned": any(len(of_users) > MOST_KINDS for of_users in records.values()),
+        "thinned": any(len(ranks) > MOST_KINDS for ranks in records.values()),
     }
 
 

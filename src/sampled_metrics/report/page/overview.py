@@ -31,18 +31,7 @@ def overview(
 ) -> list[str]:
     """Summarise the run; sentences about numbers that it did not compute are left out.
 
-    Parameters
-    ----------
-    tables
-        Our tables as printed, by number.
-    card
-        The scorecard, where there is one.
-    figure6
-        The data of Figure 6.
-    config
-        The configuration.
-    ranks
-        Rank records by recommender.
+    `tables` are ours as printed, by number; `figure6` is the data of that figure.
     """
     experiment = config.get("experiment", {})
     m = experiment.get("n_negatives", 100)
@@ -114,7 +103,7 @@ def _sizes(figure6: pd.DataFrame, ranks: Mapping[str, Ranks]) -> list[str]:
     rows = list(ordered[ordered["recommender"] == name].itertuples(index=False))
     from_on = [f"m = {row.n_negatives:,} on {_how(row.estimator)}" for row in rows]
     words = f"On average, Recall@10 orders {name} correctly from {' and from '.join(from_on)}."
-    pair = [ranks[each] for each in name.split(" vs ") if each in ranks]
+    pair = [ranks[recommender] for recommender in name.split(" vs ") if recommender in ranks]
     if len(pair) == 2:
         sizes = [needed(pair[0], pair[1], row.estimator, row.n_negatives) for row in rows]
         words += (
@@ -136,8 +125,8 @@ def needed(a: Ranks, b: Ranks, label: str, least: int) -> str:
     average.
     """
     pair = Pair(Population.of_users(a), Population.of_users(b), len(a))
-    estimator = next(each for each in ESTIMATORS if each.label == label)
-    exact = [float(each.exact([RECALL])[0]) for each in (pair.a, pair.b)]
+    estimator = next(known for known in ESTIMATORS if known.label == label)
+    exact = [float(population.exact([RECALL])[0]) for population in (pair.a, pair.b)]
 
     @cache
     def lead(m: int) -> float:

@@ -1,10 +1,10 @@
 """The contents of the page of one's own sampled ranks or full rankings."""
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import sampled_metrics
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
@@ -16,7 +16,8 @@ from sampled_metrics.inference.evaluate import evaluate
 from sampled_metrics.inference.kernels import ASSUMED
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.report.page.embedded import explorer, in_script
+from sampled_metrics.report.page.allowed import range_panel
+from sampled_metrics.report.page.embedded import explorer, in_script, initial
 from sampled_metrics.report.page.own_tables import (
     between,
     cost_table,
@@ -25,17 +26,9 @@ from sampled_metrics.report.page.own_tables import (
     values_table,
 )
 from sampled_metrics.report.page.story import listed, story
+from sampled_metrics.study.allowed import Allowed
 
 _M = 100
-_SECTIONS = {
-    "ranges": "Ranges",
-    "why": "Why",
-    "corrections": "Corrections",
-    "values": "Values",
-    "comparisons": "Comparisons",
-    "cost": "To know more",
-    "cite": "Cite",
-}
 
 
 def own_sampled(
@@ -48,14 +41,7 @@ def own_sampled(
 ) -> dict[str, Any]:
     """Collect the page of sampled ranks: ranges, estimates, comparisons, what would decide more.
 
-    Parameters
-    ----------
-    samples
-        Sampled ranks by recommender, with the same number of negatives.
-    metrics, estimators
-        Their names; the headline is about the first metric.
-    shape, confidence
-        See `inference.correct`.
+    All recommenders have the same number of negatives. The headline is about the first metric.
     """
     first = next(iter(samples.values()))
     options: dict[str, Any] = {"shape": shape, "confidence": confidence}
@@ -68,28 +54,22 @@ def own_sampled(
         compared = compare_sampled(samples, metrics, estimators[:1], **options)
     n, m = first.mean_candidates, first.n_negatives
     lead = parse_measure(metrics[0])
-    start = {"metric": lead.kind, "k": lead.cutoff or 10, "n": n, "m": m, "estimator": "sampled"}
-    if not lead.cutoff:
-        start["metric"] = in_script(metrics[0])
-    start |= {"gamma": 0.1, "group": 0, "pair": "", "r": min(200, n)}
-    shares = {
-        name: np.bincount(sample.sampled_ranks - 1, minlength=m + 1) / len(sample)
-        for name, sample in samples.items()
-    }
+    metric = lead.kind if lead.cutoff else in_script(metrics[0])
     own = {
         "n": n,
         "m": m,
         "recommenders": [
-            {"name": name, "shares": [round(share, 7) for share in of_one.tolist()]}
-            for name, of_one in shares.items()
+            {"name": name, "shares": np.round(histogram / histogram.sum(), 7).tolist()}
+            for name, sample in samples.items()
+            for histogram in [np.bincount(sample.sampled_ranks - 1, minlength=m + 1)]
         ],
     }
-    told = f"{100 * confidence:g} %, {ASSUMED[shape]}"
+    level = f"{100 * confidence:g} %, {ASSUMED[shape]}"
     content = _page(
         ["ranges", "why", "corrections"],
         [
-            values_table(corrected, told),
-            *([orders_table(compared, told)] if compared else []),
+            values_table(corrected, level),
+            *([orders_table(compared, level)] if compared else []),
             *cost_table(compared, samples, shape, confidence),
         ],
     )
@@ -99,9 +79,9 @@ def own_sampled(
         "story": {"who": _who(samples), "candidates": f"{n:,}"},
         "explorer": {
             "groups": [],
-            "start": start,
+            "start": initial(metric=metric, k=lead.cutoff or 10, n=n, m=m),
             "own": own,
-            "ranges": _panel(metrics, m, corrected, compared),
+            "ranges": _panel(m, corrected, compared),
         },
     }
 
@@ -113,10 +93,7 @@ def own_full(
     ties: str = "expected",
     confidence: float = CONFIDENCE,
 ) -> dict[str, Any]:
-    """Collect the page of full rankings: exact metrics, comparisons, and what sampling would do.
-
-    Parameters are those of `own_sampled`; `ties` is the policy of `inference.evaluate`.
-    """
+    """Collect the page of full rankings: exact metrics, comparisons, and what sampling would do."""
     options: dict[str, Any] = {"ties": ties, "confidence": confidence}
     level = f"{100 * confidence:g} %"
     evaluated = {name: evaluate(ranks, metrics, **options) for name, ranks in rankings.items()}
@@ -132,44 +109,30 @@ def own_full(
 
 
 def _page(parts: list[str], tables: list[dict[str, Any]]) -> dict[str, Any]:
-    there = [*parts, *(table["id"] for table in tables), "cite"]
     version = sampled_metrics.__version__
     return {
         "title": "Sampled metrics of your own recommenders",
         "byline": f"Made with sampled-metrics {version}",
         "version": version,
         "parts": parts,
-        "sections": [(name, _SECTIONS[name]) for name in there],
+        "sections": [*parts, *(table["id"] for table in tables), "cite"],
         "tables": tables,
         "assumed": "",
     }
 
 
 def _panel(
-    metrics: Sequence[str],
-    m: int,
-    corrected: Mapping[str, list[Corrected]],
-    compared: Sequence[Compared],
+    m: int, corrected: Mapping[str, list[Corrected]], compared: Sequence[Compared]
 ) -> dict[str, Any]:
-    names = list(corrected)
-    ranges = {
-        (name, result.metric): [result.range_low, result.range_high]
+    values = [
+        (result.metric, m, name, "", result.range_low, result.range_high)
         for name, results in corrected.items()
         for result in results
-    }
-    orders = {(c.a, c.b, c.metric): [c.range_low, c.range_high] for c in compared}
-    measures = [str(parse_measure(metric)) for metric in metrics]
-    return {
-        "sizes": [m],
-        "labels": [parse_measure(metric).label for metric in metrics],
-        "metrics": {
-            in_script(metric): {
-                "ranges": [[ranges[name, metric] for name in names]],
-                "differences": [[orders[a, b, metric] for a, b in combinations(names, 2)]],
-            }
-            for metric in measures
-        },
-    }
+    ]
+    differences = [(c.metric, m, c.a, c.b, c.range_low, c.range_high) for c in compared]
+    return range_panel(
+        pd.DataFrame([*values, *differences], columns=Allowed._fields), list(corrected)
+    )
 
 
 def _headline(

@@ -19,9 +19,9 @@ TITLES = {
 }
 
 
-def values_table(corrected: Mapping[str, list[Corrected]], told: str) -> dict[str, Any]:
+def values_table(corrected: Mapping[str, list[Corrected]], level: str) -> dict[str, Any]:
     """Ranges and estimates from sampled ranks, and below those of a metric what they act like."""
-    results = [(name, result) for name, of_one in corrected.items() for result in of_one]
+    results = [(name, result) for name, listed in corrected.items() for result in listed]
     estimators = list(dict.fromkeys(result.estimator for _, result in results))
     lines: list[list[str]] = []
     for metric in dict.fromkeys(result.metric for _, result in results):
@@ -35,18 +35,18 @@ def values_table(corrected: Mapping[str, list[Corrected]], told: str) -> dict[st
             line.append(_percent(result.value))
             acts[result.estimator][resolution(metric, result.behaves_like)] = None
         lines += estimates.values()
-        lines.append([f"{label}: acts like", "", *(" or ".join(each) for each in acts.values())])
+        lines.append([f"{label}: acts like", "", *map(" or ".join, acts.values())])
     return _table(
         "values",
         ["recommender", "range of the exact metric", *estimators],
         lines,
-        f"Range: values of the exact metric that the sampled ranks allow, at {told}. An estimate "
+        f"Range: values of the exact metric that the sampled ranks allow, at {level}. An estimate "
         "weighs true ranks roughly as the metric below it does, so it need not be near the exact "
         "metric, nor inside the range.",
     )
 
 
-def orders_table(compared: Sequence[Compared], told: str) -> dict[str, Any]:
+def orders_table(compared: Sequence[Compared], level: str) -> dict[str, Any]:
     """Orders of all pairs."""
     lines = {
         (result.a, result.b, result.metric): [
@@ -58,15 +58,12 @@ def orders_table(compared: Sequence[Compared], told: str) -> dict[str, Any]:
         for result in compared
     }
     heads = ["pair", "second minus first, points", "order of the exact metrics", "users paired"]
-    words = f"Decided if the difference excludes 0, at {told}, also corrected for several pairs."
+    words = f"Decided if the difference excludes 0, at {level}, also corrected for several pairs."
     return _table("comparisons", heads, list(lines.values()), words)
 
 
 def cost_table(
-    compared: Sequence[Compared],
-    samples: Mapping[str, SampledRanks],
-    shape: str,
-    confidence: float,
+    compared: Sequence[Compared], samples: Mapping[str, SampledRanks], shape: str, confidence: float
 ) -> list[dict[str, Any]]:
     """Differences that more would decide, for undecided pairs by the first metric; maybe none."""
     undecided = {

@@ -30,6 +30,22 @@ SCRIPTS = (
     "share.js",
     "cells.js",
 )
+SECTIONS = {
+    "why": "Why",
+    "corrections": "Corrections",
+    "ranges": "Ranges",
+    "budget": "Budget",
+    "overview": "Summary",
+    "tables": "Tables",
+    "figures": "Figures",
+    "claims": "Claims",
+    "audit": "Audit",
+    "provenance": "Provenance",
+    "values": "Values",
+    "comparisons": "Comparisons",
+    "cost": "To know more",
+    "cite": "Cite",
+}
 
 
 def render(content: Mapping[str, Any], template: str = "page.html") -> str:
@@ -46,6 +62,7 @@ def render(content: Mapping[str, Any], template: str = "page.html") -> str:
     )
     return environment.get_template(template).render(
         **content,
+        names=SECTIONS,
         style=_static("page.css"),
         scripts=_inline("\n".join(_static(name) for name in SCRIPTS)),
         data=_data(content["explorer"]),

@@ -28,25 +28,17 @@ def story(
 ) -> dict[str, Any]:
     """Describe the first screen for readers without JavaScript, and define its terms.
 
-    Parameters
-    ----------
-    ranks
-        Ranks by recommender, at least one.
-    m
-        Number of random items to begin with.
-    data
-        What the data is called.
-    kinds
-        Names of recommenders with their kinds.
+    It begins with m random items. `data` is the name of the data; `kinds` pairs names of
+    recommenders with their kinds.
     """
-    populations = {name: Population.of_users(each) for name, each in ranks.items()}
-    exact = {name: float(each.exact([MEASURE])[0]) for name, each in populations.items()}
+    users = {name: Population.of_users(records) for name, records in ranks.items()}
+    exact = {name: float(population.exact([MEASURE])[0]) for name, population in users.items()}
     credit = MEASURE.at(range(1, m + 2), m + 1)
     sampled = {
-        name: float(each.sampled_shares(m, Sampling.WITHOUT_REPLACEMENT) @ credit)
-        for name, each in populations.items()
+        name: float(population.sampled_shares(m, Sampling.WITHOUT_REPLACEMENT) @ credit)
+        for name, population in users.items()
     }
-    n = round(sum(each.mean_candidates for each in ranks.values()) / len(ranks))
+    n = round(sum(records.mean_candidates for records in ranks.values()) / len(ranks))
     return {
         "m": f"{m:,}",
         "others": f"{n - 1:,}",
@@ -97,7 +89,7 @@ def _who(ranks: Mapping[str, Ranks], data: str, kinds: Iterable[tuple[str, str]]
     for name, kind in kinds:
         groups.setdefault(_KINDS.get(kind, kind), []).append(name)
     people = [f"{listed(names)} ({kind})" for kind, names in groups.items()]
-    users = max(len(each) for each in ranks.values())
+    users = max(map(len, ranks.values()))
     number = _NUMBERS[len(ranks)] if len(ranks) < len(_NUMBERS) else str(len(ranks))
     noun = "recommender" if len(ranks) == 1 else "recommenders"
     return (
