@@ -58,9 +58,9 @@ def require_different_files(parameters: Mapping[str, Any]) -> None:
 def _paths(name: str, value: object) -> Iterator[Path]:
     """Yield the files that the value of a parameter names."""
     if name not in _WRITTEN:
-        for each in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(each, Path) or (isinstance(each, str) and "\0" not in each):
-                yield Path(each)
+        for part in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(part, Path) or (isinstance(part, str) and "\0" not in part):
+                yield Path(part)
 
 
 def _same(a: Path, b: Path) -> bool:

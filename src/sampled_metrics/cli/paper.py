@@ -36,7 +36,7 @@ def exact(ranks: Inputs, csv: Output, md: Output, settings: Json = "{}") -> None
 
     wanted = settings_of(ExactSettings, settings, "--settings")
     records = read_by_name(ranks)
-    table, source = exact_table(records, wanted), sources(one.source for one in records.values())
+    table, source = exact_table(records, wanted), sources(r.source for r in records.values())
     write_exact(table, source, csv, md)
     _log.info("exact: %d values from ranks: %s", len(table), source)
 
@@ -129,12 +129,14 @@ def reversal(ranks: Inputs, output: Output) -> None:
         figure.savefig(temporary, dpi=300, metadata={"Software": None})
 
 
-def _write_tables(made: dict[int, Any], published: Path | None, cells: Path, tables: Path) -> None:
+def _write_tables(
+    by_number: dict[int, Any], published: Path | None, cells: Path, tables: Path
+) -> None:
     from sampled_metrics.report.printed import write_printed
     from sampled_metrics.study.cells import read_published
 
     print_of_paper = None if published is None else read_published(published)
-    for number, table in made.items():
+    for number, table in by_number.items():
         write_table(table, cells / f"table{number}.csv", "%.17g")
         write_printed(number, table, print_of_paper, tables / f"table{number}")
 

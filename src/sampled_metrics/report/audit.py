@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from sampled_metrics._base.files import write_table, write_text
-from sampled_metrics.report.tables import markdown
+from sampled_metrics.report.tables import groups, markdown
 from sampled_metrics.study.readings import Reading
 
 GRID = 12  # readings of the same quantities that are laid out as a grid
@@ -40,9 +40,8 @@ def write_audit(readings: Sequence[Reading], csv: Path, md: Path) -> None:
     table["reproduces"] = ["yes" if reading.reproduces else "no" for reading in readings]
     write_table(table, csv, "%.4f")
     parts = [_INTRODUCTION]
-    for topic, rows in table.groupby("topic", sort=False):
-        readings_of_topic = rows.groupby("reading", sort=False)
-        agreeing = [str(reading) for reading, cells in readings_of_topic if agrees(cells)]
+    for topic, rows in groups(table, "topic"):
+        agreeing = [reading for reading, cells in groups(rows, "reading") if agrees(cells)]
         summary = f"Reproduced in all rows by: {'; '.join(agreeing) or 'no reading'}."
         parts.append(f"## {topic}\n\n{summary}\n\n{markdown(_laid_out(rows))}\n")
     write_text(md, "\n".join(parts))

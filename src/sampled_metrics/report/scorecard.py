@@ -181,8 +181,8 @@ def _events(card: pd.DataFrame) -> str:
     explained = card[card["verdict"] == "explained"]
     causes = explained["note"].str.split("; ").str[0].value_counts(sort=False)
     plural = "event" if len(causes) == 1 else "events"
-    each = "; ".join(f"{cause}, {cells} cell{'s' * (cells > 1)}" for cause, cells in causes.items())
-    return f"{len(causes)} {plural}" + (f": {each}" if each else "")
+    of_causes = [f"{cause}, {n} cell{'s' * (n > 1)}" for cause, n in causes.items()]
+    return f"{len(causes)} {plural}" + (f": {'; '.join(of_causes)}" if of_causes else "")
 
 
 def _laid_out(joint: pd.DataFrame) -> pd.DataFrame:

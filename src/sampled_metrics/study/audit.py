@@ -22,6 +22,7 @@ from sampled_metrics.study.experiment import expected_estimates
 from sampled_metrics.study.readings import METRICS, Material, Reading
 from sampled_metrics.study.sharing import sharing
 from sampled_metrics.study.spread import means_over_orders
+from sampled_metrics.study.starts import HALF, TOP, users_by_rank
 
 HALF_UNIT = 0.005
 STARTS = 8
@@ -160,21 +161,17 @@ def _ties_of_z(material: Material) -> _Readings:
 
 def _rank_distribution(material: Material) -> _Readings:
     x, z = material.ranks["X"], material.ranks["Z"]
-    top, half = np.sum(x.best_rank <= 100), np.sum(2 * x.best_rank > x.n_candidates)
-    yield (
-        "the start of this run",
-        [
-            ("X, top 100", float(top), "2310", 0.5),
-            ("X, bottom half", float(half), "< 300", 0.0),
-        ],
-    )
+    published = {TOP: ("2310", 0.5), HALF: ("< 300", 0.0)}
+    users = users_by_rank(x)
+    counts = [(f"X, {which}", float(users[which]), *published[which]) for which in published]
+    yield "the start of this run", counts
     last = int(z.n_candidates.max())
     random = random_rank(z, generator(material.experiment.seed, "audit", "ties"))
     for ties, ranks in (("at random", random), ("pessimistic", z.worst_rank)):
         for width in (100, 120, 370):
-            users = float(np.sum(ranks > last - width))
+            worst = float(np.sum(ranks > last - width))
             reading = f"ties {ties}, buckets of {width} ranks"
-            yield reading, [("Z, worst bucket", users, "> 1600", 0.0)]
+            yield reading, [("Z, worst bucket", worst, "> 1600", 0.0)]
 
 
 def _sampling(material: Material) -> _Readings:
@@ -205,19 +202,18 @@ def _with_n_of_each_user(material: Material, ranks: Ranks) -> tuple[float, float
 
 
 def _noise(material: Material) -> _Readings:
-    for noise, sampling in (
-        ("binomial", Sampling.WITH_REPLACEMENT),
-        ("hypergeometric", Sampling.WITHOUT_REPLACEMENT),
-    ):
+    ways = {
+        "binomial": Sampling.WITH_REPLACEMENT,
+        "hypergeometric": Sampling.WITHOUT_REPLACEMENT,
+    }
+    for noise, sampling in ways.items():
         for estimator in ("bv:1", "bv:0.1"):
             yield noise, _estimates(material, "Y", estimator, _RECALL, assumed_sampling=sampling)
 
 
 def _cls(material: Material) -> _Readings:
-    for nonnegative, reading in (
-        (True, "non-increasing and at least 0"),
-        (False, "non-increasing"),
-    ):
+    for nonnegative, more in ((True, " and at least 0"), (False, "")):
+        reading = f"non-increasing{more}"
         yield reading, _estimates(material, "Y", "cls", _RECALL, cls_nonnegative=nonnegative)
 
 

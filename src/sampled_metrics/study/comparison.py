@@ -62,9 +62,10 @@ def _of_pair(pair: str, a: Experiment, b: Experiment, i: int) -> Iterator[Row]:
     worse, better = (a, b) if a.exact[i] < b.exact[i] else (b, a)
     counts = count_less(worse.repeated[i], better.repeated[i])
     repetitions = worse.repeated.shape[-1]
-    chances = probability_less(
-        *(Moments(one.expected.mean[i], one.expected.sd[i]) for one in (worse, better))
+    expected_worse, expected_better = (
+        Moments(e.expected.mean[i], e.expected.sd[i]) for e in (worse, better)
     )
+    chances = probability_less(expected_worse, expected_better)
     spread = np.sqrt(repetitions * chances * (1.0 - chances))
     source = "; ".join(sorted({a.source, b.source}))
     for j, estimator in enumerate(a.settings.corrections):

@@ -94,9 +94,9 @@ class Study(Settings):
             ("split.train", self.split.train, ""),
             ("split.test", self.split.test, ""),
             *(
-                (f"recommender {one.name}", one.settings.path, f"; {one.settings.origin}")
-                for one in self.recommenders
-                if one.kind == "external" and one.settings.origin
+                (f"recommender {entry.name}", entry.settings.path, f"; {entry.settings.origin}")
+                for entry in self.recommenders
+                if entry.kind == "external" and entry.settings.origin
             ),
         ]
         for key, path, remedy in files:

@@ -39,8 +39,8 @@ def estimate_covariance(ranks: Ranks, settings: ExperimentSettings) -> Float:
         across = within
     else:
         joint = expected_better_and_tied(ranks, m, sampling).ravel()
-        given = mean_over_places(flat, ties).reshape(len(flat), -1)
-        across = (given * joint) @ given.T - product
+        conditional = mean_over_places(flat, ties).reshape(len(flat), -1)
+        across = (conditional * joint) @ conditional.T - product
     shape = (*vectors.shape[:2], *vectors.shape[:2])
     same = np.eye(vectors.shape[1], dtype=bool)[None, :, None, :]
     return np.where(same, within.reshape(shape), across.reshape(shape)) / users**2

@@ -92,22 +92,19 @@ class Estimates(NamedTuple):
         """Compute them in closed form."""
         mean = expected_estimates(ranks, settings).mean.ravel()
         covariance = estimate_covariance(ranks, settings).reshape(mean.size, mean.size)
-        names = ([each.label for each in settings.measures],
-                 [each.label for each in settings.corrections])  # fmt: skip
-        return cls(mean, covariance, pd.MultiIndex.from_product(names, names=LABELS))
+        labels = [
+            [known.label for known in registered]
+            for registered in (settings.measures, settings.corrections)
+        ]
+        return cls(mean, covariance, pd.MultiIndex.from_product(labels, names=LABELS))
 
 
-def covariance_of_means(table: int, one: Estimates) -> pd.DataFrame:
-    """Covariance of a recommender's published means in the unit of the table, rounding included.
-
-    Returns
-    -------
-    Square table, rows and columns by metric and estimator.
-    """
+def covariance_of_means(table: int, of_recommender: Estimates) -> pd.DataFrame:
+    """Covariance of published means in the unit of the table, by metric and estimator."""
     scale = 100.0 if table == 3 else 1.0
-    matrix = scale**2 / REPETITIONS[table] * one.covariance
-    matrix = matrix + unit(table) ** 2 / 12.0 * np.eye(len(matrix))
-    return pd.DataFrame(matrix, index=one.labels, columns=one.labels)
+    matrix = scale**2 / REPETITIONS[table] * of_recommender.covariance
+    matrix = matrix + unit(table) ** 2 / 12.0 * np.eye(len(matrix))  # of rounding
+    return pd.DataFrame(matrix, index=of_recommender.labels, columns=of_recommender.labels)
 
 
 def covariance_of_counts(a: Estimates, b: Estimates) -> pd.DataFrame:
@@ -140,25 +137,16 @@ def joint_table(
 ) -> pd.DataFrame:
     """Judge the random cells of Tables 2, 3 and 4 together, by recommender or pair.
 
-    Parameters
-    ----------
-    card
-        The scorecard; `difference` and `kind` of its cells are used.
-    ranks, experiment
-        Rank records by recommender, and settings of Tables 3 and 4.
-    toys, toy
-        The same of Table 2.
-    starts
-        Table of `study.starts.table_of_starts`, if the difference between two starts is to be
-        allowed for; rows that do not vary between starts stay as they are.
+    `ranks` and `experiment` are those of Tables 3 and 4, `toys` and `toy` those of Table 2. With
+    `starts`, the table of `study.starts`, the difference between two starts is allowed for.
 
     Returns
     -------
-    `table`, `row` and the fields of `Joint`.
+    `table`, `row` and the fields of `Joint`, for each row of the scorecard with random cells.
     """
     known = card[(card["kind"] == "random") & (card["difference"] != "")]
-    of_data = {name: Estimates.of(each, experiment) for name, each in ranks.items()}
-    of_toys = {name: Estimates.of(each, toy) for name, each in toys.items()}
+    of_data = {name: Estimates.of(users, experiment) for name, users in ranks.items()}
+    of_toys = {name: Estimates.of(users, toy) for name, users in toys.items()}
     rows = []
     for _, cells in known.groupby(["table", "row"], sort=False):
         table, row = int(cells["table"].iloc[0]), str(cells["row"].iloc[0])

@@ -61,12 +61,8 @@ def of_value(table: int) -> Tolerance:
 def of_mean(table: int, expected: float, deviation: float, spread: float = 0.0) -> Tolerance:
     """Tolerance of a mean over the paper's repetitions: 3 standard errors plus half a unit.
 
-    Parameters
-    ----------
-    expected, deviation
-        Mean and standard deviation of one repetition in closed form.
-    spread
-        Standard deviation of what the paper leaves open.
+    `expected` and `deviation` are of one repetition, in closed form; `spread` is the standard
+    deviation of what the paper leaves open.
     """
     size, of_sampling = unit(table), deviation / REPETITIONS[table] ** 0.5
     error = float(np.hypot(of_sampling, spread))
@@ -96,8 +92,8 @@ def of_count(expected: float, spread: float = 0.0) -> Tolerance:
     Tolerance(kind='near-certain', error=0.0, below=0.0, above=0.0, notices=6.4)
     """
     share = min(max(expected / _N, 0.0), 1.0)
-    here = np.array([share])
-    low, high = (float(bound[0]) for bound in _widened(here, *_bounds(here), spread))
+    of_cell = np.array([share])
+    low, high = (float(bound[0]) for bound in _widened(of_cell, *_bounds(of_cell), spread))
     chances = np.diff(bdtr(np.arange(_N + 1.0), _N, share), prepend=0.0)
     others, lows, highs = _grid()
     lows, highs = _widened(others, lows, highs, spread)

@@ -33,10 +33,10 @@ def clear_lock(folder: Path) -> bool:
             f"locked by a run on {started_on}; if that has ended, `snakemake --unlock` clears it",
             path=folder,
         )
-    found = runs(folder, owners)
-    jobs = [process for process in found if "--target-jobs" in process.info["cmdline"]]
-    if len(found) > len(jobs):
-        number = next(process.pid for process in found if process not in jobs)
+    processes = runs(folder, owners)
+    jobs = [process for process in processes if "--target-jobs" in process.info["cmdline"]]
+    if len(processes) > len(jobs):
+        number = next(process.pid for process in processes if process not in jobs)
         raise InputError(f"process {number} runs a study here; wait for it or end it", path=folder)
     psutil.wait_procs(jobs)
     shutil.rmtree(locks)

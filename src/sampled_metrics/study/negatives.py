@@ -89,13 +89,13 @@ def value_table(samples: Mapping[str, SampledRanks], compared: Compared) -> pd.D
             "recommender": name,
             "metric": metric,
             "n_negatives": samples[name].n_negatives,
-            "sampled": one.value,
-            "range_low": one.range_low,
-            "range_high": one.range_high,
+            "sampled": corrected.value,
+            "range_low": corrected.range_low,
+            "range_high": corrected.range_high,
             "exact": exact.mean(),
         }
         for name, of_name in zip(compared.names, compared.exact, strict=True)
-        for metric, one, exact in zip(
+        for metric, corrected, exact in zip(
             metrics, correct(samples[name], metrics, ["sampled"]), of_name, strict=True
         )
     ]
@@ -115,28 +115,28 @@ def order_table(
         name: partial(_scores, codes)
         for name, codes in zip(compared.names, compared.codes, strict=True)
     }
-    told = evaluate_on_budget(score, split.seen, split.held_out, proxy="als", metrics=metrics)
-    on_budget = {(one.a, one.b, one.metric): one for one in told.compare()}
+    budgeted = evaluate_on_budget(score, split.seen, split.held_out, proxy="als", metrics=metrics)
+    on_budget = {(pair.a, pair.b, pair.metric): pair for pair in budgeted.compare()}
     means = dict(zip(compared.names, compared.exact.mean(axis=2), strict=True))
     rows = []
-    for one in compare_sampled(samples, metrics, ["sampled"]):
-        other = on_budget[one.a, one.b, one.metric]
-        place = metrics.index(one.metric)
-        exact = means[one.b][place] - means[one.a][place]
+    for pair in compare_sampled(samples, metrics, ["sampled"]):
+        by_budget = on_budget[pair.a, pair.b, pair.metric]
+        place = metrics.index(pair.metric)
+        exact = means[pair.b][place] - means[pair.a][place]
         rows.append(
             {
-                "a": one.a,
-                "b": one.b,
-                "metric": one.metric,
+                "a": pair.a,
+                "b": pair.b,
+                "metric": pair.metric,
                 "exact": exact,
                 "exact_order": ("undecided", "b", "a")[int(np.sign(exact))],
-                "range_low": one.range_low,
-                "range_high": one.range_high,
-                "sampled_order": one.order,
-                "scores_per_user": max(told.scores_per_user),
-                "budget_low": other.range_low,
-                "budget_high": other.range_high,
-                "budget_order": other.order,
+                "range_low": pair.range_low,
+                "range_high": pair.range_high,
+                "sampled_order": pair.order,
+                "scores_per_user": max(budgeted.scores_per_user),
+                "budget_low": by_budget.range_low,
+                "budget_high": by_budget.range_high,
+                "budget_order": by_budget.order,
             }
         )
     return pd.DataFrame(rows)

@@ -14,15 +14,7 @@ _PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "ma
 
 
 def provenance(records: Sequence[Path], study: Mapping[str, Any]) -> dict[str, Any]:
-    """Collect the provenance of a run.
-
-    Parameters
-    ----------
-    records
-        JSON files of earlier steps, each kept under its file's stem.
-    study
-        Source of the ranks, hash of the configuration and seeds, see `Study.identity`.
-    """
+    """Collect JSON files of earlier steps by stem, `Study.identity`, versions and machine."""
     return {
         "ranks": study.get("ranks"),
         **{path.stem: read_json(path) for path in records},
@@ -37,13 +29,13 @@ def provenance(records: Sequence[Path], study: Mapping[str, Any]) -> dict[str, A
 
 
 def _versions() -> dict[str, str]:
-    found = {
+    versions = {
         "python": platform.python_version(),
         "sampled-metrics": sampled_metrics.__version__,
     }
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions

@@ -37,7 +37,7 @@ def json_schema() -> dict[str, Any]:
 def _without_titles(part: Any) -> Any:
     """Drop the titles, which repeat the names of the keys; join the lines of descriptions."""
     if isinstance(part, list):
-        return [_without_titles(each) for each in part]
+        return [_without_titles(item) for item in part]
     if isinstance(part, dict):
         kept = {key: value for key, value in part.items() if key != "title"}
         return {key: _without_titles(value) for key, value in kept.items()}

@@ -5,6 +5,7 @@ their expectations are taken to be normal; rounding is simulated.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,6 @@ READINGS: dict[str, dict[str, Any]] = {
 SHARED, _, INDEPENDENT = READINGS
 TOP_HEAVY, AUC = ("Recall@10", "NDCG@10", "AP"), "AUC"
 RANK_ESTIMATE, CLS = "Rank Estimate", "CLS"
-PAIRS = ("X vs Y", "X vs Z", "Y vs Z")
 _TAIL = 0.00135  # of 3 standard deviations
 _DRAWS = 20_000
 Quantity = tuple[str, float, str, float]
@@ -38,34 +38,22 @@ Printed = Callable[[str, str, str], str]
 def sharing(
     ranks: Mapping[str, Ranks], settings: ExperimentSettings, printed: Printed
 ) -> Iterator[tuple[str, list[Quantity]]]:
-    """Measure the three readings.
+    """Measure the three readings by the ranks of X, Y and Z.
 
-    Parameters
-    ----------
-    ranks
-        Rank records of X, Y and Z.
-    settings
-        The experiment.
-    printed
-        Published cell of Table 3 or 4, as text: by row, metric and column.
-
-    Yields
-    ------
-    Each reading with its quantities: name, value under the reading, published value, and largest
+    `printed` returns the published cell of Table 3 or 4 by row, metric and column. Yields each
+    reading with its quantities: name, value under the reading, published value, and largest
     difference that is not in the outer 0.135 % on either side.
     """
-    made = {
-        reading: {name: Estimates.of(each, settings.replaced(**changes))
-                  for name, each in ranks.items()}
-        for reading, changes in READINGS.items()
-    }  # fmt: skip
-    for reading, estimates in made.items():
+    by_reading: dict[str, dict[str, Estimates]] = {}
+    for reading, changes in READINGS.items():
+        changed = settings.replaced(**changes)
+        by_reading[reading] = {name: Estimates.of(users, changed) for name, users in ranks.items()}
+    for reading, estimates in by_reading.items():
         rng = generator(settings.seed, "audit", "sharing", reading)
-        quantities = [
-            likelihood_ratio(name, reading, {key: each[name] for key, each in made.items()},
-                             printed, rng)
-            for name in "YZ"
-        ]  # fmt: skip
+        quantities = []
+        for name in "YZ":
+            of_name = {key: of_reading[name] for key, of_reading in by_reading.items()}
+            quantities.append(likelihood_ratio(name, reading, of_name, printed, rng))
         quantities += [_chi_square(name, estimates[name], printed) for name in "YZ"]
         quantities += [measure(estimates, printed, rng) for measure in (_multiples, _equal_counts)]
         yield reading, quantities
@@ -79,18 +67,19 @@ def likelihood_ratio(
     rng: np.random.Generator,
 ) -> Quantity:
     """Log-likelihood ratio of shared against independent samples, given Recall, NDCG and AP."""
-    deviations, one = _deviations(name, TOP_HEAVY, estimates[reading], printed)
+    deviations, expected = _deviations(name, TOP_HEAVY, estimates[reading], printed)
     shared, alone = (
         multivariate_normal(cov=_covariance(estimates[key], TOP_HEAVY), allow_singular=True)
         for key in (SHARED, INDEPENDENT)
     )
-    noise = _covariance(estimates[reading], TOP_HEAVY) - unit(3) ** 2 / 12 * np.eye(one.size)
-    drawn = one + rng.multivariate_normal(np.zeros(one.size), noise, _DRAWS, method="eigh")
-    simulated = np.round(drawn / unit(3)) * unit(3) - one
+    noise = _covariance(estimates[reading], TOP_HEAVY) - unit(3) ** 2 / 12 * np.eye(expected.size)
+    drawn = expected + rng.multivariate_normal(
+        np.zeros(expected.size), noise, _DRAWS, method="eigh"
+    )
+    simulated = np.round(drawn / unit(3)) * unit(3) - expected
     ratios = shared.logpdf(simulated) - alone.logpdf(simulated)
     observed = float(shared.logpdf(deviations) - alone.logpdf(deviations))
-    words = f"{name}, log-likelihood ratio of sharing"
-    return _against(words, ratios, observed, 1)
+    return _against(f"{name}, log-likelihood ratio of sharing", ratios, observed, 1)
 
 
 def _deviations(
@@ -111,11 +100,10 @@ def _covariance(estimates: Estimates, metrics: tuple[str, ...]) -> Float:
 def _against(words: str, simulated: Float, observed: float, decimals: int) -> Quantity:
     """Compare an observed number with its simulated distribution."""
     below, middle, above = np.quantile(simulated, [_TAIL, 0.5, 1 - _TAIL])
-    is_above = observed > middle
-    beyond = np.mean(simulated >= observed - 1e-9) if is_above else np.mean(
-        simulated <= observed + 1e-9
-    )  # fmt: skip
-    allowed = above - middle if is_above else middle - below
+    if observed > middle:
+        beyond, allowed = np.mean(simulated >= observed - 1e-9), above - middle
+    else:
+        beyond, allowed = np.mean(simulated <= observed + 1e-9), middle - below
     named = f"{words} (P {max(beyond, 1 / simulated.size):.2g})"
     return named, float(middle), f"{observed:.{decimals}f}", float(allowed)
 
@@ -123,10 +111,10 @@ def _against(words: str, simulated: Float, observed: float, decimals: int) -> Qu
 def _chi_square(name: str, estimates: Estimates, printed: Printed) -> Quantity:
     """Chi-square of the columns of AUC with their covariance."""
     deviations, _ = _deviations(name, (AUC,), estimates, printed)
-    found = joint_test(deviations, _covariance(estimates, (AUC,)))
-    cells = found.cells
-    named = f"{name}, chi-square of {cells} cells of AUC (P {found.p_value:.2g})"
-    return named, float(cells), f"{found.chi_square:.1f}", float(chi2.isf(_TAIL, cells)) - cells
+    test = joint_test(deviations, _covariance(estimates, (AUC,)))
+    cells = test.cells
+    named = f"{name}, chi-square of {cells} cells of AUC (P {test.p_value:.2g})"
+    return named, float(cells), f"{test.chi_square:.1f}", float(chi2.isf(_TAIL, cells)) - cells
 
 
 def _multiples(
@@ -136,33 +124,33 @@ def _multiples(
 
     Both count the users with sampled rank 1, by Recall@10 and by NDCG@10.
     """
-    size, found, simulated = unit(3), 0, np.zeros(_DRAWS)
-    for name, each in estimates.items():
+    size, fitting, simulated = unit(3), 0, np.zeros(_DRAWS)
+    for name, estimate in estimates.items():
         labels = [(metric, column) for metric in TOP_HEAVY[:2] for column in (RANK_ESTIMATE, CLS)]
-        at = [list(each.labels).index(label) for label in labels]
-        covariance = PERCENT**2 / REPETITIONS[3] * each.covariance[np.ix_(at, at)]
-        drawn = rng.multivariate_normal(PERCENT * each.mean[at], covariance, _DRAWS, method="eigh")
+        at = [list(estimate.labels).index(label) for label in labels]
+        covariance = PERCENT**2 / REPETITIONS[3] * estimate.covariance[np.ix_(at, at)]
+        drawn = rng.multivariate_normal(
+            PERCENT * estimate.mean[at], covariance, _DRAWS, method="eigh"
+        )
         rounded = np.round(drawn / size) * size
-        values = np.array([[float(printed(name, *label)) for label in labels]])
+        values = [float(printed(name, *label)) for label in labels]
         for a, b in ((0, 1), (2, 3)):
-            ratio = each.mean[at[b]] / each.mean[at[a]]
+            ratio = estimate.mean[at[b]] / estimate.mean[at[a]]
             allowed = size / 2 * (1 + ratio) + 1e-9
-            fits = (abs(table[:, b] - ratio * table[:, a]) <= allowed
-                    for table in (values, rounded))  # fmt: skip
-            one, many = fits
-            found, simulated = found + int(one[0]), simulated + many
+            fitting += int(abs(values[b] - ratio * values[a]) <= allowed)
+            simulated += abs(rounded[:, b] - ratio * rounded[:, a]) <= allowed
     words = "cells of CLS that are the multiple of Rank Estimate, of 6"
-    return _against(words, simulated, float(found), 0)
+    return _against(words, simulated, float(fitting), 0)
 
 
 def _equal_counts(
     estimates: Mapping[str, Estimates], printed: Printed, rng: np.random.Generator
 ) -> Quantity:
     """Pairs whose count in Table 4 is the same by CLS and by Rank Estimate, Recall@10."""
-    metric, found, simulated = TOP_HEAVY[0], 0, np.zeros(_DRAWS)
-    for pair in PAIRS:
-        a, b = (estimates[name] for name in pair.split(" vs "))
-        found += printed(pair, metric, CLS) == printed(pair, metric, RANK_ESTIMATE)
+    metric, equal, simulated = TOP_HEAVY[0], 0, np.zeros(_DRAWS)
+    for (name_a, a), (name_b, b) in combinations(estimates.items(), 2):
+        pair = f"{name_a} vs {name_b}"
+        equal += printed(pair, metric, CLS) == printed(pair, metric, RANK_ESTIMATE)
         at = [list(a.labels).index((metric, column)) for column in (RANK_ESTIMATE, CLS)]
         covariance = (a.covariance + b.covariance)[np.ix_(at, at)]
         sd = np.sqrt(np.diag(covariance))
@@ -176,4 +164,4 @@ def _equal_counts(
         )
         simulated += counts[:, 1] == counts[:, 2]
     words = "pairs with equal counts by CLS and Rank Estimate, of 3"
-    return _against(words, simulated, float(found), 0)
+    return _against(words, simulated, float(equal), 0)

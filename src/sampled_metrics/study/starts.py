@@ -34,16 +34,9 @@ TOP, HALF = "top 100", "bottom half"
 def table_of_starts(
     name: str, starts: Sequence[Ranks], others: Mapping[str, Ranks], settings: ExperimentSettings
 ) -> pd.DataFrame:
-    """Compute Tables 3 and 4 and some numbers on Figures 5 and 6 for every start.
+    """Compute Tables 3 and 4 and some numbers on Figures 5 and 6 for each start of a recommender.
 
-    Parameters
-    ----------
-    name, starts
-        The recommender, and its ranks from each start.
-    others
-        Ranks of the other recommenders.
-    settings
-        The experiment; start i has the seed i + 1, so none repeats that of seed 0.
+    Start i has the seed i + 1, so none repeats the experiment of seed 0.
 
     Returns
     -------
@@ -52,20 +45,25 @@ def table_of_starts(
     rank in the top 100 or the bottom half; those of `table` 6 the smallest m from which on the
     expected estimate orders the first pair as the exact metric does; missing if no size does.
     """
-    rows = []
+    tables = []
     for start, ranks in enumerate(starts):
-        records = {name: ranks, **others}
+        seeded = settings.replaced(seed=settings.seed + start + 1)
         experiments = {
-            each: run_experiment(each, of_one, settings.replaced(seed=settings.seed + start + 1))
-            for each, of_one in records.items()
+            recommender: run_experiment(recommender, users, seeded)
+            for recommender, users in {name: ranks, **others}.items()
         }
-        cells = pd.concat([table3(experiments), table4(experiments)])
-        rows.append(cells[[*KEY, "value", "expected"]].assign(start=start))
-        counts = [(*USERS[:1], name, USERS[1], which, users, users)
-                  for which, users in users_by_rank(ranks).items()]  # fmt: skip
-        rows.append(pd.DataFrame(counts, columns=COLUMNS[1:]).assign(start=start))
+        counts = [
+            (USERS[0], name, USERS[1], which, users, users)
+            for which, users in users_by_rank(ranks).items()
+        ]
+        cells = [
+            table3(experiments),
+            table4(experiments),
+            pd.DataFrame(counts, columns=COLUMNS[1:]),
+        ]
+        tables += [table[[*KEY, "value", "expected"]].assign(start=start) for table in cells]
     sizes = smallest_sizes(name, starts, others, settings)
-    return pd.concat([*rows, sizes])[list(COLUMNS)].reset_index(drop=True)
+    return pd.concat([*tables, sizes])[list(COLUMNS)].reset_index(drop=True)
 
 
 def users_by_rank(ranks: Ranks) -> dict[str, int]:

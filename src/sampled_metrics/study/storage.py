@@ -50,8 +50,8 @@ def load_experiments(paths: list[Path]) -> dict[str, Experiment]:
     if len(experiments) != len(paths):
         raise InputError(f"two of {', '.join(map(str, paths))} have the same name")
     (first, expected), *others = (
-        (name, {"users": one.users, **one.settings.model_dump()})
-        for name, one in experiments.items()
+        (name, {"users": experiment.users, **experiment.settings.model_dump()})
+        for name, experiment in experiments.items()
     )
     for name, design in others:
         for key, value in design.items():

@@ -16,6 +16,7 @@ from sampled_metrics.report.page.embedded import explorer
 from sampled_metrics.report.page.overview import overview
 from sampled_metrics.report.page.story import story, title
 from sampled_metrics.report.scorecard import COLUMNS as SCORECARD
+from sampled_metrics.report.tables import groups
 from sampled_metrics.study.cells import COLUMNS
 from sampled_metrics.study.config import ALL_FIGURES, ALL_TABLES, FIGURES_OF_DATA, TABLES_OF_DATA
 
@@ -117,10 +118,10 @@ def _audit(path: Path) -> list[dict[str, Any]]:
             "topic": topic,
             "readings": [
                 {"name": name, "agrees": agrees(rows), "rows": rows.to_dict("records")}
-                for name, rows in of_topic.groupby("reading", sort=False)
+                for name, rows in groups(of_topic, "reading")
             ],
         }
-        for topic, of_topic in table.groupby("topic", sort=False)
+        for topic, of_topic in groups(table, "topic")
     ]
 
 

@@ -138,8 +138,8 @@ def needed(a: Ranks, b: Ranks, label: str, least: int) -> str:
     low, high = least, least
     while lead(high) <= 0.0 and high < most:
         low, high = high, min(2 * high, most)
-    found = smallest_from(lead, [low, high], tolerance=0.03)
-    return f"about {two_digits(found):,}" if found else f"more than {most:,}"
+    smallest = smallest_from(lead, [low, high], tolerance=0.03)
+    return f"about {two_digits(smallest):,}" if smallest else f"more than {most:,}"
 
 
 def _agreement(card: pd.DataFrame) -> str:

@@ -43,7 +43,7 @@ def picture(key: int | str, folder: Path) -> dict[str, Any]:
 def graph(path: Path, ran: set[str]) -> str:
     """Read the graph of the rules; the rules that ran get the class `ran`."""
     text = inline_svg(path.read_text("utf-8"), "")
-    return _RULE.sub(lambda found: f'{found[1]}{" ran" if found[2] in ran else ""}"', text)
+    return _RULE.sub(lambda rule: f'{rule[1]}{" ran" if rule[2] in ran else ""}"', text)
 
 
 def download(path: Path) -> dict[str, str]:

@@ -59,7 +59,7 @@ def _group(method: str, proxy: str) -> str:
 
 def _averaged(rows: pd.DataFrame, panel: str, how: str = "mean") -> pd.DataFrame:
     keys = ["group", "method", panel, "budget"]
-    found = rows.groupby(keys, sort=False, as_index=False).agg(
+    means = rows.groupby(keys, sort=False, as_index=False).agg(
         scores_per_user=("scores_per_user", "mean"), value=("value", how), runs=("runs", "min")
     )
-    return found.drop(columns="budget")
+    return means.drop(columns="budget")

@@ -73,8 +73,8 @@ def pack(codes: Sequence[Codes], held_out: Int) -> NDArray[Any]:
         raise InputError(f"{len(codes)} recommenders; at most {MOST} share their negatives")
     kind = np.int16 if len(codes) <= 7 else np.int32 if len(codes) <= 15 else np.int64
     packed = np.zeros(codes[0].shape, kind)
-    for number, one in enumerate(codes):
-        packed |= np.left_shift(one, 2 * number, dtype=kind)
+    for number, of_recommender in enumerate(codes):
+        packed |= np.left_shift(of_recommender, 2 * number, dtype=kind)
     packed[codes[0] == SEEN] = -1
     packed[np.arange(held_out.size), held_out] = -1
     return packed

@@ -54,17 +54,17 @@ def value_rows(runs: Iterable[Runs], compared: Compared) -> pd.DataFrame:
     """Mean, bias, standard deviation and coverage over runs, with the columns `VALUES`."""
     exact = compared.exact.mean(axis=2)
     rows: list[tuple[object, ...]] = []
-    for one in runs:
-        mean, sd = one.values.mean(axis=0), one.values.std(axis=0, ddof=1)
+    for repeated in runs:
+        mean, sd = repeated.values.mean(axis=0), repeated.values.std(axis=0, ddof=1)
         covered = None
-        if one.intervals is not None:
-            low, high = one.intervals
+        if repeated.intervals is not None:
+            low, high = repeated.intervals
             covered = ((low <= exact) & (exact <= high)).mean(axis=0)
         for r, name in enumerate(compared.names):
             for i, measure in enumerate(compared.measures):
                 coverage = None if covered is None else covered[r, i]
                 numbers = (exact[r, i], mean[r, i], mean[r, i] - exact[r, i], sd[r, i], coverage)
-                rows.append((*_about(one), name, str(measure), *numbers, len(one.values)))
+                rows.append((*_about(repeated), name, str(measure), *numbers, len(repeated.values)))
     return pd.DataFrame(rows, columns=VALUES)
 
 
@@ -77,18 +77,20 @@ def order_rows(runs: Iterable[Runs], compared: Compared) -> pd.DataFrame:
     pairs = list(combinations(range(len(compared.names)), 2))
     exact = differences(compared.exact.mean(axis=2), pairs)
     rows: list[tuple[object, ...]] = []
-    for one in runs:
-        found = differences(one.values, pairs) if one.differences is None else one.differences
-        right = (np.sign(found) == np.sign(exact)).sum(axis=0)
+    for repeated in runs:
+        leads = repeated.differences
+        if leads is None:
+            leads = differences(repeated.values, pairs)
+        right = (np.sign(leads) == np.sign(exact)).sum(axis=0)
         wrong = None
-        if one.of_differences is not None:
-            low, high = one.of_differences
+        if repeated.of_differences is not None:
+            low, high = repeated.of_differences
             wrong = np.where(exact > 0, high < 0, low > 0).sum(axis=0)
         for p, (a, b) in enumerate(pairs):
             pair = f"{compared.names[a]} vs {compared.names[b]}"
             for i, measure in enumerate(compared.measures):
                 counts = (right[p, i], None if wrong is None else wrong[p, i])
-                rows.append((*_about(one), pair, str(measure), *counts, len(one.values)))
+                rows.append((*_about(repeated), pair, str(measure), *counts, len(repeated.values)))
     return pd.DataFrame(rows, columns=ORDERS).astype({"significantly_wrong": "Int64"})
 
 
@@ -104,5 +106,5 @@ def differences(values: Float, pairs: Sequence[tuple[int, int]]) -> Float:
     return np.asarray(values[..., b, :] - values[..., a, :], dtype=np.float64)
 
 
-def _about(one: Runs) -> tuple[object, ...]:
-    return one.method, one.proxy, one.budget, float(one.scores.mean())
+def _about(repeated: Runs) -> tuple[object, ...]:
+    return repeated.method, repeated.proxy, repeated.budget, float(repeated.scores.mean())

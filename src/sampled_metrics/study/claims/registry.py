@@ -6,15 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 
 class Finding(NamedTuple):
-    """Outcome of measuring a claim.
-
-    Attributes
-    ----------
-    holds
-        Whether the claim is true of what was measured.
-    measured
-        What was measured, in words and numbers.
-    """
+    """Whether a claim is true of what was measured, and what that was in words and numbers."""
 
     holds: bool
     measured: str
@@ -25,36 +17,24 @@ Measurement: TypeAlias = Callable[..., Finding]
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper with a number or an order in it.
-
-    Attributes
-    ----------
-    section
-        Section, caption or footnote.
-    quote
-        The words that make the claim.
-    measure
-        Takes a `Run` where the claim is about the recommenders X, Y and Z, else nothing.
-    published
-        The paper's number; empty where the measurement of the published tables says it.
-    note
-        What a vague word is taken to mean, or what else is to be said.
-    of_run
-        Whether the claim is about X, Y and Z.
-    varies
-        Whether it depends on the start of X or on the draws.
-    is_slip
-        Whether it is a misprint or a wrong word that no number depends on, if it does not hold.
-    """
+    """A sentence of the paper with a number or an order in it."""
 
     section: str
+    """Section, caption or footnote."""
     quote: str
+    """The words that make the claim."""
     measure: Measurement
+    """Takes a `Run` where the claim is about the recommenders X, Y and Z, else nothing."""
     published: str = ""
+    """The paper's number; empty where the measurement of the published tables says it."""
     note: str = ""
+    """What a vague word is taken to mean, or what else is to be said."""
     of_run: bool = False
+    """Whether the claim is about X, Y and Z."""
     varies: bool = False
+    """Whether it depends on the start of X or on the draws."""
     is_slip: bool = False
+    """Whether it is a misprint or a wrong word that no number depends on, if it does not hold."""
 
 
 CLAIMS: list[Claim] = []

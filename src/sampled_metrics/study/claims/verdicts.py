@@ -13,16 +13,7 @@ OFTEN = 0.95  # share of runs in which a claim must hold to hold in general
 
 
 def ledger(run: Run, published: Run, starts: Sequence[Run]) -> pd.DataFrame:
-    """Measure every claim.
-
-    Parameters
-    ----------
-    run
-        This run.
-    published
-        The printed tables.
-    starts
-        The study from other starts of X and with other draws.
+    """Measure every claim on this run, the printed tables, and other starts of X and draws.
 
     Returns
     -------
@@ -32,7 +23,7 @@ def ledger(run: Run, published: Run, starts: Sequence[Run]) -> pd.DataFrame:
     compute is `not measured`.
     """
     in_order = sorted(CLAIMS, key=lambda claim: _place(claim.section))
-    rows = [_row(each, run, published, starts) for each in in_order]
+    rows = [_row(declared, run, published, starts) for declared in in_order]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
