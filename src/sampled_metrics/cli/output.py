@@ -61,7 +61,8 @@ def emit_columns(columns: dict[str, Any], form: Format, output: Path | None) -> 
     elif form is Format.CSV:
         emit_text(table.to_csv(index=False, lineterminator="\n"), output)
     else:
-        emit(table.to_dict("records"), form, output)
+        rows: list[Any] = table.to_dict("records")
+        emit(rows, form, output)
 
 
 def write_users(tables: Sequence[Any], output: Path) -> None:
