@@ -47,7 +47,7 @@ ROOMS = {
         *("budget_evaluation", "budget_audit", "cli_budget"),
     ),
     **dict.fromkeys((f"datasets/{name}.py" for name in SPLIT), ("split",)),
-    "report/scorecard.py": ("printed_and_scorecard", "judgement"),
+    "report/scorecard.py": ("printed_and_scorecard", "judgement", "figures"),
     "study/judgement.py": ("judgement", "printed_and_scorecard"),
 }
 CONFIG = """\

@@ -200,6 +200,23 @@ def test_without_an_audit_nothing_is_certain_but_what_the_scores_allow(
     assert (row[0].low, row[0].high) == (0.0, pytest.approx(possible, abs=0.02))
 
 
+def test_a_scan_asks_until_enough_better_ones_are_expected() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(30, 200))
+    own = np.sort(scores, axis=1)[:, -rng.integers(20, 50, 30)].diagonal().copy()
+    frame, counts = counted(scores, own, 0, 60)
+    run = Run(
+        counts, Classes(frame, 5), Tables(parse_metrics(["recall@20"]), 199), np.zeros(30, int)
+    )
+    fit = run.classes.fit  # by which half of all candidates are better
+    run.classes.fit = fit._replace(share=np.full_like(fit.share, 0.5))
+    asked = next(Audit(run, 10**6, 0).run_all())
+    known = counts.better.sum(1)
+    assert known.min() < 6 < 15 < known.max() < 20
+    # one more than is missing to depth 20, at least 16 scores
+    assert np.bincount(asked.user).tolist() == np.maximum(2 * (20 - known + 1), 16).tolist()
+
+
 @pytest.mark.parametrize("lie", ["collapse", "half"])
 def test_intervals_of_all_looks_hold_at_once(lie: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(risk for _, risk in LOOKS) == pytest.approx(1.0)

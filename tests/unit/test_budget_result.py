@@ -13,6 +13,7 @@ import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.budget import BudgetResult, Estimate, reciprocal_rank
 from sampled_metrics.inference.budget.comparison import p_value
+from sampled_metrics.inference.budget.printed import duration
 from sampled_metrics.inference.budget.result import DEPTH_SHARE, depth_of
 
 
@@ -117,19 +118,27 @@ def test_progress_is_shown_where_it_is_wanted(capsys: pytest.CaptureFixture[str]
     scores = np.random.default_rng(0).random((40, 30))
     asked: list[int] = []
 
-    def evaluate(progress: Any) -> str:
+    def evaluate(progress: Any, budget: float = 29) -> str:
         sm.evaluate_on_budget(
             lambda users, items: scores[users, items],
             csr_array((40, 30)),
             np.arange(40) % 30,
-            budget=29,
+            budget=budget,
             progress=progress,
         )
         return capsys.readouterr().err
 
     assert [evaluate(choice) for choice in (None, False, asked.append)] == ["", "", ""]
     assert asked == [40, 40 * 30]
-    assert "scores" in evaluate(True)
+    # of 9 or all 29 others of each user, and the held-out items
+    assert f"/{40 * 9 + 40} [" in evaluate(True, budget=9)
+    assert f"/{40 * 30} [" in evaluate(True, budget=100)
+
+
+def test_times_change_their_unit_where_the_next_one_fits() -> None:
+    seconds = (3600.0, 3599.9, 60.0, 59.9, 1.0, 0.99, 1e-3, 9.9e-4, 1e-6, 9e-7, 0.0)
+    told = "1 hours,60 minutes,1 minutes,60 s,1 s,990 ms,1 ms,990 µs,1 µs,0 s,0 s"
+    assert [duration(each) for each in seconds] == told.split(",")
 
 
 @pytest.mark.parametrize("n", [1, 4, 6])

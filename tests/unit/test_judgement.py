@@ -55,15 +55,14 @@ def test_counts_against_the_enumerated_binomial_distribution(share):
     assert found.error == pytest.approx(100 * np.sqrt(share * (1 - share) / 100))
 
 
-@pytest.mark.parametrize("expected", [100, 50, 3])
+@pytest.mark.parametrize("expected", [100.0, 50.0, 36.25, 3.0])
 def test_an_error_of_counts_is_noticed_as_often_as_stated(expected):
-    chances, counts = binomial(expected / 100), np.arange(101)
-    noticed = []
-    for tenths in range(0, 1001, 5):  # what ours could be
-        low, high = accepted(tenths / 1000)
-        if chances[(counts < low) | (counts > high)].sum() >= POWER:
-            noticed.append(abs(tenths / 10 - expected))
-    assert -0.051 <= min(noticed) - of_count(float(expected)).notices < 0.55
+    shares, tail = np.arange(1001) / 1000, stats.norm.sf(3)  # what ours could be
+    ours = stats.binom(100, expected / 100)
+    low, high = stats.binom(100, shares).ppf(tail), 100 - stats.binom(100, 1 - shares).ppf(tail)
+    rejected = ours.cdf(low - 1) + ours.sf(high)
+    nearest = abs(100 * shares - expected)[rejected >= POWER].min()
+    assert of_count(expected).notices == pytest.approx(nearest, abs=0.0501)
 
 
 def test_a_deviation_of_means_is_noticed_as_often_as_stated():

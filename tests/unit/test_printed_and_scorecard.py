@@ -233,6 +233,24 @@ def test_an_event_explains_several_cells(tmp_path):
     write_scorecard(card, NO_JOINT, NO_POWER, "from a test", tmp_path / "s.csv", tmp_path / "s.md")
     text = (tmp_path / "s.md").read_text()
     assert "1 event: initialisation of X, 2 cells" in text
+    spreads.loc[0, "cause"] = "order of Z's ties"
+    card = scorecard(unrounded(rows), PUBLISHED, spreads)
+    write_scorecard(card, NO_JOINT, NO_POWER, "from a test", tmp_path / "s.csv", tmp_path / "s.md")
+    text = (tmp_path / "s.md").read_text()
+    assert "2 events: " in text
+    assert "order of Z's ties, 1 cell; initialisation of X, 1 cell" in text
+
+
+def test_joint_tests_as_printed(tmp_path):
+    joint = pd.DataFrame(
+        [(3, "X", 5, 6.78, 1.23, 0.12345, np.nan, 0.98765)], columns=NO_JOINT.columns
+    )
+    card = scorecard(unrounded([cell(1, "A", "AUC", "Exact", 0.99)]), PUBLISHED, NO_SPREAD)
+    write_scorecard(card, joint, NO_POWER, "from a test", tmp_path / "s.csv", tmp_path / "s.md")
+    lines = (tmp_path / "s.md").read_text().splitlines()
+    cells = [[text.strip() for text in line.split("|")[1:-1]] for line in lines]
+    (texts,) = [each[3:] for each in cells if each[:3] == ["3", "X", "5"]]
+    assert texts == ["", "0.988", "6.8", "1.2", "0.123"]
 
 
 NO_JOINT = pd.DataFrame(columns=["table", "row", *Joint._fields])
@@ -253,6 +271,7 @@ def test_files_of_the_scorecard(tmp_path):
     markdown = (tmp_path / "s.md").read_text()
     assert "Ranks: from a test." in markdown
     assert all(verdict in markdown for verdict in VERDICTS)
+    assert "come from 0 events." in markdown
     summary = [line for line in markdown.splitlines() if line.startswith("| all")]
     counts = [c.strip() for c in summary[0].split("|")[2:-1]]
     assert counts == ["1", "1", "1", "0", "0", "201", "204"]

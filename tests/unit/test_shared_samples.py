@@ -9,7 +9,7 @@ from scipy import stats
 
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import TIES, sampled_rank_distribution, shared_histograms
-from sampled_metrics.sampling.shared import draw_better_and_tied
+from sampled_metrics.sampling.shared import draw_better_and_tied, expected_better_and_tied
 
 USERS = 20_000
 N, BETTER, TIED, M = 7, 2, 3, 4
@@ -32,22 +32,30 @@ def fits(observed, probability):
         assert stats.chisquare(observed[possible], expected).pvalue > LEAST
 
 
-def enumerated(sampling):
+def enumerated(sampling, n=N, n_better=BETTER, n_tied=TIED, m=M):
     """Probability of every number of better and tied items, over all equally likely draws."""
-    candidates = "b" * BETTER + "t" * TIED + "w" * (N - 1 - BETTER - TIED)
+    candidates = "b" * n_better + "t" * n_tied + "w" * (n - 1 - n_better - n_tied)
     places = range(len(candidates))
     if sampling == Sampling.WITHOUT_REPLACEMENT:
-        draws = list(combinations(places, M))
+        draws = list(combinations(places, m))
     else:
-        draws = list(product(places, repeat=M))
+        draws = list(product(places, repeat=m))
     if sampling == Sampling.DISTINCT:
         draws = [set(draw) for draw in draws]
     drawn = [[candidates[place] for place in draw] for draw in draws]
     counts = Counter((each.count("b"), each.count("t")) for each in drawn)
-    table = np.zeros((M + 1, M + 1))
+    table = np.zeros((m + 1, m + 1))
     for cell, count in counts.items():
         table[cell] = count / len(draws)
     return table
+
+
+@pytest.mark.parametrize("sampling", list(Sampling))
+@pytest.mark.parametrize("user", [(7, 2, 3), (7, 0, 6), (7, 6, 0), (4, 2, 1), (3, 0, 1), (4, 0, 0)])
+def test_expected_numbers_by_enumeration(sampling, user):
+    m = min(user[0] - 1, 4) if sampling == Sampling.WITHOUT_REPLACEMENT else 5
+    found = expected_better_and_tied(Ranks(*([count] for count in user)), m, sampling)
+    np.testing.assert_allclose(found, enumerated(sampling, *user, m), atol=1e-14)
 
 
 @pytest.mark.parametrize("sampling", list(Sampling))

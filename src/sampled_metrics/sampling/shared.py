@@ -117,8 +117,7 @@ def _expected(ranks: Ranks, m: int, sampling: Sampling, weight: Float) -> Float:
     rest = (ranks.n_candidates - ranks.n_better)[tied]
     total[m, 0] += better[:, m].sum()
     for s in range(m):
-        # `rest` counts the held-out item; at least m - s others are left wherever s is possible.
-        rows = (better[:, s] > 0.0) & (rest > m - s)
+        rows = better[:, s] > 0.0
         given = pmf(ties[rows] + 1, rest[rows], m - s, sampling)
         total[s, : m - s + 1] += better[rows, s] @ given
     return total
