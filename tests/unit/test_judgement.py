@@ -21,6 +21,7 @@ from sampled_metrics.study.experiment import (
 from sampled_metrics.study.joint import (
     Estimates,
     covariance_of_counts,
+    covariance_of_signs,
     covariance_of_means,
     joint_table,
     joint_test,
@@ -148,6 +149,18 @@ def test_equal_cells_leave_the_chi_square_out():
     assert np.isnan(found.chi_square)
     assert (found.independent, found.effective) == (2.0, 1.0)
     assert found.p_independent == pytest.approx(stats.chi2(1).sf(1.0))
+
+
+@pytest.mark.parametrize("correlation", [-0.999, -0.3, 0.0, 0.6, 0.9999])
+def test_covariance_of_signs_is_that_of_a_quadrant(correlation):
+    z = np.array([-1.5, 0.0, 0.7])
+    normal = stats.multivariate_normal(cov=[[1, correlation], [correlation, 1]])
+    quadrants = [[normal.cdf([a, b]) for b in z] for a in z]
+    np.testing.assert_allclose(
+        covariance_of_signs(z[:, None], z, np.full((3, 3), correlation)),
+        quadrants - np.outer(stats.norm.cdf(z), stats.norm.cdf(z)),
+        atol=1e-12,
+    )
 
 
 def test_covariance_of_counts_is_that_of_simulated_ones():

@@ -1,13 +1,12 @@
 """All random cells of a table judged together, with the covariance that their draws give them."""
 
 from collections.abc import Mapping
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.linalg import solve
-from scipy.stats import chi2, multivariate_normal
+from scipy.special import chdtrc
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.inference.moments import deviations, order_probability
@@ -20,6 +19,7 @@ from sampled_metrics.study.settings import ExperimentSettings
 
 LABELS = ["metric", "column"]
 UNDECIDED = 4.0  # standard deviations from 0 up to which an order varies from run to run
+_NODES = 100  # of the integral over correlations
 SINGULAR = 1e-4  # least eigenvalue of a correlation matrix that is known to about 1e-5
 
 
@@ -64,12 +64,12 @@ def joint_test(differences: Float, covariance: Float) -> Joint:
     total = float(np.sum((differences / errors) ** 2))
     squares = float(np.sum(correlation**2))
     effective = size**2 / squares
-    by_sum = float(chi2.sf(total * size / squares, effective))
+    by_sum = float(chdtrc(effective, total * size / squares))
     if np.linalg.eigvalsh(correlation)[0] < SINGULAR:
         return Joint(size, total, effective, by_sum, np.nan, np.nan)
     scaled = differences / errors
     whole = float(scaled @ solve(correlation, scaled, assume_a="pos"))
-    return Joint(size, total, effective, by_sum, whole, float(chi2.sf(whole, size)))
+    return Joint(size, total, effective, by_sum, whole, float(chdtrc(size, whole)))
 
 
 class Estimates(NamedTuple):
@@ -117,14 +117,36 @@ def covariance_of_counts(a: Estimates, b: Estimates) -> pd.DataFrame:
     sd = np.sqrt(np.diag(covariance))
     z = deviations(b.mean - a.mean, sd)
     chances = order_probability(z)
-    matrix = np.diag(chances * (1.0 - chances))
-    for i, j in combinations(np.flatnonzero(np.abs(z) < UNDECIDED), 2):
-        correlation = np.clip(covariance[i, j] / (sd[i] * sd[j]), -1.0, 1.0)
-        quadrant = multivariate_normal(
-            cov=[[1.0, correlation], [correlation, 1.0]], allow_singular=True
-        ).cdf(z[[i, j]])
-        matrix[i, j] = matrix[j, i] = quadrant - chances[i] * chances[j]
+    undecided = np.flatnonzero(np.abs(z) < UNDECIDED)
+    pairs = np.ix_(undecided, undecided)
+    matrix = np.zeros(covariance.shape)
+    correlation = covariance[pairs] / np.outer(sd, sd)[pairs]
+    matrix[pairs] = covariance_of_signs(z[undecided][:, None], z[undecided], correlation)
+    np.fill_diagonal(matrix, chances * (1.0 - chances))
     return pd.DataFrame(REPETITIONS[COUNTS] * matrix, index=a.labels, columns=a.labels)
+
+
+def covariance_of_signs(z: Float, other: Float, correlation: Float) -> Float:
+    """Covariance of the signs of normal variables of variance 1 (0 or 1), by Plackett's integral.
+
+    Parameters
+    ----------
+    z, other
+        Means of the variables.
+    correlation
+        Theirs; clipped to -1 ... 1.
+
+    Examples
+    --------
+    >>> covariance_of_signs(np.zeros(2), np.zeros(2), np.array([0.5, 1.0])).round(6)
+    array([0.083333, 0.25    ])
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    half = np.arcsin(np.clip(correlation, -1.0, 1.0))[..., None] / 2.0
+    angle = half * (nodes + 1.0)
+    squares, product = (z**2 + other**2)[..., None], (z * other)[..., None]
+    exponent = (squares / 2.0 - product * np.sin(angle)) / np.cos(angle) ** 2
+    return (half * np.exp(-exponent)) @ weights / (2.0 * np.pi)
 
 
 def joint_table(
