@@ -87,7 +87,7 @@ def check_negatives(
     """
     from sampled_metrics.ranks.known_items import read_known_items
     from sampled_metrics.sampling import soundness
-    from sampled_metrics.tables.columns import ITEM, USER
+    from sampled_metrics.tables.ids import ITEM, USER
     from sampled_metrics.tables.reading import read_table
 
     table = read_table(file, "negatives (user_id, item_id)")

@@ -11,7 +11,8 @@ from sampled_metrics._base.seeds import generator
 from sampled_metrics.ranks.lists import by_score
 from sampled_metrics.ranks.relevant_items import Pairs
 from sampled_metrics.tables.casts import as_numpy
-from sampled_metrics.tables.columns import ITEM, USER, Table
+from sampled_metrics.tables.columns import Table
+from sampled_metrics.tables.ids import ITEM, USER
 
 TIES = ("random", "optimistic", "pessimistic")
 

@@ -17,7 +17,7 @@ from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.reading import read_ranks
 from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
-from sampled_metrics.tables.columns import ITEM, USER
+from sampled_metrics.tables.ids import ITEM, USER
 from sampled_metrics.tables.naming import KNOWN, selected
 from sampled_metrics.tables.reading import column_names, is_frame, read_table, require_file
 

@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from scipy.sparse import csr_array
 
 from sampled_metrics._base.arrays import Ids, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.relevant_items import WHAT, read_pairs, relevant_rows
-from sampled_metrics.tables.columns import ITEM, USER, Table
-from sampled_metrics.tables.ids import column_of, places
+from sampled_metrics.tables.columns import Table
+from sampled_metrics.tables.ids import ITEM, USER, column_of, places
 from sampled_metrics.tables.reading import read_table
 
 SEEN = "seen items (user_id, item_id)"
@@ -84,12 +85,9 @@ def read_known_items(
 
 def _sorted(columns: Sequence[Any]) -> Ids:
     """Return the distinct ids of columns in ascending order; text where any column is."""
-    import pyarrow as pa
-    from pyarrow import compute
-
     kind = pa.int64() if all(pa.types.is_integer(c.type) for c in columns) else pa.string()
     chunks = [chunk.cast(kind) for column in columns for chunk in column.chunks]
-    distinct = compute.unique(pa.chunked_array(chunks))
+    distinct = pa.chunked_array(chunks).unique()
     if kind == pa.int64():
         return np.sort(distinct.to_numpy())
     return np.sort(np.array(distinct.to_pylist(), dtype=np.str_))

@@ -18,7 +18,8 @@ from sampled_metrics.ranks.options import Ranked
 from sampled_metrics.ranks.ranking import rank
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.relevant_items import WHAT, Pairs, read_pairs, relevant_rows
-from sampled_metrics.tables.columns import ITEM, USER, Table
+from sampled_metrics.tables.columns import Table
+from sampled_metrics.tables.ids import ITEM, USER
 from sampled_metrics.tables.reading import require_file
 
 _SCORES = "a matrix of scores, users x items"

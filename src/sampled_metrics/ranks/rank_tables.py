@@ -13,8 +13,8 @@ from sampled_metrics._base.files import replacing
 from sampled_metrics.datasets.split import Split, require_all
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 from sampled_metrics.tables.casts import as_arrow, as_numpy
-from sampled_metrics.tables.columns import ITEM, USER, Table
-from sampled_metrics.tables.ids import column_of, places
+from sampled_metrics.tables.columns import Table
+from sampled_metrics.tables.ids import ITEM, USER, column_of, places
 from sampled_metrics.tables.reading import read_table
 
 _SOURCE = b"source"

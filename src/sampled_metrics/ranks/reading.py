@@ -10,7 +10,8 @@ from sampled_metrics.ranks import lists, matrices, rank_tables, trec
 from sampled_metrics.ranks.checks import require_same_items
 from sampled_metrics.ranks.options import Ranked
 from sampled_metrics.ranks.ranks import Ranks
-from sampled_metrics.tables.columns import ITEM, Table
+from sampled_metrics.tables.columns import Table
+from sampled_metrics.tables.ids import ITEM
 from sampled_metrics.tables.reading import is_frame, require_file
 
 WHAT = "ranks, lists or scores"

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sampled_metrics._base.arrays import Float, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import trec
-from sampled_metrics.tables.columns import ITEM, USER, Table
-from sampled_metrics.tables.ids import encoded, places
+from sampled_metrics.tables.columns import Table
+from sampled_metrics.tables.ids import ITEM, USER, encoded, places
 from sampled_metrics.tables.reading import is_frame, read_table
 
 WHAT = "relevant items"

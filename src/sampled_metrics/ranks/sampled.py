@@ -14,7 +14,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.checks import count_column, id_column, require
 from sampled_metrics.ranks.options import require_more_items
 from sampled_metrics.ranks.sampling import Sampling
-from sampled_metrics.tables.columns import USER
+from sampled_metrics.tables.ids import USER
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,8 @@ from sampled_metrics.ranks.relevant_items import read_relevant
 from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.tables.casts import as_numpy
-from sampled_metrics.tables.columns import ITEM, USER, Table
+from sampled_metrics.tables.columns import Table
+from sampled_metrics.tables.ids import ITEM, USER
 from sampled_metrics.tables.reading import require_file
 
 WHAT = "sampled ranks"

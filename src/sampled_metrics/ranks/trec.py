@@ -5,7 +5,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sampled_metrics.tables.columns import ITEM, USER, Table
+import pyarrow as pa
+
+from sampled_metrics.tables.columns import Table
+from sampled_metrics.tables.ids import ITEM, USER
 from sampled_metrics.tables.naming import KNOWN
 from sampled_metrics.tables.reading import (
     PARQUET,
@@ -82,8 +85,6 @@ def read_qrels(path: Path) -> Table:
 
 
 def _read(path: Path, what: str, names: Sequence[str]) -> Table:
-    import pyarrow as pa
-
     with parsing(path, what, " "), pa.input_stream(str(path)) as stream:
         text = stream.read()
     columns = parse_text(

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sampled_metrics._base.arrays import EXACT, Ids, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split, require_all
-from sampled_metrics.tables.columns import ITEM, USER, Table
-from sampled_metrics.tables.ids import Codes, column_of, places
+from sampled_metrics.tables.columns import Table
+from sampled_metrics.tables.ids import ITEM, USER, Codes, column_of, places
 from sampled_metrics.tables.reading import read_table, require_file
 
 SCORE = "score"

@@ -20,8 +20,7 @@ from sampled_metrics.inference.correct import correct
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.sampling.soundness import Drawn, check_negatives
 from sampled_metrics.study.beyond.outcomes import BETTER, EQUAL, SEEN, Codes, Compared
-from sampled_metrics.tables.columns import ITEM, USER
-from sampled_metrics.tables.ids import column_of, places
+from sampled_metrics.tables.ids import ITEM, USER, column_of, places
 from sampled_metrics.tables.reading import read_table
 
 WHAT = "negatives (user_id, item_id)"

@@ -4,12 +4,13 @@ import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import EXACT, Ids, Int, ordered_floats
+from sampled_metrics._base.arrays import EXACT, Float, Ids, Int, ordered_floats
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.tables.casts import (
     as_arrow,
@@ -23,10 +24,6 @@ from sampled_metrics.tables.casts import (
 )
 from sampled_metrics.tables.ids import Codes, as_numbers, column_of, encoded, places
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-USER, ITEM = "user_id", "item_id"
 IDS = "whole numbers or text"
 TIMES = "numbers, or ISO 8601 dates and times, of one kind in all rows"
 LONGEST_ID = 200
@@ -49,7 +46,6 @@ class Table:
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> table = Table(Path("r.parquet"), {"rank": pa.chunked_array([[3, 0]])}, ("rank",), None)
     >>> table.whole("rank", 1, 9)
     Traceback (most recent call last):
@@ -57,7 +53,7 @@ class Table:
     """
 
     path: Path
-    columns: "dict[str, pa.ChunkedArray]"
+    columns: dict[str, pa.ChunkedArray]
     names: tuple[str, ...]
     header: int | None
 
@@ -81,18 +77,16 @@ class Table:
         `most` is one number, an array with one per row, or None for no bound. Floats that are
         whole numbers are accepted.
         """
-        expected = f"whole numbers, {_range(least, None if isinstance(most, np.ndarray) else most)}"
-        values = self._whole(name, expected)
-        bad = values < least if most is None else (values < least) | (values > most)
-        self.refuse(
-            name,
-            bad,
-            values,
-            lambda row: _range(least, most[row] if isinstance(most, np.ndarray) else most),
-        )
+        expected = _range(least, None if isinstance(most, np.ndarray) else most)
+        values = self._whole(name, f"whole numbers, {expected}")
+        bad = values < least
+        if isinstance(most, np.ndarray):
+            self.refuse(name, bad | (values > most), values, lambda row: _range(least, most[row]))
+        else:
+            self.refuse(name, bad if most is None else bad | (values > most), values, expected)
         return values
 
-    def finite(self, name: str) -> NDArray[np.float64]:
+    def finite(self, name: str) -> Float:
         """Return a column of finite numbers as float64."""
         expected = "finite numbers"
         values = self._numbers(name, expected).astype(np.float64, copy=False)
@@ -101,20 +95,16 @@ class Table:
 
     def ordered(self, name: str) -> NDArray[np.floating[Any]]:
         """Return finite numbers as floats in the same order, large integers by their places."""
-        import pyarrow as pa
-
         column = plain(self._complete(name, "finite numbers"))
         whole = pa.types.is_integer(column.type)
         return ordered_floats(as_numpy(column)) if whole else self.finite(name)
 
-    def times(self, name: str) -> tuple[NDArray[np.int64] | NDArray[np.float64], str | None]:
+    def times(self, name: str) -> tuple[Int | Float, str | None]:
         """Return a column of times as numbers in the same order, and their unit.
 
         Numbers stay as they are, of unit None. Dates become days, dates with times the number of
         seconds, or of a finer unit if the column needs it, since 1970; the unit is numpy's.
         """
-        import pyarrow as pa
-
         column = plain(self._complete(name, TIMES))
         if is_text(column.type):
             column = self._cast(name, column, time_type(column), TIMES)
@@ -127,24 +117,20 @@ class Table:
         self.refuse(name, ~np.isfinite(values), values, TIMES)
         return values, None
 
-    def ids(self, name: str) -> "pa.ChunkedArray":
+    def ids(self, name: str) -> pa.ChunkedArray:
         """Return a column of ids: int64 where all are whole numbers as usually written, else text.
 
         `007` is not written as a number usually is, so a column that holds it stays text and it
         differs from `7`.
         """
-        import pyarrow as pa
-
         codes, names = self.codes(name)
         return pa.chunked_array([names.take(as_arrow(codes))])
 
-    def codes(self, name: str) -> "tuple[Codes, pa.Array]":
+    def codes(self, name: str) -> tuple[Codes, pa.Array]:
         """Encode a column of ids: int32 codes of the rows, and the id of each code.
 
         Codes count from 0 in the order in which the ids first appear; the ids are those of `ids`.
         """
-        import pyarrow as pa
-
         column = self._complete(name, IDS)
         is_encoded = pa.types.is_dictionary(column.type)
         kind = column.type.value_type if is_encoded else column.type
@@ -190,13 +176,8 @@ class Table:
 
     def error_at(self, row: int, problem: str, column: str | None = None) -> InputError:
         """Make the error for a row, which counts from 0."""
-        return InputError(
-            problem,
-            path=self.path,
-            row=row + 1,
-            line=self.line(row),
-            column=column,
-        )
+        line = self.line(row)
+        return InputError(problem, path=self.path, row=row + 1, line=line, column=column)
 
     def _whole(self, name: str, expected: str) -> Int:
         values = self._numbers(name, expected)
@@ -209,7 +190,6 @@ class Table:
         return self._as_numbers(name, plain(self._complete(name, expected)), expected)
 
     def _as_numbers(self, name: str, column: Any, expected: str) -> NDArray[Any]:
-        import pyarrow as pa
         from pyarrow import compute
 
         kind = column.type
@@ -249,14 +229,12 @@ class Table:
             value = repr(names[code].as_py())
             raise self.error(name, row, value, "text without control characters")
 
-    def _complete(self, name: str, expected: str) -> Any:
+    def _complete(self, name: str, expected: str) -> pa.ChunkedArray:
         """Return a column, or raise InputError where it is missing or a value is."""
-        from pyarrow import compute
-
         self.require(name)
         column = self.columns[name]
         if column.null_count:
-            row = int(np.argmax(compute.is_null(column).to_numpy()))
+            row = int(np.argmax(column.is_null().to_numpy()))
             raise self.error(name, row, "nothing", expected)
         return column
 
@@ -267,8 +245,6 @@ class Table:
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the numbers, from 1, and the text of the lines of a file, which may be compressed."""
-    import pyarrow as pa
-
     with pa.input_stream(str(path)) as stream:
         text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8-sig", errors="replace")
         yield from enumerate(text, start=1)

@@ -11,6 +11,7 @@ from sampled_metrics.tables.casts import as_arrow, as_numpy
 if TYPE_CHECKING:
     import pyarrow as pa
 
+USER, ITEM = "user_id", "item_id"
 Codes: TypeAlias = NDArray[np.int32]
 Names: TypeAlias = NDArray[np.str_] | NDArray[np.int64]
 # 007 and +7 are not canonical: as numbers they would be the same id as 7.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.tables.columns import ITEM, USER
+from sampled_metrics.tables.ids import ITEM, USER
 
 KNOWN = (
     *(USER, ITEM, "rank", "score", "relevance"),
@@ -28,13 +28,7 @@ _NUMBER = re.compile(r"[+-]?\d")
 
 
 def bare_name(name: str) -> str:
-    """Return the name of a column without RecBole's type.
-
-    Examples
-    --------
-    >>> bare_name("user_id:token")
-    'user_id'
-    """
+    """Return the name of a column without RecBole's type, as in `user_id:token`."""
     return _TYPES.sub("", name.strip())
 
 

@@ -11,8 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+from pyarrow import csv as text_reader
+from pyarrow import parquet
+
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.tables.columns import ITEM, USER, Table, lines
+from sampled_metrics.tables.columns import Table, lines
+from sampled_metrics.tables.ids import ITEM, USER
 from sampled_metrics.tables.naming import (
     KNOWN,
     bare_name,
@@ -56,27 +61,16 @@ def read_table(
         Whether the first line names the columns; otherwise they are called `0`, `1` and so on.
     """
     if is_frame(path):
-        return _require_rows(_of_frame(path, columns), what, columns)
-    path = Path(path)
-    require_file(path, what)
-    if path.suffix.lower() in PARQUET:
-        if not header:
-            raise InputError("parquet names its columns; use names, not places", path=path)
-        table = _read_parquet(path, what, columns)
+        table = _of_frame(path, columns)
     else:
-        separator, names = _text_header(path, what, separator)
-        names = names if header else [str(place) for place in range(len(names))]
-        bare, kept = selected(path, names, columns)
-        read = {}
-        if kept:
-            options: dict[str, Any] = {} if header else {"column_names": names}
-            options |= {"ids": ids, "likely": likely, "delimiter": separator}
-            read = parse_text(path, what, kept, **options)
-        table = Table(path, read, bare, int(header))
-    return _require_rows(table, what, columns)
-
-
-def _require_rows(table: Table, what: str, columns: Sequence[str]) -> Table:
+        path = Path(path)
+        require_file(path, what)
+        if path.suffix.lower() not in PARQUET:
+            table = _read_text(path, what, columns, ids, likely, separator, header)
+        elif header:
+            table = _read_parquet(path, what, columns)
+        else:
+            raise InputError("parquet names its columns; use names, not places", path=path)
     if not table.columns:
         refuse_headless(table.path, table.names, what, columns)
     if not len(table):
@@ -89,8 +83,6 @@ def column_names(data: Any, what: str) -> tuple[str, ...]:
     if is_frame(data):
         names = list(map(str, data.columns))
     elif Path(data).suffix.lower() in PARQUET:
-        from pyarrow import parquet
-
         with parsing(data, what):
             names = parquet.read_schema(data).names
     else:
@@ -104,8 +96,6 @@ def is_frame(data: Any) -> bool:
 
 
 def _of_frame(frame: Any, columns: Sequence[str]) -> Table:
-    import pyarrow as pa
-
     path = Path("DataFrame")
     bare, kept = selected(path, list(map(str, frame.columns)), columns)
     try:
@@ -132,8 +122,6 @@ def require_file(path: Path, what: str) -> None:
 
 def head(path: Path, what: str) -> str:
     """Return the first line of a text file that is not empty."""
-    import pyarrow as pa
-
     try:
         with pa.input_stream(str(path)) as stream:
             beginning = stream.read(_HEAD)
@@ -165,18 +153,15 @@ def parse_text(
     instead of the file and `column_names` replace its header. `options` are those of pyarrow's
     ParseOptions.
     """
-    import pyarrow as pa
-    from pyarrow import csv as reader
-
     encoded = pa.dictionary(pa.int32(), pa.string())
     types = {name: encoded for name, bare in columns.items() if bare in ids}
 
     def read(types: dict[str, Any]) -> Any:
-        return reader.read_csv(
+        return text_reader.read_csv(
             str(path) if source is None else source,
-            reader.ReadOptions(column_names=column_names),
-            reader.ParseOptions(**options),
-            reader.ConvertOptions(
+            text_reader.ReadOptions(column_names=column_names),
+            text_reader.ParseOptions(**options),
+            text_reader.ConvertOptions(
                 include_columns=list(columns), column_types=types, null_values=[""]
             ),
         )
@@ -197,12 +182,28 @@ def parse_text(
 
 
 def _read_parquet(path: Path, what: str, columns: Sequence[str]) -> Table:
-    from pyarrow import parquet
-
     with parsing(path, what), parquet.ParquetFile(path) as file:
         bare, kept = selected(path, file.schema_arrow.names, columns)
         table = file.read(columns=list(kept))
     return Table(path, {kept[name]: table[name] for name in table.column_names}, bare, None)
+
+
+def _read_text(
+    path: Path,
+    what: str,
+    columns: Sequence[str],
+    ids: Sequence[str],
+    likely: Mapping[str, str] | None,
+    separator: str | None,
+    header: bool,
+) -> Table:
+    separator, names = _text_header(path, what, separator)
+    names = names if header else [str(place) for place in range(len(names))]
+    bare, kept = selected(path, names, columns)
+    named = None if header else names
+    options: dict[str, Any] = {"likely": likely, "column_names": named, "delimiter": separator}
+    read = parse_text(path, what, kept, ids=ids, **options) if kept else {}
+    return Table(path, read, bare, int(header))
 
 
 def _text_header(path: Path, what: str, separator: str | None = None) -> tuple[str, list[str]]:
@@ -215,8 +216,6 @@ def _text_header(path: Path, what: str, separator: str | None = None) -> tuple[s
 @contextmanager
 def parsing(path: Path, what: str, delimiter: str | None = None) -> Iterator[None]:
     """Turn what pyarrow raises into an InputError, with the line if a row differs in length."""
-    import pyarrow as pa
-
     try:
         yield
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:

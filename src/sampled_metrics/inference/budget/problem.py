@@ -14,8 +14,7 @@ from sampled_metrics.inference.budget.candidates import Candidates
 from sampled_metrics.ranks.known_items import read_known_items
 from sampled_metrics.ranks.matrices import read_sparse
 from sampled_metrics.ranks.relevant_items import Pairs, read_pairs, relevant_rows
-from sampled_metrics.tables.columns import ITEM, USER
-from sampled_metrics.tables.ids import column_of, places
+from sampled_metrics.tables.ids import ITEM, USER, column_of, places
 from sampled_metrics.tables.reading import require_file
 
 SEEN = "seen items: a table of user_id and item_id, or .npz as scipy.sparse.save_npz writes"

@@ -11,7 +11,8 @@ from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.budget.evaluation import Batch
 from sampled_metrics.inference.budget.problem import Problem, places_of
-from sampled_metrics.tables.columns import ITEM, USER, Table
+from sampled_metrics.tables.columns import Table
+from sampled_metrics.tables.ids import ITEM, USER
 from sampled_metrics.tables.reading import read_table
 
 SCORE, RECOMMENDER = "score", "recommender"
