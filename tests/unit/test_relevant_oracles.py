@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
 from sampled_metrics.metrics import parse_measure, values
-from sampled_metrics.metrics.levels import Levels
+from sampled_metrics.metrics.levels import TIES, Levels, random_places
 from sampled_metrics.metrics.sums import reciprocals
-from sampled_metrics.metrics.ties import TIES, random_places
 from sampled_metrics.ranks import Ranks
 from tests.unit.relevance import all_names, by_definition, by_user, orders, ranks_of
 

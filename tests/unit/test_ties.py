@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics import parse_measure, values
-from sampled_metrics.metrics.ties import TIES, random_rank
+from sampled_metrics.metrics.levels import TIES, random_rank
 from sampled_metrics.ranks import Ranks
 
 MEASURES = ["recall@10", "recall@3", "precision@3", "f1@3", "ap@3", "ap", "ndcg@3", "ndcg", "auc"]

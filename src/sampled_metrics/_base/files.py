@@ -156,7 +156,7 @@ def read_table(
     except FileNotFoundError:
         raise InputError("no such file; expected CSV", path=path) from None
     except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise InputError(f"not CSV ({' '.join(str(error).split())})", path=path) from error
+        raise InputError(f"not CSV ({error})", path=path) from error
     for name in columns:
         if name not in table.columns:
             found = ", ".join(table.columns)
@@ -179,8 +179,7 @@ def read_arrays(path: Path, what: str, names: Sequence[str] = ()) -> dict[str, A
         raise InputError(f"no such file; expected {what}", path=path) from None
     except Exception as error:
         # A damaged archive makes numpy raise whatever zipfile, zlib, tokenize and ast do.
-        reason = " ".join(str(error).split())
-        raise InputError(f"not {what} ({reason})", path=path) from error
+        raise InputError(f"not {what} ({error})", path=path) from error
     for name in names:
         if name not in arrays:
             raise InputError(f"not {what} (it holds no {name})", path=path)

@@ -27,7 +27,7 @@ def metrics(
     Keys: library, theirs, ours, note; library is sampled-metrics for our own names, theirs being
     the other names that are understood.
     """
-    from sampled_metrics.metrics.libraries import SYNONYMS
+    from sampled_metrics.metrics.libraries import synonyms
     from sampled_metrics.metrics.measures import METRICS, known_measures
 
     rows = []
@@ -35,7 +35,7 @@ def metrics(
         aliases = METRICS[name.partition("@")[0].removesuffix("BETA")].aliases
         own = {"library": "sampled-metrics", "theirs": ", ".join(aliases), "ours": name, "note": ""}
         rows.append(own)
-    rows += [synonym._asdict() for synonym in SYNONYMS]
+    rows += synonyms()
     if library is not None:
         known = {row["library"].lower(): row["library"] for row in rows}
         if library.lower() not in known:

@@ -2,6 +2,7 @@
 
 from sampled_metrics.metrics import catalogue, gains  # whose declarations make names known
 from sampled_metrics.metrics.exact import values
+from sampled_metrics.metrics.levels import TIES
 from sampled_metrics.metrics.measures import (
     Measure,
     known_measures,
@@ -9,7 +10,6 @@ from sampled_metrics.metrics.measures import (
     parse_measures,
     register,
 )
-from sampled_metrics.metrics.ties import TIES
 
 __all__ = [
     "TIES",

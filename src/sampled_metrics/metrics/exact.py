@@ -5,9 +5,8 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.metrics.levels import Levels
+from sampled_metrics.metrics.levels import TIES, Levels
 from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.metrics.ties import TIES
 from sampled_metrics.ranks import Ranks
 
 

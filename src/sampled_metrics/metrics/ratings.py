@@ -8,12 +8,9 @@ from sampled_metrics._base.errors import InputError
 
 
 def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
-    """Root mean squared error: sqrt of the mean of (r - p)^2 over all pairs.
+    """Root mean squared error: sqrt of the mean of (r - p)^2 over ratings r and predictions p.
 
-    Parameters
-    ----------
-    true, predicted
-        Ratings r and their predictions p, in one order; finite numbers of one shape.
+    Both are finite numbers in one order and of one shape.
 
     Examples
     --------
@@ -24,9 +21,7 @@ def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
 
 
 def mae(true: ArrayLike, predicted: ArrayLike) -> float:
-    """Mean absolute error: the mean of |r - p| over all pairs.
-
-    Parameters are those of `rmse`, which it never exceeds.
+    """Mean absolute error: the mean of |r - p|, which never exceeds `rmse`.
 
     Examples
     --------

@@ -121,7 +121,7 @@ def any_relevant(levels: Levels, k: int) -> Float:
     If m of its places are among them, it is 1 - C(s - m, h)/C(s, h), where the quotient is the
     product over j = 0 ... h - 1 of 1 - m/(s - j).
     """
-    level = np.repeat(np.arange(levels.user.size), levels.hits)
+    level = levels.of_item
     left = levels.size[level] - ranges(0, levels.hits)
     share = np.minimum(levels.places(k)[level] / left, 1.0)
     with np.errstate(divide="ignore"):

@@ -92,8 +92,7 @@ def read_sparse(path: Path, what: str = _SEEN) -> Any:
     try:
         return load_npz(path)
     except Exception as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"not {what} ({reason})", path=path) from error
+        raise InputError(f"not {what} ({error})", path=path) from error
 
 
 def _ids(others: Arrays, name: str, shape: tuple[int, ...]) -> Ids | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.metrics.ties import random_rank
+from sampled_metrics.metrics.levels import random_rank
 from sampled_metrics.ranks import Ranks
 
 

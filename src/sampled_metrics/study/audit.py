@@ -16,7 +16,7 @@ from sampled_metrics.datasets.holding_out import leave_last_out
 from sampled_metrics.datasets.settings import TieBreak
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics import Measure, values
-from sampled_metrics.metrics.ties import random_rank
+from sampled_metrics.metrics.levels import random_rank
 from sampled_metrics.ranks import Ranks, Sampling, rank
 from sampled_metrics.study.experiment import expected_estimates
 from sampled_metrics.study.readings import METRICS, Material, Reading

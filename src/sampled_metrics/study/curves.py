@@ -13,8 +13,8 @@ from sampled_metrics._base.seeds import generator
 from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.inference.search import geometric_sizes
+from sampled_metrics.metrics.levels import random_rank
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.metrics.ties import random_rank
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.ranks.reading import read_by_name, sources
 from sampled_metrics.sampling import expected_values, pmf

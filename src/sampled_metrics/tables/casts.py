@@ -28,22 +28,26 @@ def as_arrow(values: NDArray[Any]) -> "pa.Array":
     kind = pa.from_numpy_dtype(values.dtype)
     return pa.Array.from_buffers(kind, values.size, [None, buffer])
 
-import pyarrow as pa
-
 
 def plain(column: Any) -> Any:
     """Return a column without dictionary encoding."""
+    import pyarrow as pa
+
     kind = column.type
     return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
 def is_text(kind: Any) -> bool:
     """Return whether a type is one of text."""
+    import pyarrow as pa
+
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
 def fits(column: Any, kind: Any) -> bool:
     """Return whether all values can be cast to a type."""
+    import pyarrow as pa
+
     try:
         column.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -56,6 +60,7 @@ def first_misfit(column: Any, kind: Any) -> int | None:
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> first_misfit(pa.array(["1", "2", "x", "3"]), pa.int64())
     2
     """
@@ -67,6 +72,8 @@ def first_misfit(column: Any, kind: Any) -> int | None:
 
 def unit_of(kind: Any) -> str | None:
     """Return numpy's name of the unit of a type of dates since 1970; None for a time of day."""
+    import pyarrow as pa
+
     if pa.types.is_date(kind):
         return "D" if pa.types.is_date32(kind) else "ms"
     return str(kind.unit) if pa.types.is_timestamp(kind) else None
@@ -77,6 +84,8 @@ def time_type(text: Any) -> Any:
 
     It is the first that fits all values; where none does, one that fits the first value.
     """
+    import pyarrow as pa
+
     dates = (pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "us", "ns"))
     kinds = [kind for kind in (pa.int64(), pa.float64(), *dates) if fits(text[:1], kind)]
     fallback = kinds[-1] if kinds else pa.float64()

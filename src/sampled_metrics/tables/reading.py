@@ -101,7 +101,7 @@ def _of_frame(frame: Any, columns: Sequence[str]) -> Table:
     try:
         table = pa.Table.from_pandas(frame.rename(columns=str)[[*kept]], preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InputError(f"not a table ({_one_line(error)})", path=path) from error
+        raise InputError(f"not a table ({error})", path=path) from error
     return Table(path, {kept[name]: table[name] for name in kept}, bare, None)
 
 
@@ -133,7 +133,7 @@ def head(path: Path, what: str) -> str:
             raise InputError(f"empty; expected {what}", path=path)
         return re.split(rb"[\r\n]", text)[0].decode()
     except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
-        raise InputError(f"not text ({_one_line(error)}); expected {what}", path=path) from error
+        raise InputError(f"not text ({error}); expected {what}", path=path) from error
 
 
 def parse_text(
@@ -226,7 +226,7 @@ def parsing(path: Path, what: str, delimiter: str | None = None) -> Iterator[Non
             line = _line_of_length(path, delimiter, found)
             problem = f"found {found} columns; expected {expected}"
             raise InputError(problem, path=path, line=line) from error
-        raise InputError(f"not {kind} ({_one_line(error)}); expected {what}", path=path) from error
+        raise InputError(f"not {kind} ({error}); expected {what}", path=path) from error
 
 
 def _line_of_length(path: Path, delimiter: str, columns: int) -> int | None:
@@ -238,7 +238,3 @@ def _line_of_length(path: Path, delimiter: str, columns: int) -> int | None:
         if len(fields) == columns:
             return number
     return None
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
