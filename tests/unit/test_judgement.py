@@ -21,8 +21,8 @@ from sampled_metrics.study.experiment import (
 from sampled_metrics.study.joint import (
     Estimates,
     covariance_of_counts,
-    covariance_of_signs,
     covariance_of_means,
+    covariance_of_signs,
     joint_table,
     joint_test,
 )
