@@ -16,6 +16,7 @@ those that turn out violated join until none is, and what remains of a violation
 vector. So a vector is valid however badly f is known or the programme is solved.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import clarabel
@@ -29,6 +30,7 @@ from sampled_metrics.metrics.measures import Measure
 _OF_PROGRAMME = (30, 60)  # points from which it starts: small k singly, and larger ones
 _OF_FIT = (100, 100)
 _ACCURACY = 1e-6  # of the solver
+_NEGLIGIBLE = 1e-14  # probabilities that the solver takes as 0
 _TOLERANCE = 2e-5  # of the metric's span; violations up to it are added to the vector
 _ROUNDS = 20
 _PSEUDO_USERS = 0.5
@@ -140,24 +142,37 @@ def _one_sided(
 def _solve(given: Float, target: Float, shares: Float, weight: float) -> Float:
     """Minimise shares.u + weight t over u, t and a centre c, with |sqrt(shares) (u - c)| <= t."""
     points, bins = given.shape
-    root = np.sqrt(shares)
-    block = np.zeros((points + 1 + bins, bins + 2))
-    block[:points, :bins] = -given
-    block[points, bins + 1] = -1.0
-    block[points + 1 :, :bins] = -np.diag(root)
-    block[points + 1 :, bins] = root
+    block = np.zeros((bins + 2, points + 1 + bins))  # transposed
+    np.negative(given.T, out=block[:bins, :points], where=given.T > _NEGLIGIBLE)
+    block[bins + 1, points] = -1.0
+    np.fill_diagonal(block[:bins, points + 1 :], -np.sqrt(shares))
+    block[bins, points + 1 :] = np.sqrt(shares)
     right = np.concatenate([-target, np.zeros(1 + bins)])
     cones = [clarabel.NonnegativeConeT(points), clarabel.SecondOrderConeT(bins + 1)]
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _ACCURACY
+    settings.iterative_refinement_max_iter = 1  # of steps that need no more accuracy
     objective = np.concatenate([shares, [0.0, weight]])
-    nothing = sparse.csc_matrix((bins + 2, bins + 2))
     solver = clarabel.DefaultSolver(
-        nothing, objective, sparse.csc_matrix(block), right, cones, settings
+        _nothing(bins + 2), objective, _columns(block), right, cones, settings
     )
     solution = np.array(solver.solve().x)[:bins]
     return solution if np.isfinite(solution).all() else np.full(bins, target.max())
+
+
+def _columns(transposed: Float) -> sparse.csc_array:
+    """Return the columns of a matrix, its rows given, as a sparse matrix."""
+    filled = np.flatnonzero(transposed)
+    column, row = np.divmod(filled.astype(np.int32), np.int32(transposed.shape[1]))
+    ends = np.searchsorted(column, np.arange(len(transposed) + 1)).astype(np.int32)
+    return sparse.csc_array((transposed.ravel()[filled], row, ends), shape=transposed.shape[::-1])
+
+
+@lru_cache
+def _nothing(size: int) -> sparse.csc_array:
+    """Return a square matrix of zeros."""
+    return sparse.csc_array((size, size))
 
 
 def spread_rows(table: Kernel, singly: int, wide: int, cutoff: int | None = None) -> Int:
