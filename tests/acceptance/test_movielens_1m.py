@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sampled_metrics.datasets.archive import read_archive
 from sampled_metrics.datasets.holding_out import leave_last_out
-from sampled_metrics.datasets.movielens import read_ratings
+from sampled_metrics.datasets.movielens import read_archive, read_ratings
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.curves import figure_data

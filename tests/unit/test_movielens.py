@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.datasets.archive import Ratings, read_archive
 from sampled_metrics.datasets.catalogue import CATALOGUE, ML_1M
 from sampled_metrics.datasets.filters import apply_filters
-from sampled_metrics.datasets.movielens import read_ratings
+from sampled_metrics.datasets.movielens import Ratings, read_archive, read_ratings
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 
 HEADER = "userId,movieId,rating,timestamp"

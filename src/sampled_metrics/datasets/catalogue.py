@@ -36,21 +36,11 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """How a ratings file is written; a line holds user, item, rating and timestamp of an event.
-
-    Attributes
-    ----------
-    separator
-        Text between two values.
-    header
-        The first line; empty where the first line is an event.
-    half_stars
-        Whether ratings are 0.5, 1 ... 5 rather than 1, 2 ... 5.
-    """
+    """How a ratings file is written; a line holds user, item, rating and timestamp of an event."""
 
     separator: str
-    header: str = ""
-    half_stars: bool = False
+    header: str = ""  # the first line; empty where that is an event
+    half_stars: bool = False  # whether ratings are 0.5, 1 ... 5 rather than 1, 2 ... 5
 
     @property
     def line(self) -> str:
@@ -66,52 +56,27 @@ class Layout:
         return "a rating from 0.5 to 5 by halves" if self.half_stars else "a rating from 1 to 5"
 
     def allows(self, rating: NDArray[np.number[Any]]) -> NDArray[np.bool_]:
-        """Return whether each rating is allowed.
-
-        Examples
-        --------
-        >>> Layout(",", half_stars=True).allows(np.array([0.0, 0.5, 0.7, 5.0, 5.5]))
-        array([False,  True, False,  True, False])
-        """
+        """Return whether each rating is allowed."""
         steps = rating * 2 if self.half_stars else rating
-        within = (steps >= 1) & (steps <= (10 if self.half_stars else 5))
-        return within & (steps == np.floor(steps)) if self.half_stars else within
+        most = 10 if self.half_stars else 5
+        return (steps >= 1) & (steps <= most) & (steps == np.floor(steps))
 
 
 @dataclass(frozen=True)
 class MovieLens:
-    """One of the MovieLens datasets.
+    """One of the MovieLens datasets."""
 
-    Attributes
-    ----------
-    name, title
-        Its name in addresses and configurations, and its full name.
-    member
-        The ratings file inside the archive.
-    layout
-        How the ratings file is written.
-    counts
-        Size of the published dataset.
-    checksum
-        Checksum of the archive as `kind:digest`; None where the publisher may replace it. A
-        download that differs is refused.
-    readme
-        Ending of the address of the publisher's terms of use.
-    licence
-        The terms of use, in short.
-    ratings_git_blob
-        Git blob id, a hash of length and content, of the published ratings file; None if unknown.
-    """
-
-    name: str
+    name: str  # in addresses and configurations
     title: str
-    member: str
+    member: str  # the ratings file inside the archive
     layout: Layout
     counts: Counts
+    # That of the archive as kind:digest, which a download must have; None where the publisher may
+    # replace it.
     checksum: str | None
-    readme: str = "README.html"
+    readme: str = "README.html"  # ending of the address of the publisher's terms of use
     licence: str = _CLOSED
-    ratings_git_blob: str | None = None
+    ratings_git_blob: str | None = None  # hash of length and content of the published ratings file
 
     @property
     def url(self) -> str:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics._base.files import replacing
-from sampled_metrics.datasets.archive import Ratings, read_archive
 from sampled_metrics.datasets.catalogue import CITATION, ML_1M, MovieLens
 from sampled_metrics.datasets.download import download_to
+from sampled_metrics.datasets.movielens import Ratings, read_archive
 from sampled_metrics.datasets.settings import DatasetSettings
 from sampled_metrics.tables.reading import require_file
 
@@ -21,37 +21,17 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where the data came from, and its terms of use.
-
-    Attributes
-    ----------
-    dataset
-        Its name.
-    origin
-        `local archive`, `cache`, `download` or `table`.
-    archive, archive_sha256, bytes
-        Name, checksum and length of the file, or of both files of a given split.
-    archive_is_official
-        Whether it has the checksum of the publisher; None if the publisher gives none.
-    checksum
-        Checksum of the publisher, as `kind:digest`; None if there is no such checksum.
-    checksum_verified
-        Whether there is one, agreed on by independent sources, which a download must have.
-    ratings_sha256, ratings_is_official
-        Checksum of the ratings file inside, and whether it is the publisher's; None if not known.
-    licence, licence_url, citation
-        Terms of use, their address, what to cite; None where not known.
-    """
+    """Where the data came from, and its terms of use; None where something is not known."""
 
     dataset: str
-    origin: str
-    archive: str
+    origin: str  # local archive, cache, download or table
+    archive: str  # name of the file, or of both files of a given split
     archive_sha256: str
-    archive_is_official: bool | None = None
+    archive_is_official: bool | None = None  # whether it has the publisher's checksum
     bytes: int
-    checksum: str | None = None
-    checksum_verified: bool = False
-    ratings_sha256: str
+    checksum: str | None = None  # that of the publisher, as kind:digest
+    checksum_verified: bool = False  # whether independent sources agree on it
+    ratings_sha256: str  # checksum of the ratings file inside
     ratings_is_official: bool | None = None
     licence: str | None = None
     licence_url: str | None = None

@@ -11,7 +11,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.tables.ids import Names
 
 if TYPE_CHECKING:
-    from sampled_metrics.datasets.archive import Ratings
+    from sampled_metrics.datasets.movielens import Ratings
     from sampled_metrics.tables.columns import Table
 
 

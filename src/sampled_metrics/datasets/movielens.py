@@ -4,7 +4,15 @@ Any rating is an interaction (section 6 of the paper); its value is checked, and
 filter needs it.
 """
 
+import hashlib
 import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
 from typing import IO
 
 import numpy as np
@@ -12,12 +20,71 @@ import pyarrow as pa
 import pyarrow.csv
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.datasets.archive import Ratings
-from sampled_metrics.datasets.catalogue import Layout
+from sampled_metrics.datasets.catalogue import ML_1M, Layout, MovieLens
 from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.tables.casts import as_numpy
 
+_CHUNK = 1 << 20
+_UNREADABLE = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 _COLUMNS = ("user", "item", "rating", "timestamp")
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """A ratings file of MovieLens."""
+
+    open: Callable[[], AbstractContextManager[IO[bytes]]]  # from the beginning at each call
+    size: int  # in bytes
+    path: str  # archive and member, for messages
+    dataset: MovieLens = ML_1M
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the content, in hexadecimal."""
+        return self._hashes[0]
+
+    @property
+    def is_official(self) -> bool | None:
+        """Whether the git blob id is that of the published file; None if not known."""
+        official = self.dataset.ratings_git_blob
+        return None if official is None else self._hashes[1] == official
+
+    def line(self, row: int) -> int:
+        """Return the line, from 1, of an event, from 0."""
+        return row + (2 if self.dataset.layout.header else 1)
+
+    @cached_property
+    def _hashes(self) -> tuple[str, str]:
+        sha256 = hashlib.sha256()
+        blob = hashlib.sha1(f"blob {self.size}\0".encode(), usedforsecurity=False)
+        with self.open() as file:
+            while chunk := file.read(_CHUNK):
+                sha256.update(chunk)
+                blob.update(chunk)
+        return sha256.hexdigest(), blob.hexdigest()
+
+
+def read_archive(path: Path, dataset: MovieLens = ML_1M) -> Ratings:
+    """Return the ratings file of an archive of MovieLens; nothing is unpacked.
+
+    Damage inside the archive is an error only when the file is read.
+    """
+    expected = f"expected a {dataset.title} archive"
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = archive.getinfo(dataset.member).file_size
+            times = archive.namelist().count(dataset.member)
+    except KeyError:
+        raise InputError(f"lacks {dataset.member}; {expected}", path=path) from None
+    except _UNREADABLE as error:
+        raise _unreadable(path, error, expected) from error
+    if times > 1:
+        raise InputError(f"holds {dataset.member} more than once; expected it once", path=path)
+    if size > dataset.largest_member:
+        problem = f"{dataset.member} has {size:,} bytes; expected at most"
+        raise InputError(f"{problem} {dataset.largest_member:,}", path=path)
+    member = partial(_member, path, dataset.member, expected)
+    return Ratings(member, size, f"{path}:{dataset.member}", dataset)
 
 
 def read_ratings(ratings: Ratings, with_rating: bool = False) -> Interactions:
@@ -50,6 +117,19 @@ def read_ratings(ratings: Ratings, with_rating: bool = False) -> Interactions:
     user, item, timestamp = (as_numpy(columns.pop(each)) for each in ("user", "item", "timestamp"))
     kept = rating.astype(np.float32) if with_rating else None
     return Interactions(user, item, timestamp, kept, origin=ratings, time_unit="s")
+
+
+@contextmanager
+def _member(path: Path, name: str, expected: str) -> Iterator[IO[bytes]]:
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(name) as file:
+            yield file
+    except _UNREADABLE as error:
+        raise _unreadable(path, error, expected) from error
+
+
+def _unreadable(path: Path, error: Exception, expected: str) -> InputError:
+    return InputError(f"not a readable zip archive ({error}); {expected}", path=path)
 
 
 class _Screened:

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sampled_metrics.datasets.archive import read_archive
 from sampled_metrics.datasets.interactions import Interactions
-from sampled_metrics.datasets.movielens import read_ratings
+from sampled_metrics.datasets.movielens import read_archive, read_ratings
 from sampled_metrics.datasets.settings import Columns, DatasetSettings
 from sampled_metrics.tables.ids import as_int32
 from sampled_metrics.tables.naming import bare_name

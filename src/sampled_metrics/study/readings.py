@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.datasets.archive import read_archive
 from sampled_metrics.datasets.filters import apply_filters
 from sampled_metrics.datasets.interactions import Interactions
-from sampled_metrics.datasets.movielens import read_ratings
+from sampled_metrics.datasets.movielens import read_archive, read_ratings
 from sampled_metrics.datasets.split import Split, load_split
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Ranks, rank
