@@ -31,16 +31,15 @@ def parse_list(names: str | Sequence[Any], what: str, parse: Callable[[str], T])
     ([1, 2], [1, 2, 3])
     """
     try:
-        each = [names] if isinstance(names, str) else list(names)
+        entries = [names] if isinstance(names, str) else list(names)
     except TypeError:
         raise InputError(f"{what} are {names!r}; expected names") from None
     parsed: list[T] = []
-    for name in each:
-        parsed += (
-            map(parse, filter(None, map(str.strip, name.split(","))))
-            if isinstance(name, str)
-            else [name]
-        )
+    for entry in entries:
+        if isinstance(entry, str):
+            parsed += map(parse, filter(None, map(str.strip, entry.split(","))))
+        else:
+            parsed.append(entry)
     return list(dict.fromkeys(parsed))
 
 

@@ -25,11 +25,11 @@ def adjusted(p_values: Sequence[float], correction: str) -> list[float]:
     raw = np.asarray(p_values, dtype=np.float64)
     count, order = raw.size, np.argsort(raw)
     place = np.arange(1, count + 1)  # of each p-value, from the smallest
-    found = raw.copy()
+    result = raw.copy()
     if correction == "bonferroni":
-        found = raw * count
+        result = raw * count
     elif correction == "holm":
-        found[order] = np.maximum.accumulate(raw[order] * (count + 1 - place))
+        result[order] = np.maximum.accumulate(raw[order] * (count + 1 - place))
     elif correction == "bh":
-        found[order] = np.minimum.accumulate((raw[order] * (count / place))[::-1])[::-1]
-    return np.minimum(found, 1.0).tolist()
+        result[order] = np.minimum.accumulate((raw[order] * (count / place))[::-1])[::-1]
+    return np.minimum(result, 1.0).tolist()

@@ -47,6 +47,6 @@ def from_structure(
     arrays: Mapping[str, NDArray[Any]], name: str = "", data: NDArray[Any] | None = None
 ) -> csr_array:
     """Return the table of arrays that `structure` returned, with its entries or with ones."""
-    shape, indptr, indices = (arrays[each] for each in structure_names(name))
+    shape, indptr, indices = (arrays[key] for key in structure_names(name))
     entries = np.ones(indices.size) if data is None else data
     return csr_array((entries, indices, indptr), shape=tuple(shape))

@@ -43,8 +43,8 @@ def apply_filters(
         if passing.all():
             return kept
         if not passing.any():
-            told = ", ".join(f"{name}: {values[name]}" for name in names)
-            raise kept.error(f"no events remain after {told}")
+            applied = ", ".join(f"{name}: {values[name]}" for name in names)
+            raise kept.error(f"no events remain after {applied}")
         return kept.take(passing)
 
     if filters.min_rating is not None:

@@ -114,7 +114,7 @@ def read_ratings(ratings: Ratings, with_rating: bool = False) -> Interactions:
         row = int(np.argmin(allowed))
         problem = f"found rating {rating[row]:g}; expected {layout.ratings}"
         raise InputError(problem, path=ratings.path, row=row + 1, line=ratings.line(row))
-    user, item, timestamp = (as_numpy(columns.pop(each)) for each in ("user", "item", "timestamp"))
+    user, item, timestamp = (as_numpy(columns.pop(name)) for name in ("user", "item", "timestamp"))
     kept = rating.astype(np.float32) if with_rating else None
     return Interactions(user, item, timestamp, kept, origin=ratings, time_unit="s")
 
@@ -188,8 +188,8 @@ def _bad_line(ratings: Ratings) -> InputError:
     with ratings.open() as file:
         for number, line in enumerate(file, start=1):
             if number >= ratings.line(0) and not form.fullmatch(line.rstrip(ends)):
-                found = _quoted(line.removesuffix(b"\n"))
-                problem = f"found {found}; expected {layout.line}"
+                quoted = _quoted(line.removesuffix(b"\n"))
+                problem = f"found {quoted}; expected {layout.line}"
                 return InputError(problem, path=ratings.path, line=number)
     return InputError(f"cannot be read as lines of {layout.line}", path=ratings.path)
 

@@ -175,17 +175,11 @@ def _frame_of(data: Any) -> Any:
         return data
     import pandas as pd
 
-    lists = {user: np.atleast_1d(np.asarray(items)) for user, items in data.items()}
-    counts = [items.size for items in lists.values()]
-    if not sum(counts):
+    items = pd.Series(dict(data), dtype=object).explode().dropna()
+    if items.empty:
         raise InputError("no items in the lists; expected items for each user")
-    return pd.DataFrame(
-        {
-            USER: np.repeat(np.asarray(list(lists)), counts),
-            ITEM: np.concatenate(list(lists.values())),
-            "rank": np.concatenate([np.arange(1, count + 1) for count in counts]),
-        }
-    )
+    frame = pd.DataFrame({USER: items.index, ITEM: items.to_numpy()})
+    return frame.assign(rank=frame.groupby(USER).cumcount() + 1)
 
 
 def _is_table(data: Any) -> bool:

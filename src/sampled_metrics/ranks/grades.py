@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._base.arrays import Float, Int, ranges, starts
 from sampled_metrics._base.errors import InputError
@@ -32,12 +32,17 @@ def check_grades(grades: ArrayLike, min_grade: float, n_better: Int, counts: dic
         )
     require("grades", array, np.isfinite(array) & (array > 0.0), "a finite number above 0")
     user = np.repeat(np.arange(n_relevant.size), n_relevant)
-    enough = np.bincount(user[array >= min_grade], minlength=n_relevant.size)
+    enough = count_enough(user, array, min_grade, n_relevant.size)
     require("grades", enough, enough > 0, f"an item of at least min_grade, {min_grade:g}")
     places = ranges(starts(n_relevant), n_found)
     ordered = array.copy()
     ordered[places] = array[places][np.lexsort((n_better, user[places]))]
     return ordered
+
+
+def count_enough(user: NDArray[np.integer], grade: Float, min_grade: float, n_users: int) -> Int:
+    """Count the items of each user whose grade is above 0 and at least `min_grade`."""
+    return np.bincount(user[(grade > 0.0) & (grade >= min_grade)], minlength=n_users)
 
 
 def of_found(ranks: "Ranks") -> Float | None:

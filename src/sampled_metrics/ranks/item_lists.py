@@ -10,6 +10,7 @@ from sampled_metrics._base.arrays import Float, Int, ranges
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical
 from sampled_metrics.ranks.checks import require
+from sampled_metrics.ranks.grades import count_enough
 
 Marked: TypeAlias = csr_array | csr_matrix | NDArray[np.bool_]
 
@@ -70,8 +71,7 @@ def marked_items(marked: Any, min_grade: float | None = None) -> ItemLists:
 def _relevant(grades: Any, min_grade: float) -> Any:
     require("grades", grades.data, np.isfinite(grades.data), "finite numbers")
     user = np.repeat(np.arange(grades.shape[0]), np.diff(grades.indptr))
-    is_enough = (grades.data > 0.0) & (grades.data >= min_grade)
-    enough = np.bincount(user[is_enough], minlength=grades.shape[0])
+    enough = count_enough(user, grades.data, min_grade, grades.shape[0])
     grades.data[(grades.data < 0.0) | (enough[user] == 0)] = 0.0
     grades.eliminate_zeros()
     return grades

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from sampled_metrics._base.arrays import Ids, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.relevant_items import WHAT, read_pairs, relevant_rows
+from sampled_metrics.tables.casts import as_numpy
 from sampled_metrics.tables.columns import Table
 from sampled_metrics.tables.ids import ITEM, USER, column_of, places
 from sampled_metrics.tables.reading import read_table
@@ -19,25 +20,13 @@ SEEN = "seen items (user_id, item_id)"
 
 
 class KnownItems(NamedTuple):
-    """What users have seen and what is held out for them.
+    """What users have seen and what is held out for them."""
 
-    Attributes
-    ----------
-    user_ids
-        Users with held-out items, in ascending order, shape (users,).
-    item_ids
-        All items that any table names, in ascending order, shape (items,).
-    seen, held_out
-        Nonzero at seen and at held-out items, shape (users, items).
-    seen_by_others
-        Nonzero at what users without held-out items have seen, shape (other users, items).
-    """
-
-    user_ids: Ids
-    item_ids: Ids
-    seen: csr_array
+    user_ids: Ids  # of users with held-out items, in ascending order
+    item_ids: Ids  # of all items that any table names, likewise
+    seen: csr_array  # nonzero at seen items, shape (users, items)
     held_out: csr_array
-    seen_by_others: csr_array
+    seen_by_others: csr_array  # what users without held-out items have seen
 
     def pairs(self, table: Table) -> tuple[Int, Int]:
         """Return the rows and columns of the pairs of another table of the same ids."""
@@ -63,17 +52,19 @@ def read_known_items(
     catalogue = [] if items is None else [read_table(Path(items), "items (item_id)")]
     user_ids = _sorted([held.ids(USER)])
     item_ids = _sorted([table.ids(ITEM) for table in (held, known, *catalogue, *others)])
-    nothing = csr_array((user_ids.size, item_ids.size), dtype=bool)
-    result = KnownItems(user_ids, item_ids, nothing, nothing, nothing)
+    (user, item), (seen_user, seen_item) = (
+        (places(table.ids(USER), column_of(user_ids)), places(table.ids(ITEM), column_of(item_ids)))
+        for table in (held, known)
+    )
     rows, _ = relevant_rows(held)
-    user, item = result.pairs(held)
-    of_seen = places(known.ids(USER), column_of(user_ids))
-    seen_item = places(known.ids(ITEM), column_of(item_ids))
-    mine = of_seen >= 0
+    mine = seen_user >= 0
     other_ids, other = np.unique(known.codes(USER)[0][~mine], return_inverse=True)
-    result = result._replace(
-        held_out=_marked(user[rows], item[rows], nothing.shape),
-        seen=_marked(of_seen[mine], seen_item[mine], nothing.shape),
+    shape = user_ids.size, item_ids.size
+    result = KnownItems(
+        user_ids,
+        item_ids,
+        seen=_marked(seen_user[mine], seen_item[mine], shape),
+        held_out=_marked(user[rows], item[rows], shape),
         seen_by_others=_marked(other, seen_item[~mine], (other_ids.size, item_ids.size)),
     )
     both = result.seen.multiply(result.held_out).tocoo()
@@ -87,10 +78,8 @@ def _sorted(columns: Sequence[Any]) -> Ids:
     """Return the distinct ids of columns in ascending order; text where any column is."""
     kind = pa.int64() if all(pa.types.is_integer(c.type) for c in columns) else pa.string()
     chunks = [chunk.cast(kind) for column in columns for chunk in column.chunks]
-    distinct = pa.chunked_array(chunks).unique()
-    if kind == pa.int64():
-        return np.sort(distinct.to_numpy())
-    return np.sort(np.array(distinct.to_pylist(), dtype=np.str_))
+    distinct = as_numpy(pa.chunked_array(chunks).unique())
+    return np.sort(distinct if kind == pa.int64() else distinct.astype(np.str_))
 
 
 def _marked(user: Int, item: Int, shape: tuple[int, int]) -> csr_array:

@@ -23,14 +23,7 @@ from sampled_metrics.recommenders.tiles import Tiles
 
 @dataclass(frozen=True)
 class Piece:
-    """One of several pieces, nearly equal in size.
-
-    Attributes
-    ----------
-    number
-        Which of them, from 1.
-    count
-        How many there are; more than there is to cut leaves some of them empty.
+    """Piece `number`, from 1, of `count` nearly equal ones, of which some may be empty.
 
     Examples
     --------
@@ -57,17 +50,11 @@ class Piece:
 
 
 def parse_piece(text: str) -> Piece:
-    """Read a piece written like `2-of-3`.
-
-    Examples
-    --------
-    >>> parse_piece("2-of-3")
-    Piece(number=2, count=3)
-    """
-    found = re.fullmatch(r"([1-9][0-9]*)-of-([1-9][0-9]*)", text)
-    if found is None:
+    """Read a piece written like `2-of-3`."""
+    numbers = re.fullmatch(r"([1-9][0-9]*)-of-([1-9][0-9]*)", text)
+    if numbers is None:
         raise InputError(f"piece {text!r} is not written like 2-of-3")
-    return Piece(*map(int, found.groups()))
+    return Piece(*map(int, numbers.groups()))
 
 
 def rank_piece(

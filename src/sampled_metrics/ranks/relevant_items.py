@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sampled_metrics._base.arrays import Float, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import trec
+from sampled_metrics.ranks.grades import count_enough
 from sampled_metrics.tables.columns import Table
 from sampled_metrics.tables.ids import ITEM, USER, encoded, places
 from sampled_metrics.tables.reading import is_frame, read_table
@@ -17,21 +18,11 @@ WHAT = "relevant items"
 
 
 class Pairs(NamedTuple):
-    """Different pairs of users and items.
+    """Different pairs of users and items, one a row, and maybe the grade of each."""
 
-    Attributes
-    ----------
-    user, item
-        Codes by row, int64, from 0 in the order in which the ids first appear.
-    user_ids, item_ids
-        Ids of the codes, pyarrow arrays of int64 or text.
-    grade
-        Grade by row, or None.
-    """
-
-    user: Int
+    user: Int  # codes from 0 in the order in which the ids first appear
     item: Int
-    user_ids: Any
+    user_ids: Any  # pyarrow arrays of int64 or text, by code
     item_ids: Any
     grade: Float | None = None
 
@@ -113,7 +104,7 @@ def relevant_rows(table: Table, min_grade: float = 0.0) -> tuple[Int, Float | No
             raise InputError("--min-grade needs grades, a column relevance", path=table.path)
         return np.arange(len(table)), None
     grade, (user, _) = table.finite("relevance"), table.codes(USER)
-    enough = np.bincount(user[(grade > 0.0) & (grade >= min_grade)], minlength=user.max() + 1)
+    enough = count_enough(user, grade, min_grade, int(user.max()) + 1)
     rows = np.flatnonzero((grade > 0.0) & (enough[user] > 0))
     if not rows.size:
         least = f"of at least {min_grade:g}" if min_grade > 0.0 else "above 0"
