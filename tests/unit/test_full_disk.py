@@ -4,11 +4,14 @@ import json
 import resource
 import signal
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.study.cells import Row
 from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
 
 
@@ -41,6 +44,13 @@ TABLES, SCORECARD = ROOT / "config/paper/tables.csv", ROOT / "results/reference/
 TOY = '{"repetitions": 2}'
 SETTINGS = json.dumps({"n_negatives": 5, "repetitions": 2})
 TRAIN = ["--kind", "als", "--settings", '{"iterations": 1}']
+ENTRY = '{"name": "M", "kind": "als", "settings": {"iterations": 1}}'
+OWN = '{"format": "table", "name": "Own", "path": "e.csv"}'
+REFERENCE = ROOT / "results/reference"
+BEYOND = REFERENCE / "beyond"
+ONE_METHOD = {"metrics": ["ap"], "estimators": ["sampled"], "budgets": [5], "reported": 5}
+BEYOND_SETTINGS = json.dumps(ONE_METHOD | {"runs": 2, "curve_runs": 2})
+CELLS = "cells.csv"
 STEPS = {
     "fetch": ["fetch", "--archive", "ml-1m.zip", "--output", "out.zip", "--source", "s.json"],
     "split": ["split", "ml-1m.zip", "--output", "out.npz", "--counts", "c.json"],
@@ -57,6 +67,135 @@ STEPS = {
     "figures": ["figures", "--numbers", "1", "--folder", "out"],
     "reversal": ["reversal", "X.parquet", "Y.parquet", "--output", "out.png"],
     "reference": ["reference", "X.parquet", "--output", "out"],
+    "describe": ["describe", "e.csv", "--source", "out.json", "--dataset", OWN],
+    "rank-external": [
+        *("rank-external", "split.npz", "ranked.parquet"),
+        *("--format", "ranks", "--output", "out.parquet"),
+    ],
+    "spread": [
+        "spread",
+        "split.npz",
+        "X.parquet",
+        "--output",
+        "s.csv",
+        "--by-start",
+        "out.csv",
+        "--band",
+        "b.csv",
+        "--recommender",
+        ENTRY,
+        "--starts",
+        "2",
+        "--settings",
+        SETTINGS,
+    ],
+    "outcomes": ["outcomes", "split.npz", "model.npz", "--output", "out.npy"],
+    "beyond": [
+        "beyond",
+        f"{BEYOND}/values.csv",
+        "--orders",
+        f"{BEYOND}/orders.csv",
+        "--output",
+        "out",
+        "--tables",
+        "out",
+        "--figures",
+        "out",
+    ],
+    "negatives": ["negatives", "split.npz", "n.csv", "M.npy", "N.npy", "--output", "out"],
+    "repeat": [
+        "repeat",
+        "split.npz",
+        "M.npy",
+        "--part",
+        "sampled",
+        "--settings",
+        BEYOND_SETTINGS,
+        "--values",
+        "out.csv",
+        "--orders",
+        "o.csv",
+    ],
+    "scorecard": [
+        "scorecard",
+        CELLS,
+        "--published",
+        TABLES,
+        "--spread",
+        REFERENCE / "spread.csv",
+        "--by-start",
+        REFERENCE / "starts.csv",
+        "--ranks",
+        "X.parquet",
+        "--csv",
+        "out.csv",
+        "--md",
+        "m.md",
+    ],
+    "claims": [
+        "claims",
+        CELLS,
+        "--published",
+        TABLES,
+        "--by-start",
+        REFERENCE / "starts.csv",
+        "--figure6",
+        REFERENCE / "figures/figure6.csv",
+        "--ranks",
+        "X.parquet",
+        "--csv",
+        "out.csv",
+        "--md",
+        "m.md",
+    ],
+    "audit": [
+        "audit",
+        "split.npz",
+        "X.parquet",
+        "--archive",
+        "ml-1m.zip",
+        "--published",
+        TABLES,
+        "--recommenders",
+        "[]",
+        "--csv",
+        "out.csv",
+        "--md",
+        "out.md",
+    ],
+    "report": [
+        "report",
+        "X.parquet",
+        "--tables",
+        ".",
+        "--figures",
+        ".",
+        "--provenance",
+        "s.json",
+        "--graph",
+        "g.svg",
+        "--output",
+        "out.html",
+    ],
+}
+
+
+def nothing(*_):
+    return []
+
+
+# Steps of minutes, and what they write in this test.
+WITHOUT_WORK = {"scorecard", "claims", "audit", "report"}
+WORK = {
+    "report.scorecard.scorecard": lambda *_: pd.read_csv(SCORECARD),
+    "report.power.power_table": nothing,
+    "study.joint.joint_table": nothing,
+    "study.claims.Run": SimpleNamespace(of=nothing, of_table=nothing, published=nothing),
+    "study.claims.ledger": lambda *_: pd.read_csv(REFERENCE / "claims.csv"),
+    "study.readings.Material": SimpleNamespace(load=nothing),
+    "study.audit.run_audit": nothing,
+    "report.page.collect.collect": lambda **_: {},
+    "report.page.render.render": lambda _: "<html>" * 100,
 }
 
 
@@ -70,16 +209,26 @@ def prepared(made):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(made)
         (made / "s.json").write_text("{}")
+        (made / CELLS).write_text(",".join(Row._fields) + "\n" + ",".join(Row._fields) + "\n")
+        events = synthetic_interactions()
+        pairs = [f"{u},{i}\n" for u, i in zip(events.user, events.item, strict=True)]
+        (made / "e.csv").write_text("user_id,item_id\n" + "".join(pairs))
+        seen = set(zip(events.user, events.item, strict=True))
+        unseen = [(u, [i for i in range(1, 41) if (u, i) not in seen]) for u in set(events.user)]
+        rows = [f"{user},{item}\n" for user, items in unseen for item in items[:5]]
+        (made / "n.csv").write_text("user_id,item_id\n" + "".join(rows))
         for name, output in (
             ("split", "split.npz"),
             ("train", "model.npz"),
             ("rank", "ranked.parquet"),
+            ("outcomes", "M.npy"),
         ):
             arguments = [output if str(each).startswith("out.") else each for each in STEPS[name]]
             patch.setattr(sys, "argv", ["sampled-metrics", "study", *arguments])
             with pytest.raises(SystemExit) as ended:
                 main()
             assert not ended.value.code
+        (made / "N.npy").write_bytes((made / "M.npy").read_bytes())
         for name in "XY":
             arguments = ["sample", f"{name}.parquet", "--settings", SETTINGS]
             arguments += ["--output", f"samples/{name}.npz"]
@@ -94,6 +243,8 @@ def test_a_full_disk_is_one_line_with_the_path(step, prepared, run, monkeypatch)
     monkeypatch.chdir(prepared)
     before = sorted(prepared.rglob("*"))
     monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
+    for place, function in WORK.items() if step in WITHOUT_WORK else ():
+        monkeypatch.setattr(f"sampled_metrics.{place}", function)
     with full_after(100):
         done = run("study", *STEPS[step])
     assert done.returncode == 2, done.stderr
