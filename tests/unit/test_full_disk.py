@@ -12,6 +12,7 @@ import pytest
 
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.cells import Row
+from sampled_metrics.study.readings import Reading
 from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
 
 
@@ -161,7 +162,7 @@ STEPS = {
         "--csv",
         "out.csv",
         "--md",
-        "out.md",
+        "m.md",
     ],
     "report": [
         "report",
@@ -193,7 +194,7 @@ WORK = {
     "study.claims.Run": SimpleNamespace(of=nothing, of_table=nothing, published=nothing),
     "study.claims.ledger": lambda *_: pd.read_csv(REFERENCE / "claims.csv"),
     "study.readings.Material": SimpleNamespace(load=nothing),
-    "study.audit.run_audit": nothing,
+    "study.audit.run_audit": lambda _: [Reading("topic", "reading" * 20, "AP", 1.0, "1", 1.0)],
     "report.page.collect.collect": lambda **_: {},
     "report.page.render.render": lambda _: "<html>" * 100,
 }
