@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.tables.ids import Names
 
@@ -17,38 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Interactions:
-    """Events, each of one user with one item; arrays of shape (events,) in file order.
+    """Events, each of one user with one item; arrays of shape (events,) in file order."""
 
-    Attributes
-    ----------
-    user, item
-        Ids as published, int32; or, with `user_names` and `item_names`, places in those tables.
-    timestamp
-        Numbers that order the events, seconds since 1970 in MovieLens; int64 or float64. None
-        where the file has no times.
-    rating
-        float32; None where there are no ratings or they are not needed.
-    user_names, item_names
-        Published ids in ascending order, text or int64; None where `user` and `item` are the
-        published ids.
-    rows
-        Row of each event in the file, from 0; None where no event was left out.
-    origin
-        The file; None for events from memory.
-    time_unit
-        Unit of timestamps since 1970 as numpy calls it, such as `s` or `D`; None where they are
-        numbers of an unknown unit.
-    """
-
-    user: NDArray[np.int32]
+    user: NDArray[np.int32]  # ids as published, or places in `user_names`
     item: NDArray[np.int32]
-    timestamp: NDArray[np.int64] | NDArray[np.float64] | None = None
-    rating: NDArray[np.float32] | None = None
-    user_names: Names | None = None
+    timestamp: Int | Float | None = None  # numbers that order the events; None without times
+    rating: NDArray[np.float32] | None = None  # None where there are none or they are not needed
+    user_names: Names | None = None  # published ids in ascending order, where `user` are places
     item_names: Names | None = None
-    rows: Int | None = None
-    origin: "Ratings | Table | None" = None
-    time_unit: str | None = None
+    rows: Int | None = None  # row of each event in the file, from 0; None if none was left out
+    origin: "Ratings | Table | None" = None  # the file; None for events from memory
+    time_unit: str | None = None  # of timestamps since 1970, as numpy calls it; None if not known
 
     def __len__(self) -> int:
         return self.user.size

@@ -25,32 +25,17 @@ class Split:
 
     The evaluated users come first, in the order of their ids, then those that only train. Items
     are numbered in the order of their first event in the file.
-
-    Attributes
-    ----------
-    train
-        1 where a user interacted with an item; float64, shape (users, items).
-    held_out
-        The held-out item of each evaluated user, int64; never among the user's training items.
-    user_ids, item_ids
-        Published ids by number: int32, int64 or text.
-    tied_users
-        Number of users with several events at the time of the held-out one, 0 if times are not
-        used.
-    left_out_users, left_out_events
-        Users without training events, and events that are neither in training nor evaluated.
-    later_training_events
-        Share of the training events, or of every second, third ... of some millions of them, that
-        are later than a held-out one; mean over the held-out ones, None without times.
     """
 
-    train: csr_array
-    held_out: NDArray[np.int64]
-    user_ids: Ids
+    train: csr_array  # 1 where a user interacted with an item; float64, shape (users, items)
+    held_out: Int  # item of each evaluated user, never among the user's training items
+    user_ids: Ids  # published ids by number: int32, int64 or text
     item_ids: Ids
-    tied_users: int
-    left_out_users: int = 0
-    left_out_events: int = 0
+    tied_users: int  # with several events at the time of the held-out one; 0 if times are not used
+    left_out_users: int = 0  # without training events
+    left_out_events: int = 0  # neither in training nor evaluated
+    # Share of the training events (or of every second, third ... of some millions of them) that are
+    # later than a held-out one, on average over the held-out ones; None without times.
     later_training_events: float | None = None
 
     @property

@@ -18,29 +18,14 @@ class Levels:
 
     A tie policy that fixes the order turns a level into smaller ones, all of them relevant. So one
     formula per metric, its expectation over the order within levels, serves every policy.
-
-    Attributes
-    ----------
-    user
-        Row of the level's user.
-    above
-        Candidates strictly above the level, relevant or not; the level takes the places
-        `above + 1` to `above + size`.
-    size, hits
-        Candidates in the level, and the relevant ones among them.
-    hits_above
-        Relevant items of the user above the level.
-    grades
-        Grade of each relevant item, level by level; float64, shape (sum of hits,). None if items
-        are relevant or not.
     """
 
-    user: Int
-    above: Int
-    size: Int
-    hits: Int
-    hits_above: Int
-    grades: Float | None = None
+    user: Int  # row of the level's user
+    above: Int  # candidates above the level, which takes the places above + 1 to above + size
+    size: Int  # candidates in the level, relevant or not
+    hits: Int  # the relevant ones among them
+    hits_above: Int  # relevant items of the user above the level
+    grades: Float | None = None  # of each relevant item, level by level
 
     @classmethod
     def of(cls, ranks: Ranks) -> "Levels":

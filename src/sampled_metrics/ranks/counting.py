@@ -27,7 +27,7 @@ class Task(NamedTuple):
 
     kind: str
     ranked: ItemLists
-    seen: ItemLists | None
+    seen: ItemLists
     users: Ids
     items: NDArray[Any] | None
 
@@ -35,15 +35,11 @@ class Task(NamedTuple):
         """Return the number of items if it is known before anything is scored."""
         if self.items is not None:
             return len(self.items)
-        if self.ranked.n_items is None and self.seen is not None:
-            return self.seen.n_items
-        return self.ranked.n_items
+        return self.seen.n_items if self.ranked.n_items is None else self.ranked.n_items
 
     def require(self, n_items: int) -> None:
         """Raise InputError unless every item is below `n_items`."""
         for kind, lists in ((self.kind, self.ranked), ("seen", self.seen)):
-            if lists is None:
-                continue
             bad = (lists.item < 0) | (lists.item >= n_items)
             if bad.any():
                 place = int(np.argmax(bad))
@@ -74,21 +70,19 @@ class Task(NamedTuple):
             n_candidates = count_rows(kept > -np.inf)
         row, item = self.ranked.of(users)
         own = kept[row, item]
-        if np.isneginf(own).any():
-            place = int(np.argmax(np.isneginf(own)))
-            self.refuse_item(scores[row[place], item[place]], users[row[place]], item[place])
+        bad = np.flatnonzero(np.isneginf(own))
+        if bad.size:
+            first_row, first_item = row[bad[0]], item[bad[0]]
+            self.refuse_item(scores[first_row, first_item], users[first_row], first_item)
         if row.size == users.size:
             return n_candidates, *_by_comparing(kept, own)
         return n_candidates, *_by_sorting(kept, own, row)
 
     def mask_seen(self, scores: Scores, users: Int) -> Int:
         """Write -inf as the score of seen items; return how many others each user has."""
-        n_candidates = np.full(users.size, scores.shape[1])
-        if self.seen is None:
-            return n_candidates
         row, item = self.seen.of(users)
         scores.reshape(-1)[row * scores.shape[1] + item] = -np.inf
-        return n_candidates - self.seen.size[users]
+        return scores.shape[1] - self.seen.size[users]
 
     def _refuse_score(self, scores: Scores, users: Int) -> None:
         row, item = np.argwhere(~(scores < np.inf))[0]
@@ -141,9 +135,9 @@ def by_products(products: Products, users: Int, task: Task, block_size: int) -> 
             rough = products.rough(block)
             n_candidates = task.mask_seen(rough, block)
             row, item = task.ranked.of(block)
-            if np.isneginf(rough[row, item]).any():
-                place = int(np.argmax(np.isneginf(rough[row, item])))
-                task.refuse_item(0.0, block[row[place]], item[place])
+            seen = np.flatnonzero(np.isneginf(rough[row, item]))
+            if seen.size:
+                task.refuse_item(0.0, block[row[seen[0]]], item[seen[0]])
             counts.append((n_candidates, *products.count(rough, block, row, item)))
     return counts
 
@@ -152,21 +146,18 @@ def by_tiles(tiles: Tiles, users: Int, task: Task) -> Counts:
     """Count candidates per user, and better and tied candidates per item, tile by tile."""
     task.require_shape(len(tiles), tiles.n_items)
     row, item = task.ranked.of(users)
-    n_candidates = np.full(users.size, tiles.n_items)
-    if task.seen is not None:
-        n_candidates -= task.seen.size[users]
+    n_candidates = tiles.n_items - task.seen.size[users]
     own = tiles.of_pairs(users[row], item)
     n_better, n_tied = np.zeros(row.size, np.int64), np.full(row.size, -1)
     for first, columns in tiles:
         for pairs in blocks(row.size, tiles.width):
             scores = tiles.histories[users[row[pairs]]] @ columns
-            if task.seen is not None:
-                place, seen = task.seen.of(users[row[pairs]])
-                here = (seen >= first) & (seen < first + columns.shape[1])
-                if (seen == item[pairs][place]).any():
-                    bad = int(np.argmax(seen == item[pairs][place]))
-                    task.refuse_item(0.0, users[row[pairs]][place[bad]], seen[bad])
-                scores[place[here], seen[here] - first] = -np.inf
+            place, seen = task.seen.of(users[row[pairs]])
+            both = np.flatnonzero(seen == item[pairs][place])
+            if both.size:
+                task.refuse_item(0.0, users[row[pairs]][place[both[0]]], seen[both[0]])
+            here = (seen >= first) & (seen < first + columns.shape[1])
+            scores[place[here], seen[here] - first] = -np.inf
             n_better[pairs] += count_rows(scores > own[pairs, None])
             n_tied[pairs] += count_rows(scores == own[pairs, None])
     return [(n_candidates, n_better, n_tied)]

@@ -8,7 +8,7 @@ from sampled_metrics._base.arrays import whole_number
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.checks import id_column, require
 from sampled_metrics.ranks.counting import Score, Task, by_function, by_products, by_tiles
-from sampled_metrics.ranks.item_lists import Marked, held_out_items, marked_items
+from sampled_metrics.ranks.item_lists import ItemLists, Marked, held_out_items, marked_items
 from sampled_metrics.ranks.products import Products
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.recommenders.tiles import Tiles
@@ -78,24 +78,25 @@ def rank(
     held_out = not issparse(relevant) and np.ndim(relevant) != 2
     ranked = held_out_items(relevant) if held_out else marked_items(relevant, min_grade)
     n_users = ranked.size.size
+    no_items = np.zeros(0, dtype=np.int64)
+    nothing = ItemLists(np.zeros(n_users + 1, dtype=np.int64), no_items, None)
     task = Task(
         "held-out" if held_out else "relevant",
         ranked,
-        None if seen is None else marked_items(seen),
+        nothing if seen is None else marked_items(seen),
         np.arange(n_users) if users is None else id_column("users", users, n_users),
         None if items is None else np.asarray(items),
     )
-    if task.seen is not None and task.seen.size.size != n_users:
+    if task.seen.size.size != n_users:
         raise InputError(f"seen items of {task.seen.size.size} users, expected {n_users}")
     rows = np.flatnonzero(ranked.size)
-    empty = np.empty(0, dtype=np.int64)
     if isinstance(score, Tiles):
         counts = by_tiles(score, rows, task)
     elif isinstance(score, tuple):
         counts = by_products(Products(*score), rows, task, block_size)
     else:
         counts = by_function(score, rows, task, block_size)
-    columns = zip((empty,) * 3, *counts, strict=True)
+    columns = zip((no_items,) * 3, *counts, strict=True)
     n_candidates, n_better, n_tied = (np.concatenate(column) for column in columns)
     if held_out:
         require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")

@@ -44,14 +44,10 @@ def read_table(
 
     Parameters
     ----------
-    path
-        The file, or a DataFrame.
-    what
-        What it should be, for messages.
-    columns
-        Columns to read where they are present; at least one must be.
-    ids
-        Those of them that hold ids.
+    path, what
+        The file, or a DataFrame, and what it should be, for messages.
+    columns, ids
+        Columns to read where they are present, at least one, and those of them that hold ids.
     likely
         pyarrow types of columns to try before types are inferred from text, which holds the whole
         text in memory.
