@@ -10,13 +10,7 @@ T = TypeVar("T")
 
 
 def plain(name: str) -> str:
-    """Write a name in lower case with hyphens.
-
-    Examples
-    --------
-    >>> plain(" Hit_Rate ")
-    'hit-rate'
-    """
+    """Write a name in lower case with hyphens: `hit-rate` for `Hit_Rate`."""
     return name.strip().lower().replace("_", "-")
 
 
@@ -44,12 +38,6 @@ def parse_list(names: str | Sequence[Any], what: str, parse: Callable[[str], T])
 
 
 def similar(name: str, known: Sequence[str]) -> str:
-    """Ask ` did you mean ...?` with the known names most like a name, or nothing.
-
-    Examples
-    --------
-    >>> similar("recal", ["recall", "auc"]), similar("x", ["recall"])
-    (' did you mean recall?', '')
-    """
+    """Ask ` did you mean ...?` with the known names most like a name, or nothing."""
     close = get_close_matches(name, known, n=2)
     return f" did you mean {' or '.join(close)}?" if close else ""

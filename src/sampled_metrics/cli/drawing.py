@@ -53,7 +53,7 @@ def negatives(
     """
     import numpy as np
 
-    from sampled_metrics.ranks.known_items import read_known_items
+    from sampled_metrics.ranks.relevant_items import read_known_items
     from sampled_metrics.sampling.negatives import draw_negatives
 
     known = read_known_items(relevant, seen, items)
@@ -85,7 +85,7 @@ def check_negatives(
 
     Keys: name, passed, found, expected, p_value (of three), remark.
     """
-    from sampled_metrics.ranks.known_items import read_known_items
+    from sampled_metrics.ranks.relevant_items import read_known_items
     from sampled_metrics.sampling import soundness
     from sampled_metrics.tables.ids import ITEM, USER
     from sampled_metrics.tables.reading import read_table

@@ -66,14 +66,7 @@ def leave_last_out(
 
 
 def leave_random_out(interactions: Interactions, rng: np.random.Generator) -> Split:
-    """Hold out one event of each user, each equally likely; timestamps are ignored.
-
-    Examples
-    --------
-    >>> events = Interactions(np.array([7, 7, 4, 4]), np.array([1, 2, 1, 3]))
-    >>> leave_random_out(events, np.random.default_rng(0)).counts()["training_events"]
-    2
-    """
+    """Hold out one event of each user, each equally likely; timestamps are ignored."""
     users = by_user(interactions.user)
     held_out = users.bounds[:-1] + rng.integers(0, np.diff(users.bounds))
     training = np.ones(len(interactions), dtype=bool)
@@ -82,16 +75,7 @@ def leave_random_out(interactions: Interactions, rng: np.random.Generator) -> Sp
 
 
 def sample_users(split: Split, users: float, rng: np.random.Generator) -> Split:
-    """Evaluate only so many users, or this share below 1, drawn at random; all still train.
-
-    Examples
-    --------
-    >>> events = Interactions(np.repeat([4, 7, 9], 2), np.array([1, 2, 1, 3, 2, 3]))
-    >>> rng = np.random.default_rng(0)
-    >>> some = sample_users(leave_random_out(events, rng), 2, rng)
-    >>> some.evaluated_ids.size, some.train.shape[0]
-    (2, 3)
-    """
+    """Evaluate only so many users, or this share below 1, drawn at random; all still train."""
     n_users = split.held_out.size
     count = max(1, round(users * n_users)) if users < 1 else int(users)
     if count > n_users:

@@ -58,14 +58,6 @@ def given_split(
 
     It is the first by time where both files have times, else in file order, see `_hold_out_first`.
     The items of both files are candidates. Users of only one file train, or are left out.
-
-    Examples
-    --------
-    >>> train = Interactions(np.array([7, 8]), np.array([1, 2]))
-    >>> test = Interactions(np.array([8, 8, 9]), np.array([1, 3, 3]))
-    >>> split = given_split(train, test)
-    >>> split.evaluated_ids.tolist(), split.held_out_ids.tolist()
-    ([8], [1])
     """
     both = _joined(train, test)
     is_test = np.arange(len(both)) >= len(train)

@@ -15,59 +15,31 @@ from sampled_metrics._base.names import parse_list, plain, similar
 from sampled_metrics.metrics.levels import Levels
 from sampled_metrics.ranks import Ranks
 
-# Value of each user, float64, shape (users,), from the levels with relevant items of the ranks.
+# Value of each user, float64, shape (users,), from the levels with relevant items of the ranks: the
+# expectation over a uniformly random order within each level.
 OfLevels: TypeAlias = Callable[[Levels, Ranks, "Measure"], Float]
-# The same where one item is relevant, from its rank among the candidates, of any shape.
+# The same where one item is relevant, from its rank, from 1, among the number of candidates, of any
+# shape. It only saves time and rounding errors.
 OfRank: TypeAlias = Callable[[Float, Float, "Measure"], Float]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """Declaration of a metric, made by `register`.
+    """Declaration of a metric, made by `register`."""
 
-    Attributes
-    ----------
-    kind
-        Name, followed by `@k` for a cut-off.
-    label
-        Spelling in tables and figures.
-    equation
-        Equations of the paper that define it.
-    of_levels
-        Formula for several relevant items per user: takes the levels with relevant items
-        (`Levels`), the `Ranks` that they belong to and the `Measure`; returns the expectation for
-        each user over a uniformly random order within each level.
-    of_rank
-        Formula if one item is relevant: takes its rank, from 1, the number of candidates and the
-        `Measure`. It only saves time and rounding errors.
-    cutoff
-        Whether names have a cut-off. A metric without one is that of k = n.
-    has_beta
-        Whether a positive number follows the name, as in `f0.5@10`.
-    aliases
-        Other names.
-    needs_candidates
-        Whether the value depends on the number of candidates.
-    first_item_decides
-        Whether the value is known as soon as the first relevant item is found.
-    pooled
-        Whether only the mean of the values has a meaning, that of all users together.
-    graded
-        Whether grades count. Other metrics see the items of at least the ranks' `min_grade`.
-    """
-
-    kind: str
-    label: str
-    equation: str
+    kind: str  # name, followed by @k for a cut-off
+    label: str  # spelling in tables and figures
+    equation: str  # equations of the paper that define it
     of_levels: OfLevels
     of_rank: OfRank | None = None
+    # Whether names have a cut-off. A metric without one is that of k = n.
     cutoff: Literal["required", "optional", "none"] = "required"
-    has_beta: bool = False
-    aliases: Sequence[str] = ()
-    needs_candidates: bool = False
-    first_item_decides: bool = False
-    pooled: bool = False
-    graded: bool = False
+    has_beta: bool = False  # whether a positive number follows the name, as in f0.5@10
+    aliases: Sequence[str] = ()  # other names
+    needs_candidates: bool = False  # whether the value depends on the number of candidates
+    first_item_decides: bool = False  # whether the first relevant item decides the value
+    pooled: bool = False  # whether only the mean of the values has a meaning, that of all users
+    graded: bool = False  # whether grades count, rather than items of at least `min_grade`
 
 
 METRICS: dict[str, Metric] = {}
@@ -116,15 +88,13 @@ class Measure:
     beta: float | None = None
 
     def __post_init__(self) -> None:
-        metric = METRICS.get(self.kind)
-        if metric is None or metric.has_beta != (self.beta is not None):
+        metric, k, beta = METRICS.get(self.kind), self.cutoff, self.beta
+        if metric is None or metric.has_beta != (beta is not None):
             raise _unknown(str(self))
-        if metric.cutoff == ("required" if self.cutoff is None else "none"):
-            raise _unknown(str(self))
-        if self.cutoff is not None and self.cutoff < 1:
+        if metric.cutoff == ("required" if k is None else "none") or (k is not None and k < 1):
             raise _unknown(str(self))
         # A beta with more digits than a name shows would give two measures one name.
-        if self.beta is not None and not 0.0 < self.beta == float(f"{self.beta:g}") < inf:
+        if beta is not None and not 0.0 < beta == float(f"{beta:g}") < inf:
             raise _unknown(str(self))
 
     def __str__(self) -> str:
@@ -142,13 +112,7 @@ class Measure:
 
     @property
     def label(self) -> str:
-        """Spelling in tables and figures.
-
-        Examples
-        --------
-        >>> [parse_measure(name).label for name in ("recall@10", "ap", "f0.5@3")]
-        ['Recall@10', 'AP', 'F0.5@3']
-        """
+        """Spelling in tables and figures, such as `Recall@10`."""
         beta = "" if self.beta is None else f"{self.beta:g}"
         at = "" if self.cutoff is None else f"@{self.cutoff}"
         return f"{self.metric.label}{beta}{at}"
@@ -216,9 +180,9 @@ def parse_measures(names: str | Sequence[str | Measure]) -> list[Measure]:
 
 def known_measures() -> tuple[str, ...]:
     """Return all names, with `k` and `BETA` in the place of numbers."""
-    names = {kind: f"{kind}BETA" if each.has_beta else kind for kind, each in METRICS.items()}
-    cut = sorted(names[kind] for kind, each in METRICS.items() if each.cutoff != "none")
-    whole = sorted(names[kind] for kind, each in METRICS.items() if each.cutoff != "required")
+    names = {f"{kind}BETA" if m.has_beta else kind: m.cutoff for kind, m in METRICS.items()}
+    cut = sorted(name for name, cutoff in names.items() if cutoff != "none")
+    whole = sorted(name for name, cutoff in names.items() if cutoff != "required")
     return (*(f"{name}@k" for name in cut), *whole)
 
 

@@ -12,7 +12,7 @@ from sampled_metrics._base.arrays import Float, Ids, Int
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_arrays
 from sampled_metrics.ranks.checks import id_column, require, require_unique
-from sampled_metrics.ranks.item_lists import Marked
+from sampled_metrics.ranks.counting import Marked
 from sampled_metrics.ranks.lists import warn_of_seen_items
 from sampled_metrics.ranks.options import Ranked
 from sampled_metrics.ranks.ranking import rank

@@ -61,13 +61,8 @@ class Products:
     def count(self, rough: NDArray[np.float32], users: Int, row: Int, item: Int) -> tuple[Int, Int]:
         """Count the candidates above each of some items, and those level with it.
 
-        Parameters
-        ----------
-        rough
-            Scores of all items for `users`, -inf for those that are no candidates. It is written
-            to.
-        row, item
-            The items to rank, and the row of each in `rough`.
+        `rough` has the scores of all items for `users`, -inf for those that are no candidates, and
+        is written to; `row` has the row of each item to rank.
         """
         own = self.exact(users[row], item)
         scaled, peak = _scaled(self.users[users])

@@ -7,8 +7,17 @@ from scipy.sparse import issparse
 from sampled_metrics._base.arrays import whole_number
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.checks import id_column, require
-from sampled_metrics.ranks.counting import Score, Task, by_function, by_products, by_tiles
-from sampled_metrics.ranks.item_lists import ItemLists, Marked, held_out_items, marked_items
+from sampled_metrics.ranks.counting import (
+    ItemLists,
+    Marked,
+    Score,
+    Task,
+    by_function,
+    by_products,
+    by_tiles,
+    held_out_items,
+    marked_items,
+)
 from sampled_metrics.ranks.products import Products
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.recommenders.tiles import Tiles

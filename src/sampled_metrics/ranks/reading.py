@@ -69,13 +69,7 @@ def read_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:
 
 
 def sources(texts: Iterable[str]) -> str:
-    """Join the words on where ranks come from, each once.
-
-    Examples
-    --------
-    >>> sources(["trained here", "scores; trained here"])
-    'scores; trained here'
-    """
+    """Join the words on where ranks come from, each once, with semicolons."""
     parts = (part for text in sorted(set(texts)) for part in text.split("; "))
     return "; ".join(dict.fromkeys(parts))
 

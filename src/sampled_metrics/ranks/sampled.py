@@ -122,18 +122,10 @@ class SampledRanks:
     ) -> "SampledRanks":
         r"""Read sampled ranks, or scores of held-out items and their negatives.
 
-        `sampled_metrics.ranks.sampled_reading` has the kinds of files, and
-        `sampled_metrics.ranks.options.Drawn` all options. Rows of one user are different
-        repetitions, or different items in a column `item_id`.
-
-        Parameters
-        ----------
-        path
-            The file.
-        n_negatives, sampling
-            How many negatives were drawn for each row, and how, if the file does not say.
-        n_items
-            Candidates of every full ranking, if the file has no column `n_candidates`.
+        The first three options are for what the file does not say;
+        `sampled_metrics.ranks.options.Drawn` has all, `sampled_metrics.ranks.sampled_reading` the
+        kinds of files. Rows of one user are different repetitions, or different items in a column
+        `item_id`.
 
         Examples
         --------

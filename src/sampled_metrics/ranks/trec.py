@@ -51,25 +51,13 @@ def _is_file(path: Path, what: str, suffixes: Sequence[str], fits: Callable[[str
 
 
 def is_run(line: str) -> bool:
-    """Return whether a file that begins with this line is a run.
-
-    Examples
-    --------
-    >>> is_run("q1 Q0 d7 1 12.5 bm25"), is_run("user_id,item_id,score")
-    (True, False)
-    """
+    """Return whether a file that begins with this line is a run: `q1 Q0 d7 1 12.5 bm25`."""
     fields = line.split()
     return len(fields) == len(_RUN_COLUMNS) and _is_number(fields[3]) and _is_number(fields[4])
 
 
 def is_qrels(line: str) -> bool:
-    """Return whether a file that begins with this line holds qrels.
-
-    Examples
-    --------
-    >>> is_qrels("q1 0 d7 1"), is_qrels("user_id item_id relevance weight")
-    (True, False)
-    """
+    """Return whether a file that begins with this line holds qrels: `q1 0 d7 1`."""
     fields = line.split()
     return len(fields) == len(_QRELS_COLUMNS) and _is_number(fields[3])
 

@@ -56,14 +56,7 @@ def fits(column: Any, kind: Any) -> bool:
 
 
 def first_misfit(column: Any, kind: Any) -> int | None:
-    """Return the first row, from 0, whose value cannot be cast to a type; None if all can.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> first_misfit(pa.array(["1", "2", "x", "3"]), pa.int64())
-    2
-    """
+    """Return the first row, from 0, whose value cannot be cast to a type; None if all can."""
     if fits(column, kind):
         return None
     rows = range(len(column))

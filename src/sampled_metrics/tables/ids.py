@@ -28,12 +28,6 @@ def places(ids: Any, among: Any) -> Int:
     """Return the place of each id in `among`, -1 where it is missing.
 
     Numbers are compared with text as they are usually written.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> places(pa.array([7, 9]), pa.array(["8", "7"]))
-    array([ 1, -1])
     """
     import pyarrow as pa
     from pyarrow import compute

@@ -11,9 +11,8 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays
 from sampled_metrics._base.sparse import from_structure, marked, structure, structure_names
 from sampled_metrics.inference.budget.candidates import Candidates
-from sampled_metrics.ranks.known_items import read_known_items
 from sampled_metrics.ranks.matrices import read_sparse
-from sampled_metrics.ranks.relevant_items import Pairs, read_pairs, relevant_rows
+from sampled_metrics.ranks.relevant_items import Pairs, read_known_items, read_pairs, relevant_rows
 from sampled_metrics.tables.ids import ITEM, USER, column_of, places
 from sampled_metrics.tables.reading import require_file
 
