@@ -34,6 +34,7 @@ def test_help_and_version(run):
     ("arguments", "message"),
     [
         (["evaluat"], "No such command 'evaluat'"),
+        (["correct", "r.csv", "-m", "5"], "No such option: -m. Did you mean --n-negatives?"),
         (["study"], "Missing command"),
         (["study", "rank"], "Missing argument"),
         (["study", "split", "gone.zip", "--output", "o", "--counts", "c"], "gone.zip: not a read"),

@@ -143,6 +143,7 @@ def test_an_invalid_value_is_one_line():
         (("results",), "a\n", "results", "text like"),
         (("dataset", "timeout"), float("inf"), "dataset.timeout", "finite number"),
         (("dataset", "archive"), "a\n.zip", "dataset.archive", "text like"),
+        (("dataset", "url"), "http://a/b.zip\n", "dataset.url", "text like"),
         (("experiment", "repetitions"), 10**30, "experiment.repetitions", "at most 1000000"),
         ((*X, "settings", "d"), 16.0, "recommenders[0].settings.d", "whole number"),
         ((*X, "name"), "X\n", "recommenders[0].name", "text like"),
@@ -204,6 +205,8 @@ TABLE = {"format": "table", "name": "Ours", "path": "ours.csv"}
         ({"separator": "::"}, "separator must be text like"),
         ({"separator": "é"}, "separator must be text like"),
         ({"separator": "\0"}, "separator must be text like"),
+        ({"separator": "\t\n"}, "separator must be text like"),
+        ({"path": "x.csv\n"}, "path must be text like"),
         ({"path": "-x.csv"}, "path must be text like"),
     ],
 )

@@ -71,7 +71,7 @@ def main() -> None:
     except InputError as error:
         status = _fail(str(error))
     except _CommandLineError as error:
-        status = _fail(" ".join(error.format_message().split()))
+        status = _fail(" ".join(error.format_message().split()) + _hint(error))
     except OSError as error:
         status = _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError as error:
@@ -81,6 +81,14 @@ def main() -> None:
     except Exception as error:
         status = _unexpected(error)
     sys.exit(status)
+
+
+def _hint(error: Any) -> str:
+    """Name the option that stands for a letter, such as `--n-negatives` for `-m`."""
+    letter = getattr(error, "option_name", "").lstrip("-")
+    options = error.ctx.command.params if error.ctx else []
+    names = [each.opts[0] for each in options if (each.help or "").startswith(f"{letter}: ")]
+    return f". Did you mean {names[0]}?" if names else ""
 
 
 def _unexpected(error: Exception) -> int:

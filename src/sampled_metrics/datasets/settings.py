@@ -90,7 +90,7 @@ class DatasetSettings(Settings):
     """Local archive to use instead of cache and network; null asks MOVIELENS_ARCHIVE first."""
     cache: Place | None = None
     """Folder for downloads; null is the user's cache folder."""
-    url: Annotated[str, Field(pattern="^https?://")] | None = None
+    url: Annotated[str, Field(pattern=r"^https?://[^\x00-\x20\x7f]+$")] | None = None
     """Address of the archive, such as a mirror's; null is the publisher's."""
     timeout: Annotated[float, Field(gt=0, le=86_400)] = 30
     """Seconds without a byte after which a download is given up."""
