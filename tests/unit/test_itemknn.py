@@ -151,7 +151,7 @@ def test_scores_and_ranks_in_tiles_are_those_of_the_whole(
     held_out = np.argmin(seen, axis=1)
     several = (np.random.default_rng(0).random(seen.shape) < 0.3) & ~seen
     whole = ItemKNN(settings).fit(train)
-    by_scores = [rank(whole.scorer, train, relevant) for relevant in (held_out, several)]
+    by_scores = [rank(whole.score, train, relevant) for relevant in (held_out, several)]
     in_tiles(width)
     tiled = ItemKNN(settings).fit(train)
     save_recommender(tmp_path / "tiled.npz", tiled)
@@ -164,6 +164,22 @@ def test_scores_and_ranks_in_tiles_are_those_of_the_whole(
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
     part = rank(tiled.scorer.take(slice(3, 9)), train[3:9], held_out[3:9])
     np.testing.assert_array_equal(part.n_better, by_scores[0].n_better[3:9])
+
+
+@pytest.mark.parametrize("q", [0.01, 1.0, 60.0, 300.0])
+def test_ranks_in_tiles_with_scores_that_float32_cannot_tell_or_hold(in_tiles, q):
+    rng = np.random.default_rng(3)
+    popular = rng.random((80, 40)) < 0.02 + 0.5 * (np.arange(40) % 8 == 0)
+    popular[0], popular[:, 39] = False, False  # a user and an item without events
+    train = csr_array(popular.astype(float))
+    # Few users have two items in common, so that many similarities are equal.
+    held_out = (1 - popular + rng.random(popular.shape)).argmax(axis=1)
+    model = ItemKNN(ItemKNNSettings(q=q, normalise_scores=False)).fit(train)
+    in_tiles(7)
+    by_scores, found = (rank(scorer, train, held_out) for scorer in (model.score, model.scorer))
+    np.testing.assert_array_equal(found.n_better, by_scores.n_better)
+    np.testing.assert_array_equal(found.n_tied, by_scores.n_tied)
+    assert found.n_tied.any()
 
 
 def test_an_item_of_the_history_is_not_ranked_in_tiles(in_tiles):

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from sampled_metrics._base.arrays import Float, Int, blocks, count_rows
 from sampled_metrics._base.errors import InputError
 
-_UNIT = 2.0**-24  # largest relative error of a float32
-_SLACK = 8  # errors beside those of the sum: of both vectors, of the bounds, of float64
+UNIT = 2.0**-24  # largest relative error of a float32
+SLACK = 8  # errors beside those of the sum: of both vectors, of the bounds, of float64
 
 
 class Products:
@@ -44,7 +44,7 @@ class Products:
         self._short = scaled.reshape(self.items.shape).astype(np.float32)
         # By how much two scores in float32 differ at most from those in float64, for a user's
         # vector of length 1.
-        self._margin = (dimensions + _SLACK) * _UNIT * _lengths(self._short).max(initial=0.0)
+        self._margin = (dimensions + SLACK) * UNIT * _lengths(self._short).max(initial=0.0)
 
     def rough(self, users: Int) -> NDArray[np.float32]:
         """Return scores of all items for some users, each in a unit of its own, roughly."""

@@ -37,8 +37,8 @@ class Neighbours(Recommender):
 
     @property
     def scorer(self) -> Any:
-        """The scores of all users, some items at a time, if the weights are not kept."""
-        return self._tiles if self.weights is None else self.score
+        """The scores of all users, some items at a time, unless the weights are sparse."""
+        return self.score if issparse(self.weights) else self._tiles
 
     @property
     def _tiles(self) -> Tiles:

@@ -20,10 +20,10 @@ class Tiles:
     Attributes
     ----------
     histories
-        Left factor, scipy.sparse, one row per user.
+        Left factor, scipy.sparse, one row per user; not negative.
     columns
         Function from the first and the last column, exclusive, to these columns of the right
-        factor, one for each item; float64.
+        factor, one for each item; float64, not negative.
     n_items, width
         Number of all columns, and of those made at a time.
     """
@@ -49,14 +49,22 @@ class Tiles:
         return scores
 
     def of_pairs(self, user: Int, item: Int) -> Float:
-        """Return the score of each pair of a user and an item."""
+        """Return the score of each pair of a user and an item, the same in any company."""
         scores = np.empty(user.size)
         for first, columns in self:
             inside = np.flatnonzero((item >= first) & (item < first + columns.shape[1]))
-            for part in blocks(inside.size, self.width):
-                pairs = inside[part]
-                of_users = self.histories[user[pairs]] @ columns
-                scores[pairs] = of_users[np.arange(pairs.size), item[pairs] - first]
+            scores[inside] = self.of_columns(user[inside], columns, item[inside] - first)
+        return scores
+
+    def of_columns(self, user: Int, columns: Float, place: Int) -> Float:
+        """Return the score of each pair of a user and one of some columns."""
+        scores = np.empty(user.size)
+        longest = np.diff(self.histories.indptr).max(initial=1)
+        for pairs in blocks(user.size, longest):
+            histories = self.histories[user[pairs]]
+            of_pair = np.repeat(place[pairs], np.diff(histories.indptr))
+            histories.data *= columns[histories.indices, of_pair]
+            scores[pairs] = histories @ np.ones(self.histories.shape[1])
         return scores
 
     def __iter__(self) -> Iterator[tuple[int, Float]]:
