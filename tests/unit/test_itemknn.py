@@ -126,6 +126,14 @@ def test_keeping_at_least_all_neighbours_is_keeping_all():
         np.testing.assert_array_equal(weights.toarray(), whole.weights)
 
 
+def test_similarity_of_few_events_is_that_of_many(monkeypatch):
+    train = csr_array(random_train(3))
+    similarity = cosine_similarity(train)
+    for gain in (0, np.inf):
+        monkeypatch.setattr("sampled_metrics.recommenders.itemknn._GAIN", gain)
+        np.testing.assert_array_equal(cosine_similarity(train), similarity)
+
+
 @pytest.fixture
 def in_tiles(monkeypatch):
     """The weights of all pairs are not kept but made in tiles of a width."""

@@ -14,6 +14,7 @@ from sampled_metrics.recommenders.base import register
 from sampled_metrics.recommenders.neighbours import Neighbours
 
 _SLAB = 256
+_GAIN = 20  # sums of a dense product in the time of one of a sparse product
 # Up to so many items the weights of all pairs are kept, in 2 GB; those of more are made tile by
 # tile whenever they are needed.
 MOST_KEPT = 1 << 14
@@ -144,19 +145,30 @@ class _Events(NamedTuple):
     by_user: csr_array
     by_item: csr_array
     counts: Dense
+    many: bool  # so that a sparse product would be slower than one with a dense factor
 
     @classmethod
     def of(cls, train: csr_array) -> "_Events":
-        by_user = csr_array(train, dtype=np.int32)
-        by_item = by_user.T.tocsr()
-        return cls(by_user, by_item, np.maximum(by_item.sum(axis=1), 1).astype(np.float64))
+        small = train.shape[0] <= np.iinfo(np.int16).max  # numbers of users are
+        by_user = csr_array(train, dtype=np.int16 if small else np.int32)
+        by_item, squares = by_user.T.tocsr(), np.square(np.diff(by_user.indptr), dtype=np.int64)
+        counts = np.maximum(by_item.sum(axis=1), 1).astype(np.float64)
+        many = small and by_user.nnz * by_user.shape[1] < _GAIN * squares.sum()
+        return cls(by_user, by_item, counts, many)
+
+    def common(self, rows: slice) -> Dense:
+        """Count the users that some items have in common with each item."""
+        if self.many:
+            factor = np.ascontiguousarray(self.by_item[rows].toarray().T)
+            return (self.by_item @ factor).T.astype(np.float64, order="C")
+        return (self.by_item[rows] @ self.by_user).toarray().astype(np.float64)
 
 
 def _slabs(events: _Events, begin: int, end: int) -> Iterator[tuple[int, Dense]]:
     """Some rows of the similarity at a time, after the number of the first."""
     for first in range(begin, end, _SLAB):
         rows = slice(first, min(first + _SLAB, end))
-        common = (events.by_item[rows] @ events.by_user).toarray().astype(np.float64)
+        common = events.common(rows)
         yield first, np.sqrt(common * common / np.outer(events.counts[rows], events.counts))
 
 
