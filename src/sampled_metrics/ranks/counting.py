@@ -8,11 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, csr_matrix
 
 from sampled_metrics._base.arrays import (
-    CACHE,
     Float,
     Ids,
     Int,
-    blocks,
     count_rows,
     ordered_floats,
     ranges,
@@ -20,15 +18,11 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical
 from sampled_metrics._base.threads import one_thread
-from sampled_metrics.ranks.checks import require
-from sampled_metrics.ranks.grades import count_enough
-from sampled_metrics.ranks.products import SLACK, UNIT, Products
-from sampled_metrics.recommenders.tiles import Tiles
+from sampled_metrics.ranks.products import Products
 
 # Rows counted at a time, few enough to stay in the processor's cache; those of a matrix product,
 # which is slower for fewer.
 _ROWS, _ROWS_OF_PRODUCT = 32, 128
-_TINY = float(np.finfo(np.float32).smallest_subnormal)
 
 Scores = NDArray[np.floating[Any]]
 Score = Callable[[Int], Scores]
@@ -207,49 +201,6 @@ def by_products(products: Products, users: Int, task: Task, block_size: int) -> 
                 task.refuse_item(0.0, block[row[seen[0]]], item[seen[0]])
             counts.append((n_candidates, *products.count(rough, block, row, item)))
     return counts
-
-
-def by_tiles(tiles: Tiles, users: Int, task: Task) -> Counts:
-    """Count candidates per user, and better and tied candidates per item, tile by tile."""
-    task.require_shape(len(tiles), tiles.n_items)
-    row, item = task.ranked.of(users)
-    n_candidates = tiles.n_items - task.seen.size[users]
-    # In float32 scores are summed in half the time; those that are too close are compared again.
-    histories = tiles.histories[users].astype(np.float32)
-    own, terms = tiles.of_pairs(users[row], item), np.diff(histories.indptr)[row]
-    margin = 2 * UNIT * (terms + SLACK) * own + 2 * terms * _TINY
-    low, high = (own - margin).astype(np.float32), (own + margin).astype(np.float32)
-    n_better, n_tied = np.zeros(row.size, np.int64), np.full(row.size, -1)
-    for first, columns in tiles:
-        # Nothing vanishes, so scores are 0 where they are 0 in float32.
-        short = np.maximum(columns, (columns > 0.0) * _TINY).astype(np.float32)
-        for pairs in blocks(row.size, tiles.width, CACHE):
-            scores = histories[row[pairs]] @ short
-            place, seen = task.seen.of(users[row[pairs]])
-            both = np.flatnonzero(seen == item[pairs][place])
-            if both.size:
-                task.refuse_item(0.0, users[row[pairs]][place[both[0]]], seen[both[0]])
-            here = (seen >= first) & (seen < first + columns.shape[1])
-            scores[place[here], seen[here] - first] = -np.inf
-            above = scores > high[pairs, None]
-            n_better[pairs] += count_rows(above)
-            n_tied[pairs] += np.where(own[pairs] == 0.0, count_rows(scores == 0.0), 0)
-            close = (scores >= low[pairs, None]) ^ above
-            place, other = np.nonzero(close & (scores > 0.0))
-            pair = pairs.start + place
-            scored = tiles.of_columns(users[row[pair]], columns, other)
-            for counts, counted in ((n_better, scored > own[pair]), (n_tied, scored == own[pair])):
-                counts += np.bincount(pair[counted], minlength=row.size)
-    return [(n_candidates, n_better, n_tied)]
-
-
-def _relevant(grades: Any, min_grade: float) -> Any:
-    require("grades", grades.data, np.isfinite(grades.data), "finite numbers")
-    user = np.repeat(np.arange(grades.shape[0]), np.diff(grades.indptr))
-    enough = count_enough(user, grades.data, min_grade, grades.shape[0])
-    grades.data[(grades.data < 0.0) | (enough[user] == 0)] = 0.0
-    grades.eliminate_zeros()
-    return grades
 
 
 def _checked_scores(values: ArrayLike, users: Int, n_items: int | None) -> Scores:

@@ -14,12 +14,12 @@ from sampled_metrics.ranks.counting import (
     Task,
     by_function,
     by_products,
-    by_tiles,
     held_out_items,
     marked_items,
 )
 from sampled_metrics.ranks.products import Products
 from sampled_metrics.ranks.ranks import Ranks
+from sampled_metrics.ranks.tiled import by_tiles
 from sampled_metrics.recommenders.tiles import Tiles
 
 BLOCK_SIZE = 512
