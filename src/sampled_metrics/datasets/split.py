@@ -132,10 +132,7 @@ def assemble(
 
 
 def _share_later(
-    interactions: Interactions,
-    rows: NDArray[np.int32],
-    training: NDArray[np.bool_],
-    held_out: Int,
+    interactions: Interactions, rows: NDArray[np.int32], training: NDArray[np.bool_], held_out: Int
 ) -> float | None:
     """Return the mean share of training events later than a held-out one; None without times."""
     times = interactions.timestamp

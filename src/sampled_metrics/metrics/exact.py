@@ -15,10 +15,7 @@ class DepthError(InputError):
 
 
 def values(
-    measure: Measure,
-    ranks: Ranks,
-    ties: str = "expected",
-    rng: np.random.Generator | None = None,
+    measure: Measure, ranks: Ranks, ties: str = "expected", rng: np.random.Generator | None = None
 ) -> Float:
     """Return the exact metric of each user as a fraction; float64, shape (users,).
 

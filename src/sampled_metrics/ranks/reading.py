@@ -52,9 +52,9 @@ def read_ranks(data: Any, known: Ranked) -> Ranks:
     return lists.from_lists(table, known) if _is_list(table) else _ranks(table, known)
 
 
-def read_single(path: Path, *, n_items: int | None = None) -> Ranks:
+def read_single(path: Path) -> Ranks:
     """Read ranks of one held-out item per user, fully ranked; anything else raises InputError."""
-    ranks = read_ranks(path, Ranked(n_items))
+    ranks = read_ranks(path, Ranked())
     with reading(path):
         return ranks.single()
 
