@@ -7,7 +7,7 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.reading import read_single
+from sampled_metrics.ranks.reading import read_single, sources
 from tests.unit.relevance import untied
 
 COLUMNS = ("n_candidates", "n_better", "n_tied", "n_found", "n_relevant", "depth")
@@ -233,6 +233,10 @@ def test_unusable_files_are_named(tmp_path):
     path.write_text("n_candidates,n_better,n_tied\n")
     with pytest.raises(InputError, match=r"A\.parquet: not parquet"):
         Ranks.read(path)
+
+
+def test_sources_of_several_ranks_are_named_once():
+    assert sources(["trained here", "scores; trained here"]) == "scores; trained here"
 
 
 def test_words_on_the_source_stay_on_one_line_whatever_bytes_they_are(tmp_path):

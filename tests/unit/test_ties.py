@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.metrics.levels import TIES, random_rank
 from sampled_metrics.ranks import Ranks
@@ -93,11 +92,3 @@ def test_same_seed_same_values():
     measure = parse_measure("ap")
     one, two = (values(measure, records, "random", np.random.default_rng(5)) for _ in range(2))
     np.testing.assert_array_equal(one, two)
-
-
-def test_wrong_policy_and_missing_generator():
-    records = Ranks([5], [0], [1])
-    with pytest.raises(InputError, match="unknown tie policy 'middle'; known: expected, "):
-        values(parse_measure("ap"), records, "middle")
-    with pytest.raises(InputError, match="'random' needs a random generator"):
-        values(parse_measure("ap"), records, "random")

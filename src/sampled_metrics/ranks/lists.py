@@ -42,7 +42,7 @@ def from_lists(table: Table, known: Ranked) -> Ranks:
         _require_lists(relevant.user_ids, list_of)
         item = ids.places(relevant.item_ids, lists.item_ids)[relevant.item]
         key = np.where(item < 0, -1, lists.key(list_of[relevant.user], item))
-        row = ids.places(ids.column_of(key), ids.column_of(lists.key(lists.user, lists.item)))
+        row = ids.places(key, lists.key(lists.user, lists.item))
         order = np.argsort(relevant.user, kind="stable")
         grades = None
         if relevant.grade is not None:  # of each user's items found, then of the others

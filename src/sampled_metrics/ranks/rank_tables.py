@@ -14,7 +14,7 @@ from sampled_metrics.datasets.split import Split, require_all
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 from sampled_metrics.tables.casts import as_arrow, as_numpy
 from sampled_metrics.tables.columns import Table
-from sampled_metrics.tables.ids import ITEM, USER, column_of, places
+from sampled_metrics.tables.ids import ITEM, USER, places
 from sampled_metrics.tables.reading import read_table
 
 _SOURCE = b"source"
@@ -87,7 +87,7 @@ def read_aligned(path: Path, split: Split) -> Ranks:
         held_out = np.append(split.held_out, 0)[np.minimum(user, n_users)]
         table.refuse(
             ITEM,
-            is_evaluated & (places(ids, column_of(split.item_ids)) != held_out),
+            is_evaluated & (places(ids, split.item_ids) != held_out),
             ids,
             lambda row: (
                 f"{split.item_ids[held_out[row]]}, the held-out item of user "

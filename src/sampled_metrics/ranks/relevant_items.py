@@ -15,7 +15,7 @@ from sampled_metrics.ranks import trec
 from sampled_metrics.ranks.grades import count_enough
 from sampled_metrics.tables.casts import as_numpy
 from sampled_metrics.tables.columns import Table
-from sampled_metrics.tables.ids import ITEM, USER, column_of, encoded, places
+from sampled_metrics.tables.ids import ITEM, USER, encoded, places
 from sampled_metrics.tables.reading import is_frame, read_table
 
 WHAT = "relevant items"
@@ -152,7 +152,7 @@ def read_known_items(
     user_ids = _sorted([held.ids(USER)])
     item_ids = _sorted([table.ids(ITEM) for table in (held, known, *catalogue, *others)])
     (user, item), (seen_user, seen_item) = (
-        (places(table.ids(USER), column_of(user_ids)), places(table.ids(ITEM), column_of(item_ids)))
+        (places(table.ids(USER), user_ids), places(table.ids(ITEM), item_ids))
         for table in (held, known)
     )
     rows, _ = relevant_rows(held)

@@ -16,7 +16,7 @@ from sampled_metrics._base.arrays import EXACT, Ids, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split, require_all
 from sampled_metrics.tables.columns import Table
-from sampled_metrics.tables.ids import ITEM, USER, Codes, column_of, places
+from sampled_metrics.tables.ids import ITEM, USER, Codes, places
 from sampled_metrics.tables.reading import read_table, require_file
 
 SCORE = "score"
@@ -152,7 +152,7 @@ def _ids(path: Path, arrays: Any, name: str) -> Ids:
 
 def _places(path: Path, kind: str, wanted: Ids, ids: Ids) -> Int:
     """Return the places in a file of all users or items of a split."""
-    found = places(column_of(wanted), column_of(ids))
+    found = places(wanted, ids)
     require_all(path, kind, found >= 0, wanted)
     return found
 
@@ -211,4 +211,4 @@ def _numbers(table: Table, name: str, ids: Ids) -> Codes:
     """Take a column of ids; return their numbers in the split, -1 where it does not have them."""
     codes, names = table.codes(name)
     del table.columns[name]
-    return places(names, column_of(ids)).astype(np.int32)[codes]
+    return places(names, ids).astype(np.int32)[codes]

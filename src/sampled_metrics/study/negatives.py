@@ -20,7 +20,7 @@ from sampled_metrics.inference.correct import correct
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.sampling.soundness import Drawn, check_negatives
 from sampled_metrics.study.beyond.outcomes import BETTER, EQUAL, SEEN, Codes, Compared
-from sampled_metrics.tables.ids import ITEM, USER, column_of, places
+from sampled_metrics.tables.ids import ITEM, USER, places
 from sampled_metrics.tables.reading import read_table
 
 WHAT = "negatives (user_id, item_id)"
@@ -38,12 +38,9 @@ def read_negatives(path: Path, split: Split) -> Negatives:
     """Read a table of negatives; those of users who are not evaluated are left out."""
     table = read_table(path, WHAT, (USER, ITEM))
     table.require(USER, ITEM)
-    user = places(table.ids(USER), column_of(split.evaluated_ids))
-    item = places(table.ids(ITEM), column_of(split.item_ids))
-    unknown = (item < 0) & (user >= 0)
-    if unknown.any():
-        row = int(np.argmax(unknown))
-        raise table.error(ITEM, row, table.ids(ITEM)[row], "an item of the split")
+    user = places(table.ids(USER), split.evaluated_ids)
+    item = places(table.ids(ITEM), split.item_ids)
+    table.refuse(ITEM, (item < 0) & (user >= 0), table.ids(ITEM), "an item of the split")
     user, item = user[user >= 0], item[user >= 0]
     counts = np.bincount(user, minlength=split.held_out.size)
     require_all(path, "user", counts > 0, split.evaluated_ids)

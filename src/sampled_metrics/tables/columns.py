@@ -22,7 +22,7 @@ from sampled_metrics.tables.casts import (
     time_type,
     unit_of,
 )
-from sampled_metrics.tables.ids import Codes, as_numbers, column_of, encoded, places
+from sampled_metrics.tables.ids import Codes, as_numbers, encoded, places
 
 IDS = "whole numbers or text"
 TIMES = "numbers, or ISO 8601 dates and times, of one kind in all rows"
@@ -147,7 +147,7 @@ class Table:
     def places(self, name: str, among: Ids, expected: str) -> Int:
         """Return the place of each id of a column in `among`; a missing one raises InputError."""
         ids = self.ids(name)
-        place = places(ids, column_of(among))
+        place = places(ids, among)
         self.refuse(name, place < 0, ids, expected)
         return place
 

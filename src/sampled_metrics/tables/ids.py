@@ -25,13 +25,14 @@ def column_of(ids: NDArray[Any]) -> "pa.Array":
 
 
 def places(ids: Any, among: Any) -> Int:
-    """Return the place of each id in `among`, -1 where it is missing.
+    """Return the place of each id in `among`, -1 where it is missing; both of pyarrow or numpy.
 
     Numbers are compared with text as they are usually written.
     """
     import pyarrow as pa
     from pyarrow import compute
 
+    ids, among = (column_of(c) if isinstance(c, np.ndarray) else c for c in (ids, among))
     if ids.type != among.type:
         ids, among = ids.cast(pa.string()), among.cast(pa.string())
     return as_numpy(compute.fill_null(compute.index_in(ids, among), -1)).astype(np.int64)

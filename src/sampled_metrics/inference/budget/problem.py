@@ -1,7 +1,7 @@
 """Users, items and events of an evaluation, read from files and kept in one."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -13,7 +13,7 @@ from sampled_metrics._base.sparse import from_structure, marked, structure, stru
 from sampled_metrics.inference.budget.candidates import Candidates
 from sampled_metrics.ranks.matrices import read_sparse
 from sampled_metrics.ranks.relevant_items import Pairs, read_known_items, read_pairs, relevant_rows
-from sampled_metrics.tables.ids import ITEM, USER, column_of, places
+from sampled_metrics.tables.ids import ITEM, USER
 from sampled_metrics.tables.reading import require_file
 
 SEEN = "seen items: a table of user_id and item_id, or .npz as scipy.sparse.save_npz writes"
@@ -130,8 +130,3 @@ def _of_tables(seen: Path, held_out: Path, items: Path | None) -> Problem:
     owner, item = np.nonzero(known.held_out)
     order = np.lexsort((item, owner))
     return Problem(events, owner[order], item[order], known.user_ids, known.item_ids)
-
-
-def places_of(ids: Any, among: Ids) -> Int:
-    """Return the number of each id, an array of pyarrow, -1 where it is unknown."""
-    return places(ids, column_of(among))

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.budget.evaluation import Batch
-from sampled_metrics.inference.budget.problem import Problem, places_of
+from sampled_metrics.inference.budget.problem import Problem
 from sampled_metrics.tables.columns import Table
-from sampled_metrics.tables.ids import ITEM, USER
+from sampled_metrics.tables.ids import ITEM, USER, places
 from sampled_metrics.tables.reading import read_table
 
 SCORE, RECOMMENDER = "score", "recommender"
@@ -82,7 +82,7 @@ class Asked(NamedTuple):
         numbers = []
         for name, ids in self.ids.items():
             codes, names = table.codes(name)
-            numbers.append(places_of(names, ids)[codes])
+            numbers.append(places(names, ids)[codes])
         unknown = np.min(numbers, axis=0) < 0
         user, item, *others = numbers
         key = self._key(user, item, others[0] if others else np.zeros_like(user))
