@@ -18,6 +18,8 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical
 from sampled_metrics._base.threads import one_thread
+from sampled_metrics.ranks.checks import require
+from sampled_metrics.ranks.grades import count_enough
 from sampled_metrics.ranks.products import Products
 
 # Rows counted at a time, few enough to stay in the processor's cache; those of a matrix product,
@@ -201,6 +203,15 @@ def by_products(products: Products, users: Int, task: Task, block_size: int) -> 
                 task.refuse_item(0.0, block[row[seen[0]]], item[seen[0]])
             counts.append((n_candidates, *products.count(rough, block, row, item)))
     return counts
+
+
+def _relevant(grades: Any, min_grade: float) -> Any:
+    require("grades", grades.data, np.isfinite(grades.data), "finite numbers")
+    user = np.repeat(np.arange(grades.shape[0]), np.diff(grades.indptr))
+    enough = count_enough(user, grades.data, min_grade, grades.shape[0])
+    grades.data[(grades.data < 0.0) | (enough[user] == 0)] = 0.0
+    grades.eliminate_zeros()
+    return grades
 
 
 def _checked_scores(values: ArrayLike, users: Int, n_items: int | None) -> Scores:

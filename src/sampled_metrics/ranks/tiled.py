@@ -42,12 +42,3 @@ def by_tiles(tiles: Tiles, users: Int, task: Task) -> Counts:
             for counts, counted in ((n_better, scored > own[pair]), (n_tied, scored == own[pair])):
                 counts += np.bincount(pair[counted], minlength=row.size)
     return [(n_candidates, n_better, n_tied)]
-
-
-def _relevant(grades: Any, min_grade: float) -> Any:
-    require("grades", grades.data, np.isfinite(grades.data), "finite numbers")
-    user = np.repeat(np.arange(grades.shape[0]), np.diff(grades.indptr))
-    enough = count_enough(user, grades.data, min_grade, grades.shape[0])
-    grades.data[(grades.data < 0.0) | (enough[user] == 0)] = 0.0
-    grades.eliminate_zeros()
-    return grades
