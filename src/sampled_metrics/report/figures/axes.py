@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.report.figures.style import GREY, INK
@@ -38,7 +38,7 @@ def powers_of_ten(axis: Axis) -> None:
     axis.set_major_locator(LogLocator(10, subs=(1,) if high >= 10 * low else (1, 2, 5)))
     axis.set_major_formatter(WHOLE_NUMBERS)
     axis.set_minor_locator(LogLocator(10, subs=range(2, 10)))
-    axis.set_minor_formatter(NullFormatter())
+    axis.set_tick_params("minor", label1On=False)
 
 
 def vertical_line(axes: Axes, x: float, label: str = "") -> None:

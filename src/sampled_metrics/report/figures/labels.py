@@ -12,6 +12,7 @@ import scipy  # `scipy.optimize` takes long to import, so only where it is used
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
 
@@ -30,14 +31,26 @@ def place_labels(figure: Figure) -> None:
     """Settle the layout of a figure, then write the name of each labelled curve beside it."""
     canvas: Any = FigureCanvasAgg(figure)
     renderer = canvas.get_renderer()
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    settle(figure)
     for axes in figure.axes:
         _spread(axes, renderer)
         taken = [text.get_window_extent(renderer).extents for text in axes.texts]
         points = {line: _points(axes, line) for line in axes.get_lines()}
         for line in labelled(axes):
             taken.append(_place(axes, line, points, taken, renderer))
+
+
+def settle(figure: Figure) -> None:
+    """Settle the layout, so that drawing the figure does not measure it again."""
+    every = [axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
+    for axis in every:
+        if not axis.get_label_text():
+            axis.set_label_coords(0, 0)
+    ConstrainedLayoutEngine().execute(figure)
+    for axis in every:
+        label = axis.label
+        at = (label.get_transform() - axis.axes.transAxes).transform(label.get_position())
+        axis.set_label_coords(*at)
 
 
 def labelled(axes: Axes) -> list[Line2D]:

@@ -6,12 +6,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sampled_metrics._base.arrays import Float
-from sampled_metrics.report.figures.labels import spread_heights
+from sampled_metrics.report.figures.labels import settle, spread_heights
 from sampled_metrics.report.figures.style import (
-    COLUMN_WIDTH,
     GREY,
     SMALL,
     line_styles,
+    new_figure,
     shown,
     styled,
 )
@@ -33,7 +33,7 @@ def draw_reversal(values: Mapping[str, tuple[float, float]]) -> Figure:
     exact, sampled = (_heights(side) for side in zip(*values.values(), strict=True))
     styles = line_styles(list(values))
     with styled():
-        figure = Figure(figsize=(COLUMN_WIDTH, HEIGHT))
+        figure = new_figure(HEIGHT)
         axes = figure.add_subplot()
         axes.axis("off")
         for (name, (low, high)), start, end in zip(values.items(), exact, sampled, strict=True):
@@ -54,6 +54,7 @@ def draw_reversal(values: Mapping[str, tuple[float, float]]) -> Figure:
             axes.text(x, 1.2, text, color=GREY, fontsize=SMALL, ha="center")
         axes.set(xlim=(-0.55, 1.55), ylim=(-0.1, 1.25))
         axes.set_title("Recall@10 on MovieLens 1M, 6,040 users", pad=7)
+        settle(figure)
         return figure
 
 

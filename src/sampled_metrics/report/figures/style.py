@@ -24,9 +24,9 @@ _SETTINGS = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlepad": 3.0,
+    "axes.titley": 1.0,
     "figure.constrained_layout.h_pad": 0.03,
     "figure.constrained_layout.hspace": 0.02,
-    "figure.constrained_layout.use": True,
     "figure.constrained_layout.w_pad": 0.03,
     "figure.constrained_layout.wspace": 0.03,
     "grid.color": "#e2e2e2",
@@ -71,8 +71,8 @@ def styled() -> AbstractContextManager[None]:
     return matplotlib.style.context(_SETTINGS, after_reset=True)
 
 
-def new_figure(height: float, note: str) -> Figure:
-    """Column-wide figure of a height in inches, with a small grey line at the foot."""
+def new_figure(height: float, note: str = "") -> Figure:
+    """Column-wide figure of a height in inches, maybe with a small grey line at the foot."""
     figure = Figure(figsize=(COLUMN_WIDTH, height))
     if note:
         text = textwrap.fill(note, 75)
