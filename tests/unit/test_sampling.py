@@ -16,6 +16,7 @@ from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import (
     TIES,
+    average_over_ranks,
     distinct_items,
     draw_sampled_ranks,
     expected_values,
@@ -226,6 +227,43 @@ class TestExpectedValues:
         for name, of_recommenders in printed.items():
             ours = [expected_values(parse_measure(name), r, 10_000, 99, WITH).mean() for r in ranks]
             assert ours == pytest.approx(of_recommenders, abs=0.01)
+
+
+class TestAverages:
+    @pytest.mark.parametrize("sampling", Sampling)
+    @pytest.mark.parametrize(("n", "m"), [(2, 1), (5, 2), (5, 4)])
+    def test_against_every_sample(self, n, m, sampling):
+        vectors = np.array([np.arange(m + 1.0) ** 2, np.arange(m + 1) == m])
+        users = [(b, e) for b in range(n) for e in range(n - b)]
+        ranks = Ranks([n] * len(users), *np.transpose(users))
+        exact = [enumerated(n, b, e, m, sampling=sampling, ties="random") for b, e in users]
+        found = average_over_ranks(vectors, ranks, sampling)
+        np.testing.assert_allclose(found, vectors @ np.transpose(exact), rtol=0, atol=1e-13)
+
+    @pytest.mark.parametrize("m", [1, 40, 600])
+    def test_against_exact_numbers(self, m):
+        n, rng = 1500, np.random.default_rng(m)
+        vector = np.cumsum(rng.normal(size=m + 1))
+        for better, tied in [(0, 0), (7, 0), (700, 0), (1499, 0), (90, 1), (900, 3)]:
+            exact = sum(
+                int(value) * comb(b, i) * comb(n - 1 - b, m - i)
+                for b in range(better, better + tied + 1)
+                for i, value in enumerate((vector * 2**40).round())
+            )
+            exact = float(Fraction(exact, comb(n - 1, m) * (tied + 1) * 2**40))
+            found = average_over_ranks(vector[None], Ranks([n], [better], [tied]))
+            assert found.item() == pytest.approx(exact, abs=1e-10)
+
+    @pytest.mark.parametrize("sampling", Sampling)
+    def test_are_products_with_the_distribution(self, sampling):
+        rng = np.random.default_rng(0)
+        n = rng.integers(50, 90, 300)
+        better = rng.integers(0, n)
+        ranks = Ranks(n, better, np.minimum(rng.integers(0, 9, 300), n - 1 - better))
+        vectors = rng.normal(size=(2, 50))
+        expected = vectors @ sampled_rank_distribution(ranks, 49, sampling).T
+        found = average_over_ranks(vectors, ranks, sampling)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
 class TestDistribution:

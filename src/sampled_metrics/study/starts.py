@@ -94,8 +94,8 @@ def smallest_sizes(
     rows = []
     for e, estimator in enumerate(ESTIMATORS):
         for start in range(len(starts)):
-            sign = np.sign(exact[other] - exact[str(start)])
-            m = smallest_from(partial(lead, at, str(start), other, e, sign), sizes)
+            difference = exact[other] - exact[str(start)]
+            m = smallest_from(partial(lead, at, str(start), other, e, difference), sizes)
             rows.append((start, SIZES[0], f"{name} vs {other}", SIZES[1], estimator.label, m, m))
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -113,7 +113,7 @@ def band_over_starts(
     rows = []
     for m in sample_sizes(records):
         for e, estimator in enumerate(ESTIMATORS):
-            of_starts = [at(start, e, m) for start in records]
+            of_starts = [at(start, e, m).mean for start in records]
             low, high = min(of_starts), max(of_starts)
             rows.append(("lowest", name, estimator.label, m, low))
             rows.append(("highest", name, estimator.label, m, high))
