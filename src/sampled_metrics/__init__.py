@@ -42,7 +42,7 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from sampled_metrics._base.errors import InputError, InputWarning
     from sampled_metrics.inference.budget import evaluate_on_budget
-    from sampled_metrics.inference.compare_any import compare
+    from sampled_metrics.inference.compare import compare
     from sampled_metrics.inference.correct import correct
     from sampled_metrics.inference.evaluate import evaluate, values_by_user
     from sampled_metrics.inference.plan import plan
@@ -54,7 +54,7 @@ _HOME = {
     "InputWarning": "_base.errors",
     "Ranks": "ranks",
     "SampledRanks": "ranks",
-    "compare": "inference.compare_any",
+    "compare": "inference.compare",
     "correct": "inference.correct",
     "draw_sampled_ranks": "sampling",
     "evaluate": "inference.evaluate",

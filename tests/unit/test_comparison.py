@@ -14,7 +14,8 @@ from scipy import stats
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.p_values import adjusted
 from sampled_metrics.inference.advice import advice
-from sampled_metrics.inference.compare import compare_exact, compare_sampled
+from sampled_metrics.inference.compare_exact import compare_exact
+from sampled_metrics.inference.compare_sampled import compare_sampled
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.intervals import Estimate
 from sampled_metrics.inference.pairing import common_users, unlike

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import ndcg_score
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.compare import compare_exact
+from sampled_metrics.inference.compare_exact import compare_exact
 from sampled_metrics.inference.evaluate import evaluate
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks, rank

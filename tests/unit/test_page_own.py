@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from sampled_metrics.inference.compare import compare_sampled
+from sampled_metrics.inference.compare_sampled import compare_sampled
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.report.page.own import own_full, own_sampled

@@ -63,7 +63,7 @@ def compare_files(
     """
     if len(files) < 2:
         raise InputError("the only file; compare needs two or more", path=files[0])
-    from sampled_metrics.inference.compare_any import compare
+    from sampled_metrics.inference.compare import compare
 
     names = inputs.names(files)
     with inputs.naming_files(names, files):

@@ -1,141 +1,60 @@
-"""Is A better than B? Orders of exact metrics, from full or from sampled rankings."""
+"""Comparison of recommenders, by full rankings or by sampled ones, as the data is."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
-from sampled_metrics._base.errors import reading
-from sampled_metrics._base.threads import one_thread
-from sampled_metrics.estimators import parse_estimators
-from sampled_metrics.inference import printed
+from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics.inference.compared import Compared
-from sampled_metrics.inference.correct import acts_like, possible_range
-from sampled_metrics.inference.evaluate import known_values, over_common, prior_shape
-from sampled_metrics.inference.intervals import Estimate, Shape
-from sampled_metrics.inference.misfit import require_fit
-from sampled_metrics.inference.orders import Cell, Names, Rows, compared, decided
-from sampled_metrics.inference.pairing import require_alike
-from sampled_metrics.inference.plausible import require_item_metrics, warn_of_low_ranks
-from sampled_metrics.inference.ranges import bracket_users, difference_range, order_p_value
+from sampled_metrics.inference.pairing import unlike
 from sampled_metrics.inference.results import Results
-from sampled_metrics.inference.significance import p_value
-from sampled_metrics.inference.solving import solve
-from sampled_metrics.inference.verdict import exact_verdict, sampled_verdict
-from sampled_metrics.metrics.measures import parse_measures
-from sampled_metrics.ranks import Ranks, SampledRanks
-
-EXACT = "exact"
+from sampled_metrics.ranks.given import all_alike
+from sampled_metrics.ranks.options import Drawn, Ranked
 
 
-@one_thread()
-def compare_exact(
-    rankings: Mapping[str, Ranks],
+def compare(
+    data: Mapping[str, Any],
     metrics: str | Sequence[str] = METRICS,
+    estimators: str | Sequence[str] | None = None,
     *,
-    ties: str = "expected",
+    relevant: Any = None,
+    seen: Any = None,
+    n_items: int | None = None,
+    min_grade: float = 0.0,
+    complete: bool = False,
+    positive: Any = None,
+    n_negatives: int | None = None,
+    sampling: str | None = None,
+    ties: str | None = None,
+    shape: str = SHAPE,
+    per_user: bool = False,
     test: str | None = None,
     correction: str = "holm",
     confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> Results[Compared]:
-    """Compare all pairs of recommenders by their full rankings.
+    """Compare all pairs of recommenders: find which has the higher exact metric.
 
     Parameters
     ----------
-    rankings
-        Ranks of the relevant items by recommender, two or more. Users that both of a pair have
-        are paired; without ids, or without a common one, they are two independent samples.
+    data
+        What `evaluate` takes for each recommender, or what `correct` takes; two or more.
     metrics
-        Names of metrics.
-    test
-        `t` (default), `wilcoxon` or `permutation`, see `significance`; printed if given.
-    correction
-        For the number of pairs: `none`, `bonferroni`, `holm` or `bh`.
-    ties, confidence, seed
+        Their names, several with commas or in a list.
+    estimators
+        For sampled rankings, see `correct`.
+    relevant, seen, n_items, min_grade, complete
         See `evaluate`.
-
-    Returns
-    -------
-    One result for each pair and metric, pairs outermost.
-
-    Examples
-    --------
-    >>> rankings = {
-    ...     name: Ranks([100] * 40, [x] * 20 + [50] * 20, [0] * 40, users=range(40))
-    ...     for name, x in (("A", 20), ("B", 2))
-    ... }
-    >>> (result,) = compare_exact(rankings, ["recall@10"])
-    >>> result.difference, result.order, result.verdict
-    (0.5, 'b', 'B is above A')
-    """
-    measures = parse_measures(metrics)
-    values = {name: known_values(measures, ranks, ties, seed) for name, ranks in rankings.items()}
-    measures = [
-        measure for measure in measures if all(measure in known for known in values.values())
-    ]
-
-    def cells(names: Names, rows: Rows) -> Iterator[Cell]:
-        a, b = (rankings[name] for name in names)
-        items = a.mean_candidates if a.mean_candidates == b.mean_candidates else None
-        for measure in measures:
-            of_both = [
-                over_common(measure, rankings[name], values[name][measure], of_rows, ties, seed)
-                for name, of_rows in zip(names, rows or (None, None), strict=True)
-            ]
-            # That of the larger catalogue, so that a and b may be exchanged.
-            prior = prior_shape(measure, max(a, b, key=lambda ranks: ranks.mean_candidates))
-            p = p_value(of_both[0], of_both[1], rows, test or "t", seed)
-            fields = {"metric": str(measure), "estimator": EXACT, "p_value": p}
-            yield Cell(of_both, prior, fields | {"n_items": items or None})
-
-    results = compared({name: ranks.users for name, ranks in rankings.items()}, cells, confidence)
-    by_order = decided(results, correction, confidence)
-    verdicts = []
-    for result, single in zip(by_order, results, strict=True):
-        # What a correction for several pairs asks of this one.
-        strictness = single.p_value / result.p_value if result.p_value > 0.0 else 1.0
-        asked = 1.0 - (1.0 - confidence) * strictness
-        interval = single.std_error, single.ci_low, single.ci_high
-        observed = Estimate(single.difference, *interval, single.n_users)
-        verdicts.append(exact_verdict(observed, (result.a, result.b), result.order, asked))
-    show = partial(
-        printed.compared_fully,
-        confidence=confidence,
-        correction=correction,
-        relevance=printed.relevance_note(*rankings.values()),
-        p_values=test is not None,
-    )
-    return Results(map(_with_verdict, by_order, verdicts), show)
-
-
-@one_thread()
-def compare_sampled(
-    samples: Mapping[str, SampledRanks],
-    metrics: str | Sequence[str] = METRICS,
-    estimators: str | Sequence[str] = ESTIMATORS,
-    *,
-    shape: str = SHAPE,
-    correction: str = "holm",
-    per_user: bool = False,
-    confidence: float = CONFIDENCE,
-) -> Results[Compared]:
-    """Compare all pairs of recommenders by their sampled ranks.
-
-    The order is that of the exact metrics, decided if the range of their difference excludes 0.
-
-    Parameters
-    ----------
-    samples
-        Sampled ranks by recommender, two or more, with the same number of negatives drawn in the
-        same way. Users that both of a pair have are paired by their ids; ranges are narrowest if
-        all recommenders ranked the same negatives.
-    metrics, estimators
-        Their names.
-    correction
-        See `compare_exact`.
-    shape, per_user, confidence
-        See `correct`.
+    positive, n_negatives, sampling
+        See `correct`; data is taken for sampled rankings if one of the first two is given.
+    ties
+        Default `expected` for full rankings, see `evaluate`, and `random` for scores of a
+        held-out item and its negatives.
+    test
+        For full rankings: `t` (default), `wilcoxon` or `permutation`, see `compare_exact`.
+    shape, per_user, correction, confidence, seed
+        See `compare_exact` and `compare_sampled`.
 
     Returns
     -------
@@ -143,72 +62,50 @@ def compare_sampled(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> samples = {
-    ...     name: SampledRanks(1 + rng.binomial(100, rng.random(400) ** power), 3541, 100)
-    ...     for name, power in (("A", 3), ("B", 4))
-    ... }
-    >>> (result,) = compare_sampled(samples, ["recall@10"], ["bv:0.1"])
-    >>> result.order, result.behaves_like
-    ('undecided', 17)
+    >>> scores = {"A": [[0.9, 0.2, 0.1]] * 40, "B": [[0.1, 0.9, 0.2]] * 39 + [[0.9, 0.2, 0.1]]}
+    >>> (result,) = compare(scores, "hr@1", relevant=[0] * 40)
+    >>> result.value_a, result.value_b, result.order
+    (1.0, 0.025, 'a')
     """
-    require_alike(samples)
-    measures = parse_measures(metrics)
-    parsed = parse_estimators(estimators)
-    for name, sample in samples.items():
-        with reading(name):
-            require_item_metrics(sample, measures)
-    bracketed, ranges, solved = {}, {}, {}
-    for name, sample in samples.items():
-        with reading(name):
-            warn_of_low_ranks(sample)
-            require_fit(sample, shape)
-            bracketed[name] = bracket_users(measures, sample, shape=shape, confidence=confidence)
-            ranges[name] = [
-                possible_range(bracketed[name].range(i), str(measure), shape)
-                for i, measure in enumerate(measures)
-            ]
-        solved[name] = solve(sample, measures, parsed, per_user)
+    if not isinstance(data, Mapping):
+        raise InputError(f"found {type(data).__name__}; expected a dictionary by recommender")
+    drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties or "random", seed)
+    known = Ranked(n_items, relevant, seen, min_grade, complete)
+    samples, rankings = all_alike(data, drawn, known)
+    _warn_of_unlike(samples or rankings)
+    if samples:
+        if test is not None:
+            raise InputError("test (--test) is for full rankings, these are sampled")
+        from sampled_metrics.inference.compare_sampled import compare_sampled
 
-    def cells(names: Names, _: Rows) -> Iterator[Cell]:
-        first, second = (samples[name] for name in names)
-        both = [solved[name] for name in names]
-        pair = bracketed[names[0]], bracketed[names[1]]
-        fields = {
-            "n_items": round((first.mean_candidates + second.mean_candidates) / 2),
-            "n_negatives": first.n_negatives,
-            "sampling": str(first.sampling),
-        }
-        for i, measure in enumerate(measures):
-            allowed = difference_range(*pair, i)
-            of_metric = {
-                "metric": str(measure),
-                "range_low": allowed.low,
-                "range_high": allowed.high,
-                "p_value": order_p_value(*pair, i),
-            }
-            for j, estimator in enumerate(parsed):
-                vector = both[0].vectors[i, j]
-                seen = acts_like(measure, vector, first, both[0].items)
-                of_estimate = {"estimator": str(estimator), "behaves_like": seen}
-                of_both = [each.user_values(i, j) for each in both]
-                yield Cell(of_both, Shape.of(vector), fields | of_metric | of_estimate)
+        return compare_sampled(
+            samples,
+            metrics,
+            estimators or ESTIMATORS,
+            shape=shape,
+            per_user=per_user,
+            correction=correction,
+            confidence=confidence,
+        )
+    if estimators:
+        raise InputError(
+            "estimators (--estimator) are for sampled rankings; give n_negatives (--n-negatives)"
+        )
+    from sampled_metrics.inference.compare_exact import compare_exact
 
-    results = compared({name: each.users for name, each in solved.items()}, cells, confidence)
-    results = decided(results, correction, confidence)
-    names = [str(measure) for measure in measures]
-    by_metric = {name: dict(zip(names, found, strict=True)) for name, found in ranges.items()}
-    verdicts = [sampled_verdict(each, by_metric[each.a], by_metric[each.b]) for each in results]
-    show = partial(
-        printed.compared_sampled,
-        confidence=confidence,
+    return compare_exact(
+        rankings,
+        metrics,
+        ties=ties or "expected",
+        test=test,
         correction=correction,
-        shape=shape,
-        samples=samples,
+        confidence=confidence,
+        seed=seed,
     )
-    return Results(map(_with_verdict, results, verdicts), show)
 
 
-def _with_verdict(result: Compared, verdict: str) -> Compared:
-    return replace(result, verdict=verdict)
+def _warn_of_unlike(evaluations: Mapping[str, Any]) -> None:
+    for words in unlike(evaluations):
+        warnings.warn(
+            f"{words}: are these evaluations on the same data?", InputWarning, stacklevel=3
+        )

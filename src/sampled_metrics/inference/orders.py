@@ -112,3 +112,8 @@ def decided(results: list[Compared], correction: str, confidence: float) -> list
             order = "b" if result.range_low > 0.0 else "a"
         filled.append(replace(result, p_value=p, order=order))
     return filled
+
+
+def with_verdict(result: Compared, verdict: str) -> Compared:
+    """Add what the order means in words."""
+    return replace(result, verdict=verdict)

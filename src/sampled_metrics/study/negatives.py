@@ -15,7 +15,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.datasets.split import Split, require_all
 from sampled_metrics.inference.budget import evaluate_on_budget
-from sampled_metrics.inference.compare import compare_sampled
+from sampled_metrics.inference.compare_sampled import compare_sampled
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.sampling.soundness import Drawn, check_negatives

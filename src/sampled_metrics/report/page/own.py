@@ -9,7 +9,8 @@ import pandas as pd
 import sampled_metrics
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
 from sampled_metrics._base.errors import reading
-from sampled_metrics.inference.compare import compare_exact, compare_sampled
+from sampled_metrics.inference.compare_exact import compare_exact
+from sampled_metrics.inference.compare_sampled import compare_sampled
 from sampled_metrics.inference.compared import Compared
 from sampled_metrics.inference.correct import Corrected, correct
 from sampled_metrics.inference.evaluate import evaluate
