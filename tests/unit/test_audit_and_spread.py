@@ -17,8 +17,7 @@ from sampled_metrics.study.audit import _catalogue_size, run_audit
 from sampled_metrics.study.entries import Entry
 from sampled_metrics.study.readings import Material, Reading
 from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.spread import spread_over_starts, spread_over_ties
-from sampled_metrics.study.starts import table_of_starts
+from sampled_metrics.study.starts import spread_over_starts, spread_over_ties, table_of_starts
 from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
 
 RECOMMENDERS = [

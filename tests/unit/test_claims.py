@@ -11,7 +11,7 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.report.claims import write_claims
 from sampled_metrics.study.cells import KEY, read_published
 from sampled_metrics.study.claims import CLAIMS, Claim, Finding, Run, ledger
-from sampled_metrics.study.claims import verdicts as module
+from sampled_metrics.study.claims import registry as module
 from sampled_metrics.study.claims.run import METRICS, NAMES, PAIRS
 from sampled_metrics.study.starts import SIZES, USERS
 from tests.conftest import ROOT

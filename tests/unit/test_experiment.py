@@ -7,9 +7,13 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.moments import Moments
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.comparison import table3, table4
-from sampled_metrics.study.experiment import Experiment, run_experiment
+from sampled_metrics.study.experiment import (
+    Experiment,
+    load_experiments,
+    run_experiment,
+    save_experiment,
+)
 from sampled_metrics.study.settings import ExperimentSettings
-from sampled_metrics.study.storage import load_experiments, save_experiment
 from tests.conftest import ROOT
 
 SETTINGS = ExperimentSettings()

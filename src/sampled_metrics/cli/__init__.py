@@ -12,9 +12,9 @@ import sampled_metrics
 from sampled_metrics._base.errors import NO_MEMORY, InputError, UnreachableError
 from sampled_metrics.cli import logs
 from sampled_metrics.cli.budget import app as budget
-from sampled_metrics.cli.drawing import app as drawing
 from sampled_metrics.cli.files import guard
 from sampled_metrics.cli.metrics import app as metrics
+from sampled_metrics.cli.negatives import app as negatives
 from sampled_metrics.cli.own import app as own
 from sampled_metrics.cli.pairs import app as pairs
 from sampled_metrics.cli.study import app as study
@@ -33,7 +33,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for commands in (own, pairs, drawing, metrics, budget):
+for commands in (own, pairs, negatives, metrics, budget):
     for command in commands.registered_commands:
         # Paragraphs flow: their lines end where the terminal does, not where the source does.
         paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")

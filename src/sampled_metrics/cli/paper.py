@@ -68,9 +68,8 @@ def toy(published: File, cells: Folder, tables: Folder, settings: Json = "{}") -
 def sample(ranks: Input, output: Output, settings: Json = "{}") -> None:
     """Repeat the sampled evaluation of one recommender, correct it by every estimator."""
     from sampled_metrics.ranks.reading import read_single
-    from sampled_metrics.study.experiment import run_experiment
+    from sampled_metrics.study.experiment import run_experiment, save_experiment
     from sampled_metrics.study.settings import ExperimentSettings
-    from sampled_metrics.study.storage import save_experiment
 
     wanted = settings_of(ExperimentSettings, settings, "--settings")
     records = read_single(ranks)
@@ -85,7 +84,7 @@ def sample(ranks: Input, output: Output, settings: Json = "{}") -> None:
 def compare(samples: Inputs, cells: Folder, tables: Folder, published: OfThePaper = None) -> None:
     """Compare the recommenders: Tables 3 and 4."""
     from sampled_metrics.study import comparison
-    from sampled_metrics.study.storage import load_experiments
+    from sampled_metrics.study.experiment import load_experiments
 
     experiments = load_experiments(samples)
     made = {3: comparison.table3(experiments), 4: comparison.table4(experiments)}

@@ -124,9 +124,9 @@ def spread(
     from sampled_metrics.datasets.split import load_split
     from sampled_metrics.ranks.reading import read_by_name
     from sampled_metrics.study.entries import Entry
+    from sampled_metrics.study.readings import ranks_by_start
     from sampled_metrics.study.settings import ExperimentSettings
-    from sampled_metrics.study.spread import ranks_by_start, spread_table
-    from sampled_metrics.study.starts import band_over_starts, table_of_starts
+    from sampled_metrics.study.starts import band_over_starts, spread_table, table_of_starts
 
     entry = settings_of(Entry, recommender, "--recommender")
     experiment = settings_of(ExperimentSettings, settings, "--settings")

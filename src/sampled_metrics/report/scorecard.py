@@ -6,7 +6,7 @@ standard errors plus half a unit of the last digit, the published count within a
 its binomial distribution on either side. `explained`: it lies within 3 standard deviations if the
 spread of what the paper leaves open is added: the initialisation of X (published and ours are one
 start each) and the order of Z's ties (the published exact metric is that of one order, ours the
-expectation); `study.spread` measures both. Other cells: `differs`.
+expectation); `study.starts` measures both. Other cells: `differs`.
 """
 
 from pathlib import Path

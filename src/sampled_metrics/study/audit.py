@@ -21,8 +21,7 @@ from sampled_metrics.ranks import Ranks, Sampling, rank
 from sampled_metrics.study.experiment import expected_estimates
 from sampled_metrics.study.readings import METRICS, Material, Reading
 from sampled_metrics.study.sharing import sharing
-from sampled_metrics.study.spread import means_over_orders
-from sampled_metrics.study.starts import HALF, TOP, users_by_rank
+from sampled_metrics.study.starts import HALF, TOP, means_over_orders, users_by_rank
 
 HALF_UNIT = 0.005
 STARTS = 8

@@ -1,5 +1,6 @@
 """A reading of the paper, and the data and models that readings are measured with."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from sampled_metrics.study.cells import EXACT, read_published
 from sampled_metrics.study.entries import Entry
 from sampled_metrics.study.settings import ExperimentSettings
 
+_log = logging.getLogger(__name__)
 METRICS = tuple(parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "auc"))
 
 
@@ -60,6 +62,15 @@ def retrained(entry: Entry, split: Split, threads: int, **settings: Any) -> Rank
     """Return the ranks of a recommender trained with some settings changed."""
     model = create(entry.kind, {**entry.settings, **settings}).fit(split.train, threads)
     return rank(model.scorer, split.train, split.held_out)
+
+
+def ranks_by_start(entry: Entry, split: Split, starts: int, threads: int) -> list[Ranks]:
+    """Return the ranks of an als recommender for each of the seeds 0, 1 ... it is trained from."""
+    ranks = []
+    for seed in range(starts):
+        ranks.append(retrained(entry, split, threads, seed=seed))
+        _log.info("spread: start %d of %d", seed + 1, starts)
+    return ranks
 
 
 @dataclass(frozen=True)

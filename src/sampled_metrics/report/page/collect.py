@@ -9,11 +9,10 @@ from sampled_metrics._base.files import read_json, read_table
 from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.report.audit import agrees, spelled
 from sampled_metrics.report.page import pictures
-from sampled_metrics.report.page.allowed import range_panel, read_ranges
-from sampled_metrics.report.page.budget import budget_panel
 from sampled_metrics.report.page.cells import exact_metrics, laid_out, read_texts
 from sampled_metrics.report.page.embedded import explorer
 from sampled_metrics.report.page.overview import overview
+from sampled_metrics.report.page.panels import budget_panel, range_panel, read_ranges
 from sampled_metrics.report.page.story import story, title
 from sampled_metrics.report.scorecard import COLUMNS as SCORECARD
 from sampled_metrics.report.tables import groups

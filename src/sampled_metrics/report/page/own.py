@@ -17,7 +17,6 @@ from sampled_metrics.inference.evaluate import evaluate
 from sampled_metrics.inference.kernels import ASSUMED
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.report.page.allowed import range_panel
 from sampled_metrics.report.page.embedded import explorer, in_script, initial
 from sampled_metrics.report.page.own_tables import (
     between,
@@ -26,6 +25,7 @@ from sampled_metrics.report.page.own_tables import (
     orders_table,
     values_table,
 )
+from sampled_metrics.report.page.panels import range_panel
 from sampled_metrics.report.page.story import listed, story
 from sampled_metrics.study.allowed import Allowed
 

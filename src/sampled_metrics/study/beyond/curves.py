@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.study.beyond.sampled import SHARED
-from sampled_metrics.study.beyond.settings import BeyondSettings
+from sampled_metrics.study.beyond.settings import SHARED, BeyondSettings
 from sampled_metrics.study.beyond.tables import TITLES, label, pair_names
 
 UNCORRECTED, PAPERS, LATER = "Uncorrected", "The paper's corrections", "Later corrections"

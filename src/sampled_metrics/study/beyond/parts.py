@@ -9,9 +9,9 @@ from sampled_metrics._base.files import read_table
 from sampled_metrics.datasets.split import Split
 from sampled_metrics.study.beyond.budgets import on_budgets
 from sampled_metrics.study.beyond.outcomes import Compared
-from sampled_metrics.study.beyond.runs import ORDERS, VALUES, Runs
+from sampled_metrics.study.beyond.runs import ORDERS, Runs
 from sampled_metrics.study.beyond.sampled import independent, shared
-from sampled_metrics.study.beyond.settings import SAMPLED, SHARED, USERS, BeyondSettings
+from sampled_metrics.study.beyond.settings import SAMPLED, SAMPLED_SHARED, USERS, BeyondSettings
 from sampled_metrics.study.beyond.users import fully_ranked_users
 
 
@@ -21,7 +21,7 @@ def repeated(
     """Yield the runs of a part, one of `BeyondSettings.parts`."""
     if part == SAMPLED:
         return independent(compared, settings)
-    if part == SHARED:
+    if part == SAMPLED_SHARED:
         return shared(compared, settings, split.held_out)
     if part == USERS:
         return fully_ranked_users(compared, settings)
@@ -35,6 +35,3 @@ def joined(paths: Sequence[Path], columns: tuple[str, ...]) -> pd.DataFrame:
     if columns == ORDERS:
         tables = [table.astype({"significantly_wrong": "Int64"}) for table in tables]
     return pd.concat([table.dropna(axis=1, how="all") for table in tables])[list(columns)]
-
-
-__all__ = ["ORDERS", "VALUES", "joined", "repeated"]

@@ -14,10 +14,7 @@ from sampled_metrics.sampling.adaptive import Adaptive
 from sampled_metrics.study.beyond.orders import pack, shared_orders
 from sampled_metrics.study.beyond.outcomes import Compared
 from sampled_metrics.study.beyond.runs import Runs
-from sampled_metrics.study.beyond.settings import BeyondSettings
-
-UNIFORM, SHARED = "uniform", "uniform, shared"
-ADAPTIVE = "adaptive"
+from sampled_metrics.study.beyond.settings import ADAPTIVE, SHARED, UNIFORM, BeyondSettings
 
 
 def independent(compared: Compared, settings: BeyondSettings) -> Iterator[Runs]:

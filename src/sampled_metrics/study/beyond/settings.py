@@ -8,8 +8,10 @@ from pydantic import AfterValidator, Field
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.study.settings import EstimateSettings, Estimators, Metrics, Seed
 
-NO_PROXY, POPULARITY, ALS = "none", "popularity", "als"
-SAMPLED, SHARED, USERS, BUDGET, SCAN = "sampled", "sampled-shared", "users", "budget", "scan"
+ADAPTIVE, USERS, BUDGET, SCAN = "adaptive", "users", "budget", "scan"  # methods
+NO_PROXY, POPULARITY, ALS = "none", "popularity", "als"  # where methods look first
+UNIFORM, SHARED, ALL_ITEMS = "uniform", "uniform, shared", "all items"  # or what they ask for
+SAMPLED, SAMPLED_SHARED = "sampled", "sampled-shared"  # parts that are no methods
 
 
 def _of_known_proxies(budgets: Mapping[str, tuple[int, ...]]) -> Mapping[str, tuple[int, ...]]:
@@ -78,7 +80,7 @@ class BeyondSettings(EstimateSettings):
     def parts(self) -> list[str]:
         """Names of the jobs that the comparison is divided into."""
         return [
-            *(SAMPLED, SHARED, USERS),
+            *(SAMPLED, SAMPLED_SHARED, USERS),
             *(f"{BUDGET}-{proxy}" for proxy in self.proxies),
             *(f"{SCAN}-{proxy}" for proxy in self.scan_proxies),
         ]

@@ -8,14 +8,22 @@ import pandas as pd
 
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.study.beyond.sampled import ADAPTIVE, SHARED
-from sampled_metrics.study.beyond.settings import BUDGET, SCAN, BeyondSettings
-from sampled_metrics.study.beyond.users import METHOD as SUBSET
+from sampled_metrics.study.beyond.settings import (
+    ADAPTIVE,
+    ALS,
+    BUDGET,
+    NO_PROXY,
+    POPULARITY,
+    SCAN,
+    SHARED,
+    USERS,
+    BeyondSettings,
+)
 
-PROXY_LABELS = {"none": "no proxy", "popularity": "popularity", "als": "ALS-8"}
+PROXY_LABELS = {NO_PROXY: "no proxy", POPULARITY: "popularity", ALS: "ALS-8"}
 TITLES = {
     ADAPTIVE: "Adaptive negatives, EM",
-    SUBSET: "All items of some users",
+    USERS: "All items of some users",
     BUDGET: "Budget",
     SCAN: "Scan and stop",
 }

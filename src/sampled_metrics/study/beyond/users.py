@@ -9,9 +9,7 @@ from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.seeds import generator
 from sampled_metrics.study.beyond.outcomes import Compared
 from sampled_metrics.study.beyond.runs import Runs, differences
-from sampled_metrics.study.beyond.settings import BeyondSettings
-
-METHOD, PROXY = "users", "all items"
+from sampled_metrics.study.beyond.settings import ALL_ITEMS, USERS, BeyondSettings
 
 
 def fully_ranked_users(compared: Compared, settings: BeyondSettings) -> Iterator[Runs]:
@@ -34,11 +32,11 @@ def fully_ranked_users(compared: Compared, settings: BeyondSettings) -> Iterator
             scores.append(price[users].sum() / n_users)
             single.append(_interval(compared.exact[:, :, users], n_users))
             paired.append(_interval(of_pairs[:, :, users], n_users))
-        value, of_value = np.array([one[0] for one in single]), np.array([x[1] for x in single])
-        lead, of_lead = np.array([one[0] for one in paired]), np.array([x[1] for x in paired])
+        value, of_value = map(np.array, zip(*single, strict=True))
+        lead, of_lead = map(np.array, zip(*paired, strict=True))
         yield Runs(
-            METHOD,
-            PROXY,
+            USERS,
+            ALL_ITEMS,
             budget,
             np.array(scores),
             value,

@@ -1,22 +1,12 @@
-"""The sentences of the paper with a number or an order in them, each measured."""
+"""The sentences of the paper with a number or an order in them, each measured.
+
+`registry` declares claims and judges all of them; `run` holds the numbers of a study that they are
+measured on. The other modules are the claims, by sections of the paper.
+"""
 
 from sampled_metrics.study.claims import corrections, experiment, sampling, theory, toy
-from sampled_metrics.study.claims.registry import CLAIMS, Claim, Finding, claim
+from sampled_metrics.study.claims.registry import CLAIMS, VERDICTS, Claim, Finding, ledger
 from sampled_metrics.study.claims.run import Run
-from sampled_metrics.study.claims.verdicts import COLUMNS, VERDICTS, ledger
 
-__all__ = [
-    "CLAIMS",
-    "COLUMNS",
-    "VERDICTS",
-    "Claim",
-    "Finding",
-    "Run",
-    "claim",
-    "corrections",
-    "experiment",
-    "ledger",
-    "sampling",
-    "theory",
-    "toy",
-]
+__all__ = ["CLAIMS", "VERDICTS", "Claim", "Finding", "Run", "ledger"]
+__all__ += ["corrections", "experiment", "sampling", "theory", "toy"]
