@@ -1,5 +1,4 @@
 // The same number of scores, asked cleverly: right orders against the price of each method.
-"use strict";
 
 const PRICE = 100; // scores per user to compare methods at
 

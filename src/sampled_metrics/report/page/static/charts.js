@@ -1,5 +1,4 @@
 // Charts of lines and dots over two axes, labelled where the lines end.
-"use strict";
 
 const EDGE = { left: 52, right: 18, top: 10, bottom: 40 };
 const LABEL = 14; // height of a label
@@ -70,7 +69,6 @@ function tell({ chart, scales }, value, event) {
   SM.detail([[chart.x.title, SM.count(first)], ...lines.map((line) => [line.name, SM.percent(line.ys[near(line)])])], event.clientX, event.clientY);
 }
 
-// The place listens, not the drawing, which is replaced while a pointer drags over it.
 function listen(id) {
   const place = element(id);
   const at = (event) => {
@@ -78,15 +76,8 @@ function listen(id) {
     const value = scales.x.value(((event.clientX - box.left) * svg.viewBox.baseVal.width) / box.width);
     return Math.min(Math.max(value, chart.x.low), chart.x.high);
   };
-  const choose = (event) => shown.get(id).chart.drag?.(at(event));
-  place.addEventListener("pointermove", (event) => {
-    if (event.buttons) choose(event);
-    tell(shown.get(id), at(event), event);
-  });
-  place.addEventListener("pointerdown", (event) => {
-    if (shown.get(id).chart.drag) place.setPointerCapture(event.pointerId);
-    choose(event);
-  });
+  SM.onDrag(place, (event) => shown.get(id).chart.drag?.(at(event)), () => shown.get(id).chart.drag);
+  place.addEventListener("pointermove", (event) => tell(shown.get(id), at(event), event));
   place.addEventListener("pointerleave", SM.hideDetail);
 }
 

@@ -1,5 +1,4 @@
 // Every estimator as a vector over sampled ranks 1 ... m + 1 (section 5).
-"use strict";
 
 SM.ESTIMATORS = {
   sampled: "Sampled, uncorrected",

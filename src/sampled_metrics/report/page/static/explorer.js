@@ -1,5 +1,4 @@
 // Draws the page anew when a control has moved.
-"use strict";
 
 const SLICE_MS = 40; // of work between two looks at the controls
 

@@ -1,5 +1,4 @@
 // The first screen: the order among all items, the order among random ones, and what became of it.
-"use strict";
 
 const TIED = 1e-9; // relative difference of values that are equal up to rounding
 

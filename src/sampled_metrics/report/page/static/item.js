@@ -1,5 +1,4 @@
 // One held-out item among random ones: its sampled rank in one draw, and in many.
-"use strict";
 
 const STRIP = { left: 14, right: 14, height: 74 };
 const MOST_BALLS = 400;
@@ -82,13 +81,8 @@ SM.startItem = (current, changed) => {
   for (const [id, times] of [["draw-one", 1], ["draw-many", 50]]) {
     element(id).addEventListener("click", () => { drawItems(times, current()); changed(); });
   }
-  const choose = (event) => {
+  SM.onDrag(element("item-strip"), (event) => {
     const svg = element("item-strip").firstElementChild;
     SM.set({ r: strip(current(), svg.viewBox.baseVal.width).place(event, svg) });
-  };
-  element("item-strip").addEventListener("pointerdown", (event) => {
-    element("item-strip").setPointerCapture(event.pointerId); // the drawing is replaced while it is dragged
-    choose(event);
   });
-  element("item-strip").addEventListener("pointermove", (event) => { if (event.buttons) choose(event); });
 };

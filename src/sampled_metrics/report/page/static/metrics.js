@@ -1,5 +1,6 @@
 // Metrics of one relevant item as functions of its rank (eq. 7-13), as fractions.
-"use strict";
+"use strict"; // of all scripts: the page joins them, this one first
+
 const SM = {};
 
 SM.METRICS = {

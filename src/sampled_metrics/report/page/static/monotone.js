@@ -1,6 +1,5 @@
 // Constrained least squares (eq. 21): the non-increasing, non-negative estimator with the least
 // squared bias; a weight of 1e-12 on the variance selects one where several fit equally well.
-"use strict";
 
 const TIE_BREAK = 1e-12;
 const LEAST_GAIN = 1e-16; // of another step down, relative to the size of the problem

@@ -1,6 +1,5 @@
 // Distribution of the sampled rank given the true rank, without replacement (section 4.3), and
 // sums over true ranks.
-"use strict";
 
 // Entries below this share of the largest are left out of a row.
 SM.NEGLIGIBLE = 1e-17;

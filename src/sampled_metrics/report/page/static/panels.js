@@ -1,5 +1,4 @@
 // The panels of the corrections: their lines, and the sentence above each.
-"use strict";
 
 const N_RANKS = 110;
 const MOST_TOLD = 3; // changes of order in words; the crosses show all

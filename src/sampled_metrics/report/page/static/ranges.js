@@ -1,5 +1,4 @@
 // What the sample allows: for each recommender the range of its exact metric.
-"use strict";
 
 const SCALE_AT = 20; // the axis ends where the ranges of this many negatives do; wider ones are cut
 

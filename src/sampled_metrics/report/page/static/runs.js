@@ -1,5 +1,4 @@
 // A hundred experiments with one pair of recommenders: bias and variance told apart.
-"use strict";
 
 const EXPERIMENTS = 100;
 

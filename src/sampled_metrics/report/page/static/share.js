@@ -1,5 +1,4 @@
 // Copies of what is on the page: the setting as an address, panels as pictures and numbers, BibTeX.
-"use strict";
 
 // Keep the setting in the address, where it is one that the reader has chosen.
 SM.remember = () => { if (SM.chosen) history.replaceState(null, "", SM.address()); };

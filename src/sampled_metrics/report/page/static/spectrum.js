@@ -3,7 +3,6 @@
 // Without replacement, p(i | r) maps the discrete Chebyshev polynomials of m + 1 points to those of
 // n points, so these are its singular functions, with squared singular values
 //   prod over j = 1 ... l of (m + 1 - j)(n + j) / ((m + 1 + j)(n - j)).
-"use strict";
 
 SM.squaredSingularValues = (n, m) => {
   const squares = new Float64Array(m + 1);

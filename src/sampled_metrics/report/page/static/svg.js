@@ -1,5 +1,4 @@
 // Drawings: SVG elements, drawings that follow the width of their place, and copies as PNG and CSV.
-"use strict";
 
 const element = (id) => document.getElementById(id);
 const FONT = "12px system-ui, sans-serif";
@@ -81,6 +80,16 @@ const resized = new ResizeObserver((entries) => {
     redraw(target.id);
   }
 });
+
+// Call `choose` where a pointer presses on a place or moves over it while pressed. The place listens, not
+// its drawing, which is replaced meanwhile.
+SM.onDrag = (place, choose, drags = () => true) => {
+  place.addEventListener("pointerdown", (event) => {
+    if (drags()) place.setPointerCapture(event.pointerId);
+    choose(event);
+  });
+  place.addEventListener("pointermove", (event) => { if (event.buttons) choose(event); });
+};
 
 SM.save = (name, content) => {
   const link = SM.html("a", { download: name, href: URL.createObjectURL(content) });

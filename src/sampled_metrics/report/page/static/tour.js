@@ -1,5 +1,4 @@
 // The guided minute: five positions of the controls with a sentence each.
-"use strict";
 
 const inAll = (fates) => {
   const ordered = fates.filter(({ fate }) => fate !== "none");

@@ -1,6 +1,5 @@
 // Recommenders given by the true ranks of their users: distribution, mean and variance of sampled
 // evaluations, and the order of two of them.
-"use strict";
 
 // Kinds of users: `n` candidates, `better` and `tied` ones, and `count` users of each kind.
 SM.decodeRecords = ({ bytes, text }) => {
