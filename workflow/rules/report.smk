@@ -41,6 +41,7 @@ rule page:
         audit=[own(path) for path in STUDY.audit],
         ranges=rules.ranges.output,
         beyond=[own(path) for path in STUDY.orders],
+        negatives=rules.negatives.output.csv if STUDY.negatives else [],
         provenance=rules.provenance.output,
         graph=own("workflow/rulegraph.svg"),
         benchmarks=expand("<results>/benchmarks/{step}.tsv", step=STUDY.benchmarks()),
@@ -62,6 +63,9 @@ rule page:
         claims=lambda wildcards, input: option("--claims", input.claims),
         audit=lambda wildcards, input: option("--audit", input.audit),
         beyond=lambda wildcards, input: option("--beyond", input.beyond),
+        negatives=lambda wildcards, input: option(
+            "--negatives", [str(Path(path).parent) for path in input.negatives]
+        ),
         config=setting(STUDY.as_json()),
         tables=lambda wildcards, input: str(Path(input.tables[0]).parent),
         figures=lambda wildcards, input: str(Path(input.figures[0]).parent),
@@ -72,5 +76,5 @@ rule page:
         "python -m sampled_metrics study --log {log:q} report {input.ranks:q}"
         " --tables {params.tables:q} --figures {params.figures:q}"
         " {params.scorecard:q} {params.claims:q} {params.audit:q} --ranges {input.ranges:q}"
-        " {params.beyond:q} --provenance {input.provenance:q} --graph {input.graph:q} --times {params.times:q}"
+        " {params.beyond:q} {params.negatives:q} --provenance {input.provenance:q} --graph {input.graph:q} --times {params.times:q}"
         " --config {params.config:q} --output {output:q}"

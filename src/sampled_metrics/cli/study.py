@@ -177,6 +177,9 @@ def report(
     ranges: Annotated[Path | None, typer.Option(help="Ranges that samples allow.")] = None,
     claims: Annotated[Path | None, typer.Option(help="Where the data is the paper's.")] = None,
     beyond: Annotated[Path | None, typer.Option(help="Right orders of other methods.")] = None,
+    negatives: Annotated[
+        Path | None, typer.Option(help="Folder of what given negatives say.")
+    ] = None,
 ) -> None:
     """Put the whole study on one page that opens without a network."""
     from sampled_metrics.report.page.collect import collect
@@ -195,6 +198,7 @@ def report(
         ranges=ranges,
         claims=claims,
         beyond=beyond,
+        negatives=negatives,
     )
     text = render(content)
     write_text(output, text)

@@ -228,6 +228,11 @@ class Study(Settings):
             *([*data, *ranks] if self.ranks == "trained" else []),
             *(f"sample/{name}" for name in self.names),
             *("exact", "compare", "ranks_figures", "provenance", "ranges"),
+            *(
+                [*(f"outcomes/{name}" for name in self.scored), "negatives"]
+                if self.negatives
+                else []
+            ),
             *(of_paper if self.is_papers_data else []),
         ]
 

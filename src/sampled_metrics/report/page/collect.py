@@ -11,6 +11,7 @@ from sampled_metrics.report.audit import agrees, spelled
 from sampled_metrics.report.page import pictures
 from sampled_metrics.report.page.cells import exact_metrics, laid_out, read_texts
 from sampled_metrics.report.page.embedded import explorer
+from sampled_metrics.report.page.negatives import negatives_panel
 from sampled_metrics.report.page.overview import overview
 from sampled_metrics.report.page.panels import budget_panel, range_panel, read_ranges
 from sampled_metrics.report.page.story import story, title
@@ -43,13 +44,15 @@ def collect(
     ranges: Path | None = None,
     claims: Path | None = None,
     beyond: Path | None = None,
+    negatives: Path | None = None,
 ) -> dict[str, Any]:
     """Read a run; return the texts, numbers, lists and dictionaries that the page shows.
 
     Files about the paper's numbers (`scorecard`, `audit`, `claims`) are None for other data; there
     are then only Tables 3 and 4 and Figures 5 and 6. `graph` is the graph of the rules, SVG, and
     `times` the folder of Snakemake's benchmarks, which may be missing. No pair of `beyond`, the
-    orders by further methods, need be of this run.
+    orders by further methods, need be of this run. `negatives` is the folder of what negatives that
+    somebody else drew say.
     """
     users = read_by_name(ranks)
     card = read_texts(scorecard, SCORECARD) if scorecard else None
@@ -69,6 +72,7 @@ def collect(
     numbers["ranges"] = range_panel(read_ranges(ranges), list(users)) if ranges else None
     numbers["budget"] = budget_panel(beyond, list(users)) if beyond else None
     parts = ["why", "corrections", *(name for name in ("ranges", "budget") if numbers[name])]
+    given = negatives_panel(negatives) if negatives else None
     of_paper = [*["claims"] * bool(claims), *["audit"] * bool(audit)]
     version = run["versions"]["sampled-metrics"]
     return {
@@ -80,7 +84,17 @@ def collect(
         "full": True,
         "parts": parts,
         "assumed": _ASSUMED,
-        "sections": [*parts, "overview", "tables", "figures", *of_paper, "provenance", "cite"],
+        "sections": [
+            *parts,
+            "overview",
+            *["negatives"] * bool(given),
+            "tables",
+            "figures",
+            *of_paper,
+            "provenance",
+            "cite",
+        ],
+        "negatives": given and given | {"name": Path(config["negatives"]).name},
         "claims": read_texts(claims, _CLAIM_COLUMNS).to_dict("records") if claims else [],
         "origin": origin,
         "run": run,

@@ -32,7 +32,7 @@ def values_table(corrected: Mapping[str, list[Corrected]], level: str) -> dict[s
         for name, result in of_metric:
             allowed = between(result.range_low, result.range_high)
             line = estimates.setdefault(name, [f"{name}, {label}", allowed])
-            line.append(_percent(result.value))
+            line.append(percent(result.value))
             acts[result.estimator][resolution(metric, result.behaves_like)] = None
         lines += estimates.values()
         lines.append([f"{label}: acts like", "", *map(" or ".join, acts.values())])
@@ -51,7 +51,7 @@ def orders_table(compared: Sequence[Compared], level: str) -> dict[str, Any]:
     lines = {
         (result.a, result.b, result.metric): [
             f"{result.a} and {result.b}, {parse_measure(result.metric).label}",
-            f"{_points(result.range_low)} to {_points(result.range_high)}",
+            f"{points(result.range_low)} to {points(result.range_high)}",
             result.in_words(),
             "yes" if result.paired else "no",
         ]
@@ -73,7 +73,7 @@ def cost_table(
     }
     if not undecided:
         return []
-    lines = [[pair, *map(_points, of_pair.values())] for pair, of_pair in undecided.items()]
+    lines = [[pair, *map(points, of_pair.values())] for pair, of_pair in undecided.items()]
     words = (
         f"Pairs undecided by {parse_measure(compared[0].metric).label}, and the difference of the "
         "exact metrics, in points, above which a decision is likely. Where scores are cheap, rank "
@@ -90,7 +90,7 @@ def exact_table(
     lines = [
         [
             f"{name}, {parse_measure(result.metric).label}",
-            _percent(result.value),
+            percent(result.value),
             between(result.ci_low, result.ci_high),
             f"{result.n_users:,}",
         ]
@@ -101,11 +101,13 @@ def exact_table(
     return _table("values", heads, lines, f"Ties {ties}; intervals cover the variation of users.")
 
 
-def _percent(value: float) -> str:
+def percent(value: float) -> str:
+    """Write a fraction in percent."""
     return f"{100 * value:.2f} %"
 
 
-def _points(value: float) -> str:
+def points(value: float) -> str:
+    """Write a difference of fractions in percent points."""
     return f"{100 * value:.2f}".replace("-", "\N{MINUS SIGN}")
 
 

@@ -34,6 +34,7 @@ SECTIONS = {
     "ranges": "Ranges",
     "budget": "Budget",
     "overview": "Summary",
+    "negatives": "Given negatives",
     "tables": "Tables",
     "figures": "Figures",
     "claims": "Claims",
