@@ -3,7 +3,7 @@
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.report.page.panels import budget_panel
+from sampled_metrics.report.page.budget import budget_panel
 
 TABLE = """\
 method,proxy,budget,scores_per_user,pair,metric,right,significantly_wrong,runs

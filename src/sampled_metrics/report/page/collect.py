@@ -9,14 +9,15 @@ from sampled_metrics._base.files import read_json, read_table
 from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.report.audit import agrees, spelled
 from sampled_metrics.report.page import pictures
+from sampled_metrics.report.page.budget import budget_panel
 from sampled_metrics.report.page.cells import exact_metrics, laid_out, read_texts
-from sampled_metrics.report.page.embedded import explorer
+from sampled_metrics.report.page.embedded import explorer, range_panel
 from sampled_metrics.report.page.negatives import negatives_panel
 from sampled_metrics.report.page.overview import overview
-from sampled_metrics.report.page.panels import budget_panel, range_panel, read_ranges
 from sampled_metrics.report.page.story import story, title
 from sampled_metrics.report.scorecard import COLUMNS as SCORECARD
 from sampled_metrics.report.tables import groups
+from sampled_metrics.study.allowed import Allowed
 from sampled_metrics.study.cells import COLUMNS
 from sampled_metrics.study.config import ALL_FIGURES, ALL_TABLES, FIGURES_OF_DATA, TABLES_OF_DATA
 
@@ -120,6 +121,12 @@ def collect(
         "config": _shown(config),
         "overview": overview(cells, card, figure6, config, users),  # the slowest comes last
     }
+
+
+def read_ranges(path: Path) -> Iterator[Any]:
+    """Read the table of `study.allowed`, row by row."""
+    table = read_table(path, Allowed._fields, keep_default_na=False)
+    return table.itertuples(index=False, name=None)
 
 
 def _audit(path: Path) -> list[dict[str, Any]]:

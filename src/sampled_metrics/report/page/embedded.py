@@ -1,13 +1,15 @@
-"""The data of the explorer: the true ranks of the users of each recommender, encoded."""
+"""The data of the explorer: encoded true ranks of the users, and ranges that samples allow."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.search import geometric_sizes
+from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks
 
 MOST_KINDS = 20_000
@@ -81,6 +83,30 @@ def encoded(records: Ranks, most: int = MOST_KINDS) -> dict[str, Any]:
     columns = np.concatenate([kinds.n_candidates, kinds.n_better, kinds.n_tied, counts])
     size = 2 if columns.max() < _SHORT else 4
     return {"bytes": size, "text": base64.b64encode(columns.astype(f"<u{size}").tobytes()).decode()}
+
+
+def range_panel(rows: Iterable[Any], names: Sequence[str]) -> dict[str, Any]:
+    """Arrange ranges, tuples as of `study.allowed.Allowed`, for the page.
+
+    Returns `sizes`, the numbers of negatives; `labels` of the metrics; and `metrics`, by name in
+    the scripts: `ranges` by size and recommender, `differences` by size and pair.
+    """
+    ends = {tuple(key): [round(low, 5), round(high, 5)] for *key, low, high in rows}
+    metrics = list(dict.fromkeys(metric for metric, *_ in ends))
+    sizes = sorted({m for _, m, *_ in ends})
+    return {
+        "sizes": sizes,
+        "labels": [parse_measure(metric).label for metric in metrics],
+        "metrics": {
+            in_script(metric): {
+                "ranges": [[ends[metric, m, a, ""] for a in names] for m in sizes],
+                "differences": [
+                    [ends[metric, m, a, b] for a, b in combinations(names, 2)] for m in sizes
+                ],
+            }
+            for metric in metrics
+        },
+    }
 
 
 def in_script(metric: str) -> str:

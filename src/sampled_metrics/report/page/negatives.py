@@ -1,5 +1,6 @@
 """What negatives that somebody else drew say, for the page: metrics, orders, and their checks."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def negatives_panel(folder: Path) -> dict[str, Any]:
     return {
         "m": int(values["n_negatives"].iloc[0]),
         "words": _in_words(orders, price) if len(orders) else "",
-        "values": _values(values),
+        "values": _values(values.sort_values("metric", key=_first_seen, kind="stable")),
         "orders": _orders(orders, price),
         "remarks": checks.loc[checks["remark"] != "", "remark"].tolist(),
     }
@@ -72,8 +73,7 @@ def _values(values: pd.DataFrame) -> dict[str, Any]:
                 between(row.range_low, row.range_high),
                 percent(row.exact),
             ]
-            for _, rows in values.groupby("metric", sort=False)
-            for row in rows.itertuples(index=False)
+            for row in _rows(values)
         ],
     }
 
@@ -97,6 +97,15 @@ def _orders(orders: pd.DataFrame, price: int) -> dict[str, Any]:
                 above(row, row.sampled_order),
                 above(row, row.budget_order),
             ]
-            for row in orders.itertuples(index=False)
+            for row in _rows(orders)
         ],
     }
+
+
+def _first_seen(column: "pd.Series[str]") -> "pd.Series[int]":
+    """Place of each value in the order in which the values first appear."""
+    return pd.Series(pd.factorize(column)[0], index=column.index)
+
+
+def _rows(table: pd.DataFrame) -> Iterator[Any]:
+    yield from table.itertuples(index=False)

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 import sampled_metrics
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
@@ -17,7 +16,7 @@ from sampled_metrics.inference.evaluate import evaluate
 from sampled_metrics.inference.kernels import ASSUMED
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.report.page.embedded import explorer, in_script, initial
+from sampled_metrics.report.page.embedded import explorer, in_script, initial, range_panel
 from sampled_metrics.report.page.own_tables import (
     between,
     cost_table,
@@ -25,9 +24,7 @@ from sampled_metrics.report.page.own_tables import (
     orders_table,
     values_table,
 )
-from sampled_metrics.report.page.panels import range_panel
 from sampled_metrics.report.page.story import listed, story
-from sampled_metrics.study.allowed import Allowed
 
 _M = 100
 
@@ -131,9 +128,7 @@ def _panel(
         for result in results
     ]
     differences = [(c.metric, m, c.a, c.b, c.range_low, c.range_high) for c in compared]
-    return range_panel(
-        pd.DataFrame([*values, *differences], columns=Allowed._fields), list(corrected)
-    )
+    return range_panel([*values, *differences], list(corrected))
 
 
 def _headline(
