@@ -82,6 +82,21 @@ def test_page_shows_the_small_study(with_page):
     assert all(f"logs/{name}.log" in page for name in ("fetch", "train/X", "scorecard"))
 
 
+def test_report_of_snakemake_has_tables_and_figures_with_captions(with_page, tmp_path):
+    with_page.snakemake("--report", str(tmp_path / "report.html"), PAGE)
+    text = (tmp_path / "report.html").read_text()
+    (categories,) = re.findall(r"var categories = (.*?);?\n", text)
+    shown = {name: files["Other"] for name, files in json.loads(categories).items()}
+    numbers = range(1, 5)
+    assert shown == {
+        "Tables": [f"results/tables/{n}.csv" for n in ("exact", *(f"table{i}" for i in numbers))],
+        "Figures": [f"results/figures/figure{number}.svg" for number in range(1, 7)],
+        "Comparison": ["results/scorecard.csv"],
+    }
+    for words in ("On Sampled Metrics", "as there: mean", "plotted numbers", "repetition explains"):
+        assert words in text
+
+
 def test_page_follows_every_benchmark_and_files_of_the_reference_run(with_page):
     files = {*(with_page.folder / "results/benchmarks").rglob("*.tsv")}
     study = Study.of(yaml.safe_load((ROOT / "config/config.yaml").read_text()), "config")
