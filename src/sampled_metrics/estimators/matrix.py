@@ -7,13 +7,15 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.threads import one_thread
-from sampled_metrics.estimators.bias_variance import bias_variance
+from sampled_metrics.estimators.bias_variance import LEAST_REGULAR, bias_variance, well_conditioned
 from sampled_metrics.estimators.monotone import monotone
 from sampled_metrics.estimators.pointwise import rank_estimate, sampled
 from sampled_metrics.estimators.registry import Estimator, Problem, register
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import checked
+
+_MANY = 256  # negatives, from which on solving by triangles takes more than a moment
 
 
 @register("sampled", label="Sampled")
@@ -34,6 +36,8 @@ def _cls(problem: Problem) -> Float:
 
 @register("bv", label="BV", parameter="gamma")
 def _bv(problem: Problem, gamma: float) -> Float:
+    if problem.m >= _MANY and gamma >= LEAST_REGULAR:
+        return well_conditioned(problem.normal, gamma)
     return bias_variance(problem.system, gamma)
 
 

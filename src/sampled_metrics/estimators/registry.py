@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.names import parse_list, plain, similar
-from sampled_metrics.estimators.system import Reduced, reduced
+from sampled_metrics.estimators.system import Normal, Reduced, normal_equations, reduced
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Sampling
 
@@ -58,6 +58,11 @@ class Problem:
     def system(self) -> Reduced:
         """Least-squares problem of eq. 21, shared by all estimators that solve it."""
         return reduced(self.measures, self.n, self.m, self.sampling, self.prior)
+
+    @cached_property
+    def normal(self) -> Normal:
+        """Normal equations of the same problem."""
+        return normal_equations(self.measures, self.n, self.m, self.sampling, self.prior)
 
 
 @dataclass(frozen=True)
