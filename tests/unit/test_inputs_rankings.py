@@ -12,7 +12,8 @@ from scipy.sparse import csr_array, save_npz
 from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.relevant_items import read_relevant
-from sampled_metrics.ranks.trec import is_qrels, is_run
+from sampled_metrics.ranks.trec import QRELS as QRELS_FORMAT
+from sampled_metrics.ranks.trec import RUN as RUN_FORMAT
 
 COLUMNS = ("n_found", "n_better", "n_tied", "n_relevant", "n_candidates", "depth")
 
@@ -271,7 +272,7 @@ def test_trec_run(tmp_path, name, run):
     ],
 )
 def test_files_of_trec_are_known_by_their_first_line(line, run, qrels):
-    assert (is_run(line), is_qrels(line)) == (run, qrels)
+    assert (RUN_FORMAT.fits(line), QRELS_FORMAT.fits(line)) == (run, qrels)
 
 
 def test_trec_run_and_a_table_of_relevant_items(tmp_path):

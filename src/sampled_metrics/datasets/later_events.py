@@ -10,7 +10,7 @@ from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.datasets.last_events import last_events
 from sampled_metrics.datasets.settings import TieBreak
 from sampled_metrics.datasets.split import Split, assemble, by_user
-from sampled_metrics.tables.casts import as_numpy
+from sampled_metrics.tables.casts import as_arrow
 from sampled_metrics.tables.ids import Codes, Names, as_int32, column_of, encoded
 
 
@@ -165,16 +165,10 @@ def _ids(*parts: tuple[NDArray[np.int32], Names | None]) -> tuple[Codes, Names |
     """Concatenate ids of two files, which are compared as text if one of them has text."""
     import pyarrow as pa
 
-    codes, tables = zip(*(_coded(*part) for part in parts), strict=True)
-    if tables[0].type != tables[1].type:
-        tables = tuple(table.cast(pa.string()) for table in tables)
-    places, names = encoded(pa.chunked_array(tables))
-    of_train, of_test = places[: len(tables[0])], places[len(tables[0]) :]
-    return as_int32(np.concatenate([of_train[codes[0]], of_test[codes[1]]]), names)
-
-
-def _coded(ids: NDArray[np.int32], names: Names | None) -> tuple[Codes, Any]:
-    if names is not None:
-        return ids, column_of(names)
-    codes, table = encoded(ids)
-    return codes, column_of(as_numpy(table))
+    columns = [
+        column_of(ids) if names is None else column_of(names).take(as_arrow(ids))
+        for ids, names in parts
+    ]
+    if columns[0].type != columns[1].type:
+        columns = [column.cast(pa.string()) for column in columns]
+    return as_int32(*encoded(pa.chunked_array(columns)))

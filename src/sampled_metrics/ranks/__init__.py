@@ -10,13 +10,11 @@ if TYPE_CHECKING:
     from sampled_metrics.ranks.sampling import Sampling
 
 __all__ = ["Ranks", "SampledRanks", "Sampling", "rank"]
-_MODULES = {"Ranks": "ranks", "SampledRanks": "sampled", "Sampling": "sampling"}
+_HOME = {"Ranks": "ranks", "SampledRanks": "sampled", "Sampling": "sampling", "rank": "ranking"}
 
 
 def __getattr__(name: str) -> Any:
     """Import a name when it is first used: `Sampling` needs no numpy."""
-    if name == "rank":
-        return importlib.import_module(f"{__name__}.ranking").rank
-    if name not in _MODULES:
+    if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -110,8 +110,9 @@ class Task(NamedTuple):
         if bad.size:
             first_row, first_item = row[bad[0]], item[bad[0]]
             self.refuse_item(scores[first_row, first_item], users[first_row], first_item)
-        if row.size == users.size:
-            return n_candidates, *_by_comparing(kept, own)
+        if row.size == users.size:  # one item per user
+            above, level = kept > own[:, np.newaxis], kept == own[:, np.newaxis]
+            return n_candidates, count_rows(above), count_rows(level) - 1
         return n_candidates, *_by_sorting(kept, own, row)
 
     def mask_seen(self, scores: Scores, users: Int) -> Int:
@@ -222,12 +223,6 @@ def _checked_scores(values: ArrayLike, users: Int, n_items: int | None) -> Score
     if scores.dtype.kind not in "fiu":
         raise InputError(f"scores have dtype {scores.dtype}, expected numbers")
     return scores
-
-
-def _by_comparing(scores: Scores, own: Scores) -> tuple[Int, Int]:
-    """Count for one item per user."""
-    above, level = scores > own[:, np.newaxis], scores == own[:, np.newaxis]
-    return count_rows(above), count_rows(level) - 1
 
 
 def _by_sorting(scores: Scores, own: Scores, row: Int) -> tuple[Int, Int]:

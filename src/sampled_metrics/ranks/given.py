@@ -94,7 +94,7 @@ def is_sampled(data: Any, drawn: Drawn) -> bool:
     if isinstance(data, str | Path):
         path = Path(data)
         require_file(path, sampled_reading.WHAT)
-        if path.suffix in {".npy", ".npz"} or trec.is_run_file(path, sampled_reading.WHAT):
+        if path.suffix in {".npy", ".npz"} or trec.RUN.is_of(path, sampled_reading.WHAT):
             return False
     elif not is_frame(data):
         return False

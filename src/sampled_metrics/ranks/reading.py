@@ -48,7 +48,7 @@ def read_ranks(data: Any, known: Ranked) -> Ranks:
             if known.complete:
                 raise InputError("--complete is for lists, found a matrix", path=data)
             return matrices.from_matrix(data, known)
-    table = trec.read_table_or_run(data, WHAT)
+    table = trec.read_table(data, WHAT, trec.RUN)
     return lists.from_lists(table, known) if _is_list(table) else _ranks(table, known)
 
 

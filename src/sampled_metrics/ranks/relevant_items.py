@@ -16,7 +16,7 @@ from sampled_metrics.ranks.grades import count_enough
 from sampled_metrics.tables.casts import as_numpy
 from sampled_metrics.tables.columns import Table
 from sampled_metrics.tables.ids import ITEM, USER, encoded, places
-from sampled_metrics.tables.reading import is_frame, read_table
+from sampled_metrics.tables.reading import read_table
 
 WHAT = "relevant items"
 SEEN = "seen items (user_id, item_id)"
@@ -91,9 +91,7 @@ def read_relevant(path: Any, min_grade: float = 0.0) -> Pairs:
 
 def read_pairs(data: Any, what: str) -> Table:
     """Read a table with columns `user_id` and `item_id`, or qrels as one; or take a DataFrame."""
-    if not is_frame(data) and trec.is_qrels_file(Path(data), what):
-        return trec.read_qrels(Path(data))
-    table = read_table(data, what)
+    table = trec.read_table(data, what, trec.QRELS)
     table.require(USER, ITEM)
     return table
 

@@ -38,7 +38,7 @@ def read_sampled(path: Path, drawn: Drawn) -> SampledRanks:
     with reading(path):
         if path.suffix in {".npy", ".npz"}:
             return _of_arrays(matrices.load_scores(path, WHAT), drawn)
-        return of_table(trec.read_table_or_run(path, WHAT), drawn)
+        return of_table(trec.read_table(path, WHAT, trec.RUN), drawn)
 
 
 def of_table(table: Table, drawn: Drawn) -> SampledRanks:

@@ -1,90 +1,66 @@
 """Files of trec_eval, runs and qrels: columns separated by blanks, no header."""
 
 import re
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from sampled_metrics.tables import reading
 from sampled_metrics.tables.columns import Table
 from sampled_metrics.tables.ids import ITEM, USER
 from sampled_metrics.tables.naming import KNOWN
-from sampled_metrics.tables.reading import (
-    PARQUET,
-    head,
-    is_frame,
-    parse_text,
-    parsing,
-    read_table,
-    require_file,
+
+
+class Format(NamedTuple):
+    """A kind of file: what it is, how its name ends, its columns, and the places of numbers.
+
+    Columns that trec_eval ignores, such as the rank in a run, have names that no reader knows.
+    """
+
+    what: str
+    suffixes: tuple[str, ...]
+    columns: tuple[str, ...]
+    numbers: tuple[int, ...]
+
+    def fits(self, line: str) -> bool:
+        """Return whether a file that begins with this line is of this format."""
+        fields = line.split()
+        return len(fields) == len(self.columns) and all(_is_number(fields[n]) for n in self.numbers)
+
+    def is_of(self, path: Path, what: str) -> bool:
+        """Return whether a file is of this format, by its name or its first line."""
+        reading.require_file(path, what)
+        if path.suffix in self.suffixes:
+            return True
+        return path.suffix not in reading.PARQUET and self.fits(reading.head(path, what))
+
+
+RUN = Format(
+    "a TREC run (qid Q0 docid rank score tag)",
+    (".run", ".trec"),
+    (USER, "Q0", ITEM, "place", "score", "tag"),
+    (3, 4),
 )
-
-RUN_SUFFIXES = (".run", ".trec")
-RUN = "a TREC run (qid Q0 docid rank score tag)"
-QRELS = "qrels (qid iter docid rel)"
-# Columns that trec_eval ignores have names that no reader knows.
-_RUN_COLUMNS = (USER, "Q0", ITEM, "place", "score", "tag")
-_QRELS_COLUMNS = (USER, "iter", ITEM, "relevance")
+QRELS = Format("qrels (qid iter docid rel)", (".qrels",), (USER, "iter", ITEM, "relevance"), (3,))
 
 
-def read_table_or_run(data: Any, what: str) -> Table:
-    """Read a table, a DataFrame or a run."""
-    if not is_frame(data) and is_run_file(data, what):
-        return read_run(data)
-    return read_table(data, what)
-
-
-def is_run_file(path: Path, what: str) -> bool:
-    """Return whether a file is a run, by its name or its first line."""
-    return _is_file(path, what, RUN_SUFFIXES, is_run)
-
-
-def is_qrels_file(path: Path, what: str) -> bool:
-    """Return whether a file holds qrels, by its name or its first line."""
-    return _is_file(path, what, (".qrels",), is_qrels)
-
-
-def _is_file(path: Path, what: str, suffixes: Sequence[str], fits: Callable[[str], bool]) -> bool:
-    require_file(path, what)
-    return path.suffix in suffixes or (path.suffix not in PARQUET and fits(head(path, what)))
-
-
-def is_run(line: str) -> bool:
-    """Return whether a file that begins with this line is a run: `q1 Q0 d7 1 12.5 bm25`."""
-    fields = line.split()
-    return len(fields) == len(_RUN_COLUMNS) and _is_number(fields[3]) and _is_number(fields[4])
-
-
-def is_qrels(line: str) -> bool:
-    """Return whether a file that begins with this line holds qrels: `q1 0 d7 1`."""
-    fields = line.split()
-    return len(fields) == len(_QRELS_COLUMNS) and _is_number(fields[3])
-
-
-def read_run(path: Path) -> Table:
-    """Read a run as a table of `user_id`, `item_id` and `score`; trec_eval ignores the ranks."""
-    return _read(path, RUN, _RUN_COLUMNS)
-
-
-def read_qrels(path: Path) -> Table:
-    """Read qrels as a table of `user_id`, `item_id` and `relevance`."""
-    return _read(path, QRELS, _QRELS_COLUMNS)
-
-
-def _read(path: Path, what: str, names: Sequence[str]) -> Table:
-    with parsing(path, what, " "), pa.input_stream(str(path)) as stream:
+def read_table(data: Any, what: str, other: Format) -> Table:
+    """Read a table, a DataFrame or a file of another format."""
+    if reading.is_frame(data) or not other.is_of(path := Path(data), what):
+        return reading.read_table(data, what)
+    with reading.parsing(path, other.what, " "), pa.input_stream(str(path)) as stream:
         text = stream.read()
-    columns = parse_text(
+    columns = reading.parse_text(
         path,
-        what,
-        {name: name for name in names if name in KNOWN},
+        other.what,
+        {name: name for name in other.columns if name in KNOWN},
         source=pa.BufferReader(_single_spaces(text)),
-        column_names=list(names),
+        column_names=list(other.columns),
         delimiter=" ",
         quote_char=False,
     )
-    return Table(path, columns, tuple(names), 0)
+    return Table(path, columns, other.columns, 0)
 
 
 def _single_spaces(text: bytes) -> bytes:
