@@ -84,5 +84,5 @@ def entropy_gradient(given: Float, p: Float, shares: Float, gamma: float, weight
 
 
 def _covariance(p: Float, table: Float) -> Float:
-    mean = p @ table
-    return (table * p[:, np.newaxis]).T @ table - np.outer(mean, mean)
+    mean, weighted = p @ table, table * np.sqrt(p)[:, np.newaxis]
+    return weighted.T @ weighted - np.outer(mean, mean)  # half the sums, by symmetry

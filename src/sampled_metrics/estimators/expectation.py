@@ -9,9 +9,11 @@ Recommendation Evaluation Metrics under Sampling", AAAI 2021). m + 1 shares do n
 probabilities: the number of steps is a hidden regulariser.
 """
 
+from itertools import pairwise
+
 import numpy as np
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.arrays import CACHE, Float, blocks
 
 
 def em_path(given: Float, start: Float, shares: Float, iterations: int) -> Float:
@@ -40,8 +42,12 @@ def em_path(given: Float, start: Float, shares: Float, iterations: int) -> Float
     """
     path = np.empty((iterations + 1, start.size))
     path[0] = start
-    for step in range(iterations):
-        path[step + 1] = em_step(given, path[step], shares)
+    expected = given.T @ start
+    for before, after in pairwise(path):
+        ratio, expected = _over(shares, expected), np.zeros(expected.shape)
+        for rows in blocks(*given.shape, CACHE):  # both products while the rows are in the cache
+            after[rows] = before[rows] * (given[rows] @ ratio)
+            expected += given[rows].T @ after[rows]
     return path
 
 
@@ -56,16 +62,27 @@ def em_gradient(given: Float, path: Float, shares: Float, weights: Float) -> Flo
     The chain rule backwards through the steps. The value is homogeneous of degree 1 in the shares,
     so shares @ gradient is the value itself.
     """
-    gradient = np.zeros((shares.size, weights.shape[1]))
-    for share in path[-2::-1]:
-        # One product with all columns, because reading `given` takes most of the time.
-        forward = given.T @ np.column_stack([share, weights * share[:, np.newaxis]])
-        expected = forward[:, :1]
-        ratio, relative = _over(shares[:, np.newaxis], expected), _over(forward[:, 1:], expected)
+    gradient, weights = np.zeros((shares.size, weights.shape[1])), weights.copy()
+    forward = given.T @ _with_weighted(path[-2], weights)
+    for earlier in path[-3::-1]:
+        ratio, relative = _ratios(shares, forward)
         gradient += relative
-        backward = given @ np.hstack([ratio, relative * ratio])
-        weights = weights * backward[:, :1] - backward[:, 1:]
-    return gradient
+        factors, forward = np.hstack([ratio, relative * ratio]), np.zeros(forward.shape)
+        for rows in blocks(*given.shape, CACHE):
+            backward = given[rows] @ factors
+            weights[rows] = weights[rows] * backward[:, :1] - backward[:, 1:]
+            forward += given[rows].T @ _with_weighted(earlier[rows], weights[rows])
+    return gradient + _ratios(shares, forward)[1]
+
+
+def _with_weighted(share: Float, weights: Float) -> Float:
+    return np.column_stack([share, weights * share[:, np.newaxis]])
+
+
+def _ratios(shares: Float, forward: Float) -> tuple[Float, Float]:
+    """Divide the shares, and the weighted expectations, by the expected shares."""
+    expected = forward[:, :1]
+    return _over(shares[:, np.newaxis], expected), _over(forward[:, 1:], expected)
 
 
 def _over(above: Float, below: Float) -> Float:
