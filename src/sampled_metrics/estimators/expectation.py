@@ -45,7 +45,9 @@ def em_path(given: Float, start: Float, shares: Float, iterations: int) -> Float
     expected = given.T @ start
     for before, after in pairwise(path):
         ratio, expected = _over(shares, expected), np.zeros(expected.shape)
-        for rows in blocks(*given.shape, CACHE):  # both products while the rows are in the cache
+        for rows in blocks(
+            len(given), shares.size, CACHE
+        ):  # both products while the rows are in the cache
             after[rows] = before[rows] * (given[rows] @ ratio)
             expected += given[rows].T @ after[rows]
     return path
@@ -68,7 +70,7 @@ def em_gradient(given: Float, path: Float, shares: Float, weights: Float) -> Flo
         ratio, relative = _ratios(shares, forward)
         gradient += relative
         factors, forward = np.hstack([ratio, relative * ratio]), np.zeros(forward.shape)
-        for rows in blocks(*given.shape, CACHE):
+        for rows in blocks(len(given), shares.size, CACHE):
             backward = given[rows] @ factors
             weights[rows] = weights[rows] * backward[:, :1] - backward[:, 1:]
             forward += given[rows].T @ _with_weighted(earlier[rows], weights[rows])
