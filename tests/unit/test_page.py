@@ -179,7 +179,7 @@ def test_overview_has_the_numbers_of_the_run(content):
         "is reversed: X (66.12 %) above Y (56.48 %) above Z (54.15 %)",
         "in 0 of 100 runs; corrected (BV 0.1), in 92",
         "m = 974 on uncorrected and from m = 53 on with BV 0.1",
-        "needs about 1,200 and about 130 to be right 95 % of the time",
+        "needs 1,125 and 122 to be right 95 % of the time",
         "Of 204 published numbers, 19 without chance agree",
     ):
         assert words in sentences

@@ -1,24 +1,14 @@
 """The question and the answer, in a few sentences with the numbers of the run."""
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
-from sampled_metrics.estimators import estimator_matrix
-from sampled_metrics.inference.pair import Pair
-from sampled_metrics.inference.population import Population
-from sampled_metrics.inference.search import smallest_from
-from sampled_metrics.inference.verdict import two_digits
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.report.scorecard import totals
 from sampled_metrics.study.cells import EXACT, SAMPLED
-from sampled_metrics.study.sample_sizes import ESTIMATORS, LARGEST, RECALL
 
-QUANTILE = float(ndtri(0.95))
 MOST_NAMED = 4  # recommenders in a sentence
 
 
@@ -41,7 +31,7 @@ def overview(
         "Krichene and Rendle asked this at KDD 2020.",
         *_levels(tables[3], m, ranks),
         *_orders(tables[4], figure6, m, experiment.get("repetitions", 100)),
-        *_sizes(figure6, ranks),
+        *_sizes(figure6),
         *([] if card is None else [_agreement(card)]),
     ]
 
@@ -94,52 +84,27 @@ def _orders(table: pd.DataFrame, figure6: pd.DataFrame, m: int, repetitions: int
     ]
 
 
-def _sizes(figure6: pd.DataFrame, ranks: Mapping[str, Ranks]) -> list[str]:
+def _sizes(figure6: pd.DataFrame) -> list[str]:
     """From how many negatives on the pair that needs most is ordered correctly."""
     ordered = figure6[figure6["kind"] == "ordered"]
     if ordered.empty:
         return []
     name = ordered["recommender"].iloc[ordered["n_negatives"].argmax()]
-    rows = list(ordered[ordered["recommender"] == name].itertuples(index=False))
+    of_pair = figure6[figure6["recommender"] == name]
+    rows = of_pair[of_pair["kind"] == "ordered"].itertuples(index=False)
     from_on = [f"m = {row.n_negatives:,} on {_how(row.estimator)}" for row in rows]
     words = f"On average, Recall@10 orders {name} correctly from {' and from '.join(from_on)}."
-    pair = [ranks[recommender] for recommender in name.split(" vs ") if recommender in ranks]
-    if len(pair) == 2:
-        sizes = [needed(pair[0], pair[1], row.estimator, row.n_negatives) for row in rows]
+    sure = [f"{m:,}" for m in of_pair.loc[of_pair["kind"] == "sure", "n_negatives"]]
+    if len(sure) == len(from_on):
         words += (
             " A single experiment is right half the time there, and needs "
-            f"{' and '.join(sizes)} to be right 95 % of the time."
+            f"{' and '.join(sure)} to be right 95 % of the time."
         )
     return [words]
 
 
 def _how(estimator: str) -> str:
     return "uncorrected" if estimator == SAMPLED else f"with {estimator}"
-
-
-def needed(a: Ranks, b: Ranks, label: str, least: int) -> str:
-    """Say how many negatives order two recommenders by Recall@10 with a probability of 95 %.
-
-    To within 3 %, in closed form, users being fixed and negatives drawn independently. `label` is
-    that of the estimator, and `least` the number of negatives from which on the order is right on
-    average.
-    """
-    pair = Pair(Population.of_users(a), Population.of_users(b), len(a))
-    estimator = next(known for known in ESTIMATORS if known.label == label)
-    exact = [float(population.exact([RECALL])[0]) for population in (pair.a, pair.b)]
-
-    @cache
-    def lead(m: int) -> float:
-        vectors = estimator_matrix([estimator], [RECALL], pair.n_items, m, sampling=pair.sampling)
-        mean, sd = (float(moment[0, 0]) for moment in pair.difference(vectors))
-        return float(np.sign(exact[1] - exact[0])) * mean - QUANTILE * sd
-
-    most = min(pair.most_negatives, LARGEST)
-    low, high = least, least
-    while lead(high) <= 0.0 and high < most:
-        low, high = high, min(2 * high, most)
-    smallest = smallest_from(lead, [low, high], tolerance=0.03)
-    return f"about {two_digits(smallest):,}" if smallest else f"more than {most:,}"
 
 
 def _agreement(card: pd.DataFrame) -> str:
