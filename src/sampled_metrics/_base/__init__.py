@@ -1,1 +1,1 @@
-"""What every room uses: errors, arrays, files, seeds."""
+"""What every room uses: errors, arrays, files, seeds, settings, names, and tables as text."""

@@ -38,62 +38,6 @@ def replacing(path: Path) -> Iterator[Path]:
         yield temporary
 
 
-@contextmanager
-def _renaming(path: Path) -> Iterator[Path]:
-    target = Path(os.path.realpath(path))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    sweep(target)
-    prefix, suffix = _affixes(target)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=suffix)
-    temporary = Path(name)
-    try:
-        with suppress(OSError):  # some file systems have no locks
-            _lock(handle)
-        yield temporary
-        temporary.chmod(_mode(target))
-        os.fsync(handle)
-        temporary.replace(target)
-        with suppress(OSError):  # or do not let folders be flushed
-            _flush_folder(target.parent)
-    finally:
-        os.close(handle)
-        temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def _streaming(path: Path) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as folder:
-        temporary = Path(folder, path.name)
-        yield temporary
-        with temporary.open("rb") as whole, path.open("ab") as stream:
-            shutil.copyfileobj(whole, stream)
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Name the file in errors of writing it, such as that of a full disk."""
-    try:
-        yield
-    except OSError as error:
-        target = Path(os.path.realpath(path))
-        elsewhere = error.filename and Path(error.filename).parent not in (path, *target.parents)
-        if error.errno is None or (elsewhere and error.errno not in _FULL):
-            raise
-        raise InputError(f"cannot be written ({os.strerror(error.errno)})", path=path) from error
-
-
-def _is_stream(path: Path) -> bool:
-    """Return whether a path is a device, a pipe, or a name such as /dev/stdout of an open file."""
-    if path.exists() and not path.is_file():
-        return True
-    return str(path.parent) in {"/dev", "/dev/fd"} or path.is_relative_to("/proc")
-
-
-def _affixes(path: Path) -> tuple[str, str]:
-    """Return the beginning and the end of the name of a temporary file."""
-    return f".{path.name}.", path.suffix
-
-
 def sweep(path: Path) -> None:
     """Remove temporary files of `path` that a killed process has left."""
     prefix, suffix = map(glob.escape, _affixes(path))
@@ -101,21 +45,6 @@ def sweep(path: Path) -> None:
         with suppress(OSError), left.open("rb") as file:
             _lock(file.fileno())
             left.unlink()
-
-
-def _lock(handle: int) -> None:
-    """Lock an open file until it is closed; OSError if another process has done so."""
-    if fcntl is not None:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _flush_folder(folder: Path) -> None:
-    """Have the system write the names in a folder to disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -184,6 +113,77 @@ def read_arrays(path: Path, what: str, names: Sequence[str] = ()) -> dict[str, A
         if name not in arrays:
             raise InputError(f"not {what} (it holds no {name})", path=path)
     return arrays
+
+
+@contextmanager
+def _renaming(path: Path) -> Iterator[Path]:
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    sweep(target)
+    prefix, suffix = _affixes(target)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=suffix)
+    temporary = Path(name)
+    try:
+        with suppress(OSError):  # some file systems have no locks
+            _lock(handle)
+        yield temporary
+        temporary.chmod(_mode(target))
+        os.fsync(handle)
+        temporary.replace(target)
+        with suppress(OSError):  # or do not let folders be flushed
+            _flush_folder(target.parent)
+    finally:
+        os.close(handle)
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _streaming(path: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        temporary = Path(folder, path.name)
+        yield temporary
+        with temporary.open("rb") as whole, path.open("ab") as stream:
+            shutil.copyfileobj(whole, stream)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file in errors of writing it, such as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        target = Path(os.path.realpath(path))
+        elsewhere = error.filename and Path(error.filename).parent not in (path, *target.parents)
+        if error.errno is None or (elsewhere and error.errno not in _FULL):
+            raise
+        raise InputError(f"cannot be written ({os.strerror(error.errno)})", path=path) from error
+
+
+def _is_stream(path: Path) -> bool:
+    """Return whether a path is a device, a pipe, or a name such as /dev/stdout of an open file."""
+    if path.exists() and not path.is_file():
+        return True
+    return str(path.parent) in {"/dev", "/dev/fd"} or path.is_relative_to("/proc")
+
+
+def _affixes(path: Path) -> tuple[str, str]:
+    """Return the beginning and the end of the name of a temporary file."""
+    return f".{path.name}.", path.suffix
+
+
+def _lock(handle: int) -> None:
+    """Lock an open file until it is closed; OSError if another process has done so."""
+    if fcntl is not None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Have the system write the names in a folder to disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _mode(path: Path) -> int:

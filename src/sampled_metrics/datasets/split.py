@@ -131,19 +131,6 @@ def assemble(
     )
 
 
-def _share_later(
-    interactions: Interactions, rows: NDArray[np.int32], training: NDArray[np.bool_], held_out: Int
-) -> float | None:
-    """Return the mean share of training events later than a held-out one; None without times."""
-    times = interactions.timestamp
-    if times is None or not held_out.size:
-        return None
-    trained = rows[training]
-    trained = np.sort(times[trained[:: 1 + trained.size // _ENOUGH]])
-    later = trained.size - np.searchsorted(trained, times[rows[held_out]], side="right")
-    return float(later.mean()) / trained.size
-
-
 def require_candidates(split: Split, name: str) -> None:
     """Raise InputError for a user who has no candidate beside the held-out item.
 
@@ -193,3 +180,16 @@ def load_split(path: Path) -> Split:
     later = None if np.isnan(later) else float(later)
     columns = from_structure(data), held_out, user_ids, item_ids
     return Split(*columns, tied, left_out_users, left_out_events, later)
+
+
+def _share_later(
+    interactions: Interactions, rows: NDArray[np.int32], training: NDArray[np.bool_], held_out: Int
+) -> float | None:
+    """Return the mean share of training events later than a held-out one; None without times."""
+    times = interactions.timestamp
+    if times is None or not held_out.size:
+        return None
+    trained = rows[training]
+    trained = np.sort(times[trained[:: 1 + trained.size // _ENOUGH]])
+    later = trained.size - np.searchsorted(trained, times[rows[held_out]], side="right")
+    return float(later.mean()) / trained.size

@@ -99,6 +99,30 @@ def random_rank(ranks: Ranks, rng: np.random.Generator) -> Int:
     return ranks.best_rank + rng.integers(0, ranks.n_tied + 1)
 
 
+def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:
+    """Places 0 ... size - 1 of `hits` items in each level, every set of places equally likely.
+
+    Floyd's sampling without replacement (Bentley and Floyd, CACM 30(9), 1987), one item of every
+    level a turn. int64, shape (sum of hits,), level by level, not sorted.
+
+    Examples
+    --------
+    >>> random_places(np.array([3, 1]), np.array([3, 1]), np.random.default_rng(0))
+    array([0, 1, 2, 0])
+    """
+    first = starts(hits)
+    places = np.empty(int(hits.sum()), np.int64)
+    level = np.arange(hits.size)
+    for turn in range(int(hits.max(initial=0))):
+        level = level[hits[level] > turn]
+        last = size[level] - hits[level] + turn
+        drawn = rng.integers(0, last + 1)
+        earlier = places[first[level][:, None] + np.arange(turn)]
+        taken = (earlier == drawn[:, None]).any(axis=1)
+        places[first[level] + turn] = np.where(taken, last, drawn)
+    return places
+
+
 def _optimistic(levels: Levels, _: np.random.Generator | None) -> Levels:
     first = replace(levels, size=levels.hits)
     return first if first.grades is None else _by_grade(first, -first.grades)
@@ -137,30 +161,6 @@ def _random(levels: Levels, rng: np.random.Generator | None) -> Levels:
     if levels.grades is None:
         return _single(levels, place, level)
     return _single(levels, place, np.lexsort((rng.random(level.size), level)))
-
-
-def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:
-    """Places 0 ... size - 1 of `hits` items in each level, every set of places equally likely.
-
-    Floyd's sampling without replacement (Bentley and Floyd, CACM 30(9), 1987), one item of every
-    level a turn. int64, shape (sum of hits,), level by level, not sorted.
-
-    Examples
-    --------
-    >>> random_places(np.array([3, 1]), np.array([3, 1]), np.random.default_rng(0))
-    array([0, 1, 2, 0])
-    """
-    first = starts(hits)
-    places = np.empty(int(hits.sum()), np.int64)
-    level = np.arange(hits.size)
-    for turn in range(int(hits.max(initial=0))):
-        level = level[hits[level] > turn]
-        last = size[level] - hits[level] + turn
-        drawn = rng.integers(0, last + 1)
-        earlier = places[first[level][:, None] + np.arange(turn)]
-        taken = (earlier == drawn[:, None]).any(axis=1)
-        places[first[level] + turn] = np.where(taken, last, drawn)
-    return places
 
 
 TIES: dict[str, Callable[[Levels, np.random.Generator | None], Levels]] = {

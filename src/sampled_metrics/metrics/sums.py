@@ -35,12 +35,6 @@ def reciprocals(above: Int, places: Int) -> Float:
     return np.where(places == 1, 1.0 / (above + 1), near + far)
 
 
-def _beyond_log(y: Float) -> Float:
-    """Difference of the digamma function at y + 1/2 and log y; within 1e-16 from y = 64 on."""
-    square = 1.0 / (y * y)
-    return square * (1 / 24 - square * (7 / 960 - square * (31 / 8064)))
-
-
 def gains(
     levels: Levels, k: int, gain: Callable[[Int], Float], weight: Float | Int | None = None
 ) -> Float:
@@ -108,13 +102,6 @@ def first_reciprocals(levels: Levels, k: int) -> Float:
     return values
 
 
-def _first_reciprocal(above: int, size: int, hits: int, k: int) -> float:
-    place = np.arange(1, min(size - hits + 1, k - above) + 1)
-    factors = (size - hits - place + 1) / (size - place)
-    chance = hits / size * np.concatenate([[1.0], np.cumprod(factors[:-1])])
-    return float(chance @ (1.0 / (above + place)))
-
-
 def any_relevant(levels: Levels, k: int) -> Float:
     """Probability that a level has a relevant item among the first k places.
 
@@ -143,6 +130,19 @@ def hit_chances(size: Int, places: Int, hits: int) -> Float:
     logs = _log_choose(places, hits) + _log_choose(size - places, hits)[:, ::-1]
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
     return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _beyond_log(y: Float) -> Float:
+    """Difference of the digamma function at y + 1/2 and log y; within 1e-16 from y = 64 on."""
+    square = 1.0 / (y * y)
+    return square * (1 / 24 - square * (7 / 960 - square * (31 / 8064)))
+
+
+def _first_reciprocal(above: int, size: int, hits: int, k: int) -> float:
+    place = np.arange(1, min(size - hits + 1, k - above) + 1)
+    factors = (size - hits - place + 1) / (size - place)
+    chance = hits / size * np.concatenate([[1.0], np.cumprod(factors[:-1])])
+    return float(chance @ (1.0 / (above + place)))
 
 
 def _log_choose(n: Int, most: int) -> Float:

@@ -96,6 +96,21 @@ def require_lengths(**columns: Int) -> None:
         raise InputError(f"columns differ in length: {lengths}")
 
 
+def not_single(ranks: "Ranks") -> InputError:
+    """Return what to raise where a user has several relevant items or no full ranking."""
+    several = np.flatnonzero(ranks.n_relevant > 1)
+    if several.size:
+        return InputError(
+            f"{ranks.user_name(several[0])} has {ranks.n_relevant[several[0]]} relevant items "
+            f"({several.size} users have several); one held-out item per user is needed"
+        )
+    cut = np.flatnonzero((ranks.n_candidates < 2) | (ranks.depth < ranks.n_candidates))
+    return InputError(
+        f"the list of {ranks.user_name(cut[0])} ends at rank {ranks.depth[cut[0]]} "
+        f"({cut.size} users have such lists); full rankings are needed"
+    )
+
+
 def _check_users(n_candidates: Int, n_found: Int, n_relevant: Int, depth: Int) -> None:
     known = n_candidates > 0
     require("n_candidates", n_candidates, n_candidates >= 0, "at least 0 (0: not known)")
@@ -132,18 +147,3 @@ def _check_levels(user: Int, better: Int, tied: Int) -> None:
             f"{items[level]} items with {better[row]} better and {tied[row]} tied (user in row "
             f"{user[row] + 1}); at most n_tied + 1 items can have such a rank"
         )
-
-
-def not_single(ranks: "Ranks") -> InputError:
-    """Return what to raise where a user has several relevant items or no full ranking."""
-    several = np.flatnonzero(ranks.n_relevant > 1)
-    if several.size:
-        return InputError(
-            f"{ranks.user_name(several[0])} has {ranks.n_relevant[several[0]]} relevant items "
-            f"({several.size} users have several); one held-out item per user is needed"
-        )
-    cut = np.flatnonzero((ranks.n_candidates < 2) | (ranks.depth < ranks.n_candidates))
-    return InputError(
-        f"the list of {ranks.user_name(cut[0])} ends at rank {ranks.depth[cut[0]]} "
-        f"({cut.size} users have such lists); full rankings are needed"
-    )

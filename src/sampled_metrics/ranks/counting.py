@@ -173,21 +173,6 @@ def by_function(score: Score, users: Int, task: Task, block_size: int) -> Counts
     return [task.rank(*part) for part in _scored(score, users, task, block_size)]
 
 
-def _scored(score: Score, users: Int, task: Task, block_size: int) -> Iterator[tuple[Scores, Int]]:
-    """Yield the scores of a few users at a time, and their row numbers."""
-    n_items = task.n_items()
-    if n_items is not None:
-        task.require(n_items)
-    for first in range(0, users.size, block_size):
-        block = users[first : first + block_size]
-        scores = _checked_scores(score(block), block, n_items)
-        if n_items is None:
-            n_items = scores.shape[1]
-            task.require(n_items)
-        for row in range(0, block.size, _ROWS):
-            yield scores[row : row + _ROWS], block[row : row + _ROWS]
-
-
 def by_products(products: Products, users: Int, task: Task, block_size: int) -> Counts:
     """Count candidates per user, and better and tied candidates per item."""
     counts = []
@@ -204,6 +189,21 @@ def by_products(products: Products, users: Int, task: Task, block_size: int) -> 
                 task.refuse_item(0.0, block[row[seen[0]]], item[seen[0]])
             counts.append((n_candidates, *products.count(rough, block, row, item)))
     return counts
+
+
+def _scored(score: Score, users: Int, task: Task, block_size: int) -> Iterator[tuple[Scores, Int]]:
+    """Yield the scores of a few users at a time, and their row numbers."""
+    n_items = task.n_items()
+    if n_items is not None:
+        task.require(n_items)
+    for first in range(0, users.size, block_size):
+        block = users[first : first + block_size]
+        scores = _checked_scores(score(block), block, n_items)
+        if n_items is None:
+            n_items = scores.shape[1]
+            task.require(n_items)
+        for row in range(0, block.size, _ROWS):
+            yield scores[row : row + _ROWS], block[row : row + _ROWS]
 
 
 def _relevant(grades: Any, min_grade: float) -> Any:

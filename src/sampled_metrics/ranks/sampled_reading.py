@@ -85,6 +85,13 @@ def of_scores(scores: ArrayLike, drawn: Drawn, users: Any = None) -> SampledRank
     return _of_placed(placed._replace(users=rows), drawn)
 
 
+def require_same(name: str, option: Any, found: Any) -> None:
+    """Raise InputError if an option says otherwise than the data."""
+    if option is not None and found is not None and str(option) != str(found):
+        flag = f"--{name.replace('_', '-')}"
+        raise InputError(f"found {name} {found}, but {name} ({flag}) is {option}; leave it out")
+
+
 def _of_arrays(arrays: dict[str, Any], drawn: Drawn) -> SampledRanks:
     scores = arrays["scores"]
     if scores.ndim == 1:
@@ -148,13 +155,6 @@ def _known(drawn: Drawn, m: int | None, sampling: str | None) -> tuple[int, Samp
             "item not counted"
         )
     return m, Sampling(drawn.sampling or sampling or Sampling.WITHOUT_REPLACEMENT)
-
-
-def require_same(name: str, option: Any, found: Any) -> None:
-    """Raise InputError if an option says otherwise than the data."""
-    if option is not None and found is not None and str(option) != str(found):
-        flag = f"--{name.replace('_', '-')}"
-        raise InputError(f"found {name} {found}, but {name} ({flag}) is {option}; leave it out")
 
 
 def _n_items(drawn: Drawn) -> Any:

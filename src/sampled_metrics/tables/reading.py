@@ -91,16 +91,6 @@ def is_frame(data: Any) -> bool:
     return type(data).__name__ == "DataFrame" and hasattr(data, "columns")
 
 
-def _of_frame(frame: Any, columns: Sequence[str]) -> Table:
-    path = Path("DataFrame")
-    bare, kept = selected(path, list(map(str, frame.columns)), columns)
-    try:
-        table = pa.Table.from_pandas(frame.rename(columns=str)[[*kept]], preserve_index=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InputError(f"not a table ({error})", path=path) from error
-    return Table(path, {kept[name]: table[name] for name in kept}, bare, None)
-
-
 def require_file(path: Path, what: str) -> None:
     """Raise InputError unless `path` is a file that is not empty."""
     problem = None
@@ -177,6 +167,32 @@ def parse_text(
     return {bare: table[name] for name, bare in columns.items()}
 
 
+@contextmanager
+def parsing(path: Path, what: str, delimiter: str | None = None) -> Iterator[None]:
+    """Turn what pyarrow raises into an InputError, with the line if a row differs in length."""
+    try:
+        yield
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        kind = "parquet" if delimiter is None else what
+        lengths = re.search(r"Expected (\d+) columns, got (\d+)", str(error))
+        if delimiter and lengths:
+            expected, found = map(int, lengths.groups())
+            line = _line_of_length(path, delimiter, found)
+            problem = f"found {found} columns; expected {expected}"
+            raise InputError(problem, path=path, line=line) from error
+        raise InputError(f"not {kind} ({error}); expected {what}", path=path) from error
+
+
+def _of_frame(frame: Any, columns: Sequence[str]) -> Table:
+    path = Path("DataFrame")
+    bare, kept = selected(path, list(map(str, frame.columns)), columns)
+    try:
+        table = pa.Table.from_pandas(frame.rename(columns=str)[[*kept]], preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(f"not a table ({error})", path=path) from error
+    return Table(path, {kept[name]: table[name] for name in kept}, bare, None)
+
+
 def _read_parquet(path: Path, what: str, columns: Sequence[str]) -> Table:
     with parsing(path, what), parquet.ParquetFile(path) as file:
         bare, kept = selected(path, file.schema_arrow.names, columns)
@@ -207,22 +223,6 @@ def _text_header(path: Path, what: str, separator: str | None = None) -> tuple[s
     first = head(path, what)
     separator = separator or ("\t" if "\t" in first else ",")
     return separator, next(csv.reader([first], delimiter=separator), [])
-
-
-@contextmanager
-def parsing(path: Path, what: str, delimiter: str | None = None) -> Iterator[None]:
-    """Turn what pyarrow raises into an InputError, with the line if a row differs in length."""
-    try:
-        yield
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-        kind = "parquet" if delimiter is None else what
-        lengths = re.search(r"Expected (\d+) columns, got (\d+)", str(error))
-        if delimiter and lengths:
-            expected, found = map(int, lengths.groups())
-            line = _line_of_length(path, delimiter, found)
-            problem = f"found {found} columns; expected {expected}"
-            raise InputError(problem, path=path, line=line) from error
-        raise InputError(f"not {kind} ({error}); expected {what}", path=path) from error
 
 
 def _line_of_length(path: Path, delimiter: str, columns: int) -> int | None:
