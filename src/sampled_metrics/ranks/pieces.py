@@ -6,15 +6,14 @@ Users are independent of each other, so the gathered ranks equal those of a sing
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.split import Split
-from sampled_metrics.ranks.counting import Score, Scores
+from sampled_metrics.ranks.counting import Score
 from sampled_metrics.ranks.ranking import BLOCK_SIZE, Vectors, rank
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.reading import read_single
@@ -65,26 +64,20 @@ def rank_piece(
     `score` is of all users of the split; see `rank`, whose errors these are.
     """
     users = piece.of(split.held_out.size)
-    rows = slice(users.start, users.stop)
-    if isinstance(score, Tiles):
-        of_piece: Score | Vectors | Tiles = score.take(rows)
-    elif isinstance(score, tuple):
-        of_piece = np.asarray(score[0])[rows], score[1]
-    else:
-        of_piece = partial(_shifted, score, users.start)
+    ends = np.clip(np.arange(split.held_out.size + 1), users.start, users.stop) - users.start
+    items = split.held_out[users.start : users.stop]
+    # Users without an item to rank are left out and never scored.
+    relevant = csr_array(
+        (np.ones(items.size), items, ends), shape=(split.held_out.size, split.item_ids.size)
+    )
     return rank(
-        of_piece,
-        # a piece of everything needs no copy
-        split.seen if len(users) == split.held_out.size else split.train[rows],
-        split.held_out[rows],
+        score,
+        split.seen,
+        relevant,
         block_size=block_size,
-        users=split.user_ids[rows],
+        users=split.evaluated_ids,
         items=split.item_ids,
     )
-
-
-def _shifted(score: Score, by: int, users: Int) -> Scores:
-    return score(users + by)
 
 
 def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
