@@ -5,7 +5,7 @@ of a few columns.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,10 +36,6 @@ class Tiles:
     def __len__(self) -> int:
         """Return the number of users."""
         return int(self.histories.shape[0])
-
-    def take(self, rows: slice) -> "Tiles":
-        """Return the scores of some users."""
-        return replace(self, histories=self.histories[rows])
 
     def of(self, users: Int) -> Float:
         """Return the scores of all items for some users."""
