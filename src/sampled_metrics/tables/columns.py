@@ -216,8 +216,8 @@ class Table:
         from pyarrow import compute
 
         length = as_numpy(compute.utf8_length(names))
-        control = compute.match_substring_regex(names, r"[\x00-\x1f\x7f]")
-        bad = (length == 0) | (length > LONGEST_ID) | control.to_numpy(zero_copy_only=False)
+        control = compute.match_substring_regex(names, r"[\x00-\x1f\x7f]").cast("uint8")
+        bad = (length == 0) | (length > LONGEST_ID) | (as_numpy(control) == 1)
         if bad.any():
             row = int(np.argmax(bad[codes]))
             code = int(codes[row])
