@@ -51,7 +51,7 @@ def test_orders_by_the_sample_the_range_and_the_budget(panel):
 
 
 def test_values_and_failed_checks(panel):
-    assert panel["values"]["lines"][0] == ["A, AP", "50.00 %", "10.00 to 40.00 %", "20.00 %"]
+    assert panel["values"]["lines"][0] == ["A, AP", "50.00 %", "20.00 %", "10.00 to 40.00 %"]
     assert (panel["m"], panel["remarks"]) == (9, ["2 users have duplicates"])
 
 

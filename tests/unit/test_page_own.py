@@ -92,6 +92,9 @@ def test_sampled_ranks_of_several_pairs(run, folder):
     for name, result in ranges.items():
         assert shown[name] == between(result.range_low, result.range_high)
     assert not re.search(r'(src|href)="(?!#|data:|https://doi\.org/)', page)
+    regions = re.findall(r'<section[^>]* aria-label="([^"]+)"', page)
+    heads = re.findall(r'<section[^>]* aria-labelledby="[^"]+">\s*<h2[^>]*>([^<]+)<', page)
+    assert len({*regions, *heads}) == len([*regions, *heads]) > 4  # each has a name of its own
 
 
 def test_one_sample_has_no_comparison(run, folder):

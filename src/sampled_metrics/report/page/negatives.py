@@ -65,13 +65,13 @@ def _decided(orders: pd.DataFrame, kind: str) -> str:
 
 def _values(values: pd.DataFrame) -> dict[str, Any]:
     return {
-        "heads": ["recommender", "sampled", "range of the exact metric", "exact"],
+        "heads": ["recommender", "sampled", "exact", "range"],
         "lines": [
             [
                 f"{row.recommender}, {parse_measure(row.metric).label}",
                 percent(row.sampled),
-                between(row.range_low, row.range_high),
                 percent(row.exact),
+                between(row.range_low, row.range_high),
             ]
             for row in _rows(values)
         ],

@@ -21,7 +21,7 @@ function bars({ group, estimator }, { low, high }, exact, got, most, width) {
   return { nodes, height };
 }
 
-const between = (name, low, high) => `${name} between ${SM.percent(low)} and ${SM.percent(high)}`;
+const between = (name, low, high) => `${name} between ${SM.percent(low, 2)} and ${SM.percent(high, 2)}`;
 
 // Which pairs the ranges of their differences decide.
 function decided(names, differences) {
