@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
 
 NO_MEMORY = "not enough memory"
 
@@ -62,12 +61,6 @@ class InputError(ValueError):
         place = ", ".join(parts)
         return one_line(f"{place}: {self.problem}" if place else self.problem)
 
-    def found_in(self, path: Path | str) -> Self:
-        """Name the file, where the error does not name one yet; return the error itself."""
-        if self.path is None:
-            self.path = path
-        return self
-
 
 def one_line(text: str) -> str:
     r"""Join lines by blanks and write other characters that cannot be printed as escapes.
@@ -105,4 +98,5 @@ def reading(path: Path | str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise error.found_in(path) from error.__cause__
+        error.path = path if error.path is None else error.path
+        raise

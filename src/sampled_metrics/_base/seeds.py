@@ -1,6 +1,7 @@
 """Random generators derived from one seed and the names of what they serve."""
 
 import hashlib
+import struct
 
 import numpy as np
 
@@ -20,11 +21,7 @@ def generator(seed: int, *keys: str | int) -> np.random.Generator:
     >>> generator(1, "X", "bv:0.1", 8).random() == one
     False
     """
-    words = tuple(word for key in keys for word in _words(key))
+    digests = (hashlib.sha256(repr(key).encode()).digest() for key in keys)
+    # Four 32-bit words for each key, so that neighbouring keys cannot run into each other.
+    words = tuple(word for digest in digests for word in struct.unpack_from("<4I", digest))
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=words))
-
-
-def _words(key: str | int) -> tuple[int, ...]:
-    """Four 32-bit words, so that neighbouring keys cannot run into each other."""
-    digest = hashlib.sha256(repr(key).encode()).digest()
-    return tuple(int.from_bytes(digest[at : at + 4], "little") for at in range(0, 16, 4))

@@ -1,6 +1,6 @@
 """Checks of what ranks are made of: columns of counts and ids, which some ranking can have."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,15 +53,14 @@ def require(column: str, values: Float | Int, good: NDArray[np.bool_], expected:
         raise InputError(f"{values[row]}, expected {expected}", row=row + 1, column=column)
 
 
-def require_same_items(n_candidates: Int, n_items: int | None) -> None:
-    """Raise InputError if a number of items is given that differs from those of the candidates."""
-    if n_items is None or (n_candidates == n_items).all():
+def require_same(name: str, option: Any, found_name: str, found: Any) -> None:
+    """Raise InputError if an option differs from what the data says, in one value or in several."""
+    if option is None or found is None or np.all(np.asarray(found) == option):
         return
-    least, most = int(n_candidates.min()), int(n_candidates.max())
-    said = f"{least}" if least == most else f"{least} to {most}"
-    raise InputError(
-        f"found n_candidates {said}, but n_items (--n-items) is {n_items}; leave it out"
-    )
+    values = np.unique(found)
+    said = f"{values[0]}" if values.size == 1 else f"{values[0]} to {values[-1]}"
+    flag = f"--{name.replace('_', '-')}"
+    raise InputError(f"found {found_name} {said}, but {name} ({flag}) is {option}; leave it out")
 
 
 def check_counts(

@@ -10,13 +10,12 @@ from scipy.sparse import issparse
 
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks import sampled_reading, trec
-from sampled_metrics.ranks.checks import require, require_same_items
+from sampled_metrics.ranks.checks import require, require_same
 from sampled_metrics.ranks.options import Drawn, Ranked
 from sampled_metrics.ranks.ranking import rank
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.reading import read_ranks
 from sampled_metrics.ranks.sampled import SampledRanks
-from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.tables.ids import ITEM, USER
 from sampled_metrics.tables.naming import KNOWN, selected
 from sampled_metrics.tables.reading import column_names, is_frame, read_table, require_file
@@ -131,10 +130,9 @@ def all_alike(
 
 def _unchanged(data: SampledRanks, drawn: Drawn) -> SampledRanks:
     """Return sampled ranks, or raise InputError where options say otherwise than they do."""
-    sampling = None if drawn.sampling is None else Sampling(drawn.sampling)
-    require_same_items(data.n_items, drawn.n_items)
-    sampled_reading.require_same("n_negatives", drawn.n_negatives, data.n_negatives)
-    sampled_reading.require_same("sampling", sampling, data.sampling)
+    require_same("n_items", drawn.n_items, "n_candidates", data.n_items)
+    require_same("n_negatives", drawn.n_negatives, "n_negatives", data.n_negatives)
+    require_same("sampling", drawn.sampling, "sampling", data.sampling)
     if drawn.positive is not None or drawn.relevant is not None:
         raise InputError("found sampled ranks; positive and relevant are for scores")
     return data

@@ -7,7 +7,7 @@ from typing import Any
 from sampled_metrics._base.arrays import whole_number
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks import lists, matrices, rank_tables, trec
-from sampled_metrics.ranks.checks import require_same_items
+from sampled_metrics.ranks.checks import require_same
 from sampled_metrics.ranks.options import Ranked
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.tables.columns import Table
@@ -106,5 +106,5 @@ def _ranks(table: Table, known: Ranked) -> Ranks:
             path=table.path,
         )
     with reading(table.path):
-        require_same_items(ranks.n_candidates, known.n_items)
+        require_same("n_items", known.n_items, "n_candidates", ranks.n_candidates)
     return ranks

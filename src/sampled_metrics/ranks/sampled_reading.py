@@ -10,7 +10,7 @@ from sampled_metrics._base.arrays import first_duplicate
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks import candidates, matrices, trec
 from sampled_metrics.ranks.candidates import Placed
-from sampled_metrics.ranks.checks import require_same_items
+from sampled_metrics.ranks.checks import require_same
 from sampled_metrics.ranks.options import Drawn
 from sampled_metrics.ranks.relevant_items import read_relevant
 from sampled_metrics.ranks.sampled import SampledRanks
@@ -85,13 +85,6 @@ def of_scores(scores: ArrayLike, drawn: Drawn, users: Any = None) -> SampledRank
     return _of_placed(placed._replace(users=rows), drawn)
 
 
-def require_same(name: str, option: Any, found: Any) -> None:
-    """Raise InputError if an option says otherwise than the data."""
-    if option is not None and found is not None and str(option) != str(found):
-        flag = f"--{name.replace('_', '-')}"
-        raise InputError(f"found {name} {found}, but {name} ({flag}) is {option}; leave it out")
-
-
 def _of_arrays(arrays: dict[str, Any], drawn: Drawn) -> SampledRanks:
     scores = arrays["scores"]
     if scores.ndim == 1:
@@ -134,7 +127,7 @@ def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
     items: Any
     if "n_candidates" in table:
         items = table.whole("n_candidates", m + 1)
-        require_same_items(items, drawn.n_items)
+        require_same("n_items", drawn.n_items, "n_candidates", items)
     else:
         items = _n_items(drawn)
     several = ITEM in table and USER in table
@@ -146,8 +139,8 @@ def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
 
 def _known(drawn: Drawn, m: int | None, sampling: str | None) -> tuple[int, Sampling]:
     """Settle m and how negatives were drawn from the options and what was found."""
-    require_same("n_negatives", drawn.n_negatives, m)
-    require_same("sampling", drawn.sampling, sampling)
+    require_same("n_negatives", drawn.n_negatives, "n_negatives", m)
+    require_same("sampling", drawn.sampling, "sampling", sampling)
     m = m if drawn.n_negatives is None else drawn.n_negatives
     if m is None:
         raise InputError(
