@@ -1,6 +1,7 @@
 """Averages of a few vectors over the sampled rank of each user, without its whole distribution."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import CACHE, Float, Int, blocks
 from sampled_metrics.ranks import Ranks, Sampling
@@ -35,19 +36,31 @@ def average_over_ranks(
     >>> average_over_ranks(np.array([[1.0, 0.0, 0.0]]), Ranks([4, 4], [0, 0], [1, 2])).round(4)
     array([[0.6667, 0.4444]])
     """
-    how = Sampling(sampling)
-    averages = np.zeros((len(vectors), len(ranks)))
+    how, m = Sampling(sampling), vectors.shape[1] - 1
     if how is Sampling.DISTINCT:
-        for count, users, probability in parts(ranks.n_candidates, vectors.shape[1] - 1):
+        averages = np.zeros((len(vectors), len(ranks)))
+        for count, users, probability in parts(ranks.n_candidates, m):
             of_count = average_over_ranks(vectors[:, : count + 1], ranks.take(users))
             averages[:, users] += probability * of_count
         return averages
+    averages = np.repeat(vectors[:, -1:], len(ranks), axis=1)
+    reached = _reached(_last_change(vectors), m * ranks.n_better / (ranks.n_candidates - 1))
     order = np.argsort(ranks.n_better)  # users of a block visit about as many sampled ranks
-    tied = ranks.n_tied[order] > 0
-    for users, average in ((order[~tied], _untied), (order[tied], _tied)):
+    for chosen, average in ((ranks.n_tied == 0, _untied), (ranks.n_tied > 0, _tied)):
+        users = order[(reached & chosen)[order]]
         for rows in blocks(users.size, 64, CACHE):
             averages[:, users[rows]] = average(vectors, ranks.take(users[rows]), how)
     return averages
+
+
+def _last_change(vectors: Float) -> int:
+    """Return the place from which on all vectors are constant, as a metric is after its cutoff."""
+    return int(np.flatnonzero((vectors != vectors[:, -1:]).any(axis=0)).max(initial=-1)) + 1
+
+
+def _reached(place: int, mean: Float) -> NDArray[np.bool_]:
+    """Whether sampled ranks up to a place are not too improbable, by Chernoff's bound."""
+    return (mean <= place) | ((mean - place) ** 2 <= -2.0 * np.log(_NEGLIGIBLE) * mean)
 
 
 def _untied(vectors: Float, ranks: Ranks, sampling: Sampling) -> Float:
@@ -85,19 +98,25 @@ def _beyond(vectors: Float, near: Int, better: Int, others: Int, sampling: Sampl
     mean, worse = m * better // others, others - better
     entries = vectors[:, near]
     total, sums = np.ones(better.size), vectors[:, mean] - entries
-    for number, own, other, values in (
+    for start, own, other, values in (
         (mean, better, worse, vectors),
         (m - mean, worse, better, vectors[:, ::-1]),
     ):
-        drawn, left, right = number.copy(), own - leaves * number, other - leaves * (m - number)
+        place, values = start.copy(), np.ascontiguousarray(values)
+        drawn, missing = start.astype(float), np.asarray(m - start, dtype=float)
+        left, right = own - leaves * start, np.maximum(other, 1.0) - leaves * missing
         probability = np.ones(better.size)
-        while (probability > _NEGLIGIBLE).any():
-            probability *= left * (m - drawn)
-            drawn += 1
+        while probability.max() > _NEGLIGIBLE:
+            probability *= left
+            probability *= missing
+            place += 1
+            drawn += 1.0
+            missing -= 1.0
             left -= leaves
             right += leaves
-            probability /= drawn * np.maximum(right, 1.0)
+            probability /= drawn
+            probability /= right
             total += probability
             for value, entry, result in zip(values, entries, sums, strict=True):
-                result += probability * (value.take(drawn, mode="clip") - entry)
+                result += probability * (value.take(place, mode="clip") - entry)
     return sums / total

@@ -7,6 +7,7 @@ of hypergeometric ones with at most m draws if only distinct items are kept.
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
@@ -172,6 +173,7 @@ def _log(values: Float) -> Float:
     return np.log(values, out=np.full(values.shape, _LOG_ZERO), where=values > 0.0)
 
 
+@lru_cache(maxsize=8)
 def _log_choose(m: int) -> Float:
     """Logarithms of C(m, i) for i = 0 ... m, from exact integers."""
     row = accumulate(range(m), lambda choose, i: choose * (m - i) // (i + 1), initial=1)
