@@ -86,15 +86,7 @@ class UnreachableError(InputError):
 
 @contextmanager
 def reading(path: Path | str) -> Iterator[None]:
-    """Name a file in errors about its content.
-
-    Examples
-    --------
-    >>> with reading("X.csv"):
-    ...     raise InputError("no rows")
-    Traceback (most recent call last):
-    sampled_metrics.InputError: X.csv: no rows
-    """
+    """Name a file in errors about its content."""
     try:
         yield
     except InputError as error:

@@ -40,8 +40,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def sweep(path: Path) -> None:
     """Remove temporary files of `path` that a killed process has left."""
-    prefix, suffix = map(glob.escape, _affixes(path))
-    for left in path.parent.glob(f"{prefix}????????{suffix}"):
+    name, suffix = glob.escape(path.name), glob.escape(path.suffix)
+    for left in path.parent.glob(f".{name}.????????{suffix}"):
         with suppress(OSError), left.open("rb") as file:
             _lock(file.fileno())
             left.unlink()
@@ -120,8 +120,7 @@ def _renaming(path: Path) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     sweep(target)
-    prefix, suffix = _affixes(target)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=suffix)
+    handle, name = tempfile.mkstemp(target.suffix, f".{target.name}.", target.parent)
     temporary = Path(name)
     try:
         with suppress(OSError):  # some file systems have no locks
@@ -164,11 +163,6 @@ def _is_stream(path: Path) -> bool:
     if path.exists() and not path.is_file():
         return True
     return str(path.parent) in {"/dev", "/dev/fd"} or path.is_relative_to("/proc")
-
-
-def _affixes(path: Path) -> tuple[str, str]:
-    """Return the beginning and the end of the name of a temporary file."""
-    return f".{path.name}.", path.suffix
 
 
 def _lock(handle: int) -> None:

@@ -41,12 +41,11 @@ class Columns(Settings):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        columns = [column for column in self.given().values() if column is not None]
+        given = self.given()
+        columns = [column for column in given.values() if column is not None]
         if len({type(column) for column in columns}) > 1:
             raise InputError("names and places are mixed; use one or the other")
-        if any(isinstance(column, int) for column in columns) and not {"user", "item"} <= set(
-            self.given()
-        ):
+        if int in map(type, columns) and not {"user", "item"} <= set(given):
             raise InputError("places need both user and item")
         if len(set(columns)) < len(columns):
             raise InputError("one column is used twice")
@@ -72,11 +71,7 @@ class Columns(Settings):
     @model_serializer
     def given(self) -> dict[str, str | int | None]:
         """Columns that were set; the others are read only where they have their default names."""
-        return {
-            role: getattr(self, role)
-            for role in self.setting_names()
-            if role in self.model_fields_set
-        }
+        return {role: column for role, column in self if role in self.model_fields_set}
 
 
 class DatasetSettings(Settings):
@@ -154,11 +149,7 @@ class FilterSettings(Settings):
     @property
     def on(self) -> dict[str, float | int | str]:
         """The filters that are on, by name."""
-        return {
-            name: value
-            for name, value in self.model_dump().items()
-            if value not in (None, "refuse")
-        }
+        return {name: value for name, value in self if value not in (None, "refuse")}
 
 
 def _cut(cut: object) -> object:

@@ -29,17 +29,11 @@ class Placed(NamedTuple):
 
 
 def of_matrix(scores: ArrayLike, positive: ArrayLike, ties: str, seed: int) -> Placed:
-    """Rank the scores in one column among those in the others.
+    """Rank the scores in one column, `positive`, among those in the others.
 
-    Parameters
-    ----------
-    scores
-        One row per user: the held-out item and its negatives, shape (users, 1 + m).
-    positive
-        Column of the held-out item, from 0 or from -1 backwards; one for all, or one per user.
-    ties, seed
-        Place among negatives with the same score: `random`, drawn with `seed`, `optimistic` or
-        `pessimistic`.
+    Scores have a row per user, shape (users, 1 + m); the column, from 0 or from -1 backwards, is
+    one for all, or one per user. The place among negatives with the same score is `random`, drawn
+    with `seed`, `optimistic` or `pessimistic`.
 
     Examples
     --------

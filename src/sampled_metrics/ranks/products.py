@@ -18,12 +18,7 @@ SLACK = 8  # errors beside those of the sum: of both vectors, of the bounds, of 
 
 
 class Products:
-    """Scores of all pairs of users and items as inner products of their vectors.
-
-    Parameters
-    ----------
-    users, items
-        Vectors, shapes (users, d) and (items, d); finite.
+    """Scores of all pairs of users and items as inner products of their finite vectors.
 
     Examples
     --------

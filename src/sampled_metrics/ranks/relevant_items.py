@@ -136,12 +136,8 @@ def read_known_items(
 ) -> KnownItems:
     """Read tables of pairs, or qrels for the held-out items.
 
-    Parameters
-    ----------
-    items
-        Table of all items, `item_id`, where some are in none of the others.
-    others
-        Tables whose items belong to the catalogue as well.
+    The catalogue has the items of all tables, also those of a table of `items` (`item_id`) and of
+    `others`.
     """
     held = read_pairs(Path(held_out), WHAT)
     known = read_table(Path(seen), SEEN)

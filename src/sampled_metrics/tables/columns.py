@@ -33,17 +33,6 @@ LONGEST_ID = 200
 class Table:
     """Columns of a file, checked when they are asked for.
 
-    Attributes
-    ----------
-    path
-        The file.
-    columns
-        pyarrow's chunked arrays by name, all of one length.
-    names
-        All columns of the file, also those not read.
-    header
-        Lines before the first row of a text file; None for parquet, which has no lines.
-
     Examples
     --------
     >>> table = Table(Path("r.parquet"), {"rank": pa.chunked_array([[3, 0]])}, ("rank",), None)
@@ -53,9 +42,9 @@ class Table:
     """
 
     path: Path
-    columns: dict[str, pa.ChunkedArray]
-    names: tuple[str, ...]
-    header: int | None
+    columns: dict[str, pa.ChunkedArray]  # all of one length
+    names: tuple[str, ...]  # all columns of the file, also those not read
+    header: int | None  # lines before the first row; None for parquet, which has no lines
 
     def __contains__(self, name: str) -> bool:
         return name in self.columns
