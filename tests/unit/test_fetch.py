@@ -371,6 +371,6 @@ def test_address_is_the_publishers_by_default(tmp_path, monkeypatch):
     def closed(*_):
         raise UnreachableError("connection refused")
 
-    monkeypatch.setattr("sampled_metrics.datasets.fetch.download_to", closed)
+    monkeypatch.setattr("sampled_metrics.datasets.download.download_to", closed)
     with pytest.raises(UnreachableError, match=re.escape(f"({ML_20M.url}: connection refused)")):
         attempt(tmp_path, name="ml-20m")

@@ -6,14 +6,14 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import requests
+import urllib3
+from tqdm import tqdm
 
 from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics._base.files import replacing
 from sampled_metrics.datasets.settings import DatasetSettings
-
-if TYPE_CHECKING:
-    import requests
 
 _TOO_MANY_REQUESTS = 429
 _SERVER_ERROR = 500
@@ -47,8 +47,6 @@ def download_to(
         Anything else: another HTTP status, a failure of TLS, fewer bytes than announced, more
         bytes or seconds than allowed, no archive, a file that `check` refuses, a full disk.
     """
-    import requests
-
     end = time.monotonic() + settings.time_limit
     for attempt in range(settings.retries + 1):
         if attempt:
@@ -66,8 +64,6 @@ def download_to(
 
 def _is_final(error: Exception) -> bool:
     """Return whether another attempt would fail as well: without TLS, or with a wrong request."""
-    import requests
-
     if isinstance(error, requests.exceptions.SSLError | requests.HTTPError):
         return _status(error) < _SERVER_ERROR and _status(error) != _TOO_MANY_REQUESTS
     return isinstance(error, _RefusedError)
@@ -75,8 +71,6 @@ def _is_final(error: Exception) -> bool:
 
 def _told(error: Exception, url: str) -> InputError:
     """Make the error for the user."""
-    import requests
-
     silent = (requests.ConnectionError, requests.Timeout, requests.HTTPError)
     if isinstance(error, silent) and not _is_final(error) and _status(error) != _TOO_MANY_REQUESTS:
         return UnreachableError(_reason(error), path=url)
@@ -85,9 +79,6 @@ def _told(error: Exception, url: str) -> InputError:
 
 def _stream(url: str, path: Path, settings: DatasetSettings, size: int, end: float) -> None:
     """Write what the server sends, as it comes, so that a slow server is noticed."""
-    import requests
-    from tqdm import tqdm
-
     with requests.get(url, stream=True, timeout=settings.timeout) as response, _as_requests():
         response.raise_for_status()
         total = int(response.headers.get("content-length", 0))
@@ -106,9 +97,6 @@ def _stream(url: str, path: Path, settings: DatasetSettings, size: int, end: flo
 @contextmanager
 def _as_requests() -> Iterator[None]:
     """Turn errors of urllib3 into those of requests, as requests itself does."""
-    import requests
-    import urllib3
-
     try:
         yield
     except urllib3.exceptions.ProtocolError as error:

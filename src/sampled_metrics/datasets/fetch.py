@@ -11,7 +11,6 @@ from pathlib import Path
 from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics._base.files import replacing
 from sampled_metrics.datasets.catalogue import CITATION, ML_1M, MovieLens
-from sampled_metrics.datasets.download import download_to
 from sampled_metrics.datasets.movielens import Ratings, read_archive
 from sampled_metrics.datasets.settings import DatasetSettings
 from sampled_metrics.tables.reading import require_file
@@ -86,6 +85,8 @@ def describe_tables(paths: Sequence[Path], settings: DatasetSettings) -> Source:
 
 def _cached_or_downloaded(settings: DatasetSettings, dataset: MovieLens) -> tuple[Path, str]:
     import pooch
+
+    from sampled_metrics.datasets.download import download_to
 
     cache = Path(settings.cache or pooch.os_cache("sampled-metrics"))
     path, url = cache / f"{dataset.name}.zip", settings.url or dataset.url

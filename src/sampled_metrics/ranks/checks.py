@@ -98,15 +98,17 @@ def require_lengths(**columns: Int) -> None:
 def not_single(ranks: "Ranks") -> InputError:
     """Return what to raise where a user has several relevant items or no full ranking."""
     several = np.flatnonzero(ranks.n_relevant > 1)
+    cut = np.flatnonzero((ranks.n_candidates < 2) | (ranks.depth < ranks.n_candidates))
+    first = several[0] if several.size else cut[0]
+    user = f"user {first + 1 if ranks.users is None else ranks.users[first]}"
     if several.size:
         return InputError(
-            f"{ranks.user_name(several[0])} has {ranks.n_relevant[several[0]]} relevant items "
-            f"({several.size} users have several); one held-out item per user is needed"
+            f"{user} has {ranks.n_relevant[first]} relevant items ({several.size} users have "
+            "several); one held-out item per user is needed"
         )
-    cut = np.flatnonzero((ranks.n_candidates < 2) | (ranks.depth < ranks.n_candidates))
     return InputError(
-        f"the list of {ranks.user_name(cut[0])} ends at rank {ranks.depth[cut[0]]} "
-        f"({cut.size} users have such lists); full rankings are needed"
+        f"the list of {user} ends at rank {ranks.depth[first]} ({cut.size} users have such lists); "
+        "full rankings are needed"
     )
 
 

@@ -184,10 +184,6 @@ class Ranks:
             return self
         raise not_single(self)
 
-    def user_name(self, row: int) -> str:
-        """Return what an error message calls the user of a row, counted from 0."""
-        return f"user {row + 1 if self.users is None else self.users[row]}"
-
     def take(self, rows: Int | NDArray[np.bool_] | slice) -> Self:
         """Return the ranks of some users, selected as an array's elements are."""
         users = np.arange(len(self))[rows]
