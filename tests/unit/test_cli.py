@@ -35,6 +35,7 @@ def test_help_and_version(run):
     [
         (["evaluat"], "No such command 'evaluat'"),
         (["correct", "r.csv", "-m", "5"], "No such option: -m. Did you mean --n-negatives?"),
+        (["evaluate", "\udcff.csv"], "'\\udcff.csv' is not UTF-8; rename the file"),
         (["study"], "Missing command"),
         (["study", "rank"], "Missing argument"),
         (["study", "split", "gone.zip", "--output", "o", "--counts", "c"], "gone.zip: not a read"),

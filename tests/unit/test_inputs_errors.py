@@ -68,6 +68,9 @@ RANKS = [
     ("r.csv", RECORDS + "5,2,3\n", ("r.csv", 1, "n_tied"), "found 3"),
     ("r.csv", RECORDS + "5,2,-3\n", ("r.csv", 1, "n_tied"), "found -3"),
     ("r.csv", RECORDS + "1,0,0\n", ("r.csv", 1, "n_candidates"), "found 1"),
+    ("r.csv", RECORDS + "1000000001,0,0\n", ("r.csv", 1, "n_candidates"), "found 1000000001"),
+    ("r.csv", "rank,n_candidates\n1,9007199254740991\n", ("r.csv", 1, "n_candidates"), "found 9"),
+    ("r.run", "\n", ("r.run", None, None), "no rows; expected a TREC run"),
     ("r.csv", "n_candidates,n_better\n5,0\n", ("r.csv", None, None), "lacks column n_tied"),
     ("r.csv", OF_USERS + "a,5,0,0\nb,5,0,0\na,6,1,0\n", ("r.csv", 3, "n_candidates"), "found 6"),
     (
@@ -315,6 +318,7 @@ SAMPLED = [
     ("sampled_rank\n101\n", ("s.csv", 1, "sampled_rank"), "found 101"),
     ("sampled_rank\n1\nx\n", ("s.csv", 2, "sampled_rank"), "found 'x'"),
     ("sampled_rank,n_candidates\n1,99\n", ("s.csv", 1, "n_candidates"), "found 99"),
+    ("sampled_rank,n_candidates\n1,2000000000\n", ("s.csv", 1, "n_candidates"), "found 2000000000"),
     ("sampled_rank,repetition\n1,-1\n", ("s.csv", 1, "repetition"), "found -1"),
     ("sampled_rank,user_id\n1,\n", ("s.csv", 1, "user_id"), "found nothing"),
     ("rank\n1\n", ("s.csv", None, None), "found exact ranks"),
@@ -427,6 +431,11 @@ def test_files_and_numbers_that_do_not_go_with_the_ranks(tmp_path):
         (scores, {"relevant": relevant, "n_items": 5}, "scores of 4 items, expected 5"),
     ):
         assert problem in str(error_of(Ranks.read, path, **options))
+
+
+def test_a_value_of_many_lines_is_cut_short(tmp_path):
+    path = made(tmp_path, "r.csv", 'rank,n_candidates\n"' + "1,9\n" * 1000 + '",9\n')
+    assert len(str(error_of(Ranks.read, path))) < 250
 
 
 def test_an_error_in_full(tmp_path):

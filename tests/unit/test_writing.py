@@ -35,6 +35,14 @@ def test_data_is_on_disk_before_a_file_gets_its_name(tmp_path, monkeypatch):
     assert done == ["fsync", "rename", "fsync of the folder"]
 
 
+def test_a_link_to_itself_is_refused(tmp_path):
+    link = tmp_path / "link.csv"
+    link.symlink_to("link.csv")
+    with pytest.raises(InputError, match=r"link\.csv: a link that leads back to itself"):
+        write_text(link, "new\n")
+    assert link.is_symlink()
+
+
 def test_a_link_stays_a_link(tmp_path):
     target, link = tmp_path / "target.csv", tmp_path / "link.csv"
     for before in ("old", None):

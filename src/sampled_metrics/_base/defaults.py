@@ -9,5 +9,6 @@ SHAPE = "non-increasing"
 CONFIDENCE = 0.95  # nominal coverage of an interval or a range
 PROBABILITY = 0.95  # wanted probability of the right order
 LARGEST = 1000  # largest number of negatives in planning
+MOST_ITEMS = 10**9  # candidates of a user
 BUDGET = 100.0  # scores per user of an evaluation on a budget
 BUDGET_METRICS = ("recall@10", "ndcg@10", "ap")

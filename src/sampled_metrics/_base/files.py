@@ -118,6 +118,8 @@ def read_arrays(path: Path, what: str, names: Sequence[str] = ()) -> dict[str, A
 @contextmanager
 def _renaming(path: Path) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise InputError("a link that leads back to itself", path=path)
     target.parent.mkdir(parents=True, exist_ok=True)
     sweep(target)
     handle, name = tempfile.mkstemp(target.suffix, f".{target.name}.", target.parent)

@@ -64,6 +64,7 @@ def main() -> None:
     # Ended from outside, a step still removes what it has half written.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_fail("ended from outside", TERMINATED)))
     try:
+        _require_utf8(sys.argv[1:])
         with logs.warnings_as_messages():
             status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except UnreachableError as error:
@@ -81,6 +82,15 @@ def main() -> None:
     except Exception as error:
         status = _unexpected(error)
     sys.exit(status)
+
+
+def _require_utf8(words: list[str]) -> None:
+    """Raise InputError for a name of a file that other libraries could not open."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{word!r} is not UTF-8; rename the file") from None
 
 
 def _hint(error: Any) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli.output import Format
 from sampled_metrics.ranks import Sampling as Drawn
@@ -15,7 +16,6 @@ _RANKS = (
     "Rank records (n_candidates, n_better, n_tied), exact ranks (rank), lists or scores, "
     "as CSV, parquet, TREC run, .npy or .npz."
 )
-_MOST_ITEMS = 10**9
 
 
 def parsed_by(*parsers: str) -> Callable[[list[str] | None], Any]:
@@ -133,7 +133,7 @@ Items = Annotated[
         help="n: candidates of a full ranking, the held-out item included; else the column "
         "n_candidates.",
         min=2,
-        max=_MOST_ITEMS,
+        max=MOST_ITEMS,
         show_default=False,
     ),
 ]

@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from sampled_metrics._base.arrays import Ids, Int, first_duplicate, starts
+from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, one_line, reading
 from sampled_metrics._base.files import replacing
 from sampled_metrics.datasets.split import Split, require_all
@@ -34,7 +35,7 @@ def from_counts(table: Table) -> Ranks:
 def from_plain_ranks(table: Table, n_items: int | None) -> Ranks:
     """Take the column `rank`, from 1 and without ties, of `n_candidates` or else `n_items`."""
     if "n_candidates" in table:
-        n_candidates = table.whole("n_candidates", 2)
+        n_candidates = table.whole("n_candidates", 2, MOST_ITEMS)
         rank = table.whole("rank", 1, n_candidates)
     elif n_items is None:
         raise InputError(
@@ -122,7 +123,7 @@ def write_ranks(ranks: Ranks, path: Path, items: Ids | None) -> None:
 
 def _counts(table: Table) -> tuple[Int, Int, Int]:
     table.require(*COLUMNS)
-    n_candidates = table.whole("n_candidates", 2)
+    n_candidates = table.whole("n_candidates", 2, MOST_ITEMS)
     n_better = table.whole("n_better", 0, n_candidates - 1)
     return n_candidates, n_better, table.whole("n_tied", 0, n_candidates - 1 - n_better)
 

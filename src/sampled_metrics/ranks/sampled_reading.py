@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import first_duplicate
+from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks import candidates, matrices, trec
 from sampled_metrics.ranks.candidates import Placed
@@ -118,7 +119,7 @@ def _of_placed(placed: Placed, drawn: Drawn) -> SampledRanks:
 def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
     m = sampling = None
     if "n_negatives" in table:
-        m = int(_same(table, "n_negatives", table.whole("n_negatives", 1)))
+        m = int(_same(table, "n_negatives", table.whole("n_negatives", 1, MOST_ITEMS)))
     if "sampling" in table:
         ways = as_numpy(table.ids("sampling"))
         sampling = _same(table, "sampling", ways)
@@ -126,7 +127,7 @@ def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
     ranks = table.whole("sampled_rank", 1, m + 1)
     items: Any
     if "n_candidates" in table:
-        items = table.whole("n_candidates", m + 1)
+        items = table.whole("n_candidates", m + 1, MOST_ITEMS)
         require_same("n_items", drawn.n_items, "n_candidates", items)
     else:
         items = _n_items(drawn)

@@ -60,7 +60,7 @@ def read_table(data: Any, what: str, other: Format) -> Table:
         delimiter=" ",
         quote_char=False,
     )
-    return Table(path, columns, other.columns, 0)
+    return reading.with_rows(Table(path, columns, other.columns, 0), other.what)
 
 
 def _single_spaces(text: bytes) -> bytes:

@@ -27,6 +27,7 @@ from sampled_metrics.tables.ids import Codes, as_numbers, encoded, places
 IDS = "whole numbers or text"
 TIMES = "numbers, or ISO 8601 dates and times, of one kind in all rows"
 LONGEST_ID = 200
+_LONGEST = 80  # characters of a value in a message
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,10 @@ class Table:
         """Make the error for a value; `row` counts from 0."""
         if isinstance(found, np.floating):
             found = f"{found:.15g}"
-        return self.error_at(row, f"found {found}; expected {expected}", name)
+        shown = str(found)
+        if len(shown) > _LONGEST:  # a stray quote makes one value of many lines
+            shown = f"{shown[:_LONGEST]}..."
+        return self.error_at(row, f"found {shown}; expected {expected}", name)
 
     def error_at(self, row: int, problem: str, column: str | None = None) -> InputError:
         """Make the error for a row, which counts from 0."""

@@ -69,6 +69,11 @@ def read_table(
             raise InputError("parquet names its columns; use names, not places", path=path)
     if not table.columns:
         refuse_headless(table.path, table.names, what, columns)
+    return with_rows(table, what)
+
+
+def with_rows(table: Table, what: str) -> Table:
+    """Return a table; InputError if it has no rows."""
     if not len(table):
         raise InputError(f"no rows; expected {what}", path=table.path)
     return table
