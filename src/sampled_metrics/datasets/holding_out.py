@@ -44,13 +44,6 @@ def leave_last_out(
 
     Each user needs more than k events, none a duplicate of user and item. For `tie_break` see the
     module `last_events`; `rng` is for `random` only.
-
-    Examples
-    --------
-    >>> events = Interactions(*np.array([[7, 7, 7], [1, 2, 3], [5, 9, 9]]))
-    >>> split = leave_last_out(events, "last")
-    >>> int(split.item_ids[split.held_out[0]]), split.tied_users
-    (3, 1)
     """
     times, users = interactions.times("leave-last-out"), by_user(interactions.user)
     held_out, tied_users = last_events(times[users.rows], users.bounds, tie_break, rng)

@@ -32,11 +32,6 @@ def last_events(
 
     Events are in order of users, those of user u from bounds[u] to bounds[u + 1], and in file order
     for each user. `rng` is for `random` only.
-
-    Examples
-    --------
-    >>> last_events(np.array([5, 9, 9, 3]), np.array([0, 3, 4]), "first", None)
-    (array([1, 3]), 1)
     """
     begin = bounds[:-1]
     latest = np.repeat(np.maximum.reduceat(timestamp, begin), np.diff(bounds))

@@ -24,13 +24,6 @@ def hold_out_from(
 
     Users without an earlier event are left out; those without a later one only train. For `cut`
     see `_cut_time`, for `tie_break` and `rng` `_hold_out_first`.
-
-    Examples
-    --------
-    >>> events = Interactions(*np.array([[7, 7, 7, 8], [1, 2, 3, 1], [5, 9, 8, 4]]))
-    >>> split = hold_out_from(events, 8)
-    >>> split.held_out_ids.tolist(), split.user_ids.tolist()
-    ([3], [7, 8])
     """
     times, unit = interactions.times("global-time"), interactions.time_unit
     if isinstance(cut, str) and unit is None:

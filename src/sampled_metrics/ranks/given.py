@@ -59,11 +59,6 @@ def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:
     The data is `SampledRanks`; the name of a file, or a DataFrame with the same columns, see
     `read_sampled`; scores of held-out items and their negatives, shape (users, 1 + m), in a
     DataFrame too; or sampled ranks from 1, shape (users,).
-
-    Examples
-    --------
-    >>> as_sampled([[0.3, 0.9, 0.1]], Drawn(n_items=50, positive=0)).sampled_ranks
-    array([2])
     """
     drawn.check()
     if isinstance(data, SampledRanks):
@@ -106,11 +101,6 @@ def all_alike(
     """Return the sampled ranks of all recommenders, or their ranks in full rankings.
 
     The other of the two dictionaries is empty. Data of both kinds is an error.
-
-    Examples
-    --------
-    >>> all_alike({"A": [1, 3], "B": [2, 2]}, Drawn(), Ranked(n_items=9))[1]["B"].best_rank
-    array([2, 2])
     """
     among = [name for name, value in data.items() if is_sampled(value, drawn)]
     full = [name for name in data if name not in among]

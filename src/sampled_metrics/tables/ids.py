@@ -39,14 +39,7 @@ def places(ids: Any, among: Any) -> Int:
 
 
 def encoded(column: Any) -> "tuple[Codes, pa.Array]":
-    """Encode ids, an array of pyarrow or numpy: int32 codes, and the distinct ids.
-
-    Examples
-    --------
-    >>> codes, names = encoded(np.array([7, 4, 7]))
-    >>> codes, names.to_pylist()
-    (array([0, 1, 0], dtype=int32), [7, 4])
-    """
+    """Encode ids, an array of pyarrow or numpy: int32 codes, and the distinct ids."""
     import pyarrow as pa
 
     column = as_arrow(column) if isinstance(column, np.ndarray) else column
