@@ -283,4 +283,4 @@ def test_rows_name_their_lines(read):
     assert str(events.error("wrong", 1)).endswith("mine.csv, row 2 (line 4): wrong")
     rows = read({"user": ["a", "b"], "item": [1, 2]}, "a.parquet")
     assert str(rows.error("wrong", 1)).endswith("a.parquet, row 2: wrong")
-    assert (rows.user_id(1), rows.item_id(1)) == ("b", 2)
+    assert rows.ids(1) == ("b", 2)

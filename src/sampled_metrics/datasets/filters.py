@@ -75,7 +75,7 @@ def _refuse_duplicates(interactions: Interactions) -> None:
     if again is None:
         return
     first = int(np.argmax(pairs == pairs[again]))
-    user, item = interactions.user_id(again), interactions.item_id(again)
+    user, item = interactions.ids(again)
     raise interactions.error(
         f"duplicate of row {interactions.row(first) + 1} (user {user}, item {item}); "
         "the filter duplicates can keep the first or the last",
@@ -128,7 +128,7 @@ def _check_enough_events(interactions: Interactions, least: int) -> None:
         event = int(np.argmax(code == lowest))
         which = "only event" if count[lowest] == 1 else f"first of {count[lowest]} events"
         raise interactions.error(
-            f"the {which} of user {interactions.user_id(event)}; one is needed for training and "
+            f"the {which} of user {interactions.ids(event)[0]}; one is needed for training and "
             f"{'one' if least == 2 else least - 1} to hold out (the filter min_user_events: "
             f"{least} leaves such users out)",
             event,

@@ -57,13 +57,10 @@ class Interactions:
         pairs |= self.item.astype(np.int64) & 0xFFFFFFFF
         return pairs
 
-    def user_id(self, event: int) -> Any:
-        """Return the published id of an event's user."""
-        return published(self.user[event], self.user_names)
-
-    def item_id(self, event: int) -> Any:
-        """Return the published id of an event's item."""
-        return published(self.item[event], self.item_names)
+    def ids(self, event: int) -> tuple[Any, Any]:
+        """Return the published ids of an event's user and item."""
+        user, item = self.user[event], self.item[event]
+        return published(user, self.user_names), published(item, self.item_names)
 
     def row(self, event: int) -> int:
         """Return the row, from 0, of an event in its file."""

@@ -58,9 +58,10 @@ def given_split(
     again = np.isin(pairs[is_test], pairs[~is_test])
     if again.any():
         event = int(np.argmax(again))
+        user, item = test.ids(event)
         raise test.error(
-            f"user {test.user_id(event)} has item {test.item_id(event)} also in "
-            f"{_name(train)}; keep each pair in one of the two files",
+            f"user {user} has item {item} also in {_name(train)}; keep each pair in one of the two "
+            "files",
             event,
         )
     split = _hold_out_first(both, is_test, tie_break, rng)

@@ -1,9 +1,9 @@
 """Sampled ranks from the scores of held-out items and of the negatives drawn for them."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.errors import InputError
@@ -17,19 +17,8 @@ from sampled_metrics.tables.ids import ITEM, USER
 TIES = ("random", "optimistic", "pessimistic")
 
 
-class Placed(NamedTuple):
-    """Ranks of held-out items among their negatives, how many these are, and users or None.
-
-    Ranks count from 1; int64, shape (rows,).
-    """
-
-    ranks: Int
-    n_negatives: Int
-    users: Any
-
-
-def of_matrix(scores: ArrayLike, positive: ArrayLike, ties: str, seed: int) -> Placed:
-    """Rank the scores in one column, `positive`, among those in the others.
+def of_matrix(scores: ArrayLike, positive: ArrayLike, ties: str, seed: int) -> tuple[Int, Int]:
+    """Rank the scores in one column, `positive`, among those in the others; return how many, too.
 
     Scores have a row per user, shape (users, 1 + m); the column, from 0 or from -1 backwards, is
     one for all, or one per user. The place among negatives with the same score is `random`, drawn
@@ -37,8 +26,8 @@ def of_matrix(scores: ArrayLike, positive: ArrayLike, ties: str, seed: int) -> P
 
     Examples
     --------
-    >>> of_matrix([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], 0, "random", 0).ranks
-    array([1, 2])
+    >>> of_matrix([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], 0, "random", 0)
+    (array([1, 2]), array([2, 2]))
     """
     table, column = np.asarray(scores), np.asarray(positive)
     if table.ndim != 2 or table.dtype.kind not in "fiu" or not table.size or table.shape[1] < 2:
@@ -61,11 +50,15 @@ def of_matrix(scores: ArrayLike, positive: ArrayLike, ties: str, seed: int) -> P
         raise InputError(f"positive is not one of the columns 0 to {width - 1} of the scores")
     own = table[np.arange(users), column][:, None]
     better, equal = (table > own).sum(axis=1), (table == own).sum(axis=1) - 1
-    return Placed(_place(better, equal, ties, seed), np.full(users, width - 1), None)
+    return _place(better, equal, ties, seed), np.full(users, width - 1)
 
 
-def of_table(table: Table, relevant: Pairs | None, ties: str, seed: int) -> Placed:
+def of_table(
+    table: Table, relevant: Pairs | None, ties: str, seed: int
+) -> tuple[Int, Int, NDArray[Any]]:
     """Rank rows with label 1 among those of the same user with label 0.
+
+    Returns the ranks, from 1, how many negatives each has, and the ids of their users.
 
     The table has columns `user_id`, `score` (or `rank` in a list) and `label`; or `item_id` in its
     place, if `relevant` says which items are held out.
@@ -94,8 +87,8 @@ def of_table(table: Table, relevant: Pairs | None, ties: str, seed: int) -> Plac
     # Other held-out items of the user are no negatives.
     among_held = by_score(user[held], score[held])
     better, tied = better - among_held[0], tied - among_held[1]
-    users = as_numpy(user_ids)[user[held]]
-    return Placed(_place(better, tied, ties, seed), negatives[user[held]], users)
+    user = user[held]
+    return _place(better, tied, ties, seed), negatives[user], as_numpy(user_ids)[user]
 
 
 def _place(better: Int, tied: Int, ties: str, seed: int) -> Int:

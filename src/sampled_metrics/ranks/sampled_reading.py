@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arrays import first_duplicate
+from sampled_metrics._base.arrays import Int, first_duplicate
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks import candidates, matrices, trec
-from sampled_metrics.ranks.candidates import Placed
 from sampled_metrics.ranks.checks import require_same
 from sampled_metrics.ranks.options import Drawn
 from sampled_metrics.ranks.relevant_items import read_relevant
@@ -48,7 +47,7 @@ def of_table(table: Table, drawn: Drawn) -> SampledRanks:
         return _of_ranks(table, drawn)
     if ("score" in table or "rank" in table) and (drawn.relevant is not None or "label" in table):
         relevant = None if drawn.relevant is None else read_relevant(drawn.relevant)
-        return _of_placed(candidates.of_table(table, relevant, drawn.ties, drawn.seed), drawn)
+        return _of_scores(drawn, *candidates.of_table(table, relevant, drawn.ties, drawn.seed))
     if "score" in table and "n_better" not in table:
         raise InputError(
             "found scores, but not which are of held-out items; add a column label (1 or 0), or "
@@ -81,9 +80,8 @@ def of_scores(scores: ArrayLike, drawn: Drawn, users: Any = None) -> SampledRank
             "found scores, but not which column has the held-out item; give positive (--positive), "
             "such as 0 for the first and -1 for the last"
         )
-    placed = candidates.of_matrix(scores, drawn.positive, drawn.ties, drawn.seed)
-    rows = np.arange(placed.ranks.size) if users is None else users
-    return _of_placed(placed._replace(users=rows), drawn)
+    ranks, n_negatives = candidates.of_matrix(scores, drawn.positive, drawn.ties, drawn.seed)
+    return _of_scores(drawn, ranks, n_negatives, np.arange(ranks.size) if users is None else users)
 
 
 def _of_arrays(arrays: dict[str, Any], drawn: Drawn) -> SampledRanks:
@@ -97,8 +95,8 @@ def _of_arrays(arrays: dict[str, Any], drawn: Drawn) -> SampledRanks:
     return of_scores(scores, drawn, arrays.get("user_ids"))
 
 
-def _of_placed(placed: Placed, drawn: Drawn) -> SampledRanks:
-    least, most = int(placed.n_negatives.min()), int(placed.n_negatives.max())
+def _of_scores(drawn: Drawn, ranks: Int, n_negatives: Int, users: Any) -> SampledRanks:
+    least, most = int(n_negatives.min()), int(n_negatives.max())
     sampling = Sampling(drawn.sampling or Sampling.WITHOUT_REPLACEMENT)
     # Of draws whose duplicates are dropped, fewer remain.
     if sampling is Sampling.DISTINCT and drawn.n_negatives and most <= drawn.n_negatives:
@@ -110,10 +108,8 @@ def _of_placed(placed: Placed, drawn: Drawn) -> SampledRanks:
         )
     else:
         m, sampling = _known(drawn, most, None)
-    several = placed.users is not None and first_duplicate(placed.users) is not None
-    return SampledRanks(
-        placed.ranks, _n_items(drawn), m, sampling, placed.users, several_items=several
-    )
+    several = first_duplicate(np.asarray(users)) is not None
+    return SampledRanks(ranks, _n_items(drawn), m, sampling, users, several_items=several)
 
 
 def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
