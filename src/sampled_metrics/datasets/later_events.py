@@ -1,6 +1,5 @@
 """Holding out what comes later: after a time, or in a second file."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -143,16 +142,8 @@ def _joined(train: Interactions, test: Interactions) -> Interactions:
                 f"times are {kinds[0]}, those of {_name(train)} {kinds[1]}; write both alike"
             )
         times = np.concatenate([train.timestamp, test.timestamp])
-    return replace(
-        train,
-        user=user,
-        item=item,
-        timestamp=times,
-        rating=None,
-        user_names=user_names,
-        item_names=item_names,
-        rows=None,
-    )
+    origin, unit = train.origin, train.time_unit
+    return Interactions(user, item, times, None, user_names, item_names, None, origin, unit)
 
 
 def _ids(*parts: tuple[NDArray[np.int32], Names | None]) -> tuple[Codes, Names | None]:
