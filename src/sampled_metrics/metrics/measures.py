@@ -44,7 +44,7 @@ class Metric:
 
 METRICS: dict[str, Metric] = {}
 _KINDS: dict[str, str] = {}  # by name or alias
-_NAME = re.compile(r"(.+?)(?:[@-](\d+))?", re.ASCII)
+_NAME = re.compile(r"(.+?)(?:[@-](\d{1,9}))?", re.ASCII)
 _BETA = re.compile(r"(\D+)(\d+\.?\d*(?:e[+-]?\d+)?)", re.ASCII)
 
 
