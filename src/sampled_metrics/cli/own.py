@@ -174,9 +174,9 @@ def report(
 
     names, metrics = inputs.names(files), metric or defaults.METRICS[:1]
     drawn = Drawn(n_items, n_negatives, sampling, positive, relevant)
-    known = Ranked(n_items, relevant, seen)
+    ranked = Ranked(n_items, relevant, seen)
     with inputs.naming_files(names, files):
-        samples, rankings = all_alike(dict(zip(names, files, strict=True)), drawn, known)
+        samples, rankings = all_alike(dict(zip(names, files, strict=True)), drawn, ranked)
     if rankings:
         rankings = {
             name: inputs.full_ranking(rankings[name], path)

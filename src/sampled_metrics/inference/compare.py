@@ -70,8 +70,8 @@ def compare(
     if not isinstance(data, Mapping):
         raise InputError(f"found {type(data).__name__}; expected a dictionary by recommender")
     drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties or "random", seed)
-    known = Ranked(n_items, relevant, seen, min_grade, complete)
-    samples, rankings = all_alike(data, drawn, known)
+    ranked = Ranked(n_items, relevant, seen, min_grade, complete)
+    samples, rankings = all_alike(data, drawn, ranked)
     _warn_of_unlike(samples or rankings)
     if samples:
         if test is not None:

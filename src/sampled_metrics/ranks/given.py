@@ -21,7 +21,7 @@ from sampled_metrics.tables.naming import KNOWN, selected
 from sampled_metrics.tables.reading import column_names, is_frame, read_table, require_file
 
 
-def as_ranks(data: Any, known: Ranked) -> Ranks:
+def as_ranks(data: Any, ranked: Ranked) -> Ranks:
     """Return the ranks in full rankings that some data gives.
 
     The data is `Ranks`; the name of a file, or a DataFrame with the same columns, see `read_ranks`;
@@ -35,12 +35,12 @@ def as_ranks(data: Any, known: Ranked) -> Ranks:
     >>> as_ranks({"anna": [7, 9]}, Ranked(relevant={"anna": [9]})).best_rank
     array([2])
     """
-    n_items, relevant, seen, min_grade, complete = known
+    n_items, relevant, seen, min_grade, complete = ranked
     if relevant is not None and not _is_table(relevant):
         data = _unnamed(data)
     if _is_table(data):
-        known = known._replace(relevant=_frame_of(relevant), seen=_frame_of(seen))
-        return read_ranks(_frame_of(data), known)
+        ranked = ranked._replace(relevant=_frame_of(relevant), seen=_frame_of(seen))
+        return read_ranks(_frame_of(data), ranked)
     if complete:
         raise InputError("complete is for lists")
     if isinstance(data, Ranks):
@@ -50,7 +50,7 @@ def as_ranks(data: Any, known: Ranked) -> Ranks:
     if isinstance(data, SampledRanks):
         raise InputError("found sampled ranks; `correct` takes them")
     array = _array(data)
-    return _plain(array, known) if array.ndim == 1 else _scored(array, known)
+    return _plain(array, ranked) if array.ndim == 1 else _scored(array, ranked)
 
 
 def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:
@@ -96,7 +96,7 @@ def is_sampled(data: Any, drawn: Drawn) -> bool:
 
 
 def all_alike(
-    data: Mapping[str, Any], drawn: Drawn, known: Ranked
+    data: Mapping[str, Any], drawn: Drawn, ranked: Ranked
 ) -> tuple[dict[str, SampledRanks], dict[str, Ranks]]:
     """Return the sampled ranks of all recommenders, or their ranks in full rankings.
 
@@ -114,7 +114,7 @@ def all_alike(
             if among:
                 samples[name] = as_sampled(value, drawn)
             else:
-                rankings[name] = as_ranks(value, known)
+                rankings[name] = as_ranks(value, ranked)
     return samples, rankings
 
 
@@ -128,26 +128,28 @@ def _unchanged(data: SampledRanks, drawn: Drawn) -> SampledRanks:
     return data
 
 
-def _scored(scores: NDArray[Any], known: Ranked) -> Ranks:
-    relevant, seen = known.relevant, known.seen
+def _scored(scores: NDArray[Any], ranked: Ranked) -> Ranks:
+    relevant, seen = ranked.relevant, ranked.seen
     if relevant is None:
         raise InputError(
             "found scores; give relevant, the column of each user's held-out item, or `correct` "
             "with positive if these are scores of a held-out item and its negatives"
         )
-    if known.n_items not in (None, scores.shape[1]):
-        raise InputError(f"found scores of {scores.shape[1]} items, but n_items is {known.n_items}")
+    if ranked.n_items not in (None, scores.shape[1]):
+        raise InputError(
+            f"found scores of {scores.shape[1]} items, but n_items is {ranked.n_items}"
+        )
     relevant = relevant if issparse(relevant) else _array(relevant)
     if relevant.shape not in {scores.shape, scores.shape[:1]}:
         raise InputError(f"relevant has shape {relevant.shape}, the scores {scores.shape}")
     if seen is not None and np.shape(seen) != scores.shape:
         raise InputError(f"seen has shape {np.shape(seen)}, the scores {scores.shape}")
-    return rank(lambda users: scores[users], seen, relevant, min_grade=known.min_grade or None)
+    return rank(lambda users: scores[users], seen, relevant, min_grade=ranked.min_grade or None)
 
 
-def _plain(ranks: NDArray[Any], known: Ranked) -> Ranks:
-    n_items = known.n_items
-    if known.relevant is not None:
+def _plain(ranks: NDArray[Any], ranked: Ranked) -> Ranks:
+    n_items = ranked.n_items
+    if ranked.relevant is not None:
         raise InputError("found exact ranks; relevant is for scores and lists")
     if n_items is None:
         raise InputError("found exact ranks, but not among how many items; give n_items")

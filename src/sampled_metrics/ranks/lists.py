@@ -18,7 +18,7 @@ from sampled_metrics.tables.columns import Table
 _SEVERAL = 10  # users and items, of which fewer are complete by chance
 
 
-def from_lists(table: Table, known: Ranked) -> Ranks:
+def from_lists(table: Table, ranked: Ranked) -> Ranks:
     """Rank the relevant items by their places in the users' lists.
 
     Users are in the order in which they first appear among the relevant items, with the length of
@@ -28,13 +28,13 @@ def from_lists(table: Table, known: Ranked) -> Ranks:
 
     Seen items are taken out of the lists first.
     """
-    n_items = known.n_items
-    if known.relevant is None:
+    n_items = ranked.n_items
+    if ranked.relevant is None:
         raise InputError("lists need a file of relevant items, --relevant", path=table.path)
-    if known.complete and n_items is not None:
+    if ranked.complete and n_items is not None:
         raise InputError("--complete lists say how many items are ranked; leave --n-items out")
-    seen = None if known.seen is None else Pairs.encode(read_pairs(known.seen, "seen items"))
-    relevant = read_relevant(known.relevant, known.min_grade)
+    seen = None if ranked.seen is None else Pairs.encode(read_pairs(ranked.seen, "seen items"))
+    relevant = read_relevant(ranked.relevant, ranked.min_grade)
     with reading(table.path):
         lists, score = _scored_lists(table, relevant, seen, n_items)
         n_better, n_tied = by_score(lists.user, score)
@@ -47,21 +47,21 @@ def from_lists(table: Table, known: Ranked) -> Ranks:
         grades = None
         if relevant.grade is not None:  # of each user's items found, then of the others
             grades = relevant.grade[np.lexsort((row < 0, relevant.user))]
-        if known.complete:
+        if ranked.complete:
             _require_found(relevant, row)
         elif n_items is not None and (row >= 0).all():
             _warn_of_complete_lists(lists, n_items)
         order = order[row[order] >= 0]
         n_relevant, depth = relevant.items_of_user, lists.items_of_user[list_of]
         return Ranks(
-            depth if known.complete else np.full(n_relevant.size, n_items or 0),
+            depth if ranked.complete else np.full(n_relevant.size, n_items or 0),
             n_better[row[order]],
             n_tied[row[order]],
             n_found=np.bincount(relevant.user[order], minlength=n_relevant.size),
             n_relevant=n_relevant,
             depth=depth,
             grades=grades,
-            min_grade=known.min_grade,
+            min_grade=ranked.min_grade,
             users=as_numpy(relevant.user_ids),
         )
 

@@ -39,7 +39,7 @@ class Axes(NamedTuple):
     items: Ids | None
 
 
-def from_matrix(path: Path, known: Ranked) -> Ranks:
+def from_matrix(path: Path, ranked: Ranked) -> Ranks:
     """Rank relevant items by a matrix of scores, users x items; -inf is no candidate.
 
     The scores are `.npy`, read block by block, or `.npz` with an array `scores`, read as a whole.
@@ -59,18 +59,18 @@ def from_matrix(path: Path, known: Ranked) -> Ranks:
                 f"scores are {scores.dtype} of shape {scores.shape}; expected numbers, users x "
                 "items"
             )
-        if known.n_items not in (None, scores.shape[1]):
-            raise InputError(f"scores of {scores.shape[1]} items, expected {known.n_items}")
+        if ranked.n_items not in (None, scores.shape[1]):
+            raise InputError(f"scores of {scores.shape[1]} items, expected {ranked.n_items}")
         axes = Axes(scores.shape, *(_ids(others, name, scores.shape) for name in _IDS))
-        relevant, is_graded = _relevant(path, known, others, axes)
-        seen = _seen(path, known.seen, others, axes)
+        relevant, is_graded = _relevant(path, ranked, others, axes)
+        seen = _seen(path, ranked.seen, others, axes)
         ranks = rank(
             lambda rows: scores[rows],
             seen,
             relevant,
             users=axes.users,
             items=axes.items,
-            min_grade=known.min_grade if is_graded else None,
+            min_grade=ranked.min_grade if is_graded else None,
         )
     if seen is None and (ranks.n_candidates == scores.shape[1]).all():
         warn_of_seen_items(*scores.shape)
@@ -103,10 +103,10 @@ def _ids(others: Arrays, name: str, shape: tuple[int, ...]) -> Ids | None:
     return ids
 
 
-def _relevant(path: Path, known: Ranked, others: Arrays, axes: Axes) -> tuple[Marked, bool]:
+def _relevant(path: Path, ranked: Ranked, others: Arrays, axes: Axes) -> tuple[Marked, bool]:
     """Return the relevant items, and whether their values are grades."""
     name = "held_out"
-    if known.relevant is None:
+    if ranked.relevant is None:
         if name not in others:
             raise InputError(
                 "scores need a file of relevant items, --relevant; `correct` with --positive takes "
@@ -114,25 +114,25 @@ def _relevant(path: Path, known: Ranked, others: Arrays, axes: Axes) -> tuple[Ma
             )
         columns = others[name]
     elif name in others:
-        raise InputError(f"held_out and {known.relevant} both give relevant items")
+        raise InputError(f"held_out and {ranked.relevant} both give relevant items")
     else:
-        path, name = Path(known.relevant), "relevant items"
+        path, name = Path(ranked.relevant), "relevant items"
         if path.suffix == ".npz":
             marked = read_sparse(path, _RELEVANT)
             if marked.shape != axes.shape:
                 problem = f"{WHAT} have shape {marked.shape}, the scores {axes.shape}"
                 raise InputError(problem, path=path)
-            return marked, known.min_grade > 0.0
+            return marked, ranked.min_grade > 0.0
         if path.suffix != ".npy":
             table = read_pairs(path, WHAT)
             row, item = _numbers(table, axes)
             Pairs.of(table)  # refuses duplicates
-            rows, grade = relevant_rows(table, known.min_grade)
+            rows, grade = relevant_rows(table, ranked.min_grade)
             return _marked(row[rows], item[rows], axes, grade), grade is not None
         require_file(path, WHAT)
         columns = _load(path, WHAT)
     with reading(path):
-        if known.min_grade > 0.0:
+        if ranked.min_grade > 0.0:
             raise InputError("--min-grade needs grades, a column relevance")
         return _one_each(name, columns, axes), False
 

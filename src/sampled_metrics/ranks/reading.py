@@ -17,7 +17,7 @@ from sampled_metrics.tables.reading import is_frame, require_file
 WHAT = "ranks, lists or scores"
 
 
-def read_ranks(data: Any, known: Ranked) -> Ranks:
+def read_ranks(data: Any, ranked: Ranked) -> Ranks:
     r"""Read the ranks of relevant items from a file of ranks, lists or scores, or a DataFrame.
 
     Tables are CSV, TSV or parquet.
@@ -39,17 +39,17 @@ def read_ranks(data: Any, known: Ranked) -> Ranks:
     >>> ranks.users.tolist(), ranks.n_better.tolist()
     (['anna', 'bert'], [2, 0])
     """
-    if known.n_items is not None and whole_number("n_items", known.n_items) < 2:
-        raise InputError(f"n_items is {known.n_items}, expected at least 2")
+    if ranked.n_items is not None and whole_number("n_items", ranked.n_items) < 2:
+        raise InputError(f"n_items is {ranked.n_items}, expected at least 2")
     if not is_frame(data):
         data = Path(data)
         require_file(data, WHAT)
         if data.suffix in {".npy", ".npz"}:
-            if known.complete:
+            if ranked.complete:
                 raise InputError("--complete is for lists, found a matrix", path=data)
-            return matrices.from_matrix(data, known)
+            return matrices.from_matrix(data, ranked)
     table = trec.read_table(data, WHAT, trec.RUN)
-    return lists.from_lists(table, known) if _is_list(table) else _ranks(table, known)
+    return lists.from_lists(table, ranked) if _is_list(table) else _ranks(table, ranked)
 
 
 def read_single(path: Path) -> Ranks:
@@ -80,19 +80,19 @@ def _is_list(table: Table) -> bool:
     return has_places and "n_candidates" not in table
 
 
-def _ranks(table: Table, known: Ranked) -> Ranks:
+def _ranks(table: Table, ranked: Ranked) -> Ranks:
     for option, is_set in (
-        ("--relevant", known.relevant is not None),
-        ("--seen", known.seen is not None),
-        ("--min-grade", known.min_grade > 0.0),
-        ("--complete", known.complete),
+        ("--relevant", ranked.relevant is not None),
+        ("--seen", ranked.seen is not None),
+        ("--min-grade", ranked.min_grade > 0.0),
+        ("--complete", ranked.complete),
     ):
         if is_set:
             raise InputError(f"{option} needs lists or scores, found ranks", path=table.path)
     if "n_better" in table or "n_tied" in table:
         ranks = rank_tables.from_counts(table)
     elif "rank" in table:
-        ranks = rank_tables.from_plain_ranks(table, known.n_items)
+        ranks = rank_tables.from_plain_ranks(table, ranked.n_items)
     elif "sampled_rank" in table:
         raise InputError(
             "found sampled ranks; `sampled-metrics correct` takes them, as does `compare` with "
@@ -106,5 +106,5 @@ def _ranks(table: Table, known: Ranked) -> Ranks:
             path=table.path,
         )
     with reading(table.path):
-        require_same("n_items", known.n_items, "n_candidates", ranks.n_candidates)
+        require_same("n_items", ranked.n_items, "n_candidates", ranks.n_candidates)
     return ranks

@@ -140,18 +140,18 @@ def read_known_items(
     `others`.
     """
     held = read_pairs(Path(held_out), WHAT)
-    known = read_table(Path(seen), SEEN)
-    known.require(USER, ITEM)
+    of_seen = read_table(Path(seen), SEEN)
+    of_seen.require(USER, ITEM)
     catalogue = [] if items is None else [read_table(Path(items), "items (item_id)")]
     user_ids = _sorted([held.ids(USER)])
-    item_ids = _sorted([table.ids(ITEM) for table in (held, known, *catalogue, *others)])
+    item_ids = _sorted([table.ids(ITEM) for table in (held, of_seen, *catalogue, *others)])
     (user, item), (seen_user, seen_item) = (
         (places(table.ids(USER), user_ids), places(table.ids(ITEM), item_ids))
-        for table in (held, known)
+        for table in (held, of_seen)
     )
     rows, _ = relevant_rows(held)
     mine = seen_user >= 0
-    other_ids, other = np.unique(known.codes(USER)[0][~mine], return_inverse=True)
+    other_ids, other = np.unique(of_seen.codes(USER)[0][~mine], return_inverse=True)
     shape = user_ids.size, item_ids.size
     result = KnownItems(
         user_ids,
