@@ -65,8 +65,9 @@ bench: $(STAMP) ## time and memory of commands and stages, size and speed of the
 	python tests/benchmarks/stages.py
 	python tests/benchmarks/page.py
 
-bench-large: $(STAMP) ## time and memory of reading and splitting 20 million interactions
+bench-large: $(STAMP) ## time and memory of reading, splitting and ranking large datasets, and of estimators
 	python tests/benchmarks/large.py
+	python tests/benchmarks/sizes.py
 
 coverage: $(STAMP) ## measure how often ranges and intervals hold what they should
 	python tests/benchmarks/coverage.py
