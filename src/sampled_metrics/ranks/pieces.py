@@ -12,12 +12,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.tiles import Tiles
 from sampled_metrics.datasets.split import Split
 from sampled_metrics.ranks.counting import Score
 from sampled_metrics.ranks.ranking import BLOCK_SIZE, Vectors, rank
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.reading import read_single
-from sampled_metrics.recommenders.tiles import Tiles
 
 
 @dataclass(frozen=True)

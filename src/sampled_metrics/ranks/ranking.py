@@ -6,6 +6,7 @@ from scipy.sparse import issparse
 
 from sampled_metrics._base.arrays import whole_number
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.tiles import Tiles
 from sampled_metrics.ranks.checks import id_column, require
 from sampled_metrics.ranks.counting import (
     ItemLists,
@@ -20,7 +21,6 @@ from sampled_metrics.ranks.counting import (
 from sampled_metrics.ranks.products import Products
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.tiled import by_tiles
-from sampled_metrics.recommenders.tiles import Tiles
 
 BLOCK_SIZE = 512
 Vectors = tuple[ArrayLike, ArrayLike]

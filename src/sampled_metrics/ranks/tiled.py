@@ -3,9 +3,9 @@
 import numpy as np
 
 from sampled_metrics._base.arrays import CACHE, Int, blocks, count_rows
+from sampled_metrics._base.tiles import Tiles
 from sampled_metrics.ranks.counting import Counts, Task
 from sampled_metrics.ranks.products import SLACK, UNIT
-from sampled_metrics.recommenders.tiles import Tiles
 
 _TINY = float(np.finfo(np.float32).smallest_subnormal)
 

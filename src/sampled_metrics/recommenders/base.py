@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from sampled_metrics._base import settings as base
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
-from sampled_metrics.recommenders.tiles import Tiles
+from sampled_metrics._base.tiles import Tiles
 
 Arrays = dict[str, NDArray[Any]]
 Scorer = Callable[[NDArray[np.int64]], NDArray[np.float64]] | tuple[ArrayLike, ArrayLike] | Tiles

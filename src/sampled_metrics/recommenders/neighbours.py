@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from sampled_metrics._base.sparse import from_structure, structure
+from sampled_metrics._base.tiles import Tiles
 from sampled_metrics.recommenders.base import Arrays, Recommender
-from sampled_metrics.recommenders.tiles import Tiles
 
 _COLUMNS = 256  # of the weights at a time, so that they stay in the processor's cache
 
