@@ -11,7 +11,8 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.report.claims import write_claims
 from sampled_metrics.study.cells import KEY, read_published
 from sampled_metrics.study.claims import CLAIMS, Claim, Finding, Run, ledger
-from sampled_metrics.study.claims import registry as module
+from sampled_metrics.study.claims import verdicts as module
+from sampled_metrics.study.claims.registry import MEASUREMENTS
 from sampled_metrics.study.claims.run import METRICS, NAMES, PAIRS
 from sampled_metrics.study.starts import SIZES, USERS
 from tests.conftest import ROOT
@@ -44,6 +45,7 @@ def test_claims_are_many_and_each_is_made_once():
     assert len(CLAIMS) >= 35
     assert len({(each.section, each.quote) for each in CLAIMS}) == len(CLAIMS)
     assert all(len(each.quote.split()) <= 25 for each in CLAIMS)
+    assert {each.measure for each in CLAIMS} == set(MEASUREMENTS.values())
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sampled_metrics.study.cells import EXACT, SAMPLED
-from sampled_metrics.study.claims.registry import Finding, claim
+from sampled_metrics.study.claims.registry import Finding, measurement
 from sampled_metrics.study.claims.run import (
     BEST,
     CORRECTIONS,
@@ -18,7 +18,6 @@ from sampled_metrics.study.claims.theory import METRICS as MEASURES
 from sampled_metrics.study.claims.theory import M, vector
 from sampled_metrics.study.claims.words import by_metric, joined, ranked
 
-X_NUMBERS = {"of_run": True, "varies": True}
 CLOSE = 0.05  # share of the uncorrected bias that is close to the exact metric
 N_ITEMS = 3541  # mean number of candidates, rounded
 
@@ -27,15 +26,14 @@ def _bias(run: Run, metric: str, name: str, column: str) -> float:
     return abs(run.at(name, metric, column) - run.at(name, metric, EXACT))
 
 
-@claim("6.3", "the constraint M(r) ≥ M(r + 1) for sampled ranks r", published="non-increasing")
-def _() -> Finding:
+@measurement
+def _cls_does_not_rise() -> Finding:
     rises = [float(np.diff(vector("cls", each, N_ITEMS, M)).max()) for each in MEASURES.values()]
     return Finding(max(rises) <= 1e-12, f"CLS of {len(rises)} metrics rises nowhere")
 
 
-@claim("6.3", "All methods are closer to the exact results than sampling without correction",
-       note="uncorrected AUC is unbiased", **X_NUMBERS)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _corrections_are_closer(run: Run) -> Finding:
     farther = [
         metric
         for metric in METRICS
@@ -51,11 +49,8 @@ def _(run: Run) -> Finding:
     )
 
 
-@claim(
-    "6.3", "CLS and BV with low γ have values close to the exact metric", **X_NUMBERS,
-    note="low: at most 0.1; close: 5 % of the uncorrected bias, for Recall, NDCG and AP",
-)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _close_to_the_exact_metric(run: Run) -> Finding:
     shares = {
         column: max(
             _bias(run, metric, name, column) / _bias(run, metric, name, SAMPLED)
@@ -70,9 +65,8 @@ def _(run: Run) -> Finding:
     )
 
 
-@claim("6.3", "all of them place recommender Z as the best performing method", **X_NUMBERS,
-       note="for Recall, NDCG and AP, in expectation")  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _z_leads_by_all_corrections(run: Run) -> Finding:
     leads = {
         f"{column} {metric}": run.at("Z", metric, column)
         - max(run.at(name, metric, column) for name in "XY")
@@ -86,9 +80,8 @@ def _(run: Run) -> Finding:
     )
 
 
-@claim("6.3", "Some of them (BV with low γ) also get the order of recommenders X and Y right",
-       **X_NUMBERS, note="low: at most 0.1; in expectation")  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _corrections_that_order_x_and_y(run: Run) -> Finding:
     right = {
         column: [
             metric
@@ -106,42 +99,34 @@ def _size(run: Run, column: str) -> str:
     return f"from m = {m:,.0f} on" if np.isfinite(m) else "at no m"
 
 
-@claim("6.3", "the uncorrected metric [...] needs more than m = 1000 samples", published="> 1,000",
-       **X_NUMBERS)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _more_than_1000_samples(run: Run) -> Finding:
     return Finding(run.size(SAMPLED) > 1000, _size(run, SAMPLED))
 
 
-@claim("Caption of Figure 6", "The uncorrected metric needs m = 1000 samples", published="1,000",
-       note="to a digit", **X_NUMBERS)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _about_1000_samples(run: Run) -> Finding:
     return Finding(950 <= run.size(SAMPLED) < 1500, _size(run, SAMPLED))
 
 
-@claim("6.3", "(equivalent to 1/3rd sampling rate)", published="33 %", is_slip=True,
-       note="1,000 of 3,540 negatives")  # fmt: skip
-def _() -> Finding:
+@measurement
+def _third_of_the_negatives() -> Finding:
     share = 1000 / (N_ITEMS - 1)
     return Finding(round(1 / share) == 3, f"{100 * share:.0f} %, 1 of {1 / share:.1f}")
 
 
-@claim("6.3", "already has the correct ordering with less than m = 60 samples", published="< 60",
-       note="BV 0.1", **X_NUMBERS)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _less_than_60_samples(run: Run) -> Finding:
     return Finding(run.size(BEST) < 60, _size(run, BEST))
 
 
-@claim("Caption of Figure 6", "the corrected metric requires only m = 60", published="60",
-       note="BV 0.1; no more than that", **X_NUMBERS)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _at_most_60_samples(run: Run) -> Finding:
     return Finding(run.size(BEST) <= 60, _size(run, BEST))
 
 
-@claim(
-    "Caption of Table 3", "Bias² + γ Variance with γ ≤ 0.1 produce the correct relative ordering "
-    "in expectation", **X_NUMBERS,
-)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _order_by_low_gamma(run: Run) -> Finding:
     wrong = [
         f"{column} {metric}: {ranked(run.means(metric, column))}"
         for metric in METRICS
@@ -153,9 +138,8 @@ def _(run: Run) -> Finding:
     return Finding(not wrong, f"right in {total - len(wrong)} of {total}{exceptions}")
 
 
-@claim("6.3", "able to resolve most of the mistakes of the uncorrected metrics", **X_NUMBERS,
-       note="a mistake: the wrong order in at least half of the runs")  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _mistakes_resolved(run: Run) -> Finding:
     mistakes = [key for key, count in run.counts(SAMPLED).items() if count <= 50]
     resolved = {
         column: sum(run.counts(column)[key] > 50 for key in mistakes) for column in CORRECTIONS
@@ -170,35 +154,29 @@ def _up_to_90(run: Run) -> list[str]:
             if count <= 90]  # fmt: skip
 
 
-@claim("6.3", "BV 0.1 [...] the correct order on all but one comparison with >90% chance",
-       **X_NUMBERS)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _counts_above_90(run: Run) -> Finding:
     others = _up_to_90(run)
     return Finding(len(others) == 1, f"90 or less: {joined(others)}")
 
 
-@claim(
-    "6.3 (2022)", "(>90%) on all but the challenging AP metric for the Y versus Z comparison",
-    note="the abridged version; Table 4 has it at X and Y", is_slip=True, **X_NUMBERS,
-)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _count_below_90_of_y_and_z(run: Run) -> Finding:
     others = _up_to_90(run)
     at = [each.rsplit(" ", 1)[0] for each in others]
     return Finding(at == ["AP Y vs Z"], f"90 or less: {joined(others)}")
 
 
-@claim("6.3", "strictly better than the uncorrected metric in all comparisons of Table 4",
-       note="Rank Estimate", **X_NUMBERS)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _better_than_uncorrected(run: Run) -> Finding:
     ours, theirs = run.counts(CORRECTIONS[0]), run.counts(SAMPLED)
     better = sum(ours[key] > theirs[key] for key in ours)
     equal = sum(ours[key] == theirs[key] for key in ours)
     return Finding(better == len(ours), f"better in {better} of {len(ours)}, equal in {equal}")
 
 
-@claim("6.3", "under the 'rank estimate' correction, Recall@10 and NDCG@10 are identical",
-       **X_NUMBERS)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _recall_equals_ndcg_by_rank_estimate(run: Run) -> Finding:
     column = CORRECTIONS[0]
     pairs = {name: (run.at(name, "Recall@10", column), run.at(name, "NDCG@10", column))
              for name in NAMES}  # fmt: skip
@@ -209,9 +187,8 @@ def _(run: Run) -> Finding:
     return Finding(holds, by_metric({k: f"{a:.2f} and {b:.2f}" for k, (a, b) in pairs.items()}))
 
 
-@claim("6.3", "it still represents an improvement over the uncorrected metrics", **X_NUMBERS,
-       note="Rank Estimate, bias of Recall@10 and NDCG@10")  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _rank_estimate_has_less_bias(run: Run) -> Finding:
     ratios = [
         _bias(run, metric, name, CORRECTIONS[0]) / _bias(run, metric, name, SAMPLED)
         for metric in ("Recall@10", "NDCG@10")
@@ -222,18 +199,16 @@ def _(run: Run) -> Finding:
     )
 
 
-@claim("Caption of Table 4", "The exact metric would always score 100", published="100",
-       note="it does not vary", of_run=True)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _no_equal_recommenders(run: Run) -> Finding:
     distinct = [len(set(run.exact(metric).values())) for metric in METRICS]
     return Finding(
         distinct == [len(NAMES)] * len(METRICS), "no two recommenders are equal by any metric"
     )
 
 
-@claim("7", "this bias can be reduced but at the cost of higher variance", of_run=True,
-       note="of BV 0.001 and the uncorrected metric, for Recall, NDCG and AP")  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _bias_against_variance(run: Run) -> Finding:
     cells = [(name, metric) for metric in TOP_HEAVY for name in NAMES]
     bias = [_bias(run, metric, name, CORRECTIONS[-1]) / _bias(run, metric, name, SAMPLED)
             for name, metric in cells]  # fmt: skip

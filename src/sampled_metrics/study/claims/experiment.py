@@ -3,11 +3,10 @@
 import numpy as np
 
 from sampled_metrics.study.cells import SAMPLED
-from sampled_metrics.study.claims.registry import Finding, claim
+from sampled_metrics.study.claims.registry import Finding, measurement
 from sampled_metrics.study.claims.run import CORRECTIONS, METRICS, NAMES, TOP_HEAVY, Run
 from sampled_metrics.study.claims.words import by_metric, listed, ranked
 
-X_NUMBERS = {"of_run": True, "varies": True}
 LAST_RANKS = 100  # width of the worst bucket of Figure 5 as it is drawn here
 
 
@@ -15,25 +14,20 @@ def _orders(run: Run, metrics: tuple[str, ...], column: str) -> dict[str, str]:
     return {metric: ranked(run.means(metric, column)) for metric in metrics}
 
 
-@claim("6.1", "For each of the 6040 test users [...] In total we get 6040 ranks",
-       published="6,040", of_run=True)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _number_of_ranks(run: Run) -> Finding:
     users = {len(run.ranks[name]) for name in NAMES}
     return Finding(users == {6040}, f"{max(users):,}")
 
 
-@claim("6.1", "Z is the best in the top 10", **X_NUMBERS)
-def _(run: Run) -> Finding:
+@measurement
+def _z_is_best(run: Run) -> Finding:
     values = run.exact("Recall@10")
     return Finding(ranked(values).startswith("Z"), f"Recall@10: {listed(values)}")
 
 
-@claim(
-    "6.1", "it puts the relevant items of over 1600 users in the worst bucket",
-    published="> 1,600", of_run=True,
-    note=f"buckets of {LAST_RANKS} ranks; with ties ranked last and 120 ranks it is true (audit)",
-)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _users_in_the_worst_bucket(run: Run) -> Finding:
     ranks = run.ranks["Z"]
     first = int(ranks.n_candidates.max()) - LAST_RANKS
     # of e + 1 equally likely places, those beyond `first`
@@ -45,55 +39,45 @@ def _(run: Run) -> Finding:
     )
 
 
-@claim("6.1", "2310 items are in the top 100", published="2,310", **X_NUMBERS)
-def _(run: Run) -> Finding:
+@measurement
+def _users_in_the_top_100(run: Run) -> Finding:
     users = run.users("top 100")
     return Finding(users == 2310, f"{users:,} of X")
 
 
-@claim("6.1", "less than 300 are in the bottom half", published="< 300", **X_NUMBERS)
-def _(run: Run) -> Finding:
+@measurement
+def _users_in_the_bottom_half(run: Run) -> Finding:
     users = run.users("bottom half")
     return Finding(users < 300, f"{users} of X")
 
 
-@claim("6.1", "Y is in the middle, with a better top 10 performance than X", **X_NUMBERS)
-def _(run: Run) -> Finding:
+@measurement
+def _y_is_in_the_middle(run: Run) -> Finding:
     values = run.exact("Recall@10")
     return Finding(ranked(values) == "Z > Y > X", f"Recall@10: {listed(values)}")
 
 
-@claim("6.1", "tends to put the relevant item at a worse rank overall", note="AUC of Y and X",
-       **X_NUMBERS)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _auc_of_y_below_x(run: Run) -> Finding:
     values = run.exact("AUC")
     return Finding(values["Y"] < values["X"], f"AUC: {listed(values)}")
 
 
-@claim(
-    "6.2", "for Recall, NDCG and AP, recommender Z is better than Y better than X on the exact "
-    "metric", **X_NUMBERS,
-)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _exact_order(run: Run) -> Finding:
     values = {metric: run.exact(metric) for metric in TOP_HEAVY}
     holds = all(ranked(each) == "Z > Y > X" for each in values.values())
     return Finding(holds, by_metric({name: listed(each) for name, each in values.items()}))
 
 
-@claim(
-    "6.2", "recommender X is much better than Y which is better than Z", note="sampled Recall",
-    **X_NUMBERS,
-)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _order_by_sampled_recall(run: Run) -> Finding:
     values = run.sampled("Recall@10")
     return Finding(ranked(values) == "X > Y > Z", listed(values))
 
 
-@claim(
-    "6.2", "All the measures have low standard deviation [...] due to the bias", of_run=True,
-    note="low: below a tenth of the bias, for Recall, NDCG and AP",
-)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _deviations_below_the_bias(run: Run) -> Finding:
     deviations = [run.at(name, metric, SAMPLED, kind="expected_std")
                   for metric in TOP_HEAVY for name in NAMES]  # fmt: skip
     bias = [run.sampled(metric)[name] - run.exact(metric)[name]
@@ -106,9 +90,8 @@ def _(run: Run) -> Finding:
     )
 
 
-@claim("6.2", "for NDCG and AP, the worst recommender on the exact metric (X) appears to be the "
-       "best", **X_NUMBERS)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _worst_becomes_the_best(run: Run) -> Finding:
     metrics = ("NDCG@10", "AP")
     holds = all(
         ranked(run.exact(metric)).endswith("X") and ranked(run.sampled(metric)).startswith("X")
@@ -117,39 +100,36 @@ def _(run: Run) -> Finding:
     return Finding(holds, by_metric({metric: listed(run.sampled(metric)) for metric in metrics}))
 
 
-@claim("6.2", "The relative ordering of the two better recommenders is correct", of_run=True,
-       note="Z above Y by sampled NDCG and AP")  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _order_of_y_and_z(run: Run) -> Finding:
     values = {metric: run.sampled(metric) for metric in ("NDCG@10", "AP")}
     holds = all(each["Z"] > each["Y"] for each in values.values())
     shown = {m: f"Z {each['Z']:.2f}, Y {each['Y']:.2f}" for m, each in values.items()}
     return Finding(holds, by_metric(shown))
 
 
-@claim("6.2", "For AUC, all sampled results are consistent with the exact metrics", **X_NUMBERS)
-def _(run: Run) -> Finding:
+@measurement
+def _auc_is_consistent(run: Run) -> Finding:
     exact, sampled = run.exact("AUC"), run.sampled("AUC")
     return Finding(
         ranked(exact) == ranked(sampled), f"exact {listed(exact)}; sampled {listed(sampled)}"
     )
 
 
-@claim("6.2", "The worst recommender (X) would have been found to be the best one", **X_NUMBERS)
-def _(run: Run) -> Finding:
+@measurement
+def _x_is_found_to_be_the_best(run: Run) -> Finding:
     orders = _orders(run, TOP_HEAVY, SAMPLED)
     return Finding(all(each.startswith("X") for each in orders.values()), by_metric(orders))
 
 
-@claim("Caption of Table 3", "Sampled metrics are inconsistent with the exact metrics",
-       **X_NUMBERS)  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _metrics_that_change_the_order(run: Run) -> Finding:
     changed = [m for m in METRICS if ranked(run.exact(m)) != ranked(run.sampled(m))]
     return Finding(changed == list(TOP_HEAVY), f"order changes for {', '.join(changed)}")
 
 
-@claim("5.3", "it could have high variance, which we observe numerically in Section 6",
-       of_run=True, note="standard deviation of Recall@10 of Y, uncorrected and by γ")  # fmt: skip
-def _(run: Run) -> Finding:
+@measurement
+def _variance_of_low_gamma(run: Run) -> Finding:
     columns = (SAMPLED, *CORRECTIONS[2:])
     rows = {
         (name, metric): [run.at(name, metric, column, kind="expected_std") for column in columns]

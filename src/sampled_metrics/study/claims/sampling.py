@@ -5,7 +5,7 @@ import numpy as np
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling import expected_values
-from sampled_metrics.study.claims.registry import Finding, claim
+from sampled_metrics.study.claims.registry import Finding, measurement
 from sampled_metrics.study.claims.theory import AP, AUC, METRICS, NDCG, SMALL, M, grid
 from sampled_metrics.study.claims.words import by_metric
 from sampled_metrics.study.settings import N_ITEMS
@@ -13,13 +13,8 @@ from sampled_metrics.study.settings import N_ITEMS
 _WITH, _WITHOUT = Sampling.WITH_REPLACEMENT, Sampling.WITHOUT_REPLACEMENT
 
 
-@claim(
-    "4.3", "If r is at position 1, [...] ranked higher is 0. If r = n, then the likelihood is 1",
-    published="0 and 1",
-)  # fmt: skip
-@claim("4.3", "If there are no successes [...] the rank remains 1, if all m [...] it is m + 1",
-       published="1 and m + 1")  # fmt: skip
-def _() -> Finding:
+@measurement
+def _first_and_last_rank() -> Finding:
     first, last = grid(*SMALL)[[0, -1]]
     n, m = SMALL
     return Finding(
@@ -28,11 +23,8 @@ def _() -> Finding:
     )
 
 
-@claim(
-    "Caption of Figure 3", "Even large sampling sizes (m = 1000 [...]) show large bias",
-    published="m = 1,000 of n = 10,000", note="large: above 0.1 at some rank",
-)  # fmt: skip
-def _() -> Finding:
+@measurement
+def _bias_of_1000_samples() -> Finding:
     ranks = np.arange(1, 1001)
     bias = {}
     for name in ("AP", "NDCG", "Recall@10"):
@@ -44,8 +36,8 @@ def _() -> Finding:
     return Finding(holds, by_metric({k: f"{e:.2f} at rank {r}" for k, (e, r) in bias.items()}))
 
 
-@claim("4.4", "AUC measurements created by sampling are unbiased estimators", published="bias 0")
-def _() -> Finding:
+@measurement
+def _auc_is_unbiased() -> Finding:
     ranks = np.arange(1, N_ITEMS + 1)
     errors = [
         np.abs(expected_values(AUC, ranks, N_ITEMS, M, sampling) - AUC.at(ranks, N_ITEMS)).max()
@@ -54,8 +46,8 @@ def _() -> Finding:
     return Finding(max(errors) < 1e-12, f"largest bias over all ranks {max(errors):.0e}")
 
 
-@claim("4.4", "E[AP] = (1 - (1 - p)^(m + 1)) / (p (m + 1)) and 1 at r = 1", published="eq. 19")
-def _() -> Finding:
+@measurement
+def _formula_of_sampled_ap() -> Finding:
     n, m = N_ITEMS, M
     p = np.arange(1, n) / (n - 1)
     formula = np.concatenate([[1.0], (1 - (1 - p) ** (m + 1)) / (p * (m + 1))])
@@ -69,11 +61,8 @@ def _curvature(measure: Measure) -> float:
     return float(np.abs(np.diff(values, 2)).max())
 
 
-@claim("4.4", "for m = 1 all metrics give the same qualitative result", published="m = 1",
-       note="linear and decreasing in the rank")  # fmt: skip
-@claim("5.2", "for the limit case m = 1, any metric coincides with (an affine transformation of) "
-       "AUC", published="m = 1")  # fmt: skip
-def _() -> Finding:
+@measurement
+def _all_metrics_at_one_negative() -> Finding:
     bends = {name: _curvature(METRICS[name]) for name in ("AP", "NDCG", "AUC")}
     falls = all(each.at([1], 2)[0] > each.at([2], 2)[0] for each in (AP, NDCG, AUC))
     return Finding(
@@ -83,11 +72,8 @@ def _() -> Finding:
     )
 
 
-@claim(
-    "4.4", "precision and recall at k ≥ 2, the sampled metric is always constant",
-    published="constant",
-)  # fmt: skip
-def _() -> Finding:
+@measurement
+def _constant_at_one_negative() -> Finding:
     measures = [parse_measure(f"{name}@{k}") for name in ("recall", "precision") for k in (2, 10)]
     ranges = [
         float(np.ptp(expected_values(each, np.arange(1, 1001), 1000, 1, _WITHOUT)))
@@ -96,9 +82,8 @@ def _() -> Finding:
     return Finding(max(ranges) < 1e-12, f"range over all ranks {max(ranges):.0e}")
 
 
-@claim("5.1", "in fact it always under-estimates it", published="sampled rank below the rank",
-       note="in expectation; at r = 1 they are equal")  # fmt: skip
-def _() -> Finding:
+@measurement
+def _sampled_rank_underestimates() -> Finding:
     ranks = np.arange(1, N_ITEMS + 1)
     expected = 1 + M * (ranks - 1) / (N_ITEMS - 1)
     least, most = (expected[1:] / ranks[1:]).min(), (expected[1:] / ranks[1:]).max()
@@ -108,8 +93,8 @@ def _() -> Finding:
     )
 
 
-@claim("5.1", "an unbiased estimator of r", published="bias 0", note="eq. 20 before rounding")
-def _() -> Finding:
+@measurement
+def _rank_estimate_is_unbiased() -> Finding:
     n, m = 1000, M
     estimates = 1 + (n - 1) * np.arange(m + 1) / m
     error = np.abs(grid(n, m) @ estimates - np.arange(1, n + 1)).max()

@@ -10,7 +10,7 @@ from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling import pmf
-from sampled_metrics.study.claims.registry import Finding, claim
+from sampled_metrics.study.claims.registry import Finding, measurement
 from sampled_metrics.study.claims.words import by_metric, joined
 from sampled_metrics.study.curves import CORRECTIONS
 from sampled_metrics.study.settings import N_ITEMS
@@ -35,11 +35,8 @@ def grid(n: int, m: int) -> Float:
     return pmf(np.arange(1, n + 1), n, m, _WITH)
 
 
-@claim(
-    "5.2", "the problem is under-determined when m + 1 < n", published="under-determined",
-    note="over-determined is meant: more ranks than unknowns", is_slip=True,
-)  # fmt: skip
-def _() -> Finding:
+@measurement
+def _number_of_solutions() -> Finding:
     n, m = SMALL
     rank = np.linalg.matrix_rank(grid(n, m))
     return Finding(
@@ -47,11 +44,8 @@ def _() -> Finding:
     )
 
 
-@claim(
-    "5.2", "A = root of p(r) p(sampled rank)", published="eq. 23", is_slip=True,
-    note="eq. 21 needs the root of p(r) times p(sampled rank | r)",
-)  # fmt: skip
-def _() -> Finding:
+@measurement
+def _matrix_of_least_squares() -> Finding:
     n, m = SMALL
     right = grid(n, m) / np.sqrt(n)
     printed = np.sqrt(np.outer(np.full(n, 1 / n), grid(n, m).mean(axis=0)))
@@ -62,18 +56,14 @@ def _() -> Finding:
     )
 
 
-@claim(
-    "5.2", "M(r + 1) ≥ M(r) for all sampled ranks r", published="non-decreasing", is_slip=True,
-    note="the words before it, and section 6.3, say non-increasing",
-)  # fmt: skip
-def _() -> Finding:
+@measurement
+def _direction_of_the_constraint() -> Finding:
     steps = np.diff(vector("cls", AP, 3541, M))
     return Finding(bool((steps >= 0).all()), f"CLS of AP falls by {-steps.sum():.3f} in all")
 
 
-@claim("5.2", "problem (21) becomes an isotonic regression problem", published="isotonic",
-       note="that has no matrix; this is monotone least squares", is_slip=True)  # fmt: skip
-def _() -> Finding:
+@measurement
+def _isotonic_regression() -> Finding:
     n, m = SMALL
     free = vector("bv:0", AP, n, m)
     isotonic = scipy.optimize.isotonic_regression(
@@ -87,31 +77,29 @@ def _() -> Finding:
     )
 
 
-@claim("5.3", "When γ = 0, this reduces to problem (21)", published="γ = 0")
-def _() -> Finding:
+@measurement
+def _no_variance_term() -> Finding:
     n, m = SMALL
     free = np.linalg.lstsq(grid(n, m), AP.at(np.arange(1, n + 1), n))[0]
     error = np.abs(vector("bv:0", AP, n, m) - free).max() / np.abs(free).max()
     return Finding(bool(error < 1e-6), f"relative difference {error:.0e}")
 
 
-@claim("5.3", "When γ = 1 [...] the solution is [...] the sum of p(r | sampled rank) M(r)",
-       published="eq. 26")  # fmt: skip
-def _() -> Finding:
+@measurement
+def _posterior_mean() -> Finding:
     n = 1000
     posterior = grid(n, M) / grid(n, M).sum(axis=0)
     error = np.abs(AP.at(np.arange(1, n + 1), n) @ posterior - vector("bv:1", AP, n, M)).max()
     return Finding(bool(error < 1e-12), f"largest difference {error:.0e}")
 
 
-@claim("5.4", "i.e., a sampling rate of 1%", published="1 %")
-def _() -> Finding:
+@measurement
+def _sampling_rate() -> Finding:
     return Finding(round(100 * M / N_ITEMS) == 1, f"{100 * M / N_ITEMS:.2f} %")
 
 
-@claim("5.4", "lower values of γ give oscillating solutions on the sample",
-       published="oscillating", note="number of ups and downs over the sampled ranks")  # fmt: skip
-def _() -> Finding:
+@measurement
+def _oscillations() -> Finding:
     turns = {}
     for name in ("cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001"):
         steps = np.diff(vector(name, AP, N_ITEMS, M))
@@ -124,9 +112,8 @@ def _() -> Finding:
     )
 
 
-@claim("5.4", "All corrected sampled metrics are closer, in expectation, to the true metric",
-       published="all")  # fmt: skip
-def _() -> Finding:
+@measurement
+def _closer_in_expectation() -> Finding:
     exact, rates = AP.at(np.arange(1, N_ITEMS + 1), N_ITEMS), grid(N_ITEMS, M)
     bias = {name: np.abs(rates @ vector(name, AP, N_ITEMS, M) - exact)
             for name in ("sampled", *CORRECTIONS)}  # fmt: skip
@@ -140,9 +127,8 @@ def _() -> Finding:
     )
 
 
-@claim("Caption of Figure 4", "the full item set of m = 10,000", published="10,000",
-       note="n is meant", is_slip=True)  # fmt: skip
-def _() -> Finding:
+@measurement
+def _items_of_figure_4() -> Finding:
     return Finding(
         N_ITEMS < N_ITEMS - 1, f"n = {N_ITEMS:,}; at most {N_ITEMS - 1:,} negatives can be sampled"
     )
@@ -154,9 +140,8 @@ def _objective(n: int, m: int) -> float:
     return float(np.mean(residual**2))
 
 
-@claim("5.5", "a lower value when optimizing over a higher dimensional vector",
-       published="falls with m")  # fmt: skip
-def _() -> Finding:
+@measurement
+def _objective_by_m() -> Finding:
     values = {m: _objective(1000, m) for m in (5, 10, 20)}
     falls = list(values.values()) == sorted(values.values(), reverse=True)
     return Finding(
@@ -165,9 +150,8 @@ def _() -> Finding:
     )  # fmt: skip
 
 
-@claim("5.5", "Increasing the size of the item set, n, has the opposite effect",
-       published="rises with n", note="summed over ranks, not averaged")  # fmt: skip
-def _() -> Finding:
+@measurement
+def _objective_by_n() -> Finding:
     values = {n: n * _objective(n, 10) for n in (500, 1000, 2000)}
     rises = list(values.values()) == sorted(values.values())
     return Finding(
