@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from sampled_metrics.study.cells import EXACT, SAMPLED
+from sampled_metrics.study.cells import SAMPLED
 from sampled_metrics.study.claims.registry import Finding, measurement
 from sampled_metrics.study.claims.run import (
     BEST,
+    CELLS,
     CORRECTIONS,
     LOW_GAMMA,
     METRICS,
@@ -22,13 +23,11 @@ CLOSE = 0.05  # share of the uncorrected bias that is close to the exact metric
 N_ITEMS = 3541  # mean number of candidates, rounded
 
 
-def _bias(run: Run, metric: str, name: str, column: str) -> float:
-    return abs(run.at(name, metric, column) - run.at(name, metric, EXACT))
-
-
 @measurement
 def _cls_does_not_rise() -> Finding:
-    rises = [float(np.diff(vector("cls", each, N_ITEMS, M)).max()) for each in MEASURES.values()]
+    rises = [
+        float(np.diff(vector("cls", measure, N_ITEMS, M)).max()) for measure in MEASURES.values()
+    ]
     return Finding(max(rises) <= 1e-12, f"CLS of {len(rises)} metrics rises nowhere")
 
 
@@ -39,7 +38,7 @@ def _corrections_are_closer(run: Run) -> Finding:
         for metric in METRICS
         for column in CORRECTIONS
         for name in NAMES
-        if _bias(run, metric, name, column) > _bias(run, metric, name, SAMPLED) + 1e-9
+        if run.bias(name, metric, column) > run.bias(name, metric, SAMPLED) + 1e-9
     ]
     top = [metric for metric in farther if metric in TOP_HEAVY]
     total = len(METRICS) * len(CORRECTIONS) * len(NAMES)
@@ -52,11 +51,7 @@ def _corrections_are_closer(run: Run) -> Finding:
 @measurement
 def _close_to_the_exact_metric(run: Run) -> Finding:
     shares = {
-        column: max(
-            _bias(run, metric, name, column) / _bias(run, metric, name, SAMPLED)
-            for metric in TOP_HEAVY
-            for name in NAMES
-        )
+        column: max(run.relative_bias(*cell, column) for cell in CELLS)
         for column in ("CLS", *LOW_GAMMA)
     }
     return Finding(
@@ -91,7 +86,7 @@ def _corrections_that_order_x_and_y(run: Run) -> Finding:
         for column in CORRECTIONS
     }
     holds = all(len(right[column]) == len(TOP_HEAVY) for column in LOW_GAMMA)
-    return Finding(holds, by_metric({name: joined(each) for name, each in right.items()}))
+    return Finding(holds, by_metric({name: joined(metrics) for name, metrics in right.items()}))
 
 
 def _size(run: Run, column: str) -> str:
@@ -150,8 +145,8 @@ def _mistakes_resolved(run: Run) -> Finding:
 
 
 def _up_to_90(run: Run) -> list[str]:
-    return [f"{metric} {pair} {count:.0f}" for (pair, metric), count in run.counts(BEST).items()
-            if count <= 90]  # fmt: skip
+    counts = run.counts(BEST).items()
+    return [f"{metric} {pair} {count:.0f}" for (pair, metric), count in counts if count <= 90]
 
 
 @measurement
@@ -163,7 +158,7 @@ def _counts_above_90(run: Run) -> Finding:
 @measurement
 def _count_below_90_of_y_and_z(run: Run) -> Finding:
     others = _up_to_90(run)
-    at = [each.rsplit(" ", 1)[0] for each in others]
+    at = [count.rsplit(" ", 1)[0] for count in others]
     return Finding(at == ["AP Y vs Z"], f"90 or less: {joined(others)}")
 
 
@@ -178,22 +173,19 @@ def _better_than_uncorrected(run: Run) -> Finding:
 @measurement
 def _recall_equals_ndcg_by_rank_estimate(run: Run) -> Finding:
     column = CORRECTIONS[0]
-    pairs = {name: (run.at(name, "Recall@10", column), run.at(name, "NDCG@10", column))
-             for name in NAMES}  # fmt: skip
+    recall, ndcg = (run.means(metric, column) for metric in ("Recall@10", "NDCG@10"))
     counts = run.counts(column)
-    holds = all(abs(a - b) < 1e-9 for a, b in pairs.values()) and all(
+    holds = all(abs(recall[name] - ndcg[name]) < 1e-9 for name in NAMES) and all(
         counts[pair, "Recall@10"] == counts[pair, "NDCG@10"] for pair in PAIRS
     )
-    return Finding(holds, by_metric({k: f"{a:.2f} and {b:.2f}" for k, (a, b) in pairs.items()}))
+    shown = {name: f"{recall[name]:.2f} and {ndcg[name]:.2f}" for name in NAMES}
+    return Finding(holds, by_metric(shown))
 
 
 @measurement
 def _rank_estimate_has_less_bias(run: Run) -> Finding:
-    ratios = [
-        _bias(run, metric, name, CORRECTIONS[0]) / _bias(run, metric, name, SAMPLED)
-        for metric in ("Recall@10", "NDCG@10")
-        for name in NAMES
-    ]
+    cells = [(name, metric) for metric in ("Recall@10", "NDCG@10") for name in NAMES]
+    ratios = [run.relative_bias(*cell, CORRECTIONS[0]) for cell in cells]
     return Finding(
         max(ratios) < 1, f"{min(ratios):.2f} to {max(ratios):.2f} of the uncorrected bias"
     )
@@ -209,13 +201,9 @@ def _no_equal_recommenders(run: Run) -> Finding:
 
 @measurement
 def _bias_against_variance(run: Run) -> Finding:
-    cells = [(name, metric) for metric in TOP_HEAVY for name in NAMES]
-    bias = [_bias(run, metric, name, CORRECTIONS[-1]) / _bias(run, metric, name, SAMPLED)
-            for name, metric in cells]  # fmt: skip
+    bias = [run.relative_bias(*cell, CORRECTIONS[-1]) for cell in CELLS]
     deviation = [
-        run.at(name, metric, CORRECTIONS[-1], kind="expected_std")
-        / run.at(name, metric, SAMPLED, kind="expected_std")
-        for name, metric in cells
+        run.deviation(*cell, CORRECTIONS[-1]) / run.deviation(*cell, SAMPLED) for cell in CELLS
     ]
     return Finding(
         max(bias) < 1 < min(deviation),

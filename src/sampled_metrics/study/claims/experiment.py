@@ -4,7 +4,7 @@ import numpy as np
 
 from sampled_metrics.study.cells import SAMPLED
 from sampled_metrics.study.claims.registry import Finding, measurement
-from sampled_metrics.study.claims.run import CORRECTIONS, METRICS, NAMES, TOP_HEAVY, Run
+from sampled_metrics.study.claims.run import CELLS, CORRECTIONS, METRICS, NAMES, TOP_HEAVY, Run
 from sampled_metrics.study.claims.words import by_metric, listed, ranked
 
 LAST_RANKS = 100  # width of the worst bucket of Figure 5 as it is drawn here
@@ -66,8 +66,10 @@ def _auc_of_y_below_x(run: Run) -> Finding:
 @measurement
 def _exact_order(run: Run) -> Finding:
     values = {metric: run.exact(metric) for metric in TOP_HEAVY}
-    holds = all(ranked(each) == "Z > Y > X" for each in values.values())
-    return Finding(holds, by_metric({name: listed(each) for name, each in values.items()}))
+    holds = all(ranked(of_metric) == "Z > Y > X" for of_metric in values.values())
+    return Finding(
+        holds, by_metric({name: listed(of_metric) for name, of_metric in values.items()})
+    )
 
 
 @measurement
@@ -78,10 +80,8 @@ def _order_by_sampled_recall(run: Run) -> Finding:
 
 @measurement
 def _deviations_below_the_bias(run: Run) -> Finding:
-    deviations = [run.at(name, metric, SAMPLED, kind="expected_std")
-                  for metric in TOP_HEAVY for name in NAMES]  # fmt: skip
-    bias = [run.sampled(metric)[name] - run.exact(metric)[name]
-            for metric in TOP_HEAVY for name in NAMES]  # fmt: skip
+    deviations = [run.deviation(*cell, SAMPLED) for cell in CELLS]
+    bias = [run.sampled(metric)[name] - run.exact(metric)[name] for name, metric in CELLS]
     holds = all(10 * sd < b for sd, b in zip(deviations, bias, strict=True))
     return Finding(
         holds,
@@ -103,8 +103,10 @@ def _worst_becomes_the_best(run: Run) -> Finding:
 @measurement
 def _order_of_y_and_z(run: Run) -> Finding:
     values = {metric: run.sampled(metric) for metric in ("NDCG@10", "AP")}
-    holds = all(each["Z"] > each["Y"] for each in values.values())
-    shown = {m: f"Z {each['Z']:.2f}, Y {each['Y']:.2f}" for m, each in values.items()}
+    holds = all(of_metric["Z"] > of_metric["Y"] for of_metric in values.values())
+    shown = {
+        m: f"Z {of_metric['Z']:.2f}, Y {of_metric['Y']:.2f}" for m, of_metric in values.items()
+    }
     return Finding(holds, by_metric(shown))
 
 
@@ -119,7 +121,7 @@ def _auc_is_consistent(run: Run) -> Finding:
 @measurement
 def _x_is_found_to_be_the_best(run: Run) -> Finding:
     orders = _orders(run, TOP_HEAVY, SAMPLED)
-    return Finding(all(each.startswith("X") for each in orders.values()), by_metric(orders))
+    return Finding(all(order.startswith("X") for order in orders.values()), by_metric(orders))
 
 
 @measurement
@@ -131,11 +133,7 @@ def _metrics_that_change_the_order(run: Run) -> Finding:
 @measurement
 def _variance_of_low_gamma(run: Run) -> Finding:
     columns = (SAMPLED, *CORRECTIONS[2:])
-    rows = {
-        (name, metric): [run.at(name, metric, column, kind="expected_std") for column in columns]
-        for metric in TOP_HEAVY
-        for name in NAMES
-    }
-    holds = all(each[1:] == sorted(each[1:]) and each[-1] > each[0] for each in rows.values())
+    rows = {cell: [run.deviation(*cell, column) for column in columns] for cell in CELLS}
+    holds = all(row[1:] == sorted(row[1:]) and row[-1] > row[0] for row in rows.values())
     shown = zip(columns, rows["Y", "Recall@10"], strict=True)
     return Finding(holds, by_metric({name: f"{sd:.2f}" for name, sd in shown}))

@@ -23,6 +23,7 @@ CORRECTIONS = tuple(
 )
 LOW_GAMMA = CORRECTIONS[3:]
 BEST = CORRECTIONS[3]  # BV 0.1, which section 6.3 prefers
+CELLS = [(name, metric) for metric in TOP_HEAVY for name in NAMES]
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,18 @@ class Run:
     def sampled(self, metric: str) -> dict[str, float]:
         """Return the uncorrected sampled metric by recommender, in expectation."""
         return self.means(metric, SAMPLED)
+
+    def bias(self, name: str, metric: str, column: str) -> float:
+        """Return how far an estimate is from the exact metric in expectation."""
+        return abs(self.at(name, metric, column) - self.at(name, metric, EXACT))
+
+    def relative_bias(self, name: str, metric: str, column: str) -> float:
+        """Return the bias of an estimate over that of the uncorrected metric."""
+        return self.bias(name, metric, column) / self.bias(name, metric, SAMPLED)
+
+    def deviation(self, name: str, metric: str, column: str) -> float:
+        """Return the standard deviation of an estimate over sampling."""
+        return self.at(name, metric, column, kind="expected_std")
 
     def counts(self, column: str) -> dict[tuple[str, str], float]:
         """Return a column of Table 4 by pair and metric."""

@@ -64,7 +64,7 @@ def _curvature(measure: Measure) -> float:
 @measurement
 def _all_metrics_at_one_negative() -> Finding:
     bends = {name: _curvature(METRICS[name]) for name in ("AP", "NDCG", "AUC")}
-    falls = all(each.at([1], 2)[0] > each.at([2], 2)[0] for each in (AP, NDCG, AUC))
+    falls = all(measure.at([1], 2)[0] > measure.at([2], 2)[0] for measure in (AP, NDCG, AUC))
     return Finding(
         falls and max(bends.values()) < 1e-12,
         "largest second difference over ranks: "
@@ -76,8 +76,8 @@ def _all_metrics_at_one_negative() -> Finding:
 def _constant_at_one_negative() -> Finding:
     measures = [parse_measure(f"{name}@{k}") for name in ("recall", "precision") for k in (2, 10)]
     ranges = [
-        float(np.ptp(expected_values(each, np.arange(1, 1001), 1000, 1, _WITHOUT)))
-        for each in measures
+        float(np.ptp(expected_values(measure, np.arange(1, 1001), 1000, 1, _WITHOUT)))
+        for measure in measures
     ]
     return Finding(max(ranges) < 1e-12, f"range over all ranks {max(ranges):.0e}")
 

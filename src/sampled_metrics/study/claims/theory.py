@@ -49,7 +49,7 @@ def _matrix_of_least_squares() -> Finding:
     n, m = SMALL
     right = grid(n, m) / np.sqrt(n)
     printed = np.sqrt(np.outer(np.full(n, 1 / n), grid(n, m).mean(axis=0)))
-    ranks = [int(np.linalg.matrix_rank(each)) for each in (printed, right)]
+    ranks = [int(np.linalg.matrix_rank(matrix)) for matrix in (printed, right)]
     return Finding(
         ranks[0] == m + 1,
         f"rank of A with {m + 1} unknowns: {ranks[0]} as printed, {ranks[1]} as needed",
@@ -115,10 +115,10 @@ def _oscillations() -> Finding:
 @measurement
 def _closer_in_expectation() -> Finding:
     exact, rates = AP.at(np.arange(1, N_ITEMS + 1), N_ITEMS), grid(N_ITEMS, M)
-    bias = {name: np.abs(rates @ vector(name, AP, N_ITEMS, M) - exact)
-            for name in ("sampled", *CORRECTIONS)}  # fmt: skip
+    vectors = {name: vector(name, AP, N_ITEMS, M) for name in ("sampled", *CORRECTIONS)}
+    bias = {name: np.abs(rates @ estimator - exact) for name, estimator in vectors.items()}
     farther = {name: int(np.sum(bias[name] > bias["sampled"] + 1e-12)) for name in CORRECTIONS}
-    first = [vector(name, AP, N_ITEMS, M)[0] for name in CORRECTIONS[1:]]
+    first = [vectors[name][0] for name in CORRECTIONS[1:]]
     names = [parse_estimator(name).label for name, number in farther.items() if number]
     return Finding(
         not names,
@@ -144,17 +144,13 @@ def _objective(n: int, m: int) -> float:
 def _objective_by_m() -> Finding:
     values = {m: _objective(1000, m) for m in (5, 10, 20)}
     falls = list(values.values()) == sorted(values.values(), reverse=True)
-    return Finding(
-        falls, "eq. 21 for AP, n = 1,000: " + by_metric({f"m = {m}": f"{v:.2e}"
-                                                         for m, v in values.items()})
-    )  # fmt: skip
+    shown = by_metric({f"m = {m}": f"{value:.2e}" for m, value in values.items()})
+    return Finding(falls, f"eq. 21 for AP, n = 1,000: {shown}")
 
 
 @measurement
 def _objective_by_n() -> Finding:
     values = {n: n * _objective(n, 10) for n in (500, 1000, 2000)}
     rises = list(values.values()) == sorted(values.values())
-    return Finding(
-        rises, "eq. 21 for AP times n, m = 10: " + by_metric({f"n = {n:,}": f"{v:.3f}"
-                                                              for n, v in values.items()})
-    )  # fmt: skip
+    shown = by_metric({f"n = {n:,}": f"{value:.3f}" for n, value in values.items()})
+    return Finding(rises, f"eq. 21 for AP times n, m = 10: {shown}")

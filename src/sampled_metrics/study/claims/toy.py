@@ -79,8 +79,10 @@ def _best_by_auc() -> Finding:
 @measurement
 def _best_by_top_heavy_metrics() -> Finding:
     values = {name: exact(measure) for name, measure in TOP_HEAVY.items()}
-    holds = all(ranked(each).startswith("C >") for each in values.values())
-    return Finding(holds, by_metric({name: listed(each, 3) for name, each in values.items()}))
+    holds = all(ranked(of_metric).startswith("C >") for of_metric in values.values())
+    return Finding(
+        holds, by_metric({name: listed(of_metric, 3) for name, of_metric in values.items()})
+    )
 
 
 @measurement
@@ -100,8 +102,10 @@ def _worst_by_sampled_ap() -> Finding:
 @measurement
 def _a_and_b_equal_by_exact_metrics() -> Finding:
     values = {name: exact(measure) for name, measure in ALL.items()}
-    holds = all(abs(each["A"] - each["B"]) < HALF_UNIT for each in values.values())
-    pairs = {name: f"{each['A']:.3f} and {each['B']:.3f}" for name, each in values.items()}
+    holds = all(abs(of_metric["A"] - of_metric["B"]) < HALF_UNIT for of_metric in values.values())
+    pairs = {
+        name: f"{of_metric['A']:.3f} and {of_metric['B']:.3f}" for name, of_metric in values.items()
+    }
     return Finding(holds, by_metric(pairs))
 
 
@@ -114,8 +118,8 @@ def _sampled_ap_of_a_over_b() -> Finding:
 
 @measurement
 def _orders_change() -> Finding:
-    before = {name: ranked(exact(each), HALF_UNIT) for name, each in TOP_HEAVY.items()}
-    after = {name: ranked(sampled(each), HALF_UNIT) for name, each in TOP_HEAVY.items()}
+    before = {name: ranked(exact(measure), HALF_UNIT) for name, measure in TOP_HEAVY.items()}
+    after = {name: ranked(sampled(measure), HALF_UNIT) for name, measure in TOP_HEAVY.items()}
     holds = all(before[name][0] != after[name][0] for name in TOP_HEAVY) and (
         after["AP"][-1] == before["AP"][0]
     )
@@ -125,23 +129,26 @@ def _orders_change() -> Finding:
 
 @measurement
 def _ndcg_and_recall_disagree() -> Finding:
-    measures = {name: TOP_HEAVY[name] for name in ("NDCG", "Recall@10")}
-    orders_of = {name: (ranked(exact(each)), ranked(sampled(each)))
-                 for name, each in measures.items()}  # fmt: skip
-    holds = all(before != after for before, after in orders_of.values())
-    return Finding(holds, by_metric({k: f"{b} becomes {a}" for k, (b, a) in orders_of.items()}))
+    changes = {}
+    for name in ("NDCG", "Recall@10"):
+        changes[name] = ranked(exact(TOP_HEAVY[name])), ranked(sampled(TOP_HEAVY[name]))
+    holds = all(before != after for before, after in changes.values())
+    return Finding(holds, by_metric({k: f"{b} becomes {a}" for k, (b, a) in changes.items()}))
 
 
 @measurement
 def _only_auc_keeps_the_order() -> Finding:
-    kept = [name for name, each in ALL.items()
-            if ranked(exact(each), HALF_UNIT) == ranked(sampled(each), HALF_UNIT)]  # fmt: skip
+    kept = [
+        name
+        for name, measure in ALL.items()
+        if ranked(exact(measure), HALF_UNIT) == ranked(sampled(measure), HALF_UNIT)
+    ]
     return Finding(kept == ["AUC"], f"order kept at m = {M}: {', '.join(kept)}")
 
 
 def _at_sizes(order: str, sizes: Iterable[int]) -> Finding:
-    found = {ranked(sampled(AP, m)) for m in sizes}
-    return Finding(found == {order}, orders(AP, range(1, 601)))
+    seen = {ranked(sampled(AP, m)) for m in sizes}
+    return Finding(seen == {order}, orders(AP, range(1, 601)))
 
 
 @measurement
@@ -168,8 +175,8 @@ def _order_of_large_samples() -> Finding:
 @measurement
 def _orders_by_ndcg() -> Finding:
     sizes = geometric_sizes(1, N_ITEMS - 1, 41)
-    found = orders(NDCG, sizes)
-    return Finding(found.count(" at m") > 1, found)
+    in_words = orders(NDCG, sizes)
+    return Finding(in_words.count(" at m") > 1, in_words)
 
 
 @measurement
@@ -193,8 +200,11 @@ def _size_for_a_consistent_recall() -> Finding:
 @measurement
 def _only_auc_is_consistent_for_all_m() -> Finding:
     sizes = geometric_sizes(1, N_ITEMS - 1, 41)
-    kept = [name for name, each in ALL.items()
-            if all(ranked(sampled(each, m)) == ranked(exact(each)) for m in sizes)]  # fmt: skip
+    kept = [
+        name
+        for name, measure in ALL.items()
+        if all(ranked(sampled(measure, m)) == ranked(exact(measure)) for m in sizes)
+    ]
     moves = max(
         abs(sampled(AUC, m)[name] - value) for m in sizes for name, value in exact(AUC).items()
     )
@@ -207,7 +217,9 @@ def _only_auc_is_consistent_for_all_m() -> Finding:
 @measurement
 def _orders_by_each_metric() -> Finding:
     sizes = geometric_sizes(1, N_ITEMS - 1, 41)
-    numbers = {name: len({ranked(sampled(each, m), 1e-12) for m in sizes})
-               for name, each in TOP_HEAVY.items()}  # fmt: skip
+    numbers = {
+        name: len({ranked(sampled(measure, m), 1e-12) for m in sizes})
+        for name, measure in TOP_HEAVY.items()
+    }
     holds = all(number > 1 for number in numbers.values())
     return Finding(holds, by_metric({name: f"{number} orders" for name, number in numbers.items()}))
