@@ -52,11 +52,11 @@ def repeat(
     from sampled_metrics.study.beyond.runs import order_rows, value_rows
     from sampled_metrics.study.beyond.settings import BeyondSettings
 
-    wanted = settings_of(BeyondSettings, settings, "--settings")
+    comparison = settings_of(BeyondSettings, settings, "--settings")
     data = load_split(split)
-    compared = Compared.of(load_outcomes(outcomes, data), wanted.measures)
+    compared = Compared.of(load_outcomes(outcomes, data), comparison.measures)
     began = time.process_time()
-    runs = list(repeated(part, compared, wanted, data))
+    runs = list(repeated(part, compared, comparison, data))
     write_table(value_rows(runs, compared), values, _NUMBERS)
     write_table(order_rows(runs, compared), orders, _NUMBERS)
     _log.info("repeat %s: %.0f s of processor time", part, time.process_time() - began)
@@ -79,13 +79,13 @@ def beyond(
     from sampled_metrics.study.beyond.runs import ORDERS, VALUES
     from sampled_metrics.study.beyond.settings import BeyondSettings
 
-    wanted = settings_of(BeyondSettings, settings, "--settings")
+    comparison = settings_of(BeyondSettings, settings, "--settings")
     of_values, of_orders = joined(parts, VALUES), joined(orders, ORDERS)
     write_table(of_values, output / "values.csv", _NUMBERS)
     write_table(of_orders, output / "orders.csv", _NUMBERS)
-    write_tables(of_values, of_orders, wanted, tables)
+    write_tables(of_values, of_orders, comparison, tables)
     names = list(of_values["recommender"].unique())
-    drawn = {7: error_curves(of_values), 8: order_curves(of_orders, names, wanted)}
+    drawn = {7: error_curves(of_values), 8: order_curves(of_orders, names, comparison)}
     for number, table in drawn.items():
         if len(table):
             stem = figures / f"figure{number}"
@@ -108,13 +108,16 @@ def negatives(
     from sampled_metrics.study.beyond.outcomes import Compared, load_outcomes
     from sampled_metrics.study.beyond.settings import BeyondSettings
 
-    wanted = settings_of(BeyondSettings, settings, "--settings")
+    comparison = settings_of(BeyondSettings, settings, "--settings")
     data = load_split(split)
     read = drawn.read_negatives(table, data)
     codes = load_outcomes(outcomes, data)
     with reading(table):
-        samples = {name: drawn.sampled_ranks(name, one, read, data) for name, one in codes.items()}
-    compared = Compared.of(codes, wanted.measures)
+        samples = {
+            name: drawn.sampled_ranks(name, outcome_codes, read, data)
+            for name, outcome_codes in codes.items()
+        }
+    compared = Compared.of(codes, comparison.measures)
     tables = {
         "values": drawn.value_table(samples, compared),
         "orders": drawn.order_table(samples, compared, data),

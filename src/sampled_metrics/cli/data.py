@@ -87,52 +87,52 @@ def split(
     from sampled_metrics.datasets.settings import DatasetSettings, FilterSettings, SplitSettings
     from sampled_metrics.datasets.split import save_split
 
-    source = settings_of(DatasetSettings, dataset, "--dataset")
-    wanted = settings_of(FilterSettings, filters, "--filters")
-    way = settings_of(SplitSettings, settings, "--settings")
+    data_settings = settings_of(DatasetSettings, dataset, "--dataset")
+    filtering = settings_of(FilterSettings, filters, "--filters")
+    holding_out = settings_of(SplitSettings, settings, "--settings")
     began = time.perf_counter()
     events, removed = [], Counter[str]()
     for path in data:
-        everything = read_dataset(path, source, wanted.min_rating is not None)
-        kept, left_out = apply_filters(everything, wanted, way.least_events)
+        whole = read_dataset(path, data_settings, filtering.min_rating is not None)
+        kept, dropped = apply_filters(whole, filtering, holding_out.least_events)
         events.append(kept)
-        removed.update(left_out)
-    read, rng = time.perf_counter(), generator(way.seed, "split")
-    if way.method == "given":
+        removed.update(dropped)
+    read, rng = time.perf_counter(), generator(holding_out.seed, "split")
+    if holding_out.method == "given":
         train, test = events
-        made = given_split(train, test, way.tie_break, rng)
+        result = given_split(train, test, holding_out.tie_break, rng)
     else:
         (interactions,) = events
-        made = hold_out(interactions, way, rng)
-    if way.users is not None:
-        made = sample_users(made, way.users, generator(way.seed, "users"))
+        result = hold_out(interactions, holding_out, rng)
+    if holding_out.users is not None:
+        result = sample_users(result, holding_out.users, generator(holding_out.seed, "users"))
     seconds = f"parsed in {read - began:.2f} s, split in {time.perf_counter() - read:.2f} s"
-    save_split(output, made)
+    save_split(output, result)
     record = {
-        "method": way.method,
-        "tie_break": way.tie_break if way.method != "random" else None,
-        **made.counts(),
-        "later_training_events": made.later_training_events,
+        "method": holding_out.method,
+        "tie_break": holding_out.tie_break if holding_out.method != "random" else None,
+        **result.counts(),
+        "later_training_events": result.later_training_events,
         "filters": {
-            name: {"value": value, "removed": removed[name]} for name, value in wanted.on.items()
+            name: {"value": value, "removed": removed[name]} for name, value in filtering.on.items()
         },
-        **_expectation(source, made, filtered=bool(wanted.on)),
+        **_expectation(data_settings, result, filtered=bool(filtering.on)),
     }
     write_json(counts, record)
-    _log.info("split: %s; %s", _in_words(made.counts()), seconds)
-    if made.later_training_events:
+    _log.info("split: %s; %s", _in_words(result.counts()), seconds)
+    if result.later_training_events:
         _log.info(
             "split: %s trains on events later than other users' held-out ones, on average %.1f %% "
             "of all training events; global-time trains on earlier ones only",
-            *(way.method, 100 * made.later_training_events),
+            *(holding_out.method, 100 * result.later_training_events),
         )
 
 
-def _expectation(dataset: "DatasetSettings", made: "Split", filtered: bool) -> dict[str, Any]:
+def _expectation(dataset: "DatasetSettings", result: "Split", filtered: bool) -> dict[str, Any]:
     """Return the published counts and whether ours are equal; None where that says nothing."""
     if dataset.published is None:
         return {"expected": None, "as_expected": None}
-    expected, counts = dataset.published.counts._asdict(), made.counts()
+    expected, counts = dataset.published.counts._asdict(), result.counts()
     equal = None if filtered else all(counts[name] == count for name, count in expected.items())
     if equal is False:
         words = _in_words(expected)

@@ -34,9 +34,9 @@ def exact(ranks: Inputs, csv: Output, md: Output, settings: Json = "{}") -> None
     from sampled_metrics.report.exact import exact_table, write_exact
     from sampled_metrics.study.settings import ExactSettings
 
-    wanted = settings_of(ExactSettings, settings, "--settings")
+    options = settings_of(ExactSettings, settings, "--settings")
     records = read_by_name(ranks)
-    table, source = exact_table(records, wanted), sources(r.source for r in records.values())
+    table, source = exact_table(records, options), sources(r.source for r in records.values())
     write_exact(table, source, csv, md)
     _log.info("exact: %d values from ranks: %s", len(table), source)
 
@@ -48,8 +48,8 @@ def ranges(ranks: Inputs, output: Output, settings: Json = "{}") -> None:
     from sampled_metrics.study.allowed import allowed_ranges
     from sampled_metrics.study.settings import ExperimentSettings
 
-    wanted = settings_of(ExperimentSettings, settings, "--settings")
-    table = allowed_ranges(read_by_name(ranks), wanted.metrics, wanted.seed)
+    experiment = settings_of(ExperimentSettings, settings, "--settings")
+    table = allowed_ranges(read_by_name(ranks), experiment.metrics, experiment.seed)
     write_table(table, output, "%.6f")
     _log.info("ranges: %d", len(table))
 
@@ -60,8 +60,8 @@ def toy(published: File, cells: Folder, tables: Folder, settings: Json = "{}") -
     from sampled_metrics.study.settings import ToySettings
     from sampled_metrics.study.toy import toy_tables
 
-    wanted = settings_of(ToySettings, settings, "--settings")
-    _write_tables(toy_tables(wanted), published, cells, tables)
+    options = settings_of(ToySettings, settings, "--settings")
+    _write_tables(toy_tables(options), published, cells, tables)
 
 
 @app.command()
@@ -71,10 +71,10 @@ def sample(ranks: Input, output: Output, settings: Json = "{}") -> None:
     from sampled_metrics.study.experiment import run_experiment, save_experiment
     from sampled_metrics.study.settings import ExperimentSettings
 
-    wanted = settings_of(ExperimentSettings, settings, "--settings")
+    options = settings_of(ExperimentSettings, settings, "--settings")
     records = read_single(ranks)
     began = time.perf_counter()
-    experiment = run_experiment(ranks.stem, records, wanted)
+    experiment = run_experiment(ranks.stem, records, options)
     save_experiment(output, experiment)
     seconds, size = time.perf_counter() - began, experiment.repeated.size
     _log.info("sample: %d estimates of %d users in %.2f s", size, len(records), seconds)
@@ -87,8 +87,8 @@ def compare(samples: Inputs, cells: Folder, tables: Folder, published: OfThePape
     from sampled_metrics.study.experiment import load_experiments
 
     experiments = load_experiments(samples)
-    made = {3: comparison.table3(experiments), 4: comparison.table4(experiments)}
-    _write_tables(made, published, cells, tables)
+    by_number = {3: comparison.table3(experiments), 4: comparison.table4(experiments)}
+    _write_tables(by_number, published, cells, tables)
 
 
 @app.command()
@@ -108,9 +108,9 @@ def figures(
     from sampled_metrics.study.curves import figure_data
     from sampled_metrics.study.settings import ExperimentSettings
 
-    wanted = settings_of(ExperimentSettings, settings, "--settings")
+    experiment = settings_of(ExperimentSettings, settings, "--settings")
     for number in [_figure_number(text) for text in numbers.split(",")]:
-        data, note = figure_data(number, ranks or [], wanted, band)
+        data, note = figure_data(number, ranks or [], experiment, band)
         stem = folder / f"figure{number}"
         write_table(data, stem.with_suffix(".csv"), "%.10g")
         drawing.save(drawing.render(number, drawing.rounded(data), note), stem)
