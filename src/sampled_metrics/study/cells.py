@@ -22,33 +22,24 @@ REPETITIONS = {1: 0, 2: 1000, 3: 100, COUNTS: 100}  # of the paper
 
 
 class Row(NamedTuple):
-    """One cell of a table: its simulated or exact value, and its expectation.
-
-    Attributes
-    ----------
-    table, row, metric, column
-        The cell, as in `config/paper/tables.csv`.
-    value, std
-        Mean and standard deviation over repetitions: fractions in Tables 1 and 2, percent in
-        Table 3, a count in Table 4.
-    expected, expected_std
-        The same in closed form, for infinitely many repetitions.
-    repetitions
-        Number of simulations; 0 for an exact value.
-    ranks
-        Words on where the ranks come from.
-    """
+    """One cell of a table: its simulated or exact value, and its expectation."""
 
     table: int
     row: str
     metric: str
     column: str
+    """The cell, as in `config/paper/tables.csv`."""
     value: float
     std: float | None
+    """Mean and standard deviation over repetitions: fractions in Tables 1 and 2, percent in Table
+    3, a count in Table 4."""
     expected: float
     expected_std: float | None
+    """The same in closed form, for infinitely many repetitions."""
     repetitions: int
+    """Number of simulations; 0 for an exact value."""
     ranks: str
+    """Words on where the ranks come from."""
 
 
 def read_cells(paths: Sequence[Path]) -> pd.DataFrame:

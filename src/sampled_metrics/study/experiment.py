@@ -65,28 +65,19 @@ def expected_estimates(ranks: Ranks, settings: ExperimentSettings) -> Moments:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Outcome for one recommender, as fractions.
-
-    Attributes
-    ----------
-    settings, users
-        Settings, and the number of users.
-    exact
-        Exact metrics, ties in expectation; shape (measures,).
-    repeated
-        Estimates; shape (measures, estimators, repetitions).
-    expected
-        Their mean and standard deviation in closed form; shape (measures, estimators).
-    source
-        Where the ranks come from, in words.
-    """
+    """Outcome for one recommender, as fractions."""
 
     settings: ExperimentSettings
     users: int
+    """Settings, and the number of users."""
     exact: Float
+    """Exact metrics, ties in expectation; shape (measures,)."""
     repeated: Float
+    """Estimates; shape (measures, estimators, repetitions)."""
     expected: Moments
+    """Their mean and standard deviation in closed form; shape (measures, estimators)."""
     source: str
+    """Where the ranks come from, in words."""
 
 
 @one_thread()

@@ -24,30 +24,20 @@ SINGULAR = 1e-4  # least eigenvalue of a correlation matrix that is known to abo
 
 
 class Joint(NamedTuple):
-    """Two tests of all cells together.
-
-    Attributes
-    ----------
-    cells
-        Number of cells.
-    independent
-        Sum of the squared deviations, each over its own standard error.
-    effective
-        Number of independent cells that this sum has the mean and variance of, times a factor.
-    p_independent
-        Probability of a sum at least as large (Satterthwaite's approximation).
-    chi_square
-        The deviations in the metric of their covariance; NaN where it is singular.
-    p_value
-        Probability of a chi-square at least as large.
-    """
+    """Two tests of all cells together."""
 
     cells: int
+    """Number of cells."""
     independent: float
+    """Sum of the squared deviations, each over its own standard error."""
     effective: float
+    """Number of independent cells that this sum has the mean and variance of, times a factor."""
     p_independent: float
+    """Probability of a sum at least as large (Satterthwaite's approximation)."""
     chi_square: float
+    """The deviations in the metric of their covariance; NaN where it is singular."""
     p_value: float
+    """Probability of a chi-square at least as large."""
 
 
 def joint_test(differences: Float, covariance: Float) -> Joint:
@@ -73,19 +63,13 @@ def joint_test(differences: Float, covariance: Float) -> Joint:
 
 
 class Estimates(NamedTuple):
-    """Mean and covariance of all estimates of a recommender, flat, as fractions.
-
-    Attributes
-    ----------
-    mean, covariance
-        Shapes (estimates,) and (estimates, estimates).
-    labels
-        Metric and estimator of each, as they are labelled in the tables.
-    """
+    """Mean and covariance of all estimates of a recommender, flat, as fractions."""
 
     mean: Float
     covariance: Float
+    """Shapes (estimates,) and (estimates, estimates)."""
     labels: pd.MultiIndex
+    """Metric and estimator of each, as they are labelled in the tables."""
 
     @classmethod
     def of(cls, ranks: Ranks, settings: ExperimentSettings) -> "Estimates":

@@ -23,27 +23,19 @@ _TAIL = float(ndtr(-SIGMAS))
 
 
 class Tolerance(NamedTuple):
-    """What a published cell may be, given ours.
-
-    Attributes
-    ----------
-    kind
-        `deterministic`; `random`; or `near-certain`, if it is random but one printed outcome has
-        a probability of at least 90 %.
-    error
-        Standard deviation of the published number given ours; with rounding.
-    below, above
-        Largest accepted difference to ours on either side.
-    notices
-        Smallest deviation of ours from the truth that is rejected with a probability of 99 %;
-        infinite if none is.
-    """
+    """What a published cell may be, given ours."""
 
     kind: str
+    """`deterministic`; `random`; or `near-certain`, if it is random but one printed outcome has a
+    probability of at least 90 %."""
     error: float
+    """Standard deviation of the published number given ours; with rounding."""
     below: float
     above: float
+    """Largest accepted difference to ours on either side."""
     notices: float
+    """Smallest deviation of ours from the truth that is rejected with a probability of 99 %;
+    infinite if none is."""
 
 
 def unit(table: int) -> float:

@@ -24,30 +24,20 @@ METRICS = tuple(parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "
 
 
 class Reading(NamedTuple):
-    """A quantity under one reading of the paper.
-
-    Attributes
-    ----------
-    topic
-        Place in the paper.
-    reading
-        How the place is understood.
-    quantity
-        Quantity compared, in percent unless it says otherwise.
-    value
-        Ours under this reading.
-    published
-        The paper's number, as text; `< 300` and `> 1600` are bounds.
-    tolerance
-        Largest difference that counts as reproducing the published number.
-    """
+    """A quantity under one reading of the paper."""
 
     topic: str
+    """Place in the paper."""
     reading: str
+    """How the place is understood."""
     quantity: str
+    """Quantity compared, in percent unless it says otherwise."""
     value: float
+    """Ours under this reading."""
     published: str
+    """The paper's number, as text; `< 300` and `> 1600` are bounds."""
     tolerance: float
+    """Largest difference that counts as reproducing the published number."""
 
     @property
     def reproduces(self) -> bool:

@@ -40,25 +40,17 @@ def outcomes(score: Callable[[Int], NDArray[Any]], split: Split) -> Codes:
 
 
 class Compared(NamedTuple):
-    """Outcomes of several recommenders on the same users.
-
-    Attributes
-    ----------
-    names, codes
-        Recommenders and their outcomes.
-    ranks
-        Their full rankings.
-    measures
-        Metrics.
-    exact
-        Exact metrics of each user, ties in expectation; (recommenders, measures, users).
-    """
+    """Outcomes of several recommenders on the same users."""
 
     names: tuple[str, ...]
     codes: tuple[Codes, ...]
+    """Recommenders and their outcomes."""
     ranks: tuple[Ranks, ...]
+    """Their full rankings."""
     measures: tuple[Measure, ...]
+    """Metrics."""
     exact: Float
+    """Exact metrics of each user, ties in expectation; (recommenders, measures, users)."""
 
     @classmethod
     def of(cls, codes: Mapping[str, Codes], measures: Sequence[Measure]) -> "Compared":

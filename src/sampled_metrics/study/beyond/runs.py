@@ -22,32 +22,23 @@ ORDERS = (
 
 @dataclass(frozen=True)
 class Runs:
-    """Repeated evaluations of all recommenders by one method.
-
-    Attributes
-    ----------
-    method, proxy, budget
-        Method, where it takes the scores that it asks for, and scores per user that it may ask.
-    scores
-        Scores asked per user and recommender, held-out items not counted; shape (runs,).
-    values
-        Estimates, shape (runs, recommenders, measures).
-    differences
-        Of each pair (a, b) of recommenders, b - a as the method ranks by; shape (runs, pairs,
-        measures). None if they are those of the values.
-    intervals, of_differences
-        Lower and upper limits of 95 % intervals of both, shape (2, runs, ...); None if the method
-        has none that are about the exact metric.
-    """
+    """Repeated evaluations of all recommenders by one method."""
 
     method: str
     proxy: str
     budget: int
+    """Method, where it takes the scores that it asks for, and scores per user that it may ask."""
     scores: Float
+    """Scores asked per user and recommender, held-out items not counted; shape (runs,)."""
     values: Float
+    """Estimates, shape (runs, recommenders, measures)."""
     differences: Float | None = None
+    """Of each pair (a, b) of recommenders, b - a as the method ranks by; shape (runs, pairs,
+    measures). None if they are those of the values."""
     intervals: Float | None = None
     of_differences: Float | None = None
+    """Lower and upper limits of 95 % intervals of both, shape (2, runs, ...); None if the method
+    has none that are about the exact metric."""
 
 
 def value_rows(runs: Iterable[Runs], compared: Compared) -> pd.DataFrame:

@@ -28,19 +28,13 @@ CELLS = [(name, metric) for metric in TOP_HEAVY for name in NAMES]
 
 @dataclass(frozen=True)
 class Run:
-    """Cells of Tables 3 and 4, and numbers on Figures 5 and 6, in the units of the tables.
-
-    Attributes
-    ----------
-    cells
-        Rows by `KEY`, with the columns `value`, `expected` and maybe `expected_std`: simulated, in
-        closed form, and its standard deviation over sampling.
-    ranks
-        Rank records by recommender; those of this run only.
-    """
+    """Cells of Tables 3 and 4, and numbers on Figures 5 and 6, in the units of the tables."""
 
     cells: pd.DataFrame
+    """Rows by `KEY`, with the columns `value`, `expected` and maybe `expected_std`: simulated, in
+    closed form, and its standard deviation over sampling."""
     ranks: Mapping[str, Ranks] = field(default_factory=dict)
+    """Rank records by recommender; those of this run only."""
 
     @classmethod
     def of(
