@@ -10,6 +10,7 @@ import pandas as pd
 from sampled_metrics._base.files import read_table
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.report.page.own_tables import between, percent, points
+from sampled_metrics.report.tables import groups
 
 _VALUES = ("recommender", "metric", "n_negatives", "sampled", "range_low", "range_high", "exact")
 _ORDERS = (
@@ -34,7 +35,7 @@ def negatives_panel(folder: Path) -> dict[str, Any]:
     return {
         "m": int(values["n_negatives"].iloc[0]),
         "words": _in_words(orders, price) if len(orders) else "",
-        "values": _values(values.sort_values("metric", key=_first_seen, kind="stable")),
+        "values": _values(pd.concat([rows for _, rows in groups(values, "metric")])),
         "orders": _orders(orders, price),
         "remarks": checks.loc[checks["remark"] != "", "remark"].tolist(),
     }
@@ -100,11 +101,6 @@ def _orders(orders: pd.DataFrame, price: int) -> dict[str, Any]:
             for row in _rows(orders)
         ],
     }
-
-
-def _first_seen(column: "pd.Series[str]") -> "pd.Series[int]":
-    """Place of each value in the order in which the values first appear."""
-    return pd.Series(pd.factorize(column)[0], index=column.index)
 
 
 def _rows(table: pd.DataFrame) -> Iterator[Any]:

@@ -92,7 +92,11 @@ def _sizes(figure6: pd.DataFrame) -> list[str]:
     name = ordered["recommender"].iloc[ordered["n_negatives"].argmax()]
     of_pair = figure6[figure6["recommender"] == name]
     rows = of_pair[of_pair["kind"] == "ordered"].itertuples(index=False)
-    from_on = [f"m = {row.n_negatives:,} on {_how(row.estimator)}" for row in rows]
+    from_on = [
+        f"m = {row.n_negatives:,} on "
+        + ("uncorrected" if row.estimator == SAMPLED else f"with {row.estimator}")
+        for row in rows
+    ]
     words = f"On average, Recall@10 orders {name} correctly from {' and from '.join(from_on)}."
     sure = [f"{m:,}" for m in of_pair.loc[of_pair["kind"] == "sure", "n_negatives"]]
     if len(sure) == len(from_on):
@@ -101,10 +105,6 @@ def _sizes(figure6: pd.DataFrame) -> list[str]:
             f"{' and '.join(sure)} to be right 95 % of the time."
         )
     return [words]
-
-
-def _how(estimator: str) -> str:
-    return "uncorrected" if estimator == SAMPLED else f"with {estimator}"
 
 
 def _agreement(card: pd.DataFrame) -> str:
