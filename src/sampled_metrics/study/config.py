@@ -62,8 +62,8 @@ class Study(Settings):
     beyond: BeyondSettings = BeyondSettings()
     """Methods compared by price, error and order: Tables 5 and 6, Figures 7 and 8."""
     negatives: FileName | None = None
-    """Negatives that somebody else drew, a table of user_id and item_id; results/negatives then has
-    what they say of each recommender, and of themselves."""
+    """Negatives that somebody else drew, a table of user_id and item_id; results/negatives and the
+    page then have what they say of each recommender, and of themselves."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -8,25 +8,10 @@ from typing import Any
 import jinja2
 
 SCRIPTS = (
-    "metrics.js",
-    "numerics.js",
-    "spectrum.js",
-    "monotone.js",
-    "estimators.js",
-    "users.js",
-    "svg.js",
-    "charts.js",
-    "controls.js",
-    "hero.js",
-    "tour.js",
-    "item.js",
-    "panels.js",
-    "runs.js",
-    "ranges.js",
-    "budget.js",
-    "explorer.js",
-    "share.js",
-    "cells.js",
+    *("metrics", "numerics", "spectrum", "monotone", "estimators", "users"),  # the mathematics
+    *("svg", "charts", "controls"),
+    *("hero", "tour", "item", "panels", "runs", "ranges", "budget"),  # the parts of the page
+    *("explorer", "share", "cells"),
 )
 SECTIONS = {
     "why": "Why",
@@ -63,7 +48,7 @@ def render(content: Mapping[str, Any], template: str = "page.html") -> str:
         **content,
         names=SECTIONS,
         style=_static("page.css"),
-        scripts=_inline("\n".join(_static(name) for name in SCRIPTS)),
+        scripts=_inline("\n".join(_static(f"{name}.js") for name in SCRIPTS)),
         data=_data(content["explorer"]),
     )
 
