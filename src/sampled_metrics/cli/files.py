@@ -1,6 +1,6 @@
 """Commands that refuse to write over a file that they read, or two results to one file."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +10,8 @@ from typer.core import TyperCommand
 from sampled_metrics._base.errors import InputError
 
 _WRITTEN = (
-    "output",
-    "per_user_output",
-    "csv",
-    "md",
-    "source",
-    "counts",
-    "unreachable",
-    "schema",
-    "readme",
+    *("output", "per_user_output", "csv", "md", "source", "counts", "unreachable"),
+    *("schema", "readme"),
 )
 
 
@@ -42,25 +35,22 @@ def guard(app: typer.Typer) -> None:
 
 def require_different_files(parameters: Mapping[str, Any]) -> None:
     """Raise InputError if an output of a command is also an input or another output."""
-    read = [path for name, value in parameters.items() for path in _paths(name, value)]
+    known = [path for name, value in parameters.items() for path in _paths(name, value)]
     for name in _WRITTEN:
-        given = parameters.get(name)
-        if not isinstance(given, str | Path):  # text in old releases of typer
+        if not isinstance(written := parameters.get(name), str | Path):
             continue
-        path = Path(given)
-        if any(_same(path, other) for other in read):
-            raise InputError(
-                f"both read and written; give another --{name.replace('_', '-')}", path=path
-            )
-        read.append(path)
+        path = Path(written)  # text in old releases of typer
+        if any(_same(path, other) for other in known):
+            remedy = f"give another --{name.replace('_', '-')}"
+            raise InputError(f"both read and written; {remedy}", path=path)
+        known.append(path)
 
 
-def _paths(name: str, value: object) -> Iterator[Path]:
-    """Yield the files that the value of a parameter names."""
-    if name not in _WRITTEN:
-        for part in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(part, Path) or (isinstance(part, str) and "\0" not in part):
-                yield Path(part)
+def _paths(name: str, value: object) -> list[Path]:
+    """Return the files to read that the value of a parameter may name."""
+    parts = value if isinstance(value, list | tuple) else [value]
+    named = [part for part in parts if isinstance(part, str | Path) and "\0" not in str(part)]
+    return [] if name in _WRITTEN else list(map(Path, named))
 
 
 def _same(a: Path, b: Path) -> bool:
