@@ -18,9 +18,9 @@ function ticks({ log, low, high }, room) {
     const step = [1, 2, 5, 10].find((lead) => lead * power >= rough * 0.999) * power;
     return Array.from({ length: Math.floor(high / step) - Math.ceil(low / step) + 1 }, (_, i) => (Math.ceil(low / step) + i) * step);
   }
-  const span = Math.log10(high / low), leads = span < 1.7 ? [1, 2, 5] : span < 3.2 && room > 260 ? [1, 3] : [1], found = [];
-  for (let power = 1; power <= high; power *= 10) for (const lead of leads) if (lead * power >= low && lead * power <= high) found.push(lead * power);
-  return found;
+  const span = Math.log10(high / low), leads = span < 1.7 ? [1, 2, 5] : span < 3.2 && room > 260 ? [1, 3] : [1], places = [];
+  for (let power = 1; power <= high; power *= 10) for (const lead of leads) if (lead * power >= low && lead * power <= high) places.push(lead * power);
+  return places;
 }
 
 function axes(chart, width, height, right) {

@@ -4,14 +4,14 @@
 const SPACING = [[20, 1], [50, 2], [100, 5], [200, 10], [500, 20], [1000, 50]]; // up to, by
 
 SM.steps = (most) => {
-  const found = [];
+  const steps = [];
   for (let last = 0, size = 1; last < most; size *= 10) {
     for (const [end, by] of SPACING.slice(size > 1 ? 3 : 0)) {
       const scaled = size > 1 ? size / 10 : 1;
-      while (last < Math.min(end * scaled, most)) found.push(last = Math.min(last + by * scaled, most));
+      while (last < Math.min(end * scaled, most)) steps.push(last = Math.min(last + by * scaled, most));
     }
   }
-  return found;
+  return steps;
 };
 
 SM.nearest = (steps, value) => steps.reduce((best, step, i) => (Math.abs(Math.log(step / value)) < Math.abs(Math.log(steps[best] / value)) ? i : best), 0);
@@ -96,9 +96,9 @@ SM.begin = (groups, start, changed) => {
   }
 
   function fromAddress() {
-    const found = new URLSearchParams(location.hash.slice(1)), values = {};
+    const address = new URLSearchParams(location.hash.slice(1)), values = {};
     for (const [name, key] of Object.entries(IN_ADDRESS)) {
-      const text = found.get(key), value = Number(text);
+      const text = address.get(key), value = Number(text);
       if (text === null) continue;
       if (name in NAMES) { if (Number.isFinite(value) && value > 0) values[name] = value; }
       else if (name === "group" ? groups[value] : name === "pair" || text in SM[name === "metric" ? "METRICS" : "ESTIMATORS"]) values[name] = text;

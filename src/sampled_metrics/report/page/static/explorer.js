@@ -26,14 +26,14 @@ function expectation({ records, means }, vector) {
 
 // Expected estimates of every recommender at every size, and for a pair the probability of its
 // right order; a generator, so that the work can be done in slices.
-function* curves({ group, pair, estimator, measure, m: chosen }, exact, found) {
+function* curves({ group, pair, estimator, measure, m: chosen }, exact, order) {
   const sizes = [...new Set([...group.sizes, chosen])].sort((a, b) => a - b).filter((m) => !SM.refusal(estimator, group.n, m));
   const values = group.recommenders.map(() => []), probabilities = [];
   for (const m of sizes) {
     const vector = SM.vector(estimator, measure, group.n, m);
     group.recommenders.forEach((recommender, i) => values[i].push(expectation(recommender, vector)));
     if (pair) {
-      probabilities.push(m === chosen && found ? found.probability : SM.ordering(...pair.map((i) => {
+      probabilities.push(m === chosen && order ? order.probability : SM.ordering(...pair.map((i) => {
         const { few, users } = group.recommenders[i], { within } = SM.outlook(few, vector);
         return { mean: values[i].at(-1), within, users, exact: exact[i] };
       })).probability);
@@ -99,15 +99,15 @@ function drawNow(state, exact) {
   const { group, m, estimator, measure, pair } = state;
   if (SM.refusal(estimator, group.n, m)) return null;
   const vector = SM.vector(estimator, measure, group.n, m), got = group.recommenders.map((recommender) => expectation(recommender, vector));
-  const found = ordering(state, exact);
-  SM.hero(state, exact, got, found && found.probability);
-  SM.showTour(state, SM.fates(exact, got), found);
-  SM.showRuns(state, found, exact);
+  const order = ordering(state, exact);
+  SM.hero(state, exact, got, order && order.probability);
+  SM.showTour(state, SM.fates(exact, got), order);
+  SM.showRuns(state, order, exact);
   const ours = group === groups[0];
   if (numbers.ranges) SM.showRanges(ours ? numbers.ranges : { metrics: {} }, state, exact, got);
   if (numbers.budget) SM.showBudget(ours ? numbers.budget : { methods: [] }, state);
-  Object.assign(SM.state, { exactMeans: exact, got, ordering: found });
-  return { got, found };
+  Object.assign(SM.state, { exactMeans: exact, got, ordering: order });
+  return { got, order };
 }
 
 // Estimates from the reader's own sampled ranks, which have one m, beside their ranges.
@@ -121,12 +121,12 @@ function drawOwn(state) {
 async function drawCurves(state, exact, now, mine) {
   const { measure, m, estimator, group, pair } = state, key = [measure.key, estimator.key, group.label, pair, m].join("|");
   if (last.curves === key) return true;
-  const found = await sliced(curves(state, exact, now?.found), mine);
-  if (!found) return false;
-  SM.curvesPanel(state, found, exact);
-  SM.orderingPanel(state, found, SM.orderWords(state, exact, now));
+  const drawn = await sliced(curves(state, exact, now?.order), mine);
+  if (!drawn) return false;
+  SM.curvesPanel(state, drawn, exact);
+  SM.orderingPanel(state, drawn, SM.orderWords(state, exact, now));
   last.curves = key;
-  Object.assign(SM.state, found);
+  Object.assign(SM.state, drawn);
   return true;
 }
 
@@ -135,7 +135,7 @@ SM.orderWords = (state, exact, now) => {
   const { pair, m, estimator, group } = state;
   if (!pair) return "One recommender makes no pair.";
   if (!now) return SM.refusal(estimator, group.n, m);
-  return `With m = ${SM.count(m)}: ${SM.pairWords(state, exact, now.got, now.found.probability)}`;
+  return `With m = ${SM.count(m)}: ${SM.pairWords(state, exact, now.got, now.order.probability)}`;
 };
 
 let asked = false;

@@ -57,9 +57,9 @@ SM.curvesPanel = (state, { sizes, values, changes }, exact) => {
   const { group, measure, m } = state, few = group.recommenders.length <= MOST_LABELLED;
   const lines = group.recommenders.map(({ name }, i) => ({ name, xs: sizes, ys: values[i], colour: SM.colour(i), dash: SM.dash(i) }));
   const levels = group.recommenders.map(({ name }, i) => ({ name: few ? `${name} exact, ${SM.percent(exact[i])}` : "", at: exact[i], colour: SM.colour(i) }));
-  const told = changes.slice(0, MOST_TOLD).map((c) => `${c.a} and ${c.b} at m ≈ ${SM.count(Math.round(c.size))}`);
-  if (changes.length > MOST_TOLD) told.push(`${changes.length - MOST_TOLD} more`);
-  say("c", changes.length ? `Order changes (crosses): ${told.join("; ")}.` : "No change of order in this range.", state, withGroup(state));
+  const listed = changes.slice(0, MOST_TOLD).map((c) => `${c.a} and ${c.b} at m ≈ ${SM.count(Math.round(c.size))}`);
+  if (changes.length > MOST_TOLD) listed.push(`${changes.length - MOST_TOLD} more`);
+  say("c", changes.length ? `Order changes (crosses): ${listed.join("; ")}.` : "No change of order in this range.", state, withGroup(state));
   SM.chart("panel-c", {
     x: { title: "m, random items", log: true, low: 1, high: group.sizes.at(-1) }, y: { title: measure.label, ...SM.rangeOf(exact, ...values) },
     lines, levels, crosses: changes.map((c) => ({ x: c.size, y: c.value })), cursor: m, drag: dragged,

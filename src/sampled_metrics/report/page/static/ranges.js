@@ -25,26 +25,26 @@ const between = (name, low, high) => `${name} between ${SM.percent(low, 2)} and 
 
 // Which pairs the ranges of their differences decide.
 function decided(names, differences) {
-  const found = [];
+  const decisions = [];
   names.forEach((a, i) => names.slice(i + 1).forEach((b) => {
-    const [low, high] = differences[found.length];
-    found.push(low > 0 ? `${b} above ${a}` : high < 0 ? `${a} above ${b}` : "");
+    const [low, high] = differences[decisions.length];
+    decisions.push(low > 0 ? `${b} above ${a}` : high < 0 ? `${a} above ${b}` : "");
   }));
-  return found;
+  return decisions;
 }
 
-// Draw the ranges of the nearest number of negatives that has some; false if the metric has none.
+// Draw the ranges of the nearest number of negatives that has some, if they were computed for the metric.
 SM.showRanges = ({ sizes, metrics }, state, exact, got) => {
-  const { measure, group, m, estimator } = state, found = metrics[measure.key];
-  element("ranges-none").hidden = Boolean(found);
-  element("ranges-some").hidden = !found;
-  if (!found) return;
+  const { measure, group, m, estimator } = state, ofMetric = metrics[measure.key];
+  element("ranges-none").hidden = Boolean(ofMetric);
+  element("ranges-some").hidden = !ofMetric;
+  if (!ofMetric) return;
   const place = SM.nearest(sizes, m), size = sizes[place], names = group.recommenders.map(({ name }) => name);
-  const [low, high] = [0, 1].map((end) => found.ranges[place].map((range) => range[end]));
-  const least = SM.nearest(sizes, SCALE_AT), most = Math.min(1, 1.03 * Math.max(...found.ranges[least].map((range) => range[1]), ...(exact ?? [])));
-  const orders = decided(names, found.differences[place]), told = orders.filter(Boolean);
+  const [low, high] = [0, 1].map((end) => ofMetric.ranges[place].map((range) => range[end]));
+  const least = SM.nearest(sizes, SCALE_AT), most = Math.min(1, 1.03 * Math.max(...ofMetric.ranges[least].map((range) => range[1]), ...(exact ?? [])));
+  const orders = decided(names, ofMetric.differences[place]), settled = orders.filter(Boolean);
   element("reading-f").textContent = `${size === 1 ? "One random item leaves" : `${SM.count(size)} random items leave`} ${measure.label} of ${names.slice(0, MOST_TOLD).map((name, i) => between(name, low[i], high[i])).join(", of ")}. `
-    + (orders.length ? (told.length ? `Order decided: ${told.slice(0, MOST_TOLD).join("; ")}${told.length > MOST_TOLD ? `; ${told.length - MOST_TOLD} more` : ""}${told.length < orders.length ? `; ${orders.length - told.length} of ${orders.length} pairs stay open` : ""}.` : `No order is decided: ${orders.length === 1 ? "the pair stays" : `all ${orders.length} pairs stay`} open.`) : "");
+    + (orders.length ? (settled.length ? `Order decided: ${settled.slice(0, MOST_TOLD).join("; ")}${settled.length > MOST_TOLD ? `; ${settled.length - MOST_TOLD} more` : ""}${settled.length < orders.length ? `; ${orders.length - settled.length} of ${orders.length} pairs stay open` : ""}.` : `No order is decided: ${orders.length === 1 ? "the pair stays" : `all ${orders.length} pairs stay`} open.`) : "");
   element("setting-f").textContent = `${measure.label}, m = ${SM.count(size)}${size === m ? "" : ` (nearest to ${SM.count(m)})`}, estimate: ${estimator.label}, m = ${SM.count(m)}`;
   SM.show("panel-f", (width) => bars(state, { low, high }, exact, got, most, width), () => element("reading-f").textContent, () => [["recommender", "low", "high", "exact", `estimate ${estimator.label}`], ...names.map((name, i) => [name, low[i], high[i], exact?.[i] ?? "", got[i]])]);
 };

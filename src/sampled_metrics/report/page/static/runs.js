@@ -51,14 +51,14 @@ function dots(differences, sign, names, width) {
 let lot = { key: "", differences: [] }, seed = 0;
 
 // Draw the experiments made so far, or none where the setting is another one.
-SM.showRuns = (state, found, exact) => {
+SM.showRuns = (state, order, exact) => {
   const { group, pair, measure, estimator, m } = state, key = [group.label, pair, measure.key, estimator.key, m].join("|");
   if (lot.key !== key) lot = { key, differences: [] };
-  const possible = found && pair && !SM.equal(exact[pair[0]], exact[pair[1]]), { differences } = lot;
+  const possible = order && pair && !SM.equal(exact[pair[0]], exact[pair[1]]), { differences } = lot;
   element("run").disabled = !possible;
   const sign = possible ? Math.sign(exact[pair[1]] - exact[pair[0]]) : 1, right = differences.filter((value) => value * sign > 0).length;
   const words = !possible ? (pair ? "There is no order to find." : "One recommender makes no pair.") : !differences.length ? "Each dot will be the difference of the estimates in one experiment."
-    : `${right} of ${differences.length} experiments have the right order (dots), ${differences.length - right} the wrong one (crosses); expected: ${SM.percent(found.probability, 1)} right.`;
+    : `${right} of ${differences.length} experiments have the right order (dots), ${differences.length - right} the wrong one (crosses); expected: ${SM.percent(order.probability, 1)} right.`;
   element("setting-e").textContent = element("setting-d").textContent;
   element("reading-e").textContent = words;
   SM.show("panel-e", (width) => dots(differences, sign, pair ? pair.map((i) => group.recommenders[i].name) : ["", ""], width), () => words, () => [["difference"], ...differences.map((value) => [value])]);

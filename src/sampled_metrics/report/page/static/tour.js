@@ -14,8 +14,8 @@ SM.TOUR = [
     `With ${SM.count(m)} random items, at ${m === 1000 ? "ten times" : `${(m / 100).toFixed(1)} times`} the cost of 100, ${inAll(fates)} come out in the right order on average.`],
   [{ metric: "recall", k: 10, m: 100, estimator: "bv", gamma: 0.1 }, (_, fates) =>
     `100 random items again, but the bias is traded against variance (BV): ${inAll(fates)} come out in the right order on average.`],
-  [{ metric: "recall", k: 10, m: 100, estimator: "bv", gamma: 0.0001 }, (_, fates, found) =>
-    `Less bias costs variance. At γ = 0.0001 ${inAll(fates)} are right on average, but the difference of this pair varies by ± ${SM.points(2 * (found?.sd ?? 0))} from one experiment to the next.`],
+  [{ metric: "recall", k: 10, m: 100, estimator: "bv", gamma: 0.0001 }, (_, fates, order) =>
+    `Less bias costs variance. At γ = 0.0001 ${inAll(fates)} are right on average, but the difference of this pair varies by ± ${SM.points(2 * (order?.sd ?? 0))} from one experiment to the next.`],
 ];
 
 const buttons = [...document.querySelectorAll("#tour button")];
@@ -26,9 +26,9 @@ SM.startTour = (groups) => buttons.forEach((button, i) => button.addEventListene
 }));
 
 // Mark the button whose positions the controls have, and say its sentence.
-SM.showTour = (state, fates, found) => {
+SM.showTour = (state, fates, order) => {
   const here = SM.TOUR.findIndex(([positions]) => Object.entries(positions).every(([name, value]) =>
     SM.positions[name] === (name === "m" ? Math.min(value, state.group.most) : value)));
   buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === here)));
-  element("tour-words").textContent = here < 0 ? "" : SM.TOUR[here][1](state, fates, found);
+  element("tour-words").textContent = here < 0 ? "" : SM.TOUR[here][1](state, fates, order);
 };

@@ -88,7 +88,7 @@ SM.ordering = (a, b) => {
 // Sizes at which two curves change their order, interpolated on a logarithmic scale; curves that are
 // equal up to rounding have no order.
 SM.changes = (sizes, first, second) => {
-  const found = [];
+  const crossings = [];
   const signed = (i) => {
     const difference = first[i] - second[i];
     return Math.abs(difference) > 1e-12 * Math.abs(first[i]) ? difference : 0;
@@ -99,7 +99,7 @@ SM.changes = (sizes, first, second) => {
     if (now === 0 || last === 0 || Math.sign(now) === last) continue;
     const share = before / (before - now);
     const size = sizes[i - 1] * (sizes[i] / sizes[i - 1]) ** share;
-    found.push({ size, value: first[i - 1] + share * (first[i] - first[i - 1]) });
+    crossings.push({ size, value: first[i - 1] + share * (first[i] - first[i - 1]) });
   }
-  return found;
+  return crossings;
 };
