@@ -59,16 +59,18 @@ def ranges(first: Int | int, counts: Int) -> Int:
     return np.arange(counts.sum()) + np.repeat(first - starts(counts), counts)
 
 
-def first_duplicate(values: NDArray[Any]) -> int | None:
-    """Return the first row with a value of an earlier row; None if all differ.
+def first_duplicate(*columns: NDArray[Any]) -> int | None:
+    """Return the first row with the values of an earlier row in all columns; None if all differ.
 
     Examples
     --------
     >>> first_duplicate(np.array([7, 4, 9, 4]))
     3
     """
-    order = np.argsort(values, kind="stable")
-    again = order[1:][values[order[1:]] == values[order[:-1]]]
+    several = len(columns) > 1
+    order = np.lexsort(columns[::-1]) if several else np.argsort(columns[0], kind="stable")
+    same = [values[order[1:]] == values[order[:-1]] for values in columns]
+    again = order[1:][np.logical_and.reduce(same)]
     return int(again.min()) if again.size else None
 
 

@@ -47,8 +47,7 @@ def from_plain_ranks(table: Table, n_items: int | None) -> Ranks:
         rank = table.whole("rank", 1, n_items)
         n_candidates = np.full(rank.size, n_items)
     if USER in table:
-        distinct, code = np.unique(rank, return_inverse=True)
-        row = first_duplicate(table.codes(USER)[0] * np.int64(distinct.size) + code)
+        row = first_duplicate(table.codes(USER)[0], rank)
         if row is not None:
             raise table.error("rank", row, rank[row], "each rank once per user")
     return _by_user(table, n_candidates, rank - 1, np.zeros_like(rank))

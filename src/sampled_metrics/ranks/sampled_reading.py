@@ -164,14 +164,11 @@ def _same(table: Table, name: str, values: Any) -> Any:
 
 def _require_different_draws(table: Table) -> None:
     """Raise InputError for a row with the repetition, user and item (if any) of an earlier one."""
-    key = np.unique(table.whole("repetition", 0), return_inverse=True)[1]
+    repetition = table.whole("repetition", 0)
     if USER not in table:
         raise InputError("column repetition requires column user_id", path=table.path)
-    names = ["repetition", *(name for name in (USER, ITEM) if name in table)]
-    for name in names[1:]:
-        codes, ids = table.codes(name)
-        key = key * len(ids) + codes
-    again = first_duplicate(key)
+    ids = [name for name in (USER, ITEM) if name in table]
+    again = first_duplicate(repetition, *(table.codes(name)[0] for name in ids))
     if again is not None:
-        found = ", ".join(f"{name} {table.columns[name][again]}" for name in names)
+        found = ", ".join(f"{name} {table.columns[name][again]}" for name in ("repetition", *ids))
         raise table.error_at(again, f"duplicate of {found}")
