@@ -271,6 +271,13 @@ def test_reference_ranks_are_of_the_papers_data(tmp_path, monkeypatch):
         Study.of(merged(STUDY, {"dataset": TABLE}), "config").check_files()
 
 
+def test_results_need_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").touch()
+    with pytest.raises(InputError, match="results: mine is a file; name a folder"):
+        Study.of(STUDY | {"results": "mine"}, "config").check_files()
+
+
 def test_the_hash_leaves_out_what_cannot_change_a_result():
     own = Study.of(STUDY, "config").sha256()
     for path, value, same in (

@@ -85,10 +85,12 @@ class Study(Settings):
         return self
 
     def check_files(self, own: Callable[[str], str] = str) -> None:
-        """Raise an InputError if the table or the ranks to start from are missing.
+        """Raise an InputError if files to start from are missing or no results can be written.
 
         `own` says where a file is that comes with the workflow.
         """
+        if Path(self.results).exists() and not Path(self.results).is_dir():
+            raise InputError(f"results: {self.results} is a file; name a folder", path="config")
         files = [
             ("dataset.path", self.dataset.path, ""),
             ("split.train", self.split.train, ""),
