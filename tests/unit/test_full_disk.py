@@ -3,7 +3,10 @@
 import json
 import resource
 import signal
+import subprocess
+import sys
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -203,8 +206,6 @@ WORK = {
 @pytest.fixture(scope="module")
 def prepared(made):
     """Run the steps that others start from, before anything is full."""
-    import sys
-
     from sampled_metrics.cli import main
 
     with pytest.MonkeyPatch.context() as patch:
@@ -254,6 +255,14 @@ def test_a_full_disk_is_one_line_with_the_path(step, prepared, run, monkeypatch)
     assert line.endswith(": cannot be written (File too large)")
     left = [path for path in sorted(prepared.rglob("*")) if path.is_file() and path not in before]
     assert not left
+
+
+def test_standard_output_on_a_full_disk():
+    command = [sys.executable, "-m", "sampled_metrics", "metrics", "--format", "csv"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "standard output: cannot be written (No space left on device)\n"
 
 
 def test_a_command_for_ones_own_ranks_too(prepared, refused, monkeypatch):

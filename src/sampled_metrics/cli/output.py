@@ -2,12 +2,12 @@
 
 import dataclasses
 import json
-import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import replacing, write_text
 from sampled_metrics._base.text import plain, text_of
 
@@ -84,7 +84,12 @@ def row_of(result: Any, *without: str, **first: Any) -> Row:
 def emit_text(text: str, output: Path | None) -> None:
     """Print text, or write it to a file, all or nothing."""
     if output is None:
-        sys.stdout.write(text)
+        try:
+            print(text, end="", flush=True)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise InputError(f"standard output: cannot be written ({error.strerror})") from error
     else:
         write_text(output, text)
 
