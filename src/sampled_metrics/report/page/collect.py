@@ -23,6 +23,7 @@ from sampled_metrics.study.config import ALL_FIGURES, ALL_TABLES, FIGURES_OF_DAT
 
 _AUDIT_COLUMNS = ("topic", "reading", "quantity", "value", "published", "reproduces")
 _CLAIM_COLUMNS = ("section", "claim", "published", "ours", "verdict", "note")
+_EVIDENCE = "overview negatives tables figures claims audit provenance cite".split()
 _ASSUMED = (
     " The tables below assume draws with replacement (binomial noise), as the paper does, so their "
     "BV and CLS differ slightly."
@@ -74,7 +75,8 @@ def collect(
     numbers["budget"] = budget_panel(beyond, list(users)) if beyond else None
     parts = ["why", "corrections", *(name for name in ("ranges", "budget") if numbers[name])]
     given = negatives_panel(negatives) if negatives else None
-    of_paper = [*["claims"] * bool(claims), *["audit"] * bool(audit)]
+    files = {"negatives": negatives, "claims": claims, "audit": audit}
+    absent = [name for name, path in files.items() if path is None]
     version = run["versions"]["sampled-metrics"]
     return {
         "title": "On sampled metrics for item recommendation: the study",
@@ -85,16 +87,7 @@ def collect(
         "full": True,
         "parts": parts,
         "assumed": _ASSUMED,
-        "sections": [
-            *parts,
-            "overview",
-            *["negatives"] * bool(given),
-            "tables",
-            "figures",
-            *of_paper,
-            "provenance",
-            "cite",
-        ],
+        "sections": [*parts, *(name for name in _EVIDENCE if name not in absent)],
         "negatives": given and given | {"name": Path(config["negatives"]).name},
         "claims": read_texts(claims, _CLAIM_COLUMNS).to_dict("records") if claims else [],
         "origin": origin,
