@@ -23,7 +23,7 @@ from sampled_metrics.study.config import ALL_FIGURES, ALL_TABLES, FIGURES_OF_DAT
 
 _AUDIT_COLUMNS = ("topic", "reading", "quantity", "value", "published", "reproduces")
 _CLAIM_COLUMNS = ("section", "claim", "published", "ours", "verdict", "note")
-_EVIDENCE = "overview negatives tables figures claims audit provenance cite".split()
+_EVIDENCE = ["overview", "negatives", "tables", "figures", "claims", "audit", "provenance", "cite"]
 _ASSUMED = (
     " The tables below assume draws with replacement (binomial noise), as the paper does, so their "
     "BV and CLS differ slightly."
