@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -85,7 +86,8 @@ def emit_text(text: str, output: Path | None) -> None:
     """Print text, or write it to a file, all or nothing."""
     if output is None:
         try:
-            print(text, end="", flush=True)
+            sys.stdout.write(text)
+            sys.stdout.flush()
         except BrokenPipeError:
             raise
         except OSError as error:
