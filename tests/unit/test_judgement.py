@@ -12,7 +12,7 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.report.power import power_table
 from sampled_metrics.report.scorecard import scorecard
 from sampled_metrics.study.cells import KEY, Row, read_published
-from sampled_metrics.study.covariance import estimate_covariance
+from sampled_metrics.study.covariance import mean_and_covariance
 from sampled_metrics.study.experiment import (
     estimator_vectors,
     expected_estimates,
@@ -105,7 +105,7 @@ def enumerated(ranks, settings):
 def test_covariance_by_enumeration():
     ranks = Ranks([6] * 4, [0, 1, 3, 2], [0, 3, 2, 3])
     size = len(SETTINGS.metrics) * len(SETTINGS.estimators)
-    found = estimate_covariance(ranks, SETTINGS).reshape(size, size)
+    found = mean_and_covariance(ranks, SETTINGS)[1].reshape(size, size)
     np.testing.assert_allclose(found, enumerated(ranks, SETTINGS), atol=1e-14)
 
 
@@ -118,8 +118,10 @@ def test_covariance_is_that_of_the_moments_and_of_simulation(sampling, ties, sam
         n_negatives=8, sampling=sampling, ties=ties, shared_samples=samples, shared_ties=orders
     ).replaced(n_items=None, repetitions=1500)
     size = len(settings.metrics) * len(settings.estimators)
-    found = estimate_covariance(ranks, settings).reshape(size, size)
-    sd = expected_estimates(ranks, settings).sd.ravel()
+    mean, covariance = mean_and_covariance(ranks, settings)
+    expected, found = expected_estimates(ranks, settings), covariance.reshape(size, size)
+    np.testing.assert_allclose(mean, expected.mean, rtol=1e-12)
+    sd = expected.sd.ravel()
     np.testing.assert_allclose(np.sqrt(np.diag(found)), sd, rtol=1e-9)
     drawn = np.corrcoef(run_experiment("R", ranks, settings).repeated.reshape(size, -1))
     assert abs(drawn - found / np.outer(sd, sd)).max() < 5 / np.sqrt(1500)

@@ -14,16 +14,16 @@ from sampled_metrics.study.experiment import corrected_items, estimator_vectors
 from sampled_metrics.study.settings import ExperimentSettings
 
 
-def estimate_covariance(ranks: Ranks, settings: ExperimentSettings) -> Float:
-    """Covariance over sampling of every pair of estimates, as fractions.
+def mean_and_covariance(ranks: Ranks, settings: ExperimentSettings) -> tuple[Float, Float]:
+    """Mean of every estimate and covariance of every pair over sampling, as fractions.
 
     Metrics of one estimator always share their samples and ties; estimators do as the settings
     say.
 
     Returns
     -------
-    float64, shape (measures, estimators, measures, estimators); its diagonal holds the variances
-    of `expected_estimates`.
+    float64, shapes (measures, estimators) and (measures, estimators, measures, estimators); the
+    diagonal of the latter holds the variances of `expected_estimates`.
     """
     vectors = estimator_vectors(corrected_items(ranks, settings), settings)
     flat = vectors.reshape(-1, vectors.shape[-1])
@@ -43,7 +43,8 @@ def estimate_covariance(ranks: Ranks, settings: ExperimentSettings) -> Float:
         across = (conditional * joint) @ conditional.T - product
     shape = (*vectors.shape[:2], *vectors.shape[:2])
     same = np.eye(vectors.shape[1], dtype=bool)[None, :, None, :]
-    return np.where(same, within.reshape(shape), across.reshape(shape)) / users**2
+    covariance = np.where(same, within.reshape(shape), across.reshape(shape)) / users**2
+    return means.mean(axis=0).reshape(vectors.shape[:2]), covariance
 
 
 def mean_over_places(vectors: Float, ties: str) -> Float:

@@ -7,6 +7,7 @@ estimator's vector.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -39,9 +40,10 @@ def corrected_items(ranks: Ranks, settings: ExperimentSettings) -> int:
     return ranks.mean_candidates if settings.n_items is None else settings.n_items
 
 
+@lru_cache(maxsize=4)
 def estimator_vectors(n_items: int, settings: ExperimentSettings) -> Float:
     """Return estimators as vectors over sampled ranks, shape (measures, estimators, m + 1)."""
-    return estimator_matrix(
+    vectors = estimator_matrix(
         settings.corrections,
         settings.measures,
         n_items,
@@ -51,6 +53,8 @@ def estimator_vectors(n_items: int, settings: ExperimentSettings) -> Float:
         rounding=settings.rounding,
         divisor=settings.divisor,
     )
+    vectors.flags.writeable = False
+    return vectors
 
 
 def expected_estimates(ranks: Ranks, settings: ExperimentSettings) -> Moments:

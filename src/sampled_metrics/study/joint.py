@@ -12,8 +12,7 @@ from sampled_metrics._base.arrays import Float
 from sampled_metrics.inference.moments import deviations, order_probability
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.cells import COUNTS, REPETITIONS
-from sampled_metrics.study.covariance import estimate_covariance
-from sampled_metrics.study.experiment import expected_estimates
+from sampled_metrics.study.covariance import mean_and_covariance
 from sampled_metrics.study.judgement import unit
 from sampled_metrics.study.settings import ExperimentSettings
 
@@ -74,13 +73,13 @@ class Estimates(NamedTuple):
     @classmethod
     def of(cls, ranks: Ranks, settings: ExperimentSettings) -> "Estimates":
         """Compute them in closed form."""
-        mean = expected_estimates(ranks, settings).mean.ravel()
-        covariance = estimate_covariance(ranks, settings).reshape(mean.size, mean.size)
+        mean, covariance = mean_and_covariance(ranks, settings)
         labels = [
             [known.label for known in registered]
             for registered in (settings.measures, settings.corrections)
         ]
-        return cls(mean, covariance, pd.MultiIndex.from_product(labels, names=LABELS))
+        square = covariance.reshape(mean.size, mean.size)
+        return cls(mean.ravel(), square, pd.MultiIndex.from_product(labels, names=LABELS))
 
 
 def covariance_of_means(table: int, of_recommender: Estimates) -> pd.DataFrame:
