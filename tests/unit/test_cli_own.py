@@ -485,7 +485,7 @@ WRONG_USE = [
     ),
     (
         "correct n.csv --n-negatives 55",
-        "n.csv, row 1 (line 2), column n_candidates: found 50; expected at least 56",
+        "n.csv, row 1 (line 2), column n_candidates: found 50; expected 56 to 1000000000",
     ),
     (
         "correct r.csv --n-negatives 10 --n-items 100",

@@ -2,11 +2,12 @@
 
 import dataclasses
 import json
-import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import replacing, write_text
@@ -86,8 +87,7 @@ def emit_text(text: str, output: Path | None) -> None:
     """Print text, or write it to a file, all or nothing."""
     if output is None:
         try:
-            sys.stdout.write(text)
-            sys.stdout.flush()
+            typer.echo(text, nl=False)
         except BrokenPipeError:
             raise
         except OSError as error:
