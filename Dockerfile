@@ -1,7 +1,10 @@
-# An image that runs the study: docker build --tag sampled-metrics . && docker run sampled-metrics
+# An image that runs the study, with which its results are copied here:
+#   docker build --tag sampled-metrics .
+#   docker run --name study sampled-metrics && docker cp study:/study/results .
 FROM python:3.11-slim
 
-# implicit needs the runtime of OpenMP.
+# implicit needs the runtime of OpenMP. Debian keeps no old versions that could be pinned.
+# hadolint ignore=DL3008
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends libgomp1 make \
  && rm -rf /var/lib/apt/lists/*
