@@ -1,27 +1,29 @@
 """Draw a figure by its number, and write its files."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from sampled_metrics._base.files import replacing
-from sampled_metrics.report.figures import analysis, beyond, experiments, scores
 from sampled_metrics.report.figures.labels import place_labels
 from sampled_metrics.report.figures.style import new_figure, styled
 
-# Height in inches, and what draws the figure.
-_FIGURES: dict[int | str, tuple[float, Callable[[Figure, pd.DataFrame], None]]] = {
-    1: (1.9, analysis.metric_against_rank),
-    2: (3.6, analysis.toy_against_samples),
-    3: (3.1, analysis.sampled_against_rank),
-    4: (4.6, analysis.corrected_ap),
-    5: (0.6, experiments.rank_distribution),
-    6: (3.4, experiments.recall_against_samples),
-    7: (5.6, beyond.errors),
-    8: (5.6, beyond.orders),
-    "z": (1.7, scores.strip),
+# Height in inches, and the module and function that draw the figure. A module is imported for its
+# figures only, because some take long.
+_FIGURES: dict[int | str, tuple[float, str, str]] = {
+    1: (1.9, "analysis", "metric_against_rank"),
+    2: (3.6, "analysis", "toy_against_samples"),
+    3: (3.1, "analysis", "sampled_against_rank"),
+    4: (4.6, "analysis", "corrected_ap"),
+    5: (0.6, "experiments", "rank_distribution"),
+    6: (3.4, "experiments", "recall_against_samples"),
+    7: (5.6, "beyond", "errors"),
+    8: (5.6, "beyond", "orders"),
+    "z": (1.7, "scores", "strip"),
 }
 # Without the day and the version of matplotlib, so that the same table gives the same bytes.
 _METADATA: dict[str, dict[str, None]] = {
@@ -29,8 +31,6 @@ _METADATA: dict[str, dict[str, None]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "png": {"Software": None},
 }
-
-
 _DIGITS = 7
 
 
@@ -48,7 +48,8 @@ def render(number: int | str, table: pd.DataFrame, note: str = "") -> Figure:
     note
         A small grey line at the foot, such as where the ranks come from.
     """
-    height, draw = _FIGURES[number]
+    height, module, function = _FIGURES[number]
+    draw = getattr(import_module(f"sampled_metrics.report.figures.{module}"), function)
     with styled():
         figure = new_figure(height, note)
         draw(figure, table)
@@ -73,5 +74,18 @@ def rounded(table: pd.DataFrame) -> pd.DataFrame:
 def save(figure: Figure, stem: Path) -> None:
     """Write `stem`.svg, .pdf and .png, each all or nothing, the same bytes for the same table."""
     for kind, metadata in _METADATA.items():
-        with replacing(stem.with_name(f"{stem.name}.{kind}")) as path, styled():
+        with replacing(stem.with_name(f"{stem.name}.{kind}")) as path, styled(), _plain_fonts():
             figure.savefig(path, format=kind, metadata=metadata)
+
+
+@contextmanager
+def _plain_fonts() -> Iterator[None]:
+    """Embed fonts without tables for setting text: PDF does not use them, and they take long."""
+    from fontTools.subset import Options
+
+    usual = Options._drop_tables_default
+    Options._drop_tables_default = [*usual, "GDEF", "GPOS", "GSUB"]
+    try:
+        yield
+    finally:
+        Options._drop_tables_default = usual
