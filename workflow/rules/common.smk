@@ -16,7 +16,7 @@ if Path(ROOT, "src").is_dir():
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.study.config import Study
-from sampled_metrics.study.resources import out_of_memory, scaled, training_memory
+from sampled_metrics.study.resources import scaled, training_memory
 from sampled_metrics.study.rules import *
 
 SHIPPED = ("config/paper/", "results/reference/", "workflow/")
