@@ -154,7 +154,7 @@ def test_profiles():
         yaml.safe_load((ROOT / f"workflow/profiles/{name}/config.yaml").read_text())
         for name in ("local", "slurm")
     )
-    assert local == {"cores": "all", "rerun-incomplete": True}
+    assert local == {"cores": "all", "scheduler": "greedy", "rerun-incomplete": True}
     assert slurm["rerun-incomplete"]
     assert slurm["executor"] == "slurm"
     assert slurm["retries"] >= 1
