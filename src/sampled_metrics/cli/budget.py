@@ -19,13 +19,13 @@ _NOT_SHOWN = (
     *("paired", "n_items", "n_negatives", "sampling"),
 )
 app = typer.Typer(
-    help="Estimate exact metrics from about a hundred scores per user, computed by any program.",
+    help="Estimate exact metrics from about a hundred scores per user, computed by any program."
 )
 _log = logging.getLogger("sampled_metrics")
 
 _positive = options.number(lambda value: 0.0 < value < float("inf"), "above 0")
 
-State = Annotated[Path, typer.Argument(help="Folder of the evaluation.", show_default=False)]
+State = Annotated[Path, typer.Argument(help="Folder of the evaluation.")]
 
 
 def _require_outside(folder: Path, output: Path | None) -> None:
@@ -41,21 +41,16 @@ def start(
         typer.Option(
             help="What users have seen, so that it is no candidate: a table of user_id and "
             "item_id, or .npz of a sparse matrix (scipy.sparse.save_npz), whose row and column "
-            "numbers --relevant then holds.",
-            show_default=False,
+            "numbers --relevant then holds."
         ),
     ],
     relevant: options.HeldOut,
     items: Annotated[
-        Path | None,
-        typer.Option(help="Table of item_id: items that nobody has seen.", show_default=False),
+        Path | None, typer.Option(help="Table of item_id: items that nobody has seen.")
     ] = None,
     name: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Name of a recommender; repeat for several, which are compared.",
-            show_default=False,
-        ),
+        typer.Option(help="Name of a recommender; repeat for several, which are compared."),
     ] = None,
     budget: Annotated[
         float,
@@ -69,8 +64,7 @@ def start(
         typer.Option(
             help="Cheap scores that tell where to look: popularity, als (8 factors), .npz with "
             "scores, user_ids and item_ids, or .npy where --seen is a matrix. Of several, a pilot "
-            "takes the one that fits best.  [default: popularity]",
-            show_default=False,
+            "takes the one that fits best.  [default: popularity]"
         ),
     ] = None,
     metric: Annotated[
@@ -80,7 +74,6 @@ def start(
             callback=options.parsed_by(
                 "metrics.parse_measures", "inference.budget.values.parse_metrics"
             ),
-            show_default=False,
         ),
     ] = None,
     method: Annotated[
@@ -91,15 +84,13 @@ def start(
         ),
     ] = "adaptive",
     until_decided: Annotated[
-        bool,
-        typer.Option("--until-decided", help="Stop early, once the orders are decided."),
+        bool, typer.Option("--until-decided", help="Stop early, once the orders are decided.")
     ] = False,
     half_width: Annotated[
         float | None,
         typer.Option(
             help="Stop early, once no interval of a recommender is wider than twice this.",
             callback=_positive,
-            show_default=False,
         ),
     ] = None,
     confidence: options.Confidence = defaults.CONFIDENCE,
@@ -171,8 +162,7 @@ def tell(
         list[Path],
         typer.Argument(
             help="Tables with the columns that `ask` wrote and score, larger is better; rows in "
-            "any order, each pair once.",
-            show_default=False,
+            "any order, each pair once."
         ),
     ],
 ) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 _log = logging.getLogger("sampled_metrics")
 
-Record = Annotated[Path, typer.Option(help="Where to record its origin.", show_default=False)]
+Record = Annotated[Path, typer.Option(help="Where to record its origin.")]
 
 
 @app.command()
@@ -73,7 +73,7 @@ def describe(tables: Inputs, source: Record, dataset: Json) -> None:
 def split(
     data: Inputs,
     output: Output,
-    counts: Annotated[Path, typer.Option(help="Where to record the counts.", show_default=False)],
+    counts: Annotated[Path, typer.Option(help="Where to record the counts.")],
     dataset: Json = "{}",
     filters: Json = "{}",
     settings: Json = "{}",

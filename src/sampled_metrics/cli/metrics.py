@@ -14,9 +14,7 @@ app = typer.Typer()
 
 @app.command()
 def metrics(
-    library: Annotated[
-        str | None, typer.Option(help="Only the names of this library.", show_default=False)
-    ] = None,
+    library: Annotated[str | None, typer.Option(help="Only the names of this library.")] = None,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:

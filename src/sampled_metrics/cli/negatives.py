@@ -20,11 +20,7 @@ SeenPairs = Annotated[
 ]
 AllItems = Annotated[
     Path | None,
-    typer.Option(
-        "--items",
-        help="All items: a table with item_id, if some are in no other file.",
-        show_default=False,
-    ),
+    typer.Option("--items", help="All items: a table with item_id, if some are in no other file."),
 ]
 
 
@@ -68,9 +64,7 @@ def negatives(
 
 @app.command("check-negatives")
 def check_negatives(
-    file: Annotated[
-        Path, typer.Argument(help="Negatives: a table of user_id and item_id.", show_default=False)
-    ],
+    file: Annotated[Path, typer.Argument(help="Negatives: a table of user_id and item_id.")],
     relevant: options.HeldOut,
     seen: SeenPairs,
     items: AllItems = None,

@@ -87,42 +87,35 @@ SampledFile = Annotated[
     typer.Argument(
         help="Sampled ranks (a column sampled_rank, 1 to m + 1), or scores of held-out items and "
         "their negatives: .npy or .npz with --positive, a table of user_id, score and label, or "
-        "lists or a TREC run with --relevant.",
-        show_default=False,
+        "lists or a TREC run with --relevant."
     ),
 ]
-RankFile = Annotated[Path, typer.Argument(help=_RANKS, show_default=False)]
-RankFiles = Annotated[list[Path], typer.Argument(help=_RANKS, show_default=False)]
+RankFile = Annotated[Path, typer.Argument(help=_RANKS)]
+RankFiles = Annotated[list[Path], typer.Argument(help=_RANKS)]
 Metrics = Annotated[
     list[str] | None,
     typer.Option(
-        "--metric",
         help="Such as recall@10,ndcg@10; `sampled-metrics metrics` lists the names.",
         callback=parsed_by("metrics.parse_measures"),
-        show_default=False,
     ),
 ]
 Estimators = Annotated[
     list[str] | None,
     typer.Option(
-        "--estimator",
         help="sampled, rank-estimate, cls or bv:GAMMA; for comparison em:ITERATIONS, mes:GAMMA, "
         "bv-em:GAMMA or mn:ITERATIONS, fitted to the ranks. Several: cls,bv:0.1.",
         callback=parsed_by("estimators.parse_estimators"),
-        show_default=False,
     ),
 ]
 Ties = Annotated[
     str,
     typer.Option(
-        help="expected, random, optimistic or pessimistic.",
-        callback=one_of("metrics.TIES"),
+        help="expected, random, optimistic or pessimistic.", callback=one_of("metrics.TIES")
     ),
 ]
 SampledTies = Annotated[
     str,
     typer.Option(
-        "--ties",
         help="Place among sampled ties: random, optimistic, pessimistic, paper.",
         callback=one_of("sampling.TIES"),
     ),
@@ -134,7 +127,6 @@ Items = Annotated[
         "n_candidates.",
         min=2,
         max=MOST_ITEMS,
-        show_default=False,
     ),
 ]
 Negatives = Annotated[
@@ -143,28 +135,22 @@ Negatives = Annotated[
 SampledNegatives = Annotated[
     int | None,
     typer.Option(
-        "--n-negatives",
-        help="m: negatives drawn, the held-out item not included, if the file does not say.",
-        min=1,
-        show_default=False,
+        help="m: negatives drawn, the held-out item not included, if the file does not say.", min=1
     ),
 ]
 Positive = Annotated[
     int | None,
     typer.Option(
         help="Column of the held-out items in scores of them and their negatives: 0 for the "
-        "first, -1 for the last.",
-        show_default=False,
+        "first, -1 for the last."
     ),
 ]
 _DRAWN: Any = {"parser": _sampling, "metavar": f"[{'|'.join(Drawn)}]"}
 KnownSampling = Annotated[
     Drawn | None,
     typer.Option(
-        "--sampling",
         help="How uniform negatives were drawn, if the file does not say; by default "
         "without-replacement.",
-        show_default=False,
         **_DRAWN,
     ),
 ]
@@ -173,20 +159,17 @@ Sampling = Annotated[Drawn, typer.Option(help=_DISTINCT, **_DRAWN)]
 Relevant = Annotated[
     Path | None,
     typer.Option(
-        help="Relevant or held-out items of lists and scores: qrels, or user_id and item_id.",
-        show_default=False,
+        help="Relevant or held-out items of lists and scores: qrels, or user_id and item_id."
     ),
 ]
 _HELD_OUT = "Held-out items: a table of user_id and item_id, or qrels."
 HeldOut = Annotated[Path, typer.Option("--relevant", "--held-out", help=_HELD_OUT)]
 Complete = Annotated[
-    bool,
-    typer.Option("--complete", help="Lists hold all candidates of their users."),
+    bool, typer.Option("--complete", help="Lists hold all candidates of their users.")
 ]
 MinGrade = Annotated[
     float,
     typer.Option(
-        "--min-grade",
         help="Least grade (qrels, or a column relevance) that makes an item relevant; by default "
         "any above 0. NDCG takes all grades as gains.",
         min=0.0,
@@ -194,15 +177,11 @@ MinGrade = Annotated[
     ),
 ]
 Seen = Annotated[
-    Path | None,
-    typer.Option(
-        help="Items seen in training, no candidates of lists and scores.", show_default=False
-    ),
+    Path | None, typer.Option(help="Items seen in training, no candidates of lists and scores.")
 ]
 Shape = Annotated[
     str,
     typer.Option(
-        "--shape",
         help="Assumption behind the range: non-increasing (no rank is likelier than the one before "
         "it) or none. Sampled ranks cannot confirm it.",
         callback=one_of("inference.kernels.SHAPES"),
@@ -211,7 +190,6 @@ Shape = Annotated[
 Correction = Annotated[
     str,
     typer.Option(
-        "--correction",
         help="For several pairs: none, bonferroni, holm or bh.",
         callback=one_of("_base.p_values.CORRECTIONS"),
     ),
@@ -219,10 +197,8 @@ Correction = Annotated[
 Test = Annotated[
     str | None,
     typer.Option(
-        "--test",
         help="Print the p-value of a test of full rankings: t, wilcoxon or permutation.",
         callback=one_of("inference.significance.TESTS"),
-        show_default=False,
     ),
 ]
 Confidence = Annotated[
@@ -247,15 +223,13 @@ Form = Annotated[
     ),
 ]
 Output = Annotated[
-    Path | None,
-    typer.Option(help="File to write instead of printing.", is_eager=True, show_default=False),
+    Path | None, typer.Option(help="File to write instead of printing.", is_eager=True)
 ]
 Population = Annotated[
     str | None,
     typer.Option(
         help="Print the bias for a stated distribution of true ranks: uniform, or a file of exact "
-        "ranks or rank records.",
-        show_default=False,
+        "ranks or rank records."
     ),
 ]
 PerUser = Annotated[

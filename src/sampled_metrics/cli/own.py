@@ -31,8 +31,7 @@ def evaluate(
         Path | None,
         typer.Option(
             help="File (CSV, JSON or parquet) for the values of each user: file, user_id, and a "
-            "column for each metric.",
-            show_default=False,
+            "column for each metric."
         ),
     ] = None,
     form: options.Form = Format.TABLE,
@@ -147,7 +146,7 @@ def correct(
 @app.command()
 def report(
     files: options.RankFiles,
-    output: Annotated[Path, typer.Option(help="File to write.", show_default=False)],
+    output: Annotated[Path, typer.Option(help="File to write.")],
     n_negatives: options.SampledNegatives = None,
     n_items: options.Items = None,
     metric: options.Metrics = None,

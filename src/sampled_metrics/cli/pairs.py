@@ -34,7 +34,6 @@ def compare_files(
             help="As for evaluate, of full rankings, by default expected; as for correct, of "
             "scores among negatives, by default random.",
             callback=options.one_of("metrics.TIES"),
-            show_default=False,
         ),
     ] = None,
     relevant: options.Relevant = None,
@@ -93,8 +92,7 @@ def compare_files(
 @app.command()
 def plan(
     ranks: Annotated[
-        tuple[Path, Path] | None,
-        typer.Option(help="Exact ranks of two recommenders.", show_default=False),
+        tuple[Path, Path] | None, typer.Option(help="Exact ranks of two recommenders.")
     ] = None,
     n_items: options.Items = None,
     n_users: Annotated[

@@ -9,15 +9,7 @@ import typer
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import replacing, write_table
-from sampled_metrics.cli.steps import (
-    File,
-    Folder,
-    Input,
-    Inputs,
-    Json,
-    Output,
-    settings_of,
-)
+from sampled_metrics.cli.steps import File, Folder, Input, Inputs, Json, Output, settings_of
 
 app = typer.Typer()
 _log = logging.getLogger("sampled_metrics")

@@ -116,9 +116,7 @@ def spread(
     starts: Annotated[int, typer.Option(min=2, help="Seeds 0, 1 ... to start it from.")] = 20,
     settings: Json = "{}",
     threads: Threads = 1,
-    others: Annotated[
-        list[Path] | None, typer.Argument(help="Ranks of the others.", show_default=False)
-    ] = None,
+    others: Annotated[list[Path] | None, typer.Argument(help="Ranks of the others.")] = None,
 ) -> None:
     """Measure how far cells move with the start of an als recommender and with tied ranks."""
     from sampled_metrics.datasets.split import load_split

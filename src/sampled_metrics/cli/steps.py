@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     Model = TypeVar("Model", bound=Settings)
 
-Input = Annotated[Path, typer.Argument(help="File to read.", show_default=False)]
-Inputs = Annotated[list[Path], typer.Argument(help="Files to read.", show_default=False)]
-Output = Annotated[Path, typer.Option(help="File to write.", show_default=False)]
-Folder = Annotated[Path, typer.Option(help="Folder.", show_default=False)]
-File = Annotated[Path, typer.Option(help="File to read.", show_default=False)]
+Input = Annotated[Path, typer.Argument(help="File to read.")]
+Inputs = Annotated[list[Path], typer.Argument(help="Files to read.")]
+Output = Annotated[Path, typer.Option(help="File to write.")]
+Folder = Annotated[Path, typer.Option(help="Folder.")]
+File = Annotated[Path, typer.Option(help="File to read.")]
 Json = Annotated[str, typer.Option(help="Settings as in the configuration, as JSON.")]
 Threads = Annotated[int, typer.Option(min=1, help="Threads to train with.")]
 

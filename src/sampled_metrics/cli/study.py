@@ -37,7 +37,7 @@ def options(
 def train(
     split: Input,
     output: Output,
-    kind: Annotated[str, typer.Option(help="Kind, as in the config.", show_default=False)],
+    kind: Annotated[str, typer.Option(help="Kind, as in the config.")],
     settings: Json = "{}",
     threads: Threads = 1,
 ) -> None:
@@ -56,7 +56,7 @@ def train(
 @app.command()
 def rank(
     split: Input,
-    recommender: Annotated[Path, typer.Argument(help="Trained recommender.", show_default=False)],
+    recommender: Annotated[Path, typer.Argument(help="Trained recommender.")],
     output: Output,
     block_size: Annotated[int, typer.Option(min=1, help="Users scored at a time.")] = 512,
     piece: Annotated[str, typer.Option(help="Which of several pieces of the users.")] = "1-of-1",
@@ -95,8 +95,8 @@ def gather_ranks(
 @app.command()
 def rank_external(
     split: Input,
-    file: Annotated[Path, typer.Argument(help="Ranks or scores.", show_default=False)],
-    form: Annotated[str, typer.Option("--format", help="ranks or scores.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="Ranks or scores.")],
+    form: Annotated[str, typer.Option("--format", help="ranks or scores.")],
     output: Output,
 ) -> None:
     """Rank each held-out item by ranks or scores that were made elsewhere."""
