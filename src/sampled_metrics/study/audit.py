@@ -201,10 +201,7 @@ def _with_n_of_each_user(material: Material, ranks: Ranks) -> tuple[float, float
 
 
 def _noise(material: Material) -> _Readings:
-    ways = {
-        "binomial": Sampling.WITH_REPLACEMENT,
-        "hypergeometric": Sampling.WITHOUT_REPLACEMENT,
-    }
+    ways = {"binomial": Sampling.WITH_REPLACEMENT, "hypergeometric": Sampling.WITHOUT_REPLACEMENT}
     for noise, sampling in ways.items():
         for estimator in ("bv:1", "bv:0.1"):
             yield noise, _estimates(material, "Y", estimator, _RECALL, assumed_sampling=sampling)

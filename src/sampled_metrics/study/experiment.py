@@ -21,11 +21,7 @@ from sampled_metrics.estimators import estimator_matrix
 from sampled_metrics.inference.moments import Moments, estimates, expected_moments
 from sampled_metrics.metrics import values
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.sampling import (
-    histograms,
-    sampled_rank_distribution,
-    shared_histograms,
-)
+from sampled_metrics.sampling import histograms, sampled_rank_distribution, shared_histograms
 from sampled_metrics.study.settings import ExperimentSettings
 
 

@@ -29,10 +29,7 @@ def provenance(records: Sequence[Path], study: Mapping[str, Any]) -> dict[str, A
 
 
 def _versions() -> dict[str, str]:
-    versions = {
-        "python": platform.python_version(),
-        "sampled-metrics": sampled_metrics.__version__,
-    }
+    versions = {"python": platform.python_version(), "sampled-metrics": sampled_metrics.__version__}
     for package in _PACKAGES:
         try:
             versions[package] = version(package)

@@ -132,10 +132,7 @@ def _panel(
 
 
 def _headline(
-    metric: str,
-    m: int,
-    corrected: Mapping[str, list[Corrected]],
-    compared: Sequence[Compared],
+    metric: str, m: int, corrected: Mapping[str, list[Corrected]], compared: Sequence[Compared]
 ) -> str:
     label = parse_measure(metric).label
     items = "1 random item leaves" if m == 1 else f"{m:,} random items leave"
