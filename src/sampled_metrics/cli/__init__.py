@@ -1,5 +1,7 @@
 """The command line, with one-line errors: exit status 2, or 69 if a server is unreachable."""
 
+import atexit
+import gc
 import inspect
 import logging
 import signal
@@ -60,6 +62,9 @@ def _options(
 
 def main() -> None:
     """Run the command; print an error that the user can mend as one line, without a traceback."""
+    # Nearly all objects belong to modules; searching them for garbage takes long.
+    gc.set_threshold(100_000)
+    atexit.register(gc.freeze)
     logs.configure()
     # Ended from outside, a step still removes what it has half written.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_fail("ended from outside", TERMINATED)))
