@@ -1,6 +1,7 @@
 """Full ranking of a random subset of the users."""
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import numpy as np
 from scipy.special import stdtrit
@@ -19,7 +20,7 @@ def fully_ranked_users(compared: Compared, settings: BeyondSettings) -> Iterator
     """
     n_recommenders, _, n_users = compared.exact.shape
     price = compared.ranks[0].n_candidates - 1
-    pairs = [(a, b) for a in range(n_recommenders) for b in range(a + 1, n_recommenders)]
+    pairs = list(combinations(range(n_recommenders), 2))
     of_pairs = np.moveaxis(differences(np.moveaxis(compared.exact, 2, 0), pairs), 0, 2)
     for budget in settings.budgets:
         count = min(n_users, round(budget * n_users / price.mean()))
@@ -32,22 +33,19 @@ def fully_ranked_users(compared: Compared, settings: BeyondSettings) -> Iterator
             scores.append(price[users].sum() / n_users)
             single.append(_interval(compared.exact[:, :, users], n_users))
             paired.append(_interval(of_pairs[:, :, users], n_users))
-        value, of_value = map(np.array, zip(*single, strict=True))
-        lead, of_lead = map(np.array, zip(*paired, strict=True))
+        of_single, of_pairs_drawn = np.stack(single, axis=1), np.stack(paired, axis=1)
         yield Runs(
-            USERS,
-            ALL_ITEMS,
-            budget,
-            np.array(scores),
-            value,
-            lead,
-            np.stack([value - of_value, value + of_value]),
-            np.stack([lead - of_lead, lead + of_lead]),
+            *(USERS, ALL_ITEMS, budget, np.array(scores)),
+            values=of_single[0],
+            differences=of_pairs_drawn[0],
+            intervals=of_single[1:],
+            of_differences=of_pairs_drawn[1:],
         )
 
 
-def _interval(values: Float, n_users: int) -> tuple[Float, Float]:
-    """Mean over the drawn users, the last axis, and half the width of its 95 % interval."""
+def _interval(values: Float, n_users: int) -> Float:
+    """Mean over the drawn users, the last axis, and the limits of its 95 % interval."""
     count = values.shape[-1]
     error = values.std(axis=-1, ddof=1) * np.sqrt((1.0 - count / n_users) / count)
-    return values.mean(axis=-1), stdtrit(count - 1, 0.975) * error
+    mean, half = values.mean(axis=-1), stdtrit(count - 1, 0.975) * error
+    return np.stack([mean, mean - half, mean + half])
