@@ -28,7 +28,7 @@ def explorer(records: Mapping[str, Ranks], m: int, *, toy: bool = True) -> dict[
     `groups`, the recommenders of this run and, if `toy`, the toy ones, each with `label`, `n` (mean
     number of candidates, rounded), `sizes` (numbers of negatives to draw curves at) and
     `recommenders` (`name`, `users`, and all and few of them as `kinds` and `few`, see `encoded`);
-    and `start`, the initial positions of the controls.
+    `start`, the initial positions of the controls; `few` and `most`, of how many users these are.
     """
     groups = [_group("This run", records, LARGEST)] if records else []
     if toy:
@@ -37,7 +37,8 @@ def explorer(records: Mapping[str, Ranks], m: int, *, toy: bool = True) -> dict[
         named = {name: toy_ranks(name) for name in PREDICTED_RANKS}
         groups.append(_group("Toy recommenders", named, MOST_KINDS))
     n = groups[0]["n"]
-    return {"groups": groups, "start": initial(n=n, m=min(m, groups[0]["sizes"][-1]))}
+    start = initial(n=n, m=min(m, groups[0]["sizes"][-1]))
+    return {"groups": groups, "start": start, "few": FEW_KINDS, "most": MOST_KINDS}
 
 
 def initial(n: int, m: int, metric: str = "recall", k: int = 10) -> dict[str, Any]:
