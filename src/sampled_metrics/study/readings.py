@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.datasets.filters import apply_filters
 from sampled_metrics.datasets.interactions import Interactions
@@ -20,7 +21,7 @@ from sampled_metrics.study.entries import Entry
 from sampled_metrics.study.settings import ExperimentSettings
 
 _log = logging.getLogger(__name__)
-METRICS = tuple(parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "auc"))
+METRICS = tuple(map(parse_measure, defaults.METRICS))
 
 
 class Reading(NamedTuple):

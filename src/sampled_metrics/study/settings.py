@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.settings import Count, Settings
 from sampled_metrics.datasets.settings import FileName
@@ -78,7 +79,7 @@ class RankingSettings(Settings):
 class ExactSettings(Settings):
     """The exact metrics of results/tables/exact.csv."""
 
-    metrics: Metrics = ("recall@10", "ndcg@10", "ap", "auc")
+    metrics: Metrics = defaults.METRICS
     """Metrics."""
     ties: TiePolicies = ("expected",)
     """Tie policies, each of which gives rows of its own."""
@@ -121,7 +122,7 @@ class ExperimentSettings(EstimateSettings):
 
     RENAMED: ClassVar = {"noise": "assumed_sampling, with the values of sampling"}
 
-    metrics: Metrics = ("recall@10", "ndcg@10", "ap", "auc")
+    metrics: Metrics = defaults.METRICS
     """Metrics."""
     estimators: Estimators = (
         "sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001",
