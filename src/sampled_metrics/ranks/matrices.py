@@ -105,40 +105,38 @@ def _ids(others: Arrays, name: str, shape: tuple[int, ...]) -> Ids | None:
 
 def _relevant(path: Path, ranked: Ranked, others: Arrays, axes: Axes) -> tuple[Marked, bool]:
     """Return the relevant items, and whether their values are grades."""
-    name = "held_out"
+    own = others.get("held_out")
     if ranked.relevant is None:
-        if name not in others:
+        if own is None:
             raise InputError(
                 "scores need a file of relevant items, --relevant; `correct` with --positive takes "
                 "those of a held-out item and its negatives"
             )
-        columns = others[name]
-    elif name in others:
+        return _one_each("held_out", own, axes, ranked.min_grade), False
+    if own is not None:
         raise InputError(f"held_out and {ranked.relevant} both give relevant items")
-    else:
-        path, name = Path(ranked.relevant), "relevant items"
+    path = Path(ranked.relevant)
+    with reading(path):
+        if path.suffix == ".npy":
+            require_file(path, WHAT)
+            columns = _load(path, WHAT)
+            return _one_each("relevant items", columns, axes, ranked.min_grade), False
         if path.suffix == ".npz":
             marked = read_sparse(path, _RELEVANT)
             if marked.shape != axes.shape:
-                problem = f"{WHAT} have shape {marked.shape}, the scores {axes.shape}"
-                raise InputError(problem, path=path)
+                raise InputError(f"{WHAT} have shape {marked.shape}, the scores {axes.shape}")
             return marked, ranked.min_grade > 0.0
-        if path.suffix != ".npy":
-            table = read_pairs(path, WHAT)
-            row, item = _numbers(table, axes)
-            Pairs.of(table)  # refuses duplicates
-            rows, grade = relevant_rows(table, ranked.min_grade)
-            return _marked(row[rows], item[rows], axes, grade), grade is not None
-        require_file(path, WHAT)
-        columns = _load(path, WHAT)
-    with reading(path):
-        if ranked.min_grade > 0.0:
-            raise InputError("--min-grade needs grades, a column relevance")
-        return _one_each(name, columns, axes), False
+    table = read_pairs(path, WHAT)
+    row, item = _numbers(table, axes)
+    Pairs.of(table)  # refuses duplicates
+    rows, grade = relevant_rows(table, ranked.min_grade)
+    return _marked(row[rows], item[rows], axes, grade), grade is not None
 
 
-def _one_each(name: str, columns: NDArray[Any], axes: Axes) -> Marked:
+def _one_each(name: str, columns: NDArray[Any], axes: Axes, min_grade: float) -> Marked:
     n_users, n_items = axes.shape
+    if min_grade > 0.0:
+        raise InputError("--min-grade needs grades, a column relevance")
     if columns.shape != (n_users,) or columns.dtype.kind not in "iu":
         raise InputError(
             f"{name}: {columns.dtype} of shape {columns.shape}; expected whole numbers, one for "
