@@ -9,7 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import bdtr, ndtr, ndtri
+import scipy  # `scipy.special` takes long to import, so only where it is used
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.study.cells import COUNTS, DECIMALS, REPETITIONS
@@ -19,7 +19,6 @@ POWER = 0.99
 CERTAIN = 0.9  # probability of one printed outcome from which on a cell says little
 KINDS = ("deterministic", "near-certain", "random")
 _N = REPETITIONS[COUNTS]
-_TAIL = float(ndtr(-SIGMAS))
 
 
 class Tolerance(NamedTuple):
@@ -60,14 +59,14 @@ def of_mean(table: int, expected: float, deviation: float, spread: float = 0.0) 
     error = float(np.hypot(of_sampling, spread))
     edges = (np.round(expected / size) + np.array([-0.5, 0.5])) * size
     with np.errstate(divide="ignore", invalid="ignore"):
-        low, high = ndtr((edges - expected) / error) if error else (0.0, 1.0)
+        low, high = scipy.special.ndtr((edges - expected) / error) if error else (0.0, 1.0)
     allowed = SIGMAS * error + size / 2.0
     return Tolerance(
         "near-certain" if high - low >= CERTAIN else "random",
         float(np.hypot(error, size / 12.0**0.5)),
         allowed,
         allowed,
-        allowed + float(ndtri(POWER)) * error,
+        allowed + float(scipy.special.ndtri(POWER)) * error,
     )
 
 
@@ -86,10 +85,10 @@ def of_count(expected: float, spread: float = 0.0) -> Tolerance:
     share = min(max(expected / _N, 0.0), 1.0)
     of_cell = np.array([share])
     low, high = (float(bound[0]) for bound in _widened(of_cell, *_bounds(of_cell), spread))
-    chances = np.diff(bdtr(np.arange(_N + 1.0), _N, share), prepend=0.0)
+    chances = np.diff(scipy.special.bdtr(np.arange(_N + 1.0), _N, share), prepend=0.0)
     others, lows, highs = _grid()
     lows, highs = _widened(others, lows, highs, spread)
-    rejected = 1.0 - bdtr(np.floor(highs), _N, share) + _below(np.ceil(lows), share)
+    rejected = 1.0 - scipy.special.bdtr(np.floor(highs), _N, share) + _below(np.ceil(lows), share)
     noticed = abs(others - share)[rejected >= POWER]
     return Tolerance(
         "near-certain" if chances.max() >= CERTAIN else "random",
@@ -106,16 +105,16 @@ def _deviation(share: Float | float) -> Float:
 
 def _below(count: Float, share: Float | float) -> Float:
     """Probability of less than a count."""
-    return np.where(count > 0, bdtr(np.maximum(count - 1.0, 0.0), _N, share), 0.0)
+    return np.where(count > 0, scipy.special.bdtr(np.maximum(count - 1.0, 0.0), _N, share), 0.0)
 
 
 def _bounds(shares: Float) -> tuple[Float, Float]:
     """Least and largest accepted count of the binomial distribution of each share."""
-    counts = np.arange(_N + 1.0)
-    at_most = bdtr(counts, _N, shares[:, None])
+    counts, tail = np.arange(_N + 1.0), scipy.special.ndtr(-SIGMAS)
+    at_most = scipy.special.bdtr(counts, _N, shares[:, None])
     at_least = 1.0 - _below(counts[None, :], shares[:, None])
-    low = np.argmax(at_most >= _TAIL, axis=1).astype(float)
-    return low, _N - np.argmax(at_least[:, ::-1] >= _TAIL, axis=1).astype(float)
+    low = np.argmax(at_most >= tail, axis=1).astype(float)
+    return low, _N - np.argmax(at_least[:, ::-1] >= tail, axis=1).astype(float)
 
 
 @cache

@@ -1,9 +1,10 @@
 """The strip of z-scores: how the published numbers scatter around ours, in standard errors."""
 
+from statistics import NormalDist
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from scipy.special import ndtr
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.report.figures.style import GREY, INK, RECOMMENDERS, SMALL, shown
@@ -44,4 +45,5 @@ def _normal(edges: Float, cells: int) -> tuple[Float, Float]:
     """Expected number of standard normal values within half a bar of each place."""
     at = np.linspace(edges[0], edges[-1], 161)
     half = (edges[1] - edges[0]) / 2
-    return at, cells * (ndtr(at + half) - ndtr(at - half))
+    below = np.vectorize(NormalDist().cdf)
+    return at, cells * (below(at + half) - below(at - half))
