@@ -89,7 +89,7 @@ class ItemKNN(Neighbours):
     def _weighted(self, similarity: Any) -> Any:
         """Turn columns of the similarity into columns of the weights, in place."""
         entries = similarity.data if issparse(similarity) else similarity
-        np.power(entries, self.settings.q, out=entries)
+        np.power(entries, self.settings.q, out=entries, where=entries > 0.0)  # 0 is slow
         _divide_columns(similarity, np.sqrt(_column_sums(similarity, 2)))
         if self.settings.normalise_scores:
             _divide_columns(similarity, _column_sums(similarity, 1))
