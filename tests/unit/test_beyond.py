@@ -14,7 +14,6 @@ from sampled_metrics._base.seeds import generator
 from sampled_metrics.datasets.split import Split
 from sampled_metrics.report.beyond import write_tables
 from sampled_metrics.report.figures import render
-from sampled_metrics.report.figures.beyond import spread
 from sampled_metrics.study.beyond.curves import error_curves, order_curves
 from sampled_metrics.study.beyond.orders import SharedOrder, pack
 from sampled_metrics.study.beyond.outcomes import (
@@ -265,16 +264,6 @@ def test_budgets_of_one_price_have_rows_of_their_own(runs, compared):
     assert len(wide_values(one, both)) == 3 * (1 + 2)
     pairs = orders.drop_duplicates(["budget", "pair", "metric"])
     assert len(wide_orders(pairs, compared.names, both)) == 2
-
-
-def test_labels_are_spread_in_order():
-    heights = [0.9, 0.95, 0.2, 1.0, 0.0]
-    placed = spread(heights, 0.1)
-    assert np.argsort(placed).tolist() == np.argsort(heights).tolist()
-    assert np.diff(np.sort(placed)).min() >= 0.1 - 1e-12
-    assert min(placed) >= 0
-    assert max(placed) <= 1
-    assert spread([0.3, 0.6], 0.1) == pytest.approx([0.3, 0.6])
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from matplotlib.colors import to_rgb
 
 from sampled_metrics.report.figures import render, save
 from sampled_metrics.report.figures.axes import crossings
+from sampled_metrics.report.figures.labels import spread_heights
 from sampled_metrics.report.figures.style import ramp
 from sampled_metrics.report.scorecard import z_scores
 from tests.conftest import ROOT
@@ -543,3 +544,13 @@ def test_reversal_draws_both_orders():
     lines = draw_reversal(pairs).axes[0].lines
     rises = [line.get_ydata()[1] - line.get_ydata()[0] for line in lines]
     assert rises[0] > 0 > max(rises[1:])
+
+
+def test_labels_are_spread_in_order():
+    heights, sizes = np.array([0.9, 0.95, 0.2, 1.0, 0.0]), np.full(5, 0.1)
+    placed = spread_heights(heights, sizes, 0.0, 1.0)
+    assert np.argsort(placed).tolist() == np.argsort(heights).tolist()
+    assert np.diff(np.sort(placed)).min() >= 0.1 - 1e-12
+    assert 0.0 <= min(placed) <= max(placed) <= 1.0
+    apart = np.array([0.6, 0.3])
+    assert spread_heights(apart, sizes[:2]) == pytest.approx(apart)

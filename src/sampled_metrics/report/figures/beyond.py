@@ -1,16 +1,15 @@
 """Figures 7 and 8: what methods of evaluation are worth at their price; one column of a page."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # `scipy.optimize` takes long to import, so only where it is used
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.report.figures.axes import log_axis, powers_of_ten
+from sampled_metrics.report.figures.labels import spread_heights
 from sampled_metrics.report.figures.style import (
     COLUMN_WIDTH,
     DASHES,
@@ -83,8 +82,9 @@ def _curves(axes: Axes, rows: pd.DataFrame, styles: dict[str, dict[str, Any]]) -
         x, y = sorted(last, key=lambda end: end[1])[len(last) // 2]
         ends.append((group, x, y))
     to_axes = axes.transData + axes.transAxes.inverted()
-    heights = [float(to_axes.transform((x, y))[1]) for _, x, y in ends]
-    for (group, x, y), height in zip(ends, spread(heights, _LINE), strict=True):
+    heights = to_axes.transform([(x, y) for _, x, y in ends])[:, 1]
+    heights = spread_heights(heights, np.full(len(ends), _LINE), 0.0, 1.0)
+    for (group, x, y), height in zip(ends, heights, strict=True):
         axes.annotate(
             shown(group, longest=40),
             (x, y),
@@ -102,19 +102,3 @@ def _curves(axes: Axes, rows: pd.DataFrame, styles: dict[str, dict[str, Any]]) -
             },
             annotation_clip=False,
         )
-
-
-def spread(heights: Sequence[float], least: float) -> list[float]:
-    """Move heights from 0 to 1 apart by at least `least`, in their order, as little as needed.
-
-    Examples
-    --------
-    >>> [round(height, 2) for height in spread([0.5, 0.5, 0.9], 0.2)]
-    [0.4, 0.6, 0.9]
-    """
-    order = np.argsort(heights, kind="stable")
-    offsets = least * np.arange(order.size)
-    level = scipy.optimize.isotonic_regression(np.array(heights)[order] - offsets).x
-    placed = np.empty(order.size)
-    placed[order] = np.clip(level, 0.0, max(1.0 - offsets[-1], 0.0)) + offsets
-    return placed.tolist()

@@ -76,7 +76,6 @@ def label_end(axes: Axes, y: float, text: str, color: str) -> None:
 def _spread(axes: Axes, renderer: Any) -> None:
     """Move labels at the right end up and down until none overlaps another."""
     ends: list[Annotation] = [text for text in axes.texts if text.get_label() == _AT_END]  # type: ignore[misc]
-    ends.sort(key=lambda text: float(text.get_window_extent(renderer).y0))
     if not ends:
         return
     boxes = [text.get_window_extent(renderer) for text in ends]
@@ -89,17 +88,27 @@ def _spread(axes: Axes, renderer: Any) -> None:
         text.xyann = (x, y + points * (target - middle))
 
 
-def spread_heights(middles: Float, sizes: Float) -> Float:
-    """Move increasing places as little as needed that intervals of these sizes do not overlap.
+def spread_heights(
+    places: Float, sizes: Float, least: float = -np.inf, most: float = np.inf
+) -> Float:
+    """Move places as little as needed that intervals of these sizes do not overlap.
+
+    Their order is kept. Places are from `least` to `most`, if there is room for them.
 
     Examples
     --------
     >>> import numpy as np
-    >>> spread_heights(np.array([1.0, 1.0, 9.0]), np.array([2.0, 2.0, 2.0]))
-    array([0., 2., 9.])
+    >>> spread_heights(np.array([9.0, 1.0, 1.0]), np.array([2.0, 2.0, 2.0]))
+    array([9., 0., 2.])
+    >>> spread_heights(np.array([0.5, 0.5, 0.9]), np.full(3, 0.2), 0.0, 1.0).round(2)
+    array([0.4, 0.6, 0.9])
     """
+    order = np.argsort(places, kind="stable")
+    sizes = sizes[order]
     offsets = np.concatenate([[0.0], np.cumsum((sizes[:-1] + sizes[1:]) / 2)])
-    moved: Float = scipy.optimize.isotonic_regression(middles - offsets).x + offsets
+    first = scipy.optimize.isotonic_regression(places[order] - offsets).x
+    moved = np.empty(places.size)
+    moved[order] = np.clip(first, least, max(most - offsets[-1], least)) + offsets
     return moved
 
 

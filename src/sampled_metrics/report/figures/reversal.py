@@ -61,10 +61,5 @@ def draw_reversal(values: Mapping[str, tuple[float, float]]) -> Figure:
 def _heights(values: Sequence[float]) -> Float:
     """Spread values from 0 to 1, their labels at least a line apart."""
     numbers = np.array(values)
-    order = np.argsort(numbers, kind="stable")
     span = max(float(np.ptp(numbers)), 1e-12)
-    heights = np.empty(numbers.size)
-    heights[order] = spread_heights(
-        (numbers[order] - numbers.min()) / span, np.full(numbers.size, LINE)
-    )
-    return heights
+    return spread_heights((numbers - numbers.min()) / span, np.full(numbers.size, LINE))
