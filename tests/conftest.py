@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from sampled_metrics.datasets.interactions import Interactions
+from sampled_metrics.inference.ranges import bracket_users, difference_range
 
 # The same examples every time, and no deadline on a busy machine.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -64,3 +65,9 @@ def as_ratings(interactions: Interactions) -> bytes:
         f"{user}::{item}::{1 + (user + item) % 5}::{timestamp}\n"
         for user, item, timestamp in zip(*columns, strict=True)
     ).encode()
+
+
+def difference_ranges(measures, a, b):
+    """Ranges of the differences B - A of some exact metrics that sampled ranks allow."""
+    first, second = (bracket_users(measures, sample) for sample in (a, b))
+    return [difference_range(first, second, place) for place in range(len(measures))]

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from sampled_metrics._base.seeds import generator
-from sampled_metrics.inference.ranges import difference_ranges, metric_ranges
+from sampled_metrics.inference.ranges import metric_ranges
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.report.page.collect import read_ranges
 from sampled_metrics.report.page.embedded import range_panel
 from sampled_metrics.sampling import draw_sampled_ranks
 from sampled_metrics.study.allowed import allowed_ranges
+from tests.conftest import difference_ranges
 
 N, METRICS, SIZES = 60, ("recall@10", "ap"), (5, 20)
 

@@ -13,10 +13,10 @@ from sampled_metrics.inference.deciding import decidable, decision
 from sampled_metrics.inference.pair import Pair
 from sampled_metrics.inference.plan import orders, plan, vectors_of
 from sampled_metrics.inference.population import Population
-from sampled_metrics.inference.ranges import difference_ranges
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import sampled_rank_distribution
+from tests.conftest import difference_ranges
 
 N, M = 40, 6
 A_RANKS, B_RANKS = np.array([1, 5, 5, 20, 40, 2]), np.array([1, 2, 9, 30, 12, 2])

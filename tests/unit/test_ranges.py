@@ -14,11 +14,12 @@ from sampled_metrics.inference.bounds import upper_bound
 from sampled_metrics.inference.brackets import bracket, likely_shares
 from sampled_metrics.inference.kernels import SHAPES, Kernel, given_rank, kernel
 from sampled_metrics.inference.misfit import misfit
-from sampled_metrics.inference.ranges import difference_ranges, metric_ranges
+from sampled_metrics.inference.ranges import metric_ranges
 from sampled_metrics.inference.resolution import behaves_like
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
+from tests.conftest import difference_ranges
 
 N, M = 3541, 100
 METRICS = ("recall@3", "precision@2", "f1@4", "hit@1", "ndcg@5", "ndcg", "ap@3", "ap", "rr@7")

@@ -54,18 +54,8 @@ def likely_shares(counts: Float, table: Kernel) -> Float:
     """Fit the distribution of sampled ranks, in bins, among those that a class allows.
 
     Maximum likelihood by expectation maximisation over the extreme points, with half a user of a
-    uniformly random rank, so that every bin has a positive probability.
-
-    Parameters
-    ----------
-    counts
-        Users at every sampled rank, not necessarily whole; shape (m + 1,).
-    table
-        Distributions under the extreme points.
-
-    Returns
-    -------
-    float64, shape (bins,), summing to 1.
+    uniformly random rank, so that every bin has a positive probability. `counts` are the users at
+    every sampled rank, not necessarily whole. Returns shares of the bins, summing to 1.
     """
     points, weights = likely_points(counts, table)
     given = table.given[np.searchsorted(table.points, points)]
@@ -92,23 +82,8 @@ def _pseudo_users(table: Kernel) -> Float:
 def bracket(measure: Measure, table: Kernel, shares: Float, n_users: int, z: float) -> Bracket:
     """Compute the bracketing vectors of a metric that are narrowest where they are likely used.
 
-    Parameters
-    ----------
-    measure
-        The metric.
-    table
-        Distributions of the sampled rank under the extreme points of the class.
-    shares
-        Likely distributions of sampled ranks in the bins of `table`, shape (distributions, bins);
-        each has vectors of its own.
-    n_users
-        Number of users to be averaged over.
-    z
-        Weight of the standard error; the quantile of the confidence.
-
-    Returns
-    -------
-    Vectors of shape (distributions, m + 1).
+    Each row of `shares`, likely distributions of sampled ranks in the bins of `table`, has vectors
+    of its own, to be averaged over `n_users`; `z` is the weight of the standard error.
     """
     exact = table.metric(measure)
     low, high = (float(value) for value in measure.at(np.array([table.n, 1]), table.n))

@@ -98,35 +98,6 @@ def metric_ranges(
     return [bracketed.range(place) for place in range(len(measures))]
 
 
-def difference_ranges(
-    measures: Sequence[Measure],
-    a: SampledRanks,
-    b: SampledRanks,
-    *,
-    shape: str = NON_INCREASING,
-    confidence: float = CONFIDENCE,
-) -> list[Range]:
-    """Compute the range of each difference B - A of exact metrics that sampled ranks allow.
-
-    Users whose ids are in both samples are paired, the others left out; pairs are worth most
-    where both recommenders ranked the same negatives. Samples without ids, or without common
-    ones, are taken as independent.
-
-    Parameters
-    ----------
-    measures
-        The metrics.
-    a, b
-        Sampled ranks of the two recommenders. The numbers of negatives may differ.
-    shape, confidence
-        See `metric_ranges`; the assumption is made for both recommenders.
-    """
-    first, second = (
-        bracket_users(measures, sample, shape=shape, confidence=confidence) for sample in (a, b)
-    )
-    return [difference_range(first, second, place) for place in range(len(measures))]
-
-
 class Bracketed(NamedTuple):
     """Bracketing vectors of some metrics averaged for each user of a sample.
 
