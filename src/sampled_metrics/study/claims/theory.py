@@ -22,6 +22,7 @@ SMALL = (50, 9)  # n and m of a problem that is solved in full
 _WITH, _WITHOUT = Sampling.WITH_REPLACEMENT, Sampling.WITHOUT_REPLACEMENT
 
 
+@cache
 def vector(estimator: str, measure: Measure, n: int, m: int, nonnegative: bool = True) -> Float:
     """Return one estimator, with replacement and a uniform prior."""
     names = [parse_estimator(estimator)]
