@@ -30,7 +30,7 @@ from tests.mutants import SETUP
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path("src/sampled_metrics")
-WAITS = 30  # times the processor time, after which tests are taken to wait for ever
+WAITS = 10  # times the processor time, after which tests are taken to wait for ever
 LEAST = 92  # percent of mutants that the tests are to notice
 SPLIT = ("split", "holding_out", "last_events", "later_events")
 # Tests of each room, and modules that are mutated; the first that a module begins with counts.
@@ -85,7 +85,7 @@ def main() -> int:
     parser.add_argument("modules", nargs="*")
     parser.add_argument("--tools", type=Path, default=Path(".venv-mutants"))
     parser.add_argument(
-        "--timeout", type=int, default=120, help="Seconds of processor time for one mutant."
+        "--timeout", type=int, default=300, help="Seconds of processor time for one mutant."
     )
     parser.add_argument("--sample", type=int, help="Mutants to test; all by default.")
     parser.add_argument("--seed", type=int, default=0, help="Seed of the sample.")

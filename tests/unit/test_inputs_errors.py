@@ -72,7 +72,10 @@ RANKS = [
     ("r.csv", "rank,n_candidates\n1,9007199254740991\n", ("r.csv", 1, "n_candidates"), "found 9"),
     ("r.run", "\n", ("r.run", None, None), "no rows; expected a TREC run"),
     ("r.csv", "n_candidates,n_better\n5,0\n", ("r.csv", None, None), "lacks column n_tied"),
-    ("r.csv", OF_USERS + "a,5,0,0\nb,5,0,0\na,6,1,0\n", ("r.csv", 3, "n_candidates"), "found 6"),
+    (
+        *("r.csv", OF_USERS + "a,5,0,0\nb,5,0,0\na,6,1,0\n", ("r.csv", 3, "n_candidates")),
+        "found 6; expected 5, as in row 1 of the same user",
+    ),
     (
         "r.parquet",
         {"user_id": [[1]], "n_candidates": [5], "n_better": [0], "n_tied": [0]},
