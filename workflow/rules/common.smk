@@ -13,6 +13,9 @@ if Path(ROOT, "src").is_dir():
     sys.path.insert(0, f"{ROOT}/src")
     path = [f"{ROOT}/src", os.environ.get("PYTHONPATH")]
     os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, path)))
+    # If this is set, each of the twenty processes compiles the package again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.study.config import Study
