@@ -139,6 +139,27 @@ def test_round_trip(tmp_path):
     assert again.later_training_events == split.later_training_events > 0
 
 
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("user_ids", lambda ids: ids[:-1]),
+        ("item_ids", lambda ids: ids[None]),
+        ("held_out", lambda items: np.concatenate([items, items])),
+        ("held_out", lambda _: np.array(7)),
+        ("counted", lambda counts: counts[:2]),
+        ("later_training_events", lambda _: np.array("x")),
+        ("indices", lambda items: items[:-1]),
+    ],
+)
+def test_arrays_that_do_not_fit_together_are_no_split(tmp_path, name, change):
+    save_split(tmp_path / "split.npz", leave_last_out(synthetic_interactions()))
+    with np.load(tmp_path / "split.npz") as file:
+        arrays = dict(file)
+    np.savez(tmp_path / "split.npz", **arrays | {name: change(arrays[name])})
+    with pytest.raises(InputError, match=r"split\.npz: not a split .its arrays do not fit"):
+        load_split(tmp_path / "split.npz")
+
+
 class TestRandom:
     def test_any_event_of_each_user(self):
         data = synthetic_interactions(users=30, items=20)

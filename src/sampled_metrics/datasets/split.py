@@ -176,10 +176,16 @@ def load_split(path: Path) -> Split:
     names = ("held_out", "user_ids", "item_ids", "counted", "later_training_events")
     data = read_arrays(path, "a split", (*structure_names(), *names))
     held_out, user_ids, item_ids, counted, later = (data[name] for name in names)
-    tied, left_out_users, left_out_events = counted.tolist()
-    later = None if np.isnan(later) else float(later)
-    columns = from_structure(data), held_out, user_ids, item_ids
-    return Split(*columns, tied, left_out_users, left_out_events, later)
+    try:
+        tied, left_out_users, left_out_events = counted.tolist()
+        later = None if np.isnan(later) else float(later)
+        train = from_structure(data)
+        fit = train.shape == (*user_ids.shape, *item_ids.shape) and held_out.ndim == 1
+    except (TypeError, ValueError):
+        fit = False
+    if not fit or held_out.size > user_ids.size:
+        raise InputError("not a split (its arrays do not fit together)", path=path)
+    return Split(train, held_out, user_ids, item_ids, tied, left_out_users, left_out_events, later)
 
 
 def _share_later(
