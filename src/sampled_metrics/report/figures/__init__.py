@@ -1,4 +1,4 @@
-"""Figures 1 to 6 of the paper, drawn from their tables for the screen and for print."""
+"""Figures of the paper and of the study, drawn from their tables for the screen and for print."""
 
 from sampled_metrics.report.figures.rendering import render, rounded, save
 

@@ -45,7 +45,7 @@ def settle(figure: Figure) -> None:
     every = [axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
     for axis in every:
         if not axis.get_label_text():
-            axis.set_label_coords(0, 0)
+            axis.set_label_coords(0, 0)  # otherwise its place is computed from all tick labels
     ConstrainedLayoutEngine().execute(figure)
     for axis in every:
         label = axis.label
