@@ -150,6 +150,21 @@ def test_files_that_hold_no_experiment(tmp_path):
             load_experiments([path])
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("exact", [0.1]), ("repeated", [[[0.1]]]), ("users", [1, 2]), ("users", "x"), ("settings", 7)],
+)
+def test_arrays_that_do_not_fit_together_are_no_experiment(tmp_path, experiments, name, value):
+    path = tmp_path / "X.npz"
+    save_experiment(path, experiments["X"])
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez(path, **arrays | {name: np.array(value)})
+    with pytest.raises(InputError) as caught:
+        load_experiments([path])
+    assert str(caught.value).startswith(str(path))
+
+
 def test_more_negatives_than_candidates_are_refused():
     # the second user has 6 candidates besides the held-out item
     few = Ranks([9, 7, 8], [0, 0, 0], [0, 0, 0])

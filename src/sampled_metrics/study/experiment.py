@@ -158,9 +158,18 @@ def load_experiment(path: Path) -> Experiment:
     """Read an experiment written by `save_experiment`."""
     names = ("settings", "users", "exact", "repeated", "expected_mean", "expected_sd", "source")
     data = read_arrays(path, "a sampled experiment", names)
+    try:
+        written, users = json.loads(str(data["settings"])), int(data["users"])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"not a sampled experiment ({error})", path=path) from error
+    settings = ExperimentSettings.of(written, str(path))
+    cells = (len(settings.metrics), len(settings.estimators))
+    shapes = [cells[:1], (*cells, settings.repetitions), cells, cells]
+    if [data[name].shape for name in names[2:6]] != shapes:
+        raise InputError("not a sampled experiment (its arrays do not fit together)", path=path)
     return Experiment(
-        ExperimentSettings.of(json.loads(str(data["settings"])), str(path)),
-        int(data["users"]),
+        settings,
+        users,
         data["exact"],
         data["repeated"],
         Moments(data["expected_mean"], data["expected_sd"]),
