@@ -162,7 +162,7 @@ def test_deviation_of_a_fit_is_that_of_a_simulation():
 
 
 def test_many_candidates_are_summed_by_rule():
-    """Beyond 4,096 candidates, nodes stand for several ranks each."""
+    """Beyond 16,384 candidates, nodes stand for several ranks each."""
     n, m, measures = 20_000, 20, [parse_measure("recall@100"), parse_measure("auc")]
     histogram = np.array([50.0, *np.linspace(12, 1, m)])
     ranks, start, _ = true_ranks(n, m, Sampling.WITH_REPLACEMENT, (100,))

@@ -55,7 +55,7 @@ def reduced(
 ) -> Reduced:
     """Set up eq. 21 for some metrics and reduce it to a triangle.
 
-    Time is proportional to n m^2 up to n = 4,096 or with a prior, else to about 1,000 m^2;
+    Time is proportional to n m^2 up to n = 16,384 or with a prior, else to about 1,000 m^2;
     memory to m^2.
 
     Examples
