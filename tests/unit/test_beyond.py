@@ -98,6 +98,9 @@ def test_outcomes_are_kept_for_the_users_of_a_split(tmp_path, split, compared):
     save_outcomes(tmp_path / "B.npy", compared.codes[0][:-1])
     with pytest.raises(InputError, match="other users or items"):
         load_outcomes([tmp_path / "B.npy"], split)
+    (tmp_path / "B.npy").write_bytes(b"damaged")
+    with pytest.raises(InputError, match=r"B\.npy: not outcomes: no whole .npy file"):
+        load_outcomes([tmp_path / "B.npy"], split)
 
 
 def test_shared_orders_are_orders_of_the_same_candidates(split, compared):

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -394,6 +395,19 @@ def test_wrong_starts_leave_nothing(refused, world, arguments, message):
     before = sorted(Path().iterdir())
     assert message in refused("budget", "start", "state", *TABLES, *arguments)
     assert sorted(Path().iterdir()) == before
+
+
+class Hostile:
+    def __reduce__(self):
+        return Path.touch, (Path("executed"),)
+
+
+def test_no_code_in_a_proxy_is_executed(refused, world):
+    Path("numbers.csv").write_text(f"user_id,item_id\n0,{world.lists[0][0]}\n")
+    Path("matrix.npy").write_bytes(pickle.dumps(Hostile()))
+    message = refused("budget", "start", "state", *MATRIX, "--proxy", "matrix.npy")
+    assert message.startswith("matrix.npy: not ")
+    assert not Path("executed").exists()
 
 
 @pytest.mark.parametrize("matrix", [np.zeros((USERS, ITEMS + 1)), np.full((USERS, ITEMS), "x")])

@@ -93,6 +93,19 @@ def read_table(
     return table
 
 
+def read_array(path: Path, what: str, **options: Any) -> Any:
+    """Read the array of an `.npy` file without pickle; `what` it should be is for messages."""
+    import numpy as np
+
+    try:
+        return np.load(path, allow_pickle=False, **options)
+    except FileNotFoundError:
+        raise InputError(f"no such file; expected {what}", path=path) from None
+    except Exception as error:
+        # numpy takes what it does not know for a pickle, so its message would mislead.
+        raise InputError(f"not {what}: no whole .npy file of numbers", path=path) from error
+
+
 def read_arrays(path: Path, what: str, names: Sequence[str] = ()) -> dict[str, Any]:
     """Read all arrays of an `.npz` file, at least `names`, without pickle.
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, load_npz
 
 from sampled_metrics._base.arrays import Float, Ids, Int
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.files import read_arrays
+from sampled_metrics._base.files import read_array, read_arrays
 from sampled_metrics.ranks.checks import id_column, require, require_unique
 from sampled_metrics.ranks.counting import Marked
 from sampled_metrics.ranks.lists import warn_of_seen_items
@@ -81,7 +81,7 @@ def load_scores(path: Path, what: str) -> Arrays:
     """Return the arrays of an `.npz`, or that of an `.npy` as `scores`."""
     require_file(path, what)
     if path.suffix == ".npy":
-        return {"scores": _load(path, what, mmap_mode="r")}
+        return {"scores": read_array(path, what, mmap_mode="r")}
     return _load_archive(path, "arrays with scores", "scores")
 
 
@@ -119,7 +119,7 @@ def _relevant(path: Path, ranked: Ranked, others: Arrays, axes: Axes) -> tuple[M
     with reading(path):
         if path.suffix == ".npy":
             require_file(path, WHAT)
-            columns = _load(path, WHAT)
+            columns = read_array(path, WHAT)
             return _one_each("relevant items", columns, axes, ranked.min_grade), False
         if path.suffix == ".npz":
             marked = read_sparse(path, _RELEVANT)
@@ -183,7 +183,7 @@ def _compressed(others: Arrays, axes: Axes) -> csr_array:
 def _read_seen(path: Path, axes: Axes) -> Any:
     require_file(path, _SEEN)
     if path.suffix == ".npy":
-        return _load(path, _SEEN)
+        return read_array(path, _SEEN)
     if path.suffix != ".npz":
         return _marked(*_numbers(read_pairs(path, _SEEN), axes), axes)
     return read_sparse(path)
@@ -204,14 +204,6 @@ def _numbers(table: Table, axes: Axes) -> tuple[Int, Int]:
 def _marked(row: Int, item: Int, axes: Axes, grade: Float | None = None) -> csr_array:
     values = np.ones(row.size, dtype=bool) if grade is None else grade
     return csr_array((values, (row, item)), shape=axes.shape)
-
-
-def _load(path: Path, what: str, **options: Any) -> NDArray[Any]:
-    try:
-        return np.load(path, allow_pickle=False, **options)
-    except Exception as error:
-        # numpy takes what it does not know for a pickle, so its message would mislead.
-        raise InputError(f"not {what}: no whole .npy file of numbers", path=path) from error
 
 
 def _load_archive(path: Path, what: str, name: str) -> Arrays:

@@ -9,7 +9,7 @@ from numpy.lib.format import open_memmap
 
 from sampled_metrics._base.arrays import Int, blocks
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import read_arrays
+from sampled_metrics._base.files import read_array, read_arrays
 from sampled_metrics.datasets.split import Split
 from sampled_metrics.inference.budget.problem import Problem
 from sampled_metrics.inference.budget.proxies import (
@@ -86,10 +86,7 @@ def _rows(path: Path, problem: Problem) -> Callable[[Int], Any]:
             "item_ids",
             path=path,
         )
-    try:
-        scores = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise InputError(f"not {WHAT} ({' '.join(str(error).split())})", path=path) from error
+    scores = read_array(path, WHAT, mmap_mode="r")
     if scores.shape != problem.events.shape or scores.dtype.kind not in "fiu":
         raise InputError(
             f"scores are {scores.dtype} of shape {scores.shape}; expected numbers of shape "

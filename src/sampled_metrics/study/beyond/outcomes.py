@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import replacing
+from sampled_metrics._base.files import read_array, replacing
 from sampled_metrics.datasets.split import Split
 from sampled_metrics.metrics import values
 from sampled_metrics.metrics.measures import Measure
@@ -82,7 +82,7 @@ def save_outcomes(path: Path, codes: Codes) -> None:
 
 def load_outcomes(paths: Sequence[Path], split: Split) -> dict[str, Codes]:
     """Read outcomes by recommender, the stem of the file."""
-    codes = {path.stem: np.load(path, allow_pickle=False) for path in paths}
+    codes = {path.stem: read_array(path, "outcomes") for path in paths}
     for path in paths:
         if codes[path.stem].shape != split.seen.shape:
             raise InputError("outcomes of other users or items than the split has", path=path)
