@@ -18,6 +18,7 @@ from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.errors import InputError
 
 _LAST_STEPS = 3  # of Newton, because a minimum is found to half the digits of its gradient
+_ROUNDING = 1e-13  # of the gradient
 
 
 def maximum_entropy(given: Float, start: Float, shares: Float, gamma: float) -> Float:
@@ -63,7 +64,10 @@ def maximum_entropy(given: Float, start: Float, shares: Float, gamma: float) -> 
         dual, np.zeros(linear.size), jac=True, hess=curvature, method="trust-exact"
     ).x
     for _ in range(_LAST_STEPS):
-        h = h - solve(curvature(h), dual(h)[1], assume_a="pos")
+        gradient = dual(h)[1]
+        if np.abs(gradient).max() < _ROUNDING:
+            break
+        h = h - solve(curvature(h), gradient, assume_a="pos")
     return distribution(h)[0]
 
 
