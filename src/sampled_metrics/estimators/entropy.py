@@ -14,11 +14,13 @@ import scipy  # `scipy.optimize` takes long to import, so only where it is used
 from scipy.linalg import solve
 from scipy.special import logsumexp
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.arrays import Float, blocks
 from sampled_metrics._base.errors import InputError
 
 _LAST_STEPS = 3  # of Newton, because a minimum is found to half the digits of its gradient
 _ROUNDING = 1e-13  # of the gradient
+_NEIGHBOURS = 64  # ranks taken together
+_IMPROBABLE = 1e-17  # relative to the most probable sampled rank
 
 
 def maximum_entropy(given: Float, start: Float, shares: Float, gamma: float) -> Float:
@@ -88,5 +90,14 @@ def entropy_gradient(given: Float, p: Float, shares: Float, gamma: float, weight
 
 
 def _covariance(p: Float, table: Float) -> Float:
-    mean, weighted = p @ table, table * np.sqrt(p)[:, np.newaxis]
-    return weighted.T @ weighted - np.outer(mean, mean)  # half the sums, by symmetry
+    mean = p @ table
+    covariance = -np.outer(mean, mean)
+    for rows in blocks(len(p), 1, _NEIGHBOURS):
+        # Neighbouring ranks have few sampled ranks in common that are not improbable.
+        weighted = table[rows] * np.sqrt(p[rows])[:, np.newaxis]
+        largest = weighted.max(axis=0)
+        probable = np.flatnonzero(largest > _IMPROBABLE * largest.max())
+        if probable.size:
+            at = slice(probable[0], probable[-1] + 1)
+            covariance[at, at] += weighted[:, at].T @ weighted[:, at]
+    return covariance
