@@ -1,7 +1,5 @@
 """Draw a figure by its number, and write its files."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
@@ -74,18 +72,5 @@ def rounded(table: pd.DataFrame) -> pd.DataFrame:
 def save(figure: Figure, stem: Path) -> None:
     """Write `stem`.svg, .pdf and .png, each all or nothing, the same bytes for the same table."""
     for kind, metadata in _METADATA.items():
-        with replacing(stem.with_name(f"{stem.name}.{kind}")) as path, styled(), _plain_fonts():
+        with replacing(stem.with_name(f"{stem.name}.{kind}")) as path, styled():
             figure.savefig(path, format=kind, metadata=metadata)
-
-
-@contextmanager
-def _plain_fonts() -> Iterator[None]:
-    """Embed fonts without tables for setting text: PDF does not use them, and they take long."""
-    from fontTools.subset import Options
-
-    usual = Options._drop_tables_default
-    Options._drop_tables_default = [*usual, "GDEF", "GPOS", "GSUB"]
-    try:
-        yield
-    finally:
-        Options._drop_tables_default = usual
