@@ -7,6 +7,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
+import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.evaluate import evaluate, prior_shape
 from sampled_metrics.metrics.measures import parse_measure
@@ -34,6 +35,13 @@ def test_by_hand():
         assert each.ci_low < each.value < each.ci_high
         assert (each.ties, each.n_users, each.n_items) == ("expected", 4, 11)
         assert json.loads(json.dumps(asdict(each))) == asdict(each)
+
+
+def test_a_table_leaves_out_what_its_notes_say():
+    found = sm.evaluate(ranks_of(11, [0, 2, 5, 10]), "ap")
+    head = str(found).splitlines()[0].split()
+    assert {"metric", "value"} <= set(head)
+    assert not {"ties", "effective_users"} & set(head)
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,8 @@ def sums_up_to(ends: Int, values: Callable[[Float], Float]) -> Float:
 
     Examples
     --------
-    >>> sums_up_to(np.array([1, 2, 2, 1000]), np.square).round().astype(int)
-    array([        1,         5,         5, 333833500])
+    >>> sums_up_to(np.array([1, 2, 2, 4, 1000]), np.square).round().astype(int)
+    array([        1,         5,         5,        30, 333833500])
     """
     counts = np.diff(ends, prepend=0)
     single = counts == 1

@@ -204,7 +204,7 @@ def acts_like(result: "Corrected | Compared") -> str:
     if result.behaves_like is None or measure.kind in FLAT:
         return seen
     n = result.n_items or 0
-    credit = (measure.at([k], n)[0] / measure.at([1], n)[0] for k in range(2, n + 1))
+    credit = (measure.at([k], n)[0] / measure.at([1], n)[0] for k in range(2, n))
     return f"{seen}, not {next((k for k, c in enumerate(credit, 2) if c <= 0.5), n)}"
 
 
