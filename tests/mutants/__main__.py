@@ -47,7 +47,7 @@ ROOMS = {
         *("correction", "planning", "budget_numbers", "budget_result", "budget_order"),
         *("budget_evaluation", "budget_audit", "cli_budget"),
     ),
-    **dict.fromkeys((f"datasets/{name}.py" for name in SPLIT), ("split",)),
+    **dict.fromkeys((f"datasets/{name}.py" for name in SPLIT), ("split", "introsort")),
     "report/scorecard.py": ("printed_and_scorecard", "judgement", "figures"),
     "study/judgement.py": ("judgement", "printed_and_scorecard"),
 }

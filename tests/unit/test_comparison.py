@@ -87,6 +87,14 @@ class TestExact:
         assert (found.paired, found.n_users, found.n_items) == (True, 4, 100)
         assert (found.estimator, found.n_negatives, found.sampling) == ("exact", None, None)
 
+    def test_low_confidence_decides_more(self):
+        both = named(*(ranks_of(ranks, users=range(4)) for ranks in (self.a, self.b)))
+        orders = {
+            confidence: compare_exact(both, ["ap"], confidence=confidence)[0].order
+            for confidence in (0.4, 0.6)  # the p-value is 0.503
+        }
+        assert orders == {0.4: "b", 0.6: "undecided"}
+
     def test_unpaired_by_hand(self):
         (found,) = compare_exact(named(ranks_of(self.a), ranks_of(self.b[:3])), ["ap"])
         a, b = self.ap[0], self.ap[1, :3]

@@ -396,6 +396,7 @@ class TestMatrix:
             ({"sampling": "normal"}, "unknown sampling 'normal'"),
             ({"n": 2, "sampling": "without-replacement"}, "n is 2; it must be above m = 2"),
             ({"m": 0}, "m is 0;"),
+            ({"n": 10**6, "m": 20_000}, "at most 10,000 negatives, not 20,000"),
         ],
     )
     def test_refuses(self, options, message):

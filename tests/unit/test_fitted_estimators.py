@@ -174,6 +174,11 @@ def test_many_candidates_are_summed_by_rule():
     np.testing.assert_allclose(ours, all_ranks, rtol=1e-9)
 
 
+def test_refuses_more_negatives_than_can_be_solved_for():
+    with pytest.raises(InputError, match="at most 10,000 negatives"):
+        vectors("em:5", np.ones(20_001), n=10**6)
+
+
 RANKS = SampledRanks([1, 1, 5, 40, 90, 2, 7], n_items=3541, n_negatives=100)
 
 

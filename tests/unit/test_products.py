@@ -97,5 +97,7 @@ def test_vectors_that_fit_neither_each_other_nor_the_items():
         rank((users, items), np.zeros((2, 5), bool), [0, 1])
     with pytest.raises(InputError, match="held-out item of user 1 is 4, expected 0 to 3"):
         rank((users, items), None, [0, 4])
+    with pytest.raises(InputError, match="held-out item of user 0 is 9, expected 0 to 3"):
+        rank((users, items), None, [9, 0])
     with pytest.raises(InputError, match="held-out item 1 of user 1 is among the seen items"):
         rank((users, items), np.eye(2, 4) > 0, [1, 1])

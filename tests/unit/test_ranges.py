@@ -106,6 +106,7 @@ class TestKernel:
             ((10, 3, "cluster", "none"), "unknown sampling"),
             ((10, 10, "distinct", "none"), "10 negatives of 10 candidates"),
             ((10, 0, "distinct", "none"), "0 negatives"),
+            ((10**6, 200_000, "distinct", "none"), "at most 100,000 negatives"),
         ],
     )
     def test_errors(self, arguments, problem):

@@ -254,6 +254,14 @@ class TestAverages:
             found = average_over_ranks(vector[None], Ranks([n], [better], [tied]))
             assert found.item() == pytest.approx(exact, abs=1e-10)
 
+    def test_improbable_ranks_within_the_cutoff_count(self):
+        # 30 better ones are expected among 100 negatives; the top 10 has a probability of 1e-7.
+        vector = (np.arange(101) < 10).astype(float)
+        found = average_over_ranks(vector[None], Ranks([301], [90], [0]))
+        exact = stats.hypergeom(300, 90, 100).cdf(9)
+        assert 1e-9 < exact < 1e-6
+        assert found.item() == pytest.approx(exact, rel=1e-9)
+
     @pytest.mark.parametrize("sampling", Sampling)
     def test_are_products_with_the_distribution(self, sampling):
         rng = np.random.default_rng(0)

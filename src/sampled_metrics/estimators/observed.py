@@ -19,7 +19,7 @@ from sampled_metrics.estimators.entropy import entropy_gradient, maximum_entropy
 from sampled_metrics.estimators.expectation import em_gradient, em_path
 from sampled_metrics.estimators.quadrature import rank_rule
 from sampled_metrics.estimators.registry import Problem, register
-from sampled_metrics.estimators.system import ConditioningError, reduced_at
+from sampled_metrics.estimators.system import ConditioningError, reduced_at, require_solvable
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import pmf_at
 
@@ -54,6 +54,7 @@ class Observed(NamedTuple):
 
 def observed(problem: Problem) -> Observed:
     """Collect the material of a fit."""
+    require_solvable(problem.m)
     counts = np.asarray(problem.histogram, dtype=np.float64)
     users = float(counts.sum())
     if counts.shape != (problem.m + 1,) or not (counts >= 0.0).all() or users <= 0.0:

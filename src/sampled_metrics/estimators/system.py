@@ -25,6 +25,7 @@ _BLOCK_ROWS = 2048
 _NEIGHBOURS = 256  # ranks
 _IMPROBABLE = 1e-20
 _PRIOR_SUM_ERROR = 1e-9
+MOST_NEGATIVES = 10_000  # so that the matrices of a problem take some GB
 
 
 class ConditioningError(InputError):
@@ -103,6 +104,7 @@ def normal_equations(
            [0.1179]])
     """
     checked(1, n, m, sampling)
+    require_solvable(m)
     marginal, targets = np.zeros(m + 1), np.zeros((m + 1, len(measures)))
     matrix = np.zeros((m + 1, m + 1))
     ranks, weights = _terms(measures, n, m, prior)
@@ -127,6 +129,7 @@ def reduced_at(
     sampling: Sampling | str,
 ) -> Reduced:
     """Set up eq. 21 with p(r) at some ranks and reduce it to a triangle."""
+    require_solvable(m)
     marginal = np.zeros(m + 1)
     system = np.zeros((0, m + 1 + len(measures)))
     size = max(_BLOCK_ROWS, 2 * m)
@@ -161,6 +164,15 @@ def _refuse_impossible(marginal: Float) -> None:
         raise InputError(
             f"the prior gives sampled rank {impossible[0] + 1} of {marginal.size} probability 0; "
             "every sampled rank must be possible"
+        )
+
+
+def require_solvable(m: int) -> None:
+    """Raise an InputError for more negatives than can be solved for."""
+    if m > MOST_NEGATIVES:
+        raise InputError(
+            f"estimators but sampled and rank-estimate take at most {MOST_NEGATIVES:,} negatives, "
+            f"not {m:,}; name these two (--estimator)"
         )
 
 

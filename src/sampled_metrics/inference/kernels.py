@@ -25,6 +25,7 @@ ASSUMED = {
     NONE: "whatever the true ranks are",
 }
 ALL_POINTS = 20_000  # up to this n, every k is a point
+MOST_NEGATIVES = 100_000  # which take some GB
 _EDGE = 512  # beyond, the first k are points, and for `none` the last ones
 _STEP = 0.01  # and between them k grows by this share
 _SINGLE_RANKS = 20  # sampled ranks that are bins of their own
@@ -104,6 +105,8 @@ def kernel(n: int, m: int, sampling: str, shape: str, cutoff: int | None = None)
         raise InputError(f"unknown shape {shape!r}; known: {', '.join(SHAPES)}")
     if not 1 <= m < n:
         raise InputError(f"{m} negatives of {n} candidates; expected at least 1 and below n")
+    if m > MOST_NEGATIVES:
+        raise InputError(f"ranges take at most {MOST_NEGATIVES:,} negatives, not {m:,}")
     return _kernel(n, m, Sampling(sampling), shape, None if n <= ALL_POINTS else cutoff)
 
 
