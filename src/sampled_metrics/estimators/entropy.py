@@ -16,6 +16,7 @@ from scipy.special import logsumexp
 
 from sampled_metrics._base.arrays import Float, blocks
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.estimators.system import add_products
 
 _LAST_STEPS = 3  # of Newton, because a minimum is found to half the digits of its gradient
 _ROUNDING = 1e-13  # of the gradient
@@ -93,11 +94,6 @@ def _covariance(p: Float, table: Float) -> Float:
     mean = p @ table
     covariance = -np.outer(mean, mean)
     for rows in blocks(len(p), 1, _NEIGHBOURS):
-        # Neighbouring ranks have few sampled ranks in common that are not improbable.
         weighted = table[rows] * np.sqrt(p[rows])[:, np.newaxis]
-        largest = weighted.max(axis=0)
-        probable = np.flatnonzero(largest > _IMPROBABLE * largest.max())
-        if probable.size:
-            at = slice(probable[0], probable[-1] + 1)
-            covariance[at, at] += weighted[:, at].T @ weighted[:, at]
+        add_products(covariance, weighted, _IMPROBABLE * weighted.max())
     return covariance

@@ -45,9 +45,8 @@ def em_path(given: Float, start: Float, shares: Float, iterations: int) -> Float
     expected = given.T @ start
     for before, after in pairwise(path):
         ratio, expected = _over(shares, expected), np.zeros(expected.shape)
-        for rows in blocks(
-            len(given), shares.size, CACHE
-        ):  # both products while the rows are in the cache
+        # Both products while the rows are in the cache.
+        for rows in blocks(len(given), shares.size, CACHE):
             after[rows] = before[rows] * (given[rows] @ ratio)
             expected += given[rows].T @ after[rows]
     return path

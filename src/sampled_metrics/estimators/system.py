@@ -111,9 +111,7 @@ def normal_equations(
     for weight, grid, values in _grids(ranks, weights, measures, n, m, sampling, _NEIGHBOURS):
         marginal += weight @ grid
         grid *= np.sqrt(weight)[:, None]
-        probable = np.flatnonzero(grid.max(axis=0) > _IMPROBABLE)
-        at = slice(probable[0], probable[-1] + 1)
-        matrix[at, at] += grid[:, at].T @ grid[:, at]
+        add_products(matrix, grid, _IMPROBABLE)
         targets += grid.T @ (values * np.sqrt(weight)[:, None])
     _refuse_impossible(marginal)
     root = np.sqrt(marginal)
@@ -165,6 +163,17 @@ def _refuse_impossible(marginal: Float) -> None:
             f"the prior gives sampled rank {impossible[0] + 1} of {marginal.size} probability 0; "
             "every sampled rank must be possible"
         )
+
+
+def add_products(matrix: Float, rows: Float, negligible: float) -> None:
+    """Add rows.T @ rows to a matrix, but for columns at both ends without an entry above a limit.
+
+    Rows of neighbouring ranks have few sampled ranks in common that are not improbable.
+    """
+    probable = np.flatnonzero(rows.max(axis=0) > negligible)
+    if probable.size:
+        at = slice(probable[0], probable[-1] + 1)
+        matrix[at, at] += rows[:, at].T @ rows[:, at]
 
 
 def require_solvable(m: int) -> None:
