@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from sampled_metrics.datasets.interactions import Interactions
 from sampled_metrics.inference.ranges import bracket_users, difference_range
+from sampled_metrics.study.datasets.events import Interactions
 
 # The same examples every time, and no deadline on a busy machine.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -19,7 +19,7 @@ settings.load_profile("repeatable")
 ROOT = Path(__file__).parents[1]
 
 # These run in interpreters of their own, or need packages that the tests do not.
-collect_ignore_glob = ["benchmarks/*.py", "mutants/*.py", "peers/export_*.py"]
+collect_ignore_glob = ["benchmarks/*.py", "peers/export_*.py"]
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +67,13 @@ def as_ratings(interactions: Interactions) -> bytes:
     ).encode()
 
 
+def metric_ranges(measures, sample, **options):
+    """Ranges of some exact metrics that sampled ranks allow."""
+    bracketed = bracket_users(tuple(measures), sample, **options)
+    return [bracketed.range(place) for place in range(len(measures))]
+
+
 def difference_ranges(measures, a, b):
     """Ranges of the differences B - A of some exact metrics that sampled ranks allow."""
-    first, second = (bracket_users(measures, sample) for sample in (a, b))
+    first, second = (bracket_users(tuple(measures), sample) for sample in (a, b))
     return [difference_range(first, second, place) for place in range(len(measures))]

@@ -10,8 +10,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from sampled_metrics.sampling.negatives import draw_negatives
-from sampled_metrics.sampling.soundness import Drawn, check_negatives
+from sampled_metrics.sampling.negatives import Drawn, check_negatives, draw_negatives
 
 n_users, n_items, m = 1000, 2000, 100
 rng = np.random.default_rng(0)

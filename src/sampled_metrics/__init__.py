@@ -5,8 +5,7 @@ Recommendation", KDD 2020, https://doi.org/10.1145/3394486.3403226. Equation and
 numbers in this package are those of that paper.
 
 What you need for your own recommender is exported here; subpackages have the rest, such as
-`sampled_metrics.inference.pair` for `plan` and `sampled_metrics.study` for the paper's tables and
-figures. Values are fractions.
+`sampled_metrics.study` for the paper's tables and figures. Values are fractions.
 
 A sampled Recall@10 of 60 % says little of the exact one. What five users with 100 negatives allow
 is a range of it; corrected estimates act like a recall at another cut-off:
@@ -41,7 +40,7 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from sampled_metrics._base.errors import InputError, InputWarning
-    from sampled_metrics.inference.budget import evaluate_on_budget
+    from sampled_metrics.budget import evaluate_on_budget
     from sampled_metrics.inference.compare import compare
     from sampled_metrics.inference.correct import correct
     from sampled_metrics.inference.evaluate import evaluate, values_by_user
@@ -58,7 +57,7 @@ _HOME = {
     "correct": "inference.correct",
     "draw_sampled_ranks": "sampling",
     "evaluate": "inference.evaluate",
-    "evaluate_on_budget": "inference.budget",
+    "evaluate_on_budget": "budget",
     "plan": "inference.plan",
     "rank": "ranks",
     "values_by_user": "inference.evaluate",

@@ -1,10 +1,9 @@
-"""Kill small runs of the study and finish each by one command; `make kills`.
+"""Kill small runs of the study and finish each by the same command; `make kills`.
 
 Half of the runs are killed at a random moment, the others just before or after a result gets its
 name. Every run must end with the bytes of one that nothing has disturbed.
 """
 
-import argparse
 import random
 import shutil
 import sys
@@ -14,41 +13,44 @@ from pathlib import Path
 
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 from tests.workflow.conftest import Project
-from tests.workflow.kills import after, after_rename, before_rename
 
-NAMES = ["split/split.npz", "models/X.npz", "ranks/X.parquet", "tables/exact.csv"]
+RUNS = 25
+NAMES = ["split/split.npz", "models/X.npz", "ranks/X.parquet", "samples/X.npz"]
 COMMAND = ["make", "reproduce", "CORES=2", f"TARGETS={' '.join(f'results/{n}' for n in NAMES)}"]
 
 
-def moments(seed, seconds, count):
+def moments(project, seconds, count):
     """Return `count` moments at which to kill, each with a description."""
-    rng = random.Random(seed)  # noqa: S311, which no secret depends on
+    kept = set(project.results.glob("reference/*"))
+    rng = random.Random(0)  # noqa: S311, which no secret depends on
     for number in range(count):
-        at = rng.uniform(0.1, seconds)
-        place = rng.randint(1, 6)
-        yield (
-            (f"after {at:.1f} s", after(at)),
-            (f"before name {place}", before_rename(place)),
-            (f"after {at:.1f} s", after(at)),
-            (f"after name {place}", after_rename(place)),
-        )[number % 4]
+        at, place, seen = rng.uniform(0.1, seconds), rng.randint(1, 5), set()
+        if number % 2 == 0:
+            yield f"after {at:.1f} s", lambda elapsed, at=at: elapsed > at
+        elif number % 4 == 1:
+
+            def temporary(_, place=place, seen=seen):
+                seen.update(path.name for path in project.hidden())
+                return len(seen) >= place
+
+            yield f"before name {place}", temporary
+        else:
+
+            def named(_, place=place):
+                made = set(project.results.glob("*/*")) - kept
+                return sum(path.is_file() for path in made) >= place
+
+            yield f"after name {place}", named
 
 
 def clean(project):
-    for name in ("split", "models", "ranks", "tables", "data", "logs", "benchmarks"):
-        shutil.rmtree(project.folder / "results" / name, ignore_errors=True)
+    for path in project.results.iterdir():
+        if path.name != "reference":
+            shutil.rmtree(path)
     shutil.rmtree(project.folder / ".snakemake", ignore_errors=True)
 
 
-def results(project):
-    return [project.result(name) for name in NAMES]
-
-
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=25)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         archive = write_archive(Path(folder, "a.zip"), as_ratings(synthetic_interactions()))
         path = Path(folder, "project")
@@ -56,20 +58,22 @@ def main():
         project = Project(path, archive, small=True)
         project.change(recommenders=[{"name": "X", "kind": "als", "settings": {"d": 4}}])
         began = time.monotonic()
-        assert project.run(*COMMAND).returncode == 0
-        seconds, expected = time.monotonic() - began, results(project)
-        print(f"undisturbed: {seconds:.1f} s")
+        done = project.run(*COMMAND)
+        assert done.returncode == 0, done.stdout
+        seconds, expected = time.monotonic() - began, [project.result(name) for name in NAMES]
+        print(f"undisturbed: {seconds:.1f} s", flush=True)
         good = 0
-        for name, moment in moments(options.seed, seconds, options.runs):
+        for name, moment in moments(project, seconds, RUNS):
             clean(project)
             killed = project.killed(COMMAND, moment)
             done = project.run(*COMMAND)
-            left = [p for p in (path / "results").rglob(".*") if p.is_file()]
-            same = done.returncode == 0 and results(project) == expected and not left
+            same = done.returncode == 0 and not project.hidden()
+            same = same and [project.result(name) for name in NAMES] == expected
             good += same
-            print(f"{name:16} {'killed' if killed else 'ended'}: {'same' if same else done.stdout}")
-        print(f"{good} of {options.runs} runs finished by one command with the same bytes")
-    return good < options.runs
+            told = "same" if same else done.stdout
+            print(f"{name:16} {'killed' if killed else 'ended'}: {told}", flush=True)
+        print(f"{good} of {RUNS} runs finished by one command with the same bytes")
+    return good < RUNS
 
 
 if __name__ == "__main__":

@@ -1,117 +1,72 @@
-"""Time and memory of reading and splitting a large dataset, from files made here.
+"""Time and memory of splitting and ranking a large dataset, made here; `make bench-large`.
 
-    python tests/benchmarks/large.py [--events N] [--users U] [--items I] [--folder F]
-
-By default 20 million interactions of 140,000 users with 27,000 items, popularity-skewed, with many
-events at equal times: once laid out like MovieLens (CSV inside an archive, sorted by user and item,
-as a local archive of ml-20m), once as a table of text ids in random order. Files stay in the folder
-if one is named, and are not made again. A row is one process of `study split`: seconds to parse and
-to split as its log says, wall seconds with start and writing, and its peak of resident memory.
+By default 20 million events of 140,000 users and 27,000 items, popularity-skewed, as a table in
+random order with many equal times; then the ranking of as many users and items by factors.
 """
 
 import argparse
-import json
 import multiprocessing
-import os
-import re
-import subprocess
-import sys
+import resource
 import tempfile
 import time
-import zipfile
 from pathlib import Path
+from types import SimpleNamespace as Job
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv
+from pyarrow import parquet
+from scipy.sparse import csr_array
 
-DATASETS = {
-    "archive like ml-20m": ("ml-20m.zip", {"format": "movielens", "name": "ml-20m"}),
-    "table": ("table.csv", {"format": "table", "name": "generated"}),
-}
+from sampled_metrics.ranks import rank
+from sampled_metrics.study import steps
 
 
-def interactions(events: int, users: int, items: int) -> dict[str, np.ndarray]:
-    """Distinct pairs of user and item, sorted; each user's times come in bursts of one second."""
+def pairs(events: int, users: int, items: int) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct users and items in random order."""
     rng = np.random.default_rng(0)
-    pairs = np.empty(0, dtype=np.int64)
-    while pairs.size < events:
-        user = (users * rng.random(events // 2) ** 2).astype(np.int64)
-        item = (items * rng.random(events // 2) ** 3).astype(np.int64)
-        pairs = np.union1d(pairs, user * items + item)
-    pairs = np.delete(pairs, rng.choice(pairs.size, pairs.size - events, replace=False))
-    user, item = np.divmod(pairs, items)
-    start = rng.integers(800_000_000, 1_600_000_000, users)
-    time = start[user] + rng.integers(0, 40, events) * 10
-    half_stars = rng.integers(1, 11, events) / 2
-    return {"userId": user + 1, "movieId": item + 1, "rating": half_stars, "timestamp": time}
+    user = (users * rng.random(events) ** 2).astype(np.int64)
+    item = (items * rng.random(events) ** 3).astype(np.int64)
+    return np.divmod(rng.permutation(np.unique(user * items + item)), items)
 
 
-def write_archive(path: Path, columns: dict[str, np.ndarray]) -> None:
-    plain = path.with_suffix(".csv")
-    csv.write_csv(pa.table(columns), plain, csv.WriteOptions(quoting_header="none"))
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.write(plain, "ml-20m/ratings.csv")
-    plain.unlink()
+def split(folder: Path, *sizes: int) -> None:
+    user, item = pairs(*sizes)
+    columns = {"user": user, "item": item, "timestamp": 10 * (user % 40)}
+    parquet.write_table(pa.table(columns), folder / "table.parquet")
+    dataset = {"format": "table", "name": "made", "path": f"{folder}/table.parquet"}
+    output = Job(split=folder / "split.npz", counts=folder / "split.json")
+    params = Job(dataset=dataset, filters={}, split={"tie_break": "last"})
+    timed(
+        "split", steps.split, Job(params=params, input=Job(events=dataset["path"]), output=output)
+    )
 
 
-def write_table(path: Path, columns: dict[str, np.ndarray]) -> None:
-    order = np.random.default_rng(1).permutation(columns["userId"].size)
-    named = {}
-    for role, letter in (("user", "u"), ("item", "i")):
-        ids = columns["userId" if role == "user" else "movieId"][order]
-        names = pa.array([f"{letter}{number:07}" for number in range(ids.max() + 1)])
-        named[role] = pa.DictionaryArray.from_arrays(pa.array(ids.astype(np.int32)), names)
-        named[role] = named[role].cast(pa.string())
-    table = pa.table({**named, "timestamp": columns["timestamp"][order]})
-    csv.write_csv(table, path)
+def ranking(_: Path, *sizes: int) -> None:
+    _, users, items = sizes
+    user, item = pairs(*sizes)
+    user, item = user[item < items - 1], item[item < items - 1]  # the last one is held out
+    seen = csr_array((np.ones(user.size), (user, item)), shape=(users, items))
+    rng = np.random.default_rng(1)
+    vectors = tuple(rng.standard_normal((count, 64)) for count in (users, items))
+    timed("rank", rank, vectors, seen, np.full(users, items - 1))
 
 
-def write_files(folder: Path, events: int, users: int, items: int) -> None:
-    columns = interactions(events, users, items)
-    write_archive(folder / "ml-20m.zip", columns)
-    write_table(folder / "table.csv", columns)
-
-
-def measure(file: Path, dataset: dict[str, str]) -> tuple[float, float, float, float]:
-    """Seconds to parse, to split and in all, and peak MiB."""
-    command = [
-        sys.executable, "-m", "sampled_metrics", "study", "split", file.name,
-        "--dataset", json.dumps(dataset), "--output", "split.npz", "--counts", "split.json",
-    ]  # fmt: skip
+def timed(name, function, *arguments) -> None:
     began = time.perf_counter()
-    with (file.parent / "log.txt").open("wb") as log:
-        process = subprocess.Popen(command, cwd=file.parent, stdout=log, stderr=log)
-        _, status, usage = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
-    text = (file.parent / "log.txt").read_text()
-    seconds = re.search(r"parsed in ([\d.]+) s, split in ([\d.]+) s", text)
-    if process.returncode or not seconds:
-        sys.exit(text)
-    return float(seconds[1]), float(seconds[2]), wall, usage.ru_maxrss / 1024
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--events", type=int, default=20_000_000)
-    parser.add_argument("--users", type=int, default=140_000)
-    parser.add_argument("--items", type=int, default=27_000)
-    parser.add_argument("--folder", type=Path, help="keep the files here")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = options.folder or Path(temporary)
-        if not all((folder / name).exists() for name, _ in DATASETS.values()):
-            # In a process of its own: what is started from a large one counts as large itself.
-            sizes = (options.events, options.users, options.items)
-            writer = multiprocessing.Process(target=write_files, args=(folder, *sizes))
-            writer.start()
-            writer.join()
-        print(f"{'data':<22}{'parse s':>9}{'split s':>9}{'wall s':>9}{'peak MiB':>10}")
-        for name, (file, dataset) in DATASETS.items():
-            parse, split, wall, peak = measure(folder / file, dataset)
-            print(f"{name:<22}{parse:9.2f}{split:9.2f}{wall:9.2f}{peak:10.0f}", flush=True)
+    function(*arguments)
+    seconds = time.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{name:<8}{seconds:8.1f} s{peak:8.0f} MiB at most", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name, default in (("events", 20_000_000), ("users", 140_000), ("items", 27_000)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        for stage in (split, ranking):
+            sizes = (Path(name), chosen.events, chosen.users, chosen.items)
+            process = multiprocessing.get_context("spawn").Process(target=stage, args=sizes)
+            process.start()
+            process.join()

@@ -2,13 +2,12 @@
 
     python tests/benchmarks/own.py [--runs R] [--only COMMAND]
 
-Median wall and processor seconds and greatest resident memory of whole processes, start included;
-at the end a full ranking in Python, scores at hand.
+Median wall and processor seconds and greatest resident memory of whole processes, start
+included.
 """
 
 import argparse
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -17,12 +16,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-import psutil
-
-import sampled_metrics as sm
 
 ROOT = Path(__file__).parents[2]
-MIB = 1 << 20
 N_ROWS = N_ITEMS = 10**6
 N_NEGATIVES = 100
 METRICS = ("recall@10", "ndcg@10", "ap", "auc")
@@ -31,24 +26,13 @@ ESTIMATORS = ("sampled", "rank-estimate", "cls", "bv:0.1", "bv:0.01")
 
 def measure(arguments: list[str], folder: Path) -> tuple[float, float, float]:
     command = [sys.executable, "-m", "sampled_metrics", *arguments]
-    began, busy = time.perf_counter(), _of_children()
-    with psutil.Popen(command, cwd=folder, stdout=subprocess.DEVNULL) as process:
-        peak = 0
-        while process.poll() is None:
-            try:
-                peak = max(peak, process.memory_info().rss)
-            except psutil.NoSuchProcess:
-                break
-            time.sleep(0.01)
+    began = time.perf_counter()
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    wall, process.returncode = time.perf_counter() - began, os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{' '.join(arguments)}: exit status {process.returncode}")
-    return time.perf_counter() - began, _of_children() - busy, peak / MIB
-
-
-def _of_children() -> float:
-    """Processor seconds of all processes that were started and have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def write_files(folder: Path) -> None:
@@ -62,15 +46,6 @@ def write_files(folder: Path) -> None:
     for name, (column, values) in files.items():
         lines = (f"{user},{value}\n" for user, value in enumerate(values))
         (folder / f"{name}.csv").write_text(f"user_id,{column}\n" + "".join(lines))
-
-
-def full_ranking() -> float:
-    """Wall seconds of ranking one item of each of as many users and items as MovieLens 1M has."""
-    scores = np.random.default_rng(0).random((6040, 3706), dtype=np.float32)
-    held_out = np.arange(6040) % 3706
-    began = time.perf_counter()
-    sm.rank(lambda users: scores[users], None, held_out)
-    return time.perf_counter() - began
 
 
 def main() -> None:
@@ -106,8 +81,6 @@ def main() -> None:
             walls, busy, peaks = zip(*runs, strict=True)
             wall, processor = statistics.median(walls), statistics.median(busy)
             print(f"{label:32}{wall:8.2f}{processor:8.2f}{max(peaks):8.0f}", flush=True)
-    wall = statistics.median(full_ranking() for _ in range(options.runs))
-    print(f"{'rank, sizes of MovieLens 1M':32}{wall:8.2f}")
 
 
 if __name__ == "__main__":

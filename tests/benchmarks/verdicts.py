@@ -3,36 +3,29 @@
     python tests/benchmarks/verdicts.py [--seeds N] [--metric NAME ...] [--negatives M ...]
 
 Writes results/reference/verdicts.md and verdicts.csv, for all pairs of the recommenders of the
-reference run on MovieLens 100K and on MovieLens 1M. The order by range is that of the exact metrics
-if the 95 % range of the paired difference excludes 0, else undecided; the order by an estimator is
-the sign of the paired difference if it is more than 1.96 standard errors from 0. What is right is
-the order of the exact metrics of the same users. Negatives are drawn without replacement, and
-independently for each recommender, because ranks do not tell which negatives are ranked above;
-with the same negatives for all, the range of the difference is narrower.
+reference run on MovieLens 100K and on MovieLens 1M. What is right is the order of the exact metrics
+of the same users. Negatives are drawn without replacement.
 """
 
 import argparse
 import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from populations import REFERENCE
+from coverage import REFERENCE
 from threadpoolctl import threadpool_limits
 
 from sampled_metrics import metrics
-from sampled_metrics._base.arrays import Float
-from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.seeds import generator
-from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.inference.crossfit import Values, fitted, user_values
-from sampled_metrics.inference.kernels import NON_INCREASING
-from sampled_metrics.inference.ranges import _difference_end, _negative
-from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics._base.text import table_of
+from sampled_metrics.estimators import parse_estimators
+from sampled_metrics.inference.correct import solve
+from sampled_metrics.inference.ranges import bracket_users, difference_range
+from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import draw_sampled_ranks
 
@@ -44,15 +37,6 @@ METHODS = ("range", *ESTIMATORS)
 SIGNIFICANT = 1.96
 MOST_WRONG = 0.02
 CLASSES = {"< 10 %": 0.0, "10-20 %": 0.1, "20-50 %": 0.2, "> 50 %": 0.5}
-Orders = dict[str, Float]
-
-
-class Evaluated(NamedTuple):
-    """One recommender with one draw of negatives: values of users."""
-
-    lower: Values
-    upper: Values
-    estimates: Float  # shape (estimators, users)
 
 
 def recommenders(dataset: str) -> dict[str, Ranks]:
@@ -61,73 +45,37 @@ def recommenders(dataset: str) -> dict[str, Ranks]:
     return {path.stem: Ranks.read(path) for path in sorted(paths)}
 
 
-def exact(dataset: str, measure: Measure) -> dict[str, float]:
-    """Exact metrics by name."""
-    return {
-        name: float(metrics.values(measure, ranks).mean())
-        for name, ranks in recommenders(dataset).items()
-    }
-
-
 def orders(dataset: str, m: int, seed: int, names: tuple[str, ...]) -> list[dict[str, object]]:
     """Order of all pairs by all methods with one draw: 1 if B is above A, -1 below, else 0."""
-    measures = [parse_measure(name) for name in names]
-    evaluated = {
-        name: evaluate(ranks, measures, m, generator(seed, dataset, name, m))
-        for name, ranks in recommenders(dataset).items()
-    }
-    return [
-        {
-            "dataset": dataset,
-            "metric": str(measure),
-            "n_negatives": m,
-            "a": a,
-            "b": b,
-            **dict(zip(METHODS, signs(evaluated[a][place], evaluated[b][place]), strict=True)),
-        }
-        for a, b in combinations(evaluated, 2)
-        for place, measure in enumerate(measures)
-    ]
-
-
-def evaluate(
-    ranks: Ranks, measures: list[Measure], m: int, rng: np.random.Generator
-) -> list[Evaluated]:
-    """Draw negatives and compute what pairs need, for each metric."""
-    drawn = draw_sampled_ranks(ranks, m, rng)
-    sample = SampledRanks(drawn, ranks.n_candidates, m)
-    fit = fitted(sample, NON_INCREASING, CONFIDENCE)
-    vectors = estimator_matrix(
-        [parse_estimator(name) for name in ESTIMATORS],
-        measures,
-        sample.mean_candidates,
-        m,
-        sampling=sample.sampling,
-    )
-    return [
-        Evaluated(*user_values(measure, fit), estimates=vector[:, drawn - 1])
-        for measure, vector in zip(measures, vectors, strict=True)
-    ]
-
-
-def signs(a: Evaluated, b: Evaluated) -> list[int]:
-    """Order by each method."""
-    all_users = np.arange(a.lower.of_users.size)
-    pairs = (all_users, all_users)
-    low = -_difference_end(_negative(b.lower), a.upper, pairs, CONFIDENCE)
-    high = _difference_end(b.upper, _negative(a.lower), pairs, CONFIDENCE)
-    difference = b.estimates - a.estimates
-    error = difference.std(axis=1, ddof=1) / np.sqrt(all_users.size)
-    significant = np.abs(difference.mean(axis=1)) > SIGNIFICANT * error
-    return [int(low > 0) - int(high < 0), *(np.sign(difference.mean(axis=1)) * significant)]
+    measures, bracketed, solved = tuple(map(parse_measure, names)), {}, {}
+    for name, ranks in recommenders(dataset).items():
+        drawn = draw_sampled_ranks(ranks, m, generator(seed, dataset, name, m))
+        sample = SampledRanks(drawn, ranks.n_candidates, m, users=np.arange(drawn.size))
+        bracketed[name] = bracket_users(measures, sample)
+        solved[name] = solve(sample, measures, parse_estimators(ESTIMATORS))
+    rows = []
+    for a, b in combinations(solved, 2):
+        for i, measure in enumerate(measures):
+            found = difference_range(bracketed[a], bracketed[b], i)
+            signs = [int(found.low > 0) - int(found.high < 0)]
+            for j in range(len(ESTIMATORS)):
+                difference = solved[b].user_values(i, j) - solved[a].user_values(i, j)
+                mean = difference.mean()
+                error = difference.std(ddof=1) / np.sqrt(difference.size)
+                signs.append(int(np.sign(mean)) if abs(mean) > SIGNIFICANT * error else 0)
+            keys = {"dataset": dataset, "metric": str(measure), "n_negatives": m, "a": a, "b": b}
+            rows.append(keys | dict(zip(METHODS, signs, strict=True)))
+    return rows
 
 
 def summarised(rows: pd.DataFrame) -> pd.DataFrame:
     """Count wrong and right orders of every pair."""
-    truth = {
-        (dataset, metric): exact(dataset, parse_measure(metric))
-        for dataset, metric in rows.groupby(["dataset", "metric"]).groups
-    }
+    truth: dict[tuple[str, str], dict[str, float]] = {}
+    for dataset, metric in rows.groupby(["dataset", "metric"]).groups:
+        truth[dataset, metric] = {
+            name: float(metrics.values(parse_measure(metric), ranks).mean())
+            for name, ranks in recommenders(dataset).items()
+        }
     counted = []
     keys = ["dataset", "metric", "n_negatives", "a", "b"]
     for key, pair in rows.groupby(keys, sort=False):
@@ -136,10 +84,7 @@ def summarised(rows: pd.DataFrame) -> pd.DataFrame:
         counts["seeds"] = len(pair)
         for method in METHODS:
             right = pair[method] * np.sign(b - a)
-            counts[f"{method} wrong"], counts[f"{method} right"] = (
-                (right < 0).sum(),
-                (right > 0).sum(),
-            )
+            counts |= {f"{method} wrong": (right < 0).sum(), f"{method} right": (right > 0).sum()}
         counted.append(dict(zip(keys, key, strict=True)) | counts)
     return pd.DataFrame(counted)
 
@@ -148,41 +93,32 @@ def report(table: pd.DataFrame) -> Iterator[str]:
     """Tables of the results in Markdown."""
     place = np.searchsorted([*CLASSES.values()], table["relative"], side="right") - 1
     table = table.assign(size=np.array([*CLASSES])[place])
-    wrong = []
     for (dataset, metric), rows in table.groupby(["dataset", "metric"], sort=False):
         sizes = [size for size in CLASSES if (rows["size"] == size).any()]
         pairs = {size: len(rows[rows["size"] == size].groupby(["a", "b"])) for size in sizes}
         counted = ", ".join(f"{pairs[size]} of {size}" for size in sizes)
         yield f"\n## {dataset}, {metric}\n\nPairs: {counted}.\n"
-        header = [
-            f"{size}: {METHODS[0]}" if method == METHODS[0] else method
-            for size in sizes
-            for method in METHODS
-        ]
-        yield "| m | " + " | ".join(header) + " |"
-        yield "| ---: |" + " ---: |" * len(header)
+        lines = []
         for m, of_m in rows.groupby("n_negatives"):
-            cells = []
-            for size in sizes:
-                cell = of_m[of_m["size"] == size]
-                for method in METHODS:
-                    shares = [
-                        cell[f"{method} {what}"].sum() / cell["seeds"].sum()
-                        for what in ("wrong", "right")
-                    ]
-                    cells.append(" / ".join(f"{100 * share:.0f}" for share in shares))
-                    if method == "range":
-                        wrong.append((shares[0], f"{dataset}, {metric}, m = {m}, {size}"))
-            yield f"| {m} | " + " | ".join(cells) + " |"
-    above = [f"{name}: {100 * share:.1f} %" for share, name in wrong if share > MOST_WRONG]
-    yield f"\nOf {len(wrong)} cells, the range is wrong in more than 2 % in {len(above)}."
-    yield from (f"- {line}" for line in above)
+            lines.append({"m": m})
+            for size, method in product(sizes, METHODS):
+                shares = shares_of(of_m[of_m["size"] == size], method)
+                words = " / ".join(f"{100 * share:.0f}" for share in shares)
+                lines[-1][f"{size}: {method}"] = words
+        yield table_of(lines, "pipe")
     pairs = table[table["range wrong"] > MOST_WRONG * table["seeds"]]
     total, bad = table["seeds"].sum(), table["range wrong"].sum()
-    yield f"\nIn all: {bad:,} of {total:,} orders by range are wrong, in {len(pairs)} pairs and m."
+    yield f"\nIn all: {bad:,} of {total:,} orders by range are wrong,"
+    yield f"in more than {100 * MOST_WRONG:g} % of the draws for {len(pairs)} pairs and m.\n"
     for method in METHODS:
-        shares = [table[f"{method} {what}"].sum() / total for what in ("wrong", "right")]
-        yield f"- {method}: {100 * shares[0]:.2f} % wrong, {100 * shares[1]:.1f} % right"
+        wrong, right = shares_of(table, method)
+        yield f"- {method}: {100 * wrong:.2f} % wrong, {100 * right:.1f} % right"
+
+
+def shares_of(table: pd.DataFrame, method: str) -> list[float]:
+    """Shares of draws in which an order by a method is wrong, and right."""
+    total = table["seeds"].sum()
+    return [table[f"{method} {what}"].sum() / total for what in ("wrong", "right")]
 
 
 def main() -> None:

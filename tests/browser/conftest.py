@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from sampled_metrics.report.page.collect import collect
-from sampled_metrics.report.page.render import render
+from sampled_metrics.report import render
+from sampled_metrics.study.page import collect
 from tests.unit.test_page import sources
 
 MOVE = """(positions) => Object.entries(positions).forEach(([name, value]) => {

@@ -1,102 +1,148 @@
-"""The study through a real SLURM on this machine: the same bytes, also where jobs and nodes fail.
+"""The study through a real SLURM on this machine, while a job is cancelled and a node goes down.
 
-    python -m tests.cluster [--small] [--if-possible]
+    python -m tests.cluster [--if-possible]
 
-Installs SLURM where it can (Debian, root), starts two virtual nodes, and stops and restores
-everything in the end. The small study is synthetic; without --small and with MOVIELENS_ARCHIVE
-the paper's is run as well. Each is run on this machine in one piece, and through SLURM in pieces
-while one job fills its memory, one is cancelled and one node goes down; the paper's also
-undisturbed.
+The study is small and synthetic. It is run on this machine, then ranked in pieces through SLURM,
+which must give the same bytes.
 """
 
-import argparse
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 
-from tests.cluster import runs, slurm
+from tests.cluster import slurm
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 from tests.workflow.conftest import Project
 
-CANNOT = 2
-PIECES = 2  # of ranking
-OTHER_PIECES = 3
+# For the cluster of this test: its account, its partition, and no accounting to ask.
+EDITS = {
+    "# slurm_account: lab": "slurm_account: lab",
+    "# slurm_partition: main": "slurm_partition: main",
+    "# slurm-status-command: squeue": "slurm-status-command: squeue",
+    "latency-wait: 60": "latency-wait: 10",
+    "slurm-init-seconds-before-status-checks: 20": "slurm-init-seconds-before-status-checks: 10",
+}
+RULE = "rule_rank_wildcards"
+# Dates, and the number of pieces on the page, tell of one run.
+LEFT_OUT = ("logs/", "reference/", "data/source.json", "provenance.json", "report.html")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--small", action="store_true", help="the synthetic study only")
-    parser.add_argument(
-        "--if-possible", action="store_true", help="succeed where no SLURM can be started"
-    )
-    options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    archive = "" if options.small else os.environ.get("MOVIELENS_ARCHIVE", "")
+def edited(profile):
+    """The profile with what its user is to edit edited; every line must be there."""
+    for line, ours in EDITS.items():
+        if line not in profile:
+            raise slurm.ClusterError(f"the profile for SLURM has no {line!r}")
+        profile = profile.replace(line, ours)
+    return profile
+
+
+def results(project):
+    found = {
+        path.relative_to(project.results).as_posix(): path.read_bytes()
+        for path in project.results.rglob("*")
+        if path.is_file()
+    }
+    return {name: found[name] for name in sorted(found) if not name.startswith(LEFT_OUT)}
+
+
+def compare(expected, found):
+    """Raise ClusterError unless two runs left the same files, byte for byte."""
+    names = sorted(expected.keys() | found.keys())
+    differing = [name for name in names if expected.get(name) != found.get(name)]
+    if differing:
+        raise slurm.ClusterError(f"the runs differ in {', '.join(differing)}")
+
+
+def state_of(job):
+    return slurm.records()[job["JobId"]]["JobState"]
+
+
+def disturb():
+    """Cancel a job of ranking, then take the node of another down; return both."""
+    hit = []
+    for strike, state in (
+        (lambda job: slurm.output("scancel", job["JobId"]), "CANCELLED"),
+        (lambda job: slurm.turn(job["NodeList"], "DOWN"), "NODE_FAIL"),
+    ):
+        deadline = time.monotonic() + 300
+        while time.monotonic() < deadline and len(hit) < (1 if state == "CANCELLED" else 2):
+            at_work = [
+                job
+                for job in slurm.records().values()
+                if job["JobState"] == "RUNNING" and job["Comment"].startswith(RULE)
+            ]
+            for job in at_work[:1]:
+                strike(job)
+                slurm.wait(lambda job=job: state_of(job) not in ("RUNNING", "COMPLETING"), 30)
+                if state == "NODE_FAIL":
+                    slurm.turn(job["NodeList"], "RESUME")
+                if state_of(job) == state:
+                    hit.append(job)
+            time.sleep(0.2)
+    if len(hit) < 2:
+        raise slurm.ClusterError("no job of ranking could be cancelled, or lost its node")
+    return hit
+
+
+def through_slurm(project):
+    """Run the study through the profile for SLURM, ranked in pieces, and disturb it meanwhile."""
+    profile = project.folder / "workflow/profiles/slurm/config.yaml"
+    profile.write_text(edited(profile.read_text()))
+    project.change("ranking", pieces=3)
+    log = project.folder / "snakemake.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            ["snakemake", "--profile", "workflow/profiles/slurm"],
+            cwd=project.folder,
+            env=project.environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            hit = disturb()
+            process.wait(900)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    if process.returncode:
+        raise slurm.ClusterError(f"Snakemake ended with {process.returncode}:\n{log.read_text()}")
+    for job in hit:
+        jobs = [other for other in slurm.records().values() if other["Comment"] == job["Comment"]]
+        if len(jobs) < 2 or jobs[-1]["JobState"] != "COMPLETED":
+            raise slurm.ClusterError(f"{job['Comment']} was hit and not run again")
+
+
+def run():
     began = time.monotonic()
-    reason = slurm.missing()
-    try:
-        if not reason:
-            run_all(archive)
-    except slurm.StartError as error:
-        reason = f"it did not start: {error}"
-    except runs.RunError as failure:
-        sys.exit(f"FAILED: {failure}")
-    if reason:
-        runs.say(f"the study was not run through SLURM: {reason}")
-        sys.exit(0 if options.if_possible else CANNOT)
-    runs.say(f"all of it in {time.monotonic() - began:.0f} s")
-
-
-def run_all(archive: str) -> None:
-    """Run the small study, and the paper's if there is an archive."""
-    with tempfile.TemporaryDirectory(prefix="cluster.") as folder, slurm.cluster() as cluster:
-        small = write_archive(Path(folder, "small.zip"), as_ratings(synthetic_interactions()))
-        study(cluster, Path(folder, "small"), small, is_small=True)
-        if archive:
-            study(cluster, Path(folder, "full"), Path(archive), is_small=False)
-
-
-def study(cluster: slurm.Slurm, folder: Path, archive: Path, *, is_small: bool) -> None:
-    """Run one study on this machine and through SLURM, and compare."""
-    here = project(folder / "local", archive, is_small=is_small)
-    seconds = runs.locally(here)
-    expected = runs.results(here)
-    runs.say(f"{folder.name}: {len(expected)} files on this machine in {seconds:.0f} s")
-    if not is_small:
-        there = project(folder / "slurm", archive, is_small=is_small)
-        tell(f"{folder.name}: through SLURM", runs.through(cluster, there, PIECES))
-        runs.compare(expected, runs.results(there))
-    there = project(folder / "disturbed", archive, is_small=is_small)
-    disturbance = runs.Disturbance(cluster)
-    run = runs.through(cluster, there, OTHER_PIECES, disturbance, disturbance.OPTIONS)
-    tell(f"{folder.name}: through SLURM, disturbed", run)
-    disturbance.check(run)
-    runs.compare(expected, runs.results(there))
-    runs.say(f"{folder.name}: the same bytes in all runs")
-
-
-def project(folder: Path, archive: Path, *, is_small: bool) -> Project:
-    """A study in a new folder."""
-    folder.mkdir(parents=True)
-    return Project(folder, archive, is_small)
-
-
-def tell(title: str, run: runs.Run) -> None:
-    """Print the counts of a run and the jobs that failed."""
-    states = Counter(each["JobState"] for each in run.jobs.values())
-    nodes = Counter(each["NodeList"] for each in run.jobs.values())
-    most = max(map(runs.megabytes, run.jobs.values()))
-    counts = ", ".join(f"{count} {name}" for name, count in sorted((states + nodes).items()))
-    runs.say(f"{title}: {len(run.jobs)} jobs in {run.seconds:.0f} s: {counts}; {most} MB at most")
-    for job, record in run.jobs.items():
-        if record["JobState"] != "COMPLETED":
-            memory = f"{runs.megabytes(record)} MB on {record['NodeList']}"
-            runs.say(f"  job {job} with {memory} ({record['Comment']}): {record['JobState']}")
+    with tempfile.TemporaryDirectory(prefix="cluster.") as name, slurm.cluster():
+        folder = Path(name)
+        archive = write_archive(folder / "small.zip", as_ratings(synthetic_interactions()))
+        here, there = (folder / place for place in ("here", "there"))
+        here.mkdir()
+        there.mkdir()
+        here, there = (Project(place, archive, small=True) for place in (here, there))
+        here.snakemake()
+        through_slurm(there)
+        states = Counter(job["JobState"] for job in slurm.records().values())
+        compare(results(here), results(there))
+    told = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+    print(f"the same bytes through SLURM: jobs {told}; {time.monotonic() - began:.0f} s")
 
 
 if __name__ == "__main__":
-    main()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    reason = slurm.missing()
+    if reason:
+        print(f"the study was not run through SLURM: {reason}")
+        sys.exit(0 if "--if-possible" in sys.argv else 2)
+    try:
+        run()
+    except slurm.ClusterError as failure:
+        sys.exit(f"FAILED: {failure}")

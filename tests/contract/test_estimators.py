@@ -6,10 +6,10 @@ import pytest
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import estimator_matrix, parse_estimator, register
 from sampled_metrics.estimators.registry import DECLARED
-from sampled_metrics.inference.moments import estimates, expected_moments
 from sampled_metrics.metrics import known_measures, parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import draw_sampled_ranks, histograms, sampled_rank_distribution
+from sampled_metrics.study.moments import estimates, expected_moments
 
 N_ITEMS, N_NEGATIVES, USERS, REPETITIONS, RESAMPLES = 200, 15, 120, 1500, 400
 DEVIATIONS = 4.5  # of a thousand cells, one is outside with probability 0.007

@@ -10,37 +10,29 @@ metrics prefer Broad, exact ones Careful: the reversal that the paper warns of.
 import numpy as np
 
 import sampled_metrics as sm
-from sampled_metrics.inference.pair import Pair
-from sampled_metrics.inference.population import Population
 
 N_USERS, N_ITEMS, N_NEGATIVES = 2000, 5000, 100
 METRICS, ESTIMATORS = ["recall@10"], ["sampled", "bv:0.1"]
 
 
-def scores_of(users: np.ndarray, careful: bool) -> np.ndarray:
-    """Scores of all items for some users: noise, and a push for the item held out."""
-    rows = []
-    for user in users:
-        rng = np.random.default_rng([user, careful])
-        scores = rng.standard_normal(N_ITEMS)
-        if careful:
-            scores[held_out[user]] += 4.5 if rng.random() < 0.25 else 0.0
-        else:
-            scores[held_out[user]] += 1.6
-        rows.append(scores)
-    return np.array(rows)
-
-
 rng = np.random.default_rng(0)
 held_out = rng.integers(0, N_ITEMS, N_USERS)
-users = np.arange(N_USERS)
+
+
+def scores_of(users: np.ndarray, careful: bool) -> np.ndarray:
+    """Scores of all items for some users: noise, and a push for the item held out."""
+    scores = np.empty((users.size, N_ITEMS))
+    for row, user in zip(scores, users, strict=True):
+        rng = np.random.default_rng([user, careful])
+        row[:] = rng.standard_normal(N_ITEMS)
+        row[held_out[user]] += 4.5 * (rng.random() < 0.25) if careful else 1.6
+    return scores
+
 
 # 1. Rank every held-out item among all items: 256 users at a time, never users x items at once.
 records = {
-    name: sm.rank(
-        lambda block, careful=careful: scores_of(block, careful), None, held_out, block_size=256
-    )
-    for name, careful in (("Careful", True), ("Broad", False))
+    "Careful": sm.rank(lambda users: scores_of(users, True), None, held_out, block_size=256),
+    "Broad": sm.rank(lambda users: scores_of(users, False), None, held_out, block_size=256),
 }
 
 # 2. Exact metrics, with intervals over users.
@@ -51,12 +43,10 @@ for name, ranked in records.items():
 
 # 3. What an evaluation with 100 random negatives leaves open: the range of the exact metric. The
 # estimates are of another quantity, that with a cut-off at about the rank printed beside them.
-samples = {
-    name: sm.SampledRanks(
-        sm.draw_sampled_ranks(ranked, N_NEGATIVES, rng), N_ITEMS, N_NEGATIVES, users=users
-    )
-    for name, ranked in records.items()
-}
+samples = {}
+for name, ranked in records.items():
+    drawn = sm.draw_sampled_ranks(ranked, N_NEGATIVES, rng)
+    samples[name] = sm.SampledRanks(drawn, N_ITEMS, N_NEGATIVES, users=np.arange(N_USERS))
 print(f"From {N_NEGATIVES} negatives:")
 for name, sample in samples.items():
     for each in sm.correct(sample, METRICS, ESTIMATORS):
@@ -69,8 +59,7 @@ print("Compared:")
 for each in sm.compare(samples, METRICS, ESTIMATORS):
     print(f"  {each.estimator:8} {each.verdict}")
 
-# 5. How many negatives order these two correctly in 95 of 100 evaluations?
-print("Negatives needed:")
-pair = Pair(*map(Population.of_users, records.values()), n_users=N_USERS)
-for each in sm.plan(pair, METRICS, ESTIMATORS, largest=400):
-    print(f"  {each.estimator:8} {each.n_negatives or f'more than {each.largest}'}")
+# 5. How likely do more negatives decide the order of these two?
+print("Probability of a decision:")
+for each in sm.plan(*records.values(), METRICS, sizes=(100, 400)):
+    print(f"  {each.n_negatives or 'all'} negatives: {each.probability:.2f}")

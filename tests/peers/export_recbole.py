@@ -39,8 +39,8 @@ SETTINGS = {
 }
 
 
-def evaluated(parts: dict[str, list[tuple[str, str]]]):
-    """Make the atomic files in the working folder, train EASE; return all there is."""
+def save(folder: Path, parts: dict[str, list[tuple[str, str]]]) -> None:
+    """Make the atomic files in the working folder, train EASE, write its scores and metrics."""
     Path("made").mkdir()
     for name, pairs in parts.items():
         table = pd.DataFrame(pairs, columns=["user_id:token", "item_id:token"])
@@ -51,11 +51,7 @@ def evaluated(parts: dict[str, list[tuple[str, str]]]):
     train, _, test = data_preparation(config, dataset)
     model = get_model("EASE")(config, train.dataset)
     trainer = get_trainer(config["MODEL_TYPE"], "EASE")(config, model)
-    return dataset, model, test, trainer.evaluate(test, load_best_model=False)
-
-
-def save(folder: Path, parts: dict[str, list[tuple[str, str]]]) -> None:
-    dataset, model, test, values = evaluated(parts)
+    values = trainer.evaluate(test, load_best_model=False)
     users = np.arange(1, dataset.user_num)
     scores, items = full_sort_topk(users, model, test, K)
     topk = {
@@ -79,15 +75,10 @@ def save(folder: Path, parts: dict[str, list[tuple[str, str]]]) -> None:
     (folder / "metrics.json").write_text(json.dumps(about, indent=2) + "\n")
 
 
-def main(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    # RecBole reads the command line too, and writes logs where it stands.
-    del sys.argv[1:]
-    with tempfile.TemporaryDirectory() as work:
-        os.chdir(work)
-        save(folder, interactions())
-        os.chdir(folder)
-
-
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve())
+    target = Path(sys.argv.pop()).resolve()  # RecBole reads the command line too
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as work:  # and writes logs where it stands
+        os.chdir(work)
+        save(target, interactions())
+        os.chdir(target)

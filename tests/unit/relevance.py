@@ -9,7 +9,7 @@ from sampled_metrics.ranks import Ranks
 
 ALL_KINDS = (
     *("recall", "precision", "f1", "f2", "f0.5", "hit", "rr"),
-    *("ap", "ap-by-relevant", "ap-by-hits", "ndcg", "ndcg-by-relevant", "ndcg-by-k"),
+    *("ap", "ap-by-relevant", "ndcg", "ndcg-by-relevant", "ndcg-by-k"),
 )
 
 
@@ -36,20 +36,10 @@ def _with_cutoff(kind, k, relevant):
         return 1 / top[0] if top else 0.0
     if kind.startswith("ap"):
         total = sum(nth / place for nth, place in enumerate(top, start=1))
-        return (
-            total
-            / {
-                "ap": min(len(relevant), k),
-                "ap-by-relevant": len(relevant),
-                "ap-by-hits": len(top) or 1,
-            }[kind]
-        )
+        return total / (min(len(relevant), k) if kind == "ap" else len(relevant))
     if kind.startswith("ndcg"):
-        ideal = {
-            "ndcg": min(len(relevant), k),
-            "ndcg-by-relevant": len(relevant),
-            "ndcg-by-k": k,
-        }[kind]
+        sizes = {"ndcg": min(len(relevant), k), "ndcg-by-relevant": len(relevant), "ndcg-by-k": k}
+        ideal = sizes[kind]
         return _gain(top) / _gain(range(1, ideal + 1))
     return _of_precision_and_recall(kind, len(top) / k, len(top) / len(relevant))
 

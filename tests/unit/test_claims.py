@@ -5,16 +5,18 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.report.claims import write_claims
-from sampled_metrics.study.cells import KEY, read_published
-from sampled_metrics.study.claims import CLAIMS, Claim, Finding, Run, ledger
-from sampled_metrics.study.claims import verdicts as module
-from sampled_metrics.study.claims.registry import MEASUREMENTS
-from sampled_metrics.study.claims.run import METRICS, NAMES, PAIRS
+from sampled_metrics.study import claims as module
+from sampled_metrics.study.claims import (
+    Run,
+    claims,
+    ledger,
+    printed_run,
+    write_claims,
+)
 from sampled_metrics.study.starts import SIZES, USERS
+from sampled_metrics.study.tables import KEY, read_published
 from tests.conftest import ROOT
 
 PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
@@ -22,55 +24,58 @@ PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
 
 def printed(sizes=(1010.0, 59.0), changes=()):
     """The published tables as a run, with some cells of Table 3 or 4 changed."""
-    run = Run.published(PUBLISHED)
-    more = [(*SIZES[:1], "X vs Y", SIZES[1], name, m, m, np.nan)
-            for name, m in zip(("Sampled", "BV 0.1"), sizes, strict=True)]  # fmt: skip
-    more += [(USERS[0], "X", USERS[1], *each, np.nan)
-             for each in (("top 100", 2310, 2310), ("bottom half", 299, 299))]  # fmt: skip
-    cells = pd.concat(
-        [run.cells.reset_index(), pd.DataFrame(more, columns=[*run.cells.reset_index().columns])]
-    ).set_index(KEY)
+    cells = PUBLISHED[PUBLISHED["table"] >= 3].astype({"value": float}).set_index(KEY)
     for *key, value in changes:
-        cells.loc[tuple(key), ["value", "expected"]] = value
-    ranks = {name: Ranks([3541] * 6040, [5] * 6040, [0] * 6040) for name in NAMES}
-    return Run(cells.sort_index(), ranks)
+        cells.loc[tuple(key), "value"] = value
+    cells = cells.assign(expected=cells["value"], expected_std=pd.to_numeric(cells["std"]))
+    more = [(SIZES[0], "X vs Y", SIZES[1], name, m, m)
+            for name, m in zip(("Sampled", "BV 0.1"), sizes, strict=True)]  # fmt: skip
+    more += [(*USERS[:1], "X", USERS[1], which, n, n)
+             for which, n in (("top 100", 2310), ("bottom half", 299))]  # fmt: skip
+    others = pd.DataFrame(more, columns=[*KEY, "value", "expected"])
+    ranks = {name: Ranks([3541] * 6040, [5] * 6040, [0] * 6040) for name in "XYZ"}
+    return Run(pd.concat([cells.reset_index(), others]), ranks)
 
 
 def found(quote, run=None):
-    (one,) = [each for each in CLAIMS if quote in each.quote]
-    return one.measure(printed() if run is None else run) if one.of_run else one.measure()
+    (claim,) = [claim for claim in claims() if quote in claim["quote"]]
+    return (run or printed()).measure(claim["measurement"])
 
 
-def test_claims_are_many_and_each_is_made_once():
-    assert len(CLAIMS) >= 35
-    assert len({(each.section, each.quote) for each in CLAIMS}) == len(CLAIMS)
-    assert all(len(each.quote.split()) <= 25 for each in CLAIMS)
-    assert {each.measure for each in CLAIMS} == set(MEASUREMENTS.values())
+def test_claims_are_made_once_and_in_order():
+    quotes = [(claim["section"], claim["quote"]) for claim in claims()]
+    assert len(set(quotes)) == len(quotes) == 78
+    assert all(len(quote.split()) <= 25 for _, quote in quotes)
+    numbers = [section.split()[0] for section, _ in quotes if section[0].isdigit()]
+    assert numbers == sorted(numbers)
 
 
 @pytest.fixture(scope="module")
-def of_printed():
-    return ledger(printed(), Run.published(PUBLISHED), [printed(), printed()])
+def table():
+    return ledger(printed(), printed_run(PUBLISHED), [printed(), printed()])
 
 
-def test_what_the_printed_tables_bear(of_printed):
+def test_what_the_printed_tables_bear(table):
     """The paper's own numbers: what fails on them fails whatever is measured."""
-    failing = of_printed[of_printed["verdict"] == "does not hold"]
+    failing = table[table["verdict"] == "does not hold"]
     assert sorted(failing["claim"].str.split().str[0]) == ["All", "All", "it", "strictly"]
-    table = of_printed.set_index("claim")
-    strictly = "strictly better than the uncorrected metric in all comparisons of Table 4"
+    strictly = table["claim"].str.startswith("strictly better")
     # counts of Rank Estimate and Sampled in Table 4, read off the printed page
-    assert table.loc[strictly, "ours"] == "better in 7 of 12, equal in 5"
-    assert (of_printed["verdict"] == "slip").sum() == 8
-    assert set(of_printed.loc[of_printed["section"] == "6.2", "verdict"]) == {"holds"}
+    assert table.loc[strictly, "ours"].item() == "better in 7 of 12, equal in 5"
+    assert (table["verdict"] == "slip").sum() == 8
+    assert set(table.loc[table["section"] == "6.2", "verdict"]) == {"holds"}
 
 
-def test_sections_are_in_order(of_printed):
-    captions = {f"Caption of {name}" for name in ("Table 2", "Table 3", "Table 4",
-                "Figure 2", "Figure 3", "Figure 4", "Figure 6")}  # fmt: skip
-    assert captions <= set(of_printed["section"])
-    numbers = [each.split()[0] for each in of_printed["section"] if each[0].isdigit()]
-    assert numbers == sorted(numbers)
+class Told:
+    """A run in which a claim holds or does not, or was not computed."""
+
+    def __init__(self, holds):
+        self.holds = holds
+
+    def measure(self, _):
+        if self.holds is None:
+            raise KeyError
+        return self.holds, "measured"
 
 
 @pytest.mark.parametrize(
@@ -78,112 +83,96 @@ def test_sections_are_in_order(of_printed):
     [
         ([True], {}, "holds", ""),
         ([False], {}, "does not hold", ""),
-        ([False], {"is_slip": True}, "slip", ""),
-        ([True], {"is_slip": True}, "holds", ""),
-        ([True, *[True] * 19], {"varies": True}, "holds", "in 19 of 19 other starts and draws"),
-        ([True, *[True] * 18, False], {"varies": True}, "holds", "in 18 of 19"),
-        ([False, *[True] * 19], {"varies": True}, "holds", "in 19 of 19"),
-        ([True, *[True] * 17, *[False] * 2], {"varies": True}, "holds in this run only", "17 of"),
-        ([False, True, False], {"varies": True}, "holds in this run only", "in 1 of 2"),
-        ([False, False, False], {"varies": True}, "does not hold", ""),
+        ([False], {"if_not": "slip"}, "slip", ""),
+        ([True], {"if_not": "slip"}, "holds", ""),
+        ([None], {}, "not measured", "not computed in this run"),
+        ([True, *[True] * 19], {"varies_with": "x"}, "holds", "in 19 of 19 other starts and draws"),
+        ([True, *[True] * 18, False], {"varies_with": "x"}, "holds", "in 18 of 19"),
+        ([False, *[True] * 19], {"varies_with": "x"}, "holds", "in 19 of 19"),
+        ([True] * 18 + [False] * 2, {"varies_with": "x"}, "holds in this run only", "17 of"),
+        ([False, True, False], {"varies_with": "x"}, "holds in this run only", "in 1 of 2"),
+        ([False, False, False], {"varies_with": "x"}, "does not hold", ""),
+        ([True], {"published": ""}, "holds", "does not hold in the published tables"),
     ],
-)
+)  # fmt: skip
 def test_verdicts(monkeypatch, outcomes, options, verdict, note):
-    runs = [Run(pd.DataFrame({"holds": [each]})) for each in outcomes]
-
-    def measure(run):
-        return Finding(bool(run.cells["holds"].iloc[0]), "measured")
-
-    one = Claim("4.2", "quote", measure, "print", of_run=True, **options)
-    monkeypatch.setattr(module, "CLAIMS", [one])
-    (row,) = ledger(runs[0], runs[0], runs[1:]).itertuples(index=False)
-    assert tuple(row[:5]) == ("4.2", "quote", "print", "measured", verdict)
+    claim = {"section": "4.2", "quote": "quote", "published": "print", "note": "", "if_not": "",
+             "measurement": "any", "varies_with": ""} | options  # fmt: skip
+    monkeypatch.setattr(module, "claims", lambda: [claim])
+    runs = list(map(Told, outcomes))
+    (row,) = ledger(runs[0], Told(False), runs[1:]).itertuples(index=False)
+    assert (row.section, row.claim, row.verdict) == ("4.2", "quote", verdict)
+    assert (row.ours, row.published) in [
+        ("measured", "print"),
+        ("", "print"),
+        ("measured", "measured"),
+    ]
     assert note in row.note
 
 
-def test_a_claim_that_the_printed_tables_contradict_says_so(monkeypatch):
-    one = Claim("6.3", "quote", lambda run: Finding("a" in run.ranks, "m"), of_run=True)
-    monkeypatch.setattr(module, "CLAIMS", [one])
-    run = Run(pd.DataFrame(), {"a": Ranks([9], [1], [0])})
-    (row,) = ledger(run, Run(pd.DataFrame()), []).itertuples(index=False)
-    assert (row.verdict, row.note) == ("holds", "does not hold in the published tables")
-
-
-def test_what_was_not_computed_is_not_measured():
-    lacking = Run.of_table(PUBLISHED[PUBLISHED["table"] == 4].assign(expected=0.0, value=0.0))
-    table = ledger(lacking, Run.published(PUBLISHED), [])
-    of_run = [each.of_run for each in CLAIMS]
-    assert 0 < (table["verdict"] == "not measured").sum() <= sum(of_run)
-    assert set(table.loc[table["verdict"] == "not measured", "ours"]) == {""}
-
-
-def test_claims_about_orders_fail_when_the_order_is_another():
-    quote = "recommender X is much better than Y which is better than Z"
-    assert found(quote).holds
-    swapped = printed(changes=[(3, "Y", "Recall@10", "Sampled", 53.0)])
-    assert not found(quote, swapped).holds
-    quote = "all of them place recommender Z as the best performing method"
-    assert found(quote).measured == "18 of 18; smallest lead 0.010, BV 1 AP"  # 2.45 - 2.44
-    assert not found(quote, printed(changes=[(3, "X", "AP", "BV 1", 2.46)])).holds
-
-
-def test_counts_above_90():
-    quote = "the correct order on all but one comparison with >90% chance"
-    assert found(quote) == Finding(True, "90 or less: AP X vs Y 68")
-    assert not found(quote, printed(changes=[(4, "Y vs Z", "NDCG@10", "BV 0.1", 90.0)])).holds
+ORDERS = "BV 0.1 [...] the correct order on all but one"
+LEADS = "all of them place recommender Z as the best"
+LOW_GAMMA = "CLS and BV with low γ have values close"
+MUCH_BETTER = "recommender X is much better than Y which is better"
 
 
 @pytest.mark.parametrize(
-    ("sizes", "more", "about"),
-    [((974, 53), 0, 1), ((1001, 60), 1, 1), ((940, 61), 0, 0), ((np.nan, 53), 1, 0)],
+    ("quote", "changes", "holds", "words"),
+    [
+        (MUCH_BETTER, [], True, "X 66.19, Y 56.51, Z 54.20"),
+        (MUCH_BETTER, [(3, "Y", "Recall@10", "Sampled", 53.0)], False, "Z 54.20, Y 53.00"),
+        (LEADS, [], True, "18 of 18; smallest lead 0.010, BV 1 AP"),  # 2.45 - 2.44
+        (LEADS, [(3, "X", "AP", "BV 1", 2.46)], False, "17 of 18"),
+        (ORDERS, [], True, "90 or less: AP X vs Y 68"),
+        (ORDERS, [(4, "Y vs Z", "AP", "BV 0.1", 90)], False, "AP X vs Y 68, AP Y vs Z 90"),
+        ("(>90%) on all but the challenging", [], False, "AP X vs Y"),
+        (LOW_GAMMA, [], True, "BV 0.001: "),
+        ("The exact metric would always score 100", [(3, "X", "AUC", "Exact", 85.33)], False, ""),
+    ],
 )
-def test_sizes(sizes, more, about):
-    run = printed(sizes)
-    assert found("needs more than m = 1000 samples", run).holds == more
-    assert found("needs m = 1000 samples", run).holds == about
-    assert found("with less than m = 60", run).holds == (sizes[1] < 60)
-    assert found("requires only m = 60", run).holds == (sizes[1] <= 60)
+def test_measurements_of_printed_and_changed_cells(quote, changes, holds, words):
+    is_true, found_words = found(quote, printed(changes=changes))
+    assert is_true is holds
+    assert words in found_words
 
 
-def test_users_in_the_worst_bucket_by_hand():
-    # ranks 1 to 400 equally likely: a quarter beyond rank 300; and rank 400 for sure
-    ranks = Ranks([400, 400], [0, 399], [399, 0])
-    run = Run(pd.DataFrame(), {"Z": ranks})
-    assert found("in the worst bucket", run).measured == (
-        "1 with ties at random, 2 with ties ranked last"
-    )
-    ranks = Ranks([400] * 8, [0] * 8, [399] * 8)
-    assert found("in the worst bucket", Run(pd.DataFrame(), {"Z": ranks})).measured.startswith("2 ")
+def test_sizes_and_users_on_the_edge():
+    for quote, sizes, holds in (
+        ("needs more than m = 1000", (1000.0, 59.0), False),
+        ("needs more than m = 1000", (1001.0, 59.0), True),
+        ("less than m = 60", (1010.0, 60.0), False),
+        ("requires only m = 60", (1010.0, 60.0), True),
+        ("requires only m = 60", (1010.0, np.nan), False),
+    ):
+        assert found(quote, printed(sizes))[0] is holds, (quote, sizes)
+    assert found("2310 items are in the top 100") == (True, "2,310 of X")
+    assert found("less than 300") == (True, "299 of X")
 
 
-def test_the_size_at_which_c_becomes_the_best_by_another_library():
-    # C has one of five at rank 2; B two of five at rank 40: C leads once that is less than 1/2
-    def lead(m):
-        return stats.hypergeom(9999, 39, m).cdf(9) - 0.5
-
-    sizes = np.arange(2000, 3000)
-    first = int(sizes[np.argmax([lead(m) < 0 for m in sizes])])
-    measured = found("for the metric to become consistent").measured
-    numbers = [int(each.replace(",", "")) for each in re.findall(r"m = ([\d,]+)", measured)]
-    assert abs(numbers[1] - first) <= 1
-    # and B's recall is printed as 0.000 once 2/5 of it is below 0.0005
-    assert 0.4 * stats.hypergeom(9999, 39, numbers[0]).cdf(9) < 0.0005
-    assert 0.4 * stats.hypergeom(9999, 39, numbers[0] - 1).cdf(9) >= 0.0005
+def test_ties_in_the_worst_bucket_by_hand():
+    # of 400 candidates, ranks 301 to 400 are the worst; one user is there, one ties into it
+    ranks = Ranks([400, 400, 400], [350, 299, 10], [0, 1, 0])
+    measured = found("in the worst bucket", Run(pd.DataFrame(columns=KEY), {"Z": ranks}))
+    assert measured == (False, "2 with ties at random, 2 with ties ranked last")
+    ranks = Ranks([400] * 8, [0] * 8, [399] * 8)  # 100 of 400 equally likely places
+    measured = found("in the worst bucket", Run(pd.DataFrame(columns=KEY), {"Z": ranks}))
+    assert measured[1] == "2 with ties at random, 8 with ties ranked last"
 
 
-def test_counts_of_the_published_tables_are_those_of_the_file():
-    run = Run.published(PUBLISHED)
-    assert len(run.counts("CLS")) == len(PAIRS) * len(METRICS)
-    assert run.counts("CLS")["X vs Y", "Recall@10"] == 31
-    assert run.exact("Recall@10") == {"X": 7.60, "Y": 8.84, "Z": 9.42}
+def test_what_was_not_computed_is_not_measured(table):
+    lacking = Run(PUBLISHED[PUBLISHED["table"] == 4].assign(expected=0.0, value=0.0))
+    found = ledger(lacking, printed_run(PUBLISHED), [])
+    assert set(found.loc[found["verdict"] == "not measured", "ours"]) == {""}
+    assert 0 < (found["verdict"] == "not measured").sum() <= 33
+    assert (table["verdict"] != "not measured").all()
 
 
-def test_files(tmp_path, of_printed):
-    write_claims(of_printed, "from a test", tmp_path / "c.csv", tmp_path / "c.md")
+def test_files(tmp_path, table):
+    write_claims(table, "from a test", tmp_path / "c.csv", tmp_path / "c.md")
     again = pd.read_csv(tmp_path / "c.csv", dtype=str, keep_default_na=False)
-    assert again.equals(of_printed)
+    assert again.equals(table)
     lines = (tmp_path / "c.md").read_text().splitlines()
     rows = [line for line in lines if line.startswith("| 5.3")]
-    assert len(rows) == 3
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} == {7}
-    assert any(re.match(rf"\| all +\| +{len(CLAIMS)} \|", line) for line in lines)
+    assert len(rows) == 3
+    assert any(re.match(r"\| all +\| +78 \|", line) for line in lines)

@@ -9,54 +9,108 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.special import beta
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import (
-    ConditioningError,
-    Estimator,
     bias_variance,
+    em_step,
     estimator_matrix,
     monotone,
     parse_estimator,
-    rank_estimate,
     reduced,
-    sampled,
 )
-from sampled_metrics.estimators.bias_variance import well_conditioned
-from sampled_metrics.estimators.system import normal_equations
+from sampled_metrics.estimators.least_squares import ConditioningError
 from sampled_metrics.metrics.measures import parse_measure
 
 NAMES = ("sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
 ESTIMATORS = [parse_estimator(name) for name in NAMES]
 MEASURES = [parse_measure(name) for name in ("recall@10", "ndcg@10", "ap", "auc")]
-SAMPLINGS = ("with-replacement", "without-replacement")
+WITH, WITHOUT = SAMPLINGS = ("with-replacement", "without-replacement")
 
 
 @cache
 def grid(n, m, sampling):
     """p(sampled rank | rank) from scipy."""
     rank, i = np.arange(1, n + 1)[:, None], np.arange(m + 1)
-    if sampling == "with-replacement":
+    if sampling == WITH:
         return stats.binom.pmf(i, m, (rank - 1) / (n - 1))
     return stats.hypergeom.pmf(i, n - 1, rank - 1, m)
 
 
-def rational_grid(n, m, sampling):
+def exact(measures, n):
+    return np.column_stack([measure.at(np.arange(1, n + 1), n) for measure in measures])
+
+
+def matrix(names, measures, n, m, **options):
+    estimators = [parse_estimator(name) for name in names]
+    return estimator_matrix(estimators, measures, n, m, **({"sampling": WITH} | options))
+
+
+class TestNames:
+    def test_round_trip(self):
+        assert [str(parse_estimator(name)) for name in NAMES] == list(NAMES)
+        assert len({parse_estimator(f"bv:{g}") for g in ("0.1", ".1", "0.10", "1e-1")}) == 1
+        assert parse_estimator("BV:0.1 ") == parse_estimator("bv:0.1")
+        assert parse_estimator("Rank_Estimate") == parse_estimator("rank-estimate")
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            *("", "bv", "bv:", "bv:x", "bv:1.1", "bv:-0.1", "bv:nan", "bv:inf", "bv: 0.1"),
+            *("bv:1_0", "bv:0.1:2", "cls:0.1", "bv:\u0660", "sampled:", "rank-estimates"),
+            *("em", "em:0", "em:2.5", "em:1001"),
+        ],
+    )
+    def test_unknown(self, name):
+        with pytest.raises(InputError) as caught:
+            parse_estimator(name)
+        assert str(caught.value).startswith(f"unknown estimator {name!r};")
+        assert "sampled, rank-estimate, cls, bv:GAMMA, em:ITERATIONS" in str(caught.value)
+
+
+class TestSampledAndRankEstimate:
+    def test_by_hand(self):
+        ap, auc = MEASURES[2:]
+        both = matrix(["sampled"], [ap, auc], 8, 3)[:, 0]
+        np.testing.assert_allclose(both, [[1, 1 / 2, 1 / 3, 1 / 4], [1, 2 / 3, 1 / 3, 0]])
+        # n = 8, m = 2: ranks 1, 1 + 7/2, 1 + 7 and, divided by m + 1, 1, 1 + 7/3, 1 + 14/3
+        for rounding, divisor, expected in (
+            ("floor", "m", [1, 1 / 4, 1 / 8]),
+            ("floor", "m+1", [1, 1 / 3, 1 / 5]),
+            ("linear", "m", [1, (1 / 4 + 1 / 5) / 2, 1 / 8]),
+            ("linear", "m+1", [1, 1 / 3 - (1 / 3 - 1 / 4) / 3, 1 / 5 - (1 / 5 - 1 / 6) * 2 / 3]),
+        ):
+            found = matrix(["rank-estimate"], [ap], 8, 2, rounding=rounding, divisor=divisor)
+            np.testing.assert_allclose(found[0, 0], expected)
+
+    @settings(derandomize=True, deadline=None)
+    @given(st.integers(2, 10**6), st.integers(1, 200), st.sampled_from(["m", "m+1"]))
+    def test_floor_is_exact(self, n, m, divisor):
+        bottom = m if divisor == "m" else m + 1
+        ranks = np.array([1 + floor(Fraction((n - 1) * i, bottom)) for i in range(m + 1)])
+        ours = matrix(["rank-estimate"], MEASURES[2:3], n, m, divisor=divisor)[0, 0]
+        assert np.array_equal(ours, 1.0 / ranks)
+
+    @pytest.mark.parametrize("sampling", SAMPLINGS)
+    def test_eq_20_leaves_auc_unbiased(self, sampling):
+        options = {"rounding": "linear", "divisor": "m"}
+        vector = matrix(["rank-estimate"], MEASURES[3:], 40, 7, **options)[0, 0]
+        found = grid(40, 7, sampling) @ vector
+        np.testing.assert_allclose(found, exact(MEASURES[3:], 40)[:, 0], atol=1e-13)
+
+
+def rational_bv(n, m, sampling, values, gamma):
+    """Eq. 25 as printed, for uniform ranks, solved in rational numbers."""
+
     def cell(r, i):
-        if sampling == "with-replacement":
+        if sampling == WITH:
             return Fraction(comb(m, i) * (r - 1) ** i * (n - r) ** (m - i), (n - 1) ** m)
         return Fraction(comb(r - 1, i) * comb(n - r, m - i), comb(n - 1, m))
 
-    return [[cell(r, i) for i in range(m + 1)] for r in range(1, n + 1)]
-
-
-def rational_bv(rows, prior, values, gamma):
-    """Eq. 25 as printed, solved in rational numbers."""
-    size = range(len(rows[0]))
-    equations = []
+    rows = [[cell(r, i) for i in range(m + 1)] for r in range(1, n + 1)]
+    size, equations = range(m + 1), []
     for i in size:
-        weighted = [p * row[i] for p, row in zip(prior, rows, strict=True)]
+        weighted = [row[i] / n for row in rows]
         left = [
             (1 - gamma) * sum(w * row[j] for w, row in zip(weighted, rows, strict=True))
             + (gamma * sum(weighted) if i == j else 0)
@@ -72,222 +126,62 @@ def rational_bv(rows, prior, values, gamma):
     return np.array([float(row[-1]) for row in equations])
 
 
-class TestNames:
-    def test_round_trip(self):
-        assert [str(parse_estimator(name)) for name in NAMES] == list(NAMES)
-
-    @settings(derandomize=True, deadline=None)
-    @given(st.floats(0, 1))
-    def test_gamma_round_trips(self, gamma):
-        assert parse_estimator(str(Estimator("bv", gamma))) == Estimator("bv", gamma)
-
-    def test_spellings_of_one_number_are_equal(self):
-        assert len({parse_estimator(f"bv:{g}") for g in ("0.1", ".1", "0.10", "1e-1")}) == 1
-
-    def test_case_and_underscores_do_not_matter(self):
-        assert parse_estimator("BV:0.1 ") == parse_estimator("bv:0.1")
-        assert parse_estimator("Rank_Estimate") == parse_estimator("rank-estimate")
-        with pytest.raises(InputError, match=r"did you mean rank-estimate\?"):
-            parse_estimator("rank-estimates")
-
-    @pytest.mark.parametrize(
-        "name",
-        [
-            "",
-            "bv",
-            "bv:",
-            "bv:x",
-            "bv:1.1",
-            "bv:-0.1",
-            "bv:nan",
-            "bv:inf",
-            "bv: 0.1",
-            "bv:1_0",
-            "bv:0.1:2",
-            "cls:0.1",
-            "bv:\u0660",
-            "sampled:",
-        ],
-    )
-    def test_unknown(self, name):
-        with pytest.raises(InputError) as caught:
-            parse_estimator(name)
-        assert str(caught.value).startswith(f"unknown estimator {name!r};")
-        assert "sampled, rank-estimate, cls, bv:GAMMA" in str(caught.value)
-
-
-class TestSampledAndRankEstimate:
-    def test_sampled_by_hand(self):
-        assert sampled(parse_measure("ap"), 3) == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4])
-        assert sampled(parse_measure("auc"), 3) == pytest.approx([1, 2 / 3, 1 / 3, 0])
-
-    def test_rank_estimate_by_hand(self):
-        ap = parse_measure("ap")
-        # n = 8, m = 2: ranks 1, 1 + 7/2, 1 + 7 and, divided by m + 1, 1, 1 + 7/3, 1 + 14/3
-        assert rank_estimate(ap, 8, 2, "floor", "m") == pytest.approx([1, 1 / 4, 1 / 8])
-        assert rank_estimate(ap, 8, 2, "floor", "m+1") == pytest.approx([1, 1 / 3, 1 / 5])
-        assert rank_estimate(ap, 8, 2, "linear", "m") == pytest.approx(
-            [1, (1 / 4 + 1 / 5) / 2, 1 / 8]
-        )
-        assert rank_estimate(ap, 8, 2, "linear", "m+1") == pytest.approx(
-            [1, 1 / 3 + (1 / 4 - 1 / 3) / 3, 1 / 5 + (1 / 6 - 1 / 5) * 2 / 3]
-        )
-
-    @settings(derandomize=True, deadline=None)
-    @given(st.integers(2, 10**6), st.integers(1, 200), st.sampled_from(["m", "m+1"]))
-    def test_floor_is_exact(self, n, m, divisor):
-        bottom = m if divisor == "m" else m + 1
-        ranks = np.array([1 + floor(Fraction((n - 1) * i, bottom)) for i in range(m + 1)])
-        ours = rank_estimate(parse_measure("ap"), n, m, "floor", divisor)
-        assert np.array_equal(ours, 1.0 / ranks)
-
-    def test_eq_20_leaves_auc_unbiased(self):
-        for sampling in SAMPLINGS:
-            vector = rank_estimate(parse_measure("auc"), 40, 7, "linear", "m")
-            exact = parse_measure("auc").at(np.arange(1, 41), 40)
-            np.testing.assert_allclose(grid(40, 7, sampling) @ vector, exact, atol=1e-13)
-
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [
-            ((8, 2, "up"), "unknown rounding 'up'; known: floor, linear"),
-            ((8, 2, "floor", "n"), r"unknown divisor 'n'; known: m, m\+1"),
-            ((1, 2), "n is 1; it must be at least 2"),
-            ((8, 0), "m is 0; it must be at least 1"),
-        ],
-    )
-    def test_refuses(self, arguments, message):
-        with pytest.raises(InputError, match=message):
-            rank_estimate(parse_measure("ap"), *arguments)
-
-
 class TestBiasVariance:
     @pytest.mark.parametrize(("n", "m"), [(5, 2), (9, 4), (14, 7)])
     @pytest.mark.parametrize("sampling", SAMPLINGS)
-    @pytest.mark.parametrize("given_prior", [False, True])
-    def test_eq_25_in_rational_numbers(self, n, m, sampling, given_prior):
-        weights = [Fraction(1 + (7 * r) % 5, 1) if given_prior else Fraction(1) for r in range(n)]
-        prior = [weight / sum(weights) for weight in weights]
-        as_floats = [float(p) for p in prior] if given_prior else None
-        problem = (MEASURES, n, m, sampling, as_floats)
-        rows, system = rational_grid(n, m, sampling), reduced(*problem)
+    def test_eq_25_in_rational_numbers(self, n, m, sampling):
+        system = reduced(MEASURES, n, m, sampling)
         for gamma in map(Fraction, ("0", "1/1000", "1/10", "9/10", "1")):
-            ours = bias_variance(system, float(gamma))
-            if gamma >= Fraction("0.1"):
-                fast = well_conditioned(normal_equations(*problem), float(gamma))
-                np.testing.assert_allclose(fast, ours, rtol=0, atol=1e-13 * np.abs(ours).max())
-            for row, measure in zip(ours, MEASURES, strict=True):
-                values = [Fraction(v) for v in measure.at(np.arange(1, n + 1), n).tolist()]
-                exact = rational_bv(rows, prior, values, gamma)
-                np.testing.assert_allclose(row, exact, rtol=0, atol=1e-11 * np.abs(exact).max())
+            for ours, target in zip(
+                bias_variance(system, float(gamma)), exact(MEASURES, n).T.tolist(), strict=True
+            ):
+                theirs = rational_bv(n, m, sampling, [Fraction(v) for v in target], gamma)
+                np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-11 * abs(theirs).max())
 
     @pytest.mark.parametrize("sampling", SAMPLINGS)
-    def test_gamma_0_is_least_squares_eq_22(self, sampling):
+    def test_gamma_0_is_eq_22_and_gamma_1_eq_26(self, sampling):
         n, m = 300, 8
-        b = np.column_stack([measure.at(np.arange(1, n + 1), n) for measure in MEASURES])
-        solution = np.linalg.lstsq(grid(n, m, sampling), b, rcond=None)[0]
-        ours = bias_variance(reduced(MEASURES, n, m, sampling, None), 0.0)
-        np.testing.assert_allclose(ours.T, solution, rtol=1e-9, atol=1e-10)
-
-    @pytest.mark.parametrize("sampling", SAMPLINGS)
-    def test_gamma_1_is_eq_26(self, sampling):
-        n, m = 1000, 60
-        joint = grid(n, m, sampling) / n
-        posterior = joint / joint.sum(axis=0)
-        b = np.column_stack([measure.at(np.arange(1, n + 1), n) for measure in MEASURES])
-        ours = bias_variance(reduced(MEASURES, n, m, sampling, None), 1.0)
+        given, b = grid(n, m, sampling), exact(MEASURES, n)
+        system = reduced(MEASURES, n, m, sampling)
+        solution = np.linalg.lstsq(given, b, rcond=None)[0]
+        np.testing.assert_allclose(bias_variance(system, 0.0).T, solution, rtol=1e-9, atol=1e-10)
+        posterior = given / given.sum(axis=0)
+        ours = bias_variance(system, 1.0)
         np.testing.assert_allclose(ours.T, posterior.T @ b, rtol=1e-10, atol=1e-13)
+        once = matrix(["em:1"], MEASURES, n, m, sampling=sampling, histogram=np.ones(m + 1))
+        np.testing.assert_allclose(ours, once[:, 0], atol=1e-12)  # one step from uniform ranks
 
-    @settings(derandomize=True, deadline=None, max_examples=40)
-    @given(
-        n=st.integers(3, 60),
-        m=st.integers(1, 30),
-        gamma=st.floats(1e-4, 1),
-        seed=st.integers(0, 10**6),
-    )
-    def test_minimises_bias_and_variance_eq_24(self, n, m, gamma, seed):
-        rng = np.random.default_rng(seed)
-        prior = rng.dirichlet(np.ones(n))
-        sampling = "with-replacement" if seed % 2 or m >= n else "without-replacement"
-        (x,) = bias_variance(reduced(MEASURES[1:2], n, m, sampling, prior), gamma)
-        p, exact = grid(n, m, sampling), MEASURES[1].at(np.arange(1, n + 1), n)
-
-        def criterion(vector):
-            variance = p @ vector**2 - (p @ vector) ** 2
-            return prior @ ((p @ vector - exact) ** 2 + gamma * variance)
-
-        for _ in range(5):
-            step = rng.standard_normal(m + 1) * 0.01
-            assert criterion(x) <= criterion(x + step) + 1e-14
-
-    def test_sampling_everything_leaves_nothing_to_correct(self):
-        system = reduced(MEASURES, 30, 29, "without-replacement", None)
-        exact = [measure.at(np.arange(1, 31), 30) for measure in MEASURES]
-        for gamma in (0.0, 0.1, 1.0):
-            np.testing.assert_allclose(bias_variance(system, gamma), exact, atol=1e-13)
-
-    @pytest.mark.parametrize(
-        ("gamma", "head"),
+    def test_recall_of_the_study(self):
         # solved in 260 digits, uniform prior, n = 3541, m = 100: recall@10 at sampled rank 1
-        [(1.0, 0.24849263), (0.1, 0.56540931), (0.01, 0.88357203), (0.001, 1.11109776)],
-    )
-    def test_recall_of_the_study(self, gamma, head):
-        (vector,) = bias_variance(reduced(MEASURES[:1], 3541, 100, "with-replacement", None), gamma)
-        assert vector[0] == pytest.approx(head, abs=5e-9)
+        system = reduced(MEASURES[:1], 3541, 100, WITH)
+        expected = {1.0: 0.24849263, 0.1: 0.56540931, 0.01: 0.88357203, 0.001: 1.11109776}
+        for gamma, head in expected.items():
+            assert bias_variance(system, gamma)[0, 0] == pytest.approx(head, abs=5e-9)
+        few = reduced(MEASURES[:1], 3541, 20, WITH)
+        assert np.abs(bias_variance(few, 0.0)).max() == pytest.approx(10718.43, abs=0.01)
+        assert np.isfinite(bias_variance(system, 1e-9)).all()
+        for refused in (system, reduced(MEASURES, 5, 9, WITH)):  # fewer ranks than unknowns
+            with pytest.raises(ConditioningError, match="gamma 0"):
+                bias_variance(refused, 0.0)
 
-    @pytest.mark.parametrize("sampling", SAMPLINGS)
-    def test_many_negatives_by_normal_equations(self, sampling):
-        names = ["bv:1", "bv:0.1", "bv:0.01"]
-        estimators = [parse_estimator(name) for name in names]
-        found = estimator_matrix(estimators, MEASURES, 900, 300, sampling=sampling)
-        system = reduced(MEASURES, 900, 300, sampling, None)
-        for column, estimator in enumerate(estimators):
-            exact = bias_variance(system, estimator.parameter)
-            np.testing.assert_allclose(found[:, column], exact, atol=1e-13 * np.abs(exact).max())
-
-    def test_gamma_near_0_is_solved_or_refused(self):
-        few, many = (reduced(MEASURES, 3541, m, "with-replacement", None) for m in (20, 100))
-        assert np.abs(bias_variance(few, 0.0)[0]).max() == pytest.approx(10718.43, abs=0.01)
-        assert np.isfinite(bias_variance(many, 1e-9)).all()
-        message = r"gamma 0 with 100 negatives .* above 1e\+08; use fewer negatives"
-        with pytest.raises(ConditioningError, match=message):
-            bias_variance(many, 0.0)
-        with pytest.raises(ConditioningError):  # fewer ranks than unknowns
-            bias_variance(reduced(MEASURES, 5, 9, "with-replacement", None), 0.0)
-
-    def test_one_equation_more_or_less(self):
-        # several blocks of rows give the triangle of one block
-        system = reduced(MEASURES, 5000, 6, "with-replacement", None)
-        a = grid(5000, 6, "with-replacement") / np.sqrt(5000)
+    def test_several_blocks_of_rows_give_the_triangle_of_one(self):
+        system = reduced(MEASURES, 5000, 6, WITH)
+        a = grid(5000, 6, WITH) / np.sqrt(5000)
         np.testing.assert_allclose(system.triangle.T @ system.triangle, a.T @ a, atol=1e-14)
         assert np.array_equal(system.triangle, np.triu(system.triangle))
-
-    def test_gram_matrix_of_many_items_findings_section_9(self):
-        m, i = 10, np.arange(11)
-        choose = np.array([comb(m, k) for k in i])
-        total = i[:, None] + i
-        limit = np.outer(choose, choose) * beta(total + 1, 2 * m - total + 1)
-        triangle = reduced(MEASURES[:1], 20_000, m, "with-replacement", None).triangle
-        np.testing.assert_allclose(triangle.T @ triangle, limit, atol=1e-4)
 
 
 class TestMonotone:
     @pytest.mark.parametrize("nonnegative", [True, False])
     @pytest.mark.parametrize(
         ("n", "m", "sampling"),
-        [
-            (3541, 100, "with-replacement"),  # as in the study
-            (1200, 60, "without-replacement"),
-            *((n, m, sampling) for n, m in ((60, 20), (2000, 30)) for sampling in SAMPLINGS),
-        ],
+        [(3541, 100, WITH), (1200, 60, WITHOUT), (60, 20, WITH), (60, 20, WITHOUT)],
     )
     def test_optimality_conditions(self, n, m, sampling, nonnegative):
         measures = [*MEASURES, parse_measure("ndcg"), parse_measure("recall@500")]
-        a = grid(n, m, sampling) / np.sqrt(n)
-        b = np.column_stack([x.at(np.arange(1, n + 1), n) for x in measures]) / np.sqrt(n)
-        for x, target in zip(
-            monotone(reduced(measures, n, m, sampling, None), nonnegative), b.T, strict=True
-        ):
+        a, b = grid(n, m, sampling) / np.sqrt(n), exact(measures, n) / np.sqrt(n)
+        solutions = monotone(reduced(measures, n, m, sampling), nonnegative)
+        for x, target in zip(solutions, b.T, strict=True):
             steps = np.append(x[:-1] - x[1:], x[-1])
             free = steps[: None if nonnegative else -1]
             assert free.min() >= -1e-14
@@ -295,110 +189,104 @@ class TestMonotone:
             gradient = np.cumsum(a.T @ (a @ x - target))
             assert gradient[: len(free)].min() >= -1e-11
             assert np.abs(gradient * np.where(steps > 1e-12, 1, 0)).max() <= 1e-11
-            if not nonnegative:
-                assert abs(gradient[-1]) <= 1e-11
+            assert nonnegative or abs(gradient[-1]) <= 1e-11
 
-    def test_recall_of_the_study_findings_section_7(self):
-        system = reduced(MEASURES[:1], 3541, 100, "with-replacement", None)
+    def test_recall_of_the_study_by_hand(self):
+        # recall@10 with one step x_1 = h: h = sum_r p(1|r) M(r) / sum_r p(1|r)^2
+        system = reduced(MEASURES[:1], 3541, 100, WITH)
+        first = (1 - np.arange(3541) / 3540) ** 100
         (vector,) = monotone(system)
+        assert vector[0] == pytest.approx(first[:10].sum() / (first**2).sum(), rel=1e-11)
         assert vector[0] == pytest.approx(0.48764, abs=5e-6)
         assert np.abs(vector[1:]).max() <= 1e-15
         (free,) = monotone(system, nonnegative=False)
         assert free[1:] == pytest.approx(np.full(100, -0.0021), abs=5e-5)
 
-    def test_one_step_by_hand(self):
-        # recall@10 with one step x_1 = h: h = sum_r p(1|r) M(r) / sum_r p(1|r)^2
-        first = (1 - np.arange(3541) / 3540) ** 100
-        (vector,) = monotone(reduced(MEASURES[:1], 3541, 100, "with-replacement", None))
-        assert vector[0] == pytest.approx(first[:10].sum() / (first**2).sum(), rel=1e-11)
 
-    @pytest.mark.parametrize("nonnegative", [True, False])
-    def test_auc_needs_no_correction(self, nonnegative):
-        # the sampled AUC is monotone and unbiased, so it is the solution
-        system = reduced(MEASURES[3:], 3541, 100, "with-replacement", None)
-        (vector,) = monotone(system, nonnegative)
-        np.testing.assert_allclose(vector, 1 - np.arange(101) / 100, atol=1e-8)
+class TestFitted:
+    N, M, HISTOGRAM = 12, 4, np.array([30.0, 12, 9, 5, 4])
+    MEASURES = (*map(parse_measure, ("recall@2", "ndcg@3", "ap", "auc", "recall@12")),)
 
-    @settings(derandomize=True, deadline=None, max_examples=40)
-    @given(st.integers(3, 40), st.integers(1, 12), st.integers(0, 10**6))
-    def test_no_feasible_vector_is_better(self, n, m, seed):
-        rng = np.random.default_rng(seed)
-        prior = rng.dirichlet(np.ones(n))
-        a, b = grid(n, m, "with-replacement"), MEASURES[1].at(np.arange(1, n + 1), n)
-        (x,) = monotone(reduced(MEASURES[1:2], n, m, "with-replacement", prior))
+    def vectors(self, name, histogram=HISTOGRAM, sampling=WITHOUT):
+        options = {"sampling": sampling, "histogram": histogram}
+        return matrix([name], self.MEASURES, self.N, self.M, **options)[:, 0]
 
-        def bias(vector):
-            return prior @ (a @ vector - b) ** 2
+    def value(self, name, histogram=HISTOGRAM, sampling=WITHOUT):
+        return self.vectors(name, histogram, sampling) @ histogram / np.sum(histogram)
 
-        for scale in (1.0, 0.1, 0.01):
-            other = np.sort(rng.random(m + 1))[::-1]
-            assert bias(x) <= bias((1 - scale) * x + scale * other) + 1e-11
+    @pytest.mark.parametrize("sampling", SAMPLINGS)
+    @pytest.mark.parametrize("iterations", [1, 7, 50])
+    def test_mean_under_the_distribution_that_loops_find(self, sampling, iterations):
+        given, shares = grid(self.N, self.M, sampling), self.HISTOGRAM / self.HISTOGRAM.sum()
+        p = [1 / self.N] * self.N
+        for _ in range(iterations):
+            marginal = [sum(map(float.__mul__, p, column)) for column in given.T.tolist()]
+            p = [
+                sum(f * q * g / c for f, g, c in zip(shares, row, marginal, strict=True))
+                for q, row in zip(p, given.tolist(), strict=True)
+            ]
+        found = self.value(f"em:{iterations}", sampling=sampling)
+        np.testing.assert_allclose(found, p @ exact(self.MEASURES, self.N), rtol=0, atol=1e-12)
+        assert found[-1] == pytest.approx(1, abs=1e-10)  # recall at n
 
+    @pytest.mark.parametrize("sampling", SAMPLINGS)
+    @pytest.mark.parametrize("name", ["em:1", "em:30"])
+    def test_vectors_are_derivatives_of_the_estimate(self, name, sampling):
+        """x_i - g is the slope of g towards all users at sampled rank i; numerical derivative."""
+        ours = self.vectors(name, sampling=sampling)
+        ours -= self.value(name, sampling=sampling)[:, None]
+        for i, all_there in enumerate(self.HISTOGRAM.sum() * np.eye(self.M + 1)):
+            ends = [
+                self.value(name, (1 - step) * self.HISTOGRAM + step * all_there, sampling)
+                for step in (1e-4, -1e-4)
+            ]
+            numerical = (ends[0] - ends[1]) / 2e-4
+            np.testing.assert_allclose(ours[:, i], numerical, rtol=1e-4, atol=1e-5)
 
-def matrix(estimators, measures, n, m, **options):
-    return estimator_matrix(
-        estimators, measures, n, m, **({"sampling": "with-replacement"} | options)
-    )
+    def test_many_candidates_are_summed_by_rule(self):
+        """Beyond 16,384 candidates, nodes stand for several ranks each."""
+        n, m, measures = 20_000, 20, [parse_measure("recall@100"), parse_measure("auc")]
+        histogram = np.array([50.0, *np.linspace(12, 1, m)])
+        p = np.full(n, 1 / n)
+        for _ in range(30):
+            p = em_step(grid(n, m, WITH), p, histogram / histogram.sum())
+        ours = matrix(["em:30"], measures, n, m, histogram=histogram)[:, 0] @ histogram
+        np.testing.assert_allclose(ours / histogram.sum(), p @ exact(measures, n), rtol=1e-9)
 
 
 class TestMatrix:
-    def test_axes_and_shared_work(self):
-        together = matrix(ESTIMATORS, MEASURES, 500, 40)
+    def test_axes_and_options(self):
+        together = matrix(NAMES, MEASURES, 500, 40)
         assert together.shape == (4, 7, 41)
-        assert together.dtype == np.float64
         for i, measure in enumerate(MEASURES):
-            for j, estimator in enumerate(ESTIMATORS):
-                alone = matrix([estimator], [measure], 500, 40)[0, 0]
+            for j, name in enumerate(NAMES):
+                alone = matrix([name], [measure], 500, 40)[0, 0]
                 np.testing.assert_allclose(together[i, j], alone, atol=1e-9)
-
-    def test_options_reach_their_estimators(self):
-        prior = np.arange(1, 501) / np.arange(1, 501).sum()
-        plain = matrix(ESTIMATORS, MEASURES, 500, 40)
-        changed = {
-            "sampling": ({"sampling": "without-replacement"}, {2, 3, 4, 5, 6}),
-            "prior": ({"prior": prior}, {2, 3, 4, 5, 6}),
-            "cls": ({"cls_nonnegative": False}, {2}),
-            "rounding": ({"rounding": "linear"}, {1}),
-            "divisor": ({"divisor": "m"}, {1}),
-        }
-        for options, expected in changed.values():
-            other = matrix(ESTIMATORS, MEASURES, 500, 40, **options)
-            differing = np.abs(other - plain).max(axis=(0, 2)) > 1e-6
+        for options, expected in (
+            ({"sampling": WITHOUT}, {2, 3, 4, 5, 6}),
+            ({"cls_nonnegative": False}, {2}),
+            ({"rounding": "linear"}, {1}),
+            ({"divisor": "m"}, {1}),
+        ):
+            other = matrix(NAMES, MEASURES, 500, 40, **options)
+            differing = np.abs(other - together).max(axis=(0, 2)) > 1e-6
             assert set(np.flatnonzero(differing)) == expected
-
-    def test_same_arguments_same_bits(self):
-        first, second = (matrix(ESTIMATORS, MEASURES, 800, 60) for _ in range(2))
-        assert np.array_equal(first, second)
-
-    def test_nothing_asked(self):
+        assert np.array_equal(together, matrix(NAMES, MEASURES, 500, 40))
         assert matrix([], MEASURES, 50, 4).shape == (4, 0, 5)
-        assert matrix(ESTIMATORS, [], 50, 4).shape == (0, 7, 5)
-
-    def test_bias_falls_with_gamma_and_correction(self):
-        values = matrix(ESTIMATORS, MEASURES[:1], 3541, 100)[0]
-        exact = MEASURES[0].at(np.arange(1, 3542), 3541)
-        bias = np.mean(
-            (grid(3541, 100, "with-replacement") @ values.T - exact[:, None]) ** 2, axis=0
-        )
-        by_name = dict(zip(NAMES, bias, strict=True))
-        order = ["bv:0.001", "bv:0.01", "bv:0.1", "bv:1", "sampled"]
-        assert [by_name[name] for name in order] == sorted(by_name[name] for name in order)
-        assert by_name["bv:0.001"] <= by_name["cls"] <= by_name["rank-estimate"]
+        assert matrix(NAMES, [], 50, 4).shape == (0, 7, 5)
 
     @pytest.mark.parametrize(
-        ("options", "message"),
+        ("options", "word"),
         [
-            ({"prior": np.ones(4) / 4}, r"prior has shape \(4,\); .* shape \(5,\)"),
-            ({"prior": np.ones(5)}, "prior sums to 5 .*; it must consist of probabilities"),
-            ({"prior": [0.5, 0.7, -0.2, 0, 0]}, "least value -0.2;"),
-            ({"prior": [1, 0, 0, 0, np.nan]}, "prior sums to nan"),
-            ({"prior": [1, 0, 0, 0, 0]}, "prior gives sampled rank 2 of 3 probability 0"),
-            ({"sampling": "normal"}, "unknown sampling 'normal'"),
-            ({"n": 2, "sampling": "without-replacement"}, "n is 2; it must be above m = 2"),
-            ({"m": 0}, "m is 0;"),
-            ({"n": 10**6, "m": 20_000}, "at most 10,000 negatives, not 20,000"),
+            ({"n": 2, "m": 4, "sampling": "distinct"}, "sampled rank 3 of 5"),
+            ({"n": 2, "sampling": WITHOUT}, "n is 2"),
+            ({"m": 0}, "m is 0"),
+            ({"n": 10**6, "m": 20_000}, "10,000 negatives"),
+            ({"rounding": "up"}, "up"),
+            ({"names": ["em:5"]}, "em:5"),
+            ({"names": ["em:5"], "histogram": np.zeros(3)}, "sum 0"),
         ],
     )
-    def test_refuses(self, options, message):
-        with pytest.raises(InputError, match=message):
-            matrix(ESTIMATORS, MEASURES, **({"n": 5, "m": 2} | options))
+    def test_refuses(self, options, word):
+        with pytest.raises(InputError, match=word):
+            matrix(**({"names": NAMES, "measures": MEASURES, "n": 5, "m": 2} | options))

@@ -1,11 +1,71 @@
+"""Where results are written: links, devices, pipes, full disks; streams of random numbers."""
+
+import errno
 import json
+import os
+import resource
+import signal
 import stat
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
 
-from sampled_metrics._base.files import write_json, write_text
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import replacing, write_json, write_text
 from sampled_metrics._base.seeds import generator
+from sampled_metrics._base.text import table_of
+
+
+@contextmanager
+def full_after(size):
+    """Let no file grow beyond some bytes, which fails like a full disk does, in writing."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_link_stays_a_link_also_without_its_file(tmp_path):
+    target, link = tmp_path / "target.csv", tmp_path / "link.csv"
+    target.write_text("old")
+    link.symlink_to(target)
+    for _ in range(2):
+        write_text(link, "new\n")
+        assert link.is_symlink()
+        assert target.read_text() == "new\n"
+        target.unlink()
+
+
+def test_permissions(tmp_path):
+    private, plain, new = tmp_path / "private", tmp_path / "plain", tmp_path / "a/b/new.json"
+    private.touch(0o600)
+    write_text(private, "new\n")
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+    plain.touch()
+    write_json(new, {"é": [1, 2]})
+    assert json.loads(new.read_text(encoding="utf-8")) == {"é": [1, 2]}
+    assert stat.S_IMODE(new.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+    assert list(new.parent.iterdir()) == [new]
+
+
+def test_a_pipe_is_written_to(tmp_path):
+    path, read = tmp_path / "pipe", []
+    os.mkfifo(path)
+    reader = Thread(target=lambda: read.append(path.read_text()))
+    reader.start()
+    write_text(path, "through\n")
+    reader.join(10)
+    assert read == ["through\n"]
+    assert stat.S_ISFIFO(path.stat().st_mode)
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -13,19 +73,43 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
     write_text(path, "old\n")
     with pytest.raises(UnicodeEncodeError):
         write_text(path, "half" * 10_000 + "\udc80")
+    error = OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(InputError, match=r"table\.csv: cannot be written .No sp"), replacing(path):
+        raise error
+    with pytest.raises(FileNotFoundError, match=r"none\.zip"), replacing(path):
+        (tmp_path / "b/none.zip").open()
     assert path.read_text() == "old\n"
     assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(InputError, match=r"table\.csv/o\.csv: cannot be written .File exists"):
+        write_text(path / "o.csv", "text")
+    assert path.read_text() == "old\n"
+    with pytest.raises(InputError, match="a folder; expected a file"):
+        write_text(tmp_path, "text")
 
 
-def test_written_whole_with_ordinary_permissions(tmp_path):
-    path = tmp_path / "new" / "folder" / "a.json"
-    write_json(path, {"é": [1, 2]})
-    assert json.loads(path.read_text(encoding="utf-8")) == {"é": [1, 2]}
-    assert path.read_bytes().endswith(b"}\n")
-    plain = tmp_path / "plain"
-    plain.touch()
-    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
-    assert list(path.parent.iterdir()) == [path]
+def test_a_full_disk_is_one_line_with_the_path(tmp_path, monkeypatch, refused):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{user},{1 + user % 40}\n" for user in range(200))
+    Path("r.csv").write_text("user_id,rank\n" + rows)
+    command = ("sample", "r.csv", "--n-negatives", 5, "--n-items", 300, "--output")
+    for name in ("out.csv", "out.parquet"):
+        with full_after(100):
+            line = refused(*command, name)
+        assert line.startswith(f"{name}: cannot be written (")
+        assert line.endswith("File too large)")
+    assert [path.name for path in tmp_path.iterdir()] == ["r.csv"]
+    command = [sys.executable, "-m", "sampled_metrics", "metrics", "--format", "csv"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "standard output: cannot be written (No space left on device)\n"
+
+
+def test_names_that_look_like_numbers_are_printed_as_they_are():
+    names = ["1", "1e5", "007", "nan", "1.50"]
+    rows = [{"a": name, "value": 0.5, "n_users": "6,040"} for name in names]
+    lines = [line.split() for line in table_of(rows).splitlines()[2:]]
+    assert lines == [[name, "0.50000", "6,040"] for name in names]
 
 
 def test_streams_depend_on_seed_and_keys_alone():

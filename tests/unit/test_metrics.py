@@ -1,15 +1,18 @@
-"""Metrics of one relevant item by hand (eq. 7-13), and how a metric is added."""
+"""Names, values by hand and tie policies of metrics of one relevant item; errors of ratings."""
+
+import itertools
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics import Measure, known_measures, measures, parse_measure, values
-from sampled_metrics.metrics.sums import gains
+from sampled_metrics.metrics.formulas import gains, mae, rmse
+from sampled_metrics.metrics.measures import parse_measures, synonyms
 from sampled_metrics.ranks import Ranks
-from tests.unit.relevance import orders, ranks_of
 
 RANKS = np.array([1, 2, 3, 4, 5])  # of n = 5 candidates
 
@@ -18,66 +21,116 @@ def at(name, rank=RANKS, n=5):
     return parse_measure(name).at(rank, n)
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("auc", [4 / 4, 3 / 4, 2 / 4, 1 / 4, 0 / 4]),
-        ("recall@3", [1, 1, 1, 0, 0]),
-        ("hit@3", [1, 1, 1, 0, 0]),
-        ("precision@3", [1 / 3, 1 / 3, 1 / 3, 0, 0]),
-        # precision 1/3 and recall 1: 2 * (1/3 * 1) / (1/3 + 1) = 1/2
-        ("f1@3", [1 / 2, 1 / 2, 1 / 2, 0, 0]),
-        # 5 P R / (4 P + R), and 1.25 P R / (0.25 P + R)
-        ("f2@3", [5 / 7, 5 / 7, 5 / 7, 0, 0]),
-        ("f0.5@3", [*[1.25 / 3 / (0.25 / 3 + 1)] * 3, 0, 0]),
-        ("ap", [1 / 1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]),
-        ("ap@3", [1 / 1, 1 / 2, 1 / 3, 0, 0]),
-        ("ap-by-relevant@3", [1 / 1, 1 / 2, 1 / 3, 0, 0]),
-        ("ap-by-hits@3", [1 / 1, 1 / 2, 1 / 3, 0, 0]),
-        ("rr@3", [1 / 1, 1 / 2, 1 / 3, 0, 0]),
-        ("ndcg", 1 / np.log2([2, 3, 4, 5, 6])),
-        ("ndcg@3", [1 / np.log2(2), 1 / np.log2(3), 1 / np.log2(4), 0, 0]),
-        ("ndcg-by-relevant@3", [1 / np.log2(2), 1 / np.log2(3), 1 / np.log2(4), 0, 0]),
-        # the ideal list gains 1/log2(2) + 1/log2(3)
-        ("ndcg-by-k@2", [*(1 / np.log2([2, 3]) / (1 + 1 / np.log2(3))), 0, 0, 0]),
-    ],
-)
-def test_one_relevant_item_by_hand(name, expected):
-    found = at(name)
-    np.testing.assert_allclose(found, expected, rtol=1e-15)
-    assert found.dtype == np.float64
+class TestNames:
+    @pytest.mark.parametrize(
+        ("name", "names"),
+        [
+            ("hit@10", "hit@10 HR@10 hit_rate@10 HitRate@10 hits@10 hit_10 hit-10 success_10"),
+            ("rr", "rr mrr MRR recip_rank"),
+            ("ap", "ap map MAP"),
+            ("ap-by-relevant@5", "ap-by-relevant@5 map_cut_5 AP_by_relevant@5"),
+            ("precision@5", "precision@5 P@5 p_5 precision-5"),
+            ("recall@10", "recall@10 RECALL_10 recall-10"),
+            ("ndcg@10", "ndcg@10 nDCG-10 ndcg_cut_10"),
+            ("f1@10", "f1@10 f1.@10 F1.0@10"),
+            ("f0.5@10", "f0.5@10 F0.50@10 f0.5_10"),
+            ("auc", "auc AUC gauc roc_auc"),
+        ],
+    )
+    def test_spellings_of_one_metric(self, name, names):
+        for spelling in names.split():
+            assert str(parse_measure(spelling)) == name, spelling
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            *("", "recall", "hr", "auc@10", "hit", "f1", "recall @10", "ndcg@²", "recall10"),
+            *("recall@", "recall@0", "recall@1000000000", "recall@-1", "recall@1.5"),
+            *("recall@ten", "recall@10@10", "ndcg-by-k", "ap-by-k@10", "ndcg-by-hits@10"),
+            *("f@5", "f0@5", "f-1@5", "f1_0@5", "finf@5", "f1e999@5", "fBETA@5"),
+            *("f0.12345678@5", "f²@5"),
+        ],
+    )
+    def test_unknown_name_lists_the_known(self, name):
+        with pytest.raises(InputError, match="unknown measure") as caught:
+            parse_measure(name)
+        assert all(known in str(caught.value) for known in known_measures())
+
+    @pytest.mark.parametrize(
+        ("name", "words"),
+        [("recal@10", "mean recall"), ("recall", "as in recall@10"), ("auc@10", "no cut-off")],
+    )
+    def test_what_may_have_been_meant(self, name, words):
+        with pytest.raises(InputError, match=words):
+            parse_measure(name)
+
+    def test_lists_of_names(self):
+        for names in ("hr@10,MRR", "hr@10, mrr", ["hr@10", "mrr"], ["hr@10,mrr"], ("hit@10", "RR")):
+            assert [str(measure) for measure in parse_measures(names)] == ["hit@10", "rr"]
+        assert parse_measures([parse_measure("ap"), "map"]) == [parse_measure("ap")]
+        for names in ("", " , ", [], 10):
+            with pytest.raises(InputError, match="metrics"):
+                parse_measures(names)
+
+    def test_names_of_other_libraries_are_metrics(self):
+        for name in synonyms():
+            measure = None if name["ours"] == "-" else parse_measure(name["ours"].replace("K", "9"))
+            # Names of ranx and trec_eval are read as they are, where they mean the same.
+            same = name["theirs"] not in ("ndcg_burges@K", "map@K")
+            if name["library"] in ("ranx", "trec_eval") and same:
+                assert parse_measure(name["theirs"].replace("K", "9")) == measure
 
 
-def test_auc_takes_candidates_of_each_user():
-    # user 1: (10 - 4)/(10 - 1) = 6/9; user 2: (3 - 3)/(3 - 1) = 0
-    np.testing.assert_allclose(at("auc", [4, 3], [10, 3]), [6 / 9, 0])
+class TestOneRelevantItem:
+    @pytest.mark.parametrize(
+        ("name", "expected"),
+        [
+            ("auc", [4 / 4, 3 / 4, 2 / 4, 1 / 4, 0 / 4]),
+            ("recall@3", [1, 1, 1, 0, 0]),
+            ("precision@3", [1 / 3, 1 / 3, 1 / 3, 0, 0]),
+            # precision 1/3 and recall 1: 2 * (1/3 * 1) / (1/3 + 1) = 1/2
+            ("f1@3", [1 / 2, 1 / 2, 1 / 2, 0, 0]),
+            # 5 P R / (4 P + R), and 1.25 P R / (0.25 P + R)
+            ("f2@3", [5 / 7, 5 / 7, 5 / 7, 0, 0]),
+            ("f0.5@3", [*[1.25 / 3 / (0.25 / 3 + 1)] * 3, 0, 0]),
+            ("ap", [1 / 1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]),
+            ("rr", [1 / 1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]),
+            ("ap@3", [1 / 1, 1 / 2, 1 / 3, 0, 0]),
+            ("ndcg", 1 / np.log2([2, 3, 4, 5, 6])),
+            ("ndcg@3", [1 / np.log2(2), 1 / np.log2(3), 1 / np.log2(4), 0, 0]),
+            # the ideal list gains 1/log2(2) + 1/log2(3)
+            ("ndcg-by-k@2", [*(1 / np.log2([2, 3]) / (1 + 1 / np.log2(3))), 0, 0, 0]),
+        ],
+    )
+    def test_by_hand(self, name, expected):
+        found = at(name)
+        np.testing.assert_allclose(found, expected, rtol=1e-15)
+        assert found.dtype == np.float64
+        if name != "auc":
+            np.testing.assert_array_equal(found, at(name, n=20))
 
+    def test_auc_takes_candidates_of_each_user(self):
+        # user 1: (10 - 4)/(10 - 1) = 6/9; user 2: (3 - 3)/(3 - 1) = 0
+        np.testing.assert_allclose(at("auc", [4, 3], [10, 3]), [6 / 9, 0])
 
-@pytest.mark.parametrize(
-    ("ranks", "expected"),
-    [  # Table 1: AUC, AP, NDCG, Recall@10 of recommenders A, B and C, n = 10,000
-        ([100, 100, 100, 100, 100], ["0.990", "0.010", "0.150", "0.000"]),
-        ([40, 40, 8437, 9266, 4482], ["0.555", "0.010", "0.122", "0.000"]),
-        ([212, 2, 743, 5342, 1548], ["0.843", "0.101", "0.208", "0.200"]),
-    ],
-)
-def test_the_papers_toy_recommenders(ranks, expected):
-    names = ("auc", "ap", "ndcg", "recall@10")
-    assert [f"{at(name, ranks, 10_000).mean():.3f}" for name in names] == expected
+    @pytest.mark.parametrize("name", ["ap", "rr", "ndcg", "recall@7", "auc"])
+    def test_ranks_need_not_be_whole(self, name):
+        rank = np.array([1.5, 3.25, 6.75, 99.5])
+        expected = {
+            "ap": 1 / rank,
+            "rr": 1 / rank,
+            "ndcg": 1 / np.log2(rank + 1),
+            "recall@7": rank <= 7,
+            "auc": (100 - rank) / 99,
+        }
+        np.testing.assert_allclose(at(name, rank, 100), expected[name], rtol=1e-13)
 
-
-@given(st.integers(2, 10**7).flatmap(lambda n: st.tuples(st.integers(1, n), st.just(n))))
-def test_auc_is_the_share_of_irrelevant_items_below(rank_and_n):
-    rank, n = rank_and_n
-    assert at("auc", rank, n) == pytest.approx((n - rank) / (n - 1), rel=1e-15)
-
-
-@given(st.integers(1, 1000), st.integers(1, 1000))
-def test_never_better_at_a_worse_rank(rank, k):
-    for name in known_measures():
-        name = name.replace("@k", f"@{k}").replace("BETA", "2")
-        better, worse = at(name, [rank, rank + 1], 1001)
-        assert 0 <= worse <= better <= 1
+    @given(st.integers(1, 1000), st.integers(1, 1000))
+    def test_never_better_at_a_worse_rank(self, rank, k):
+        for name in known_measures():
+            name = name.replace("@k", f"@{k}").replace("BETA", "2")
+            better, worse = at(name, [rank, rank + 1], 1001)
+            assert 0 <= worse <= better <= 1
 
 
 @pytest.fixture
@@ -86,7 +139,7 @@ def rank_biased_precision():
 
     @measures.register("rbp", "RBP", cutoff="optional", aliases=["rank-biased-precision"])
     def rbp(levels, users, measure):
-        k = measure.cutoff or levels.last_place
+        k = measure.cutoff or int((levels.above + levels.size).max())
         return levels.per_user(users, gains(levels, k, lambda place: 0.2 * 0.8 ** (place - 1)))
 
     yield
@@ -94,33 +147,63 @@ def rank_biased_precision():
 
 
 @pytest.mark.usefixtures("rank_biased_precision")
-class TestOneDeclaration:
-    def test_is_enough_for_names_and_labels(self):
-        measure = parse_measure("rbp@4")
-        assert measure == parse_measure("rank-biased-precision@4") == Measure("rbp", 4)
-        assert (str(measure), measure.label) == ("rbp@4", "RBP@4")
-        assert {"rbp@k", "rbp"} < set(known_measures())
+def test_one_declaration_is_enough():
+    measure = parse_measure("rbp@4")
+    assert measure == parse_measure("rank-biased-precision@4") == Measure("rbp", 4)
+    assert (str(measure), measure.label) == ("rbp@4", "RBP@4")
+    assert {"rbp@k", "rbp"} < set(known_measures())
+    np.testing.assert_allclose(at("rbp@2"), [0.2, 0.16, 0, 0, 0], rtol=1e-15)
+    np.testing.assert_allclose(at("rbp"), 0.2 * 0.8 ** (RANKS - 1), rtol=1e-15)
+    for kind, aliases in (("rbp", []), ("other", ["ap"])):
+        with pytest.raises(InputError, match="already registered"):
+            measures.register(kind, "RBP", aliases=aliases)(lambda *_: None)
 
-    def test_is_enough_for_one_relevant_item(self):
-        np.testing.assert_allclose(at("rbp@2"), [0.2, 0.16, 0, 0, 0], rtol=1e-15)
-        np.testing.assert_allclose(at("rbp"), 0.2 * 0.8 ** (RANKS - 1), rtol=1e-15)
-        tied = values(parse_measure("rbp"), Ranks([5], [1], [2])).item()
-        assert tied == pytest.approx(0.2 * (0.8 + 0.8**2 + 0.8**3) / 3, rel=1e-15)
 
-    def test_is_enough_for_several_relevant_items_and_ties(self):
-        scores, relevant = [3, 2, 2, 2, 1], [0, 2, 4]
-        places = [
-            [place for place, item in enumerate(order) if item in relevant and place < 4]
-            for order in orders(scores)
-        ]
-        by_order = [sum(0.2 * 0.8**place for place in order) for order in places]
-        ranks, measure = ranks_of([(scores, relevant)]), parse_measure("rbp@4")
-        found = {ties: values(measure, ranks, ties).item() for ties in ("expected", "optimistic")}
-        assert found["expected"] == pytest.approx(np.mean(by_order), rel=1e-14)
-        assert found["optimistic"] == pytest.approx(max(by_order), rel=1e-14)
+class TestTies:
+    def test_every_order_of_three_tied_items_by_hand(self):
+        # 1 better, the held-out item H tied with P and Q: rank 2, 3 or 4 in two of six orders each
+        ranks = [2 + order.index("H") for order in itertools.permutations("HPQ")]
+        expected = np.mean([1 / rank for rank in ranks])  # (1/2 + 1/3 + 1/4) / 3
+        found = values(parse_measure("ap"), Ranks([6], [1], [2])).item()
+        assert found == pytest.approx(expected, rel=1e-15)
 
-    def test_names_are_declared_once(self):
-        with pytest.raises(InputError, match="metric 'rbp' is already registered"):
-            measures.register("rbp", "RBP")(lambda *_: None)
-        with pytest.raises(InputError, match="metric 'ap' is already registered"):
-            measures.register("other", "Other", aliases=["ap"])(lambda *_: None)
+    def test_random_places_are_uniform(self):
+        # 30,000 users with 2 ties: three places, each expected 10,000 times; 4 sd = 4 * 82
+        records = Ranks(np.full(30_000, 9), np.full(30_000, 3), np.full(30_000, 2))
+        of_values = 1 / values(parse_measure("ap"), records, "random", np.random.default_rng(1))
+        ranks, counts = np.unique(of_values.round(), return_counts=True)
+        np.testing.assert_array_equal(ranks, [4, 5, 6])
+        assert (abs(counts - 10_000) < 4 * np.sqrt(30_000 * (1 / 3) * (2 / 3))).all()
+
+    def test_policies_that_cannot_be(self):
+        for policy in ("middle", "random"):  # the latter without a generator
+            with pytest.raises(InputError, match=policy):
+                values(parse_measure("ap"), Ranks([9], [3], [2]), policy)
+
+
+class TestRatings:
+    def test_by_hand(self):
+        true, predicted = [4, 3, 5, 1], [3.5, 3, 4, 3]  # errors 0.5, 0, 1, -2
+        assert rmse(true, predicted) == pytest.approx(((0.25 + 0 + 1 + 4) / 4) ** 0.5, rel=1e-15)
+        assert mae(true, predicted) == pytest.approx((0.5 + 0 + 1 + 2) / 4, rel=1e-15)
+        assert mae(np.array([1], np.uint8), np.array([3], np.uint8)) == 2
+
+    @given(st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9)), min_size=1, max_size=20))
+    def test_scikit_learn_agrees(self, pairs):
+        true, predicted = np.array(pairs).T
+        assert mae(true, predicted) == pytest.approx(mean_absolute_error(true, predicted))
+        assert rmse(true, predicted) == pytest.approx(root_mean_squared_error(true, predicted))
+
+    @pytest.mark.parametrize("error", [rmse, mae])
+    @pytest.mark.parametrize(
+        ("true", "predicted", "word"),
+        [
+            ([1, 2], [1], "shape"),
+            ([], [], "at least one"),
+            ([1, np.nan], [1, 2], "ratings are not all finite"),
+            ([1, 2], [np.inf, 2], "predictions are not all finite"),
+        ],
+    )
+    def test_wrong_input(self, error, true, predicted, word):
+        with pytest.raises(InputError, match=word):
+            error(true, predicted)

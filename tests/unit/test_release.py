@@ -3,136 +3,140 @@
 import re
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import venv
 import zipfile
+from importlib.metadata import distribution
 
 import pytest
 from flit_core import buildapi
+from packaging.requirements import Requirement
 
 from sampled_metrics import __version__
 from tests.conftest import ROOT
+from tests.unit.test_repository import EXTRAS, PROJECT, names_of
 
-# Packages that only the study needs cannot be imported.
-WITHOUT_EXTRAS = """
-import sys
+# Every module of the library, every public name, then the README.
+IMPORTS = """
+import importlib, pkgutil
+import sampled_metrics
+assert "site-packages" in sampled_metrics.__file__
+for module in pkgutil.walk_packages(sampled_metrics.__path__, "sampled_metrics."):
+    if not module.name.startswith(("sampled_metrics.study", "sampled_metrics.__main__")):
+        loaded = importlib.import_module(module.name)
+        assert all(hasattr(loaded, name) for name in getattr(loaded, "__all__", ())), module.name
+assert all(getattr(sampled_metrics, name) for name in sampled_metrics.__all__)
+"""
+SCORES = """
+from scipy.sparse import csr_array
+scores = np.random.default_rng(1).normal(size=(300, 400))
+held_out = np.arange(300)
+seen = csr_array((np.ones(300), (np.arange(300), np.arange(300) + 50)), shape=(300, 400))
+def score(users, items):
+    return scores[users, items] + 2.0 * (users == items)
+"""
 
-class Missing:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"implicit", "jinja2", "matplotlib", "pooch", "requests"}:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
-sys.meta_path.insert(0, Missing())
-"""
-PYTHON = """
-assert "site-packages" in __import__("sampled_metrics").__file__
-import numpy as np
-import sampled_metrics as sm
-ranks = sm.SampledRanks([1, 3, 1, 40, 2], n_items=3541, n_negatives=100)
-assert sm.correct(ranks, ["recall@10"], ["cls", "bv:0.1"])[0].range_high > 0.3
-full = sm.Ranks([120] * 40, [3] * 40, [0] * 40)
-assert sm.evaluate(full, ["ap"])[0].value == 0.25
-assert sm.compare({"a": full, "b": full}, ["ap"])[0].order == "undecided"
-assert sm.draw_sampled_ranks(full, 10, np.random.default_rng(0)).size == 40
-"""
-COMMAND = """
-import sys
-from sampled_metrics.cli import main
-main()
-"""
+def closure(names):
+    """The distributions that some need, extras left out."""
+    found, left = {}, [Requirement(name).name for name in names]
+    while left:
+        name = left.pop().lower().replace("_", "-")
+        if name not in found:
+            found[name] = distribution(name)
+            needs = map(Requirement, found[name].requires or ())
+            left += [
+                need.name
+                for need in needs
+                if not need.marker or need.marker.evaluate({"extra": ""})
+            ]
+    return found
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """Folder with the wheel and the source, built from what the repository holds."""
+    """The wheel and the source, built from what the repository holds."""
     folder = tmp_path_factory.mktemp("dist")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
-        wheel, source = buildapi.build_wheel(str(folder)), buildapi.build_sdist(str(folder))
-    return folder / wheel, folder / source
+        return [
+            folder / build(str(folder)) for build in (buildapi.build_wheel, buildapi.build_sdist)
+        ]
 
 
 @pytest.fixture(scope="module")
-def environment(built, tmp_path_factory):
-    """An environment with the wheel and its dependencies, which does not see the repository."""
+def python(built, tmp_path_factory):
+    """Run an environment that has the wheel and its dependencies, but no extra."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False)
     (site,) = folder.glob("lib/python*/site-packages")
-    # A folder named in a .pth file is searched, but its own .pth files, such as ours, are not read.
-    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    for package in closure(PROJECT["dependencies"]).values():
+        for name in {file.parts[0] for file in package.files if not file.parts[0].startswith(".")}:
+            if name not in ("..", "__pycache__") and not (site / name).exists():
+                (site / name).symlink_to(package.locate_file(name))
     pip = [sys.executable, "-m", "pip", "--python", folder / "bin/python", "install", "--quiet"]
     subprocess.run([*pip, "--no-deps", "--no-index", built[0]], check=True)
-    return folder
 
-
-@pytest.fixture
-def installed(environment):
-    """Run Python with the wheel installed and without the packages of the extras."""
-
-    def python(code, *arguments):
-        words = [environment / "bin/python", "-c", WITHOUT_EXTRAS + code, *arguments]
+    def run(*words):
         return subprocess.run(
-            words, capture_output=True, text=True, check=False, cwd=environment, env={}
-        )
+            [folder / "bin" / words[0], *words[1:]],
+            capture_output=True, text=True, check=False, cwd=folder, env={},
+        )  # fmt: skip
 
-    return python
+    return run
 
 
 def test_wheel_holds_every_file_of_the_package(built):
-    wheel, _ = built
-    with zipfile.ZipFile(wheel) as archive:
+    with zipfile.ZipFile(built[0]) as archive:
         names = set(archive.namelist())
     files = [path for path in (ROOT / "src").rglob("*") if path.is_file()]
     ours = {str(path.relative_to(ROOT / "src")) for path in files if "__pycache__" not in str(path)}
     assert ours <= names
-    assert wheel.name == f"sampled_metrics-{__version__}-py3-none-any.whl"
+    assert built[0].name == f"sampled_metrics-{__version__}-py3-none-any.whl"
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
 def test_source_archive_gives_the_same_wheel(built, tmp_path, monkeypatch):
-    wheel, source = built
-    with tarfile.open(source) as archive:
+    with tarfile.open(built[1]) as archive:
         archive.extractall(tmp_path, filter="data")
-    monkeypatch.chdir(tmp_path / source.name.removesuffix(".tar.gz"))
-    again = tmp_path / buildapi.build_wheel(str(tmp_path))
+    monkeypatch.chdir(tmp_path / built[1].name.removesuffix(".tar.gz"))
     contents = []
-    for path in (wheel, again):
+    for path in (built[0], tmp_path / buildapi.build_wheel(str(tmp_path))):
         with zipfile.ZipFile(path) as archive:
             contents.append({name: archive.read(name) for name in archive.namelist()})
     assert contents[0] == contents[1]
 
 
-def test_the_command_is_installed(environment):
-    done = subprocess.run(
-        [environment / "bin/sampled-metrics", "--version"],
-        capture_output=True, text=True, check=False, env={},
-    )  # fmt: skip
-    assert (done.returncode, done.stdout) == (0, f"sampled-metrics {__version__}\n")
-
-
-def test_array_work_needs_no_extra(installed):
-    """The first lines of the README give a range and an order."""
+def test_library_and_readme_need_no_extra(python):
+    study = sorted(names_of(EXTRAS["study"]) - {"pyyaml", "requests"})
+    absent = "".join(f"assert importlib.util.find_spec({name!r}) is None\n" for name in study)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = text.partition("```python\n")[2].partition("```")[0]
-    lines = [line for line in block.splitlines() if line and not line.startswith("#")]
-    assert len(lines) == 5
-    done = installed("\n".join(lines) + PYTHON)
+    first, second = re.findall(r"(?s)```python\n(.*?)```", text)
+    code = [IMPORTS, "import importlib.util", absent, first, SCORES, second]
+    done = python("python", "-c", "\n".join(code))
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.search(r"^hit@10 +0\.\d+ to 0\.\d+ ", done.stdout, re.MULTILINE)
-    assert re.search(r"^A +B +hit@10 +-.* A above B", done.stdout, re.MULTILINE)
+    assert re.search(r"(?m)^hit@10 +0\.\d+ to 0\.\d+ ", done.stdout)
+    assert re.search(r"(?m)^A +B +hit@10 +-.* A above B", done.stdout)
 
 
-def test_own_commands_need_no_extra(installed, tmp_path):
+def test_the_command_needs_no_extra(python, tmp_path):
+    assert python("sampled-metrics", "--version").stdout == f"sampled-metrics {__version__}\n"
     ranks = tmp_path / "ranks.csv"
     ranks.write_text("sampled_rank\n1\n3\n11\n")
-    done = installed(COMMAND, "correct", str(ranks), "--n-negatives", "10", "--n-items", "100")
+    sizes = ["--n-negatives", "10", "--n-items", "100"]
+    done = python("sampled-metrics", "correct", str(ranks), *sizes)
     assert (done.returncode, done.stderr) == (0, "")
     assert "recall@10" in done.stdout
+    page = tmp_path / "page.html"
+    assert (
+        python("sampled-metrics", "report", str(ranks), *sizes, "--output", str(page)).returncode
+        == 0
+    )
+    assert page.stat().st_size
 
 
-def test_a_missing_extra_is_named_with_its_remedy(installed, tmp_path):
-    files = ["--output", str(tmp_path / "data.zip"), "--source", str(tmp_path / "source.json")]
-    done = installed(COMMAND, "study", "fetch", *files)
-    assert done.returncode == 2
+def test_a_missing_extra_is_named_with_its_remedy(python):
+    code = "import sys, sampled_metrics.cli as c\ndef app(*_, **__):\n    import matplotlib\n"
+    done = python("python", "-c", f"{code}c.app = app\nsys.argv = ['x', 'y']\nc.main()")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "sampled-metrics[study]" in done.stderr

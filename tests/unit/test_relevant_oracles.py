@@ -5,14 +5,12 @@ from math import fsum
 
 import numpy as np
 import pytest
-import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
 from sampled_metrics.metrics import parse_measure, values
-from sampled_metrics.metrics.levels import TIES, Levels, random_places
-from sampled_metrics.metrics.sums import reciprocals
+from sampled_metrics.metrics.formulas import reciprocals
 from sampled_metrics.ranks import Ranks
 from tests.unit.relevance import all_names, by_definition, by_user, orders, ranks_of
 
@@ -26,8 +24,6 @@ def user_of(scores, least_irrelevant=1):
 scored = st.lists(st.integers(0, 2), min_size=2, max_size=6)
 one_user = scored.flatmap(user_of)
 untied_user = st.permutations(range(7)).flatmap(user_of)
-several_users = st.lists(st.lists(st.integers(0, 9), min_size=2, max_size=30).flatmap(user_of),
-                         min_size=1, max_size=6)  # fmt: skip
 
 
 def value(name, ranks, *args):
@@ -60,9 +56,8 @@ def test_extreme_policies_are_the_extreme_orders(user, k):
         for name in all_names(k):
             found = value(name, ranks, policy).item()
             assert found == pytest.approx(by_definition(name, row_of(order, relevant)), abs=1e-13)
-            if not name.startswith("ap-by-hits"):
-                bound = extreme(by_definition(name, row) for row in rows)
-                assert found == pytest.approx(bound, abs=1e-13), name
+            bound = extreme(by_definition(name, row) for row in rows)
+            assert found == pytest.approx(bound, abs=1e-13), name
 
 
 @settings(max_examples=40)
@@ -75,32 +70,6 @@ def test_random_is_the_value_of_one_order_for_every_measure(user, k, seed):
     assert any(
         np.allclose(found, [by_definition(name, row) for name in names], atol=1e-13) for row in rows
     )
-
-
-@settings(max_examples=40)
-@given(users=several_users, k=st.integers(1, 35))
-def test_policies_bracket_the_expectation(users, k):
-    ranks = ranks_of(users)
-    for name in all_names(k):
-        low, middle, high = (
-            value(name, ranks, ties) for ties in ("pessimistic", "expected", "optimistic")
-        )
-        assert (middle >= 0).all()
-        assert (middle <= 1 + 1e-12).all()
-        if not name.startswith("ap-by-hits"):
-            assert (low <= middle + 1e-12).all(), name
-            assert (middle <= high + 1e-12).all(), name
-
-
-@settings(max_examples=30)
-@given(users=several_users, k=st.integers(1, 35), data=st.data())
-def test_order_of_users_and_of_their_items_does_not_matter(users, k, data):
-    order = data.draw(st.permutations(range(len(users))))
-    shuffled = ranks_of([(users[i][0], users[i][1][::-1]) for i in order])
-    for name in all_names(k):
-        np.testing.assert_array_equal(
-            value(name, shuffled), value(name, ranks_of(users))[list(order)]
-        )
 
 
 @settings(max_examples=30)
@@ -122,26 +91,6 @@ def test_list_cut_at_k_or_below_says_what_the_ranking_says(users, k, more):
         np.testing.assert_array_equal(value(name, unknown), expected)
 
 
-one_record = st.integers(2, 60).flatmap(
-    lambda n: st.integers(0, n - 1).flatmap(
-        lambda b: st.tuples(st.just(n), st.just(b), st.integers(0, n - 1 - b))
-    )
-)
-
-
-@settings(max_examples=40)
-@given(records=st.lists(one_record, min_size=1, max_size=8), k=st.integers(1, 70))
-def test_formulas_of_one_rank_agree_with_those_of_levels(records, k):
-    ranks = Ranks(*zip(*records, strict=True))
-    for name in all_names(k):
-        measure = parse_measure(name)
-        for ties, policy in TIES.items():
-            levels = policy(Levels.of(ranks), np.random.default_rng(3))
-            general = measure.metric.of_levels(levels, ranks, measure)
-            single = value(name, ranks, ties, np.random.default_rng(3))
-            np.testing.assert_allclose(single, general, rtol=0, atol=1e-14)
-
-
 def test_random_orders_average_to_the_expectation():
     # one user 20,000 times: 2 above, then 3 of 7 tied relevant, then a relevant item far below
     copies = 20_000
@@ -158,16 +107,6 @@ def test_random_orders_average_to_the_expectation():
         assert abs(values.mean() - value(name, ranks)[0]) < 4 * error + 1e-12, name
 
 
-def test_every_set_of_places_is_equally_likely():
-    # 2 of 4 places, 60,000 times: six sets, each expected 10,000 times; 4 sd = 4 * 91
-    copies = 60_000
-    places = random_places(np.full(copies, 4), np.full(copies, 2), np.random.default_rng(2))
-    sets = Counter(tuple(sorted(pair)) for pair in places.reshape(-1, 2).tolist())
-    assert len(sets) == 6
-    sd = np.sqrt(copies * (1 / 6) * (5 / 6))
-    assert all(abs(count - 10_000) < 4 * sd for count in sets.values())
-
-
 @pytest.mark.parametrize("above", [0, 1, 30, 63, 64, 65, 1000, 10**6])
 def test_sum_of_reciprocals_near_and_far(above):
     # from a table up to 64 and from an expansion beyond
@@ -175,11 +114,6 @@ def test_sum_of_reciprocals_near_and_far(above):
     expected = [fsum(1 / (above + 1 + place) for place in range(count)) for count in places]
     found = reciprocals(np.full(places.size, above), places)
     np.testing.assert_allclose(found, expected, rtol=2e-14)
-
-
-def test_one_reciprocal_is_exact():
-    above = np.arange(200)
-    np.testing.assert_array_equal(reciprocals(above, np.ones_like(above)), 1 / (above + 1))
 
 
 def test_expectations_stay_accurate_in_a_large_catalogue():
@@ -202,8 +136,6 @@ def test_many_hits_in_one_large_level():
     ranks = by_user([0] * hits, [0] * hits, [n - 1] * hits, [hits], [n], [n])
     assert value("hit@1000", ranks).item() == 1
     assert value("recall@1000", ranks).item() == 1 / 2
-    # hit i of x in the top 1000 has about precision 1/2 wherever it stands
-    assert value("ap-by-hits@1000", ranks).item() == pytest.approx(0.5, abs=5e-3)
     # places of the first hit, weighed by hand: 1/2, 1/2 * 1000/1999, ...
     chance, rr = hits / n, 0.0
     for place in range(1, n - hits + 2):
@@ -231,10 +163,7 @@ class TestAgainstOtherPackages:
         users = list(self.users(tied, seed=1))
         theirs = {
             "auc": [roc_auc_score(self.labels(items), scores) for scores, items in users],
-            **{
-                name: [ndcg_score([self.labels(items)], [scores], k=k) for scores, items in users]
-                for name, k in (("ndcg@3", 3), ("ndcg@5", 5), ("ndcg@10", 10), ("ndcg", None))
-            },
+            "ndcg@5": [ndcg_score([self.labels(items)], [scores], k=5) for scores, items in users],
         }
         if not tied:  # it has one threshold for a whole level of ties, so no order at all
             theirs["ap"] = [
@@ -242,29 +171,3 @@ class TestAgainstOtherPackages:
             ]
         for name, expected in theirs.items():
             np.testing.assert_allclose(value(name, ranks_of(users)), expected, rtol=1e-12)
-
-    def test_trec_eval(self):
-        users = list(self.users(tied=False, seed=2))
-        names = {
-            "map": "ap",
-            "map_cut_5": "ap-by-relevant@5",
-            "ndcg": "ndcg",
-            "ndcg_cut_5": "ndcg@5",
-            "P_5": "precision@5",
-            "recall_5": "recall@5",
-            "recip_rank": "rr",
-            "success_5": "hit@5",
-        }
-        wanted = {"map", "map_cut.5", "ndcg", "ndcg_cut.5", "P.5", "recall.5", "recip_rank"}
-        relevance = {
-            str(user): {str(item): 1 for item in items} for user, (_, items) in enumerate(users)
-        }
-        run = {
-            str(user): {str(item): float(score) for item, score in enumerate(scores)}
-            for user, (scores, _) in enumerate(users)
-        }
-        evaluator = pytrec_eval.RelevanceEvaluator(relevance, {*wanted, "success.5"})
-        theirs = evaluator.evaluate(run)
-        for their_name, name in names.items():
-            values = [theirs[str(user)][their_name] for user in range(len(users))]
-            np.testing.assert_allclose(value(name, ranks_of(users)), values, rtol=1e-12)

@@ -7,12 +7,9 @@ import sys
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics._base.text import html_of
-from sampled_metrics.inference.pair import Pair
-from sampled_metrics.inference.population import Population
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -39,19 +36,16 @@ def drawn(axes, label):
     return [line.get_xydata().tolist() for line in axes.lines if line.get_label() == label]
 
 
-def test_a_row_for_each_result(corrected):
-    frame = corrected.to_frame()
-    assert frame["value"].tolist() == [result.value for result in corrected]
-    assert list(frame.columns[:3]) == ["metric", "estimator", "value"]
-
-
 def test_notebooks_show_a_table_with_what_is_said_of_it(corrected):
     page = corrected._repr_html_()
     cells = [re.findall("<td[^>]*>([^<]*)</td>", row) for row in page.split("<tr>")[2:]]
     assert [float(row[3]) for row in cells] == [round(result.value, 5) for result in corrected]
     assert "60 users, 10 negatives drawn uniformly" in page
     assert "<" not in html_of(["a < b"]).removeprefix("<p>").removesuffix("</p>")
-    assert str(corrected) == repr(corrected)
+    assert str(corrected) == repr(corrected) == str(pickle.loads(pickle.dumps(corrected)))  # noqa: S301
+    frame = corrected.to_frame()
+    assert frame["value"].tolist() == [result.value for result in corrected]
+    assert list(frame.columns[:3]) == ["metric", "estimator", "value"]
 
 
 def test_numbers_that_do_not_exist_are_dashes():
@@ -91,26 +85,10 @@ def test_plot_of_differences():
         sampled.plot(exact=sm.evaluate(SCORES, "auc", relevant=[0] * 60))
 
 
-@pytest.mark.usefixtures("closing")
-def test_a_budget_has_the_same():
-    scorers = {name: lambda users, items: SCORES[users, items] for name in "AB"}
-    seen = csr_array(SCORES.shape)
-    found = sm.evaluate_on_budget(scorers, seen, np.zeros(60, int), budget=10, metrics=["ap"])
-    assert found._repr_html_().count("<table>") == 2
-    assert str(found.compare()).startswith("a    b    metric")
-    axes = found.plot(exact={("B", "ap"): 0.5})
-    assert drawn(axes, "exact") == [[[0.5, 1]]]
-    assert len(drawn(axes, "interval")) == 2
-
-
-def test_a_copy_prints_the_same(corrected):
-    assert str(pickle.loads(pickle.dumps(corrected))) == str(corrected)  # noqa: S301 - made here
-
-
 def test_a_plan_has_no_values():
-    power = Population.power(100, 0.5), Population.power(100, 0.3)
-    planned = sm.plan(Pair(*power, 3000, drawn=True), "recall@10", "sampled", largest=5)
-    assert "n_negatives: from there on the order is right" in str(planned)
+    ranks = sm.Ranks([100] * 4, [3, 20, 5, 9], [0] * 4)
+    planned = sm.plan(ranks, ranks, "recall@10", sizes=[5])
+    assert "decides above: the difference from which on a decision is likely" in str(planned)
     with pytest.raises(sm.InputError, match="no values to plot"):
         planned.plot()
 
@@ -119,14 +97,3 @@ def test_without_matplotlib_the_extra_is_named(corrected, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(sm.InputError, match=r"pip install 'sampled-metrics\[plot\]'"):
         corrected.plot()
-
-
-def test_unlike_evaluations_are_questioned():
-    a, b = (sm.Ranks([n] * 40, [3] * 40, [0] * 40) for n in (100, 120))
-    with pytest.warns(sm.InputWarning, match="a has 100 candidates and b has 120"):
-        sm.compare({"a": a, "b": b}, "ap")
-
-
-def test_ten_names_and_two_errors():
-    assert len(sm.__all__) == 12
-    assert all(getattr(sm, name) for name in sm.__all__)

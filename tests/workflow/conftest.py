@@ -2,11 +2,11 @@
 
 import contextlib
 import os
-import re
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -16,20 +16,14 @@ from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archi
 
 # Nothing listens on the discard port: the study behaves as without a network.
 UNREACHABLE = "http://127.0.0.1:9/ml-1m.zip"
-# Rules and wall times of a run, the one place of the page where two runs may differ.
-HOW_IT_RAN = re.compile(
-    r"<!-- how this run went -->.*?<!-- end of how this run went -->", re.DOTALL
-)
-
-ENVIRONMENTS = str(Path(__file__).with_name("environments"))
+FILES = ("Snakefile", "Makefile", "environment.yml", "pyproject.toml", "requirements.lock")
 
 
 class Project:
     def __init__(self, folder: Path, archive: Path | None, small: bool) -> None:
-        self.folder = folder
-        for name in ("Snakefile", "Makefile", "environment.yml", "pyproject.toml"):
+        self.folder, self.results = folder, folder / "results"
+        for name in FILES:
             shutil.copy(ROOT / name, folder)
-        shutil.copy(ROOT / "requirements.lock", folder)
         for name in ("config", "workflow", "src", "results/reference"):
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / name, folder / name, ignore=ignored)
@@ -44,8 +38,6 @@ class Project:
             **{name: value for name, value in os.environ.items() if name != "MOVIELENS_ARCHIVE"},
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "XDG_CACHE_HOME": str(folder / "xdg"),
-            # Each rule has the packages of its environment.
-            "PYTHONPATH": os.pathsep.join([ENVIRONMENTS, os.environ.get("PYTHONPATH", "")]),
         }
         if archive is not None:
             self.environment["MOVIELENS_ARCHIVE"] = str(archive)
@@ -70,9 +62,8 @@ class Project:
             check=False,
         )
 
-    def killed(self, command, moment):
-        """Start a command and kill it and all that it has started when `moment(folder)` is over."""
-        running = subprocess.Popen(
+    def start(self, *command):
+        return subprocess.Popen(
             command,
             cwd=self.folder,
             env=self.environment,
@@ -80,9 +71,13 @@ class Project:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        moment(self.folder, running)
-        # A command that has ended leaves nothing to kill.
-        with contextlib.suppress(ProcessLookupError):
+
+    def killed(self, command, until):
+        """Start a command; kill it with all that it started once `until(seconds)` is true."""
+        running, began = self.start(*command), time.monotonic()
+        while running.poll() is None and not until(time.monotonic() - began):
+            time.sleep(0.001)
+        with contextlib.suppress(ProcessLookupError):  # a command that has ended
             os.killpg(running.pid, signal.SIGKILL)
         return running.wait() == -signal.SIGKILL
 
@@ -92,19 +87,20 @@ class Project:
         return done.stdout
 
     def planned(self, *targets):
-        """The result files that a run would make, without those that it removes again."""
-        summary = self.snakemake("--summary", *targets)
-        rows = [line.split("\t") for line in summary.splitlines()]
+        """The result files that a run would make."""
+        rows = [line.split("\t") for line in self.snakemake("--summary", *targets).splitlines()]
         plans = {row[0]: row[-1] for row in rows if row[0].startswith("results/")}
         assert plans
         return {
-            name.removeprefix("results/")
-            for name, plan in plans.items()
-            if plan != "no update" and "/pieces/" not in name
+            name.removeprefix("results/") for name, plan in plans.items() if plan != "no update"
         }
 
     def result(self, name):
-        return (self.folder / "results" / name).read_bytes()
+        return (self.results / name).read_bytes()
+
+    def hidden(self):
+        """Temporary files that a killed run may leave."""
+        return [path for path in self.results.rglob(".*") if path.is_file()]
 
 
 @pytest.fixture(scope="module")

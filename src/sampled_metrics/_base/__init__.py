@@ -1,1 +1,1 @@
-"""What every room uses: errors, arrays, files, seeds, settings, names, and tables as text."""
+"""Shared by all rooms: errors, arrays, files, seeds, settings, and text."""

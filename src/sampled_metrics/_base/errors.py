@@ -1,30 +1,25 @@
-"""The errors that a user of the package can mend."""
+"""Errors caused by invalid input."""
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 NO_MEMORY = "not enough memory"
 
 
 class InputError(ValueError):
-    """A file, an argument or a setting is invalid.
+    """A file, an argument or a setting is invalid; the message is one line: place, problem, remedy.
 
-    Readers and public functions raise it for anything that their caller can mend, so their
-    docstrings list it only where they say more than that. The message is one line: place, problem,
-    remedy.
+    Readers and public functions raise it for any invalid input; their docstrings do not list it.
 
     Parameters
     ----------
     problem
         What is wrong and, where that is not obvious, what to do about it.
-    path
-        File in which it was found.
-    row, line
-        Row of a table, from 1 without the header, and its line in a text file.
-    column
-        Name of the column.
+    path, row, line, column
+        File, row of a table from 1 without the header, line of a text file, name of a column.
 
     Examples
     --------
@@ -44,32 +39,20 @@ class InputError(ValueError):
         column: str | None = None,
     ) -> None:
         super().__init__(problem)
-        self.problem = problem
-        self.path = path
-        self.row = row
-        self.line = line
-        self.column = column
+        self.problem, self.path = problem, path
+        self.row, self.line, self.column = row, line, column
 
     def __str__(self) -> str:
-        parts = [] if self.path is None else [str(self.path)]
-        if self.row is not None:
-            parts.append(f"row {self.row}" + (f" (line {self.line})" if self.line else ""))
-        elif self.line is not None:
-            parts.append(f"line {self.line}")
-        if self.column is not None:
-            parts.append(f"column {self.column}")
-        place = ", ".join(parts)
+        line = None if self.line is None else f"line {self.line}"
+        row = None if self.row is None else f"row {self.row}" + (f" ({line})" if line else "")
+        column = None if self.column is None else f"column {self.column}"
+        parts = (None if self.path is None else str(self.path), row or line, column)
+        place = ", ".join(filter(None, parts))
         return one_line(f"{place}: {self.problem}" if place else self.problem)
 
 
 def one_line(text: str) -> str:
-    r"""Join lines by blanks and write other characters that cannot be printed as escapes.
-
-    Examples
-    --------
-    >>> one_line("a\r\n  b\x1b[2J")
-    'a b\\x1b[2J'
-    """
+    """Join lines by blanks and write other characters that cannot be printed as escapes."""
     line = re.sub(r"\s*[\r\n]\s*", " ", text)
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
@@ -85,10 +68,11 @@ class UnreachableError(InputError):
 
 
 @contextmanager
-def reading(path: Path | str) -> Iterator[None]:
-    """Name a file in errors about its content."""
+def reading(path: Any) -> Iterator[None]:
+    """Name a file in errors about its content; anything else than a path names nothing."""
     try:
         yield
     except InputError as error:
-        error.path = path if error.path is None else error.path
+        if error.path is None and isinstance(path, str | Path):
+            error.path = path
         raise

@@ -23,18 +23,15 @@ def marked(table: Any) -> csr_array:
     return ones
 
 
-def structure(table: csr_array, name: str = "") -> dict[str, Any]:
-    """Return where the entries of a table are, as arrays for `numpy.savez`, prefixed by a name."""
-    return {
-        f"{name}shape": np.array(table.shape),
-        f"{name}indptr": table.indptr,
-        f"{name}indices": table.indices,
-    }
-
-
 def structure_names(name: str = "") -> tuple[str, ...]:
     """Return the names of the arrays of `structure`."""
     return f"{name}shape", f"{name}indptr", f"{name}indices"
+
+
+def structure(table: csr_array, name: str = "") -> dict[str, Any]:
+    """Return where the entries of a table are, as arrays for `numpy.savez`, prefixed by a name."""
+    values = (np.array(table.shape), table.indptr, table.indices)
+    return dict(zip(structure_names(name), values, strict=True))
 
 
 def from_structure(

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,24 +35,29 @@ def emit(
     `note` stands below a table only; `hidden` names keys, by blanks, that a table leaves out.
     Numbers that do not exist are null in JSON and empty in CSV.
     """
+    import pandas as pd
+
     if form is Format.TABLE:
         rows = [{k: v for k, v in row.items() if k not in hidden.split()} for row in rows]
         emit_text(text_of([rows, note] if note else [rows]), output)
+    elif form is Format.JSON:
+        emit_text(json.dumps(plain(rows), indent=2, ensure_ascii=False) + "\n", output)
     else:
-        emit_text({Format.JSON: _json, Format.CSV: _csv}[form](plain(rows)), output)
+        table = pd.DataFrame(plain(rows), dtype=object)
+        emit_text(table.to_csv(index=False, lineterminator="\n"), output)
 
 
 def emit_results(
-    results: "Results[Any]", form: Format, output: Path | None, *without: str, **options: Any
+    results: "Results[Any]", form: Format, output: Path | None, **options: Any
 ) -> None:
-    """Print results as tables for people, with their options, or as rows without some keys."""
+    """Print results as tables for people, with their options, or as rows."""
     if form is Format.TABLE:
         emit_text(text_of(results.parts(**options)), output)
     else:
-        emit([row_of(result, *without) for result in results], form, output)
+        emit(list(map(dataclasses.asdict, results)), form, output)
 
 
-def emit_columns(columns: dict[str, Any], form: Format, output: Path | None) -> None:
+def emit_columns(columns: Mapping[Any, Any], form: Format, output: Path | None) -> None:
     """Print many rows given as arrays of one length; a name ending in .parquet is written so."""
     import pandas as pd
 
@@ -67,45 +72,14 @@ def emit_columns(columns: dict[str, Any], form: Format, output: Path | None) -> 
         emit(rows, form, output)
 
 
-def write_users(tables: Sequence[Any], output: Path) -> None:
-    """Write values of users, tables with a column `file`, by the suffix of the file's name."""
-    import pandas as pd
-
-    table = pd.concat(tables, ignore_index=True)
-    table.insert(0, "file", table.pop("file"))
-    form = Format.JSON if output.suffix == ".json" else Format.CSV
-    emit_columns(dict(table.items()), form, output)
-
-
-def row_of(result: Any, *without: str, **first: Any) -> Row:
-    """Turn a result into a row, some keys before it and some of its own left out."""
-    fields = dataclasses.asdict(result)
-    return first | {key: value for key, value in fields.items() if key not in without}
-
-
 def emit_text(text: str, output: Path | None) -> None:
     """Print text, or write it to a file, all or nothing."""
-    if output is None:
-        try:
-            typer.echo(text, nl=False)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise InputError(f"standard output: cannot be written ({error.strerror})") from error
-    else:
+    if output is not None:
         write_text(output, text)
-
-
-def _json(rows: Sequence[Row]) -> str:
-    return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
-
-
-def _csv(rows: Sequence[Row]) -> str:
-    import csv
-    import io
-
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+        return
+    try:
+        typer.echo(text, nl=False)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise InputError(f"standard output: cannot be written ({error.strerror})") from error

@@ -1,123 +1,76 @@
-"""The declarations of all estimators, and one spelling for each: `sampled`, `cls`, `bv:0.1`.
-
-An estimator is declared by decorating the function that makes its vectors with `register`. The
-vectors of a fitted estimator, such as `em:50`, depend on the sampled ranks it is applied to.
-"""
+"""All estimators: their names, such as `cls` or `bv:0.1`, and vectors of several at once."""
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.names import parse_list, plain, similar
-from sampled_metrics.estimators.system import Normal, Reduced, normal_equations, reduced
+from sampled_metrics._base.seeds import one_thread
+from sampled_metrics._base.text import parse_list, plain_name, similar
+from sampled_metrics.estimators.least_squares import (
+    Reduced,
+    bias_variance,
+    monotone,
+    reduced,
+    uniform_ranks,
+)
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Sampling
+from sampled_metrics.sampling.probability import checked, pmf_at
 
-_MOST_ITERATIONS = 1000
+Vectors = TypeVar("Vectors", bound=Callable[..., Float])
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", re.ASCII | re.IGNORECASE)
-
-
-class Parameter(NamedTuple):
-    """Which values a parameter may have, in words and as a test."""
-
-    values: str
-    allows: Callable[[float], bool]
-
-
-PARAMETERS = {
-    "gamma": Parameter("a number from 0 to 1", lambda value: 0.0 <= value <= 1.0),
-    "iterations": Parameter(
-        f"a whole number from 1 to {_MOST_ITERATIONS}",
-        lambda value: 1.0 <= value <= _MOST_ITERATIONS and value == int(value),
-    ),
-}
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What vectors are made for; the attributes are those of `estimator_matrix`."""
+    """Arguments of `estimator_matrix`, and the least-squares problem that follows from them."""
 
     measures: Sequence[Measure]
-    n: int
-    m: int
-    sampling: Sampling | str
-    prior: ArrayLike | None = None
+    n: int  # number of candidates, the held-out item included
+    m: int  # number of negatives
+    sampling: Sampling | str  # how all but `sampled` and `rank-estimate` take them to be drawn
+    histogram: ArrayLike | None = None  # users at every sampled rank, shape (m + 1,), for `em`
+    # Options of the paper's Table 3: whether entries of `cls` must be at least 0, and the rank of
+    # `rank-estimate`: `linear` interpolates between whole ranks; `m` is as eq. 20 is printed.
     cls_nonnegative: bool = True
     rounding: str = "floor"
     divisor: str = "m+1"
-    histogram: ArrayLike | None = None
-    linearised: bool = True
 
     @cached_property
     def system(self) -> Reduced:
         """Least-squares problem of eq. 21, shared by all estimators that solve it."""
-        return reduced(self.measures, self.n, self.m, self.sampling, self.prior)
-
-    @cached_property
-    def normal(self) -> Normal:
-        """Normal equations of the same problem."""
-        return normal_equations(self.measures, self.n, self.m, self.sampling, self.prior)
+        return reduced(self.measures, self.n, self.m, self.sampling)
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """An estimator as `register` knows it.
+    """An estimator as `register` knows it."""
 
-    Attributes
-    ----------
-    label
-        Its name in tables.
-    vectors
-        Makes the vectors of all measures of a `Problem`, shape (measures, m + 1), indexed by
-        sampled rank - 1. Takes the parameter as its second argument if there is one.
-    parameter
-        Name of its parameter, one of `PARAMETERS`, or None.
-    fitted
-        Whether the vectors depend on `Problem.histogram`.
-    """
-
-    label: str
-    vectors: Callable[..., Float]
-    parameter: str | None
-    fitted: bool
+    label: str  # its name in tables
+    vectors: Callable[..., Float]  # of all measures of a `Problem`, shape (measures, m + 1)
+    parameter: str | None = None  # second argument of `vectors`
+    values: str = ""  # of the parameter, in words
+    allows: Callable[[float], bool] = bool  # whether a number is one of them
+    fitted: bool = False  # whether the vectors depend on `Problem.histogram`
 
 
 DECLARED: dict[str, Declaration] = {}
 
 
-def register(
-    name: str, label: str, parameter: str | None = None, fitted: bool = False
-) -> Callable[[Callable[..., Float]], Callable[..., Float]]:
-    """Declare an estimator; decorates the function that makes its vectors.
+def register(name: str, label: str, **options: Any) -> Callable[[Vectors], Vectors]:
+    """Declare an estimator; decorates the function that makes its vectors, see `Declaration`."""
 
-    Parameters
-    ----------
-    name
-        How it is spelled in commands and settings, before the colon of the parameter.
-    label, parameter, fitted
-        See `Declaration`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> @register("blind", label="Blind")
-    ... def blind(problem):
-    ...     return np.full((len(problem.measures), problem.m + 1), 0.5)
-    >>> parse_estimator("blind").label
-    'Blind'
-    >>> _ = DECLARED.pop("blind")
-    """
-
-    def declare(vectors: Callable[..., Float]) -> Callable[..., Float]:
+    def declare(vectors: Vectors) -> Vectors:
         if name in DECLARED:
             raise InputError(f"estimator {name!r} is already registered")
-        DECLARED[name] = Declaration(label, vectors, parameter, fitted)
+        DECLARED[name] = Declaration(label, vectors, **options)
         return vectors
 
     return declare
@@ -125,41 +78,25 @@ def register(
 
 @dataclass(frozen=True)
 class Estimator:
-    """A declared estimator with the value of its parameter, printed and parsed as one name.
-
-    Attributes
-    ----------
-    name
-        `sampled`, `rank-estimate`, `cls`, `bv` or another declared one.
-    parameter
-        Its parameter, such as gamma of eq. 24 and 25; None if it has none.
-    """
+    """A declared estimator with the value of its parameter, printed and parsed as one name."""
 
     name: str
     parameter: float | None = None
 
     def __post_init__(self) -> None:
-        declared = DECLARED.get(self.name)
-        if declared is None or (declared.parameter is None) != (self.parameter is None):
+        declared, value = DECLARED.get(self.name), self.parameter
+        if declared is None or (declared.parameter is None) != (value is None):
             raise _unknown(str(self))
-        kind = declared.parameter
-        if kind and self.parameter is not None and not PARAMETERS[kind].allows(self.parameter):
+        if value is not None and not declared.allows(value):
             raise _unknown(str(self))
 
     def __str__(self) -> str:
-        if self.parameter is None:
-            return self.name
-        return f"{self.name}:{repr(float(self.parameter)).removesuffix('.0')}"
+        value = "" if self.parameter is None else f":{float(self.parameter)!r}"
+        return self.name + value.removesuffix(".0")
 
     @property
     def label(self) -> str:
-        """Name in tables.
-
-        Examples
-        --------
-        >>> [parse_estimator(name).label for name in ("rank-estimate", "bv:0.1")]
-        ['Rank Estimate', 'BV 0.1']
-        """
+        """Name in tables, such as `Rank Estimate` or `BV 0.1`."""
         label = DECLARED[self.name].label
         return label if self.parameter is None else f"{label} {self.parameter:g}"
 
@@ -168,33 +105,19 @@ class Estimator:
         """Whether its vectors depend on the sampled ranks that it is applied to."""
         return DECLARED[self.name].fitted
 
-    def vectors(self, problem: Problem) -> Float:
-        """Make the vectors of all measures, shape (measures, m + 1)."""
-        if self.fitted and problem.histogram is None:
-            raise InputError(
-                f"{self} is fitted to sampled ranks and has no fixed vector, which is needed here; "
-                "leave it out"
-            )
-        parameters = () if self.parameter is None else (self.parameter,)
-        return DECLARED[self.name].vectors(problem, *parameters)
-
 
 def parse_estimator(text: str) -> Estimator:
-    """Read an estimator from its name; an error lists the names that are known.
+    """Return the estimator of a name; an unknown one raises InputError with the known names.
 
     Examples
     --------
-    >>> parse_estimator("bv:0.1")
-    Estimator(name='bv', parameter=0.1)
     >>> [str(parse_estimator(name)) for name in ("cls", "bv:1.0", "bv:1e-3")]
     ['cls', 'bv:1', 'bv:0.001']
     """
-    name, colon, parameter = plain(text).partition(":")
-    if not colon:
-        return Estimator(name)
-    if not _NUMBER.fullmatch(parameter):
+    name, colon, parameter = plain_name(text).partition(":")
+    if colon and not _NUMBER.fullmatch(parameter):
         raise _unknown(text)
-    return Estimator(name, float(parameter))
+    return Estimator(name, float(parameter) if colon else None)
 
 
 def parse_estimators(names: str | Sequence[str | Estimator]) -> list[Estimator]:
@@ -203,13 +126,126 @@ def parse_estimators(names: str | Sequence[str | Estimator]) -> list[Estimator]:
 
 
 def _unknown(text: str) -> InputError:
-    parameters = {name: declared.parameter for name, declared in DECLARED.items()}
-    known = (f"{name}:{each.upper()}" if each else name for name, each in parameters.items())
-    values = (
-        f"{name.upper()} {PARAMETERS[name].values}"
-        for name in dict.fromkeys(filter(None, parameters.values()))
+    known = [f"{k}:{d.parameter.upper()}" if d.parameter else k for k, d in DECLARED.items()]
+    values = ", ".join(
+        f"{d.parameter.upper()} {d.values}" for d in DECLARED.values() if d.parameter
     )
-    meant = similar(text, list(DECLARED))
-    return InputError(
-        f"unknown estimator {text!r};{meant} known: {', '.join(known)} ({', '.join(values)})"
+    meant = f"unknown estimator {text!r};{similar(text, list(DECLARED))}"
+    return InputError(f"{meant} known: {', '.join(known)} ({values})")
+
+
+def estimator_matrix(
+    estimators: Sequence[Estimator], measures: Sequence[Measure], n: int, m: int, **options: Any
+) -> Float:
+    """Every estimator of every metric as a vector over sampled ranks.
+
+    An estimate is the mean of its vector over users' sampled ranks: histogram @ vector / users.
+    Returns float64 of shape (measures, estimators, m + 1); the last axis is sampled rank - 1.
+    `options` are the other attributes of `Problem`, of which `sampling` is required.
+
+    Examples
+    --------
+    >>> estimators = [parse_estimator(name) for name in ("sampled", "rank-estimate", "cls")]
+    >>> measures = [Measure("recall", 10)]
+    >>> vectors = estimator_matrix(estimators, measures, 3541, 100, sampling="with-replacement")
+    >>> vectors[0, :, 0]
+    array([1.        , 1.        , 0.48763849])
+    """
+    problem = Problem(measures, n, m, **options)
+    checked(1, n, m, problem.sampling)
+    values = np.empty((len(measures), len(estimators), m + 1))
+    with one_thread():
+        for column, estimator in enumerate(estimators if measures else ()):
+            if estimator.fitted and problem.histogram is None:
+                raise InputError(f"{estimator} has no fixed vector, which is needed here; drop it")
+            parameters = () if estimator.parameter is None else (estimator.parameter,)
+            values[:, column] = DECLARED[estimator.name].vectors(problem, *parameters)
+    return values
+
+
+@register("sampled", label="Sampled")
+def _sampled(problem: Problem) -> Float:
+    """Uncorrected metric of a ranking of m + 1 items."""
+    size = problem.m + 1
+    return np.array([measure.at(np.arange(1, size + 1), size) for measure in problem.measures])
+
+
+@register("rank-estimate", label="Rank Estimate")
+def _rank_estimate(problem: Problem) -> Float:
+    """Metric at an estimate of the true rank, eq. 20: M(1 + (n - 1)(sampled rank - 1)/divisor)."""
+    rounding, divisor, n, m = problem.rounding, problem.divisor, problem.n, problem.m
+    if rounding not in ("floor", "linear") or divisor not in ("m", "m+1"):
+        raise InputError(
+            f"rounding {rounding!r}, divisor {divisor!r}; known: floor, linear; m, m+1"
+        )
+    denominator = m if divisor == "m" else m + 1
+    steps, rest = np.divmod((n - 1) * np.arange(m + 1), denominator)  # exact
+    values, following = (  # beyond n with weight 0
+        np.array([measure.at(rank, n) for measure in problem.measures])
+        for rank in (1 + steps, 2 + steps)
     )
+    return values + (rest / denominator * (following - values) if rounding == "linear" else 0.0)
+
+
+register("cls", label="CLS")(lambda problem: monotone(problem.system, problem.cls_nonnegative))
+register(
+    "bv",
+    label="BV",
+    parameter="gamma",
+    values="a number from 0 to 1",
+    allows=lambda gamma: 0.0 <= gamma <= 1.0,
+)(lambda problem, gamma: bias_variance(problem.system, gamma))
+
+
+def em_step(given: Float, share: Float, shares: Float) -> Float:
+    """Take one step of expectation maximisation for the distribution of true ranks.
+
+    It takes p, `share`, to p(r) sum_i f_i P(i | r) / c_i, c_i = sum_r p(r) P(i | r),
+    with f, `shares`, of the users at each sampled rank and P(i | r) `given` (Jin, Li, Mudrak, Gao,
+    Liu, "On Estimating Recommendation Evaluation Metrics under Sampling", AAAI 2021).
+    """
+    return share * (given @ _ratio(shares, given.T @ share))
+
+
+def _ratio(above: Float, below: Float) -> Float:
+    """Divide; 0 where the divisor is."""
+    shape = np.broadcast_shapes(above.shape, below.shape)
+    return np.divide(above, below, out=np.zeros(shape), where=below > 0.0)
+
+
+@register(
+    "em",
+    label="EM",
+    parameter="iterations",
+    values="a whole number from 1 to 1000",
+    allows=lambda iterations: iterations in range(1, 1001),
+    fitted=True,
+)
+def _em(problem: Problem, iterations: float) -> Float:
+    """Mean metric under the distribution of true ranks after some steps from a uniform one.
+
+    The vector is the derivative of the estimate in the shares f. The estimate is homogeneous of
+    degree 1 in them, so f @ vector is the estimate, with the spread of the vector to first order.
+    """
+    n, m, measures = problem.n, problem.m, problem.measures
+    ranks, start = uniform_ranks(measures, n, m)
+    counts = np.asarray(problem.histogram, dtype=np.float64)
+    users = float(counts.sum())
+    if counts.shape != (m + 1,) or users <= 0.0:
+        raise InputError(
+            f"histogram has shape {counts.shape}, sum {users:g}; expected {m + 1} counts"
+        )
+    shares = counts / users
+    given = pmf_at(ranks, n, m, problem.sampling)
+    path = [start]
+    for _ in range(int(iterations) - 1):
+        path.append(em_step(given, path[-1], shares))
+    slope = np.column_stack([measure.at(ranks, n) for measure in measures])  # in p after a step
+    gradient = np.zeros((m + 1, len(measures)))
+    for p in reversed(path):
+        expected = (given.T @ p)[:, None]
+        relative = _ratio(given.T @ (slope * p[:, None]), expected)
+        ratio = _ratio(shares[:, None], expected)
+        gradient += relative
+        slope = slope * (given @ ratio) - given @ (ratio * relative)
+    return gradient.T

@@ -1,7 +1,10 @@
 """Bracketing vectors: estimators that never expect less, or never more, than the exact metric.
 
-With Q_k(s) the distribution of the sampled rank and M_k the exact metric under extreme point k of
-a class (see `kernels`), a vector u with
+A `shape` names a class of distributions of the true rank. Its extreme points are numbered by k:
+for `none`, every distribution, rank k alone; for `non-increasing`, where no rank is more probable
+than the one before it, the uniform distribution on ranks 1 ... k. Every distribution of the class
+is a mixture of them. With Q_k(s) the distribution of the sampled rank and M_k the exact metric
+under extreme point k, a vector u with
 
     sum over s of u(s) Q_k(s) >= M_k   for all k
 
@@ -11,97 +14,180 @@ have. Of all such vectors, the one with the least expected upper end,
     f.u + z sqrt(Var_f(u) / D),
 
 is a second-order cone programme; f is the likely distribution of sampled ranks, D the number of
-users. Vectors are constant over bins of sampled ranks, and the programme is solved for some k;
-those that turn out violated join until none is, and what remains of a violation is added to the
-vector. So a vector is valid however badly f is known or the programme is solved.
+users. The programme is solved for some k; those that turn out violated join until none is, and
+what remains of a violation is added to the vector, so that it is valid however badly f is known.
 """
 
-from functools import lru_cache
-from typing import NamedTuple
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import clarabel
 import numpy as np
 from scipy import sparse
 
-from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics.inference.kernels import ALL_POINTS, Kernel
+from sampled_metrics._base.arrays import MEMORY, Float, Int, blocks
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.estimators.least_squares import sums_up_to
 from sampled_metrics.metrics.measures import Measure
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.sampling import sampled_rank_distribution
+from sampled_metrics.sampling.probability import pmf_at
+
+NON_INCREASING, NONE = SHAPES = ("non-increasing", "none")
+ASSUMED = {
+    NON_INCREASING: "assuming that no rank is likelier than the one before it",
+    NONE: "whatever the true ranks are",
+}
+ALL_POINTS = 20_000  # up to this n, every k is a point
+MOST_NEGATIVES = 100_000  # which take some GB
+_EDGE, _STEP = 512, 0.01  # beyond, the first k are points, and then k grows by this share
+_SINGLE_RANKS, _RATIO = 20, 1.2  # sampled ranks that are bins of their own; growth of the others
 
 _OF_PROGRAMME = (30, 60)  # points from which it starts: small k singly, and larger ones
 _OF_FIT = (100, 100)
 _ACCURACY = 1e-6  # of the solver
 _NEGLIGIBLE = 1e-14  # probabilities that the solver takes as 0
 _TOLERANCE = 2e-5  # of the metric's span; violations up to it are added to the vector
-_ROUNDS = 20
-_PSEUDO_USERS = 0.5
-_ITERATIONS = 400
+_ROUNDS, _ITERATIONS, _PSEUDO_USERS = 20, 400, 0.5
 
 
-class Bracket(NamedTuple):
-    """Vectors over sampled ranks whose expectations enclose the exact metric.
+class Kernel(NamedTuple):
+    """Distributions of the sampled rank, in bins, under extreme points of a class."""
 
-    Attributes
-    ----------
-    lower, upper
-        float64, shape (..., m + 1); the last axis is sampled rank - 1.
+    n: int
+    m: int
+    shape: str
+    points: Int  # k of the extreme points, increasing from 1 to n; shape (points,)
+    starts: Int  # first sampled rank - 1 of every bin, from 0; shape (bins,)
+    widths: Int  # ranks in every bin
+    given: Float  # probability of every bin under each extreme point; shape (points, bins)
+
+    def binned(self, shares: Float) -> Float:
+        """Sum values of sampled ranks, shape (..., m + 1), over bins."""
+        return np.add.reduceat(shares, self.starts, axis=-1)
+
+    def metric(self, measure: Measure) -> Float:
+        """Exact metric under each extreme point; shape (points,)."""
+        if self.shape == NONE:
+            return measure.at(self.points, self.n)
+        # Beyond its cut-off a metric is 0.
+        ends = self.points if measure.cutoff is None else np.minimum(self.points, measure.cutoff)
+        return sums_up_to(ends, lambda ranks: measure.at(ranks, self.n)) / self.points
+
+
+@lru_cache(maxsize=16)
+def kernel(n: int, m: int, sampling: str, shape: str, cutoff: int | None) -> Kernel:
+    """Tabulate the distributions of the sampled rank under the extreme points of a class.
+
+    Of all k up to n = 20,000, else of a grid, which has the ranks beside a metric's cut-off.
     """
+    if shape not in SHAPES:
+        raise InputError(f"unknown shape {shape!r}; known: {', '.join(SHAPES)}")
+    if not 1 <= m < n:
+        raise InputError(f"{m} negatives of {n} candidates; expected at least 1 and below n")
+    if m > MOST_NEGATIVES:
+        raise InputError(f"ranges take at most {MOST_NEGATIVES:,} negatives, not {m:,}")
+    uniform, in_grid, kind = shape == NON_INCREASING, n > ALL_POINTS, Sampling(sampling)
+    if not in_grid and cutoff is not None:
+        return kernel(n, m, sampling, shape, None)
+    points = rank_grid(n, both_ends=not uniform) if in_grid else np.arange(1, n + 1)
+    if cutoff is not None:
+        points = np.unique(np.r_[points, cutoff - 1 : cutoff + 3])
+        points = points[(points >= 1) & (points <= n)]
+    count = int(np.log(max(m / _SINGLE_RANKS, 1.0)) / np.log(_RATIO)) + 1
+    wide = (_SINGLE_RANKS * _RATIO ** np.arange(count)).round().astype(np.int64)
+    starts = np.unique(np.r_[0:_SINGLE_RANKS, wide])
+    starts = starts[starts <= m]
+    binned = partial(_binned, n=n, m=m, sampling=kind, starts=starts)
+    if not uniform:
+        given = binned(points)
+    elif in_grid and kind is not Sampling.WITH_REPLACEMENT:
+        given = binned(points, up_to=True)
+    else:
+        given = sums_up_to(points, binned) / points[:, None]
+    return Kernel(n, m, shape, points, starts, np.diff(starts, append=m + 1), given)
 
-    lower: Float
-    upper: Float
+
+def _binned(
+    ranks: Any, n: int, m: int, sampling: Sampling, starts: Int, up_to: bool = False
+) -> Float:
+    """Distribution of the bins if the true rank is given, or uniform up to it."""
+    given = np.empty((ranks.size, starts.size))
+    for rows in blocks(ranks.size, m + 1, MEMORY):
+        if up_to:  # that of an item tied with all others
+            none = np.zeros_like(ranks[rows])
+            tied = Ranks.trusted(none + n, none, ranks[rows] - 1)
+            shares = sampled_rank_distribution(tied, m, sampling)
+        else:
+            shares = pmf_at(ranks[rows], n, m, sampling)
+        given[rows] = np.add.reduceat(shares, starts, axis=1)
+    return given
 
 
-def likely_shares(counts: Float, table: Kernel) -> Float:
-    """Fit the distribution of sampled ranks, in bins, among those that a class allows.
+def rank_grid(n: int, both_ends: bool = True) -> Int:
+    """Ranks at which smooth functions of the rank show their course: dense at the ends."""
+    edge = min(n, _EDGE)
+    steps = int(np.log(n / edge) / _STEP) + 2
+    ranks = np.r_[1 : edge + 1, np.geomspace(edge, n, steps).round().astype(np.int64)]
+    return np.unique(np.r_[ranks, n + 1 - ranks] if both_ends else ranks)
 
-    Maximum likelihood by expectation maximisation over the extreme points, with half a user of a
-    uniformly random rank, so that every bin has a positive probability. `counts` are the users at
-    every sampled rank, not necessarily whole. Returns shares of the bins, summing to 1.
-    """
-    points, weights = likely_points(counts, table)
-    given = table.given[np.searchsorted(table.points, points)]
-    fitted = counts.sum() * (weights @ given) + _pseudo_users(table)
-    return np.asarray(fitted / fitted.sum(), dtype=np.float64)
+
+def spread_rows(table: Kernel, singly: int, wide: int, cutoff: int | None = None) -> Int:
+    """Rows of some points: the first k singly, then k in equal proportions, and a cut-off."""
+    larger = np.geomspace(min(singly, table.n), table.n, wide).round().astype(np.int64)
+    points = np.r_[1 : singly + 1, larger, [cutoff, cutoff + 1] if cutoff else []].astype(int)
+    return np.unique(np.searchsorted(table.points, points[points <= table.n]))
 
 
 def likely_points(counts: Float, table: Kernel) -> tuple[Int, Float]:
-    """Fit a mixture of extreme points; return their k and their weights, which sum to 1."""
+    """Fit a mixture of extreme points to sampled ranks; return their rows and their weights.
+
+    Maximum likelihood by expectation maximisation, with half a user of a uniformly random rank.
+    """
     rows = spread_rows(table, *_OF_FIT)
     given = table.given[rows]
-    observed = table.binned(counts) + _pseudo_users(table)
+    observed = table.binned(counts) + _PSEUDO_USERS * table.widths / (table.m + 1)
     observed /= observed.sum()
     weights = np.full(rows.size, 1.0 / rows.size)
     for _ in range(_ITERATIONS):
         weights *= given @ (observed / (weights @ given))
-    return table.points[rows], weights / weights.sum()
+    return rows, weights / weights.sum()
 
 
-def _pseudo_users(table: Kernel) -> Float:
-    return _PSEUDO_USERS * table.widths / (table.m + 1)
+def likely_shares(counts: Float, table: Kernel) -> Float:
+    """Fit the distribution of sampled ranks, in bins, among those of a class; all are positive."""
+    rows, weights = likely_points(counts, table)
+    fitted = counts.sum() * (weights @ table.given[rows])
+    fitted += _PSEUDO_USERS * table.widths / (table.m + 1)
+    return np.asarray(fitted / fitted.sum())
 
 
-def bracket(measure: Measure, table: Kernel, shares: Float, n_users: int, z: float) -> Bracket:
-    """Compute the bracketing vectors of a metric that are narrowest where they are likely used.
+def bracket(
+    measure: Measure, table: Kernel, shares: Float, n_users: int, z: float
+) -> tuple[Float, Float]:
+    """Compute lower and upper vectors of a metric, two arrays of shape (rows, m + 1).
 
     Each row of `shares`, likely distributions of sampled ranks in the bins of `table`, has vectors
     of its own, to be averaged over `n_users`; `z` is the weight of the standard error.
     """
-    exact = table.metric(measure)
     low, high = (float(value) for value in measure.at(np.array([table.n, 1]), table.n))
-    span = high - low
-    if span <= 0.0:
+    if high <= low:
         constant = np.full((len(shares), table.m + 1), low)
-        return Bracket(constant, constant)
-    target, weight = (exact - low) / span, z / np.sqrt(n_users)
-    upper = _one_sided(target, table, measure.cutoff, shares, weight)
-    lower = -_one_sided(-target, table, measure.cutoff, shares, weight)
-    return Bracket(*(low + span * np.repeat(u, table.widths, axis=1) for u in (lower, upper)))
+        return constant, constant
+    span = max(high - low, np.finfo(float).tiny)
+    target, weight = (table.metric(measure) - low) / span, z / np.sqrt(n_users)
+    lower = -_one_sided(-target, table, measure, shares, weight)
+    upper = _one_sided(target, table, measure, shares, weight)
+    lower, upper = (low + span * np.repeat(end, table.widths, axis=1) for end in (lower, upper))
+    return lower, upper
 
 
 def _one_sided(
-    target: Float, table: Kernel, cutoff: int | None, shares: Float, weight: float
+    target: Float, table: Kernel, measure: Measure, shares: Float, weight: float
 ) -> Float:
     """Least expected upper ends among vectors of the bins with expectations above the target."""
-    rows = spread_rows(table, *_OF_PROGRAMME, cutoff)
+    rows = spread_rows(table, *_OF_PROGRAMME, measure.cutoff)
     vectors = np.empty(shares.shape)
     for place, likely in enumerate(shares):
         for _ in range(_ROUNDS):
@@ -109,7 +195,9 @@ def _one_sided(
             lacking = target - table.given @ vector
             if lacking.max() <= _TOLERANCE:
                 break
-            rows = np.union1d(rows, _peaks(lacking))
+            beside = np.pad(lacking, 1, constant_values=-np.inf)
+            peaks = (lacking >= beside[:-2]) & (lacking > beside[2:]) & (lacking > _TOLERANCE)
+            rows = np.union1d(rows, np.flatnonzero(peaks))
         vectors[place] = vector + max(float((lacking + _between(lacking, table)).max()), 0.0)
     return vectors
 
@@ -117,69 +205,38 @@ def _one_sided(
 def _solve(given: Float, target: Float, shares: Float, weight: float) -> Float:
     """Minimise shares.u + weight t over u, t and a centre c, with |sqrt(shares) (u - c)| <= t."""
     points, bins = given.shape
-    block = np.zeros((bins + 2, points + 1 + bins))  # transposed
-    np.negative(given.T, out=block[:bins, :points], where=given.T > _NEGLIGIBLE)
-    block[bins + 1, points] = -1.0
-    np.fill_diagonal(block[:bins, points + 1 :], -np.sqrt(shares))
-    block[bins, points + 1 :] = np.sqrt(shares)
+    root = np.sqrt(shares)
+    matrix = np.zeros((points + 1 + bins, bins + 2))  # columns: u, c, t
+    np.negative(given, out=matrix[:points, :bins], where=given > _NEGLIGIBLE)
+    matrix[points, bins + 1] = -1.0
+    np.fill_diagonal(matrix[points + 1 :, :bins], -root)
+    matrix[points + 1 :, bins] = root
     right = np.concatenate([-target, np.zeros(1 + bins)])
     cones = [clarabel.NonnegativeConeT(points), clarabel.SecondOrderConeT(bins + 1)]
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _ACCURACY
     settings.iterative_refinement_max_iter = 1  # of steps that need no more accuracy
-    objective = np.concatenate([shares, [0.0, weight]])
-    solver = clarabel.DefaultSolver(
-        _nothing(bins + 2), objective, _columns(block), right, cones, settings
-    )
-    solution = np.array(solver.solve().x)[:bins]
-    return solution if np.isfinite(solution).all() else np.full(bins, target.max())
-
-
-def _columns(transposed: Float) -> sparse.csc_array:
-    """Return the columns of a matrix, its rows given, as a sparse matrix."""
-    filled = np.flatnonzero(transposed)
-    column, row = np.divmod(filled.astype(np.int32), np.int32(transposed.shape[1]))
-    ends = np.searchsorted(column, np.arange(len(transposed) + 1)).astype(np.int32)
-    return sparse.csc_array((transposed.ravel()[filled], row, ends), shape=transposed.shape[::-1])
-
-
-@lru_cache
-def _nothing(size: int) -> sparse.csc_array:
-    """Return a square matrix of zeros."""
-    return sparse.csc_array((size, size))
-
-
-def spread_rows(table: Kernel, singly: int, wide: int, cutoff: int | None = None) -> Int:
-    """Rows of some points: the first k singly, then k in equal proportions, and a cut-off."""
-    larger = np.geomspace(min(singly, table.n), table.n, wide)
-    points = np.r_[1 : singly + 1, larger.round().astype(np.int64)]
-    if cutoff is not None:
-        points = np.r_[points, cutoff, cutoff + 1]
-    return np.unique(np.searchsorted(table.points, points[points <= table.n]))
-
-
-def _peaks(lacking: Float) -> Int:
-    """Where a constraint is violated more than beside it."""
-    beside = np.pad(lacking, 1, constant_values=-np.inf)
-    peak = (lacking >= beside[:-2]) & (lacking > beside[2:]) & (lacking > _TOLERANCE)
-    return np.flatnonzero(peak)
+    quadratic = sparse.csc_array((bins + 2, bins + 2))
+    linear = np.concatenate([shares, [0.0, weight]])
+    columns = sparse.csc_array(matrix)
+    solver = clarabel.DefaultSolver(quadratic, linear, columns, right, cones, settings)
+    vector = np.array(solver.solve().x)[:bins]
+    return vector if np.isfinite(vector).all() else np.full(bins, target.max())
 
 
 def _between(lacking: Float, table: Kernel) -> Float:
-    """Bound how much a violation grows between a point and the next.
+    """Bound how much a violation grows between a point and the next, where k is of a grid.
 
     A quarter of the second derivative times the squared step, twice that of a parabola. On both
     sides of a cut-off, neighbouring k are points, so no second difference spans it that counts.
     """
-    growth = np.zeros(lacking.size)
-    if table.n <= ALL_POINTS:
-        return growth
     step = np.diff(table.points).astype(np.float64)
-    slope = np.diff(lacking) / step
-    second = np.zeros(lacking.size)
-    second[1:-1] = 2.0 * np.abs(np.diff(slope)) / (step[1:] + step[:-1])
-    second[[0, -1]] = second[[1, -2]]
-    growth[:-1] = np.where(step > 1, np.square(step) * np.maximum(second[:-1], second[1:]) / 4, 0)
-    growth[1:-1] = np.maximum(growth[1:-1], growth[:-2])
+    if step.max(initial=1.0) == 1.0:
+        return np.zeros(lacking.size)
+    bend = 2.0 * np.abs(np.diff(np.diff(lacking) / step)) / (step[1:] + step[:-1])
+    bend = np.pad(bend, 1, mode="edge")
+    growth = np.where(step > 1, np.square(step) * np.maximum(bend[:-1], bend[1:]) / 4.0, 0.0)
+    growth = np.append(growth, 0.0)
+    growth[1:-1] = np.maximum(growth[1:-1], growth[:-2])  # of both sides
     return growth

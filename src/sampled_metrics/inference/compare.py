@@ -1,18 +1,101 @@
-"""Comparison of recommenders, by full rankings or by sampled ones, as the data is."""
+"""Comparison of recommenders: which has the higher exact metric, if that can be told."""
 
+import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
 from typing import Any
 
+import numpy as np
+from scipy.special import ndtri, stdtr
+
+from sampled_metrics._base.arrays import Float, adjusted
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
-from sampled_metrics._base.errors import InputError, InputWarning
-from sampled_metrics.inference.compared import Compared
-from sampled_metrics.inference.pairing import unlike
-from sampled_metrics.inference.results import Results
-from sampled_metrics.ranks.given import all_alike
-from sampled_metrics.ranks.options import Drawn, Ranked
+from sampled_metrics._base.errors import InputError, InputWarning, reading
+from sampled_metrics._base.seeds import one_thread
+from sampled_metrics._base.text import Parts
+from sampled_metrics.estimators import parse_estimators
+from sampled_metrics.inference import ranges
+from sampled_metrics.inference.brackets import ASSUMED
+from sampled_metrics.inference.correct import solve
+from sampled_metrics.inference.evaluate import known_values, prior_shape, relevance_note
+from sampled_metrics.inference.intervals import Shape, estimate
+from sampled_metrics.inference.plan import deciding_differences
+from sampled_metrics.inference.results import INSTEAD, Results, Row, acts_like, count, resolution
+from sampled_metrics.metrics.measures import Measure, parse_measures
+from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks.options import Ranked
+from sampled_metrics.ranks.sampled import Drawn, all_alike
+
+UNDECIDED, EXACT = "undecided", "exact"
+TESTS = ("t",)
+_MANY_USERS = 10_000_000
+_ROUNDING = 1e-13
 
 
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """The difference of one metric between recommenders `a` and `b`; fields also as in `Corrected`.
+
+    Attributes
+    ----------
+    estimator
+        `exact` from full rankings.
+    value_a, value_b, difference
+        Values as fractions, over the common users if users are paired, and value_b - value_a.
+    std_error, ci_low, ci_high
+        Of the expectation of this difference, see `intervals`. That of estimates from sampled
+        ranks is not the difference of the exact metrics.
+    range_low, range_high
+        Values of the difference of the exact metrics that the sampled ranks allow, see `ranges`;
+        from full rankings the interval.
+    order
+        The recommender with the higher exact metric, `a` or `b`, or `undecided`.
+    p_value
+        One less the highest confidence at which the range excludes 0, or from full rankings that
+        of a t-test; adjusted for all pairs of the same metric.
+    verdict
+        The order, and what the estimates say at their resolution, in words.
+    n_users
+        Number of pairs if users are `paired`, or else the smaller number of users.
+    """
+
+    a: str
+    b: str
+    metric: str
+    estimator: str
+    value_a: float
+    value_b: float
+    difference: float
+    std_error: float
+    ci_low: float
+    ci_high: float
+    range_low: float
+    range_high: float
+    order: str = UNDECIDED
+    p_value: float
+    behaves_like: int | None = None
+    verdict: str = ""
+    paired: bool
+    n_users: int
+    n_items: int | None = None
+    n_negatives: int | None = None
+    sampling: str | None = None
+
+    def in_words(self, order: str | None = None, verb: str = "") -> str:
+        """Put an order, its own by default, in words."""
+        words = {"a": f"{self.a} {verb}above {self.b}", "b": f"{self.b} {verb}above {self.a}"}
+        return words.get(order or self.order, UNDECIDED)
+
+    @property
+    def order_of_estimates(self) -> str:
+        """Order by the interval of the estimates, which is not about the exact metrics."""
+        return "b" if self.ci_low > 0.0 else "a" if self.ci_high < 0.0 else UNDECIDED
+
+
+@one_thread()
 def compare(
     data: Mapping[str, Any],
     metrics: str | Sequence[str] = METRICS,
@@ -28,7 +111,6 @@ def compare(
     sampling: str | None = None,
     ties: str | None = None,
     shape: str = SHAPE,
-    per_user: bool = False,
     test: str | None = None,
     correction: str = "holm",
     confidence: float = CONFIDENCE,
@@ -36,29 +118,26 @@ def compare(
 ) -> Results[Compared]:
     """Compare all pairs of recommenders: find which has the higher exact metric.
 
+    An order is decided if the interval of the difference of full rankings excludes 0, or the range
+    that sampled ranks allow, and the p-value corrected for the number of pairs does not object.
+    Users that both of a pair have are paired by their ids; without ids, or without a common user,
+    they are two independent samples. Ranges are narrowest if all recommenders ranked the same
+    negatives. One result for each pair, metric and estimator, pairs outermost.
+
     Parameters
     ----------
     data
-        What `evaluate` takes for each recommender, or what `correct` takes; two or more.
-    metrics
-        Their names, several with commas or in a list.
-    estimators
-        For sampled rankings, see `correct`.
-    relevant, seen, n_items, min_grade, complete
-        See `evaluate`.
-    positive, n_negatives, sampling
-        See `correct`; data is taken for sampled rankings if one of the first two is given.
-    ties
-        Default `expected` for full rankings, see `evaluate`, and `random` for scores of a
-        held-out item and its negatives.
+        What `evaluate` takes for each recommender, or what `correct` takes; two or more. Negatives
+        must be as many for all, and drawn in the same way.
+    metrics, relevant, seen, n_items, min_grade, complete, ties, confidence
+        See `evaluate`; ties of scores among negatives are `random` by default.
+    estimators, positive, n_negatives, sampling, shape
+        For sampled rankings, see `correct`; data is taken for such if `positive` or `n_negatives`
+        is given.
     test
-        For full rankings: `t` (default), `wilcoxon` or `permutation`, see `compare_exact`.
-    shape, per_user, correction, confidence, seed
-        See `compare_exact` and `compare_sampled`.
-
-    Returns
-    -------
-    One result for each pair, metric and estimator, pairs outermost.
+        `t` prints the p-value of full rankings: Student's test of paired users, or Welch's.
+    correction
+        For the number of pairs: `holm` or `none`.
 
     Examples
     --------
@@ -69,43 +148,285 @@ def compare(
     """
     if not isinstance(data, Mapping):
         raise InputError(f"found {type(data).__name__}; expected a dictionary by recommender")
+    if len(data) < 2:
+        raise InputError(f"{len(data)} recommender to compare; give two or more")
     drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties or "random", seed)
-    ranked = Ranked(n_items, relevant, seen, min_grade, complete)
-    samples, rankings = all_alike(data, drawn, ranked)
-    _warn_of_unlike(samples or rankings)
+    samples, rankings = all_alike(data, drawn, Ranked(n_items, relevant, seen, min_grade, complete))
+    _warn_if_unlike(samples or rankings)
+    measures = parse_measures(metrics)
+    show: dict[str, Any] = {"confidence": confidence, "correction": correction}
     if samples:
         if test is not None:
             raise InputError("test (--test) is for full rankings, these are sampled")
-        from sampled_metrics.inference.compare_sampled import compare_sampled
-
-        return compare_sampled(
-            samples,
-            metrics,
-            estimators or ESTIMATORS,
-            shape=shape,
-            per_user=per_user,
-            correction=correction,
-            confidence=confidence,
-        )
+        names = estimators or ESTIMATORS
+        results = _by_samples(samples, measures, names, shape, correction, confidence)
+        return Results(results, partial(_sampled_parts, **show, shape=shape, samples=samples))
     if estimators:
         raise InputError(
             "estimators (--estimator) are for sampled rankings; give n_negatives (--n-negatives)"
         )
-    from sampled_metrics.inference.compare_exact import compare_exact
-
-    return compare_exact(
-        rankings,
-        metrics,
-        ties=ties or "expected",
-        test=test,
-        correction=correction,
-        confidence=confidence,
-        seed=seed,
-    )
+    single = list(_by_rankings(rankings, measures, ties or "expected", confidence, seed))
+    results = []
+    for result, alone in zip(decided(single, correction, confidence), single, strict=True):
+        # What a correction for several pairs asks of this one.
+        strictness = alone.p_value / result.p_value if result.p_value > 0.0 else 1.0
+        verdict = _exact_verdict(result, 1.0 - (1.0 - confidence) * strictness)
+        results.append(replace(result, verdict=verdict))
+    show |= {"relevance": relevance_note(*rankings.values()), "p_values": test is not None}
+    return Results(results, partial(_full_parts, **show))
 
 
-def _warn_of_unlike(evaluations: Mapping[str, Any]) -> None:
-    for words in unlike(evaluations):
-        warnings.warn(
-            f"{words}: are these evaluations on the same data?", InputWarning, stacklevel=3
-        )
+def _by_rankings(
+    rankings: Mapping[str, Ranks],
+    measures: Sequence[Measure],
+    ties: str,
+    confidence: float,
+    seed: int,
+) -> Iterator[Compared]:
+    """Compare pairs by their full rankings, orders open."""
+    values = {name: known_values(measures, ranks, ties, seed) for name, ranks in rankings.items()}
+    measures = [measure for measure in measures if all(measure in v for v in values.values())]
+    for names in combinations(rankings, 2):
+        both = [rankings[name] for name in names]
+        rows = ranges.common_users(both[0].users, both[1].users)
+        n_a, n_b = (ranks.mean_candidates for ranks in both)
+        larger = max(both, key=lambda ranks: ranks.mean_candidates)  # so that a and b may change
+        for measure in measures:
+            a, b = (values[name][measure] for name in names)
+            if rows is not None and measure.metric.pooled:
+                common = [ranks.take(which) for ranks, which in zip(both, rows, strict=True)]
+                a, b = (known_values([measure], ranks, ties, seed)[measure] for ranks in common)
+            elif rows is not None:
+                a, b = a[rows[0]], b[rows[1]]
+            n_items, paired = n_a if n_a and n_a == n_b else None, rows is not None
+            fields = {"metric": str(measure), "estimator": EXACT, "p_value": p_value(a, b, paired)}
+            prior = prior_shape(measure, larger)
+            yield _compared(names, a, b, paired, prior, confidence, n_items=n_items, **fields)
+
+
+def _by_samples(
+    samples: Mapping[str, SampledRanks],
+    measures: Sequence[Measure],
+    estimators: str | Sequence[str],
+    shape: str,
+    correction: str,
+    confidence: float,
+) -> list[Compared]:
+    """Compare pairs by their sampled ranks."""
+    for field in ("n_negatives", "sampling"):
+        kinds = {str(getattr(sample, field)): name for name, sample in samples.items()}
+        if len(kinds) > 1:
+            (kind_a, a), (kind_b, b) = list(kinds.items())[:2]
+            raise InputError(f"{field} is {kind_a} for {a} and {kind_b} for {b}; draw both alike")
+    parsed = parse_estimators(estimators)
+    bracketed, solved = {}, {}
+    allowed: dict[tuple[str, str], ranges.Range] = {}
+    for name, sample in samples.items():
+        with reading(name):
+            bracketed[name], of_name = ranges.checked_ranges(measures, sample, shape, confidence)
+        allowed |= {(name, str(x)): found for x, found in zip(measures, of_name, strict=True)}
+        solved[name] = solve(sample, measures, parsed)
+    results = []
+    for names in combinations(samples, 2):
+        first, second = (solved[name] for name in names)
+        rows, pair = ranges.common_users(first.users, second.users), [bracketed[x] for x in names]
+        fields: dict[str, Any] = {
+            "n_items": round((first.ranks.mean_candidates + second.ranks.mean_candidates) / 2),
+            "n_negatives": first.ranks.n_negatives,
+            "sampling": str(first.ranks.sampling),
+        }
+        for i, measure in enumerate(measures):
+            low, high, _ = ranges.difference_range(pair[0], pair[1], i)
+            fields |= {"metric": str(measure), "range_low": low, "range_high": high}
+            fields["p_value"] = ranges.order_p_value(pair[0], pair[1], i)
+            for j, estimator in enumerate(parsed):
+                x, y = first.user_values(i, j), second.user_values(i, j)
+                if rows is not None:
+                    x, y = x[rows[0]], y[rows[1]]
+                fields |= {"estimator": str(estimator), "behaves_like": first.behaves_like(i, j)}
+                prior, paired = Shape.of(first.vectors[i, j]), rows is not None
+                results.append(_compared(names, x, y, paired, prior, confidence, **fields))
+    return [
+        replace(x, verdict=_sampled_verdict(x, allowed[x.a, x.metric], allowed[x.b, x.metric]))
+        for x in decided(results, correction, confidence)
+    ]
+
+
+def _compared(
+    names: tuple[str, str],
+    a: Float,
+    b: Float,
+    paired: bool,
+    prior: Shape,
+    confidence: float,
+    **fields: Any,
+) -> Compared:
+    """Estimate a difference; its range is the interval unless it is among the other `fields`."""
+    if paired:
+        difference = b - a
+        difference[np.abs(difference) < _ROUNDING] = 0.0
+        shape, size = Shape.of(difference), a.size
+    else:
+        shape, size = Shape.of_means(Shape.of(a), a.size, Shape.of(b), b.size)
+    mean = estimate(shape, size, prior.difference(), confidence)
+    found = mean._asdict() | {"value_a": float(a.mean()), "value_b": float(b.mean())}
+    found |= {"difference": found.pop("value"), "range_low": mean.ci_low}
+    found |= {"range_high": mean.ci_high, "paired": paired} | fields
+    return Compared(a=names[0], b=names[1], **found)
+
+
+def decided(results: Sequence[Compared], correction: str, confidence: float) -> list[Compared]:
+    """Adjust the p-values of each metric for its pairs, and fill in the orders."""
+    corrected: dict[tuple[str, str, str], float] = {}
+    for metric in dict.fromkeys(result.metric for result in results):
+        pairs = {(metric, x.a, x.b): x.p_value for x in results if x.metric == metric}
+        corrected |= zip(pairs, adjusted(list(pairs.values()), correction), strict=True)
+    filled = []
+    for result in results:
+        p, order = corrected[result.metric, result.a, result.b], UNDECIDED
+        if p < 1.0 - confidence and not result.range_low <= 0.0 <= result.range_high:
+            order = "b" if result.range_low > 0.0 else "a"
+        filled.append(replace(result, p_value=p, order=order))
+    return filled
+
+
+def p_value(a: Float, b: Float, paired: bool) -> float:
+    """Test whether two recommenders have the same mean, two-sided; Student's or Welch's test."""
+    if min(a.size, b.size) < 2:
+        return 1.0
+    samples = [b - a] if paired else [a, b]
+    if all(np.ptp(values) == 0.0 for values in samples):
+        return 1.0 if a[0] == b[0] else 0.0
+    difference = samples[0].mean() if paired else b.mean() - a.mean()
+    variances = [values.var(ddof=1) / values.size for values in samples]
+    variance, parts = sum(variances), zip(variances, samples, strict=True)
+    freedom = variance**2 / sum(part**2 / (values.size - 1) for part, values in parts)
+    return float(2.0 * stdtr(freedom, -abs(difference) / np.sqrt(variance)))
+
+
+def _warn_if_unlike(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
+    """Warn of numbers of candidates that differ by more than 1 %, and of few common users."""
+    found = []
+    for (first, a), (second, b) in combinations(evaluations.items(), 2):
+        n_a, n_b = a.mean_candidates, b.mean_candidates
+        if n_a and n_b and abs(n_a - n_b) > 0.01 * max(n_a, n_b):
+            found.append(f"{first} has {n_a:,} candidates and {second} has {n_b:,}")
+        if a.users is not None and b.users is not None:
+            ids_a, ids_b = np.unique(a.users), np.unique(b.users)
+            rows = ranges.common_users(ids_a, ids_b)
+            common, least = 0 if rows is None else rows[0].size, min(ids_a.size, ids_b.size)
+            if 2 * common < least:
+                found.append(f"{first} and {second} have {common:,} of {least:,} users in common")
+    for words in found:
+        words = f"{words}: are these evaluations on the same data?"
+        warnings.warn(words, InputWarning, stacklevel=4)  # the caller of the public function
+
+
+def _exact_verdict(result: Compared, confidence: float) -> str:
+    """Put a difference between full rankings in words, with how many users would decide it."""
+    if result.order != UNDECIDED:
+        return result.in_words(verb="is ")
+    words = f"undecided with {count(result.n_users, 'user')}"
+    if not result.difference or not result.std_error > 0.0:
+        return words
+    observed = max(abs(result.difference / result.std_error), 1e-9)
+    needed = result.n_users * (ndtri((1.0 + confidence) / 2.0) / observed) ** 2
+    if needed > _MANY_USERS:
+        return f"{words}; more than {_MANY_USERS:,} would be needed"
+    needed = max(needed, result.n_users + 1.0)
+    unit = 10 ** max(0, math.floor(math.log10(needed)) - 1)  # a prediction is no more precise
+    return f"{words}; about {math.ceil(needed / unit) * unit:,} would do"
+
+
+def _sampled_verdict(result: Compared, range_a: ranges.Range, range_b: ranges.Range) -> str:
+    """Put the order of the exact metrics in words, or what ranges and estimates say of it."""
+    if result.order != UNDECIDED:
+        return result.in_words(verb="is ")
+    m, estimated = result.n_negatives, result.order_of_estimates
+    leaves = "1 uniform negative leaves" if m == 1 else f"{m:,} uniform negatives leave"
+    spans = [
+        f"between {found.low:.3f} and {found.high:.3f} for {name}"
+        for found, name in ((range_a, result.a), (range_b, result.b))
+    ]
+    words = f"undecided: {leaves} {result.metric} {' and '.join(spans)}"
+    seen = resolution(result.metric, result.behaves_like)
+    where = f"with {seen}" if seen.startswith("half credit") else f"at {seen}"
+    if estimated == UNDECIDED:
+        return f"{words}; not distinguishable {where} either"
+    return f"{words}; {result.in_words(estimated, verb='is ')} {where}"
+
+
+def _full_parts(
+    results: Sequence[Compared], confidence: float, correction: str, relevance: str, p_values: bool
+) -> Parts:
+    """Orders from full rankings, and how many users would decide what is undecided."""
+    lines = [
+        f"{result.a}, {result.b}, {result.metric}: {result.verdict}"
+        for result in results
+        if result.order == UNDECIDED
+    ]
+    lines += [""] if lines else []
+    rows, rule = _orders(results, confidence, correction, values=True, p_values=p_values)
+    lines.append(f"{rule}.")
+    lines += [relevance] if relevance else []
+    return [rows, "\n".join(lines)]
+
+
+def _sampled_parts(
+    results: Sequence[Compared],
+    confidence: float,
+    correction: str,
+    shape: str,
+    samples: Mapping[str, SampledRanks],
+) -> Parts:
+    """Orders from sampled ranks, what would decide open ones, and what the estimates say."""
+    lines: list[str] = []
+    first = {(result.a, result.b, result.metric): result for result in reversed(results)}
+    undecided = [result for result in reversed(first.values()) if result.order == UNDECIDED]
+    of_each = deciding_differences(undecided, samples, shape, confidence)
+    for result, differences in zip(undecided, of_each, strict=True):
+        headline, _, spans = result.verdict.partition("; ")[0].partition(" between ")
+        (here, least), *others = differences.items()
+        verb = "decides" if result.n_negatives == 1 else "decide"
+        says = [f"{here} {verb} differences above about {least:.2g}"]
+        says += [f"{what.removesuffix(' negatives')} above {more:.2g}" for what, more in others]
+        lines += [f"{result.a}, {result.b}: {headline}", f"  between {spans};"]
+        lines.append("  " + ", ".join(says))
+    if lines:
+        lines += [INSTEAD, ""]
+    orders, rule = _orders(results, confidence, correction)
+    lines += [f"{rule},", f"  {ASSUMED[shape]}."]
+    keys = ("a", "b", "metric", "estimator", "value_a", "value_b")
+    estimates: list[Row] = []
+    for result in results:
+        row = {key: getattr(result, key) for key in keys}
+        row["acts like"] = acts_like(result.metric, result.behaves_like, result.n_items or 0)
+        estimates.append(row | {"says": result.in_words(result.order_of_estimates)})
+    words = "The estimates, which need not be ordered as the exact metrics are:"
+    return [orders, "\n".join(lines), words, estimates]
+
+
+def _orders(
+    results: Sequence[Compared],
+    confidence: float,
+    correction: str,
+    values: bool = False,
+    p_values: bool = False,
+) -> tuple[list[Row], str]:
+    """One row for each pair and metric, with the order in words, and when it is decided."""
+    rows: dict[tuple[str, str, str], Row] = {}
+    for result in results:
+        row: Row = {"a": result.a, "b": result.b, "metric": result.metric}
+        if values:
+            row |= {"value_a": result.value_a, "value_b": result.value_b}
+        span = f"{result.range_low:.4f} to {result.range_high:.4f}"
+        row |= {f"b - a ({100 * confidence:g} %)": span, "order": result.in_words()}
+        if p_values:
+            row["p_value"] = result.p_value
+        row |= {"n_users": f"{result.n_users:,}", "paired": "yes" if result.paired else "no"}
+        rows.setdefault((result.a, result.b, result.metric), row)
+    kind, pairs = "interval" if values else "range", len({(x.a, x.b) for x in results})
+    rule = f"order: of the exact metrics; decided if the {kind} of b - a excludes 0"
+    if pairs > 1 and correction != "none":
+        rule += f",\n  also corrected for {pairs} pairs ({correction})"
+    return list(rows.values()), rule

@@ -1,30 +1,31 @@
 """Corrected metrics of sampled ranks, and the range of the exact ones."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
-from typing import Any
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import CACHE, Float, Int, blocks
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
-from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.threads import one_thread
-from sampled_metrics.estimators import parse_estimators
-from sampled_metrics.inference import printed
+from sampled_metrics._base.seeds import one_thread
+from sampled_metrics._base.text import Parts
+from sampled_metrics.estimators import Estimator, estimator_matrix, parse_estimators
+from sampled_metrics.inference.brackets import ASSUMED, rank_grid
 from sampled_metrics.inference.intervals import Shape, estimate
-from sampled_metrics.inference.misfit import POSSIBLE_CAUSES, require_fit
-from sampled_metrics.inference.plausible import require_item_metrics, warn_of_low_ranks
 from sampled_metrics.inference.population import Population
-from sampled_metrics.inference.ranges import Range, metric_ranges
-from sampled_metrics.inference.resolution import behaves_like
-from sampled_metrics.inference.results import Results
-from sampled_metrics.inference.solving import Solved, solve
+from sampled_metrics.inference.ranges import checked_ranges, index_users
+from sampled_metrics.inference.results import Results, Row, acts_like, count
 from sampled_metrics.metrics.measures import Measure, parse_measures
-from sampled_metrics.ranks import SampledRanks
-from sampled_metrics.ranks.given import as_sampled
-from sampled_metrics.ranks.options import Drawn
+from sampled_metrics.ranks import SampledRanks, Sampling
+from sampled_metrics.ranks.sampled import Drawn, as_sampled
+from sampled_metrics.sampling.probability import pmf_at
+
+_ROUNDING = 1e-12
+_SMOOTHING = 30  # steps of the fit that smooths sampled ranks, stopped early as regularisation
+_vectors = lru_cache(maxsize=32)(estimator_matrix)  # recommenders compared have the same
 
 
 @dataclass(frozen=True)
@@ -40,24 +41,16 @@ class Corrected:
     std_error, ci_low, ci_high
         Of the expectation of this estimate, which is not the exact metric, over users and over
         the negatives drawn for them, see `intervals`; nan for one user.
-    range_low, range_high
-        Values of the exact metric that the sampled ranks allow, see `ranges`; the same for all
-        estimators of a metric.
-    shape
-        Assumption about the distribution of true ranks behind the range.
+    range_low, range_high, shape
+        Values of the exact metric that the sampled ranks allow, the same for all estimators, and
+        the assumption about the distribution of true ranks behind them; see `ranges`.
     behaves_like
         Resolution of the estimate: the true rank at which its expected credit has fallen to half
-        of that at rank 1, see `resolution`; None for AUC, which sampling does not distort.
-    n_users
-        Users averaged over.
-    n_items
-        n: candidates of a full ranking, the held-out item included; the mean where users differ.
-    n_negatives
-        m: negatives drawn, the held-out item not included.
-    sampling
-        How they were drawn.
-    bias
-        Expectation of the estimate minus the exact metric in the population stated, or None.
+        of that at rank 1; None for AUC, which sampling does not distort.
+    n_users, n_items
+        Users averaged over; n, the candidates of a full ranking, the mean where users differ.
+    n_negatives, sampling
+        m: negatives drawn, the held-out item not included, and how.
     """
 
     metric: str
@@ -74,7 +67,6 @@ class Corrected:
     n_items: int
     n_negatives: int
     sampling: str
-    bias: float | None = None
 
 
 @one_thread()
@@ -84,17 +76,14 @@ def correct(
     estimators: str | Sequence[str] = ESTIMATORS,
     *,
     shape: str = SHAPE,
-    per_user: bool = False,
     confidence: float = CONFIDENCE,
-    population: Population | None = None,
     **drawn: Any,
 ) -> Results[Corrected]:
     """Correct sampled metrics (section 5), and compute the range of the exact ones.
 
-    An estimate is the mean over users of an estimator's vector. Estimators that are fitted to the
-    ranks (`em:ITERATIONS`, `mes:GAMMA`, `bv-em:GAMMA`, `mn:ITERATIONS`) are there for comparison:
-    they assume more than they say, and as with all estimators their intervals are not about the
-    exact metric.
+    An estimate is the mean over users of an estimator's vector; its interval is not about the exact
+    metric. `em:ITERATIONS`, which is fitted to the ranks, assumes more than it says. One result
+    for each metric and estimator, metrics outermost.
 
     Parameters
     ----------
@@ -102,31 +91,15 @@ def correct(
         Sampled ranks, or scores of held-out items and their negatives; an array, a DataFrame, a
         file or `SampledRanks`.
     metrics, estimators
-        Their names, several with commas or in a list.
+        Names, several with commas or in a list.
     shape
         Assumption about the distribution of true ranks: `non-increasing` (no rank is likelier
         than the one before it) or `none`. The sampled ranks cannot confirm it.
-    per_user
-        Whether to correct each row for its own n, and not for the mean of all, rounded.
     confidence
         Nominal coverage of the intervals and ranges.
-    population
-        If given, calculate `bias` for these true ranks (eq. 21 without the square).
     drawn
         Where the data does not say it: `n_items`, `n_negatives`, `sampling`; for scores `positive`,
-        the column of the held-out item, or `relevant`; see
-        `sampled_metrics.ranks.options.Drawn`.
-
-    Returns
-    -------
-    One result for each metric and estimator, metrics outermost.
-
-    Raises
-    ------
-    InputError
-        No distribution of true ranks explains the sampled ranks.
-    ConditioningError
-        A `bv` with gamma near 0 is not determined in double precision.
+        the column of the held-out item, or `relevant`; see `ranks.sampled.Drawn`.
 
     Examples
     --------
@@ -138,97 +111,135 @@ def correct(
     >>> round(result.range_low, 3), round(result.range_high, 3)
     (0.003, 0.932)
 
-    Of scores, the first column being those of the held-out items:
+    Scores, the first column being those of the held-out items:
 
     >>> scores = [[0.9, 0.2, 0.1], [0.4, 0.7, 0.1]]
     >>> [result.value for result in correct(scores, "hr@1", "sampled", positive=0, n_items=50)]
     [0.5]
     """
     ranks = as_sampled(data, Drawn.of(drawn))
-    measures = parse_measures(metrics)
-    parsed = parse_estimators(estimators)
-    require_item_metrics(ranks, measures)
-    warn_of_low_ranks(ranks)
-    require_fit(ranks, shape)
-    ranges = [
-        possible_range(found, str(measure), shape)
-        for found, measure in zip(
-            metric_ranges(measures, ranks, shape=shape, confidence=confidence),
-            measures,
-            strict=True,
-        )
-    ]
-    if population is not None:
-        for fitted in (estimator for estimator in parsed if estimator.fitted):
-            raise InputError(f"the bias of {fitted}, which is fitted to the ranks, is not known")
-    solved = solve(ranks, measures, parsed, per_user)
-    counts = np.bincount(solved.places, minlength=solved.vectors.shape[-1])
-    counts = counts.reshape(-1, ranks.n_negatives + 1)
-    smoothed = None if solved.repeats else _smoothed(ranks, counts)
-    bias = None if population is None else _bias(population, ranks, solved, counts, measures)
+    measures, parsed = parse_measures(metrics), parse_estimators(estimators)
+    _, ranges = checked_ranges(measures, ranks, shape, confidence)
+    solved = solve(ranks, measures, parsed)
+    n, m, kind = ranks.mean_candidates, ranks.n_negatives, ranks.sampling
+    counts, likely = np.bincount(ranks.sampled_ranks - 1, minlength=m + 1), None
+    single = solved.n_users == len(ranks)
+    if single:
+        likely = Population.estimated(counts, n, kind, _SMOOTHING).sampled_shares(m, kind)
     results = []
     for i, measure in enumerate(measures):
         for j, estimator in enumerate(parsed):
             vector = solved.vectors[i, j]
-            observed, likely = Shape.of(vector, counts), None
-            if smoothed is None:
-                observed = Shape.of(solved.user_values(i, j))
-            else:
-                likely = Shape.of(vector, smoothed)
-            mean = estimate(observed, solved.n_users, Shape.of(vector), confidence, likely)
+            of_users = Shape.of(vector, counts) if single else Shape.of(solved.user_values(i, j))
+            smooth = None if likely is None else Shape.of(vector, likely)
+            mean = estimate(of_users, solved.n_users, Shape.of(vector), confidence, smooth)
             results.append(
                 Corrected(
                     metric=str(measure),
                     estimator=str(estimator),
-                    **asdict(mean),
+                    **mean._asdict(),
                     range_low=ranges[i].low,
                     range_high=ranges[i].high,
                     shape=shape,
-                    behaves_like=acts_like(measure, vector, ranks, solved.items),
-                    n_items=ranks.mean_candidates,
-                    n_negatives=ranks.n_negatives,
-                    sampling=str(ranks.sampling),
-                    bias=None if bias is None else float(bias[i, j]),
+                    behaves_like=solved.behaves_like(i, j),
+                    n_items=n,
+                    n_negatives=m,
+                    sampling=str(kind),
                 )
             )
-    return Results(results, partial(printed.corrected, confidence=confidence))
+    return Results(results, partial(_parts, confidence=confidence))
 
 
-def possible_range(found: Range, metric: str, shape: str) -> Range:
-    """Return a range unless it is inverted, which raises an InputError."""
-    if found.inverted:
-        raise InputError(
-            f"the lower end of the range of {metric} is above the upper end, "
-            f"{found.low:.4f} and {found.high:.4f}; {POSSIBLE_CAUSES[shape]}"
-        )
-    return found
+class Solved(NamedTuple):
+    """Estimators' vectors for some sampled ranks."""
+
+    ranks: SampledRanks
+    measures: Sequence[Measure]
+    vectors: Float  # shape (measures, estimators, m + 1)
+    users: NDArray[Any] | None  # see `index_users`
+    user: Int
+    n_users: int
+
+    def user_values(self, measure: int, estimator: int) -> Float:
+        """Estimate of one metric for each user: the mean over their rows."""
+        values = self.vectors[measure, estimator, self.ranks.sampled_ranks - 1]
+        return np.asarray(np.bincount(self.user, values) / np.bincount(self.user), np.float64)
+
+    def behaves_like(self, measure: int, estimator: int) -> int | None:
+        """Resolution of an estimate, see `behaves_like`; None for AUC."""
+        if self.measures[measure].metric.needs_candidates:
+            return None
+        n, sampling = self.ranks.mean_candidates, self.ranks.sampling
+        return behaves_like(self.vectors[measure, estimator], n, sampling)
 
 
-def acts_like(measure: Measure, vector: Float, ranks: SampledRanks, items: Int) -> int | None:
-    """Find the resolution of an estimate from its vectors, those of the typical n; None for AUC."""
-    if measure.metric.needs_candidates:
+def solve(
+    ranks: SampledRanks, measures: Sequence[Measure], estimators: Sequence[Estimator]
+) -> Solved:
+    """Solve for vectors; fitted estimators are fitted to all rows, with equal weights of users."""
+    users, user = index_users(ranks)
+    n, m, rows, histogram = ranks.mean_candidates, ranks.n_negatives, np.bincount(user), None
+    if any(estimator.fitted for estimator in estimators):
+        weighted = np.bincount(ranks.sampled_ranks - 1, 1.0 / rows[user], m + 1)
+        histogram = tuple(weighted.tolist())
+    wanted = tuple(estimators), tuple(measures)
+    vectors = _vectors(*wanted, n, m, sampling=ranks.sampling, histogram=histogram)
+    return Solved(ranks, measures, vectors, users, user, rows.size)
+
+
+def behaves_like(vector: Float, n: int, sampling: str = Sampling.WITHOUT_REPLACEMENT) -> int | None:
+    """Find the first true rank whose expected credit is at most half of that of rank 1.
+
+    `vector`, shape (m + 1,), is the credit for each sampled rank; n counts the candidates, the
+    relevant item included. None where rank 1 gets no credit, or no rank as little as half of its.
+
+    Examples
+    --------
+    >>> behaves_like(np.array([1.0, 0.75, 0.5, 0.25, 0.0]), 101)  # falls by 1/100 per rank
+    51
+    """
+    m, kind = vector.size - 1, Sampling(sampling)
+    half = (0.5 + _ROUNDING) * float(vector[0])
+    if half <= 0.0:
         return None
-    n, size = ranks.mean_candidates, ranks.n_negatives + 1
-    place = int(np.abs(items - n).argmin())
-    typical = vector[place * size : (place + 1) * size]
-    return behaves_like(typical, int(items[place]), ranks.sampling)
+
+    ranks = rank_grid(n)
+    while True:
+        for rows in blocks(ranks.size, m + 1, CACHE):
+            fallen = pmf_at(ranks[rows], n, m, kind) @ vector <= half
+            if fallen.any():
+                place = rows.start + int(np.argmax(fallen))
+                break
+        else:
+            return None
+        last, first = ranks[place - 1], ranks[place]
+        if first - last == 1:
+            return int(first)
+        ranks = np.unique(np.linspace(last, first, 17).round().astype(np.int64))
 
 
-def _smoothed(ranks: SampledRanks, counts: Int) -> Float:
-    """Smooth the counts of each n; all have the same shares of sampled ranks."""
-    shares = Population.smoothed(counts.sum(axis=0), ranks.mean_candidates, ranks.sampling)
-    return np.outer(counts.sum(axis=1), shares)
-
-
-def _bias(
-    population: Population,
-    ranks: SampledRanks,
-    solved: Solved,
-    counts: Int,
-    measures: Sequence[Measure],
-) -> Float:
-    """Shape (measures, estimators); vectors of several n are averaged as their rows are."""
-    by_items = solved.vectors.reshape(*solved.vectors.shape[:2], *counts.shape)
-    mean = np.einsum("meki,k->mei", by_items, counts.sum(axis=1) / counts.sum())
-    expected = population.outlook(mean, ranks.sampling).mean
-    return np.asarray(expected - population.exact(measures)[:, None], dtype=np.float64)
+def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool = False) -> Parts:
+    """The range of each metric, and beside each estimate what it acts like."""
+    rows: list[Row] = []
+    for result in results:
+        repeated = bool(rows) and rows[-1]["metric"] == result.metric
+        span = f"{result.range_low:.4f} to {result.range_high:.4f}"
+        row: Row = {"metric": result.metric, "range": '"' if repeated else span}
+        row |= {"estimator": result.estimator, "value": result.value}
+        if intervals:
+            row["interval"] = f"{result.ci_low:.4f} to {result.ci_high:.4f}"
+        seen = acts_like(result.metric, result.behaves_like, result.n_items)
+        rows.append(row | {"acts like": seen})
+    first = results[0]
+    drawn = "and kept once" if first.sampling == "distinct" else first.sampling.replace("-", " ")
+    lines = [
+        f"{count(first.n_users, 'user')}, {count(first.n_negatives, 'negative')} drawn uniformly "
+        f"{drawn} from {first.n_items - 1:,} items. Fractions.",
+        "range: values of the exact metric that the sampled ranks allow, at "
+        f"{100 * confidence:g} %,\n  {ASSUMED[first.shape]}.",
+        "value: the estimate. It weighs true ranks roughly as the metric on its right does, so it "
+        "need\n  not be near the exact metric, nor inside the range.",
+    ]
+    if intervals:
+        lines.append("interval: of the expectation of the estimate, which is not the exact metric.")
+    return [rows, "\n".join(lines)]

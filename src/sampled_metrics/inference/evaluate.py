@@ -1,4 +1,4 @@
-"""Exact metrics of one's own full rankings, with error bars."""
+"""Exact metrics of full rankings, with error bars."""
 
 import warnings
 from collections.abc import Sequence
@@ -8,52 +8,46 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS
 from sampled_metrics._base.errors import InputError, InputWarning
-from sampled_metrics._base.seeds import generator
-from sampled_metrics._base.threads import one_thread
-from sampled_metrics.estimators.quadrature import rank_rule
-from sampled_metrics.inference import printed
+from sampled_metrics._base.seeds import generator, one_thread
+from sampled_metrics._base.text import Parts
+from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.intervals import Shape, estimate
-from sampled_metrics.inference.results import Results
-from sampled_metrics.metrics import Measure, parse_measures
+from sampled_metrics.inference.results import FLAT, Results, count
+from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
-from sampled_metrics.metrics.exact import DepthError
+from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.given import as_ranks
 from sampled_metrics.ranks.options import Ranked
+from sampled_metrics.ranks.reading import as_ranks
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Round numbers of negatives, and one more for the held-out item.
-_SAMPLE_SIZES = {m + one for m in (20, 50, 99, 100, 200, 500, 999, 1000) for one in (0, 1)}
-_SEVERAL = 10  # users that all have as many candidates by chance no more
+# Usual numbers of negatives, without and with the held-out item.
+_SAMPLE_SIZES = {m + more for m in (20, 50, 99, 100, 200, 500, 999, 1000) for more in (0, 1)}
+_SEVERAL = 10  # fewer users may have the same number of candidates by chance
 _UNKNOWN_ITEMS = 1000  # n of the prior if the size of the catalogue is not known
+_FEW = 30.0  # users; the mean of fewer is not near a normal distribution
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """One exact metric.
+    """An exact metric, averaged over users.
 
     Attributes
     ----------
-    metric
-        What was computed.
     ties
         How tied candidates were ordered, see `metrics.values`.
-    value
-        Mean over users, as a fraction.
-    std_error, ci_low, ci_high
-        Over users, see `intervals`; nan for one user.
-    n_users
-        Users averaged over.
+    value, std_error, ci_low, ci_high
+        Mean over `n_users` users, as a fraction, and its interval, see `intervals`; nan for one.
     n_items
         n: candidates of a full ranking; the mean where users differ, None if not known.
     effective_users
         (sum of v)^2 / sum of v^2 over the values v of users: how many carry the mean if they carry
-        it equally. The interval is too narrow where these are few.
+        it equally. The interval is too narrow if they are few.
     """
 
     metric: str
@@ -83,14 +77,14 @@ def evaluate(
 ) -> Results[Evaluated]:
     """Average exact metrics over users.
 
-    Metrics that lists end too early for are left out with a warning, if others are known.
+    Metrics that lists are too short for are left out with a warning, if others are known.
 
     Parameters
     ----------
     data
         Ranks of the relevant items, or scores, tables, lists or files that give them.
     metrics
-        Their names, several with commas or in a list.
+        Names of metrics, several with commas or in a list.
     relevant, seen, n_items, min_grade, complete
         Relevant and seen items, candidates of each ranking, the least grade of a relevant item, and
         whether lists are complete; see `sampled_metrics.ranks.options.Ranked`.
@@ -105,29 +99,37 @@ def evaluate(
     >>> [(result.metric, result.value) for result in evaluate(ranks, ["recall@3", "auc"])]
     [('recall@3', 0.5), ('auc', 0.5555555555555556)]
 
-    Of scores, users x items, with the column of each user's held-out item:
+    Scores, users x items, with the column of each user's held-out item:
 
     >>> scores = [[0.3, 0.9, 0.5], [0.8, 0.1, 0.4]]
     >>> [result.value for result in evaluate(scores, "hr@1", relevant=[1, 2])]
     [0.5]
     """
     ranks = as_ranks(data, Ranked(n_items, relevant, seen, min_grade, complete))
-    warn_of_few_candidates(ranks)
+    n = ranks.n_candidates
+    if len(ranks) >= _SEVERAL and n[0] in _SAMPLE_SIZES and (n == n[0]).all():
+        warnings.warn(
+            f"all {len(ranks):,} users have {n[0]} candidates: these look like sampled candidates, "
+            "and metrics among them are not exact; `correct` takes the scores of a held-out item "
+            "and its negatives (--positive), or sampled ranks",
+            InputWarning,
+            stacklevel=3,  # the caller of this function, which is wrapped
+        )
     results = []
     for measure, values in known_values(parse_measures(metrics), ranks, ties, seed).items():
-        prior = prior_shape(measure, ranks)
-        mean = estimate(Shape.of(values), values.size, prior, confidence)
+        mean = estimate(Shape.of(values), values.size, prior_shape(measure, ranks), confidence)
+        squares = float(np.square(values).sum())
         results.append(
             Evaluated(
                 metric=str(measure),
                 ties=ties,
-                **asdict(mean),
+                **mean._asdict(),
                 n_items=ranks.mean_candidates or None,
-                effective_users=_effective(values),
+                effective_users=float(values.sum()) ** 2 / squares if squares > 0.0 else 0.0,
             )
         )
-    relevance = printed.relevance_note(ranks)
-    return Results(results, partial(printed.evaluated, confidence=confidence, relevance=relevance))
+    relevance = relevance_note(ranks)
+    return Results(results, partial(_parts, confidence=confidence, relevance=relevance))
 
 
 def values_by_user(
@@ -156,46 +158,19 @@ def values_by_user(
     pooled = [str(measure) for measure in measures if measure.metric.pooled]
     if pooled:
         raise InputError(f"{pooled[0]} is of all users together, and no user has a value of it")
-    known = known_values(measures, ranks, ties, seed)
     index = pd.Index(np.arange(len(ranks)) if ranks.users is None else ranks.users, name="user_id")
-    return pd.DataFrame({str(measure): values for measure, values in known.items()}, index=index)
-
-
-def warn_of_few_candidates(ranks: Ranks) -> None:
-    """Warn if all users have a number of candidates that is usual for samples."""
-    n = ranks.n_candidates
-    if len(ranks) < _SEVERAL or n[0] not in _SAMPLE_SIZES or (n != n[0]).any():
-        return
-    warnings.warn(
-        f"all {len(ranks):,} users have {n[0]} candidates: these look like sampled candidates, and "
-        "metrics among them are not exact; `correct` takes the scores of a held-out item and its "
-        "negatives (--positive), or sampled ranks",
-        InputWarning,
-        stacklevel=4,  # the caller of the public function, which is wrapped
-    )
-
-
-def _effective(values: Float) -> float:
-    squares = float(np.square(values).sum())
-    return float(values.sum()) ** 2 / squares if squares > 0.0 else 0.0
-
-
-def user_values(measure: Measure, ranks: Ranks, ties: str, seed: int) -> Float:
-    """Calculate the exact metric of each user; random ties have one order for all measures."""
-    return exact_values(measure, ranks, ties, generator(seed, "ties"))
+    known = known_values(measures, ranks, ties, seed).items()
+    return pd.DataFrame({str(measure): values for measure, values in known}, index=index)
 
 
 def known_values(
     measures: Sequence[Measure], ranks: Ranks, ties: str, seed: int
 ) -> dict[Measure, Float]:
-    """Calculate metrics of each user, without those for which lists end too early.
-
-    These are named in a warning, or in an InputError if there are no others.
-    """
+    """Calculate metrics of each user; a warning names those that lists are too short for."""
     known, unknown = {}, []
     for measure in measures:
         try:
-            known[measure] = user_values(measure, ranks, ties, seed)
+            known[measure] = exact_values(measure, ranks, ties, generator(seed, "ties"))
         except DepthError as error:
             unknown.append(error)
     if not known:
@@ -205,19 +180,47 @@ def known_values(
     return known
 
 
-def over_common(
-    measure: Measure, ranks: Ranks, values: Float, rows: Int | None, ties: str, seed: int
-) -> Float:
-    """Return values by user; a pooled metric is calculated anew over the users in `rows`."""
-    if rows is None or not measure.metric.pooled:
-        return values
-    pooled = values.copy()
-    pooled[rows] = user_values(measure, ranks.take(rows), ties, seed)
-    return pooled
-
-
 def prior_shape(measure: Measure, ranks: Ranks) -> Shape:
     """Calculate the shape of a metric of one relevant item at a uniformly random rank."""
     n = ranks.mean_candidates or _UNKNOWN_ITEMS
     places, weights = rank_rule(n, 1, [measure.cutoff] if measure.cutoff else [])
     return Shape.of(measure.at(places, n), weights)
+
+
+def evaluated_note(results: Sequence[Evaluated], confidence: float, relevance: str) -> str:
+    """Say what the intervals of exact metrics cover, and where they are too narrow."""
+    lines = [f"Fractions, ties {results[0].ties}. The interval covers the variation over users."]
+    lines += [relevance] if relevance else []
+    few = {
+        result.metric: result
+        for result in results
+        if result.effective_users < _FEW and parse_measure(result.metric).kind not in FLAT
+    }
+    for result in few.values():
+        lines.append(
+            f"{result.metric}: about {max(round(result.effective_users), 1)} of "
+            f"{count(result.n_users, 'user')} carry most of the value; its interval is too "
+            f"narrow, and holds the metric\n  of other users like these in fewer than "
+            f"{100 * confidence:g} % of evaluations."
+        )
+    return "\n".join(lines)
+
+
+def relevance_note(*rankings: Ranks) -> str:
+    """Say which metrics use grades, if any rankings have them."""
+    graded = [ranks for ranks in rankings if ranks.grades is not None]
+    if not graded:
+        return ""
+    least = graded[0].min_grade
+    which = f"of {least:g} or more" if least > 0.0 else "above 0"
+    return (
+        f"ndcg takes grades as gains, ndcg-exp 2^grade - 1; for other metrics any grade {which} "
+        "is relevant."
+    )
+
+
+def _parts(results: Sequence[Evaluated], confidence: float, relevance: str) -> Parts:
+    rows = [asdict(result) for result in results]
+    for row in rows:
+        del row["ties"], row["effective_users"]
+    return [rows, evaluated_note(results, confidence, relevance)]

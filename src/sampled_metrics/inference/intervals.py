@@ -18,11 +18,11 @@ suggests otherwise. `make coverage` measures how often the interval covers the e
 """
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri, stdtrit
+from scipy.special import stdtrit
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import CONFIDENCE
@@ -33,15 +33,8 @@ _LIKELY_USERS = 50.0
 _LEAST_CURVATURE = -2.0  # that of a share of successes, V(mu) = mu (1 - mu)
 
 
-@dataclass(frozen=True)
-class Shape:
-    """Mean, central moments and range of a distribution of values.
-
-    Examples
-    --------
-    >>> Shape.of([0.0, 1.0])
-    Shape(mean=0.5, second=0.25, third=0.0, fourth=0.0625, low=0.0, high=1.0)
-    """
+class Shape(NamedTuple):
+    """Mean, central moments and range of a distribution of values."""
 
     mean: float
     second: float
@@ -59,10 +52,8 @@ class Shape:
         mean = float(share @ flat / total)
         deviation = flat - mean
         square = np.square(deviation)
-        second, third, fourth = (
-            float(share @ power / total)
-            for power in (square, square * deviation, np.square(square))
-        )
+        powers = (square, square * deviation, np.square(square))
+        second, third, fourth = (float(share @ power / total) for power in powers)
         return cls(mean, second, third, fourth, float(flat.min()), float(flat.max()))
 
     @classmethod
@@ -84,13 +75,9 @@ class Shape:
     def about(self, centre: float) -> Float:
         """Second to fourth moments about a centre; shape (3,)."""
         d = self.mean - centre
-        return np.array(
-            [
-                self.second + d**2,
-                self.third + 3.0 * d * self.second + d**3,
-                self.fourth + 4.0 * d * self.third + 6.0 * d**2 * self.second + d**4,
-            ]
-        )
+        third = self.third + 3.0 * d * self.second + d**3
+        fourth = self.fourth + 4.0 * d * self.third + 6.0 * d**2 * self.second + d**4
+        return np.array([self.second + d**2, third, fourth])
 
     def difference(self) -> "Shape":
         """Shape of the difference of two independent values of this shape."""
@@ -99,21 +86,8 @@ class Shape:
         return Shape(0.0, 2.0 * self.second, 0.0, fourth, -width, width)
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over users with its uncertainty, as fractions.
-
-    Attributes
-    ----------
-    value
-        The mean.
-    std_error
-        Its standard error, sd/sqrt(users); nan for one user.
-    ci_low, ci_high
-        Confidence interval; nan for one user.
-    n_users
-        Number of users.
-    """
+class Estimate(NamedTuple):
+    """A mean over users with standard error and interval, which are nan for one user."""
 
     value: float
     std_error: float
@@ -129,27 +103,10 @@ def estimate(
     confidence: float = CONFIDENCE,
     likely: Shape | None = None,
 ) -> Estimate:
-    """Estimate a mean from the values of independent users.
+    """Estimate a mean from the shape `observed` of the values of independent users.
 
-    Parameters
-    ----------
-    observed
-        Shape of the users' values.
-    n_users
-        Their number D.
-    prior
-        Shape of the values at a uniformly random rank; the interval keeps to its range.
-    confidence
-        Nominal coverage of the interval, between 0 and 1.
-    likely
-        Shape of the values under a smooth distribution fitted to the users, if there is one.
-
-    Examples
-    --------
-    >>> share = Shape.of([1] * 40 + [0] * 60)
-    >>> mean = estimate(share, 100, share)
-    >>> round(mean.std_error, 4), round(mean.ci_low, 3), round(mean.ci_high, 3)
-    (0.0492, 0.308, 0.5)
+    `prior` is the shape of the values at a uniformly random rank, to whose range the interval
+    keeps; `likely` that under a smooth distribution fitted to the users, if there is one.
     """
     if n_users < 1:
         raise InputError("no users to average over")
@@ -158,43 +115,21 @@ def estimate(
     if n_users == 1:
         return Estimate(observed.mean, math.nan, math.nan, math.nan, 1)
     pseudo = [(prior, _PRIOR_USERS)] + ([] if likely is None else [(likely, _LIKELY_USERS)])
-    low, high = _interval(observed, n_users, pseudo, confidence)
-    low = max(low, min(prior.low, observed.mean))
-    high = min(high, max(prior.high, observed.mean))
-    std_error = math.sqrt(observed.second / (n_users - 1))
-    return Estimate(observed.mean, std_error, low, high, n_users)
-
-
-def normal_quantile(confidence: float) -> float:
-    """Standard deviations from the mean to either end of a normal interval.
-
-    Examples
-    --------
-    >>> round(normal_quantile(0.95), 3)
-    1.96
-    """
-    return float(ndtri((1.0 + confidence) / 2.0))
-
-
-def _interval(
-    observed: Shape, n_users: int, pseudo: list[tuple[Shape, float]], confidence: float
-) -> tuple[float, float]:
-    """Roots of (1 - t^2 c/2D) x^2 - t^2 (k3/v)/D x - t^2 v/D, added to the mean."""
     mixed, users = n_users * observed.about(observed.mean), float(n_users)
     for shape, number in pseudo:
         mixed, users = mixed + number * shape.about(observed.mean), users + number
     second, third, fourth = (float(moment) for moment in mixed / users)
-    if second <= 0.0:
-        return observed.mean, observed.mean
-    slope = third / second
-    curvature = fourth / second**2 - 3.0 - third**2 / second**3
-    step = float(stdtrit(n_users - 1, (1.0 + confidence) / 2.0)) ** 2 / n_users
-    # A heavy tail would make the parabola open the wrong way for few users.
-    leading = max(1.0 - step * max(curvature, _LEAST_CURVATURE) / 2.0, 0.5)
-    middle = step * slope
-    variance = second * n_users / (n_users - 1)
-    root = math.sqrt(middle**2 + 4.0 * leading * step * variance)
-    return (
-        observed.mean + (middle - root) / (2.0 * leading),
-        observed.mean + (middle + root) / (2.0 * leading),
-    )
+    below, above = 0.0, 0.0
+    if second > 0.0:
+        # Roots of (1 - t^2 c/2D) x^2 - t^2 (k3/v)/D x - t^2 v/D, the distance from the mean.
+        curvature = fourth / second**2 - 3.0 - third**2 / second**3
+        step = float(stdtrit(n_users - 1, (1.0 + confidence) / 2.0)) ** 2 / n_users
+        # A heavy tail would make the parabola open the wrong way for few users.
+        leading = max(1.0 - step * max(curvature, _LEAST_CURVATURE) / 2.0, 0.5)
+        middle, variance = step * third / second, second * n_users / (n_users - 1)
+        root = math.sqrt(middle**2 + 4.0 * leading * step * variance)
+        below, above = (middle - root) / (2.0 * leading), (middle + root) / (2.0 * leading)
+    low = max(observed.mean + below, min(prior.low, observed.mean))
+    high = min(observed.mean + above, max(prior.high, observed.mean))
+    std_error = math.sqrt(observed.second / (n_users - 1))
+    return Estimate(observed.mean, std_error, low, high, n_users)

@@ -1,70 +1,60 @@
-"""How many negatives it takes to order two recommenders correctly."""
+"""How the ranges of two recommenders decide their order, by the number of negatives.
 
-from collections.abc import Callable, Sequence
+The vectors behind a range (see `brackets`) are those that samples of the given distributions of
+true ranks are likely to get. The ends of a range, which are means over users, are taken to be
+normal, with mean and variance in closed form from the distribution of the sampled ranks
+(section 4.3).
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from typing import NamedTuple
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
-from sampled_metrics._base.arrays import Float, whole_number
-from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, LARGEST, PROBABILITY, SHAPE
-from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.threads import one_thread
-from sampled_metrics.estimators import (
-    ConditioningError,
-    Estimator,
-    estimator_matrix,
-    parse_estimators,
+from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE
+from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.seeds import one_thread
+from sampled_metrics._base.text import Parts
+from sampled_metrics.inference.brackets import (
+    ASSUMED,
+    NON_INCREASING,
+    bracket,
+    kernel,
+    likely_shares,
 )
-from sampled_metrics.inference import printed
-from sampled_metrics.inference.deciding import RANGE_SIZES, RANGE_TOLERANCE, decision
-from sampled_metrics.inference.moments import deviations, order_probability
-from sampled_metrics.inference.outlook import KindMoments, kind_moments
-from sampled_metrics.inference.pair import Pair
-from sampled_metrics.inference.results import Results
-from sampled_metrics.inference.search import geometric_sizes, smallest_from
-from sampled_metrics.metrics.measures import Measure, parse_measures
-from sampled_metrics.ranks import Sampling
+from sampled_metrics.inference.population import Moments, Population
+from sampled_metrics.inference.ranges import common_users, unbiased_auc
+from sampled_metrics.inference.results import INSTEAD, Results, count
+from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
+from sampled_metrics.ranks import SampledRanks, Sampling
+from sampled_metrics.ranks.options import Ranked
+from sampled_metrics.ranks.reading import as_ranks
 
-N_SIZES = 16
-TOLERANCE = 0.02
-RANGE = "range"
+if TYPE_CHECKING:
+    from sampled_metrics.inference.compare import Compared
+
+SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+_MORE = 1000  # negatives that an undecided comparison is told about, or twice those drawn
 
 
 @dataclass(frozen=True)
 class Planned:
-    """Negatives that one estimator of one metric needs.
+    """What an evaluation with `n_negatives`, None for full rankings, is expected to decide.
 
-    Attributes
-    ----------
-    metric, estimator
-        What is estimated and how; `range` for the range of the exact difference, see `ranges`.
-    n_negatives
-        Smallest m, to within 2 %, from which on the wanted probability is reached up to `largest`;
-        None if it is not reached at `largest`.
-    probability
-        Wanted probability that the estimates are ordered as the exact metrics are, or that the
-        range excludes 0 on the right side.
-    at_largest
-        That probability at `largest`.
-    largest
-        Most negatives looked at.
-    exact_a, exact_b
-        Exact metrics, as fractions.
-    n_items, n_users
-        n and number of users.
-    sampling
-        How negatives are drawn.
+    `probability` is that of a range of the difference of the exact metrics that excludes 0 on the
+    right side, 0 if they are equal; `decides_above` the difference from which on a decision is
+    likely, half of the expected width of the range. Exact metrics are fractions.
     """
 
     metric: str
-    estimator: str
     n_negatives: int | None
     probability: float
-    at_largest: float
-    largest: int
+    decides_above: float
     exact_a: float
     exact_b: float
     n_items: int
@@ -72,180 +62,207 @@ class Planned:
     sampling: str
 
 
+@dataclass(frozen=True)
+class Pair:
+    """Two recommenders whose true ranks are known or fitted, and their evaluation.
+
+    If users are `drawn` anew from the populations, they vary too; otherwise only the negatives do,
+    which both recommenders draw independently. If they are `paired`, user i of one is user i of
+    the other, so that what they share cancels.
+    """
+
+    a: Population
+    b: Population
+    n_users: int
+    drawn: bool = False
+    paired: bool = False
+    sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT
+
+    @property
+    def n_items(self) -> int:
+        """Mean number of candidates over users of both, rounded."""
+        return round(float(np.mean([x.share @ x.ranks.n_candidates for x in (self.a, self.b)])))
+
+    def difference(self, a: Moments, b: Moments) -> tuple[float, float, float]:
+        """Mean of b - a, its standard deviation, and that with users drawn anew."""
+        within, anew = a.within + b.within, a.total + b.total
+        if self.paired and self.a.kind is not None and self.b.kind is not None:
+            anew = within + (b.by_kind[self.b.kind] - a.by_kind[self.a.kind]).var()
+        sd, error = np.sqrt(np.array([anew if self.drawn else within, anew]) / self.n_users)
+        return float(b.mean - a.mean), float(sd), float(error)
+
+
+@one_thread()
 def plan(
-    pairs: Pair | Sequence[Pair],
-    metrics: str | Sequence[str],
-    estimators: str | Sequence[str] = ESTIMATORS,
+    a: Any,
+    b: Any,
+    metrics: str | Sequence[str] = METRICS[:1],
     *,
+    n_items: int | None = None,
+    n_users: int | None = None,
+    sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
     shape: str = SHAPE,
     confidence: float = CONFIDENCE,
-    probability: float = PROBABILITY,
-    largest: int = LARGEST,
+    sizes: Sequence[int] = SIZES,
 ) -> Results[Planned]:
-    """Find how many negatives order two recommenders correctly with a wanted probability.
+    """Calculate how likely the range of a difference decides an order, by number of negatives.
 
-    By the range of the difference of the exact metrics, which can be seen to be decided, and by
-    estimators, whose order is the right one only if the assumption about the true ranks is. The
-    difference of two estimates is taken to be normal, with mean and variance in closed form from
-    the distribution of the sampled ranks (section 4.3).
+    One result for each size and one for full rankings, for each metric, metrics outermost.
 
     Parameters
     ----------
-    pairs
-        The recommenders and their users, or several pairs that are possible: the answer is that of
-        the pair which needs the most negatives.
-    metrics, estimators
-        Their names.
-    shape, confidence
-        Of the ranges, see `correct`.
-    probability
-        Wanted probability, from 0.5 to below 1.
-    largest
-        Most negatives to look at; fewer if a user has fewer candidates.
-
-    Returns
-    -------
-    One result for the range and one for each estimator, for each metric, metrics outermost.
+    a, b
+        Full rankings of two recommenders, as `evaluate` takes them, one relevant item per user;
+        users are paired if both have ids.
+    metrics, n_items
+        See `evaluate`.
+    n_users
+        Users of the evaluation. By default those of the rankings, with negatives drawn anew; if
+        given, they are drawn from users like those.
+    sampling, shape, confidence
+        How negatives are drawn; of the ranges, see `correct`.
+    sizes
+        Numbers of negatives; those that a user has too few candidates for are left out.
 
     Examples
     --------
-    >>> from sampled_metrics.inference.population import Population
-    >>> pair = Pair(Population.power(1000, 0.5), Population.power(1000, 0.3), 3000, drawn=True)
-    >>> [each.n_negatives for each in plan(pair, ["recall@10"], ["sampled", "bv:0.1"])]
-    [19, 10, 1]
+    >>> a, b = (np.geomspace(1, last, 2000).astype(int) for last in (100, 1000))
+    >>> for row in plan(a, b, "recall@10", n_items=1000, sizes=[10, 100]):
+    ...     print(row.n_negatives, round(row.probability, 2), round(row.decides_above, 2))
+    10 0.0 0.35
+    100 1.0 0.11
+    None 1.0 0.03
     """
-    if not 0.5 <= probability < 1.0:
-        raise InputError(f"probability is {probability}; it must be from 0.5 to below 1")
-    possible = [pairs] if isinstance(pairs, Pair) else list(pairs)
-    most = min(whole_number("largest", largest), *(pair.most_negatives for pair in possible))
-    if most < 1:
-        raise InputError(f"the largest number of negatives is {most}; it must be at least 1")
-    measures = parse_measures(metrics)
-    parsed = parse_estimators(estimators)
-    with one_thread():
-        results = _planned(possible, measures, parsed, shape, confidence, probability, most)
-    return Results(results, partial(printed.planned, largest=largest, shape=shape))
-
-
-def _planned(
-    possible: Sequence[Pair],
-    measures: Sequence[Measure],
-    estimators: Sequence[Estimator],
-    shape: str,
-    confidence: float,
-    probability: float,
-    most: int,
-) -> list[Planned]:
-    at = orders(possible, measures, estimators)
+    if n_users is not None and n_users < 1:
+        raise InputError(f"n_users is {n_users}; it must be at least 1")
+    kind, both, z = Sampling(sampling), [], float(ndtri((1.0 + confidence) / 2.0))
+    for name, data in (("a", a), ("b", b)):
+        with reading(str(data) if isinstance(data, str | Path) else name):
+            both.append(as_ranks(data, Ranked(n_items)).single())
+    rows = common_users(both[0].users, both[1].users)
+    if rows is not None:
+        both = [ranks.take(which) for ranks, which in zip(both, rows, strict=True)]
+    size, drawn = n_users or min(map(len, both)), n_users is not None
+    x, y = map(Population.of_users, both)
+    largest = min(int(ranks.n_candidates.min()) for ranks in both) - 1
+    pair = Pair(x, y, size, drawn=drawn, paired=rows is not None, sampling=kind)
     results = []
-    for i, measure in enumerate(measures):
-        deciding = [
-            decision(pair, measure, shape=shape, confidence=confidence) for pair in possible
-        ]
-        leads: list[tuple[str, _Leads, float, int]] = [
-            (RANGE, partial(_of_ranges, deciding), RANGE_TOLERANCE, RANGE_SIZES)
-        ]
-        for j, estimator in enumerate(estimators):
-            leads.append((str(estimator), partial(_of_estimates, at, (i, j)), TOLERANCE, N_SIZES))
-        for name, lead, tolerance, n_sizes in leads:
-            sizes = geometric_sizes(1, most, n_sizes)
-            needed = smallest_from(partial(_least, lead, probability), sizes, tolerance)
-            at_most = lead(most)
-            worst = possible[int(np.argmin(lead(most if needed is None else needed)))]
-            exact_a, exact_b = (float(each.exact([measure])[0]) for each in (worst.a, worst.b))
+    for measure in parse_measures(metrics):
+        exact_a, exact_b = (float(each.exact([measure])[0]) for each in (x, y))
+        for m in (*[m for m in sizes if m <= largest], None):
+            lead, width = _decision(pair, measure, m, shape, z)
             results.append(
                 Planned(
                     metric=str(measure),
-                    estimator=name,
-                    n_negatives=needed,
-                    probability=probability,
-                    at_largest=float(order_probability(np.min(at_most))),
-                    largest=most,
+                    n_negatives=m,
+                    probability=float(ndtr(lead)),
+                    decides_above=width,
                     exact_a=exact_a,
                     exact_b=exact_b,
-                    n_items=worst.n_items,
-                    n_users=worst.n_users,
-                    sampling=str(worst.sampling),
+                    n_items=pair.n_items,
+                    n_users=size,
+                    sampling=str(kind),
                 )
             )
-    return results
+    return Results(results, partial(_parts, shape=shape))
 
 
-_Leads = Callable[[int], Float]  # of every pair with m negatives
+def deciding_differences(
+    results: Sequence["Compared"],
+    samples: Mapping[str, SampledRanks],
+    shape: str = SHAPE,
+    confidence: float = CONFIDENCE,
+) -> list[dict[str, float]]:
+    """Calculate the differences that the negatives drawn, more, and full rankings may decide.
 
-
-def _least(leads: _Leads, probability: float, m: int) -> float:
-    """How far the worst pair is above the wanted probability."""
-    return float(np.min(leads(m)) - ndtri(probability))
-
-
-def _of_ranges(deciding: Sequence[Callable[[int], float]], m: int) -> Float:
-    return np.array([decided(m) for decided in deciding])
-
-
-def _of_estimates(at: "Callable[[int], Order]", cell: tuple[int, int], m: int) -> Float:
-    return at(m).deviations[:, *cell]
-
-
-class Order(NamedTuple):
-    """How clearly estimates are expected to be ordered, shape (pairs, measures, estimators).
-
-    Attributes
-    ----------
-    deviations
-        Expected difference over its standard deviation, positive if ordered as the exact metrics
-        are; -inf where an estimator is not determined.
-    sd
-        Standard deviation of the difference.
+    One dictionary for each result, by the number of negatives in words. The differences follow from
+    the width of the range, which depends little on which of the distributions of true ranks that
+    fit the sampled ranks is the right one.
     """
-
-    deviations: Float
-    sd: Float
-
-
-def orders(
-    pairs: Sequence[Pair], measures: Sequence[Measure], estimators: Sequence[Estimator]
-) -> Callable[[int], Order]:
-    """Return the function that calculates the `Order` of estimates from m negatives, cached."""
-    signs = [np.sign(pair.b.exact(measures) - pair.a.exact(measures))[:, None] for pair in pairs]
-
-    @cache
-    def at(m: int) -> Order:
-        # Assumed pairs have the same n and kinds of users, so most is calculated once.
-        solved = cache(lambda n, sampling: vectors_of(n, measures, estimators, m, sampling))
-        moments: dict[tuple[int, int, str], KindMoments] = {}
-        found = []
-        for pair, sign in zip(pairs, signs, strict=True):
-            n, sampling = pair.n_items, Sampling(pair.sampling)
-            vectors = solved(n, sampling)
-            usable = np.nan_to_num(vectors)
-            both = []
-            for population in (pair.a, pair.b):
-                key = (id(population.ranks), n, str(sampling))
-                if key not in moments:
-                    moments[key] = kind_moments(population.ranks, usable, sampling)
-                both.append(population.of_kinds(moments[key]))
-            mean, sd = pair.difference_of(*both)
-            leads = deviations(sign * mean, sd)
-            leads[np.isnan(vectors).any(axis=-1)] = -np.inf
-            found.append(Order(leads, sd))
-        return Order(*(np.array(field) for field in zip(*found, strict=True)))
-
-    return at
+    z, found, fitted = float(ndtri((1.0 + confidence) / 2.0)), [], {}
+    fit = Population.non_increasing if shape == NON_INCREASING else Population.estimated
+    for name in {name for result in results for name in (result.a, result.b)}:
+        ranks = samples[name]
+        counts = np.bincount(ranks.sampled_ranks - 1, minlength=ranks.n_negatives + 1)
+        fitted[name] = fit(counts, ranks.mean_candidates, ranks.sampling)
+    for result in results:
+        m, sampling = samples[result.a].n_negatives, samples[result.a].sampling
+        pair = Pair(fitted[result.a], fitted[result.b], result.n_users, True, sampling=sampling)
+        differences = {count(m, "negative"): (result.range_high - result.range_low) / 2.0}
+        measure, more = parse_measure(result.metric), max(_MORE, 2 * m)
+        if more < min(samples[name].mean_candidates for name in (result.a, result.b)) - 1:
+            differences[count(more, "negative")] = _decision(pair, measure, more, shape, z)[1]
+        differences["full rankings"] = _decision(pair, measure, None, shape, z)[1]
+        found.append(differences)
+    return found
 
 
-def vectors_of(
+def _decision(
+    pair: Pair, measure: Measure, m: int | None, shape: str, z: float
+) -> tuple[float, float]:
+    """Standard deviations by which the expected range excludes 0, and half of its width."""
+    evaluation = pair.n_items, pair.n_users, m, Sampling(pair.sampling), shape, z
+    (low_a, high_a), (low_b, high_b) = (_ends(x, measure, *evaluation) for x in (pair.a, pair.b))
+    low, sd_low, error_low = pair.difference(high_a, low_b)
+    high, sd_high, error_high = pair.difference(low_a, high_b)
+    width = float(high - low + z * (error_low + error_high)) / 2.0
+    exact_a, exact_b = (x.exact([measure])[0] for x in (pair.a, pair.b))
+    if exact_a == exact_b:
+        return -np.inf, width
+    above, sd = low - z * error_low, sd_low
+    if exact_b < exact_a:
+        above, sd = -high - z * error_high, sd_high
+    if sd == 0.0:
+        return (float(np.copysign(np.inf, above)) if above else 0.0), width
+    return above / sd, width
+
+
+@lru_cache(maxsize=32)
+def _ends(
+    population: Population,
+    measure: Measure,
     n: int,
-    measures: Sequence[Measure],
-    estimators: Sequence[Estimator],
-    m: int,
+    n_users: int,
+    m: int | None,
     sampling: Sampling,
-) -> Float:
-    """Solve for estimators, shape (measures, estimators, m + 1), nan where not determined."""
-    try:
-        return estimator_matrix(estimators, measures, n, m, sampling=sampling)
-    except ConditioningError:
-        if len(estimators) == 1:
-            return np.full((len(measures), 1, m + 1), np.nan)
-    by_estimator = [vectors_of(n, measures, [one], m, sampling) for one in estimators]
-    return np.concatenate(by_estimator, axis=1)
+    shape: str,
+    z: float,
+) -> tuple[Moments, Moments]:
+    """Moments of the lower and of the upper end of the range; of full rankings, the metric."""
+    if m is None:
+        exact = population.exact_moments(measure)
+        return exact, exact
+    if measure.metric.needs_candidates:
+        vectors: Float = np.stack([unbiased_auc(n, m, sampling)] * 2)
+    else:
+        table = kernel(n, m, sampling, shape, measure.cutoff)
+        # Of the closest distribution of the class, as for a sample: the population itself may be
+        # outside, as that of a few users is, and then no vector is narrowest where it is.
+        expected = n_users * population.sampled_shares(m, sampling)
+        found = bracket(measure, table, likely_shares(expected, table)[None], n_users, z)
+        vectors = np.concatenate(found)
+    both = population.moments(vectors, sampling)
+    return Moments(*(field[0] for field in both)), Moments(*(field[1] for field in both))
+
+
+def _parts(results: Sequence[Planned], shape: str) -> Parts:
+    """The probability of a decision by metric and number of negatives."""
+    rows = [
+        {
+            "metric": result.metric,
+            "n_negatives": "all" if result.n_negatives is None else f"{result.n_negatives:,}",
+            "probability": result.probability,
+            "decides above": result.decides_above,
+        }
+        for result in results
+    ]
+    exact = {result.metric: (result.exact_a, result.exact_b) for result in results}
+    lines = [
+        f"{count(results[0].n_users, 'user')} with true ranks as in these rankings:",
+        *(f"  {metric} {a:.4f} and {b:.4f}." for metric, (a, b) in exact.items()),
+        "probability: that the range of the difference excludes 0 on the right side,",
+        f"  {ASSUMED[shape]}.",
+        "decides above: the difference from which on a decision is likely; all: full rankings.",
+        INSTEAD,
+    ]
+    return [rows, "\n".join(lines)]

@@ -1,16 +1,31 @@
-"""Results that print as tables, in notebooks as well, and can be plotted."""
+"""Results that print as tables with a few lines below, in notebooks as well, and their plots."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sampled_metrics._base.defaults import BUDGET
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts, html_of, text_of
+from sampled_metrics.metrics.measures import parse_measure
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Result = TypeVar("Result")
+Row = dict[str, Any]
+FLAT = ("f", "hit", "precision", "recall", "recall-micro")  # the same credit down to the cut-off
+INSTEAD = (
+    "If scores can be had, rank fully where they are cheap (`evaluate`; under a second for\n"
+    "  MovieLens 1M); where each is expensive, `budget` estimates exact metrics from about\n"
+    f"  {BUDGET:g} scores per user. Sampled ranks alone allow no more than the range."
+)
+_LINE = {"color": "0.82", "linewidth": 14, "solid_capstyle": "butt", "zorder": 1}
+_POINT = {"linestyle": "", "markersize": 6, "zorder": 3}
+_EXACT = {"linestyle": "", "color": "black", "marker": "|", "markersize": 18, "markeredgewidth": 2}
+_MARKERS = "osD^vPX*"
+_ASIDE = 0.12  # between estimators in a line, so that equal ones are seen
 
 
 class Shown(ABC):
@@ -25,23 +40,13 @@ class Shown(ABC):
         """Return a DataFrame with a row for each result and all that is known of it."""
 
     def plot(self, exact: "Shown | Mapping[Any, float] | None" = None, axes: Any = None) -> Any:
-        """Draw ranges or intervals as lines, and estimates or values on them.
+        """Draw ranges or intervals as lines, and estimates or values on them; return the axes.
 
-        Parameters
-        ----------
-        exact
-            Exact results, if known, to be drawn beside the estimates: what `evaluate` or `compare`
-            returns, or values by metric, or by (recommender, metric) if there are several.
-        axes
-            Matplotlib axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        The axes.
+        `exact` are results to be drawn beside the estimates, what `evaluate` or `compare` returns,
+        or values by metric, or by (recommender, metric) if there are several. `axes` are those of
+        Matplotlib; by default of a new figure.
         """
-        from sampled_metrics.inference.plotting import draw
-
-        return draw(self.to_frame(), {} if exact is None else exact, axes)
+        return _draw(self.to_frame(), {} if exact is None else exact, axes)
 
     def __str__(self) -> str:
         return text_of(self.parts()).rstrip("\n")
@@ -82,5 +87,86 @@ class Results(Shown, list[Result]):
 
         return pd.DataFrame([asdict(result) for result in self])  # type: ignore[call-overload]
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = Shown.__str__
+
+
+def resolution(metric: str, behaves_like: int | None) -> str:
+    """Name the metric that an estimate acts like, such as `about recall@17`."""
+    measure = parse_measure(metric)
+    if measure.metric.needs_candidates:
+        return metric  # AUC, which sampling does not distort
+    if behaves_like is None:
+        return "half credit at no rank"
+    if measure.kind in FLAT:
+        return f"about {measure.name}@{behaves_like}"
+    return f"half credit at rank {behaves_like}"
+
+
+def acts_like(metric: str, behaves_like: int | None, n: int) -> str:
+    """Name the metric that an estimate acts like.
+
+    That is the cut-off for metrics with the same credit down to it; for others the rank at which
+    the credit has fallen to half, of the estimate and of the exact metric.
+    """
+    seen, measure = resolution(metric, behaves_like).removeprefix("about "), parse_measure(metric)
+    if behaves_like is None or measure.kind in FLAT:
+        return seen
+    credit = (measure.at([k], n)[0] / measure.at([1], n)[0] for k in range(2, n))
+    return f"{seen}, not {next((k for k, c in enumerate(credit, 2) if c <= 0.5), n)}"
+
+
+def count(number: int, noun: str) -> str:
+    """Write a number of things, such as 1 user or 6,040 users."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _draw(table: "pd.DataFrame", exact: Any, axes: Any) -> Any:
+    """Draw results one below the other, those of one metric and pair in one line."""
+    estimated = "range_low" in table and (table["estimator"] != "exact").all()
+    ends = ["range_low", "range_high"] if estimated else ["ci_low", "ci_high"]
+    value = "difference" if "difference" in table else "value"
+    if value not in table:
+        raise InputError("these results have no values to plot")
+    estimators = list(table["estimator"].unique()) if estimated else [value]
+    several = "recommender" in table and table["recommender"].nunique() > 1
+    names = [*(["b", "a"] if "a" in table else ["recommender"] * several), "metric"]
+    known = _exact_values(exact, names, value)
+    groups: list[Any] = list(table.groupby(names, sort=False))
+    axes = axes or _new_axes(len(groups))
+    for height, (key, rows) in enumerate(groups):
+        label = "range" if estimated else "interval"
+        axes.plot(rows[ends].iloc[0], [height] * 2, label=label, **_LINE)
+        for found, estimator in zip(rows[value], rows.get("estimator", estimators), strict=True):
+            place = estimators.index(estimator) if estimated else 0
+            style = {"color": f"C{place}", "marker": _MARKERS[place % len(_MARKERS)]} | _POINT
+            aside = _ASIDE * (place - (len(estimators) - 1) / 2)
+            axes.plot(found, height + aside, label=estimators[place], **style)
+        if key in known:
+            axes.plot(known[key], height, label="exact", **_EXACT)
+    if value == "difference":
+        axes.axvline(0.0, color="0.4", linewidth=1, zorder=0)
+    lines = [": ".join(filter(None, [" - ".join(who), metric])) for (*who, metric), _ in groups]
+    axes.set_yticks(range(len(groups)), lines)
+    axes.set_ylim(len(groups) - 0.5, -0.5)
+    axes.set_xlabel(value)
+    legend = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    axes.legend(legend.values(), legend.keys(), loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return axes
+
+
+def _exact_values(exact: Any, names: list[str], value: str) -> dict[tuple[str, ...], float]:
+    if isinstance(exact, Mapping):
+        return {key if isinstance(key, tuple) else (key,): each for key, each in exact.items()}
+    table = exact.to_frame()
+    missing = [name for name in (*names, value) if name not in table]
+    if missing:
+        raise InputError(f"the exact results have no {missing[0]}; give values by {names}")
+    return {tuple(key): each for *key, each in table[[*names, value]].itertuples(index=False)}
+
+
+def _new_axes(lines: int) -> Any:
+    try:
+        from matplotlib import pyplot
+    except ModuleNotFoundError as error:
+        raise InputError("plots need matplotlib: pip install 'sampled-metrics[plot]'") from error
+    return pyplot.subplots(figsize=(7, 1.2 + 0.45 * lines), layout="constrained")[1]

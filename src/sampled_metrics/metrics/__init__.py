@@ -1,21 +1,20 @@
 """Ranking metrics: names, formulas, tie policies."""
 
-from sampled_metrics.metrics import catalogue, gains  # whose declarations make names known
-from sampled_metrics.metrics.exact import values
-from sampled_metrics.metrics.levels import TIES
+from sampled_metrics.metrics import formulas  # whose declarations make names known
 from sampled_metrics.metrics.measures import (
+    TIES,
     Measure,
     known_measures,
     parse_measure,
     parse_measures,
     register,
+    values,
 )
 
 __all__ = [
     "TIES",
     "Measure",
-    "catalogue",
-    "gains",
+    "formulas",
     "known_measures",
     "parse_measure",
     "parse_measures",

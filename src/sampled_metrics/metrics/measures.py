@@ -1,26 +1,147 @@
-"""Declarations of metrics, and names such as `recall@10` that add a cut-off to one."""
+"""Declarations of metrics, names such as `recall@10` that add a cut-off, and exact values.
 
+Formulas are over levels, candidates with the same score; tie policies order those.
+"""
+
+import csv
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
-from typing import Any, Literal, TypeAlias
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.arrays import Float, Int, ranges, starts
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.names import parse_list, plain, similar
-from sampled_metrics.metrics.levels import Levels
+from sampled_metrics._base.text import parse_list, plain_name, similar
 from sampled_metrics.ranks import Ranks
 
-# Value of each user, float64, shape (users,), from the levels with relevant items of the ranks: the
-# expectation over a uniformly random order within each level.
-OfLevels: TypeAlias = Callable[[Levels, Ranks, "Measure"], Float]
-# The same where one item is relevant, from its rank, from 1, among the number of candidates, of any
-# shape. It only saves time and rounding errors.
-OfRank: TypeAlias = Callable[[Float, Float, "Measure"], Float]
+Formula = TypeVar("Formula", bound=Callable[..., Float])
+
+
+class DepthError(InputError):
+    """Lists end before a metric is known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Levels with at least one relevant item, best first for each user; int64, shape (levels,).
+
+    A tie policy that fixes the order turns a level into smaller ones, all of them relevant. So one
+    formula per metric, its expectation over the order within levels, serves every policy.
+    """
+
+    user: Int  # row of the level's user
+    above: Int  # candidates above the level, which takes the places above + 1 to above + size
+    size: Int  # candidates in the level, relevant or not
+    hits: Int  # the relevant ones among them
+    hits_above: Int  # relevant items of the user above the level
+    grades: Float | None = None  # of each relevant item, level by level
+
+    @classmethod
+    def of(cls, ranks: Ranks) -> "Levels":
+        """Group each user's relevant items by score.
+
+        Examples
+        --------
+        >>> levels = Levels.of(Ranks([9], [4, 1, 1], [0, 2, 2], n_found=[3]))
+        >>> levels.above, levels.size, levels.hits, levels.hits_above
+        (array([1, 4]), array([3, 1]), array([2, 1]), array([0, 2]))
+        """
+        user, above = np.repeat(np.arange(len(ranks)), ranks.n_found), ranks.n_better
+        begins = np.ones(user.size, bool)
+        begins[1:] = (user[1:] != user[:-1]) | (above[1:] != above[:-1])
+        first = np.flatnonzero(begins)
+        hits_above = first - starts(ranks.n_found)[user[first]]
+        hits, size = np.diff(first, append=user.size), ranks.n_tied[first] + 1
+        grades = ranks.grades
+        if grades is not None:
+            grades = grades[ranges(starts(ranks.n_relevant), ranks.n_found)]
+        return cls(user[first], above[first], size, hits, hits_above, grades)
+
+    @property
+    def of_item(self) -> Int:
+        """Number of the level of each relevant item, level by level."""
+        return np.repeat(np.arange(self.hits.size), self.hits)
+
+    def places(self, k: int) -> Int:
+        """Count the places of each level among the first k of the ranking."""
+        return np.clip(k - self.above, 0, self.size)
+
+    def first(self) -> "Levels":
+        """Select the best level of each user, without grades."""
+        columns = (self.user, self.above, self.size, self.hits, self.hits_above)
+        return Levels(*(column[self.hits_above == 0] for column in columns))
+
+    def per_user(self, users: Ranks, values: Float | Int) -> Float:
+        """Sum a number per level over the levels of each user; float64, shape (users,)."""
+        return np.bincount(self.user, values, len(users)).astype(np.float64, copy=False)
+
+    def single(self, place: Int, key: Int | Float) -> "Levels":
+        """Make a level of each relevant item; ascending places go to ascending keys."""
+        level = self.of_item
+        one = np.ones_like(level)
+        hits_above = self.hits_above[level] + ranges(0, self.hits)
+        grades = None if self.grades is None else self.grades[np.lexsort((key, level))]
+        return Levels(self.user[level], self.above[level] + place, one, one, hits_above, grades)
+
+
+def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:
+    """Places 0 ... size - 1 of `hits` items in each level, every set of places equally likely.
+
+    Floyd's sampling without replacement (Bentley and Floyd, CACM 30(9), 1987). int64, shape
+    (sum of hits,), level by level, not sorted.
+
+    Examples
+    --------
+    >>> random_places(np.array([3, 1]), np.array([3, 1]), np.random.default_rng(0))
+    array([0, 1, 2, 0])
+    """
+    first = starts(hits)
+    places = np.empty(int(hits.sum()), np.int64)
+    level = np.arange(hits.size)
+    for turn in range(int(hits.max(initial=0))):
+        level = level[hits[level] > turn]
+        last = size[level] - hits[level] + turn
+        drawn = rng.integers(0, last + 1)
+        earlier = places[first[level][:, None] + np.arange(turn)]
+        taken = (earlier == drawn[:, None]).any(axis=1)
+        places[first[level] + turn] = np.where(taken, last, drawn)
+    return places
+
+
+def _extreme(levels: Levels, _: np.random.Generator | None, last: bool) -> Levels:
+    """Put the relevant items first or last among their ties, high grades first or last."""
+    fixed = replace(
+        levels, above=levels.above + last * (levels.size - levels.hits), size=levels.hits
+    )
+    if fixed.grades is None:
+        return fixed
+    return fixed.single(ranges(0, fixed.hits), fixed.grades if last else -fixed.grades)
+
+
+def _random(levels: Levels, rng: np.random.Generator | None) -> Levels:
+    """Turn each relevant item into a level of its own, at the place drawn for it."""
+    if rng is None:
+        raise InputError("tie policy 'random' needs a random generator")
+    if levels.hits.max(initial=1) == 1:
+        return replace(levels, above=levels.above + rng.integers(0, levels.size), size=levels.hits)
+    level = levels.of_item
+    place = random_places(levels.size, levels.hits, rng)
+    key = level if levels.grades is None else rng.random(level.size)
+    return levels.single(place[np.lexsort((place, level))], key)
+
+
+TIES: dict[str, Callable[[Levels, np.random.Generator | None], Levels]] = {
+    "expected": lambda levels, _: levels,
+    "optimistic": partial(_extreme, last=False),
+    "pessimistic": partial(_extreme, last=True),
+    "random": _random,
+}
 
 
 @dataclass(frozen=True)
@@ -30,8 +151,8 @@ class Metric:
     kind: str  # name, followed by @k for a cut-off
     label: str  # spelling in tables and figures
     equation: str  # equations of the paper that define it
-    of_levels: OfLevels
-    of_rank: OfRank | None = None
+    # Value of each user, shape (users,): the expectation over the orders within each level.
+    of_levels: Callable[[Levels, Ranks, "Measure"], Float]
     # Whether names have a cut-off. A metric without one is that of k = n.
     cutoff: Literal["required", "optional", "none"] = "required"
     has_beta: bool = False  # whether a positive number follows the name, as in f0.5@10
@@ -50,14 +171,10 @@ _BETA = re.compile(r"(\D+)(\d+\.?\d*(?:e[+-]?\d+)?)", re.ASCII)
 
 def register(
     kind: str, label: str, equation: str = "", **options: Any
-) -> Callable[[OfLevels], OfLevels]:
-    """Declare a metric; decorates its formula for several relevant items per user.
+) -> Callable[[Formula], Formula]:
+    """Declare a metric; decorates its formula, `of_levels` of the attributes of `Metric`."""
 
-    Arguments are the attributes of `Metric`, the formula being `of_levels`. Names, labels and tie
-    policies follow from the declaration.
-    """
-
-    def add(of_levels: OfLevels) -> OfLevels:
+    def add(of_levels: Formula) -> Formula:
         metric = Metric(kind, label, equation, of_levels, **options)
         for name in (kind, *metric.aliases):
             if name in _KINDS:
@@ -71,31 +188,22 @@ def register(
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric with its parameters.
+    """A metric with its parameters."""
 
-    Attributes
-    ----------
-    kind
-        The metric; `sampled_metrics.metrics.catalogue` lists them.
-    cutoff
-        k, or None for the whole ranking.
-    beta
-        Weight of recall in F-beta; None for other metrics.
-    """
-
-    kind: str
-    cutoff: int | None = None
-    beta: float | None = None
+    kind: str  # the metric; `sampled_metrics.metrics.formulas` lists them
+    cutoff: int | None = None  # k, or None for the whole ranking
+    beta: float | None = None  # weight of recall in F-beta; None for other metrics
 
     def __post_init__(self) -> None:
         metric, k, beta = METRICS.get(self.kind), self.cutoff, self.beta
-        if metric is None or metric.has_beta != (beta is not None):
-            raise _unknown(str(self))
-        if metric.cutoff == ("required" if k is None else "none") or (k is not None and k < 1):
-            raise _unknown(str(self))
+        if metric is None or metric.has_beta != (beta is not None) or (k is not None and k < 1):
+            raise _unknown(str(self), self.kind)
         # A beta with more digits than a name shows would give two measures one name.
         if beta is not None and not 0.0 < beta == float(f"{beta:g}") < inf:
             raise _unknown(str(self))
+        if metric.cutoff == ("required" if k is None else "none"):
+            has = f"needs a cut-off, as in {self.kind}@10" if k is None else "has no cut-off"
+            raise _unknown(str(self), problem=f": {self.kind} {has}")
 
     def __str__(self) -> str:
         return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
@@ -113,24 +221,19 @@ class Measure:
     @property
     def label(self) -> str:
         """Spelling in tables and figures, such as `Recall@10`."""
-        beta = "" if self.beta is None else f"{self.beta:g}"
-        at = "" if self.cutoff is None else f"@{self.cutoff}"
-        return f"{self.metric.label}{beta}{at}"
+        return str(self).replace(self.kind, self.metric.label, 1)
 
     def at(self, rank: ArrayLike, n_candidates: ArrayLike) -> Float:
-        """Return the value if one item is relevant, from its rank among the candidates.
+        """Return the value if one item is relevant, from its rank, which need not be whole.
 
         Examples
         --------
         >>> parse_measure("recall@2").at([1, 2, 3], 10)
         array([1., 1., 0.])
         """
-        places, n = np.asarray(rank), np.asarray(n_candidates)
-        if self.metric.of_rank is not None:
-            return self.metric.of_rank(places, n, self)
-        places, n = np.broadcast_arrays(places, n)
-        ranks = Ranks.trusted(n.ravel(), places.ravel() - 1, np.zeros(places.size, np.int64))
-        return self.metric.of_levels(Levels.of(ranks), ranks, self).reshape(places.shape)
+        rank, n = np.broadcast_arrays(rank, n_candidates)
+        ranks = Ranks.trusted(n.ravel(), rank.ravel() - 1, np.zeros(rank.size, np.int64))
+        return self.metric.of_levels(Levels.of(ranks), ranks, self).reshape(rank.shape)
 
 
 def parse_measure(text: str) -> Measure:
@@ -146,22 +249,15 @@ def parse_measure(text: str) -> Measure:
     >>> [str(parse_measure(name)) for name in ("AUC", "f0.50@10", "HR@5", "hit_rate_5", "map")]
     ['auc', 'f0.5@10', 'hit@5', 'hit@5', 'ap']
     """
-    parts = _NAME.fullmatch(plain(text))
+    parts = _NAME.fullmatch(plain_name(text))
     if parts is None:
         raise _unknown(text)
-    name, cutoff = parts[1], parts[2]
-    beta = _BETA.fullmatch(name)
-    stem = beta[1] if beta and name not in _KINDS else name
+    name, cutoff = parts.groups()
+    numbered = None if name in _KINDS else _BETA.fullmatch(name)
+    stem, beta = numbered.groups() if numbered else (name, None)
     if stem not in _KINDS:
         raise _unknown(text, stem)
-    kind = _KINDS[stem]
-    if METRICS[kind].cutoff == ("none" if cutoff else "required"):
-        has = "has no cut-off" if cutoff else f"needs a cut-off, as in {kind}@10"
-        raise _unknown(text, problem=f": {kind} {has}")
-    try:
-        return Measure(kind, int(cutoff) if cutoff else None, float(beta[2]) if beta else None)
-    except InputError:
-        raise _unknown(text) from None
+    return Measure(_KINDS[stem], int(cutoff) if cutoff else None, float(beta) if beta else None)
 
 
 def parse_measures(names: str | Sequence[str | Measure]) -> list[Measure]:
@@ -172,8 +268,7 @@ def parse_measures(names: str | Sequence[str | Measure]) -> list[Measure]:
     >>> [str(measure) for measure in parse_measures("HR@10, mrr")]
     ['hit@10', 'rr']
     """
-    measures = parse_list(names, "metrics", parse_measure)
-    if not measures:
+    if not (measures := parse_list(names, "metrics", parse_measure)):
         raise InputError("no metrics; expected at least one")
     return measures
 
@@ -184,6 +279,73 @@ def known_measures() -> tuple[str, ...]:
     cut = sorted(name for name, cutoff in names.items() if cutoff != "none")
     whole = sorted(name for name, cutoff in names.items() if cutoff != "required")
     return (*(f"{name}@k" for name in cut), *whole)
+
+
+def values(
+    measure: Measure, ranks: Ranks, ties: str = "expected", rng: np.random.Generator | None = None
+) -> Float:
+    """Return the exact metric of each user as a fraction; float64, shape (users,).
+
+    Parameters
+    ----------
+    ranks
+        Ranks of the relevant items; only NDCG uses their grades. In a list that is cut, candidates
+        below the cut count as not tied with those above; one that ends too early to know the value
+        raises InputError.
+    ties
+        `expected` (mean over a uniformly random order of candidates with equal scores, relevant
+        and irrelevant alike), `random` (one such order, drawn with `rng`), `optimistic` (relevant
+        items first among their ties) or `pessimistic` (last).
+
+    Examples
+    --------
+    >>> recall = parse_measure("recall@5")
+    >>> [values(recall, Ranks([101], [0], [9]), ties).item()
+    ...  for ties in ("optimistic", "expected", "pessimistic")]
+    [1.0, 0.5, 0.0]
+    >>> ranks = Ranks([6], [0, 2, 3], [0, 0, 0], n_found=[3])  # relevant items at ranks 1, 3, 4
+    >>> values(parse_measure("ap@4"), ranks).round(4)  # (1/1 + 2/3 + 3/4) / 3
+    array([0.8056])
+    """
+    if ties not in TIES:
+        raise InputError(f"unknown tie policy {ties!r}; known: {', '.join(TIES)}")
+    if not measure.metric.graded:
+        ranks = ranks.ungraded
+    _require_depth(measure, ranks)
+    return measure.metric.of_levels(TIES[ties](Levels.of(ranks), rng), ranks, measure)
+
+
+def _require_depth(measure: Measure, ranks: Ranks) -> None:
+    """Raise DepthError if a list ends before all relevant items that decide the value."""
+    metric, k = measure.metric, measure.cutoff
+    if metric.needs_candidates and not ranks.n_candidates.all():
+        users = int((ranks.n_candidates == 0).sum())
+        raise DepthError(
+            f"{measure} needs n_candidates, which is 0 (not known) for {users} users; are lists "
+            "--complete?"
+        )
+    unknown = ranks.n_found < (1 if metric.first_item_decides else ranks.n_relevant)
+    unknown &= (ranks.n_candidates == 0) | (ranks.depth < ranks.n_candidates)
+    unknown &= ranks.depth < (k or inf)
+    if not unknown.any():
+        return
+    ends = ranks.depth[unknown]
+    first, last = int(ends.min()), int(ends.max())
+    lists = "the list of 1 user ends" if ends.size == 1 else f"the lists of {ends.size} users end"
+    lists += f" at {first}" if first == last else f" at {first} to {last}"
+    if k is not None:
+        raise DepthError(f"{measure} needs ranks down to {k}; {lists}")
+    can_be_cut = metric.cutoff == "optional" and first > 0
+    remedy = f"use {measure.name}@{first}" if can_be_cut else "full rankings are needed"
+    items = ("ranks of all relevant items", "rank of the first relevant item")
+    what = f"{measure} needs the {items[metric.first_item_decides]}"
+    raise DepthError(f"{what}, but {lists} before that; {remedy}")
+
+
+def synonyms() -> list[dict[str, str]]:
+    """Return names in other libraries, K being the cut-off: library, theirs, ours and note."""
+    text = Path(__file__).with_name("libraries.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
 
 
 def _unknown(text: str, stem: str = "", problem: str = "") -> InputError:

@@ -1,11 +1,26 @@
-"""What a caller knows of rankings beside the data, as options of commands and functions."""
+"""Options on full rankings, and kinds of data that functions take."""
 
-from typing import Any, NamedTuple, Self
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import integers, whole_number
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.arrays import whole_number
+from sampled_metrics._base.errors import InputError, InputWarning
+from sampled_metrics.ranks.ranks import flag
+from sampled_metrics.tables import reading as tables
+
+SEVERAL = 10  # users and items, of which fewer are complete by chance
+# Options allowed beside each kind of input; those that are numbers must agree with the input.
+_ALLOWED = {
+    "Ranks": (),
+    "ranks": ("n_items",),
+    "scores": ("n_items", "relevant", "seen", "min_grade"),
+    "lists": ("n_items", "relevant", "seen", "min_grade", "complete"),
+}
 
 
 class Ranked(NamedTuple):
@@ -35,50 +50,50 @@ class Ranked(NamedTuple):
     min_grade: float = 0.0
     complete: bool = False
 
-
-class Drawn(NamedTuple):
-    """What the caller knows of sampled ranks; None is left to what is read.
-
-    Attributes
-    ----------
-    n_items
-        n: candidates of a full ranking, the held-out item included.
-    n_negatives, sampling
-        m, and how the negatives were drawn.
-    positive
-        Column of the held-out items in a matrix of scores.
-    relevant
-        Held-out items of tables or runs that do not mark them.
-    ties, seed
-        Place among negatives with the same score, see `candidates.of_matrix`.
-    """
-
-    n_items: int | None = None
-    n_negatives: int | None = None
-    sampling: str | None = None
-    positive: ArrayLike | None = None
-    relevant: Any = None
-    ties: str = "random"
-    seed: int = 0
-
-    @classmethod
-    def of(cls, options: dict[str, Any]) -> Self:
-        """Take options by name; an unknown one raises InputError."""
-        unknown = sorted(set(options) - set(cls._fields))
-        if unknown:
-            raise InputError(f"unknown option {unknown[0]}; known: {', '.join(cls._fields)}")
-        return cls(**options)
-
-    def check(self) -> None:
-        """Raise InputError for numbers that no sampled ranks have."""
-        if self.n_negatives is not None:
-            n = None if self.n_items is None else int(integers("n_items", self.n_items).min())
-            require_more_items(n, self.n_negatives)
+    def check(self, kind: str, path: Path | None = None) -> None:
+        """Raise InputError for an option that `kind` of input does not allow."""
+        if self.n_items is not None and whole_number("n_items", self.n_items) < 2:
+            raise InputError(f"n_items is {self.n_items}, expected at least 2")
+        for name, value in self._asdict().items():
+            is_set = value is not None if name in {"n_items", "relevant", "seen"} else value
+            if name in _ALLOWED[kind] or not is_set:
+                continue
+            kinds = [other for other, allowed in _ALLOWED.items() if name in allowed]
+            needed = f"{name} ({flag(name)}) needs {' or '.join(kinds)}"
+            raise InputError(f"{needed}, found {kind}", path=path)
 
 
-def require_more_items(n_items: int | None, n_negatives: int) -> None:
-    """Raise InputError unless there is a negative, and n, where known, is larger than m."""
-    if whole_number("n_negatives", n_negatives) < 1:
-        raise InputError(f"n_negatives is {n_negatives}, expected at least 1")
-    if n_items is not None and n_items <= n_negatives:
-        raise InputError(f"n_items is {n_items}, expected more than n_negatives, {n_negatives}")
+def is_table(data: Any) -> bool:
+    """Return whether data is the name of a file, a DataFrame or a dictionary of lists."""
+    return isinstance(data, str | Path | Mapping) or tables.is_frame(data)
+
+
+def without_names(data: Any) -> Any:
+    """Return a DataFrame of numbers without any known column as an array; other data as it is."""
+    if not tables.is_frame(data) or any(data[name].dtype.kind not in "biuf" for name in data):
+        return data
+    _, known = tables.selected(Path("DataFrame"), list(map(str, data.columns)), tables.KNOWN)
+    return data if known else data.to_numpy()
+
+
+def as_array(data: Any) -> NDArray[Any]:
+    """Return numbers of one or two dimensions as an array."""
+    kind = type(data).__name__
+    try:
+        array = np.asarray(data)
+    except ValueError:
+        raise InputError(f"rows of the {kind} differ in length; expected an array") from None
+    if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or not array.size:
+        shape = f" of {array.dtype}, shape {array.shape}" if array.ndim else ""
+        raise InputError(f"found {kind}{shape}; expected numbers, a DataFrame or a file")
+    return array
+
+
+def warn_of_seen_items(users: int, items: int) -> None:
+    """Warn that every user has a score for every item, also for those seen in training."""
+    if min(users, items) >= SEVERAL:
+        problem = (
+            f"all {users:,} users have scores of all {items:,} items: items seen in training "
+            "count as candidates; name them with --seen if they are none"
+        )
+        warnings.warn(problem, InputWarning, stacklevel=2)

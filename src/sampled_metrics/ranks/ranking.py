@@ -1,33 +1,28 @@
 """Ranking of relevant items by the scores of all items, one block of users at a time."""
 
-import numpy as np
-from numpy.typing import ArrayLike
-from scipy.sparse import issparse
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
-from sampled_metrics._base.arrays import whole_number
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, csr_matrix, issparse
+
+from sampled_metrics._base.arrays import Float, Ids, Int, ordered_floats, ranges, whole_number
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.tiles import Tiles
-from sampled_metrics.ranks.checks import id_column, require
-from sampled_metrics.ranks.counting import (
-    ItemLists,
-    Marked,
-    Score,
-    Task,
-    by_function,
-    by_products,
-    held_out_items,
-    marked_items,
-)
-from sampled_metrics.ranks.products import Products
-from sampled_metrics.ranks.ranks import Ranks
-from sampled_metrics.ranks.tiled import by_tiles
+from sampled_metrics._base.sparse import canonical
+from sampled_metrics.ranks.ranks import Ranks, count_enough, id_column, require
 
 BLOCK_SIZE = 512
+_ROWS = 32  # users counted at a time, few enough to stay in the processor's cache
+
+Scores = NDArray[np.floating[Any]]
+Score = Callable[[Int], Scores]
 Vectors = tuple[ArrayLike, ArrayLike]
+Marked: TypeAlias = csr_array | csr_matrix | NDArray[np.bool_]
 
 
 def rank(
-    score: Score | Vectors | Tiles,
+    score: Score | Vectors,
     seen: Marked | None,
     relevant: ArrayLike | Marked,
     *,
@@ -45,9 +40,9 @@ def rank(
     score
         Function from row numbers of users, int64, shape (some,), to the scores of all items for
         them, float32 or float64, shape (some, items); its result is not written to. An item with
-        score -inf is no candidate. Or, which is faster, a pair of vectors of all users and of all
-        items, shapes (users, d) and (items, d), whose inner products are the scores; or the
-        `scorer` of a recommender of this package.
+        score -inf is no candidate, which a relevant item must be; NaN and +inf are errors. Or a
+        pair of vectors of all users and of all items, shapes (users, d) and (items, d), whose
+        inner products are the scores.
     seen
         Nonzero where a user has seen an item, which is then no candidate: scipy.sparse or bool,
         shape (users, items). None if nobody has seen anything.
@@ -64,13 +59,6 @@ def rank(
     block_size
         Users scored at a time, which bounds the memory; the result does not depend on it.
 
-    Raises
-    ------
-    InputError
-        A score is NaN or +inf, a relevant item has been seen or has score -inf, shapes do not fit,
-        or a user with a held-out item has fewer than two candidates. Errors of `score` itself pass
-        unchanged.
-
     Examples
     --------
     >>> scores = np.array([[9.0, 7, 5, 5, 5], [3, 8, 1, -np.inf, 2]])
@@ -85,38 +73,169 @@ def rank(
     if whole_number("block_size", block_size) < 1:
         raise InputError(f"block_size is {block_size}, expected at least 1")
     held_out = not issparse(relevant) and np.ndim(relevant) != 2
-    ranked = held_out_items(relevant) if held_out else marked_items(relevant, min_grade)
-    n_users = ranked.size.size
-    no_items = np.zeros(0, dtype=np.int64)
-    nothing = ItemLists(np.zeros(n_users + 1, dtype=np.int64), no_items, None)
-    task = Task(
+    ranked = _held_out_items(relevant) if held_out else _marked_items(relevant, min_grade)
+    sizes = np.diff(ranked.start)
+    n_users, no_items = sizes.size, np.zeros(0, dtype=np.int64)
+    task = _Task(
         "held-out" if held_out else "relevant",
         ranked,
-        nothing if seen is None else marked_items(seen),
+        _Items(np.zeros(n_users + 1, np.int64), no_items) if seen is None else _marked_items(seen),
         np.arange(n_users) if users is None else id_column("users", users, n_users),
         None if items is None else np.asarray(items),
     )
-    if task.seen.size.size != n_users:
-        raise InputError(f"seen items of {task.seen.size.size} users, expected {n_users}")
-    rows = np.flatnonzero(ranked.size)
-    if isinstance(score, Tiles):
-        counts = by_tiles(score, rows, task)
-    elif isinstance(score, tuple):
-        counts = by_products(Products(*score), rows, task, block_size)
-    else:
-        counts = by_function(score, rows, task, block_size)
-    columns = zip((no_items,) * 3, *counts, strict=True)
+    if task.seen.start.size != n_users + 1:
+        raise InputError(f"seen items of {task.seen.start.size - 1} users, expected {n_users}")
+    rows = np.flatnonzero(sizes)
+    function = _inner_products(*score, n_users) if isinstance(score, tuple) else score
+    columns = zip((no_items,) * 3, *task.counts(function, rows, block_size), strict=True)
     n_candidates, n_better, n_tied = (np.concatenate(column) for column in columns)
     if held_out:
         require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")
         return Ranks.trusted(n_candidates, n_better, n_tied, users=task.users)
-    order = np.lexsort((n_better, np.repeat(rows, ranked.size[rows])))
+    order = np.lexsort((n_better, np.repeat(rows, sizes[rows])))
     return Ranks.trusted(
         n_candidates,
         n_better[order],
         n_tied[order],
-        n_found=ranked.size[rows],
+        n_found=sizes[rows],
         grades=None if ranked.grade is None else ranked.grade[order],
         min_grade=min_grade or 0.0,
         users=task.users[rows],
     )
+
+
+class _Items(NamedTuple):
+    """Items of each user: those of user u are item[start[u] : start[u + 1]]."""
+
+    start: Int
+    item: Int
+    n_items: int | None = None
+    grade: Float | None = None
+
+    def select(self, users: Int) -> tuple[Int, Int]:
+        """Return the items of some users, each with the place of its user within `users`."""
+        counts = self.start[users + 1] - self.start[users]
+        places = ranges(self.start[users], counts)
+        return np.repeat(np.arange(users.size), counts), self.item[places]
+
+
+class _Task(NamedTuple):
+    """What to rank, what to leave out, and the names of users and items in errors."""
+
+    kind: str
+    ranked: _Items
+    seen: _Items
+    users: Ids
+    items: NDArray[Any] | None
+
+    def counts(self, score: Score, users: Int, block_size: int) -> Iterator[tuple[Int, Int, Int]]:
+        """Yield candidates per user, and better and tied candidates per item to rank."""
+        n_items: Any = self.seen.n_items if self.ranked.n_items is None else self.ranked.n_items
+        n_items = n_items if self.items is None else len(self.items)
+        if n_items is not None:
+            self._check_items(n_items)
+        for first in range(0, users.size, block_size):
+            block = users[first : first + block_size]
+            scores = np.asarray(score(block))
+            if n_items is None and scores.ndim:
+                n_items = scores.shape[-1]
+                self._check_items(n_items)
+            if scores.shape != (block.size, n_items):
+                expected = block.size, n_items
+                raise InputError(f"scores have shape {scores.shape}, expected {expected}")
+            if scores.dtype.kind not in "fiu":
+                raise InputError(f"scores have dtype {scores.dtype}, expected numbers")
+            for row in range(0, block.size, _ROWS):
+                yield self._count(scores[row : row + _ROWS], block[row : row + _ROWS])
+
+    def _check_items(self, n_items: int) -> None:
+        for kind, lists in ((self.kind, self.ranked), ("seen", self.seen)):
+            bad = (lists.item < 0) | (lists.item >= n_items)
+            if bad.any():
+                place = int(np.argmax(bad))
+                user = int(np.searchsorted(lists.start, place, side="right")) - 1
+                found = f"{kind} item of user {self.users[user]} is {lists.item[place]}"
+                raise InputError(f"{found}, expected 0 to {n_items - 1}")
+
+    def _count(self, scores: Scores, users: Int) -> tuple[Int, Int, Int]:
+        if scores.size and not scores.max() < np.inf:  # the maximum is NaN if any score is
+            place = np.argwhere(~(scores < np.inf))[0]
+            user, item = self._names(users, *place)
+            problem = f"score of item {item} for user {user} is {scores[*place]}"
+            raise InputError(f"{problem}; expected a finite number, or -inf for no candidate")
+        candidates = scores.copy() if scores.dtype.kind == "f" else ordered_floats(scores)
+        candidates[self.seen.select(users)] = -np.inf
+        row, item = self.ranked.select(users)
+        own = candidates[row, item]
+        if np.isneginf(own).any():
+            first = int(np.argmin(own))
+            is_masked = np.isneginf(scores[row[first], item[first]])
+            why = "has score -inf" if is_masked else "is among the seen items"
+            names = "item {1} of user {0}".format(*self._names(users, row[first], item[first]))
+            raise InputError(f"{self.kind} {names} {why}, so it is no candidate")
+        if row.size == users.size:  # one item per user
+            above, level = candidates > own[:, np.newaxis], candidates == own[:, np.newaxis]
+            return _count(candidates > -np.inf), _count(above), _count(level) - 1
+        n_better, n_tied = np.empty(row.size, np.int64), np.empty(row.size, np.int64)
+        bounds = np.searchsorted(row, np.arange(len(scores) + 1))
+        for user, in_order in enumerate(np.sort(candidates, axis=1)):
+            mine = slice(bounds[user], bounds[user + 1])
+            not_above = np.searchsorted(in_order, own[mine], side="right")
+            n_better[mine] = in_order.size - not_above
+            n_tied[mine] = not_above - np.searchsorted(in_order, own[mine], side="left") - 1
+        return _count(candidates > -np.inf), n_better, n_tied
+
+    def _names(self, users: Int, row: int, item: int) -> tuple[Any, Any]:
+        return self.users[users[row]], item if self.items is None else self.items[item]
+
+
+def _count(marked: NDArray[np.bool_]) -> Int:
+    """Count the true values of each row, several times as fast as `numpy.count_nonzero`."""
+    narrow = np.min_scalar_type(marked.shape[1])
+    return marked.view(np.uint8).sum(axis=1, dtype=narrow).astype(np.int64)
+
+
+def _held_out_items(columns: ArrayLike) -> _Items:
+    """Return one item per user from an array of columns, shape (users,)."""
+    items = np.asarray(columns)
+    if items.ndim != 1 or (items.size and items.dtype.kind not in "iu"):
+        found = f"{items.dtype} of shape {items.shape}"
+        raise InputError(f"held-out items are {found}; expected one integer per user, or a matrix")
+    return _Items(np.arange(items.size + 1), items.astype(np.int64))
+
+
+def _marked_items(marked: Any, min_grade: float | None = None) -> _Items:
+    """Return the items of each user at the nonzeros of a matrix, users x items.
+
+    If `min_grade` is given, values are grades: items with one above 0 are returned, of the users
+    who have an item of at least `min_grade`.
+    """
+    table = canonical(marked)
+    grade = None
+    if min_grade is not None:
+        table = csr_array(table, dtype=np.float64)
+        grade = table.data
+        require("grades", grade, np.isfinite(grade), "finite numbers")
+        user = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
+        enough = count_enough(user, grade, min_grade, table.shape[0])
+        grade[(grade < 0.0) | (enough[user] == 0)] = 0.0
+        table.eliminate_zeros()
+        grade = table.data
+    return _Items(table.indptr.astype(np.int64), table.indices, table.shape[1], grade)
+
+
+def _inner_products(users: ArrayLike, items: ArrayLike, n_users: int) -> Score:
+    """Return the function of scores that are inner products of two vectors.
+
+    Those of einsum, other than those of a matrix product, are the same for any block of users, and
+    equal for equal vectors.
+    """
+    arrays = [np.asarray(vectors) for vectors in (users, items)]
+    expected = (n_users, *arrays[0].shape[1:2]), (len(arrays[1]), *arrays[0].shape[1:2])
+    for name, array, shape in zip(("users", "items"), arrays, expected, strict=True):
+        numbers = array.ndim == 2 and array.dtype.kind in "fiu" and np.isfinite(array).all()
+        if not numbers or array.shape != shape:
+            found = f"{array.dtype} of shape {array.shape}"
+            raise InputError(f"vectors of {name} are {found}; expected finite, of shape {shape}")
+    left, right = (np.ascontiguousarray(array, np.float64) for array in arrays)
+    return lambda rows: np.einsum("uf,if->ui", left[rows], right)

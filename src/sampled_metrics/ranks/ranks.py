@@ -4,7 +4,7 @@ Exact metrics under any tie policy and the distribution of sampled ranks follow 
 model or scores.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,19 +14,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.arrays import Float, Ids, Int, ranges, starts
-from sampled_metrics.ranks import grades as graded
-from sampled_metrics.ranks.checks import (
-    check_counts,
-    count_column,
-    id_column,
-    not_single,
-    require,
-    require_lengths,
-    require_unique,
+from sampled_metrics._base.arrays import (
+    Float,
+    Ids,
+    Int,
+    first_duplicate,
+    integers,
+    ranges,
+    starts,
 )
+from sampled_metrics._base.errors import InputError
 
 COLUMNS = ("n_candidates", "n_better", "n_tied")
+_OF_USERS = ("n_candidates", "n_found", "n_relevant", "depth")
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -61,7 +61,7 @@ class Ranks:
     users
         Ids of the users, integers or text, each once; shape (users,). None if not known.
     source
-        Words on where the ranks come from; everything made from them repeats it.
+        Where the ranks come from; repeated in everything made from them.
 
     Examples
     --------
@@ -100,26 +100,26 @@ class Ranks:
         users: ArrayLike | None = None,
         source: str = "unknown",
     ) -> None:
-        columns: dict[str, ArrayLike | None]
-        columns = {"n_candidates": n_candidates, "n_better": n_better, "n_tied": n_tied}
-        columns |= {"n_found": n_found, "n_relevant": n_relevant, "depth": depth}
+        given: dict[str, Any] = dict(zip(COLUMNS, (n_candidates, n_better, n_tied), strict=True))
+        given |= {"n_found": n_found, "n_relevant": n_relevant, "depth": depth}
         counts = {
-            name: count_column(name, values)
-            for name, values in columns.items()
+            name: integers(name, values, is_column=True)
+            for name, values in given.items()
             if values is not None
         }
         n = counts["n_candidates"]
         if n_found is None:
-            require_lengths(**counts)
+            _require_lengths(counts, tuple(counts))
         if len(counts) == len(COLUMNS):
             require("n_candidates", n, n >= 2, "at least 2")
         counts.setdefault("n_found", np.ones_like(n))
         counts.setdefault("n_relevant", counts["n_found"])
         counts.setdefault("depth", n)
-        given_order = counts["n_better"]
-        counts |= check_counts(**counts)
+        order = _check_counts(counts)
+        counts |= {name: counts[name][order] for name in ("n_better", "n_tied")}
+        _check_levels(counts)
         if grades is not None:
-            grades = graded.check_grades(grades, min_grade, given_order, counts)
+            grades = _check_grades(grades, min_grade, counts, order)
         ids = None if users is None else id_column("users", users, n.size)
         if ids is not None:
             require_unique("user_id", ids)
@@ -175,82 +175,221 @@ class Ranks:
         """The same rankings without grades, items of at least `min_grade` being relevant."""
         if self.grades is None:
             return self
-        kept: dict[str, Any] = {"users": self.users, "source": self.source, "depth": self.depth}
-        return self.trusted(self.n_candidates, **graded.without_grades(self), **kept)
+        relevant = self.grades >= self.min_grade
+        user = np.repeat(np.arange(len(self)), self.n_relevant)
+        items = relevant[self._found]
+        return self.trusted(
+            self.n_candidates,
+            self.n_better[items],
+            self.n_tied[items],
+            n_found=np.bincount(user[self._found][items], minlength=len(self)),
+            n_relevant=np.bincount(user[relevant], minlength=len(self)),
+            users=self.users,
+            source=self.source,
+            depth=self.depth,
+        )
+
+    @property
+    def _found(self) -> Int:
+        """Places of the items found among the grades."""
+        return ranges(starts(self.n_relevant), self.n_found)
 
     def single(self) -> Self:
         """Return the ranks if each user has one held-out item, fully ranked, else InputError."""
         if self.is_single:
             return self
-        raise not_single(self)
+        bad = (self.n_relevant != 1) | (self.n_candidates < 2) | (self.n_found != 1)
+        bad |= self.depth < self.n_candidates
+        first = int(np.argmax(bad))
+        raise InputError(
+            f"user {first + 1 if self.users is None else self.users[first]} has "
+            f"{self.n_relevant[first]} relevant items and a list of {self.depth[first]} places "
+            f"({bad.sum()} such users); one held-out item each, fully ranked, is needed"
+        )
 
     def take(self, rows: Int | NDArray[np.bool_] | slice) -> Self:
         """Return the ranks of some users, selected as an array's elements are."""
         users = np.arange(len(self))[rows]
-        n_found = self.n_found[users]
-        items = ranges(starts(self.n_found)[users], n_found)
+        items = ranges(starts(self.n_found)[users], self.n_found[users])
+        graded = ranges(starts(self.n_relevant)[users], self.n_relevant[users])
         return self.trusted(
-            self.n_candidates[users],
-            self.n_better[items],
-            self.n_tied[items],
-            n_found=n_found,
-            n_relevant=self.n_relevant[users],
-            depth=self.depth[users],
-            grades=graded.of_users(self, users),
+            n_better=self.n_better[items],
+            n_tied=self.n_tied[items],
+            **{name: getattr(self, name)[users] for name in _OF_USERS},
+            grades=None if self.grades is None else self.grades[graded],
             min_grade=self.min_grade,
             users=None if self.users is None else self.users[users],
             source=self.source,
         )
 
-    def replace(self, *, users: Ids | None = None, source: str | None = None) -> Self:
-        """Return the same ranks with other ids of the users, each once, or another source."""
+    def replace(self, *, source: str, users: Ids | None = None) -> Self:
+        """Return the same ranks from another source, and with other ids of the users, each once."""
         changed = copy(self)
-        if users is not None:
-            changed.__dict__["users"] = id_column("users", users, len(self))
-        if source is not None:
-            changed.__dict__["source"] = source
+        ids = self.users if users is None else id_column("users", users, len(self))
+        changed.__dict__.update(users=ids, source=source)
         return changed
 
     @classmethod
-    def concat(cls, parts: Sequence["Ranks"]) -> Self:
-        """Concatenate the users of several ranks in order.
-
-        Ids are kept if all parts have them; a user in two parts raises InputError.
-        """
-        columns: dict[str, Any] = {
-            name: np.concatenate([part.__dict__[name] for part in parts])
-            for name in (*COLUMNS, "n_found", "n_relevant", "depth")
-        }
-        ids: list[Any] = [part.users for part in parts if part.users is not None]
-        users: Any = np.concatenate(ids) if len(ids) == len(parts) else None
-        if users is not None:
-            require_unique("user_id", users)
-        source = "; ".join(dict.fromkeys(part.source for part in parts))
-        return cls.trusted(**columns, **graded.joined(parts), users=users, source=source)
-
-    @classmethod
-    def read(
-        cls,
-        path: Path | str,
-        *,
-        n_items: int | None = None,
-        relevant: Path | None = None,
-        seen: Path | None = None,
-        min_grade: float = 0.0,
-        complete: bool = False,
-    ) -> "Ranks":
+    def read(cls, path: Path | str, **options: Any) -> "Ranks":
         """Read ranks, lists or scores.
 
-        `sampled_metrics.ranks.reading.read_ranks` has the kinds of files, and
+        `sampled_metrics.ranks.reading.as_ranks` has the kinds of files, and
         `sampled_metrics.ranks.options.Ranked` the options.
         """
         from sampled_metrics.ranks.options import Ranked
-        from sampled_metrics.ranks.reading import read_ranks
+        from sampled_metrics.ranks.reading import as_ranks
 
-        return read_ranks(Path(path), Ranked(n_items, relevant, seen, min_grade, complete))
+        return as_ranks(Path(path), Ranked(**options))
 
     def write(self, path: Path | str, *, items: Ids | None = None) -> None:
-        """Write as parquet; see `sampled_metrics.ranks.rank_tables.write_ranks`."""
-        from sampled_metrics.ranks.rank_tables import write_ranks
+        """Write one row per relevant item as parquet: the ids, if any, then the three counts.
 
-        write_ranks(self, Path(path), items)
+        Integers are written as int32 if all of a column fit. `items` are the ids of the relevant
+        items. Lists that are cut and grades cannot be written.
+        """
+        if self.grades is not None:
+            raise InputError("ranks with grades cannot be written; write `ungraded` ranks")
+        if not self.is_complete:
+            raise InputError("only full rankings can be written; these are cut at some depth")
+        users = None if self.users is None else np.repeat(self.users, self.n_found)
+        columns = {"user_id": users, "item_id": items}
+        columns |= {"n_candidates": np.repeat(self.n_candidates, self.n_found)}
+        columns |= {"n_better": self.n_better, "n_tied": self.n_tied}
+        int32 = np.iinfo(np.int32)
+        for name, values in columns.items():
+            if (
+                values is not None
+                and values.dtype.kind in "iu"
+                and (not values.size or int32.min <= values.min() <= values.max() <= int32.max)
+            ):
+                columns[name] = values.astype(np.int32)
+        write_columns(Path(path), columns, {b"source": self.source.encode()})
+
+
+def id_column(name: str, values: ArrayLike, rows: int) -> Ids:
+    """Return ids as integers or numpy's str, shape (rows,); anything else raises InputError."""
+    array = np.asarray(values)
+    if array.dtype.kind == "O":
+        other = [value for value in array.flat if not isinstance(value, str | int | np.integer)]
+        if other:
+            raise InputError(f"{name} holds {other[0]!r}; expected integers or text")
+        array = array.astype(np.str_)
+    if array.shape != (rows,):
+        raise InputError(f"{name} has shape {array.shape}; expected {(rows,)}")
+    return array if array.dtype.kind == "U" else integers(name, array)
+
+
+def require_unique(name: str, ids: Ids) -> None:
+    """Raise InputError for the first row that repeats an id."""
+    row = first_duplicate(ids)
+    if row is not None:
+        raise InputError(f"duplicate {name} {ids[row]}", row=row + 1)
+
+
+def require(column: str, values: Float | Int, good: NDArray[np.bool_], expected: str) -> None:
+    """Raise InputError for the first row that is not `good`; rows are counted from 1."""
+    if not good.all():
+        row = int(np.argmin(good))
+        raise InputError(f"{values[row]}, expected {expected}", row=row + 1, column=column)
+
+
+def flag(name: str) -> str:
+    """Return the option of the command line for an argument of Python."""
+    return f"--{name.replace('_', '-')}"
+
+
+def require_same(name: str, option: Any, found_name: str, found: Any) -> None:
+    """Raise InputError if an option differs from what the data says, in one value or in several."""
+    if option is None or found is None or np.all(np.asarray(found) == option):
+        return
+    values = np.unique(found)
+    said = f"{values[0]}" if values.size == 1 else f"{values[0]} to {values[-1]}"
+    raise InputError(f"found {found_name} {said}, but {name} ({flag(name)}) is {option}")
+
+
+def count_enough(user: NDArray[np.integer], grade: Float, min_grade: float, n_users: int) -> Int:
+    """Count the items of each user whose grade is above 0 and at least `min_grade`."""
+    return np.bincount(user[(grade > 0.0) & (grade >= min_grade)], minlength=n_users)
+
+
+def write_columns(path: Path, columns: Mapping[str, Any], metadata: Any = None) -> None:
+    """Write arrays of integers or text as columns of a parquet file, all or nothing."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    from sampled_metrics._base.files import replacing
+    from sampled_metrics.tables.columns import as_arrow
+
+    arrays = {name: as_arrow(values) for name, values in columns.items() if values is not None}
+    table = pa.table(arrays)
+    with replacing(path) as temporary:
+        parquet.write_table(table.replace_schema_metadata(metadata), temporary)
+
+
+def _require_lengths(counts: Mapping[str, Int], names: Sequence[str]) -> None:
+    if len({counts[name].size for name in names}) > 1:
+        lengths = ", ".join(f"{name} {counts[name].size}" for name in names)
+        raise InputError(f"columns differ in length: {lengths}")
+
+
+def _check_counts(counts: Mapping[str, Int]) -> Int:
+    """Raise InputError unless each count is possible; return the order of items, best first."""
+    _require_lengths(counts, _OF_USERS)
+    _require_lengths(counts, ("n_better", "n_tied"))
+    n, found, relevant, depth = (counts[name] for name in _OF_USERS)
+    known = n > 0
+    for name, good, expected in (
+        ("n_candidates", n >= 0, "at least 0 (0: not known)"),
+        ("n_relevant", relevant >= 1, "at least 1"),
+        ("n_found", (found >= 0) & (found <= relevant), "0 to n_relevant"),
+        ("depth", (depth >= 0) & (~known | (depth <= n)), "0 to n_candidates"),
+        (
+            "n_relevant",
+            ~known | (relevant - found <= n - depth),
+            "at most n_found and the candidates below depth",
+        ),
+    ):
+        require(name, counts[name], good, expected)
+    better, tied = counts["n_better"], counts["n_tied"]
+    if better.size != found.sum():
+        raise InputError(f"{better.size} ranks of items, but n_found is {found.sum()} in all")
+    user = np.repeat(np.arange(found.size), found)
+    above = (better >= 0) & (better < depth[user])
+    require("n_better", better, above, "0 to less than its user's n_candidates or depth")
+    fits = (tied >= 0) & (~known[user] | (better + tied < n[user]))
+    require("n_tied", tied, fits, "at least 0, and n_better + n_tied below n_candidates")
+    return np.lexsort((better, user))
+
+
+def _check_levels(counts: Mapping[str, Int]) -> None:
+    """Raise InputError unless items of a user are tied or apart, at most n_tied + 1 tied."""
+    better, tied = counts["n_better"], counts["n_tied"]
+    user = np.repeat(np.arange(counts["n_found"].size), counts["n_found"])
+    same = (better[1:] == better[:-1]) & (tied[1:] == tied[:-1])
+    apart = (user[1:] != user[:-1]) | (better[1:] > (better + tied)[:-1])
+    place = np.arange(user.size)
+    before = np.maximum(place - tied - 1, 0)  # the item that is one too many, if it is tied
+    crowded = (place > tied) & (user[before] == user) & (better[before] == better)
+    crowded[1:] |= ~(same | apart)
+    if crowded.any():
+        row = int(np.argmax(crowded))
+        raise InputError(
+            f"user in row {user[row] + 1}: items with {better[row - 1]} better and {tied[row - 1]} "
+            f"tied, {better[row]} better and {tied[row]} tied; ranks of two items overlap"
+        )
+
+
+def _check_grades(
+    grades: ArrayLike, min_grade: float, counts: Mapping[str, Int], order: Int
+) -> Float:
+    """Raise InputError unless grades fit; return them with those of the items found in order."""
+    n_relevant, array = counts["n_relevant"], np.array(grades, dtype=np.float64)
+    if array.shape != (n_relevant.sum(),):
+        raise InputError(f"grades have shape {array.shape}; expected ({n_relevant.sum()},)")
+    require("grades", array, np.isfinite(array) & (array > 0.0), "a finite number above 0")
+    user = np.repeat(np.arange(n_relevant.size), n_relevant)
+    enough = count_enough(user, array, min_grade, n_relevant.size)
+    require("grades", enough, enough > 0, f"an item of at least min_grade, {min_grade:g}")
+    found = ranges(starts(n_relevant), counts["n_found"])
+    array[found] = array[found][order]
+    return array

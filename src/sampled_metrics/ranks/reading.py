@@ -1,60 +1,98 @@
-"""Reading ranks, lists and scores: the name and the columns of a file tell what it holds."""
+"""Ranks in full rankings from files, DataFrames, arrays, matrices of scores and lists."""
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sampled_metrics._base.arrays import whole_number
-from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics.ranks import lists, matrices, rank_tables, trec
-from sampled_metrics.ranks.checks import require_same
-from sampled_metrics.ranks.options import Ranked
-from sampled_metrics.ranks.ranks import Ranks
-from sampled_metrics.tables.columns import Table
-from sampled_metrics.tables.ids import ITEM
-from sampled_metrics.tables.reading import is_frame, require_file
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse, load_npz
+
+from sampled_metrics._base.arrays import Int, first_duplicate, ranges, starts
+from sampled_metrics._base.defaults import MOST_ITEMS
+from sampled_metrics._base.errors import InputError, InputWarning, one_line, reading
+from sampled_metrics._base.files import read_array, read_arrays
+from sampled_metrics.ranks.options import (
+    SEVERAL,
+    Ranked,
+    as_array,
+    is_table,
+    warn_of_seen_items,
+    without_names,
+)
+from sampled_metrics.ranks.pairs import RELEVANT, Pairs, read_pairs, read_relevant, relevant_rows
+from sampled_metrics.ranks.ranking import rank
+from sampled_metrics.ranks.ranks import (
+    COLUMNS,
+    Ranks,
+    id_column,
+    require,
+    require_same,
+    require_unique,
+)
+from sampled_metrics.tables.columns import ITEM, USER, Table, as_numpy, places
+from sampled_metrics.tables.reading import RUN, is_frame, read_table, require_file
 
 WHAT = "ranks, lists or scores"
+SEEN_MATRIX = "seen items, users x items"
+RECORDS = f"rank records ({', '.join((USER, *COLUMNS))})"
 
 
-def read_ranks(data: Any, ranked: Ranked) -> Ranks:
-    r"""Read the ranks of relevant items from a file of ranks, lists or scores, or a DataFrame.
+def as_ranks(data: Any, ranked: Ranked) -> Ranks:
+    """Return the ranks of relevant items in full rankings, or in lists of the best items.
 
-    Tables are CSV, TSV or parquet.
+    The data is `Ranks`; exact ranks from 1, shape (users,); scores, shape (users, items), in a
+    DataFrame too; a list of items, best first, for each user of a dictionary; or the name of a
+    file, or a DataFrame with the same columns. Tables are CSV, TSV or parquet.
 
     - ranks: columns `n_candidates`, `n_better`, `n_tied` and maybe `user_id`;
     - ranks without ties: `rank` from 1, of `n_candidates` or else `n_items`;
     - lists, cut anywhere: `user_id`, `item_id` and `rank` or `score`, with `relevant`;
     - a TREC run (`.run`, `.trec` or by its first line), sorted by score as trec_eval does, with
       `relevant`;
-    - a matrix of scores, users x items (`.npy`, `.npz`), with `relevant` and `seen`.
+    - a matrix of scores, users x items (`.npy`, read block by block, or `.npz` with an array
+      `scores`), with `relevant` and `seen`; -inf is no candidate. An `.npz` may also hold
+      `held_out` (columns, shape (users,)), `seen` (bool, users x items), and `user_ids` and
+      `item_ids`, which tables then hold in the place of row and column numbers from 0. Other files
+      of relevant items are `.npy` with a column for each user, `.npz` as scipy's `save_npz` writes,
+      or a table or qrels; those of seen items are such an `.npz` or table, or `.npy` of bool.
 
     Examples
     --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "ranks.csv"
-    ...     _ = path.write_text("user_id,rank\nanna,3\nbert,1\n")
-    ...     ranks = read_ranks(path, Ranked(n_items=40))
-    >>> ranks.users.tolist(), ranks.n_better.tolist()
-    (['anna', 'bert'], [2, 0])
+    >>> as_ranks([[0.3, 0.9, 0.5]], Ranked(relevant=[2])).best_rank
+    array([2])
+    >>> as_ranks({"anna": [7, 9]}, Ranked(relevant={"anna": [9]})).best_rank
+    array([2])
     """
-    if ranked.n_items is not None and whole_number("n_items", ranked.n_items) < 2:
-        raise InputError(f"n_items is {ranked.n_items}, expected at least 2")
-    if not is_frame(data):
-        data = Path(data)
-        require_file(data, WHAT)
-        if data.suffix in {".npy", ".npz"}:
-            if ranked.complete:
-                raise InputError("--complete is for lists, found a matrix", path=data)
-            return matrices.from_matrix(data, ranked)
-    table = trec.read_table(data, WHAT, trec.RUN)
-    return lists.from_lists(table, ranked) if _is_list(table) else _ranks(table, ranked)
+    if isinstance(data, Ranks):
+        ranked.check("Ranks")
+        return data
+    if hasattr(data, "sampled_ranks"):
+        raise InputError("found sampled ranks; `correct` takes them")
+    ranked = ranked._replace(relevant=_frame_of(ranked.relevant), seen=_frame_of(ranked.seen))
+    if ranked.relevant is not None and not is_table(ranked.relevant):
+        data = without_names(data)
+    data = _frame_of(data)
+    if isinstance(data, str | Path) and Path(data).suffix in {".npy", ".npz"}:
+        with reading(data):
+            return rank_by_scores(ranked, load_scores(Path(data), WHAT), Path(data))
+    if isinstance(data, Table) or is_table(data):
+        table = data if isinstance(data, Table) else read_table(data, WHAT, trec=RUN)
+        with reading(table.path):
+            has_places = ITEM in table and ("rank" in table or "score" in table)
+            is_list = has_places and "n_candidates" not in table
+            return (_of_lists if is_list else _of_table)(table, ranked)
+    array = as_array(data)
+    if array.ndim == 2:
+        return rank_by_scores(ranked, {"scores": array})
+    return _of_table(Table(Path("ranks"), {"rank": pa.chunked_array([array])}, ("rank",)), ranked)
 
 
 def read_single(path: Path) -> Ranks:
     """Read ranks of one held-out item per user, fully ranked; anything else raises InputError."""
-    ranks = read_ranks(path, Ranked())
+    ranks = as_ranks(path, Ranked())
     with reading(path):
         return ranks.single()
 
@@ -69,42 +107,291 @@ def read_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:
 
 
 def sources(texts: Iterable[str]) -> str:
-    """Join the words on where ranks come from, each once, with semicolons."""
+    """Join the sources of several ranks, each once, with semicolons."""
     parts = (part for text in sorted(set(texts)) for part in text.split("; "))
     return "; ".join(dict.fromkeys(parts))
 
 
-def _is_list(table: Table) -> bool:
-    """Return whether rows are places of a list; with `n_candidates` they are ranks."""
-    has_places = ITEM in table and ("rank" in table or "score" in table)
-    return has_places and "n_candidates" not in table
+def _frame_of(data: Any) -> Any:
+    """Return a table of the lists of a dictionary; anything else as it is."""
+    if not isinstance(data, Mapping):
+        return data
+    import pandas as pd
+
+    items = pd.Series(dict(data), dtype=object).explode().dropna()
+    if items.empty:
+        raise InputError("no items in the lists; expected items for each user")
+    frame = pd.DataFrame({USER: items.index, ITEM: items.to_numpy()})
+    return frame.assign(rank=frame.groupby(USER).cumcount() + 1)
 
 
-def _ranks(table: Table, ranked: Ranked) -> Ranks:
-    for option, is_set in (
-        ("--relevant", ranked.relevant is not None),
-        ("--seen", ranked.seen is not None),
-        ("--min-grade", ranked.min_grade > 0.0),
-        ("--complete", ranked.complete),
-    ):
-        if is_set:
-            raise InputError(f"{option} needs lists or scores, found ranks", path=table.path)
+def counts_of(table: Table) -> tuple[Int, Int, Int]:
+    """Return the three columns of rank records."""
+    table.require(*COLUMNS)
+    n_candidates = table.whole("n_candidates", 2, MOST_ITEMS)
+    n_better = table.whole("n_better", 0, n_candidates - 1)
+    return n_candidates, n_better, table.whole("n_tied", 0, n_candidates - 1 - n_better)
+
+
+def _of_table(table: Table, ranked: Ranked) -> Ranks:
+    """Take three columns of counts, or `rank`.
+
+    Rows of one `user_id` are the relevant items of that user; users are in the order in which they
+    first appear.
+    """
+    ranked.check("ranks")
+    n_items: Any = ranked.n_items
     if "n_better" in table or "n_tied" in table:
-        ranks = rank_tables.from_counts(table)
+        n_candidates, n_better, n_tied = counts_of(table)
     elif "rank" in table:
-        ranks = rank_tables.from_plain_ranks(table, ranked.n_items)
+        if "n_candidates" in table:
+            n_candidates = table.whole("n_candidates", 2, MOST_ITEMS)
+        elif n_items is None:
+            raise InputError("found ranks; give n_items (--n-items) or add a column n_candidates")
+        else:
+            n_candidates = np.full(len(table), n_items)
+        rank = table.whole("rank", 1, n_items if "n_candidates" not in table else n_candidates)
+        row = first_duplicate(table.codes(USER)[0], rank) if USER in table else None
+        if row is not None:
+            raise table.error("rank", row, rank[row], "each rank once per user")
+        n_better, n_tied = rank - 1, np.zeros_like(rank)
     elif "sampled_rank" in table:
-        raise InputError(
-            "found sampled ranks; `sampled-metrics correct` takes them, as does `compare` with "
-            "--n-negatives",
-            path=table.path,
-        )
+        raise InputError("found sampled ranks; `sampled-metrics correct` takes them")
     else:
         raise InputError(
-            f"found columns {', '.join(table.names)}; expected n_candidates, n_better and n_tied, "
-            "or rank, or user_id, item_id and rank or score",
-            path=table.path,
+            f"found columns {', '.join(table.names)}; expected {', '.join(COLUMNS)}, or rank, or "
+            "user_id, item_id and rank or score"
         )
-    with reading(table.path):
-        require_same("n_items", ranked.n_items, "n_candidates", ranks.n_candidates)
+    ranks = _by_user(table, n_candidates, n_better, n_tied)
+    require_same("n_items", n_items, "n_candidates", ranks.n_candidates)
     return ranks
+
+
+def _by_user(table: Table, n_candidates: Int, n_better: Int, n_tied: Int) -> Ranks:
+    source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
+    if USER not in table:
+        return Ranks.trusted(n_candidates, n_better, n_tied, source=source)
+    user, user_ids = table.codes(USER)
+    n_found = np.bincount(user)
+    order = np.argsort(user, kind="stable")
+    first = order[starts(n_found)]
+    of_user = n_candidates[first]
+    table.refuse(
+        "n_candidates",
+        n_candidates != of_user[user],
+        n_candidates,
+        lambda row: f"{of_user[user[row]]}, as in row {first[user[row]] + 1} of the same user",
+    )
+    columns: dict[str, Any] = {"n_found": n_found, "users": as_numpy(user_ids), "source": source}
+    return Ranks(of_user, n_better[order], n_tied[order], **columns)
+
+
+def _of_lists(table: Table, ranked: Ranked) -> Ranks:
+    """Rank the relevant items by their places in the users' lists, without the items seen.
+
+    Users are in the order in which they first appear among the relevant items, with the length of
+    their list as `depth`; lists of other users are ignored. A column `rank` has no ties and holds
+    1, 2, 3 ... for each user, in any order of rows. With `score` alone, higher is better and equal
+    scores are tied; items below the cut count as not tied with the last of the list.
+    """
+    ranked.check("lists")
+    n_items = ranked.n_items
+    if ranked.relevant is None:
+        raise InputError("lists need a file of relevant items, --relevant")
+    if ranked.complete and n_items is not None:
+        raise InputError("--complete lists say how many items are ranked; leave --n-items out")
+    relevant = read_relevant(ranked.relevant, ranked.min_grade)
+    lists, score = _scored_lists(table, relevant, ranked)
+    n_better, n_tied = by_score(lists.user, score)
+    list_of = places(relevant.user_ids, lists.user_ids)
+    without = np.flatnonzero(list_of < 0)
+    if without.size:
+        user = relevant.user_ids[int(without[0])]
+        raise InputError(f"no list for user {user} ({without.size} users have none)")
+    item = places(relevant.item_ids, lists.item_ids)[relevant.item]
+    key = np.where(item < 0, -1, lists.key(list_of[relevant.user], item))
+    row = places(key, lists.key(lists.user, lists.item))
+    missing = np.flatnonzero(row < 0)
+    if ranked.complete and missing.size:
+        user, item = relevant.pair(missing[0])
+        raise InputError(f"no relevant item {item} in the list of user {user}: not --complete")
+    length = lists.n_items()
+    if n_items and not missing.size and length.size >= SEVERAL and length.max() < n_items:
+        problem = f"the lists hold every relevant item, but end at {length.min()} to {length.max()}"
+        remedy = "if nothing is cut off, give --complete and not --n-items"
+        warnings.warn(f"{problem} of {n_items} candidates; {remedy}", InputWarning, stacklevel=2)
+    order = np.lexsort((row < 0, relevant.user))  # each user's items found, then the others
+    found = order[row[order] >= 0]
+    n_relevant, depth = relevant.n_items(), length[list_of]
+    return Ranks(
+        depth if ranked.complete else np.full(n_relevant.size, n_items or 0),
+        n_better[row[found]],
+        n_tied[row[found]],
+        n_found=np.bincount(relevant.user[found], minlength=n_relevant.size),
+        n_relevant=n_relevant,
+        depth=depth,
+        grades=None if relevant.grade is None else relevant.grade[order],
+        min_grade=ranked.min_grade,
+        users=as_numpy(relevant.user_ids),
+    )
+
+
+def _scored_lists(table: Table, relevant: Pairs, ranked: Ranked) -> tuple[Pairs, NDArray[Any]]:
+    """Return the items of all lists without those seen, and scores that give their order."""
+    lists = Pairs.of(table)
+    length, longest = lists.n_items(), int(np.argmax(lists.n_items()))
+    if ranked.n_items is not None and length[longest] > ranked.n_items:
+        found = f"the list of user {lists.user_ids[longest]} has {length[longest]} items"
+        raise InputError(f"{found}, expected at most {ranked.n_items}")
+    score: NDArray[Any]
+    if "rank" in table:
+        rank = table.whole("rank", 1)
+        wanted = np.empty_like(rank)
+        wanted[np.lexsort((rank, lists.user))] = ranges(1, length)
+        table.refuse(
+            "rank",
+            rank != wanted,
+            rank,
+            lambda row: f"1 to {length[lists.user[row]]} once each for user {lists.pair(row)[0]}",
+        )
+        score = -rank
+    else:
+        score = table.ordered("score")
+        if ranked.seen is None and (length == len(lists.item_ids)).all():
+            warn_of_seen_items(length.size, len(lists.item_ids))
+    if ranked.seen is not None:
+        seen = Pairs.of(read_pairs(ranked.seen, "seen items"), unique=False)
+        both = np.flatnonzero(relevant.among(seen))
+        if both.size:
+            user, item = relevant.pair(both[0])
+            raise InputError(f"item {item} of user {user} is both relevant and seen")
+        unseen = ~lists.among(seen)
+        lists = lists._replace(user=lists.user[unseen], item=lists.item[unseen])
+        score = score[unseen]
+    return lists, score
+
+
+def by_score(users: Int, score: NDArray[Any]) -> tuple[Int, Int]:
+    """Count, for each row, the others of the same user with a higher and with an equal score.
+
+    Examples
+    --------
+    >>> by_score(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 1.0, 2.0]))
+    (array([1, 0, 1, 0]), array([1, 0, 1, 0]))
+    """
+    order = np.lexsort((-score, users))
+    user, ordered = users[order], score[order]
+    begins = np.flatnonzero(np.append(True, (np.diff(user) != 0) | (np.diff(ordered) != 0)))
+    level = np.diff(np.append(begins, score.size))
+    n_better, n_tied = np.empty(score.size, np.int64), np.empty(score.size, np.int64)
+    n_better[order] = np.repeat(ranges(0, np.bincount(users))[begins], level)
+    n_tied[order] = np.repeat(level - 1, level)
+    return n_better, n_tied
+
+
+def rank_by_scores(ranked: Ranked, own: Mapping[str, Any], path: Path | None = None) -> Ranks:
+    """Rank relevant items by the array `scores` of a file or in memory, and others beside it."""
+    ranked.check("scores", path)
+    scores = own["scores"]
+    if scores.ndim != 2 or scores.dtype.kind not in "fiu" or not scores.size:
+        found = f"{scores.dtype} of shape {scores.shape}"
+        raise InputError(f"scores are {found}; expected numbers, users x items")
+    if "seen_indptr" in own:
+        raise InputError("compressed seen items are not read; give a file by seen (--seen)")
+    require_same("n_items", ranked.n_items, "number of items", scores.shape[1])
+    ids: dict[str, Any] = {name: own.get(name) for name in ("user_ids", "item_ids")}
+    for (name, values), size in zip(ids.items(), scores.shape, strict=True):
+        if values is not None:
+            ids[name] = id_column(name, values, size)
+            require_unique(name, ids[name])
+    axes = list(zip((USER, ITEM), ids.values(), scores.shape, strict=True))
+    relevant, is_graded = _relevant(ranked, scores.shape, axes, own.get("held_out"))
+    seen = _seen(ranked, scores.shape, axes, own)
+    ranks = rank(
+        lambda rows: scores[rows],
+        seen,
+        relevant,
+        users=ids["user_ids"],
+        items=ids["item_ids"],
+        min_grade=ranked.min_grade if is_graded else None,
+    )
+    if path is not None and seen is None and (ranks.n_candidates == scores.shape[1]).all():
+        warn_of_seen_items(*scores.shape)
+    return ranks
+
+
+def load_scores(path: Path, what: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an `.npz`, or that of an `.npy` as `scores`."""
+    require_file(path, what)
+    if path.suffix == ".npy":
+        return {"scores": read_array(path, what, mmap_mode="r")}
+    return read_arrays(path, "arrays with scores", ("scores",))
+
+
+def _matrix(given: Any, what: str, axes: Any, ranked: Ranked) -> Any:
+    """Return relevant or seen items, given or in a file, as columns or users x items."""
+    if not is_table(given):
+        return given if issparse(given) else as_array(given)
+    path = Path() if is_frame(given) else Path(given)
+    if path.suffix == ".npy":
+        require_file(path, what)
+        return read_array(path, what)
+    if path.suffix == ".npz":
+        require_file(path, what)
+        read_arrays(path, f"{what}, as scipy.sparse.save_npz writes", ("format",))
+        try:
+            return load_npz(path)
+        except Exception as error:
+            raise InputError(f"not {what} ({error})", path=path) from error
+    table, rows, values = read_pairs(given, what), slice(None), None
+    row, item = (
+        table.whole(name, 0, size - 1)
+        if ids is None
+        else table.places(name, ids, "an id of the scores")
+        for name, ids, size in axes
+    )
+    if what == RELEVANT:
+        Pairs.of(table)  # refuses duplicates
+        rows, values = relevant_rows(table, ranked.min_grade)  # type: ignore[assignment]
+    values = np.ones(row[rows].size, dtype=bool) if values is None else values
+    return csr_array((values, (row[rows], item[rows])), shape=[size for *_, size in axes])
+
+
+def _relevant(ranked: Ranked, shape: tuple[int, ...], axes: Any, held_out: Any) -> tuple[Any, bool]:
+    """Return the relevant items, and whether their values are grades."""
+    given, name = ranked.relevant, "held_out" if ranked.relevant is None else RELEVANT
+    if given is None and held_out is None:
+        raise InputError(
+            "found scores; give relevant (--relevant) or, if these are scores of a held-out item "
+            "and its negatives, use `correct` with positive (--positive)"
+        )
+    if given is not None and held_out is not None:
+        raise InputError(f"held_out and {given} both give relevant items")
+    with reading(given):
+        marked = _matrix(held_out if given is None else given, RELEVANT, axes, ranked)
+        is_column = marked.shape == shape[:1] and marked.dtype.kind in "iu"
+        if marked.shape != shape and not is_column:
+            found = f"{marked.dtype} of shape {marked.shape}"
+            raise InputError(
+                f"{RELEVANT} are {found}; expected {shape[0]} whole numbers or shape {shape}"
+            )
+        if is_column:
+            if ranked.min_grade > 0.0:
+                raise InputError("min_grade (--min-grade) needs grades, a column relevance")
+            good = (marked >= 0) & (marked < shape[1])
+            require(name, marked, good, f"0 to {shape[1] - 1}")
+    return marked, ranked.min_grade > 0.0 or (is_table(given) and marked.dtype == np.float64)
+
+
+def _seen(ranked: Ranked, shape: tuple[int, ...], axes: Any, own: Mapping[str, Any]) -> Any:
+    """Return the seen items of the matrix's own file or of another, None without either."""
+    if "seen" in own and ranked.seen is not None:
+        raise InputError(f"seen and {ranked.seen} both give seen items")
+    if "seen" not in own and ranked.seen is None:
+        return None
+    with reading(ranked.seen):
+        marked = own["seen"] if "seen" in own else _matrix(ranked.seen, SEEN_MATRIX, axes, ranked)
+        if marked.shape != shape or marked.dtype.kind not in "biuf":
+            found = f"{marked.dtype} of shape {marked.shape}"
+            raise InputError(f"seen items are {found}; expected bool or numbers of shape {shape}")
+    return marked

@@ -1,20 +1,35 @@
-"""Sampled ranks: ranks of held-out items among sampled negatives."""
+"""Sampled ranks: ranks of held-out items among sampled negatives, and their readers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.arrays import Ids, Int, integers
-from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.checks import count_column, id_column, require
-from sampled_metrics.ranks.options import require_more_items
+from sampled_metrics._base.arrays import Ids, Int, first_duplicate, integers, whole_number
+from sampled_metrics._base.defaults import MOST_ITEMS
+from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.seeds import generator
+from sampled_metrics.ranks.options import Ranked, as_array, without_names
+from sampled_metrics.ranks.pairs import Pairs, read_relevant
+from sampled_metrics.ranks.ranks import (
+    Ranks,
+    id_column,
+    require,
+    require_same,
+    write_columns,
+)
+from sampled_metrics.ranks.reading import WHAT as RANKS
+from sampled_metrics.ranks.reading import as_ranks, by_score, load_scores
 from sampled_metrics.ranks.sampling import Sampling
-from sampled_metrics.tables.ids import USER
+from sampled_metrics.tables.columns import ITEM, USER, Table, as_numpy
+from sampled_metrics.tables.reading import RUN, is_frame, read_table
+
+WHAT = "sampled ranks"
+TIES = ("random", "optimistic", "pessimistic")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +68,13 @@ class SampledRanks:
     several_items: bool = False
 
     def __post_init__(self) -> None:
-        ranks, m = count_column("sampled_ranks", self.sampled_ranks), self.n_negatives
+        ranks, m = integers("sampled_ranks", self.sampled_ranks, is_column=True), self.n_negatives
         if not ranks.size:
             raise InputError("no sampled ranks; expected at least one")
         items = integers("n_items", self.n_items)
         if items.shape not in {(), ranks.shape}:
             raise InputError(f"n_items has shape {items.shape}; expected () or {ranks.shape}")
-        require_more_items(int(items.min()), m)
+        _require_more_items(int(items.min()), m)
         require("sampled_rank", ranks, (ranks >= 1) & (ranks <= m + 1), f"1 to {m + 1}")
         users = None if self.users is None else id_column("users", self.users, ranks.size)
         checked = {"sampled_ranks": ranks, "n_items": items, "users": users}
@@ -84,33 +99,6 @@ class SampledRanks:
         )
         return selected
 
-    def drawn(self, rows: int) -> dict[str, Any]:
-        """Return the columns that say how negatives were drawn, of that many rows."""
-        return {
-            "n_negatives": np.full(rows, self.n_negatives),
-            "sampling": np.full(rows, str(self.sampling)),
-        }
-
-    @classmethod
-    def concat(cls, parts: Sequence["SampledRanks"]) -> Self:
-        """Concatenate the rows of several evaluations with the same negatives, in order.
-
-        Ids are kept if all parts have them.
-        """
-        designs = {(part.n_negatives, str(part.sampling)): part for part in parts}
-        if len(designs) != 1:
-            found = ", ".join(f"{m} {sampling}" for m, sampling in designs)
-            raise InputError(f"negatives differ between parts: {found}")
-        ids: list[Any] = [part.users for part in parts if part.users is not None]
-        return cls(
-            np.concatenate([part.sampled_ranks for part in parts]),
-            np.concatenate([np.broadcast_to(part.n_items, len(part)) for part in parts]),
-            parts[0].n_negatives,
-            parts[0].sampling,
-            np.concatenate(ids) if len(ids) == len(parts) else None,
-            any(part.several_items for part in parts),
-        )
-
     @classmethod
     def read(
         cls,
@@ -120,37 +108,281 @@ class SampledRanks:
         sampling: str | None = None,
         **options: Any,
     ) -> "SampledRanks":
-        r"""Read sampled ranks, or scores of held-out items and their negatives.
+        """Read sampled ranks, or scores of held-out items and their negatives.
 
-        The first three options are for what the file does not say;
-        `sampled_metrics.ranks.options.Drawn` has all, `sampled_metrics.ranks.sampled_reading` the
-        kinds of files. Rows of one user are different repetitions, or different items in a column
-        `item_id`.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "sampled.csv"
-        ...     _ = path.write_text("sampled_rank\n3\n1\n")
-        ...     SampledRanks.read(path, 99, 3706).sampled_ranks
-        array([3, 1])
+        The first three options are for what the file does not say; `sampled_metrics.ranks.sampled`
+        has all in `Drawn`, and the kinds of files in `as_sampled`. Rows of one user are different
+        repetitions, or different items in a column `item_id`.
         """
-        from sampled_metrics.ranks.options import Drawn
-        from sampled_metrics.ranks.sampled_reading import read_sampled
-
-        return read_sampled(Path(path), Drawn(n_items, n_negatives, sampling, **options))
+        return as_sampled(Path(path), Drawn(n_items, n_negatives, sampling, **options))
 
     def write(self, path: Path | str) -> None:
         """Write one row per sampled rank as parquet, with how the negatives were drawn."""
-        import pyarrow as pa
-        from pyarrow import parquet
+        n_items = np.broadcast_to(self.n_items, len(self))
+        columns = {
+            "user_id": self.users,
+            "n_candidates": n_items,
+            "n_negatives": np.full(len(self), self.n_negatives),
+            "sampling": np.full(len(self), str(self.sampling)),
+            "sampled_rank": self.sampled_ranks,
+        }
+        write_columns(Path(path), columns)
 
-        from sampled_metrics._base.files import replacing
 
-        columns: dict[str, Any] = {} if self.users is None else {USER: pa.array(self.users)}
-        columns["n_candidates"] = np.broadcast_to(self.n_items, len(self)).copy()
-        columns |= self.drawn(len(self))
-        columns["sampled_rank"] = self.sampled_ranks
-        with replacing(Path(path)) as temporary:
-            parquet.write_table(pa.table(columns), temporary)
+class Drawn(NamedTuple):
+    """What the caller knows of sampled ranks; None is left to what is read.
+
+    Attributes
+    ----------
+    n_items
+        n: candidates of a full ranking, the held-out item included.
+    n_negatives, sampling
+        m, and how the negatives were drawn.
+    positive
+        Column of the held-out items in a matrix of scores, from 0 or from -1 backwards; one for
+        all, or one per user.
+    relevant
+        Held-out items of tables or runs that do not mark them.
+    ties, seed
+        Place among negatives with the same score: `random`, drawn with `seed`, `optimistic` or
+        `pessimistic`.
+    """
+
+    n_items: int | None = None
+    n_negatives: int | None = None
+    sampling: str | None = None
+    positive: ArrayLike | None = None
+    relevant: Any = None
+    ties: str = "random"
+    seed: int = 0
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> Self:
+        """Take options by name; an unknown one raises InputError."""
+        unknown = sorted(set(options) - set(cls._fields))
+        if unknown:
+            raise InputError(f"unknown option {unknown[0]}; known: {', '.join(cls._fields)}")
+        return cls(**options)
+
+    def made(
+        self,
+        ranks: Any,
+        users: Any = None,
+        *,
+        n_items: Any = None,
+        m: int | None = None,
+        sampling: str | None = None,
+        several_items: bool = False,
+    ) -> SampledRanks:
+        """Make sampled ranks of what was found and, where that does not say it, of options."""
+        require_same("n_negatives", self.n_negatives, "n_negatives", m)
+        require_same("sampling", self.sampling, "sampling", sampling)
+        require_same("n_items", self.n_items, "n_candidates", n_items)
+        m = self.n_negatives if m is None else m
+        n_items = self.n_items if n_items is None else n_items
+        if m is None:
+            raise InputError(
+                "the number of negatives is not known; give n_negatives (--n-negatives)"
+            )
+        if n_items is None:
+            raise InputError(
+                "no column n_candidates; give n_items (--n-items), those of a full ranking"
+            )
+        way = Sampling(self.sampling or sampling or Sampling.WITHOUT_REPLACEMENT)
+        return SampledRanks(ranks, n_items, m, way, users, several_items)
+
+    def ranked(self, better: Int, tied: Int, n_negatives: Int, users: Any) -> SampledRanks:
+        """Make sampled ranks of the negatives above each held-out item, and level with it."""
+        if self.ties not in TIES:
+            raise InputError(f"unknown tie policy {self.ties!r}; known: {', '.join(TIES)}")
+        if self.ties == "random":
+            tied = generator(self.seed, "ties").integers(0, tied + 1)
+        above = better if self.ties == "optimistic" else better + tied
+        least, m = int(n_negatives.min()), int(n_negatives.max())
+        # Of draws whose duplicates are dropped, fewer remain.
+        if self.sampling == Sampling.DISTINCT and self.n_negatives and m <= self.n_negatives:
+            m = self.n_negatives
+        elif least != m:
+            raise InputError(
+                f"found {least} to {m} negatives per user; expected as many for all, or "
+                "--sampling distinct with --n-negatives if duplicates were dropped"
+            )
+        several = first_duplicate(np.asarray(users)) is not None
+        return self.made(above + 1, users, m=m, several_items=several)
+
+
+def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:
+    """Return the sampled ranks that some data gives.
+
+    The data is `SampledRanks`; sampled ranks from 1, shape (users,); scores of held-out items and
+    their negatives, shape (users, 1 + m), in a DataFrame too; or a DataFrame or file with
+
+    - a table (CSV, TSV, parquet) with `sampled_rank`, and `user_id`, `n_candidates`, `repetition`,
+      `n_negatives` and `sampling` if it has them;
+    - a table of pairs with `user_id`, `score` and `label`: 1 for held-out items, 0 for negatives;
+    - lists or a TREC run of the candidates, with a file of the held-out items;
+    - scores, one row per user (`.npy`, or `.npz` with `scores` and maybe `positive` and
+      `user_ids`), with the column of the held-out item.
+
+    Examples
+    --------
+    >>> scores = [[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]]
+    >>> as_sampled(scores, Drawn(n_items=5, positive=0)).sampled_ranks
+    array([1, 2])
+    """
+    if drawn.n_negatives is not None:
+        n = None if drawn.n_items is None else int(integers("n_items", drawn.n_items).min())
+        _require_more_items(n, drawn.n_negatives)
+    if isinstance(data, SampledRanks):
+        if drawn.positive is not None or drawn.relevant is not None:
+            raise InputError("found sampled ranks; positive and relevant are for scores")
+        m, sampling = data.n_negatives, data.sampling
+        drawn.made(data.sampled_ranks, n_items=data.n_items, m=m, sampling=sampling)
+        return data
+    if isinstance(data, Ranks):
+        raise InputError("found full rankings, which need no correction; `evaluate` takes them")
+    if isinstance(drawn.positive, str) and drawn.positive in getattr(data, "columns", ()):
+        drawn = drawn._replace(positive=list(data.columns).index(drawn.positive))
+    data = _opened(data if drawn.positive is None else without_names(data), WHAT)
+    if isinstance(data, Table):
+        with reading(data.path):
+            return _of_ranks(data, drawn) if "sampled_rank" in data else _of_scores(data, drawn)
+    if isinstance(data, str | Path):
+        with reading(data):
+            arrays = load_scores(Path(data), WHAT)
+            return _of_arrays(drawn, *map(arrays.get, ("scores", "positive", "user_ids")))
+    return _of_arrays(drawn, as_array(data))
+
+
+def all_alike(
+    data: Mapping[str, Any], drawn: Drawn, ranked: Ranked
+) -> tuple[dict[str, SampledRanks], dict[str, Ranks]]:
+    """Return the sampled ranks of all recommenders, or their ranks in full rankings.
+
+    The other of the two dictionaries is empty. Data of both kinds is an error.
+    """
+    among: dict[str, Any] = {}
+    full: dict[str, Any] = {}
+    for name, value in data.items():
+        with reading(name):
+            is_sampled = isinstance(value, SampledRanks)
+            if not isinstance(value, Ranks | SampledRanks):
+                is_sampled = drawn.positive is not None or drawn.n_negatives is not None
+                table = value if is_sampled else _opened(without_names(value), RANKS)
+                if isinstance(table, Table):
+                    value, is_sampled = table, "sampled_rank" in table or "label" in table
+            (among if is_sampled else full)[name] = value
+    if among and full:
+        raise InputError(
+            f"{next(iter(full))} is ranked in full, {next(iter(among))} among samples; "
+            "compare like with like"
+        )
+    for name in data:
+        with reading(name):
+            if among:
+                among[name] = as_sampled(among[name], drawn)
+            else:
+                full[name] = as_ranks(full[name], ranked)
+    return among, full
+
+
+def _opened(data: Any, what: str) -> Any:
+    """Read a table from a file or a DataFrame; files of arrays and other data as they are."""
+    is_file = isinstance(data, str | Path) and Path(data).suffix not in {".npy", ".npz"}
+    return read_table(data, what, trec=RUN) if is_file or is_frame(data) else data
+
+
+def _of_arrays(
+    drawn: Drawn, scores: Any, positive: Any = None, user_ids: Any = None
+) -> SampledRanks:
+    """Take ranks, or rank the scores in one column, `positive`, among those in the others."""
+    if scores.ndim == 1:
+        if drawn.positive is not None:
+            raise InputError("found ranks, not scores; leave positive out")
+        return drawn.made(scores)
+    require_same("positive", drawn.positive, "an array positive,", positive)
+    if positive is None and drawn.positive is None:
+        raise InputError("found scores; give positive (--positive), the column of held-out items")
+    column = np.asarray(drawn.positive if positive is None else positive)
+    if scores.ndim != 2 or scores.dtype.kind not in "fiu" or scores.shape[1] < 2 or not scores.size:
+        found = f"{scores.dtype} of shape {scores.shape}"
+        raise InputError(f"scores are {found}; expected numbers, shape (users, 1 + negatives)")
+    users, width = scores.shape
+    finite = np.isfinite(scores)
+    if not finite.all():
+        row, bad = np.argwhere(~finite)[0]
+        problem = f"the score in column {bad} is {scores[row, bad]}; expected finite numbers"
+        raise InputError(problem, row=int(row) + 1)
+    whole = column.dtype.kind in "iu" and column.shape in {(), (users,)}
+    if not (whole and ((column >= -width) & (column < width)).all()):
+        found = f"{column.dtype} of shape {column.shape}"
+        raise InputError(f"positive is {found}; expected one of the columns 0 to {width - 1}")
+    own = scores[np.arange(users), column][:, None]
+    better, tied = (scores > own).sum(axis=1), (scores == own).sum(axis=1) - 1
+    ids = np.arange(users) if user_ids is None else user_ids
+    return drawn.ranked(better, tied, np.full(users, width - 1), ids)
+
+
+def _of_scores(table: Table, drawn: Drawn) -> SampledRanks:
+    """Rank held-out items, by `label` or by `relevant`, among the other rows of the same user."""
+    exact = next((name for name in ("n_better", "rank") if name in table), None)
+    if exact and "label" not in table and drawn.relevant is None:
+        problem = f"found exact ranks (column {exact}), not sampled ones"
+        raise InputError(f"{problem}; `sampled-metrics evaluate` takes them")
+    if "score" not in table and "rank" not in table:
+        table.require("sampled_rank")
+    if drawn.relevant is None and "label" not in table:
+        raise InputError("found scores; add a column label (1 or 0), or give --relevant")
+    relevant = None if drawn.relevant is None else read_relevant(drawn.relevant)
+    codes, user_ids = table.codes(USER)
+    user = codes.astype(np.int64)
+    score = table.ordered("score") if "score" in table else -table.ordered("rank")
+    held = table.whole("label", 0, 1) == 1 if relevant is None else Pairs.of(table).among(relevant)
+    n_held, negatives = (np.bincount(user[row], minlength=len(user_ids)) for row in (held, ~held))
+    for count, problem in ((n_held, "no held-out item among the candidates of"),
+                           (negatives, "no negatives for")):  # fmt: skip
+        if not count.all():
+            first, without = user_ids[int(np.argmin(count))], int((count == 0).sum())
+            raise InputError(f"{problem} user {first} ({without} users have none)")
+    # Other held-out items of the user are no negatives.
+    among_all, among_held = by_score(user, score), by_score(user[held], score[held])
+    better, tied = (a[held] - b for a, b in zip(among_all, among_held, strict=True))
+    user = user[held]
+    return drawn.ranked(better, tied, negatives[user], as_numpy(user_ids)[user])
+
+
+def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
+    same: dict[str, Any] = {}  # values that all rows must have
+    if "n_negatives" in table:
+        same["n_negatives"] = table.whole("n_negatives", 1, MOST_ITEMS)
+    if "sampling" in table:
+        same["sampling"] = as_numpy(table.ids("sampling"))
+    for name, values in same.items():
+        table.refuse(name, values != values[0], values, f"{values[0]}, as in row 1")
+    m = int(same["n_negatives"][0]) if "n_negatives" in same else None
+    sampling = same["sampling"][0] if "sampling" in same else None
+    items = None
+    most = drawn.n_negatives if m is None else m
+    ranks = table.whole("sampled_rank", 1, None if most is None else most + 1)
+    if "n_candidates" in table:
+        items = table.whole("n_candidates", 2 if most is None else most + 1, MOST_ITEMS)
+    if "repetition" in table:
+        table.require(USER)
+        ids = [name for name in (USER, ITEM) if name in table]
+        repetition = table.whole("repetition", 0)
+        again = first_duplicate(repetition, *(table.codes(name)[0] for name in ids))
+        if again is not None:
+            names = ("repetition", *ids)
+            found = ", ".join(f"{name} {table.columns[name][again]}" for name in names)
+            raise table.error_at(again, f"duplicate of {found}")
+    users = as_numpy(table.ids(USER)) if USER in table else None
+    several = ITEM in table and USER in table
+    return drawn.made(ranks, users, n_items=items, m=m, sampling=sampling, several_items=several)
+
+
+def _require_more_items(n_items: int | None, n_negatives: int) -> None:
+    """Raise InputError unless there is a negative, and n, where known, is larger than m."""
+    if whole_number("n_negatives", n_negatives) < 1:
+        raise InputError(f"n_negatives is {n_negatives}, expected at least 1")
+    if n_items is not None and n_items <= n_negatives:
+        raise InputError(f"n_items is {n_items}, expected more than n_negatives, {n_negatives}")

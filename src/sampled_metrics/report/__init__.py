@@ -1,1 +1,58 @@
-"""Tables, figures, the scorecard and the page: numbers of the study as files for people."""
+"""One HTML page of a study or of one's own ranks, which loads no other file."""
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+SCRIPTS = (
+    *("metrics", "numerics", "spectrum", "monotone", "estimators", "users"),  # the mathematics
+    *("svg", "charts", "controls"),
+    *("hero", "tour", "item", "panels", "runs", "ranges", "budget"),  # the parts of the page
+    *("explorer", "share", "cells"),
+)
+SECTIONS = {
+    "why": "Why",
+    "corrections": "Corrections",
+    "ranges": "Ranges",
+    "budget": "Budget",
+    "overview": "Summary",
+    "tables": "Tables",
+    "figures": "Figures",
+    "claims": "Claims",
+    "audit": "Audit",
+    "provenance": "Provenance",
+    "values": "Values",
+    "comparisons": "Comparisons",
+    "cite": "Cite",
+}
+
+
+def render(content: Mapping[str, Any], template: str = "page.html") -> str:
+    """Return the page of what `study.collect`, `own_sampled` or `own_full` returned.
+
+    All texts in `content` are escaped; scripts, styles, numbers and downloads are embedded.
+    """
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("sampled_metrics.report"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    # A script must not end its element or open a comment; JSON not hold signs special in HTML.
+    scripts = "\n".join(_static(f"{name}.js") for name in SCRIPTS)
+    data = json.dumps(content["explorer"], ensure_ascii=True, separators=(",", ":"))
+    return environment.get_template(template).render(
+        **content,
+        names=SECTIONS,
+        style=_static("page.css"),
+        scripts=scripts.replace("</script", "<\\/script").replace("<!--", "<\\!--"),
+        data=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
+    )
+
+
+def _static(name: str) -> str:
+    return files("sampled_metrics.report").joinpath("static", name).read_text("utf-8")

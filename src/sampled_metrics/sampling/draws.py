@@ -1,7 +1,7 @@
 """Draws of sampled ranks: one experiment, or the histograms of many.
 
-Both turn one uniform number per user into a sampled rank through the distribution function of
-`sampled_rank_distribution`, so they are as exact as that is, under every tie policy.
+One uniform number per user becomes a sampled rank through the distribution function. Where
+evaluations share their negatives, counts of better and of tied ones are drawn instead.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sampled_metrics._base.arrays import Int, blocks, whole_number
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.sampling.distribution import sampled_rank_distribution
+from sampled_metrics.sampling.probability import sampled_rank_distribution
 
 
 def draw_sampled_ranks(
@@ -22,32 +23,19 @@ def draw_sampled_ranks(
 ) -> Int:
     """Draw the sampled rank of every user, in one experiment or in several.
 
-    The other parameters are those of `sampled_rank_distribution`.
-
-    Parameters
-    ----------
-    rng
-        Gives one uniform number per user, in the order of the users. Of several generators, such as
-        `rng.spawn(100)`, each is for one experiment; that is much faster than a call for each.
-
-    Returns
-    -------
-    int64, shape (users,), or (generators, users) for several; 1-based.
+    `rng` gives one uniform number per user. Of several generators, such as `rng.spawn(100)`, each
+    is for one experiment. The other parameters are those of `sampled_rank_distribution`. Returns
+    int64 of shape (users,), or (generators, users) for several.
 
     Examples
     --------
     >>> ranks = Ranks([101, 101, 101], [0, 50, 100], [0, 0, 0])
     >>> draw_sampled_ranks(ranks, 10, np.random.default_rng(1)).tolist()
     [1, 8, 11]
-    >>> draw_sampled_ranks(ranks, 10, [np.random.default_rng(seed) for seed in (1, 2)]).tolist()
-    [[1, 8, 11], [1, 5, 11]]
     """
     generators = [rng] if isinstance(rng, np.random.Generator) else rng
-    drawn = np.empty((len(generators), len(ranks)), dtype=np.int64)
-    first = 0
-    for part in _drawn(ranks, m, generators, sampling, ties):
-        drawn[:, first : first + len(part)] = part.T + 1
-        first += len(part)
+    parts = list(_drawn(ranks, m, generators, sampling, ties))
+    drawn = np.ascontiguousarray(np.concatenate(parts).T + 1)
     return drawn[0] if isinstance(rng, np.random.Generator) else drawn
 
 
@@ -60,18 +48,8 @@ def histograms(
 ) -> Int:
     """Count the users at every sampled rank, in repeated experiments.
 
-    The other parameters are those of `sampled_rank_distribution`.
-
-    Parameters
-    ----------
-    generators
-        One independent generator per repetition, so that no repetition depends on another: its
-        histogram is that of `draw_sampled_ranks` with the same generator.
-
-    Returns
-    -------
-    int64, shape (repetitions, m + 1); column i counts sampled rank i + 1, rows sum to the
-    number of users.
+    Each generator makes the draws that `draw_sampled_ranks` makes with it. Returns int64 of shape
+    (repetitions, m + 1); column i counts sampled rank i + 1.
 
     Examples
     --------
@@ -88,6 +66,40 @@ def histograms(
     return cells
 
 
+def shared_histograms(
+    ranks: Ranks,
+    m: int,
+    samples: Sequence[np.random.Generator],
+    places: Sequence[Sequence[np.random.Generator]],
+    sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
+    ties: str = "random",
+) -> Int:
+    """Count the users at every sampled rank, in evaluations that share their negatives.
+
+    `samples` is one generator per repetition, for the negatives; `places` has for each evaluation
+    one per repetition, for the ties. Returns int64 of shape (evaluations, repetitions, m + 1).
+    """
+    if Sampling(sampling) is Sampling.DISTINCT:
+        raise InputError("evaluations that share their negatives keep duplicates; use another way")
+    counts = np.empty((len(places), len(samples), m + 1), dtype=np.int64)
+    others, n_better, n_tied = ranks.n_candidates - 1, ranks.n_better, ranks.n_tied
+    rest = others - n_better
+    for repetition, rng in enumerate(samples):
+        if Sampling(sampling) is Sampling.WITH_REPLACEMENT:
+            better = rng.binomial(m, n_better / others)
+            tied = rng.binomial(m - better, n_tied / np.maximum(rest, 1))
+        else:
+            better = rng.hypergeometric(n_better, rest, m)
+            tied = rng.hypergeometric(n_tied, rest - n_tied, m - better)
+        for evaluation, generators in enumerate(places):
+            before = tied * (ties == "pessimistic")
+            if ties in ("random", "paper"):
+                width = tied + 1 if ties == "random" else np.maximum(tied, 1)
+                before = (generators[repetition].random(tied.size) * width).astype(np.int64)
+            counts[evaluation, repetition] = np.bincount(better + before, minlength=m + 1)
+    return counts
+
+
 def _drawn(
     ranks: Ranks,
     m: int,
@@ -95,17 +107,12 @@ def _drawn(
     sampling: Sampling | str,
     ties: str,
 ) -> Iterator[Int]:
-    """Sampled ranks - 1 of a few users at a time, shape (users, generators).
-
-    There is at least one part, so that wrong options are refused without users too. Divided by its
-    last entry, each distribution function reaches 1 at the last possible rank, which no uniform
-    number does: an impossible rank is never drawn.
-    """
+    """Sampled ranks - 1 of a few users at a time, shape (users, generators); at least one part."""
     whole_number("m", m)
     for rows in list(blocks(len(ranks), max(m + 1, len(generators)))) or [slice(0)]:
         part = ranks.take(rows)
         table = np.cumsum(sampled_rank_distribution(part, m, sampling, ties), axis=1)
-        table /= table[:, -1:]
+        table /= table[:, -1:]  # 1 at the last possible rank, which no uniform number reaches
         uniform = np.empty((len(part), len(generators)))
         for numbers, generator in zip(uniform.T, generators, strict=True):
             numbers[:] = generator.random(len(part))

@@ -4,33 +4,108 @@ A reading is one way to understand the text, or to fill in what it leaves open. 
 sampling are computed in closed form; only random orders of ties are simulated.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from typing import Any, TypeAlias, get_args
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+import pandas as pd
 
-from sampled_metrics._base.seeds import generator
-from sampled_metrics._base.threads import one_thread
-from sampled_metrics.datasets.holding_out import leave_last_out
-from sampled_metrics.datasets.settings import TieBreak
+from sampled_metrics._base import defaults
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import write_table, write_text
+from sampled_metrics._base.seeds import generator, one_thread
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics import Measure, values
-from sampled_metrics.metrics.levels import random_rank
+from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, Sampling, rank
-from sampled_metrics.study.experiment import expected_estimates
-from sampled_metrics.study.readings import METRICS, Material, Reading
-from sampled_metrics.study.sharing import sharing
-from sampled_metrics.study.starts import HALF, TOP, means_over_orders, users_by_rank
+from sampled_metrics.ranks.reading import read_by_name
+from sampled_metrics.study.config import Entry, ExperimentSettings
+from sampled_metrics.study.datasets.events import Interactions, apply_filters, read_ratings
+from sampled_metrics.study.datasets.settings import TieBreak
+from sampled_metrics.study.datasets.split import Split, leave_last_out, load_split
+from sampled_metrics.study.printed import groups, markdown
+from sampled_metrics.study.recommenders import create
+from sampled_metrics.study.starts import HALF, TOP, means_over_orders, retrained, users_by_rank
+from sampled_metrics.study.tables import EXACT, expected_estimates, read_published
 
+METRICS = tuple(map(parse_measure, defaults.METRICS))
+_RECALL, _NDCG, _AP, _AUC = METRICS
+_WITH, _WITHOUT = Sampling.WITH_REPLACEMENT, Sampling.WITHOUT_REPLACEMENT
 HALF_UNIT = 0.005
 STARTS = 8
 ITERATIONS = (2, 3, 4, 6, 8, 15)
 SCALES = (0.001, 0.01, 0.1, 1.0)
-_RECALL, _NDCG, _AP, _AUC = METRICS
 # Of a `Reading`: quantity, value, published number and tolerance.
 _Quantities: TypeAlias = Iterable[tuple[str, float, str, float]]
 _Readings: TypeAlias = Iterator[tuple[str, _Quantities]]
+
+
+class Reading(NamedTuple):
+    """A quantity under one reading (how the text is understood) of a topic (a place in the paper).
+
+    `value` is ours, in percent unless `quantity` says otherwise; `published` the paper's number as
+    text, where `< 300` and `> 1600` are bounds; `tolerance` the largest difference that counts as
+    reproducing it.
+    """
+
+    topic: str
+    reading: str
+    quantity: str
+    value: float
+    published: str
+    tolerance: float
+
+    @property
+    def reproduces(self) -> bool:
+        """Whether the published number follows from this reading."""
+        sign, _, bound = self.published.rpartition(" ")
+        if sign:
+            return self.value < float(bound) if sign == "<" else self.value > float(bound)
+        return abs(self.value - float(self.published)) <= self.tolerance
+
+
+@dataclass(frozen=True)
+class Material:
+    """Data, recommenders X, Y and Z, their ranks and the published numbers."""
+
+    interactions: Interactions
+    split: Split
+    ranks: Mapping[str, Ranks]
+    recommenders: Mapping[str, Entry]
+    experiment: ExperimentSettings
+    cells: pd.DataFrame
+    threads: int = 1
+
+    @classmethod
+    def load(
+        cls, archive: Path, split: Path, ranks: Sequence[Path], recommenders: Sequence[Entry],
+        experiment: ExperimentSettings, published: Path, threads: int,
+    ) -> "Material":  # fmt: skip
+        """Read archive, split, ranks and published cells."""
+        entries = {entry.name: entry for entry in recommenders}
+        for name, kind in {"X": "als", "Y": "itemknn", "Z": "itemknn"}.items():
+            if name not in entries or entries[name].kind != kind:
+                raise InputError(f"the audit needs a recommender {name} of kind {kind}")
+        cells = read_published(published).query("table == 3")
+        events = apply_filters(read_ratings(archive))[0]
+        data, records = load_split(split), read_by_name(ranks)
+        return cls(events, data, records, entries, experiment, cells, threads)
+
+    def printed(self, name: str, measure: Measure, column: str = EXACT) -> str:
+        """Return the published cell of Table 3 for a recommender, a metric and a column."""
+        cell = {"row": name, "metric": measure.label, "column": column}
+        return str(self.cells.loc[(self.cells[list(cell)] == cell).all(axis=1), "value"].item())
+
+    def trained(self, name: str, split: Split | None = None, **settings: Any) -> Ranks:
+        """Return the ranks of a recommender trained with other settings."""
+        data = self.split if split is None else split
+        return retrained(self.recommenders[name], data, self.threads, **settings)
+
+
+_Topic: TypeAlias = Callable[[Material], _Readings]
 
 
 @one_thread()
@@ -66,18 +141,16 @@ def _over_ties(material: Material, ranks: Ranks, measure: Measure) -> tuple[floa
 
 
 def _estimates(
-    material: Material, name: str, estimator: str, *measures: Measure, **settings: Any
+    material: Material, name: str, cells: Sequence[tuple[str, Measure]], **settings: Any
 ) -> _Quantities:
-    """Expected cells of Table 3 with other settings of the experiment."""
-    column = parse_estimator(estimator).label
-    changed = material.experiment.replaced(
-        estimators=(estimator,), metrics=tuple(map(str, measures)), **settings
-    )
-    moments = expected_estimates(material.ranks[name], changed)
-    for measure, mean, sd in zip(measures, moments.mean[:, 0], moments.sd[:, 0], strict=True):
+    """Expected cells, estimator and metric, of Table 3 with other settings of the experiment."""
+    for estimator, measure in cells:
+        only = {"estimators": (estimator,), "metrics": (str(measure),)}
+        changed = material.experiment.replaced(**only, **settings)
+        mean, sd = (100.0 * x.item() for x in expected_estimates(material.ranks[name], changed))
+        column = parse_estimator(estimator).label
         published = material.printed(name, measure, column)
-        quantity = f"{name}, {measure.label}, {column}"
-        yield quantity, 100.0 * float(mean), published, _noise_of(100.0 * float(sd))
+        yield f"{name}, {measure.label}, {column}", mean, published, _noise_of(sd)
 
 
 def _noise_of(deviation: float, repetitions: int = 100) -> float:
@@ -108,40 +181,21 @@ def _recommender_x(material: Material) -> _Readings:
     ranks: dict[tuple[float, int], list[Ranks]] = {}
     for scale in SCALES:
         for seed in range(STARTS):
-            model = material.untrained("X", start=scale, seed=seed)
+            entry = material.recommenders["X"]
+            model: Any = create(entry.kind, entry.settings | {"start": scale, "seed": seed})
             for iterations in model.stages(material.split.train, ITERATIONS, material.threads):
                 of_stage = rank(model.scorer, material.split.train, material.split.held_out)
                 ranks.setdefault((scale, iterations), []).append(of_stage)
     for (scale, iterations), starts in ranks.items():
         reading = f"{iterations} iterations from U[0, {scale:g}), mean of {STARTS} starts"
-        yield reading, _over_starts(material, starts)
-
-
-def _over_starts(material: Material, starts: list[Ranks]) -> _Quantities:
-    for measure in METRICS:
-        exact = np.array([_percent(measure, ranks) for ranks in starts])
-        # the published number is one more start, and the mean of ours is uncertain too
-        allowed = 2.0 * float(exact.std(ddof=1) * np.sqrt(1.0 + 1.0 / len(starts)))
-        quantity = f"X, {measure.label}, exact"
-        published = material.printed("X", measure)
-        yield quantity, float(exact.mean()), published, allowed + HALF_UNIT
-
-
-def _division_of_y(material: Material) -> _Readings:
-    for divided, reading in ((True, "divided, as printed"), (False, "numerator alone")):
-        yield reading, _exact(material, "Y", material.trained("Y", normalise_scores=divided))
-
-
-def _similarity_of_y(material: Material) -> _Readings:
-    for own, reading in ((True, "s_ii = 1 enters the row norm"), (False, "s_ii = 0")):
-        yield reading, _exact(material, "Y", material.trained("Y", self_similarity=own))
-
-
-def _neighbours_of_z(material: Material) -> _Readings:
-    for axis, kept in (("row", "of each row, as printed"), ("column", "of each column")):
-        for own, item in ((True, "with the item itself"), (False, "without the item itself")):
-            ranks = material.trained("Z", neighbour_axis=axis, self_similarity=own)
-            yield f"nearest {kept}; {item}", _exact(material, "Z", ranks)
+        quantities = []
+        for measure in METRICS:
+            exact = np.array([_percent(measure, ranks) for ranks in starts])
+            # the published number is one more start, and the mean of ours is uncertain too
+            allowed = 2.0 * float(exact.std(ddof=1) * np.sqrt(1.0 + 1.0 / STARTS)) + HALF_UNIT
+            about = (f"X, {measure.label}, exact", float(exact.mean()))
+            quantities.append((*about, material.printed("X", measure), allowed))
+        yield reading, quantities
 
 
 def _ties_of_z(material: Material) -> _Readings:
@@ -155,7 +209,7 @@ def _ties_of_z(material: Material) -> _Readings:
         yield reading, [(quantity, mean, published, 3 * spread + HALF_UNIT)]
     for ties, words in (("random", "0 ... T"), ("paper", "0 ... T - 1")):
         reading = f"sampled: place among T sampled ties drawn from {words}"
-        yield reading, _estimates(material, "Z", "sampled", _AUC, ties=ties)
+        yield reading, _estimates(material, "Z", [("sampled", _AUC)], ties=ties)
 
 
 def _rank_distribution(material: Material) -> _Readings:
@@ -165,7 +219,8 @@ def _rank_distribution(material: Material) -> _Readings:
     counts = [(f"X, {which}", float(users[which]), *published[which]) for which in published]
     yield "the start of this run", counts
     last = int(z.n_candidates.max())
-    random = random_rank(z, generator(material.experiment.seed, "audit", "ties"))
+    rng = generator(material.experiment.seed, "audit", "ties")
+    random = z.best_rank + rng.integers(0, z.n_tied + 1)
     for ties, ranks in (("at random", random), ("pessimistic", z.worst_rank)):
         for width in (100, 120, 370):
             worst = float(np.sum(ranks > last - width))
@@ -173,77 +228,132 @@ def _rank_distribution(material: Material) -> _Readings:
             yield reading, [("Z, worst bucket", worst, "> 1600", 0.0)]
 
 
-def _sampling(material: Material) -> _Readings:
-    for sampling in (Sampling.WITHOUT_REPLACEMENT, Sampling.WITH_REPLACEMENT):
-        measures = (_RECALL, _NDCG, _AP)
-        yield sampling, _estimates(material, "Y", "sampled", *measures, sampling=sampling)
-
-
 def _catalogue_size(material: Material) -> _Readings:
-    mean, catalogue = material.ranks["Y"].mean_candidates, material.split.item_ids.size
+    ranks, cell = material.ranks["Y"], ("bv:1", _RECALL)
+    mean, catalogue = ranks.mean_candidates, material.split.item_ids.size
     for n, which in ((mean, "the mean number of candidates"), (catalogue, "the catalogue")):
-        yield f"n = {n}, {which}", _estimates(material, "Y", "bv:1", _RECALL, n_items=n)
-    value, deviation = _with_n_of_each_user(material, material.ranks["Y"])
-    published = material.printed("Y", _RECALL, "BV 1")
-    yield "n of each user", [("Y, Recall@10, BV 1", value, published, _noise_of(deviation))]
-
-
-def _with_n_of_each_user(material: Material, ranks: Ranks) -> tuple[float, float]:
-    """Expectation and deviation, in percent, of BV 1 of Recall@10 with each user's own n."""
-    settings = material.experiment.replaced(estimators=("bv:1",), metrics=(str(_RECALL),))
-    mean = variance = 0.0
+        yield f"n = {n}, {which}", _estimates(material, "Y", [cell], n_items=n)
+    settings = material.experiment.replaced(estimators=(cell[0],), metrics=(str(_RECALL),))
+    value = variance = 0.0
     for n in np.unique(ranks.n_candidates):
         own = ranks.take(ranks.n_candidates == n)
         moments = expected_estimates(own, settings.replaced(n_items=int(n)))
-        mean += len(own) * float(moments.mean[0, 0])
-        variance += (len(own) * float(moments.sd[0, 0])) ** 2
-    return 100.0 * mean / len(ranks), 100.0 * variance**0.5 / len(ranks)
+        value += 100.0 * len(own) * moments.mean.item() / len(ranks)
+        variance += (100.0 * len(own) * moments.sd.item() / len(ranks)) ** 2
+    published = material.printed("Y", _RECALL, "BV 1")
+    yield "n of each user", [("Y, Recall@10, BV 1", value, published, _noise_of(variance**0.5))]
 
 
-def _noise(material: Material) -> _Readings:
-    ways = {"binomial": Sampling.WITH_REPLACEMENT, "hypergeometric": Sampling.WITHOUT_REPLACEMENT}
-    for noise, sampling in ways.items():
-        for estimator in ("bv:1", "bv:0.1"):
-            yield noise, _estimates(material, "Y", estimator, _RECALL, assumed_sampling=sampling)
+def _settings(options: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield all combinations of the readings of each setting, in words, and their values."""
+    for chosen in product(*(readings.items() for readings in options.values())):
+        words, values = zip(*chosen, strict=True)
+        yield "; ".join(words), dict(zip(options, values, strict=True))
 
 
-def _cls(material: Material) -> _Readings:
-    for nonnegative, more in ((True, " and at least 0"), (False, "")):
-        reading = f"non-increasing{more}"
-        yield reading, _estimates(material, "Y", "cls", _RECALL, cls_nonnegative=nonnegative)
+def _trainings(name: str, **options: Mapping[str, Any]) -> _Topic:
+    """Exact metrics of a recommender trained with each combination of settings."""
+    return lambda material: (
+        (reading, _exact(material, name, material.trained(name, **settings)))
+        for reading, settings in _settings(options)
+    )
 
 
-def _rank_estimate(material: Material) -> _Readings:
-    measures = (_RECALL, _AP, _AUC)
-    for divisor, words in (("m", "m, as printed"), ("m+1", "m+1")):
-        for rounding in ("floor", "linear"):
-            options = {"divisor": divisor, "rounding": rounding}
-            quantities = _estimates(material, "Y", "rank-estimate", *measures, **options)
-            yield f"divided by {words}; {rounding}", quantities
+def _experiments(cells: Sequence[tuple[str, Measure]], **options: Mapping[str, Any]) -> _Topic:
+    """Expected cells of Y with each combination of settings of the experiment."""
+    return lambda material: (
+        (reading, _estimates(material, "Y", cells, **settings))
+        for reading, settings in _settings(options)
+    )
 
 
-def _sharing(material: Material) -> _Readings:
-    ranks = {name: material.ranks[name] for name in "XYZ"}
-    return sharing(ranks, material.experiment, material.cell)
-
-
-_TOPICS: dict[str, Callable[[Material], _Readings]] = {
+_TOPICS: dict[str, _Topic] = {
     "1. Section 6, split: which of several events at a user's last timestamp is held out": (
         _ties_of_the_split
     ),
     "2. Section 6.1, candidates: whether training items count in the n of AUC": _candidates,
     "3. Section 9, X: iterations and random start are not given": _recommender_x,
-    "4. Eq. 30, Y: divided by the row sum, or the numerator alone": _division_of_y,
-    "5. Eq. 27-29, Y: whether an item is similar to itself": _similarity_of_y,
-    "6. Eq. 28, Z: over which axis k' = 10 keeps the nearest, and the item itself": (
-        _neighbours_of_z
+    "4. Eq. 30, Y: divided by the row sum, or the numerator alone": _trainings(
+        "Y", normalise_scores={"divided, as printed": True, "numerator alone": False}
+    ),
+    "5. Eq. 27-29, Y: whether an item is similar to itself": _trainings(
+        "Y", self_similarity={"s_ii = 1 enters the row norm": True, "s_ii = 0": False}
+    ),
+    "6. Eq. 28, Z: over which axis k' = 10 keeps the nearest, and the item itself": _trainings(
+        "Z",
+        neighbour_axis={
+            "nearest of each row, as printed": "row",
+            "nearest of each column": "column",
+        },
+        self_similarity={"with the item itself": True, "without the item itself": False},
     ),
     "7. Ties of Z (its held-out item often scores 0, like thousands of others)": _ties_of_z,
     "8. Section 6.1, text on Figure 5: numbers of users by rank": _rank_distribution,
-    "9. Section 6: whether the m = 100 negatives are drawn with replacement": _sampling,
+    "9. Section 6: whether the m = 100 negatives are drawn with replacement": _experiments(
+        [("sampled", measure) for measure in (_RECALL, _NDCG, _AP)],
+        sampling={_WITHOUT: _WITHOUT, _WITH: _WITH},
+    ),
     "10. Section 5: which n the corrections use": _catalogue_size,
-    "11. Section 5: noise model of the corrections (samples are drawn without replacement)": _noise,
-    "12. Section 5.2: whether constrained least squares is also non-negative": _cls,
-    "13. Eq. 20: divisor and rounding of the rank estimate": _rank_estimate,
-    "14. Tables 3 and 4: whether the estimators saw the same samples": _sharing,
+    "11. Section 5: noise model of the corrections (samples are drawn without replacement)": (
+        _experiments(
+            [("bv:1", _RECALL), ("bv:0.1", _RECALL)],
+            assumed_sampling={"binomial": _WITH, "hypergeometric": _WITHOUT},
+        )
+    ),
+    "12. Section 5.2: whether constrained least squares is also non-negative": _experiments(
+        [("cls", _RECALL)],
+        cls_nonnegative={"non-increasing and at least 0": True, "non-increasing": False},
+    ),
+    "13. Eq. 20: divisor and rounding of the rank estimate": _experiments(
+        [("rank-estimate", measure) for measure in (_RECALL, _AP, _AUC)],
+        divisor={"divided by m, as printed": "m", "divided by m+1": "m+1"},
+        rounding={"floor": "floor", "linear": "linear"},
+    ),
 }
+
+
+# The report.
+
+_INTRODUCTION = """\
+# Where the paper's text and its numbers part
+
+Krichene and Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020, leaves some choices
+open, and in a few places its text says something else than its numbers show. Each way to read such
+a place is measured below on MovieLens 1M, beside the published number. `yes` marks a reading from
+which the published number follows: to the printed digits where it is deterministic, within three
+standard errors of the published mean of 100 repetitions, plus half a unit of the last digit, where
+it is sampled (ours is then the closed-form expectation). For X, within two standard deviations of
+the difference between its start and the mean of ours; where ties move an exact metric (Z), within
+three standard deviations over random orders of the ties. Metrics are in percent.
+
+Where the paper says nothing, a choice was made: 4 iterations of X because its AUC says so; the
+paper gives no number (topic 3).
+"""
+
+
+def write_audit(readings: Sequence[Reading], csv: Path, md: Path) -> None:
+    """Write the readings as CSV, and as Markdown with one table per topic."""
+    table = pd.DataFrame(readings, columns=Reading._fields)
+    table["reproduces"] = ["yes" if reading.reproduces else "no" for reading in readings]
+    write_table(table, csv, "%.4f")
+    parts = [_INTRODUCTION]
+    for topic, rows in groups(table, "topic"):
+        agreeing = [reading for reading, cells in groups(rows, "reading") if agrees(cells)]
+        summary = f"Reproduced in all rows by: {'; '.join(agreeing) or 'no reading'}."
+        is_named = rows["reading"] == rows["reading"].shift()  # above
+        rows = rows.assign(
+            reading=rows["reading"].mask(is_named, ""), ours=rows["value"].map(spelled)
+        ).rename(columns={"reproduces": "reproduces it"})
+        shown = rows[["reading", "quantity", "ours", "published", "reproduces it"]]
+        parts.append(f"## {topic}\n\n{summary}\n\n{markdown(shown)}\n")
+    write_text(md, "\n".join(parts))
+
+
+def agrees(rows: pd.DataFrame) -> bool:
+    """Whether the published number follows in all rows of a reading."""
+    return bool((rows["reproduces"] == "yes").all())
+
+
+def spelled(value: float) -> str:
+    """Spell a measured value: whole numbers without decimals, others with three."""
+    return f"{value:.3f}".removesuffix(".000")

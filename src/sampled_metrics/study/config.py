@@ -1,37 +1,279 @@
-"""The configuration of a study, validated, and what the rules read from it."""
+"""The configuration of a study: its settings, validated, and what the rules read from them."""
 
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import or_
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 
+from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.settings import Settings
-from sampled_metrics.datasets.settings import (
+from sampled_metrics._base.settings import Count, Settings
+from sampled_metrics.estimators import Estimator, parse_estimator
+from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics.ranks import Sampling as SamplingEnum
+from sampled_metrics.study.datasets.settings import (
     DatasetSettings,
     FileName,
     FilterSettings,
     SplitSettings,
     check_given,
 )
-from sampled_metrics.study.beyond.settings import BeyondSettings
-from sampled_metrics.study.entries import Entry, Recommender
-from sampled_metrics.study.settings import (
-    REFERENCE,
-    ExactSettings,
-    ExperimentSettings,
-    RankingSettings,
-    ResultsFolder,
-    ScorecardSettings,
-    ToySettings,
-)
+from sampled_metrics.study.recommenders import KINDS
 
 ALL_TABLES, TABLES_OF_DATA = (1, 2, 3, 4), (3, 4)
 ALL_FIGURES, FIGURES_OF_DATA = (1, 2, 3, 4, 5, 6), (5, 6)
+
+N_ITEMS = 10_000  # of the toy recommenders
+REFERENCE = Path("results/reference")
+_IN_USE = ("config", "docs", "resources", "src", "tests", "workflow")
+
+
+def _canonical(parse: Callable[[str], object]) -> Callable[[str], str]:
+    """Refuse a second spelling, which would name the same thing differently in files."""
+
+    def check(name: str) -> str:
+        if (canonical := str(parse(name))) != name:
+            raise InputError(f"write {name!r} as {canonical}")
+        return name
+
+    return check
+
+
+def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"duplicate entry {name}")
+    return names
+
+
+def _folder(path: str) -> str:
+    """Spell a folder as Snakemake does, without a slash at its end; refuse one that is in use."""
+    folder = Path(os.path.normpath(path))
+    if folder.is_absolute() or folder.parts[:1] in {(), ("..",)}:
+        raise InputError(f"{folder} is not a folder below this one; name one, such as results/own")
+    # Upper and lower case are the same to some file systems.
+    names = [name.lower() for name in folder.parts]
+    if names[:2] == list(REFERENCE.parts):
+        raise InputError(f"{folder} keeps the reference run; name another folder")
+    if names[0].startswith(".") or names[0] in _IN_USE:
+        raise InputError(f"{folder} is not for results; name another folder, such as results/own")
+    return str(folder)
+
+
+ResultsFolder = Annotated[
+    str, Field(pattern="^[A-Za-z0-9._/][A-Za-z0-9._/-]*$"), AfterValidator(_folder)
+]
+_LIST = (Field(strict=False, min_length=1), AfterValidator(_no_duplicates))
+Metrics = Annotated[tuple[Annotated[str, AfterValidator(_canonical(parse_measure))], ...], *_LIST]
+Estimators = Annotated[
+    tuple[Annotated[str, AfterValidator(_canonical(parse_estimator))], ...], *_LIST
+]
+TiePolicies = Annotated[
+    tuple[Literal["expected", "optimistic", "pessimistic", "random"], ...], *_LIST
+]
+Sampling = Annotated[SamplingEnum, BeforeValidator(SamplingEnum)]
+Seed = Annotated[int, Field(ge=0)]
+
+
+class RankingSettings(Settings):
+    """Full ranking of all candidates; none of this changes a result."""
+
+    block_size: Count = 512
+    """Users scored at a time."""
+    pieces: Annotated[int, Field(ge=1, le=1000)] = 1
+    """Jobs that share the users of a recommender."""
+
+
+class ExactSettings(Settings):
+    """The exact metrics of results/tables/exact.csv."""
+
+    metrics: Metrics = defaults.METRICS
+    """Metrics."""
+    ties: TiePolicies = ("expected",)
+    """Tie policies, each of which gives rows of its own."""
+    seed: Seed = 0
+    """Seed of tie policy random."""
+
+
+class ToySettings(Settings):
+    """The toy recommenders of Tables 1 and 2 (sections 3.2 and 4.2)."""
+
+    n_negatives: Annotated[int, Field(ge=1, lt=N_ITEMS)] = 99
+    """Negatives sampled for each instance, m."""
+    repetitions: Annotated[int, Field(ge=2, le=1_000_000)] = 1000
+    """How often the sampled evaluation is repeated."""
+    sampling: Sampling = SamplingEnum.WITHOUT_REPLACEMENT
+    """How negatives are drawn; distinct drops duplicates after drawing with replacement."""
+    seed: Seed = 0
+    """Seed of the draws."""
+
+
+class EstimateSettings(Settings):
+    """Metrics, and the estimators of each."""
+
+    metrics: Metrics
+    estimators: Estimators
+
+    @property
+    def measures(self) -> list[Measure]:
+        """The metrics, parsed."""
+        return [parse_measure(name) for name in self.metrics]
+
+    @property
+    def corrections(self) -> list[Estimator]:
+        """The estimators, parsed."""
+        return [parse_estimator(name) for name in self.estimators]
+
+
+class ExperimentSettings(EstimateSettings):
+    """Sampled and corrected metrics of the recommenders: Tables 3 and 4, Figures 5 and 6."""
+
+    metrics: Metrics = defaults.METRICS
+    """Metrics."""
+    estimators: Estimators = (
+        "sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001",
+    )  # fmt: skip
+    """Estimators; gamma of eq. 25 follows the colon."""
+    n_negatives: Count = 100
+    """Negatives sampled for each user, m."""
+    repetitions: Annotated[int, Field(ge=2, le=1_000_000)] = 100
+    """How often the sampled evaluation is repeated."""
+    sampling: Sampling = SamplingEnum.WITHOUT_REPLACEMENT
+    """How negatives are drawn; distinct drops duplicates after drawing with replacement."""
+    assumed_sampling: Sampling = SamplingEnum.WITH_REPLACEMENT
+    """How the corrections assume that negatives are drawn."""
+    ties: Literal["paper", "random", "optimistic", "pessimistic"] = "paper"
+    """Place of the held-out item among the T sampled items that tie with it: equally likely from 0
+    to T (random) or to T - 1 (paper), 0 (optimistic) or T (pessimistic)."""
+    shared_samples: bool = True
+    """Whether all estimators of a repetition use the same samples, or each draws its own."""
+    shared_ties: bool = False
+    """Whether estimators that share samples also share the order of tied items, or each draws its
+    own."""
+    n_items: Annotated[int, Field(ge=2, le=1_000_000_000)] | None = None
+    """n of the corrections; null is the mean number of candidates, rounded."""
+    cls_nonnegative: bool = True
+    """Whether the estimates of constrained least squares (cls) must be at least 0."""
+    rounding: Literal["floor", "linear"] = "floor"
+    """How the metric is taken at an estimated rank between two ranks, eq. 20."""
+    divisor: Literal["m", "m+1"] = "m+1"
+    """Divisor of the estimated rank, eq. 20, which is printed with m."""
+    seed: Seed = 0
+    """Seed of the draws."""
+
+
+_Sizes = Annotated[tuple[Count, ...], Field(strict=False)]
+_Pair = Annotated[tuple[str, str], Field(strict=False)]
+
+
+class BeyondSettings(EstimateSettings):
+    """Methods compared by price, error and order: Tables 5 and 6, Figures 7 and 8."""
+
+    metrics: Metrics = ("recall@10", "ndcg@10", "ap")
+    """Metrics: recall@k, ndcg@k and ap."""
+    estimators: Estimators = (
+        "sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001",
+        "em:50",
+    )  # fmt: skip
+    """Estimators from uniform negatives."""
+    largest_fit: Count = 200
+    """Most negatives that estimators are fitted to, which takes long with many."""
+    reported: Count = 100
+    """Scores per user in Tables 5 and 6; methods with a price of their own have it beside them."""
+    budgets: _Sizes = (10, 20, 50, 100, 200, 500, 1000)
+    """Scores per user of the figures."""
+    proxies: Mapping[str, _Sizes] = {"none": (), "popularity": (100, 200), "als": (75, 100)}
+    """Proxies of the evaluation on a budget, with the budgets of Tables 5 and 6."""
+    runs: Annotated[int, Field(ge=2)] = 100
+    """Runs of what the tables report, but for proxies without budgets."""
+    curve_runs: Annotated[int, Field(ge=2)] = 10
+    """Runs of the other points of the figures."""
+    pairs: Annotated[tuple[_Pair, ...], Field(strict=False)] | None = None
+    """Pairs of recommenders in Table 6, of which Figure 8 shows the first three; null is all."""
+    seed: Seed = 0
+    """Seed of all draws."""
+
+    @property
+    def parts(self) -> list[str]:
+        """Names of the jobs that the comparison is divided into."""
+        return ["sampled", "shared", "users", *(f"budget-{proxy}" for proxy in self.proxies)]
+
+    def reported_of(self, method: str, proxy: str) -> tuple[int, ...]:
+        """Budgets that the tables have; they get all runs."""
+        return self.proxies[proxy] if method == "budget" else (self.reported,)
+
+    def runs_of(self, method: str, proxy: str, budget: int) -> int:
+        """Number of runs with a budget."""
+        return self.runs if budget in self.reported_of(method, proxy) else self.curve_runs
+
+
+class ScorecardSettings(Settings):
+    """Comparison with the published tables."""
+
+    published: FileName = "config/paper/tables.csv"
+    """The published cells, CSV."""
+    spread: FileName = "results/reference/spread.csv"
+    """How far each cell moves with what the paper leaves open, CSV."""
+    by_start: FileName = "results/reference/starts.csv"
+    """Tables of every start, CSV."""
+    band: FileName = "results/reference/band.csv"
+    """Lowest and highest curve of Figure 6 over the starts, CSV."""
+    starts: Annotated[int, Field(ge=2, le=10_000)] = 20
+    """Initialisations of the first als recommender that the spread is measured over."""
+
+
+class ExternalSettings(Settings):
+    """A file of ranks or scores made elsewhere."""
+
+    path: FileName
+    """The file."""
+    format: Literal["ranks", "scores"]
+    """Ranks of the held-out items, or scores of every candidate of every user."""
+    origin: str | None = None
+    """Where the file comes from. If it is set, a run without the file stops at once and says so."""
+
+
+class Entry(Settings):
+    """A recommender of the study."""
+
+    name: Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    """Name in files, tables and figures."""
+    kind: str
+    """Kind of recommender."""
+    settings: Any
+    """Hyper-parameters."""
+
+
+def _entry(kind: str, settings: type[Settings]) -> type[Entry]:
+    """Return the model of a recommender of one kind; required settings have no default."""
+    required = any(field.is_required() for field in settings.model_fields.values())
+    fields: dict[str, Any] = {
+        "kind": (Literal[kind], Field(description="Kind of recommender.")),
+        "settings": (
+            settings,
+            Field(default=... if required else settings(), description="Hyper-parameters."),
+        ),
+    }
+    return create_model(kind, __base__=Entry, __doc__=settings.__doc__, **fields)
+
+
+RECOMMENDERS: dict[str, type[Settings]] = {
+    **{kind: recommender.Settings for kind, recommender in sorted(KINDS.items())},
+    "external": ExternalSettings,
+}
+if TYPE_CHECKING:
+    Recommender = Entry
+else:
+    Recommender = Annotated[
+        reduce(or_, (_entry(kind, settings) for kind, settings in RECOMMENDERS.items())),
+        Field(discriminator="kind"),
+    ]
 
 
 class Study(Settings):
@@ -61,9 +303,6 @@ class Study(Settings):
     """Comparison with the published tables."""
     beyond: BeyondSettings = BeyondSettings()
     """Methods compared by price, error and order: Tables 5 and 6, Figures 7 and 8."""
-    negatives: FileName | None = None
-    """Negatives that somebody else drew, a table of user_id and item_id; results/negatives and the
-    page then have what they say of each recommender, and of themselves."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -89,30 +328,23 @@ class Study(Settings):
 
         `own` says where a file is that comes with the workflow.
         """
-        if Path(self.results).exists() and not Path(self.results).is_dir():
+        if Path(self.results).is_file():
             raise InputError(f"results: {self.results} is a file; name a folder", path="config")
-        files = [
-            ("dataset.path", self.dataset.path, ""),
-            ("split.train", self.split.train, ""),
-            ("split.test", self.split.test, ""),
-            *(
-                (f"recommender {entry.name}", entry.settings.path, f"; {entry.settings.origin}")
-                for entry in self.recommenders
-                if entry.kind == "external" and entry.settings.origin
-            ),
-        ]
-        for key, path, remedy in files:
+        split, files = self.split, {"dataset.path": (self.dataset.path, "")}
+        files |= {"split.train": (split.train, ""), "split.test": (split.test, "")}
+        for entry in self.recommenders:
+            if entry.kind == "external" and entry.settings.origin:
+                own_path, origin = entry.settings.path, entry.settings.origin
+                files[f"recommender {entry.name}"] = own_path, f"; {origin}"
+        for key, (path, remedy) in files.items():
             if path is not None and not Path(path).is_file():
                 raise InputError(f"{key}: no such file {path}{remedy}", path="config")
-        ranks = Path(own(f"{REFERENCE}/provenance.json")).with_name("ranks")
-        kept = sorted(file.stem for file in ranks.glob("*.parquet"))
-        missing = [name for name in self.names if name not in kept]
-        if self.ranks == "reference" and missing:
-            raise InputError(
-                f"recommenders: the reference run has no {missing[0]}; "
-                f"it has {', '.join(kept) or 'none'}",
-                path="config",
-            )
+        if self.ranks == "reference":
+            ranks = Path(own(f"{REFERENCE}/provenance.json")).with_name("ranks")
+            kept = sorted(file.stem for file in ranks.glob("*.parquet"))
+            for name in [name for name in self.names if name not in kept]:
+                problem = f"recommenders: the reference run has no {name}; it has {', '.join(kept)}"
+                raise InputError(problem, path="config")
 
     @property
     def names(self) -> list[str]:
@@ -120,34 +352,14 @@ class Study(Settings):
         return [entry.name for entry in self.recommenders]
 
     @property
-    def external(self) -> list[str]:
-        """Names of the recommenders trained elsewhere."""
-        return [entry.name for entry in self.recommenders if entry.kind == "external"]
-
-    @property
-    def trained(self) -> list[str]:
-        """Names of the recommenders that this study trains."""
-        return [name for name in self.names if name not in self.external]
-
-    @property
     def scored(self) -> list[str]:
         """Names of the recommenders that score items, and are not known by their ranks alone."""
-        ranked = [
-            entry.name
-            for entry in self.recommenders
-            if entry.kind == "external" and entry.settings.format == "ranks"
-        ]
-        return [name for name in self.names if name not in ranked]
+        entries = self.recommenders
+        return [e.name for e in entries if getattr(e.settings, "format", "") != "ranks"]
 
     def recommender(self, name: str) -> Entry:
         """Return a recommender by its name."""
         return self.recommenders[self.names.index(name)]
-
-    def recommenders_json(self) -> str:
-        """All recommenders as one line of JSON."""
-        return json.dumps(
-            [entry.model_dump(mode="json", by_alias=True) for entry in self.recommenders]
-        )
 
     @property
     def restarted(self) -> Entry | None:
@@ -157,13 +369,21 @@ class Study(Settings):
     @property
     def is_papers_data(self) -> bool:
         """Whether the published numbers are about this dataset and split."""
-        return self._is_movielens_split and self.dataset.name == "ml-1m"
+        return self._reference == REFERENCE
 
     @property
-    def _is_movielens_split(self) -> bool:
-        """Whether this is a MovieLens, split as in the reference runs."""
-        is_last = self.split.method == SplitSettings().method
-        return self.dataset.is_movielens and is_last and self.split.users is None
+    def _reference(self) -> Path | None:
+        """Folder of the reference run of this dataset and split."""
+        if self.split.method != SplitSettings().method or self.split.users is not None:
+            return None
+        folders = {"ml-1m": REFERENCE, "ml-100k": REFERENCE / "ml-100k"}
+        return folders.get(self.dataset.name)  # no table has the name of a MovieLens
+
+    def _made(self, name: str) -> list[str]:
+        """File of this run if it has been made, or else of the reference run."""
+        own = Path(self.results, name)
+        kept = [f"{self._reference}/{name}"] if self._reference else []
+        return [str(own)] if self.ranks == "trained" and own.exists() else kept
 
     @property
     def tables(self) -> tuple[int, ...]:
@@ -197,52 +417,24 @@ class Study(Settings):
     @property
     def audit(self) -> list[str]:
         """The audit of this run once `snakemake audit` has made it, else the reference run's."""
-        if not self.is_papers_data:
-            return []
-        own = f"{self.results}/audit.csv"
-        is_own = self.ranks == "trained" and Path(own).exists()
-        return [own if is_own else f"{REFERENCE}/audit.csv"]
+        return self._made("audit.csv") if self.is_papers_data else []
 
     @property
     def orders(self) -> list[str]:
         """Right orders of this run once `snakemake beyond` has run, else a reference run's."""
-        own = f"{self.results}/beyond/orders.csv"
-        if self.ranks == "trained" and Path(own).exists():
-            return [own]
-        folders = {"ml-1m": f"{REFERENCE}/beyond", "ml-100k": f"{REFERENCE}/ml-100k/beyond"}
-        kept = folders.get(self.dataset.name) if self._is_movielens_split else None
-        return [f"{kept}/orders.csv"] if kept else []
+        return self._made("beyond/orders.csv")
 
     @property
     def archive(self) -> str:
         """The local archive, from the configuration or the environment; empty without one."""
         return self.dataset.archive or os.environ.get("MOVIELENS_ARCHIVE") or ""
 
-    def benchmarks(self) -> list[str]:
-        """Names of the steps that lead to the page and are timed."""
-        data = ["fetch" if self.dataset.is_movielens else "describe", "split"]
-        ranks = [*(f"train/{name}" for name in self.trained)]
-        last = "rank" if self.ranking.pieces == 1 else "gather_ranks"
-        ranks += [f"{last}/{name}" for name in self.trained]
-        ranks += [f"rank_external/{name}" for name in self.external]
-        of_paper = ["toy", "theory_figures", "scorecard", "z_scores", "claims"]
-        return [
-            *([*data, *ranks] if self.ranks == "trained" else []),
-            *(f"sample/{name}" for name in self.names),
-            *("exact", "compare", "ranks_figures", "provenance", "ranges"),
-            *(
-                [*(f"outcomes/{name}" for name in self.scored), "negatives"]
-                if self.negatives
-                else []
-            ),
-            *(of_paper if self.is_papers_data else []),
-        ]
-
-    def identity(self) -> str:
-        """What was asked for, as JSON: source of the ranks, hash of the configuration, seeds."""
-        return json.dumps(
-            {"ranks": self.ranks, "config_sha256": self.sha256(), "seeds": dict(self._seeds())}
-        )
+    def identity(self) -> dict[str, Any]:
+        """What was asked for: source of the ranks, hash of the configuration, seeds."""
+        seeded = {name: getattr(self, name) for name in ("split", "exact", "toy", "experiment")}
+        seeded |= {entry.name: entry.settings for entry in self.recommenders}
+        seeds = {name: part.seed for name, part in seeded.items() if hasattr(part, "seed")}
+        return {"ranks": self.ranks, "config_sha256": self.sha256(), "seeds": seeds}
 
     def sha256(self) -> str:
         """Hash of all settings that can change a result of the paper's study."""
@@ -250,10 +442,3 @@ class Study(Settings):
         content = self.model_dump(mode="json", by_alias=True, exclude={"beyond"}) | elsewhere
         content["dataset"] = self.dataset.without_places().model_dump(mode="json")
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-    def _seeds(self) -> Iterator[tuple[str, int]]:
-        for section in ("split", "exact", "toy", "experiment"):
-            yield section, getattr(self, section).seed
-        for entry in self.recommenders:
-            if hasattr(entry.settings, "seed"):
-                yield entry.name, entry.settings.seed

@@ -4,34 +4,61 @@ Each start of X is also a sampled experiment with a seed of its own, so that wha
 starts is what varies between two runs of the study.
 """
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from sampled_metrics._base.arrays import Float
-from sampled_metrics._base.seeds import generator
-from sampled_metrics._base.threads import one_thread
-from sampled_metrics.inference.search import smallest_from
+from sampled_metrics._base.seeds import generator, one_thread
 from sampled_metrics.metrics import Measure, values
-from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.cells import COUNTS, EXACT, KEY, SPREAD_COLUMNS, scale_of_counts
-from sampled_metrics.study.comparison import PERCENT, table3, table4
-from sampled_metrics.study.experiment import run_experiment
-from sampled_metrics.study.sample_sizes import COLUMNS as CURVES
-from sampled_metrics.study.sample_sizes import (
+from sampled_metrics.ranks import Ranks, rank
+from sampled_metrics.study.config import Entry, ExperimentSettings
+from sampled_metrics.study.curves import COLUMNS as CURVES
+from sampled_metrics.study.curves import (
     ESTIMATORS,
     RECALL,
     expected_recall,
-    lead,
     sample_sizes,
+    signed_difference,
+    smallest_from,
 )
-from sampled_metrics.study.settings import ExperimentSettings
+from sampled_metrics.study.datasets.split import Split
+from sampled_metrics.study.recommenders import create
+from sampled_metrics.study.tables import (
+    COUNTS,
+    EXACT,
+    KEY,
+    PERCENT,
+    SPREAD_COLUMNS,
+    run_experiment,
+    scale_of_counts,
+    table3,
+    table4,
+)
 
+_log = logging.getLogger(__name__)
 COLUMNS = ("start", *KEY, "value", "expected")
 USERS, SIZES = (5, "users"), (6, RECALL.label)  # of rows on Figures 5 and 6
 TOP, HALF = "top 100", "bottom half"
+
+
+def retrained(entry: Entry, split: Split, threads: int, **settings: Any) -> Ranks:
+    """Return the ranks of a recommender trained with some settings changed."""
+    model = create(entry.kind, {**entry.settings, **settings}).fit(split.train, threads)
+    return rank(model.scorer, split.train, split.held_out)
+
+
+def ranks_by_start(entry: Entry, split: Split, starts: int, threads: int) -> list[Ranks]:
+    """Return the ranks of an als recommender for each of the seeds 0, 1 ... it is trained from."""
+    ranks = []
+    for seed in range(starts):
+        ranks.append(retrained(entry, split, threads, seed=seed))
+        _log.info("spread: start %d of %d", seed + 1, starts)
+    return ranks
 
 
 def table_of_starts(
@@ -41,30 +68,20 @@ def table_of_starts(
 
     Start i has the seed i + 1, so none repeats the experiment of seed 0.
 
-    Returns
-    -------
-    Rows with the columns `COLUMNS`. Those of tables 3 and 4 are cells in the units of the tables:
-    simulated (`value`) and in expectation. Those of `table` 5 are users of the recommender with a
-    rank in the top 100 or the bottom half; those of `table` 6 the smallest m from which on the
-    expected estimate orders the first pair as the exact metric does; missing if no size does.
+    Tables 3 and 4 are cells in the units of the tables, simulated (`value`) and in expectation.
+    Table 5 has the users of the recommender with a rank in the top 100 or the bottom half, table 6
+    the smallest m from which on the expected estimate orders the first pair as the exact metric
+    does; missing if no size does.
     """
     tables = []
     for start, ranks in enumerate(starts):
         seeded = settings.replaced(seed=settings.seed + start + 1)
-        experiments = {
-            recommender: run_experiment(recommender, users, seeded)
-            for recommender, users in {name: ranks, **others}.items()
-        }
-        counts = [
-            (USERS[0], name, USERS[1], which, users, users)
-            for which, users in users_by_rank(ranks).items()
-        ]
-        cells = [
-            table3(experiments),
-            table4(experiments),
-            pd.DataFrame(counts, columns=COLUMNS[1:]),
-        ]
-        tables += [table[[*KEY, "value", "expected"]].assign(start=start) for table in cells]
+        records, counts = {name: ranks, **others}, users_by_rank(ranks)
+        experiments = {key: run_experiment(key, records[key], seeded) for key in records}
+        rows = [(USERS[0], name, USERS[1], which, counts[which], counts[which]) for which in counts]
+        users = pd.DataFrame(rows, columns=COLUMNS[1:])
+        for table in (table3(experiments), table4(experiments), users):
+            tables.append(table[[*KEY, "value", "expected"]].assign(start=start))
     sizes = smallest_sizes(name, starts, others, settings)
     return pd.concat([*tables, sizes])[list(COLUMNS)].reset_index(drop=True)
 
@@ -91,14 +108,12 @@ def smallest_sizes(
         return pd.DataFrame(columns=COLUMNS)
     other = next(iter(others))
     records = {**{str(start): ranks for start, ranks in enumerate(starts)}, other: others[other]}
-    sizes = sample_sizes(records)
+    sizes, at, rows = sample_sizes(records), expected_recall(records, settings), []
     exact = {key: values(RECALL, ranks).mean() for key, ranks in records.items()}
-    at = expected_recall(records, settings)
-    rows = []
     for e, estimator in enumerate(ESTIMATORS):
         for start in range(len(starts)):
-            difference = exact[other] - exact[str(start)]
-            m = smallest_from(partial(lead, at, str(start), other, e, difference), sizes)
+            pair = (str(start), other, e, exact[other] - exact[str(start)])
+            m = smallest_from(partial(signed_difference, at, *pair), sizes)
             rows.append((start, SIZES[0], f"{name} vs {other}", SIZES[1], estimator.label, m, m))
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -108,18 +123,16 @@ def band_over_starts(
 ) -> pd.DataFrame:
     """Lowest and highest expected Recall@10 over the starts, at each m of Figure 6.
 
-    Rows have the columns of `study.sample_sizes.recall_against_samples`, with `kind` = `lowest` and
-    `highest`.
+    Columns are those of Figure 6, `kind` is `lowest` or `highest`.
     """
     records = {str(start): ranks for start, ranks in enumerate(starts)}
     at = expected_recall(records, settings)
     rows = []
     for m in sample_sizes(records):
         for e, estimator in enumerate(ESTIMATORS):
-            of_starts = [at(start, e, m).mean for start in records]
-            low, high = min(of_starts), max(of_starts)
-            rows.append(("lowest", name, estimator.label, m, low))
-            rows.append(("highest", name, estimator.label, m, high))
+            means = [at(start, e, m).mean for start in records]
+            rows.append(("lowest", name, estimator.label, m, min(means)))
+            rows.append(("highest", name, estimator.label, m, max(means)))
     return pd.DataFrame(rows, columns=CURVES)
 
 
@@ -127,45 +140,28 @@ def band_over_starts(
 def spread_table(
     name: str, starts: pd.DataFrame, others: Mapping[str, Ranks], settings: ExperimentSettings
 ) -> pd.DataFrame:
-    """Spread of every cell over the starts of one recommender, and over ties of the others."""
-    by_ties = [
-        spread_over_ties(other, ranks, settings)
-        for other, ranks in others.items()
-        if ranks.n_tied.mean() > 1
-    ]
-    return pd.concat([spread_over_starts(name, starts, settings), *by_ties])
+    """Spread of every cell over the starts of one recommender, and over ties of the others.
 
-
-def spread_over_starts(
-    name: str, starts: pd.DataFrame, settings: ExperimentSettings
-) -> pd.DataFrame:
-    """Standard deviation of the difference between two starts, for every cell of a recommender.
-
-    The published number and ours each come from one start, so this is the standard deviation over
-    starts times the root of 2, in the units of Tables 3 and 4 (counts of a hundred). Cells are
-    expectations in closed form, so sampling adds nothing.
+    Over starts it is the standard deviation of the difference between two, because the published
+    number and ours each come from one: that over starts times the root of 2, in the units of Tables
+    3 and 4 (counts of a hundred). Cells are expectations, so sampling adds nothing. Over ties it is
+    the standard deviation of exact metrics, in percent, over 1,000 random orders, because the
+    published number comes from one order and ours is the expectation over all.
     """
     cells = starts[starts["table"].isin((3, COUNTS)) & (starts["row"].str.split().str[0] == name)]
     scale = scale_of_counts(cells["table"], settings.repetitions)
     cells = cells.assign(spread=cells["expected"] * scale)
     table = cells.groupby(KEY, sort=False)["spread"].std(ddof=1).reset_index()
     table["spread"] *= np.sqrt(2.0)
-    return table.assign(cause=f"initialisation of {name}")
-
-
-def spread_over_ties(
-    name: str, records: Ranks, settings: ExperimentSettings, draws: int = 1000
-) -> pd.DataFrame:
-    """Standard deviation of exact metrics, in percent, over random orders of tied candidates.
-
-    The published number comes from one order, ours is the expectation over all.
-    """
     rows = []
-    for measure in settings.measures:
-        orders = (generator(settings.seed, "ties", name, draw) for draw in range(draws))
-        spread = PERCENT * float(means_over_orders(measure, records, orders).std(ddof=1))
-        rows.append((3, name, measure.label, EXACT, spread, f"tie draw of {name}"))
-    return pd.DataFrame(rows, columns=SPREAD_COLUMNS)
+    for other, ranks in others.items():
+        for measure in settings.measures if ranks.n_tied.mean() > 1 else ():
+            orders = (generator(settings.seed, "ties", other, draw) for draw in range(1000))
+            spread = PERCENT * float(means_over_orders(measure, ranks, orders).std(ddof=1))
+            rows.append((3, other, measure.label, EXACT, spread, f"tie draw of {other}"))
+    by_ties = pd.DataFrame(rows, columns=SPREAD_COLUMNS)
+    table = table.assign(cause=f"initialisation of {name}")
+    return pd.concat([part for part in (table, by_ties) if len(part)])
 
 
 def means_over_orders(

@@ -1,0 +1,245 @@
+"""Commands for the ranks of recommenders: evaluate, correct, compare, plan, report."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from sampled_metrics._base import defaults
+from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.files import write_text
+from sampled_metrics.cli import options
+from sampled_metrics.cli.output import Format, emit, emit_results
+from sampled_metrics.ranks import Sampling
+
+app = typer.Typer()
+
+
+@app.command()
+def evaluate(
+    files: options.RankFiles,
+    metric: options.Metrics = None,
+    ties: options.Ties = "expected",
+    n_items: options.Items = None,
+    relevant: options.Relevant = None,
+    seen: options.Seen = None,
+    min_grade: options.MinGrade = 0.0,
+    complete: options.Complete = False,
+    confidence: options.Confidence = defaults.CONFIDENCE,
+    seed: options.Seed = 0,
+    form: options.Form = Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Average exact metrics over users, with standard errors and confidence intervals.
+
+    Keys: file, metric, ties, value, std_error, ci_low, ci_high, n_users, n_items, effective_users
+    (few where a handful of users carry the value); values are fractions.
+    """
+    from sampled_metrics.inference import evaluate as evaluation
+    from sampled_metrics.ranks import Ranks
+
+    given: dict[str, Any] = {"relevant": relevant, "seen": seen, "min_grade": min_grade}
+    tests: dict[str, Any] = {"ties": ties, "seed": seed, "confidence": confidence}
+    results: list[evaluation.Evaluated] = []
+    rows, relevance = [], ""
+    for path in files:
+        ranks = Ranks.read(path, n_items=n_items, complete=complete, **given)
+        relevance = relevance or evaluation.relevance_note(ranks)
+        with reading(path):
+            evaluated = evaluation.evaluate(ranks, metric or defaults.METRICS, **tests)
+        rows += [{"file": str(path)} | asdict(result) for result in evaluated]
+        results += evaluated
+    note = evaluation.evaluated_note(results, confidence, relevance)
+    emit(rows, form, output, note, "ties effective_users")
+
+
+@app.command()
+def correct(
+    file: options.SampledFile,
+    n_negatives: options.SampledNegatives = None,
+    n_items: options.Items = None,
+    positive: options.Positive = None,
+    relevant: options.Relevant = None,
+    metric: options.Metrics = None,
+    estimator: options.Estimators = None,
+    sampling: options.KnownSampling = None,
+    ties: Annotated[
+        Literal["random", "optimistic", "pessimistic"],
+        options.option("Place of a held-out item among negatives of its score."),
+    ] = "random",
+    seed: options.Seed = 0,
+    shape: options.Shape = defaults.SHAPE,
+    intervals: Annotated[bool, options.option("--intervals", "Print their intervals.")] = False,
+    confidence: options.Confidence = defaults.CONFIDENCE,
+    form: options.Form = Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Compute the range of exact metrics that sampled ranks allow, and corrected estimates.
+
+    The range holds the exact metric of the users' population with the confidence asked for,
+    whatever their true ranks are as long as --shape holds. An estimate is precise, but of another
+    quantity: the rank at which its credit has fallen to half is printed beside it ("acts like"),
+    and its interval (--intervals, and in CSV and JSON) covers its expectation, not the exact
+    metric. Rows of one user_id are averaged first.
+
+    Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high, shape,
+    behaves_like, n_users, n_items, n_negatives, sampling; values are fractions.
+    """
+    from sampled_metrics.inference import correct as correction
+    from sampled_metrics.ranks import SampledRanks
+
+    given: Any = {"positive": positive, "relevant": relevant, "ties": ties, "seed": seed}
+    ranks = SampledRanks.read(file, n_negatives, n_items, sampling, **given)
+    names = metric or defaults.METRICS, estimator or defaults.ESTIMATORS
+    with reading(file):
+        results = correction.correct(ranks, *names, shape=shape, confidence=confidence)
+    emit_results(results, form, output, intervals=intervals)
+
+
+@app.command("compare")
+def compare_files(
+    files: options.RankFiles,
+    n_negatives: options.SampledNegatives = None,
+    n_items: options.Items = None,
+    metric: options.Metrics = None,
+    estimator: options.Estimators = None,
+    positive: options.Positive = None,
+    sampling: options.KnownSampling = None,
+    ties: Annotated[
+        str | None,
+        options.option(
+            "As for evaluate, of full rankings, by default expected; as for correct, of "
+            "scores among negatives, by default random."
+        ),
+    ] = None,
+    relevant: options.Relevant = None,
+    seen: options.Seen = None,
+    min_grade: options.MinGrade = 0.0,
+    complete: options.Complete = False,
+    shape: options.Shape = defaults.SHAPE,
+    test: Annotated[Literal["t"] | None, options.option("Print p-values of this test.")] = None,
+    correction: options.Correction = "holm",
+    confidence: options.Confidence = defaults.CONFIDENCE,
+    seed: options.Seed = 0,
+    form: options.Form = Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Compare recommenders in pairs: which has the higher exact metric, if that can be told.
+
+    From full rankings, or from sampled ranks or scores of held-out items and their negatives, which
+    --n-negatives, --positive or a column sampled_rank or label tell. From those the order is that
+    of the exact metrics and decided if the range of their difference excludes 0; the estimates
+    beside it may be ordered otherwise. Users are paired if the files have the same user_id, which
+    decides most if all recommenders ranked the same negatives.
+
+    Keys: a, b, metric, estimator, value_a, value_b, difference (b - a), std_error, ci_low, ci_high,
+    range_low, range_high, order (a, b or undecided), p_value, behaves_like, verdict, paired,
+    n_users, n_items, n_negatives, sampling; values are fractions.
+    """
+    from sampled_metrics.inference.compare import compare
+
+    if len(files) < 2:
+        raise InputError("the only file; compare needs two or more", path=files[0])
+    paths = options.by_name(files)
+    with options.naming_files(paths):
+        results = compare(
+            paths,
+            metric or defaults.METRICS,
+            estimator,
+            relevant=relevant,
+            seen=seen,
+            n_items=n_items,
+            min_grade=min_grade,
+            complete=complete,
+            positive=positive,
+            n_negatives=n_negatives,
+            sampling=sampling,
+            ties=ties,
+            shape=shape,
+            test=test,
+            correction=correction,
+            confidence=confidence,
+            seed=seed,
+        )
+    emit_results(results, form, output)
+
+
+@app.command()
+def plan(
+    ranks: Annotated[tuple[Path, Path], options.option("Exact ranks of two recommenders.")],
+    n_items: options.Items = None,
+    n_users: Annotated[
+        int | None,
+        options.option("Users to be evaluated, drawn anew from users like these.", min=1),
+    ] = None,
+    metric: options.Metrics = None,
+    sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
+    shape: options.Shape = defaults.SHAPE,
+    confidence: options.Confidence = defaults.CONFIDENCE,
+    form: options.Form = Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Calculate how likely 1 to 1,000 negatives, and full rankings, decide the order of two.
+
+    For two recommenders whose full rankings are known, with the same users, or with --n-users as
+    many users like them. An order is decided if the range of the exact difference excludes 0.
+
+    Keys: metric, n_negatives (null: full rankings), probability, decides_above (the difference from
+    which on a decision is likely), exact_a, exact_b, n_items, n_users, sampling.
+    """
+    from sampled_metrics.inference import plan as planning
+
+    options.by_name(ranks)
+    results = planning.plan(
+        *ranks,
+        metric or defaults.METRICS[:1],
+        n_items=n_items,
+        n_users=n_users,
+        sampling=sampling,
+        shape=shape,
+        confidence=confidence,
+    )
+    emit_results(results, form, output)
+
+
+@app.command()
+def report(
+    files: options.RankFiles,
+    output: Annotated[Path, options.option("File to write.")],
+    n_negatives: options.SampledNegatives = None,
+    n_items: options.Items = None,
+    metric: options.Metrics = None,
+    estimator: options.Estimators = None,
+    positive: options.Positive = None,
+    sampling: options.KnownSampling = None,
+    ties: options.Ties = "expected",
+    relevant: options.Relevant = None,
+    seen: options.Seen = None,
+    shape: options.Shape = defaults.SHAPE,
+    confidence: options.Confidence = defaults.CONFIDENCE,
+) -> None:
+    """Write one HTML page about one recommender or several, which opens without a network.
+
+    From sampled ranks, or scores of held-out items and their negatives, as compare takes them:
+    ranges of the exact metrics, estimates, comparisons, and what it would cost to know more. From
+    full rankings: exact metrics, comparisons, and what ranking against random items would make of
+    them. Recall@10 by default.
+    """
+    from sampled_metrics.ranks.options import Ranked
+    from sampled_metrics.ranks.sampled import Drawn, all_alike
+    from sampled_metrics.report import render
+    from sampled_metrics.report.own import own_full, own_sampled
+
+    paths, metrics = options.by_name(files), metric or defaults.METRICS[:1]
+    drawn = Drawn(n_items, n_negatives, sampling, positive, relevant)
+    ranked, estimators = Ranked(n_items, relevant, seen), estimator or defaults.ESTIMATORS
+    with options.naming_files(paths):
+        samples, full = all_alike(paths, drawn, ranked)
+        if not full:
+            assumed: Any = {"shape": shape, "confidence": confidence}
+            content = own_sampled(samples, metrics, estimators, **assumed)
+    if full:
+        full = {name: options.full_ranking(full[name], path) for name, path in paths.items()}
+        content = own_full(full, metrics, ties=ties, confidence=confidence)
+    write_text(output, render(content, "own.html"))

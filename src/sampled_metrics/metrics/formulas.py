@@ -1,0 +1,315 @@
+"""Formulas of all metrics, eq. 2-13 and their kin.
+
+R is the set of the relevant items' ranks, n the number of candidates, and values are means over a
+uniformly random order of the candidates with equal scores. A metric without cut-off has k = n.
+Libraries disagree about some metrics; each convention has a name of its own here. With one relevant
+item, all conventions but `ndcg-by-k` agree.
+
+=====================  =======================================================================
+`recall@k`             hits by |R|; eq. 4, with one relevant item eq. 9
+`recall-micro@k`       hits of all users by their relevant items, |R| added up
+`precision@k`          hits by k, also over all users together (`precision-micro@k`); eq. 3 and 8
+`fBETA@k`              (1 + BETA^2) hits / (BETA^2 |R| + k)
+`hit@k`                1 if there is a hit; not recall if several items are relevant
+`rr@k`, `rr`           1 by the rank of the first relevant item
+`ap@k`, `ap`           sum of Prec_i over relevant places i <= k, by min(|R|, k); eq. 5, 10, 12
+`ap-by-relevant@k`     the same sum by |R|: trec_eval's map_cut
+`ndcg@k`, `ndcg`       the ideal list has min(|R|, k) relevant items; eq. 6, 11, 13
+`ndcg-exp@k`,          gains 2^grade - 1; `ndcg` takes the grade itself, as trec_eval and
+`ndcg-exp`             scikit-learn do; without grades both are one metric
+`ndcg-by-relevant@k`   the ideal list has |R| relevant items, also those beyond place k
+`ndcg-by-k@k`          the ideal list has k relevant items, even if |R| < k: RecTools' default;
+                       such a user cannot reach 1
+`auc`                  share of (relevant, irrelevant) pairs in the right order; eq. 2 and 7
+=====================  =======================================================================
+
+With h of the s candidates of a level relevant, any of its places holds a relevant item with
+probability h/s, and two of its places do with probability h(h - 1) / (s(s - 1)); McSherry and
+Najork, "Computing information retrieval performance measures efficiently in the presence of tied
+scores", ECIR 2008.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sampled_metrics._base.arrays import Float, Int, ranges
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.metrics.measures import Levels, Measure, register
+from sampled_metrics.ranks import Ranks
+
+_NEAR = 64
+_HARMONIC = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, _NEAR + 1))])
+_LARGEST_GRADE = 1000  # 2^1000 is a float64
+
+
+def _cutoff(levels: Levels, measure: Measure) -> int:
+    """Return k, by default the lowest place that any level reaches."""
+    if measure.cutoff is not None:
+        return measure.cutoff
+    return int(np.ceil((levels.above + levels.size).max(initial=1)))
+
+
+# Counts of hits.
+
+
+def _hits(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    """Return the expected number of relevant items in the top k."""
+    places = levels.places(_cutoff(levels, measure))
+    return levels.per_user(users, levels.hits * places / levels.size)
+
+
+@register("recall", "Recall", "4, 9")
+def _recall(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    return _hits(levels, users, measure) / users.n_relevant
+
+
+@register("recall-micro", "Recall (micro)", pooled=True)
+def _recall_micro(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    """Values whose mean is the quotient of two sums, and their spread that of its linearisation."""
+    hits = _hits(levels, users, measure)
+    quotient = hits.sum() / users.n_relevant.sum()
+    return quotient + (hits - quotient * users.n_relevant) / users.n_relevant.mean()
+
+
+@register("precision", "Precision", "3, 8", aliases=["p", "prec", "precision-micro"])
+def _precision(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    return _hits(levels, users, measure) / _cutoff(levels, measure)
+
+
+@register("f", "F", has_beta=True)
+def _f(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    """F-beta, linear in the hits: (1 + b^2) P R / (b^2 P + R) = (1 + b^2) hits / (b^2 |R| + k)."""
+    weight = (measure.beta or 1.0) ** 2
+    hits = (1.0 + weight) * _hits(levels, users, measure)
+    return hits / (weight * users.n_relevant + _cutoff(levels, measure))
+
+
+_HIT_ALIASES = ["hr", "hits", "hit-rate", "hitrate", "hit-ratio", "success"]
+
+
+@register("hit", "Hit", first_item_decides=True, aliases=_HIT_ALIASES)
+def _hit(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    """Probability that the best level has a relevant item among the first k places.
+
+    If m of its places are among them, it is 1 - C(s - m, h)/C(s, h), where the quotient is the
+    product over j = 0 ... h - 1 of 1 - m/(s - j).
+    """
+    first = levels.first()
+    level = first.of_item
+    left = first.size[level] - ranges(0, first.hits)
+    share = np.minimum(first.places(_cutoff(levels, measure))[level] / left, 1.0)
+    with np.errstate(divide="ignore"):
+        logs = np.log1p(-share)
+    return first.per_user(users, -np.expm1(np.bincount(level, logs, first.user.size)))
+
+
+# Reciprocals of places.
+
+
+def reciprocals(above: Int, places: Int) -> Float:
+    """Sum 1/p over p = above + 1 ... above + places, whatever the shape.
+
+    The relative error is small also far down the ranking, unlike that of a difference of two
+    harmonic numbers. Where there is at most one place, `above` need not be whole.
+
+    Examples
+    --------
+    >>> reciprocals(np.array([0, 9]), np.array([4, 1]))  # 1 + 1/2 + 1/3 + 1/4 and 1/10
+    array([2.08333333, 0.1       ])
+    """
+
+    def beyond_log(y: Float) -> Float:
+        """Difference of the digamma function at y + 1/2 and log y; within 1e-16 from y = 64 on."""
+        square = 1.0 / (y * y)
+        return square * (1 / 24 - square * (7 / 960 - square * (31 / 8064)))
+
+    end = above + places
+    first, last = (np.minimum(place, _NEAR).astype(np.int64) for place in (above, end))
+    near = _HARMONIC[last] - _HARMONIC[first]
+    lower, upper = np.maximum(above, _NEAR) + 0.5, np.maximum(end, _NEAR) + 0.5
+    far = np.log1p((upper - lower) / lower) + beyond_log(upper) - beyond_log(lower)
+    return np.where(places == 1, 1.0 / (above + 1), near + far)
+
+
+@register("rr", "RR", cutoff="optional", first_item_decides=True, aliases=["mrr", "recip-rank"])
+def _reciprocal_rank(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    """Expected 1/p at the first relevant item, 0 where that is beyond place k.
+
+    The first is the i-th candidate of the best level with probability C(s - i, h - 1)/C(s, h): h/s
+    for i = 1, then times (s - h - i + 1)/(s - i) at each step. Closed forms where h is 1 or s;
+    other levels are summed in a loop over the distinct ones.
+    """
+    k, levels = _cutoff(levels, measure), levels.first()
+    places = levels.places(k)
+    values = reciprocals(levels.above, places) / levels.size
+    full = levels.hits == levels.size
+    values[full] = (places[full] > 0) / (levels.above[full] + 1)
+    mixed = (levels.hits > 1) & ~full & (places > 0)
+    columns = np.stack([levels.above[mixed], levels.size[mixed], levels.hits[mixed]])
+    distinct, which = np.unique(columns, axis=1, return_inverse=True)
+    terms = np.empty(distinct.shape[1])
+    for term, (above, size, hits) in enumerate(distinct.T):
+        place = np.arange(1, min(size - hits + 1, k - above) + 1)
+        factors = (size - hits - place + 1) / (size - place)
+        chance = hits / size * np.concatenate([[1.0], np.cumprod(factors[:-1])])
+        terms[term] = chance @ (1.0 / (above + place))
+    values[mixed] = terms[which.ravel()]
+    return levels.per_user(users, values)
+
+
+def _sum_of_precisions(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    """Expected numerator of eq. 5, the sum of the precisions at the relevant items in the top k.
+
+    The i-th place of a level, p = above + i, is relevant with probability h/s; then it has
+    hits_above relevant items above the level, itself, and (i - 1)(h - 1)/(s - 1) expected in
+    between. So the sum over i of h/s (hits_above + 1 + (i - 1)(h - 1)/(s - 1)) / p is
+
+        h/s [(hits_above + 1) S + (h - 1)/(s - 1) (m - (above + 1) S)],  S = sum of the 1/p
+
+    for m places.
+    """
+    places = levels.places(_cutoff(levels, measure))
+    inverse = reciprocals(levels.above, places)
+    density = (levels.hits - 1) / np.maximum(levels.size - 1, 1)
+    between = density * (places - (levels.above + 1) * inverse)
+    total = levels.hits / levels.size * ((levels.hits_above + 1) * inverse + between)
+    return levels.per_user(users, total)
+
+
+@register("ap", "AP", "5, 10, 12", cutoff="optional", aliases=["map"])
+def _ap(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    items = np.minimum(users.n_relevant, _cutoff(levels, measure))
+    return _sum_of_precisions(levels, users, measure) / items
+
+
+@register("ap-by-relevant", "AP by relevant", aliases=["map-cut"])
+def _ap_by_relevant(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    return _sum_of_precisions(levels, users, measure) / users.n_relevant
+
+
+# Discounted gains.
+
+
+def _discount(place: Float | Int) -> Float:
+    """Gain of a relevant item at a place."""
+    return 1.0 / np.log2(place + 1.0)
+
+
+def gains(
+    levels: Levels, k: int, gain: Callable[[Int], Float], weight: Float | Int | None = None
+) -> Float:
+    """Expected sum of `gain(place)` over a level's relevant items among the first k places.
+
+    `weight` is the sum over a level of what the items' gains are multiplied by; default 1 each.
+
+    Examples
+    --------
+    >>> levels = Levels.of(Ranks([9], [1, 1], [2, 2], n_found=[2]))
+    >>> gains(levels, 3, lambda place: 1.0 / place)  # 2/3 at each of the places 2 and 3
+    array([0.55555556])
+    """
+    start, places = np.minimum(levels.above, k), levels.places(k)
+    values = np.where(places == 1, gain(levels.above + 1), 0.0)
+    # A single term is exact, so only several come from differences of a cumulative sum.
+    several = places > 1
+    start, end = (a[several].astype(np.int64) for a in (start, start + places))
+    table = np.concatenate([[0.0], np.cumsum(gain(np.arange(1, int(end.max(initial=0)) + 1)))])
+    values[several] = table[end] - table[start]
+    return (levels.hits if weight is None else weight) / levels.size * values
+
+
+@register("ndcg", "NDCG", "6, 11, 13", cutoff="optional", graded=True, aliases=["ndcg-cut"])
+def _ndcg(
+    levels: Levels,
+    users: Ranks,
+    measure: Measure,
+    gain: Callable[[Float], Float] = np.asarray,
+    whole: bool = False,
+) -> Float:
+    """Divide by the gain of the list of all relevant items by grade, ended at k if not `whole`."""
+    k = _cutoff(levels, measure)
+    ideal_k = users.n_relevant if whole else np.minimum(users.n_relevant, k)
+    if users.grades is None or levels.grades is None:
+        ideal = np.cumsum(_discount(np.arange(1, int(ideal_k.max(initial=1)) + 1)))[ideal_k - 1]
+        return levels.per_user(users, gains(levels, k, _discount)) / ideal
+    weight = np.bincount(levels.of_item, gain(levels.grades), levels.hits.size)
+    dcg = levels.per_user(users, gains(levels, k, _discount, weight))
+    user = np.repeat(np.arange(len(users)), users.n_relevant)
+    best = users.grades[np.lexsort((-users.grades, user))]
+    place = ranges(1, users.n_relevant)
+    discounted = np.where(place <= ideal_k[user], gain(best) * _discount(place), 0.0)
+    return dcg / np.bincount(user, discounted, len(users))
+
+
+def _exponential(grade: Float) -> Float:
+    """Gain 2^grade - 1."""
+    if grade.max(initial=0.0) > _LARGEST_GRADE:
+        raise InputError(
+            f"grade {grade.max():g} is too large for a gain of 2^grade - 1; use ndcg, or grades up "
+            f"to {_LARGEST_GRADE}"
+        )
+    return np.expm1(grade * np.log(2.0))
+
+
+register("ndcg-exp", "NDCG (exponential)", cutoff="optional", graded=True)(
+    partial(_ndcg, gain=_exponential)
+)
+register("ndcg-by-relevant", "NDCG by relevant", graded=True)(partial(_ndcg, whole=True))
+
+
+@register("ndcg-by-k", "NDCG by k")
+def _ndcg_by_k(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    k = _cutoff(levels, measure)
+    ideal = _discount(np.arange(1, k + 1)).sum()
+    return levels.per_user(users, gains(levels, k, _discount)) / ideal
+
+
+# Pairs.
+
+
+@register("auc", "AUC", "2, 7", cutoff="none", needs_candidates=True, aliases=["gauc", "roc-auc"])
+def _auc(levels: Levels, users: Ranks, _: Measure) -> Float:
+    """Share of pairs in the right order; irrelevant ties count as half below, half above."""
+    irrelevant = users.n_candidates - users.n_relevant
+    if not irrelevant.all():
+        raise InputError(
+            f"auc is not defined for {int((irrelevant == 0).sum())} users all of whose candidates "
+            "are relevant"
+        )
+    worse_or_tied = irrelevant[levels.user] - (levels.above - levels.hits_above)
+    worse = worse_or_tied - (levels.size - levels.hits) / 2.0
+    return levels.per_user(users, levels.hits * worse) / (users.n_relevant * irrelevant)
+
+
+# Errors of predicted ratings, in the unit of the ratings.
+
+
+def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
+    """Return the root mean squared error of finite ratings.
+
+    Examples
+    --------
+    >>> rmse([3, 5], [3, 1])  # sqrt((0 + 16) / 2)
+    2.8284271247461903
+    """
+    return float(np.sqrt(np.mean(_errors(true, predicted) ** 2)))
+
+
+def mae(true: ArrayLike, predicted: ArrayLike) -> float:
+    """Return the mean absolute error of finite ratings."""
+    return float(np.mean(np.abs(_errors(true, predicted))))
+
+
+def _errors(true: ArrayLike, predicted: ArrayLike) -> Float:
+    arrays = np.asarray(true), np.asarray(predicted)
+    for name, array in zip(("ratings", "predictions"), arrays, strict=True):
+        if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
+            raise InputError(f"{name} are not all finite numbers")
+    ratings, predictions = arrays
+    if ratings.shape != predictions.shape or ratings.size == 0:
+        shapes = f"ratings have shape {ratings.shape}, predictions {predictions.shape}"
+        raise InputError(f"{shapes}; expected the same, and at least one rating")
+    return ratings.astype(np.float64) - predictions

@@ -1,0 +1,162 @@
+"""Tables of relevant and seen items, as pairs of users and items."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks.ranks import count_enough
+from sampled_metrics.tables.columns import ITEM, USER, Table, as_numpy, encoded, places
+from sampled_metrics.tables.reading import QRELS, read_table
+
+RELEVANT = "relevant items"
+SEEN = "seen items (user_id, item_id)"
+
+
+class Pairs(NamedTuple):
+    """Different pairs of users and items, one a row, and maybe the grade of each."""
+
+    user: Int  # codes from 0 in the order in which the ids first appear
+    item: Int
+    user_ids: Any  # pyarrow arrays of int64 or text, by code
+    item_ids: Any
+    grade: Float | None = None
+
+    @classmethod
+    def of(cls, table: Table, *, unique: bool = True) -> "Pairs":
+        """Encode the pairs of a table; where they must be `unique`, duplicates are an error."""
+        (user, user_ids), (item, item_ids) = table.codes(USER), table.codes(ITEM)
+        pairs = cls(user.astype(np.int64), item.astype(np.int64), user_ids, item_ids)
+        key = pairs.key(pairs.user, pairs.item)
+        again = first_duplicate(key) if unique else None
+        if again is not None:
+            found = "user {}, item {}".format(*pairs.pair(again))
+            first = int(np.argmax(key == key[again])) + 1
+            raise table.error_at(again, f"duplicate of row {first} ({found})")
+        return pairs
+
+    def among(self, others: "Pairs") -> NDArray[np.bool_]:
+        """Return whether each of these pairs is one of the others."""
+        user = places(others.user_ids, self.user_ids)[others.user]
+        item = places(others.item_ids, self.item_ids)[others.item]
+        both = (user >= 0) & (item >= 0)
+        return np.isin(self.key(self.user, self.item), self.key(user[both], item[both]))
+
+    def take(self, rows: Int, grade: Float | None = None) -> "Pairs":
+        """Return some of the pairs, with new codes."""
+        user, user_ids = encoded(self.user_ids.take(self.user[rows]))
+        item, item_ids = encoded(self.item_ids.take(self.item[rows]))
+        return Pairs(user.astype(np.int64), item.astype(np.int64), user_ids, item_ids, grade)
+
+    def pair(self, row: int) -> tuple[Any, Any]:
+        """Return the ids of a row's user and item."""
+        return self.user_ids[int(self.user[row])], self.item_ids[int(self.item[row])]
+
+    def n_items(self) -> Int:
+        """Count the items of each user."""
+        return np.bincount(self.user, minlength=len(self.user_ids))
+
+    def key(self, user: Int, item: Int) -> Int:
+        """Return one number for each pair of codes."""
+        return user * len(self.item_ids) + item
+
+
+def read_relevant(path: Any, min_grade: float = 0.0) -> Pairs:
+    """Read relevant items: qrels, or a table with columns `user_id` and `item_id`.
+
+    In qrels, four columns separated by blanks, a document with relevance above 0 is relevant, as
+    for trec_eval. In a table every pair is relevant, or those above 0 in a column `relevance`;
+    other columns, such as ratings, are ignored. Relevance is kept as grades; users without one of
+    at least `min_grade` are left out.
+    """
+    table = read_pairs(path, RELEVANT)
+    return Pairs.of(table).take(*relevant_rows(table, min_grade))
+
+
+def read_pairs(data: Any, what: str) -> Table:
+    """Read a table with columns `user_id` and `item_id`, or qrels as one; or take a DataFrame."""
+    table = read_table(data, what, trec=QRELS)
+    table.require(USER, ITEM)
+    return table
+
+
+def relevant_rows(table: Table, min_grade: float = 0.0) -> tuple[Int, Float | None]:
+    """Return the rows of relevant items, at least one, and their grades.
+
+    Those are rows with a relevance above 0 of users with one of at least `min_grade`; all without
+    such a column. Grades are None where each is 1.
+    """
+    if "relevance" not in table:
+        if min_grade > 0.0:
+            raise InputError("--min-grade needs grades, a column relevance", path=table.path)
+        return np.arange(len(table)), None
+    grade, (user, _) = table.finite("relevance"), table.codes(USER)
+    enough = count_enough(user, grade, min_grade, int(user.max()) + 1)
+    rows = np.flatnonzero((grade > 0.0) & (enough[user] > 0))
+    if not rows.size:
+        least = f"of at least {min_grade:g}" if min_grade > 0.0 else "above 0"
+        raise InputError(f"no relevance {least}; expected relevant items", path=table.path)
+    is_graded = min_grade > 0.0 or bool((grade[rows] != 1.0).any())
+    return rows, grade[rows] if is_graded else None
+
+
+class KnownItems(NamedTuple):
+    """Items that users have seen, and those that are held out for them."""
+
+    user_ids: Ids  # of users with held-out items, in ascending order
+    item_ids: Ids  # of all items that any table names, likewise
+    seen: csr_array  # nonzero at seen items, shape (users, items)
+    held_out: csr_array
+    seen_by_others: csr_array  # what users without held-out items have seen
+
+
+def read_known_items(
+    held_out: Path, seen: Path, items: Path | None = None, others: Sequence[Table] = ()
+) -> KnownItems:
+    """Read tables of pairs, or qrels for the held-out items.
+
+    The catalogue has the items of all tables, also those of a table of `items` (`item_id`) and of
+    `others`.
+    """
+    held, of_seen = read_pairs(Path(held_out), RELEVANT), read_table(Path(seen), SEEN)
+    of_seen.require(USER, ITEM)
+    catalogue = [] if items is None else [read_table(Path(items), "items (item_id)")]
+    user_ids = _distinct([held.ids(USER)])
+    item_ids = _distinct([table.ids(ITEM) for table in (held, of_seen, *catalogue, *others)])
+    (user, item), (seen_user, seen_item) = (
+        (places(table.ids(USER), user_ids), places(table.ids(ITEM), item_ids))
+        for table in (held, of_seen)
+    )
+    rows, _ = relevant_rows(held)
+    mine = seen_user >= 0
+    other = np.unique(of_seen.codes(USER)[0][~mine], return_inverse=True)[1]
+    sizes = (user_ids.size, user_ids.size, other.max(initial=-1) + 1)
+    pairs = (
+        (seen_user[mine], seen_item[mine]),
+        (user[rows], item[rows]),
+        (other, seen_item[~mine]),
+    )
+    marked = []
+    for size, (row, column) in zip(sizes, pairs, strict=True):
+        values = np.ones(row.size, dtype=bool)
+        marked.append(csr_array((values, (row, column)), shape=(size, item_ids.size)))
+        marked[-1].sum_duplicates()
+    both = marked[0].multiply(marked[1]).tocoo()
+    if both.nnz:
+        user_id, item_id = user_ids[both.row[0]], item_ids[both.col[0]]
+        raise InputError(f"user {user_id}, item {item_id} is both seen and held out", path=seen)
+    return KnownItems(user_ids, item_ids, *marked)
+
+
+def _distinct(columns: Sequence[Any]) -> Ids:
+    """Return the distinct ids of columns in ascending order; text where any column is."""
+    kind = pa.int64() if all(pa.types.is_integer(c.type) for c in columns) else pa.string()
+    chunks = [chunk.cast(kind) for column in columns for chunk in column.chunks]
+    distinct = as_numpy(pa.chunked_array(chunks).unique())
+    return np.sort(distinct if kind == pa.int64() else distinct.astype(np.str_))

@@ -1,0 +1,311 @@
+"""The events of a study: read from a MovieLens archive or a table, and filtered.
+
+Any rating is an interaction (section 6 of the paper); its value is checked, and kept only if a
+filter needs it.
+"""
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+from numpy.typing import NDArray
+
+from sampled_metrics._base.arrays import Float, Int, first_duplicate
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.study.datasets.settings import (
+    ML_1M,
+    Columns,
+    DatasetSettings,
+    FilterSettings,
+    MovieLens,
+)
+from sampled_metrics.tables.columns import Codes, Table, as_numpy
+from sampled_metrics.tables.reading import bare_name, read_table
+
+_COLUMNS = ("user", "item", "timestamp", "rating")
+Names: TypeAlias = NDArray[np.str_] | NDArray[np.int64]
+_UNREADABLE = (OSError, EOFError, RuntimeError, KeyError, zipfile.BadZipFile, zlib.error)
+
+
+@dataclass(frozen=True)
+class Interactions:
+    """Events, each of one user with one item; arrays of shape (events,) in file order."""
+
+    user: NDArray[np.int32]  # ids as published, or places in `user_names`
+    item: NDArray[np.int32]
+    timestamp: Int | Float | None = None  # numbers that order the events; None without times
+    rating: NDArray[np.float32] | None = None  # None where there are none or they are not needed
+    user_names: Names | None = None  # published ids in ascending order, where `user` are places
+    item_names: Names | None = None
+    rows: Int | None = None  # row of each event in the file, from 0; None if none was left out
+    origin: "Ratings | Table | None" = None  # the file; None for events from memory
+    time_unit: str | None = None  # of timestamps since 1970, as numpy calls it; None if not known
+
+    def __len__(self) -> int:
+        return self.user.size
+
+    def take(self, kept: NDArray[np.bool_]) -> Self:
+        """Return the events where `kept` is true."""
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        taken: Any = {name: None if c is None else c[kept] for name, c in columns.items()}
+        rows = np.arange(len(self)) if self.rows is None else self.rows
+        return replace(self, rows=rows[kept], **taken)
+
+    def times(self, method: str) -> NDArray[Any]:
+        """Return the timestamps, which a method of splitting needs."""
+        if self.timestamp is None:
+            raise self.error(f"no timestamps; {method} needs a column of them, random does not")
+        return self.timestamp
+
+    def pairs(self) -> Int:
+        """Encode the user and the item of each event as one number."""
+        return (self.user.astype(np.int64) << 32) | (self.item.astype(np.int64) & 0xFFFFFFFF)
+
+    def ids(self, event: int) -> tuple[Any, Any]:
+        """Return the published ids of an event's user and item."""
+        user, item = self.user[event], self.item[event]
+        return published(user, self.user_names), published(item, self.item_names)
+
+    def row(self, event: int) -> int:
+        """Return the row, from 0, of an event in its file."""
+        return event if self.rows is None else int(self.rows[event])
+
+    def error(self, problem: str, event: int | None = None) -> InputError:
+        """Make an error that names the file and, where given, the row of an event."""
+        if self.origin is None or event is None:
+            row = None if event is None else self.row(event) + 1
+            return InputError(
+                problem, path=None if self.origin is None else self.origin.path, row=row
+            )
+        return self.origin.error_at(self.row(event), problem)
+
+
+def as_int32(codes: Codes, names: Any) -> tuple[Codes, Names | None]:
+    """Encode ids as int32: themselves if they fit, else places in a table of them, ascending."""
+    if pa.types.is_integer(names.type):
+        table = as_numpy(names)
+        if table.min() >= -(1 << 31) and table.max() < 1 << 31:
+            return table.astype(np.int32)[codes], None
+    else:
+        table = np.array(names.to_pylist(), dtype=np.str_)
+    table, place = np.unique(table, return_inverse=True)
+    return place.astype(np.int32)[codes], table
+
+
+def published(ids: Any, names: Names | None) -> Any:
+    """Return published ids for those of `Interactions`."""
+    return ids if names is None else names[ids]
+
+
+def read_dataset(path: Path, settings: DatasetSettings, with_rating: bool = False) -> Interactions:
+    """Read the events of an archive or table without any filter."""
+    if settings.published is not None:
+        return read_ratings(path, settings.published, with_rating)
+    return read_interactions(path, settings.columns, settings.separator, with_rating)
+
+
+def read_interactions(
+    path: Path,
+    columns: Columns | None = None,
+    separator: str | None = None,
+    with_rating: bool = False,
+) -> Interactions:
+    """Read the events of a table (CSV, TSV or parquet) without any filter.
+
+    By default the columns are `user`, `item` and, where they are present, `rating` and `timestamp`,
+    and their separator is a tab if the first line has one, else a comma. `with_rating` keeps the
+    ratings, which are checked in any case.
+    """
+    columns = columns or Columns()
+    names = {role: bare_name(name) for role, name in columns if name is not None}
+    rating = timestamp = unit = None
+    ids = names["user"], names["item"]
+    columns_read, what = [*names.values()], "a table of interactions"
+    table = read_table(path, what, columns_read, ids=ids, separator=separator)
+    table.require(*(names[r] for r in names if r in ("user", "item") or names[r] != r))
+    # A column is freed as soon as it is an array, because long tables are to fit in memory.
+    if names.get("rating") in table.columns:
+        with np.errstate(over="ignore"):
+            rating = table.finite(names["rating"]).astype(np.float32)
+        del table.columns[names["rating"]]
+    user, user_names = as_int32(*table.codes(names["user"]))
+    del table.columns[names["user"]]
+    item, item_names = as_int32(*table.codes(names["item"]))
+    del table.columns[names["item"]]
+    if names.get("timestamp") in table.columns:
+        timestamp, unit = table.times(names["timestamp"])
+        del table.columns[names["timestamp"]]
+    kept = rating if with_rating else None
+    return Interactions(
+        user, item, timestamp, kept, user_names, item_names, origin=table, time_unit=unit
+    )
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """The ratings file in an archive of MovieLens, for errors."""
+
+    path: str
+
+    def error_at(self, row: int, problem: str) -> InputError:
+        """Make the error for a row, which counts from 0."""
+        return InputError(problem, path=self.path, row=row + 1, line=row + 1)
+
+
+@contextmanager
+def open_ratings(path: Path, dataset: MovieLens) -> Iterator[Any]:
+    """Open the ratings file in an archive; damage inside the archive is an InputError."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(dataset.member) as file:
+            yield file
+    except _UNREADABLE as error:
+        raise InputError(f"not a readable {dataset.title} archive ({error})", path=path) from error
+
+
+def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = False) -> Interactions:
+    """Read the events of an archive of MovieLens, of which nothing is unpacked.
+
+    The file is parsed block by block, to keep memory near that of the result. `with_rating` keeps
+    the ratings.
+    """
+    ratings, separator = Ratings(f"{path}:{dataset.member}"), dataset.separator
+    # pyarrow's separators have one character, so there is an empty column in each `::`.
+    names = ["user", "1", "item", "2", "rating", "3", "timestamp"]
+    types = dict.fromkeys(names[:5:2], pa.int32()) | dict.fromkeys("123", pa.null())
+    types["timestamp"] = pa.int64()
+    with open_ratings(path, dataset) as file:
+        try:
+            table = pyarrow.csv.read_csv(
+                pa.PythonFile(file, "r"),
+                pyarrow.csv.ReadOptions(column_names=names if separator == "::" else names[::2]),
+                pyarrow.csv.ParseOptions(
+                    delimiter=separator[0], quote_char=False, ignore_empty_lines=False
+                ),
+                pyarrow.csv.ConvertOptions(column_types=types, null_values=[""]),
+            )
+        except pa.ArrowInvalid as error:
+            raise InputError(f"not lines of ratings ({error})", path=ratings.path) from error
+    for name in names[::2]:
+        if table[name].null_count:
+            row = int(np.argmax(table[name].is_null().to_numpy()))
+            raise ratings.error_at(row, f"no {name}")
+    user, item, rating, timestamp = (as_numpy(table[name]) for name in names[::2])
+    wrong = (rating < 1) | (rating > 5)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ratings.error_at(row, f"found rating {rating[row]}; expected one of 1, 2 ... 5")
+    kept = rating.astype(np.float32) if with_rating else None
+    return Interactions(user, item, timestamp, kept, origin=ratings, time_unit="s")
+
+
+def apply_filters(
+    interactions: Interactions, filters: FilterSettings | None = None, least: int = 2
+) -> tuple[Interactions, dict[str, int]]:
+    """Return the events that pass all filters, and how many events each filter removed.
+
+    The filters are applied in the order of the settings. `duplicates` goes by time, and by file
+    order where times are equal or missing. Users and items with too few events are left out in
+    turn, users first, until both minima hold; this leaves the largest set of events in which they
+    do (the k-core).
+
+    Duplicates that no filter removes, users with fewer than `least` events, and a result without
+    events are errors, because they cannot be split.
+
+    Examples
+    --------
+    >>> events = Interactions(np.array([1, 1, 2, 2, 3]), np.array([7, 8, 7, 8, 8]))
+    >>> kept, removed = apply_filters(events, FilterSettings(min_user_events=2))
+    >>> kept.user.tolist(), removed
+    ([1, 1, 2, 2], {'min_user_events': 1})
+    """
+    filters = filters or FilterSettings()
+    kept, removed, values = interactions, dict[str, int](), filters.on
+
+    def leave_out(**out: NDArray[np.bool_]) -> None:
+        """Leave out the events that filters remove, by name of the filter."""
+        nonlocal kept
+        names = [name for name in out if name in values]
+        removed.update({name: int(out[name].sum()) for name in names})
+        passing = ~np.logical_or.reduce(list(out.values()))
+        if not passing.any():
+            applied = ", ".join(f"{name}: {values[name]}" for name in names)
+            raise kept.error(f"no events remain after {applied}")
+        if not passing.all():
+            kept = kept.take(passing)
+
+    if (lowest := filters.min_rating) is not None:
+        if kept.rating is None:
+            raise kept.error(f"no ratings; min_rating {lowest:g} needs a column of ratings")
+        leave_out(min_rating=~(kept.rating >= np.float32(lowest)))
+    if filters.duplicates == "refuse":
+        _refuse_duplicates(kept)
+    else:
+        leave_out(duplicates=_superseded(kept, filters.duplicates == "last"))
+    if filters.min_user_events is not None or filters.min_item_events is not None:
+        by_user, by_item = _core(kept, filters.min_user_events or 1, filters.min_item_events or 1)
+        leave_out(min_user_events=by_user, min_item_events=by_item)
+    _check_enough_events(kept, least)
+    return replace(kept, rating=None), removed
+
+
+def _refuse_duplicates(interactions: Interactions) -> None:
+    """Raise InputError for the first event that repeats a pair of user and item."""
+    pairs = interactions.pairs()
+    again = first_duplicate(pairs)
+    if again is not None:
+        first = int(np.argmax(pairs == pairs[again]))
+        user, item = interactions.ids(again)
+        raise interactions.error(
+            f"duplicate of row {interactions.row(first) + 1} (user {user}, item {item}); "
+            "the filter duplicates can keep the first or the last",
+            again,
+        )
+
+
+def _superseded(interactions: Interactions, last: bool) -> NDArray[np.bool_]:
+    """Return which events give way to the last, or else the first, of their user and item.
+
+    They are in order of time, and of the file where times are equal or missing.
+    """
+    pairs, time = interactions.pairs(), interactions.timestamp
+    order = np.lexsort((pairs,) if time is None else (time, pairs))  # stable
+    same = pairs[order[1:]] == pairs[order[:-1]]
+    superseded = np.zeros(pairs.size, dtype=bool)
+    superseded[order] = np.append(same, False) if last else np.insert(same, 0, False)
+    return superseded
+
+
+def _core(
+    interactions: Interactions, least_of_user: int, least_of_item: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which events to leave out because their user, or their item, has too few."""
+    both = (interactions.user, interactions.item)
+    codes = [np.unique(ids, return_inverse=True)[1] for ids in both]
+    left_out = [np.zeros(len(interactions), dtype=bool) for _ in codes]
+    events, before = np.arange(len(interactions)), -1
+    while events.size != before:
+        before = events.size
+        for code, least, out in zip(codes, (least_of_user, least_of_item), left_out, strict=True):
+            few = np.bincount(code[events])[code[events]] < least
+            out[events[few]] = True
+            events = events[~few]
+    return left_out[0], left_out[1]
+
+
+def _check_enough_events(interactions: Interactions, least: int) -> None:
+    _, first, counts = np.unique(interactions.user, return_index=True, return_counts=True)
+    few = np.flatnonzero(counts < least)
+    if few.size:
+        event = int(first[few[0]])
+        raise interactions.error(
+            f"user {interactions.ids(event)[0]} has {counts[few[0]]} of the {least} events needed; "
+            f"the filter min_user_events: {least} leaves such users out",
+            event,
+        )

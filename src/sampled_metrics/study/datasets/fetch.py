@@ -1,0 +1,145 @@
+"""Getting an archive of MovieLens, and where the data of a run came from."""
+
+import hashlib
+import logging
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pooch
+import requests
+from pooch.core import download_action
+
+from sampled_metrics._base.errors import InputError, UnreachableError
+from sampled_metrics._base.files import replacing
+from sampled_metrics.study.datasets.events import open_ratings
+from sampled_metrics.study.datasets.settings import (
+    CITATION,
+    FOLDER,
+    LICENCE,
+    ML_1M,
+    DatasetSettings,
+    MovieLens,
+)
+from sampled_metrics.tables.reading import require_file
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where the data came from, and its terms of use; None where something is not known."""
+
+    dataset: str
+    origin: str  # local archive, cache, download or table
+    archive: str  # name of the file, or of both files of a given split
+    archive_sha256: str
+    archive_is_official: bool | None = None  # whether it has the publisher's checksum
+    bytes: int
+    checksum: str | None = None  # that of the publisher, as kind:digest
+    checksum_verified: bool = False  # whether independent sources agree on it
+    ratings_sha256: str  # checksum of the ratings file inside
+    ratings_is_official: bool | None = None
+    licence: str | None = None
+    licence_url: str | None = None
+    citation: str | None = None
+
+    def log_terms(self) -> None:
+        """Log the terms of use and what to cite, where known."""
+        terms = {"licence": self.licence, "terms": self.licence_url, "citation": self.citation}
+        for name, text in terms.items():
+            if text:
+                _log.info("%s of %s: %s", name, self.dataset, text)
+
+
+def fetch(output: Path, settings: DatasetSettings) -> Source:
+    """Put an archive at `output`, a local, cached or downloaded one; return where it came from.
+
+    A downloaded or cached file must have the official checksum. A local archive may differ: the
+    source returned says whether it is official, and its content is checked when it is parsed.
+    """
+    dataset = settings.published
+    if dataset is None:
+        raise InputError(f"{settings.name} is a table; only a MovieLens is fetched")
+    if settings.archive is not None:
+        path, origin = Path(settings.archive), "local archive"
+        require_file(path, f"a {dataset.title} archive")
+    else:
+        path, origin = _cached_or_downloaded(settings, dataset)
+    kind, digest = dataset.checksum.split(":")
+    official = pooch.file_hash(path, kind) == digest
+    with open_ratings(path, dataset) as file:
+        content = file.read()
+    blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    known = dataset.ratings_git_blob
+    source = Source(
+        dataset=dataset.name,
+        origin=origin,
+        archive=path.name,
+        archive_sha256=pooch.file_hash(path),
+        archive_is_official=official,
+        bytes=path.stat().st_size,
+        checksum=dataset.checksum,
+        checksum_verified=True,
+        ratings_sha256=hashlib.sha256(content).hexdigest(),
+        # The content of an official archive is official; that of another one may be.
+        ratings_is_official=official or (None if known is None else blob == known),
+        licence=LICENCE,
+        licence_url=f"{FOLDER}/{dataset.name}-README.txt",
+        citation=CITATION,
+    )
+    with replacing(output) as temporary:
+        shutil.copyfile(path, temporary)
+    return source
+
+
+def describe_tables(paths: Sequence[Path], settings: DatasetSettings) -> Source:
+    """Return the source of tables: their checksums, and the terms that their owner states."""
+    for path in paths:
+        require_file(path, "a table of interactions")
+    checksum = ", ".join(map(pooch.file_hash, paths))
+    return Source(
+        dataset=settings.name,
+        origin="table",
+        archive=", ".join(path.name for path in paths),
+        archive_sha256=checksum,
+        bytes=sum(path.stat().st_size for path in paths),
+        ratings_sha256=checksum,
+        licence=settings.licence,
+        citation=settings.citation,
+    )
+
+
+def _cached_or_downloaded(settings: DatasetSettings, dataset: MovieLens) -> tuple[Path, str]:
+    name, url = f"{dataset.name}.zip", settings.url or dataset.url
+    cache = pooch.create(
+        settings.cache or pooch.os_cache("sampled-metrics"),
+        base_url="",
+        registry={name: dataset.checksum},
+        urls={name: url},
+        retry_if_failed=settings.retries,
+    )
+    path = Path(cache.path) / name
+    is_cached = download_action(path, dataset.checksum)[0] == "fetch"
+    downloader = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=settings.timeout)
+    try:
+        cache.fetch(name, downloader=downloader)
+    except (requests.RequestException, ValueError) as error:
+        remedy = f"set dataset.archive or MOVIELENS_ARCHIVE to a local {name}, or try again later"
+        if not _is_unreachable(error):
+            raise InputError(f"{error}; {remedy}", path=url) from error
+        if dataset.name == ML_1M.name:
+            remedy += "; or set `ranks: reference` to continue from those of the reference run"
+        problem = f"GroupLens could not be reached ({url}: {error}); {remedy}"
+        raise UnreachableError(problem) from error
+    return path, "cache" if is_cached else "download"
+
+
+def _is_unreachable(error: Exception) -> bool:
+    """Return whether a server did not answer, or with an error of its own (5xx)."""
+    if isinstance(error, requests.HTTPError):
+        return error.response is not None and error.response.status_code >= 500
+    silent = isinstance(error, requests.ConnectionError | requests.Timeout)
+    return silent and not isinstance(error, requests.exceptions.SSLError)

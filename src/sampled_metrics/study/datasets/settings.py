@@ -1,0 +1,189 @@
+"""The MovieLens datasets by name; settings of a study's dataset, filters and split."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.settings import Count, Settings
+
+FOLDER = "https://files.grouplens.org/datasets/movielens"
+CITATION = (
+    "F. M. Harper and J. A. Konstan, The MovieLens Datasets: History and Context, "
+    "ACM Transactions on Interactive Intelligent Systems 5 (4), 2015, doi:10.1145/2827872"
+)
+LICENCE = (
+    "for research, acknowledged in publications, no endorsement implied, no commercial use without "
+    "permission, no redistribution without permission"
+)
+
+
+@dataclass(frozen=True)
+class MovieLens:
+    """One of the MovieLens datasets, whose ratings are 1, 2 ... 5.
+
+    The checksum of ml-100k is the MD5 that GroupLens publishes beside the archive, that of ml-1m
+    the SHA-256 of the same archive. Larger ones are read as tables, see docs/other-data.md.
+    """
+
+    name: str  # in addresses and configurations
+    title: str
+    member: str  # the ratings file inside the archive
+    separator: str  # between user, item, rating and timestamp
+    counts: dict[str, int]  # `items` are those with a rating
+    checksum: str  # of the archive, as kind:digest
+    ratings_git_blob: str | None = None  # hash of length and content of the published ratings file
+
+    @property
+    def url(self) -> str:
+        """Address of the archive."""
+        return f"{FOLDER}/{self.name}.zip"
+
+
+ML_100K = MovieLens(
+    "ml-100k", "MovieLens 100K", "ml-100k/u.data", "\t",
+    {"users": 943, "items": 1682, "interactions": 100_000},
+    "md5:0e33842e24a9c977be4e0107933c0723",
+)  # fmt: skip
+ML_1M = MovieLens(
+    "ml-1m", "MovieLens 1M", "ml-1m/ratings.dat", "::",
+    {"users": 6040, "items": 3706, "interactions": 1_000_209},
+    "sha256:a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
+    "77a7c4b150f588c23bb9e1f068aa996c0b413695",
+)  # fmt: skip
+CATALOGUE = {dataset.name: dataset for dataset in (ML_100K, ML_1M)}
+
+# Snakemake takes < > { } in the name of a file for the borders of a wildcard. In pydantic's regular
+# expressions `$` matches only at the end of the text.
+FileName = Annotated[
+    str, Field(pattern=r"^[^<>{}\x00-\x1f\x7f-][^<>{}\x00-\x1f\x7f]*$", max_length=1000)
+]
+Place = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=1000)]
+Url = Annotated[str, Field(pattern=r"^https?://[^\x00-\x20\x7f]+$")]
+Separator = Annotated[str, Field(pattern=r"^[\t !#-~]$")]
+TieBreak = Literal["ncf", "first", "last", "random"]
+Column = Annotated[str, Field(min_length=1)]
+
+
+class Columns(Settings):
+    """Names of the columns of a table; the last two are read if they are there."""
+
+    user: Column = Field("user", description="Ids of users.")
+    item: Column = Field("item", description="Ids of items.")
+    rating: Column | None = Field("rating", description="Ratings, for filters.min_rating, or null.")
+    timestamp: Column | None = Field("timestamp", description="Times, for splits by time, or null.")
+
+
+class DatasetSettings(Settings):
+    """The interactions."""
+
+    format: Literal["movielens", "table"] = Field(
+        "movielens", description="A published MovieLens, or a table: CSV, TSV or parquet."
+    )
+    name: FileName = Field("ml-1m", description="Which MovieLens; any other name for a table.")
+    archive: Place | None = Field(
+        None, description="Local archive; null asks MOVIELENS_ARCHIVE, then cache and network."
+    )
+    cache: Place | None = Field(None, description="Folder for downloads; null is the user's cache.")
+    url: Url | None = Field(None, description="Address of the archive; null is the publisher's.")
+    timeout: float = Field(
+        30, gt=0, le=86_400, description="Seconds without a byte after which a download fails."
+    )
+    retries: int = Field(3, ge=0, le=100, description="Further attempts at a download.")
+    path: FileName | None = Field(None, description="The table.")
+    columns: Columns | None = Field(None, description="Columns; null is by default names.")
+    separator: Separator | None = Field(
+        None, description="Character between columns; null is a tab where there is one, or a comma."
+    )
+    licence: str | None = Field(None, description="Terms of the table, for the record.")
+    citation: str | None = Field(None, description="What to cite for the table, for the record.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.is_movielens:
+            for key in ("path", "columns", "separator"):
+                if getattr(self, key) is not None:
+                    raise InputError(f"{key} is set but format is movielens; set format: table")
+            if self.name not in CATALOGUE:
+                raise InputError(f"unknown name {self.name!r}; known: {', '.join(CATALOGUE)}")
+        elif self.name in CATALOGUE:
+            raise InputError(f"name {self.name} is that of a MovieLens; give the table another")
+        return self
+
+    @property
+    def is_movielens(self) -> bool:
+        """Whether the data is a published MovieLens."""
+        return self.format == "movielens"
+
+    @property
+    def published(self) -> MovieLens | None:
+        """The published MovieLens; None for a table."""
+        return CATALOGUE[self.name] if self.is_movielens else None
+
+    def without_places(self) -> "DatasetSettings":
+        """Return what the data is, without where this machine keeps it and how it gets there."""
+        places = {"archive", "cache", "url", "timeout", "retries", "path"}
+        return DatasetSettings.model_validate(self.model_dump(exclude=places))
+
+
+class FilterSettings(Settings):
+    """Events to leave out before the split, in this order."""
+
+    min_rating: float | None = Field(None, description="Lowest rating to keep; null keeps all.")
+    duplicates: Literal["refuse", "first", "last"] = Field(
+        "refuse", description="Which of several events of a user and an item to keep, or an error."
+    )
+    min_user_events: Count | None = Field(
+        None, description="Leave out users with fewer events until users and items have enough."
+    )
+    min_item_events: Count | None = Field(None, description="As min_user_events, of items.")
+
+    @property
+    def on(self) -> dict[str, float | int | str]:
+        """The filters that are on, by name."""
+        return {name: value for name, value in self if value not in (None, "refuse")}
+
+
+class SplitSettings(Settings):
+    """Which events are held out, and which of them is evaluated: one per user."""
+
+    method: Literal["leave-last-out", "global-time", "given", "random"] = Field(
+        "leave-last-out", description="How events are held out, see docs/other-data.md."
+    )
+    tie_break: TieBreak = Field(
+        "ncf", description="Which of several events at the same time; ncf is the published choice."
+    )
+    cut: float | None = Field(
+        None, ge=0, description="For global-time: a time as in the file, or a share of the events."
+    )
+    train: FileName | None = Field(None, description="For given: table of the training events.")
+    test: FileName | None = Field(None, description="For given: table of the held-out events.")
+    users: Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        None, description="Evaluate so many users, or this share, drawn at random; null is all."
+    )
+    seed: int = Field(0, ge=0, description="Seed of method random, tie_break random and users.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for key, method in (("cut", "global-time"), ("train", "given"), ("test", "given")):
+            is_set, is_used = getattr(self, key) is not None, self.method == method
+            if is_set != is_used:
+                state = "set" if is_set else "missing"
+                raise InputError(f"{key} is {state} but method is {self.method}")
+        return self
+
+    @property
+    def least_events(self) -> int:
+        """Events that each user needs."""
+        return 1 if self.method in ("global-time", "given") else 2
+
+
+def check_given(dataset: DatasetSettings, filters: FilterSettings) -> None:
+    """Raise InputError if other settings do not agree with split method given."""
+    if dataset.is_movielens or dataset.path is not None:
+        raise InputError(
+            "split.method is given, which needs dataset.format table without dataset.path"
+        )
+    for name in sorted({"min_user_events", "min_item_events"} & set(filters.on)):
+        raise InputError(f"filters.{name}: split.method is given; filter the files themselves")

@@ -1,0 +1,402 @@
+"""Training data and one held-out item per user: made from events, and as a file.
+
+- `leave-last-out` holds out the last event of each user by time;
+- `global-time` holds out all events from one time on and evaluates each user's first of them;
+- `given` takes training and held-out events from two files, and evaluates likewise;
+- `random` holds out one event of each user, each equally likely.
+
+Held-out events that are not evaluated are not trained on; their items are candidates as any other.
+
+All but the last choose by time. Many users have several events at that time, so the rule that picks
+one, the tie-break, decides the numbers and is part of the split:
+
+- `ncf`: as in the split published with Neural Collaborative Filtering (He et al., WWW 2017),
+  which the paper uses: the user's rows in file order, sorted by `std::sort`, the last one taken;
+- `first`, `last`: the first or the last of them in file order;
+- `random`: one of them, each equally likely.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from sampled_metrics._base.arrays import Ids, Int
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import read_arrays, replacing
+from sampled_metrics._base.sparse import from_structure, structure, structure_names
+from sampled_metrics.study.datasets.events import Interactions, as_int32, published
+from sampled_metrics.study.datasets.settings import SplitSettings, TieBreak
+from sampled_metrics.tables.columns import as_numpy, encoded
+
+_THRESHOLD = 16  # longest range that libstdc++ leaves to the final insertion sort
+_ENOUGH = 1_000_000  # training events whose times are compared with those of held-out ones
+# Order of the events by user, ids of the users, and where the events of each begin and end.
+_Users: TypeAlias = tuple[Int, NDArray[np.int32], Int]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Training data and one held-out item per evaluated user; users and items count from 0.
+
+    The evaluated users come first, in the order of their ids, then those that only train. Items
+    are numbered in the order of their first event in the file.
+    """
+
+    train: csr_array  # 1 where a user interacted with an item; float64, shape (users, items)
+    held_out: Int  # item of each evaluated user, never among the user's training items
+    user_ids: Ids  # published ids by number: int32, int64 or text
+    item_ids: Ids
+    tied_users: int  # with several events at the time of the held-out one; 0 if times are not used
+    left_out_users: int = 0  # without training events
+    left_out_events: int = 0  # neither in training nor evaluated
+    # Mean share of the training events that are later than a held-out one; None without times.
+    later_training_events: float | None = None
+
+    @property
+    def seen(self) -> csr_array:
+        """The rows of `train` that are of evaluated users."""
+        return self.train[: self.held_out.size]
+
+    @property
+    def evaluated_ids(self) -> Ids:
+        """Published ids of the evaluated users."""
+        return self.user_ids[: self.held_out.size]
+
+    @property
+    def n_candidates(self) -> NDArray[np.int64]:
+        """Items that each evaluated user has not seen in training; int64."""
+        seen = np.diff(self.train.indptr[: self.held_out.size + 1])
+        return self.item_ids.size - seen.astype(np.int64)
+
+    @property
+    def held_out_ids(self) -> Ids:
+        """Published id of the held-out item of each evaluated user."""
+        return self.item_ids[self.held_out]
+
+    def counts(self) -> dict[str, int]:
+        """Return how many users, items and events there are, and how they are used."""
+        left_out = {"left_out_users": self.left_out_users, "left_out_events": self.left_out_events}
+        return {
+            "users": self.user_ids.size + self.left_out_users,
+            "items": self.item_ids.size,
+            "interactions": self.train.nnz + self.held_out.size + self.left_out_events,
+            "training_events": self.train.nnz,
+            "tied_users": self.tied_users,
+            "evaluated_users": self.held_out.size,
+            **{name: count for name, count in left_out.items() if count},
+        }
+
+
+def hold_out(
+    interactions: Interactions, settings: SplitSettings, rng: np.random.Generator
+) -> Split:
+    """Split by the method of the settings; the generator replaces their seed.
+
+    A cut between 0 and 1 is the share of the events before it, or less where several are at the
+    same time; any other is a time as in the file.
+    """
+    if settings.method == "leave-last-out":
+        return leave_last_out(interactions, settings.tie_break, rng)
+    if settings.method == "random":
+        users = _by_user(interactions)
+        bounds = users[-1]
+        return _assemble(interactions, users, bounds[:-1] + rng.integers(0, np.diff(bounds)))
+    times, cut = interactions.times("global-time"), settings.cut or 0
+    if 0 < cut < 1:
+        place = int(cut * times.size)
+        cut = np.partition(times, place)[place].item()
+    split = _hold_out_first(interactions, times >= cut, settings.tie_break, rng)
+    if not split.held_out.size:
+        raise interactions.error(
+            f"no user has events both before and from split.cut {cut:g}; choose another time "
+            f"from {times.min()} to {times.max()}, or a share of the events such as 0.9"
+        )
+    return split
+
+
+def leave_last_out(
+    interactions: Interactions, tie_break: TieBreak = "ncf", rng: np.random.Generator | None = None
+) -> Split:
+    """Hold out the last event of each user.
+
+    Each user needs two events, none a duplicate of user and item. `rng` is for `tie_break` random
+    only.
+    """
+    times, users = interactions.times("leave-last-out"), _by_user(interactions)
+    order, _, bounds = users
+    return _assemble(interactions, users, *_last_events(times[order], bounds, tie_break, rng))
+
+
+def given_split(
+    train: Interactions,
+    test: Interactions,
+    tie_break: TieBreak = "first",
+    rng: np.random.Generator | None = None,
+) -> Split:
+    """Train on the events of one file and evaluate each user's first event in the other.
+
+    It is the first by time where both files have times, else in file order. The items of both files
+    are candidates. Users of only one file train, or are left out.
+    """
+    name = "the training events" if train.origin is None else str(train.origin.path)
+    # numpy turns numbers into text where one of the files has text.
+    users = [published(part.user, part.user_names) for part in (train, test)]
+    items = [published(part.item, part.item_names) for part in (train, test)]
+    user, user_names = as_int32(*encoded(np.concatenate(users)))
+    item, item_names = as_int32(*encoded(np.concatenate(items)))
+    times = None
+    if train.timestamp is not None and test.timestamp is not None:
+        if train.time_unit != test.time_unit:
+            kinds = [f"in {part.time_unit or 'numbers'}" for part in (test, train)]
+            raise test.error(f"times are {kinds[0]}, those of {name} {kinds[1]}; write both alike")
+        times = np.concatenate([train.timestamp, test.timestamp])
+    both = Interactions(user, item, times, user_names=user_names, item_names=item_names)
+    is_test, pairs = np.arange(len(both)) >= len(train), both.pairs()
+    again = np.isin(pairs[is_test], pairs[~is_test])
+    if again.any():
+        event = int(np.argmax(again))
+        problem = "user {} has item {} also in {}; keep each pair in one of the two files"
+        raise test.error(problem.format(*test.ids(event), name), event)
+    split = _hold_out_first(both, is_test, tie_break, rng)
+    if not split.held_out.size:
+        raise test.error(f"no user is also in {name}; write ids alike in both files")
+    return split
+
+
+def sample_users(split: Split, users: float, rng: np.random.Generator) -> Split:
+    """Evaluate only so many users, or this share below 1, drawn at random; all still train."""
+    n_users = split.held_out.size
+    count = max(1, round(users * n_users)) if users < 1 else int(users)
+    if count > n_users:
+        problem = f"split.users is {count:,} but only {n_users:,} users can be evaluated"
+        raise InputError(f"{problem}; lower it, or set null for all")
+    drawn = np.zeros(split.user_ids.size, dtype=bool)
+    drawn[rng.choice(n_users, count, replace=False)] = True
+    order = np.argsort(~drawn, kind="stable")
+    return replace(
+        split,
+        train=split.train[order],
+        held_out=split.held_out[order[:count]],
+        user_ids=split.user_ids[order],
+        left_out_events=split.left_out_events + n_users - count,
+    )
+
+
+def require_candidates(split: Split, path: str) -> None:
+    """Raise InputError for a user who has no candidate beside the held-out item."""
+    full = np.flatnonzero(split.n_candidates < 2)
+    if full.size:
+        user, items = split.user_ids[full[0]], f"each of the {split.item_ids.size:,} items"
+        problem = f"user {user} has an event with {items}; ranking needs another candidate"
+        raise InputError(problem, path=path)
+
+
+def require_all(path: Path, kind: str, present: NDArray[np.bool_], ids: Ids) -> None:
+    """Raise InputError unless a file has every user or item of a split."""
+    missing = np.flatnonzero(~present)
+    if missing.size:
+        count = f"{missing.size:,} of {ids.size:,} are missing"
+        problem = f"{kind} {ids[missing[0]]} is missing; every {kind} of the split is needed"
+        raise InputError(f"{problem} ({count})", path=path)
+
+
+def save_split(path: Path, split: Split) -> None:
+    """Write a split as `.npz`."""
+    later = split.later_training_events
+    with replacing(path) as temporary:
+        np.savez(
+            temporary,
+            **structure(split.train),
+            held_out=split.held_out,
+            user_ids=split.user_ids,
+            item_ids=split.item_ids,
+            counted=[split.tied_users, split.left_out_users, split.left_out_events],
+            later_training_events=np.nan if later is None else later,
+        )
+
+
+def load_split(path: Path) -> Split:
+    """Read a split written by `save_split`."""
+    names = ("held_out", "user_ids", "item_ids", "counted", "later_training_events")
+    data = read_arrays(path, "a split", (*structure_names(), *names))
+    held_out, user_ids, item_ids, counted, later = (data[name] for name in names)
+    train = from_structure(data)
+    if train.shape != (user_ids.size, item_ids.size) or held_out.size > user_ids.size:
+        raise InputError("not a split (its arrays do not fit together)", path=path)
+    share = None if np.isnan(later) else float(later)
+    tied, left_out_users, left_out_events = counted.tolist()
+    return Split(train, held_out, user_ids, item_ids, tied, left_out_users, left_out_events, share)
+
+
+def _by_user(interactions: Interactions) -> _Users:
+    """Group events by user, in ascending order of ids and for each user in file order."""
+    ids, code = np.unique(interactions.user, return_inverse=True)
+    bounds = np.append(0, np.cumsum(np.bincount(code)))
+    return np.argsort(code, kind="stable"), ids, bounds
+
+
+def _assemble(
+    interactions: Interactions,
+    users: _Users,
+    held_out: Int,
+    tied_users: int = 0,
+    is_later: NDArray[np.bool_] | None = None,
+) -> Split:
+    """Make a split of the event held out of each user (-1: none) and those not to train on."""
+    order, user_ids, bounds = users
+    code, item_ids = encoded(interactions.item)
+    item, times = code[order], interactions.timestamp
+    training = np.ones(item.size, dtype=bool) if is_later is None else ~is_later
+    training[held_out[held_out >= 0]] = False
+    counts = np.add.reduceat(training, bounds[:-1], dtype=np.int64)
+    starts = np.append(0, np.cumsum(counts)).astype(np.int32)
+    entries = (np.ones(starts[-1]), item[training], starts)
+    train = csr_array(entries, shape=(user_ids.size, len(item_ids)))
+    is_evaluated = held_out >= 0
+    if not is_evaluated.all():
+        only_train = np.flatnonzero((counts > 0) & ~is_evaluated)
+        rows = np.concatenate([np.flatnonzero(is_evaluated), only_train])
+        train, user_ids, held_out = train[rows], user_ids[rows], held_out[is_evaluated]
+    train.sort_indices()
+    later = None
+    if times is not None and held_out.size:
+        trained = order[training]
+        trained = np.sort(times[trained[:: 1 + trained.size // _ENOUGH]])
+        earlier = np.searchsorted(trained, times[order[held_out]], side="right")
+        later = float((trained.size - earlier).mean()) / trained.size
+    return Split(
+        train,
+        item[held_out].astype(np.int64),
+        published(user_ids, interactions.user_names),
+        published(as_numpy(item_ids), interactions.item_names),
+        tied_users,
+        left_out_users=is_evaluated.size - user_ids.size,
+        left_out_events=item.size - train.nnz - held_out.size,
+        later_training_events=later,
+    )
+
+
+def _hold_out_first(
+    interactions: Interactions,
+    is_later: NDArray[np.bool_],
+    tie_break: TieBreak,
+    rng: np.random.Generator | None,
+) -> Split:
+    """Hold out the events where `is_later`, and evaluate each user's first of them.
+
+    Of several at the same time, or without times, it is the `first` or `last` in file order, or one
+    at `random`; `ncf`, which orders last events, is `first`.
+    """
+    users = _by_user(interactions)
+    order, _, bounds = users
+    is_later, times, tied_users = is_later[order], interactions.timestamp, 0
+    later = np.flatnonzero(is_later)
+    counts = np.diff(np.searchsorted(later, bounds))
+    has_both = (counts > 0) & (counts < np.diff(bounds))
+    held_out = np.full(has_both.size, -1)
+    if has_both.any():
+        later = later[np.repeat(has_both, counts)]
+        # The first by time is the last by the negative of it.
+        backwards = np.zeros(later.size) if times is None else -times[order[later]]
+        starts = np.append(0, np.cumsum(counts[has_both]))
+        rule: TieBreak = "first" if tie_break == "ncf" else tie_break
+        first, tied = _last_events(backwards, starts, rule, rng)
+        held_out[has_both] = later[first]
+        tied_users = 0 if times is None else tied
+    return _assemble(interactions, users, held_out, tied_users, is_later)
+
+
+def _last_events(
+    timestamp: NDArray[np.generic],
+    bounds: Int,
+    tie_break: TieBreak,
+    rng: np.random.Generator | None,
+) -> tuple[Int, int]:
+    """Return the place of each user's last event, and how many users have several.
+
+    Events are in order of users, those of user u from bounds[u] to bounds[u + 1], and in file order
+    for each user.
+    """
+    begin = bounds[:-1]
+    latest = np.repeat(np.maximum.reduceat(timestamp, begin), np.diff(bounds))
+    places = np.flatnonzero(timestamp == latest)
+    offset = np.searchsorted(places, begin)
+    count = np.diff(np.append(offset, places.size))
+    tied = np.flatnonzero(count > 1)
+    if tie_break == "random":
+        if rng is None:
+            raise InputError("tie_break random needs a random generator")
+        return places[offset + rng.integers(0, count)], tied.size
+    picked = places[offset if tie_break == "first" else offset + count - 1]
+    if tie_break == "ncf":
+        for user in tied:
+            first, end = bounds[user : user + 2]
+            picked[user] = first + sorted_tail(timestamp[first:end], 1)[0]
+    return picked, tied.size
+
+
+def sorted_tail(keys: ArrayLike, size: int | None = None) -> NDArray[np.int64]:
+    """Return the positions, in `keys`, of the last `size` elements (default all) after `std::sort`.
+
+    GNU libstdc++'s sort (introsort) is not stable, so the order of equal elements depends on its
+    exact steps, which are followed here: partitions around the median of three while a range is
+    longer than 16, then one insertion sort over everything. Only the ranges that reach into the
+    tail are sorted, so a short tail takes linear time. Its heap sort, of ranges that took more than
+    2 floor(log2 n) partitions, is an InputError; times of MovieLens never come to it.
+
+    Examples
+    --------
+    >>> sorted_tail([3, 1, 2])
+    array([1, 2, 0])
+    >>> sorted_tail([5] * 17, 1)  # a stable sort would say 16
+    array([1])
+    """
+    # Elements are compared one by one, which is faster in lists than in arrays.
+    values = np.asarray(keys).tolist()
+    first_wanted = len(values) - (len(values) if size is None else size)
+    order = list(range(len(values)))
+    begin = len(order)
+    stack = [(0, len(order), 2 * len(order).bit_length() - 2)]
+    while stack:  # ranges do not overlap, so a stack can replace the recursion of the original
+        first, last, depth = stack.pop()
+        while last - first > _THRESHOLD and last > first_wanted:
+            if depth == 0:
+                raise InputError("tie_break ncf would need a heap sort; use another, such as last")
+            depth -= 1
+            cut = _partition(values, order, first, last)
+            stack.append((cut, last, depth))
+            last = cut
+        if last > first_wanted:
+            begin = min(begin, first)
+    # What is left to the final insertion sort are ranges of at most 16 elements whose values do
+    # not overlap. Insertion keeps equal elements in order, as does the stable sort used here.
+    tail = sorted(order[begin:], key=values.__getitem__)
+    return np.array(tail[first_wanted - begin :], dtype=np.int64)
+
+
+def _partition(keys: Sequence[Any], order: list[int], first: int, last: int) -> int:
+    """Partition [first + 1, last) around the median of three, moved to `first`; return the cut."""
+    a, b, c = first + 1, first + (last - first) // 2, last - 1
+    at_a, at_b, at_c = (keys[order[place]] for place in (a, b, c))
+    if at_a < at_b:  # of equal keys, the one that libstdc++ takes
+        median = b if at_b < at_c else c if at_a < at_c else a
+    else:
+        median = a if at_a < at_c else c if at_b < at_c else b
+    order[first], order[median] = order[median], order[first]
+    pivot = keys[order[first]]
+    left, right = first + 1, last - 1
+    while True:
+        while keys[order[left]] < pivot:
+            left += 1
+        while pivot < keys[order[right]]:
+            right -= 1
+        if left >= right:
+            return left
+        order[left], order[right] = order[right], order[left]
+        left += 1
+        right -= 1

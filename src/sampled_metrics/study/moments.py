@@ -1,0 +1,96 @@
+"""Mean, standard deviation and ordering probability of an estimate.
+
+An estimate is the mean over users of one vector's value at each user's sampled rank. Users are
+sampled independently, so expectation and variance follow from the users' distributions of
+sampled ranks without simulation; repeated experiments give the same quantities as a check.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr
+
+from sampled_metrics._base.arrays import CACHE, Float, blocks
+
+ROUNDING = 1e-13  # a spread or difference of means below this fraction of the values is noise
+
+
+class Moments(NamedTuple):
+    """Mean and standard deviation of estimates over repeated sampling, as fractions."""
+
+    mean: Float
+    sd: Float
+
+
+def expected_moments(distribution: Float, vectors: Float) -> Moments:
+    """Calculate mean and standard deviation of estimates, without simulation.
+
+    mean = sum over u of E[v | u] / U, sd^2 = sum over u of Var[v | u] / U^2 for U users.
+    `distribution` has the probability of every sampled rank of every user, shape (users, m + 1),
+    and `vectors` the shape (..., m + 1). An sd below 1e-13 of the largest entry of its vector is
+    rounding and returned as 0.
+
+    Examples
+    --------
+    >>> expected_moments(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[1.0, 0.0]]))
+    Moments(mean=array([0.75]), sd=array([0.25]))
+    """
+    shape = np.shape(vectors)[:-1]
+    mean, sd = np.empty(shape), np.empty(shape)
+    for place in np.ndindex(shape):
+        by_user = distribution @ vectors[place]
+        mean[place] = by_user.mean()
+        sd[place] = np.sqrt(_variance(distribution, vectors[place], by_user)) / len(distribution)
+    return Moments(mean, sd)
+
+
+def estimates(histograms: ArrayLike, vectors: Float) -> Float:
+    """Calculate the estimates of repeated experiments: histogram @ vector / users.
+
+    `histograms` counts users at every sampled rank, shape (repetitions, m + 1), each row with the
+    same positive sum. Returns shape (..., repetitions) for vectors of shape (..., m + 1).
+
+    Examples
+    --------
+    >>> estimates([[3, 1], [2, 2]], np.array([1.0, 0.0]))
+    array([0.75, 0.5 ])
+    """
+    counts = np.asarray(histograms, dtype=np.float64)
+    means: Float = vectors @ counts.T / counts.sum(axis=1)
+    return means
+
+
+def probability_less(a: Moments, b: Moments) -> Float:
+    """Approximate the probability that A's estimate comes out below B's, by the normal one.
+
+    Both are sampled independently. Equal outcomes count half.
+    Where neither varies: 1, 0, or 0.5 for means that are equal to within rounding.
+    """
+    difference = np.asarray(b.mean - a.mean, dtype=np.float64)
+    scale = np.maximum(np.abs(a.mean), np.abs(b.mean))
+    difference = np.where(np.abs(difference) <= ROUNDING * scale, 0.0, difference)
+    return np.asarray(ndtr(deviations(difference, np.hypot(a.sd, b.sd))), dtype=np.float64)
+
+
+def deviations(difference: ArrayLike, sd: ArrayLike) -> Float:
+    """Divide differences by their standard deviations; 0 / 0 is 0.
+
+    Examples
+    --------
+    >>> deviations([1.0, -1.0, 0.0], [2.0, 0.0, 0.0])
+    array([ 0.5, -inf,  0. ])
+    """
+    difference, sd = np.broadcast_arrays(np.asarray(difference, float), np.asarray(sd, float))
+    certain = np.where(difference == 0.0, 0.0, np.copysign(np.inf, difference))
+    return np.divide(difference, sd, out=certain, where=(sd != 0.0) & (difference != 0.0))
+
+
+def _variance(distribution: Float, vector: Float, by_user: Float) -> float:
+    """Sum over users of Var[v | u], from deviations, or 0 if that is rounding."""
+    scale = np.abs(vector).max() or 1.0
+    total = 0.0
+    for rows in blocks(len(distribution), vector.size, CACHE):
+        deviation = (vector - by_user[rows, None]) / scale
+        total += float(np.vdot(distribution[rows], np.square(deviation)))
+    return total * scale**2 if total > ROUNDING**2 * len(distribution) else 0.0

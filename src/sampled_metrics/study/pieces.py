@@ -1,0 +1,96 @@
+"""Ranking the users of a split in pieces, one job each, and gathering their ranks.
+
+Users are independent of each other, so the gathered ranks equal those of a single job.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sampled_metrics._base.arrays import first_duplicate
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks.ranking import rank
+from sampled_metrics.ranks.ranks import COLUMNS, Ranks
+from sampled_metrics.ranks.reading import RECORDS, counts_of, read_single
+from sampled_metrics.study.datasets.split import Split, require_all
+from sampled_metrics.tables import reading as tables
+from sampled_metrics.tables.columns import ITEM, USER, places
+
+
+def users_of_piece(piece: str, size: int) -> range:
+    """Return the running numbers, of `size`, in a piece written like `2-of-3`; maybe none."""
+    written = re.fullmatch(r"([1-9][0-9]*)-of-([1-9][0-9]*)", piece)
+    number, count = map(int, written.groups()) if written else (1, 0)
+    if number > count:
+        raise InputError(f"piece {piece!r} is not written like 2-of-3")
+    return range(size * (number - 1) // count, size * number // count)
+
+
+def rank_piece(score: Any, split: Split, piece: str = "1-of-1", **options: Any) -> Ranks:
+    """Rank the held-out items of the users in a piece.
+
+    `score` is of all users of the split; `options` are those of `rank`.
+    """
+    shape = n_users, _ = split.held_out.size, split.item_ids.size
+    users = np.asarray(users_of_piece(piece, n_users), dtype=np.int64)
+    # Users without an item to rank are never scored.
+    relevant = csr_array((np.ones(users.size), (users, split.held_out[users])), shape=shape)
+    ids: dict[str, Any] = {"users": split.evaluated_ids, "items": split.item_ids}
+    return rank(score, split.seen, relevant, **ids, **options)
+
+
+def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
+    """Concatenate the ranks of all pieces, of one source and with the split's users in order."""
+    pieces: list[Ranks] = []
+    for number, path in enumerate(paths, start=1):
+        users = users_of_piece(f"{number}-of-{len(paths)}", split.held_out.size)
+        if not users:  # more pieces than users: the file has no rows
+            continue
+        ranks = read_single(path)
+        if ranks.users is None or not np.array_equal(
+            ranks.users, split.user_ids[users.start : users.stop]
+        ):
+            expected = f"{users.start + 1} to {users.stop} of the split, in order"
+            raise InputError(f"users are not number {expected}", path=path)
+        pieces.append(ranks)
+    if len({ranks.source for ranks in pieces}) != 1:
+        raise InputError("no pieces of ranks to gather, or from different sources")
+    counts = (np.concatenate([getattr(ranks, name) for ranks in pieces]) for name in COLUMNS)
+    return Ranks(*counts, users=split.evaluated_ids, source=pieces[0].source)
+
+
+def read_aligned(path: Path, split: Split) -> Ranks:
+    """Read ranks of a split's held-out items, made elsewhere, in the order of evaluated users.
+
+    The file is a table (CSV, TSV or parquet) of `user_id`, `n_candidates`, `n_better`, `n_tied` and
+    maybe `item_id`, with the users of the split in any order; those who are not evaluated may be
+    missing. Candidates must be the items that a user has not seen in training, and items those held
+    out.
+    """
+    table = tables.read_table(Path(path), RECORDS)
+    table.require(USER, *COLUMNS)
+    user = table.places(USER, split.user_ids, f"one of the {split.user_ids.size:,} of the split")
+    again = first_duplicate(user)
+    if again is not None:
+        raise table.error_at(again, f"duplicate {USER} {table.ids(USER)[again]}")
+    n_users = split.held_out.size
+    require_all(table.path, "user", np.isin(np.arange(n_users), user), split.evaluated_ids)
+    rows = np.argsort(user)[:n_users]  # of evaluated users, who come first
+    counts: Any = counts_of(table)
+    checks: list[tuple[str, Any, Any, Any]] = [
+        ("n_candidates", counts[0], counts[0][rows] != split.n_candidates, split.n_candidates)
+    ]
+    if ITEM in table:
+        ids = table.ids(ITEM)
+        differs = places(ids, split.item_ids)[rows] != split.held_out
+        checks.append((ITEM, ids, differs, split.held_out_ids))
+    for name, found, wrong, expected in checks:
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            wanted = f"{expected[place]} of user {split.user_ids[place]} in the split"
+            raise table.error(name, rows[place], found[rows[place]], wanted)
+    return Ranks.trusted(*(column[rows] for column in counts))

@@ -1,0 +1,124 @@
+"""A recommender that was trained elsewhere: its scores, read from a file."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sampled_metrics._base.arrays import EXACT, Int, first_duplicate
+from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.files import read_arrays
+from sampled_metrics.ranks.ranks import id_column, require_unique
+from sampled_metrics.study.datasets.split import Split, require_all
+from sampled_metrics.tables.columns import ITEM, USER, places
+from sampled_metrics.tables.reading import read_table, require_file
+
+SCORE = "score"
+WHAT = f"scores ({USER}, {ITEM}, {SCORE}), or .npz of scores, user_ids, item_ids"
+_log = logging.getLogger(__name__)
+
+Scores: TypeAlias = NDArray[np.floating[Any]]
+
+
+class External:
+    """Scores of all candidates of a split, by a recommender that was trained elsewhere.
+
+    `rows` returns the scores of all items for some users, -inf where there is none; users and items
+    by their numbers in the split. `path` is for messages.
+    """
+
+    KIND: ClassVar[str] = "external"
+
+    def __init__(self, path: Path, split: Split, rows: Callable[[Int], Scores]) -> None:
+        self.path, self.split, self.rows = path, split, rows
+
+    @classmethod
+    def read(cls, path: Path, split: Split) -> Self:
+        """Read the scores of the users and items of a split, in any order.
+
+        The file is a table (CSV, TSV or parquet) with columns `user_id`, `item_id` and `score`, or
+        an `.npz` with arrays `scores`, of shape (users, items), `user_ids` and `item_ids`. Users
+        and items that the split does not have are left out, and counted in the log.
+        """
+        path = Path(path)
+        require_file(path, WHAT)
+        return cls(path, split, (_of_matrix if path.suffix == ".npz" else _of_table)(path, split))
+
+    def score(self, users: Int) -> Scores:
+        """Return the scores of all items for some users.
+
+        A candidate without a score is an InputError, because a partial list cannot give a rank.
+        """
+        scores, split = self.rows(users), self.split
+        absent = np.isneginf(scores)
+        if absent.any():
+            absent[split.train[users].nonzero()] = False
+        if absent.any():
+            row, item = np.argwhere(absent)[0]
+            user, count = users[row], np.count_nonzero(absent[row])
+            raise InputError(
+                f"no score of item {split.item_ids[item]} for user {split.user_ids[user]}; every "
+                "item that a user has not seen in training needs one "
+                f"({count:,} of {split.n_candidates[user]:,} lack it)",
+                path=self.path,
+            )
+        return scores
+
+
+def _of_matrix(path: Path, split: Split) -> Callable[[Int], Scores]:
+    names = ("scores", "user_ids", "item_ids")
+    arrays = read_arrays(path, WHAT, names)
+    scores, user_ids, item_ids = (np.asarray(arrays[name]) for name in names)
+    with reading(path):
+        for name, ids in (("user_ids", user_ids), ("item_ids", item_ids)):
+            require_unique(name, id_column(name, ids, ids.size))
+    kind, shape = scores.dtype, (user_ids.size, item_ids.size)
+    if kind.kind != "f" or kind.itemsize not in (4, 8) or scores.shape != shape:
+        problem = f"scores are {kind} of shape {scores.shape}; expected floats of shape {shape}"
+        raise InputError(problem, path=path)
+    rows, columns = places(split.evaluated_ids, user_ids), places(split.item_ids, item_ids)
+    require_all(path, "user", rows >= 0, split.evaluated_ids)
+    require_all(path, "item", columns >= 0, split.item_ids)
+    users, items = user_ids.size - rows.size, item_ids.size - columns.size
+    if users or items:
+        _log.info("%s: ignored %d users and %d items without a place in the split",
+                  path, users, items)  # fmt: skip
+    scores = scores.astype(kind.newbyteorder("="), copy=False)
+    return lambda wanted: scores[rows[wanted]][:, columns]
+
+
+def _of_table(path: Path, split: Split) -> Callable[[Int], Scores]:
+    table = read_table(path, WHAT, (USER, ITEM, SCORE))
+    table.require(USER, ITEM, SCORE)
+    score, n_rows = table.finite(SCORE), len(table)
+    if np.abs(score).max() > EXACT:  # integers, maybe, that are still to be compared as integers
+        score = read_table(path, WHAT, (SCORE,)).ordered(SCORE).astype(np.float64)
+    pair = []
+    # A column is freed as soon as it is an array, because long tables are to fit in memory.
+    for name, ids in ((USER, split.evaluated_ids), (ITEM, split.item_ids)):
+        codes, names = table.codes(name)
+        pair.append(places(names, ids).astype(np.int32)[codes])
+        del table.columns[name]
+    user, item = pair
+    inside = (user >= 0) & (item >= 0)
+    user, item, score = user[inside], item[inside], score[inside]
+    if user.size < n_rows:
+        _log.info("%s: ignored %d of %d rows, of users or items without a place in the split",
+                  path, n_rows - user.size, n_rows)  # fmt: skip
+    scores = csr_array((score, (user, item)), shape=(split.held_out.size, split.item_ids.size))
+    if scores.nnz < score.size:
+        again = first_duplicate(user, item)
+        twice, owner = split.item_ids[item[again]], split.user_ids[user[again]]
+        raise InputError(f"duplicate score of item {twice} for user {owner}", path=path)
+
+    def rows(users: Int) -> Scores:
+        own = scores[users]
+        dense = np.full(own.shape, -np.inf)
+        dense[np.repeat(np.arange(users.size), np.diff(own.indptr)), own.indices] = own.data
+        return dense
+
+    return rows

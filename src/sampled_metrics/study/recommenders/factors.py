@@ -1,0 +1,154 @@
+"""Recommender X, matrix factorisation by alternating least squares (section 9), and BPR."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from typing import Self
+
+import numpy as np
+from pydantic import Field
+from scipy.sparse import csr_array, csr_matrix
+
+from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.seeds import one_thread
+from sampled_metrics._base.settings import Count, Settings
+from sampled_metrics.study.recommenders.base import Recommender, register
+
+
+class Factors(Recommender):
+    """Scores are inner products of a user's and an item's vector, float64."""
+
+    LEARNT = ("user_vectors", "item_vectors")
+    user_vectors: Float  # shape (users, d)
+    item_vectors: Float  # shape (items, d)
+
+    @property
+    def scorer(self) -> tuple[Float, Float]:
+        """The vectors of users and items."""
+        return self.user_vectors, self.item_vectors
+
+    def score(self, users: Int) -> Float:
+        """Inner products, one by one: a matrix product's last bits would depend on the block."""
+        return np.einsum("uf,if->ui", self.user_vectors[users], self.item_vectors)
+
+
+class ALSSettings(Settings):
+    """Hyper-parameters in the paper's terms; the last three are not in the paper."""
+
+    d: Count = Field(16, description="Dimensions of the user and item vectors.")
+    lambda_: float = Field(10.0, gt=0, alias="lambda", description="Weight of the squared norm.")
+    alpha: float = Field(0.2, gt=0, description="Weight of the squared scores of all pairs.")
+    iterations: Count = Field(15, description="Sweeps over all users and all items.")
+    seed: int = Field(0, ge=0, description="Seed of the random initialisation.")
+    start: float = Field(0.01, gt=0, description="Initial item vectors are uniform from 0 to this.")
+
+
+@register("als")
+class ALS(Factors):
+    """Matrix factorisation.
+
+    The paper's loss, with H the training pairs and y(u, i) the score,
+
+        sum_H (y - 1)^2 + alpha sum_UxI y^2 + lambda ||V||^2,
+
+    is, up to a constant, alpha times the loss that `implicit` minimises,
+
+        sum_UxI c (p - y')^2 + lambda' ||V'||^2,    c = 1 + 1/alpha and p = 1 on H, c = 1 and
+        p = 0 elsewhere,    y' = (1 + alpha) y,    lambda' = lambda (1 + alpha) / alpha,
+
+    divided by (1 + alpha)^2: completing the square on H moves the target from 1 to
+    1/(1 + alpha), and scaling all vectors by sqrt(1 + alpha) moves it back. `fit` scales the
+    vectors so that `score` returns the paper's y.
+    """
+
+    Settings = ALSSettings
+
+    def fit(self, train: csr_array, threads: int = 1) -> Self:
+        """Minimise the loss by `iterations` sweeps from a random start, in float64.
+
+        Solves are exact and BLAS has one thread, so the number of threads changes no bit.
+        """
+        for _ in self.stages(train, [self.settings.iterations], threads):
+            pass
+        return self
+
+    def stages(
+        self, train: csr_array, iterations: Sequence[int], threads: int = 1
+    ) -> Iterator[int]:
+        """Train by each of these increasing numbers of sweeps, as `fit` does, and yield it."""
+        from implicit.cpu.als import AlternatingLeastSquares
+        from implicit.recommender_base import ModelFitError
+
+        settings = self.settings
+        confidence = csr_matrix(train, dtype=np.float32)
+        confidence.data[:] = 1 + 1 / settings.alpha
+        with one_thread():
+            model = AlternatingLeastSquares(
+                factors=settings.d,
+                regularization=settings.lambda_ * (1 + settings.alpha) / settings.alpha,
+                alpha=1.0,
+                dtype=np.float64,
+                use_cg=False,
+                num_threads=threads,
+            )
+        model.user_factors = np.zeros((train.shape[0], settings.d))  # solved for first
+        # With `start` = 0.01 as `implicit` draws them.
+        rng = np.random.default_rng(np.random.SeedSequence(settings.seed))
+        model.item_factors = rng.uniform(0.0, settings.start, (train.shape[1], settings.d))
+        scale = np.sqrt(1 + settings.alpha)
+        for before, sweeps in pairwise([0, *iterations]):
+            model.iterations = sweeps - before
+            try:
+                with one_thread():
+                    model.fit(confidence, show_progress=False)
+            except (ModelFitError, ValueError) as error:
+                values = f"alpha {settings.alpha:g} and lambda {settings.lambda_:g}"
+                raise InputError(f"als: no solution with {values}; use larger ones") from error
+            self.user_vectors = model.user_factors / scale
+            self.item_vectors = model.item_factors / scale
+            yield sweeps
+
+
+class BPRSettings(Settings):
+    """Hyper-parameters of BPR, named and set by default as in `implicit`, there d is `factors`."""
+
+    d: Count = Field(100, description="Dimensions of the vectors, biases not counted.")
+    learning_rate: float = Field(0.01, gt=0, description="Length of a step.")
+    regularization: float = Field(0.01, ge=0, description="Weight of the squared norm.")
+    iterations: Count = Field(100, description="Sweeps over all training events.")
+    seed: int = Field(0, ge=0, description="Seed of the random start and of the negatives.")
+
+
+@register("bpr")
+class BPR(Factors):
+    """Bayesian personalised ranking (Rendle et al., UAI 2009, arXiv:1205.2618).
+
+    Negatives are drawn as often as they occur in training, items of the user left out. Trained in
+    float32, biases among the dimensions.
+    """
+
+    Settings = BPRSettings
+
+    def fit(self, train: csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - see below
+        """Train with one thread, because each samples negatives of its own."""
+        from implicit.cpu.bpr import BayesianPersonalizedRanking
+        from implicit.recommender_base import ModelFitError
+
+        settings = self.settings
+        with one_thread():
+            model = BayesianPersonalizedRanking(
+                factors=settings.d,
+                learning_rate=settings.learning_rate,
+                regularization=settings.regularization,
+                iterations=settings.iterations,
+                num_threads=1,
+                random_state=settings.seed,
+            )
+            with suppress(ModelFitError):  # checked below, also where `implicit` does not
+                model.fit(csr_matrix(train, dtype=np.float32, copy=True), show_progress=False)
+        self.user_vectors = model.user_factors.astype(np.float64)
+        self.item_vectors = model.item_factors.astype(np.float64)
+        if not (np.isfinite(self.user_vectors).all() and np.isfinite(self.item_vectors).all()):
+            raise InputError("bpr: vectors are not finite; use a smaller learning_rate")
+        return self

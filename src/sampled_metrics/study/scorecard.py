@@ -1,0 +1,216 @@
+"""Every published cell beside ours, with a verdict that follows from stated tolerances.
+
+`_RULES` states them. What the paper leaves open moves the published number and ours: one start of X
+each, and one order of Z's ties for the published exact metric beside our expectation.
+`study.starts` measures both. No verdict depends on a seed, because ours is in closed form.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import scipy  # `scipy.special` takes long to import, so only where it is used
+
+from sampled_metrics._base.files import write_table, write_text
+from sampled_metrics.study.printed import markdown
+from sampled_metrics.study.tables import (
+    COUNTS,
+    DECIMALS,
+    KEY,
+    REPETITIONS,
+    as_printed,
+    scale_of_counts,
+)
+
+SIGMAS = 3.0
+UNITS = {table: 10.0**-decimals for table, decimals in DECIMALS.items()}  # of the last digit
+CERTAIN = 0.9  # probability of one printed outcome from which on a cell says little
+VERDICTS = ("exact", "within noise", "explained", "differs")
+COLUMNS = (
+    *(*KEY, "published", "published_std", "ours", "ours_std"),
+    *("difference", "tolerance", "verdict", "note", "kind", "error"),
+)
+
+
+class Tolerance(NamedTuple):
+    """What a published cell may be, given ours.
+
+    `kind` is `deterministic`, `random`, or `near-certain`, if the cell is random but one printed
+    outcome has a probability of at least 90 %. `error` is the standard deviation of the published
+    number given ours, with rounding; `below` and `above` are the largest accepted differences.
+    """
+
+    kind: str
+    error: float
+    below: float
+    above: float
+
+
+def mean_tolerance(table: int, expected: float, deviation: float, spread: float = 0.0) -> Tolerance:
+    """Tolerance of a mean over the paper's repetitions: 3 standard errors plus half a unit.
+
+    `expected` and `deviation` are of one repetition, in closed form; `spread` is the standard
+    deviation of what the paper leaves open.
+    """
+    size = UNITS[table]
+    error = float(np.hypot(deviation / REPETITIONS[table] ** 0.5, spread))
+    edges = (np.round(expected / size) + np.array([-0.5, 0.5])) * size
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = scipy.special.ndtr((edges - expected) / error) if error else (0.0, 1.0)
+    kind = "near-certain" if high - low >= CERTAIN else "random"
+    allowed = SIGMAS * error + size / 2.0
+    return Tolerance(kind, float(np.hypot(error, size / 12.0**0.5)), allowed, allowed)
+
+
+@cache
+def count_tolerance(expected: float, spread: float = 0.0) -> Tolerance:
+    """Tolerance of a count of Table 4: all but 0.135 % of its binomial distribution on each side.
+
+    With a spread, 3 standard deviations of both together.
+
+    Examples
+    --------
+    >>> count_tolerance(100.0)
+    Tolerance(kind='near-certain', error=0.0, below=0.0, above=0.0)
+    """
+    n = REPETITIONS[COUNTS]
+    share, tail = min(max(expected / n, 0.0), 1.0), scipy.special.ndtr(-SIGMAS)
+    at_most = scipy.special.bdtr(np.arange(n + 1.0), n, share)
+    at_least = 1.0 - np.concatenate([[0.0], at_most[:-1]])
+    low, high = float(np.argmax(at_most >= tail)), n - float(np.argmax(at_least[::-1] >= tail))
+    error = float(np.hypot(np.sqrt(n * share * (1.0 - share)), spread))
+    if spread:
+        low, high = min(low, n * share - SIGMAS * error), max(high, n * share + SIGMAS * error)
+    likeliest = np.diff(at_most, prepend=0.0).max()
+    kind = "near-certain" if likeliest >= CERTAIN else "random"
+    return Tolerance(kind, error, expected - low, high - expected)
+
+
+def scorecard(table: pd.DataFrame, published: pd.DataFrame, spread: pd.DataFrame) -> pd.DataFrame:
+    """Compare unrounded cells with the published ones.
+
+    Parameters
+    ----------
+    table
+        Our cells, columns of `study.tables.Row`.
+    published
+        The published cells as text, columns of `config/paper/tables.csv`.
+    spread
+        Standard deviation of what the paper leaves open, by cell: `spread` and `cause`.
+
+    Returns
+    -------
+    One row for each published cell, in its order, with the columns `COLUMNS`. Cells that this run
+    did not compute get the verdict `differs`.
+    """
+    ours = table.assign(
+        expected=table["expected"] * scale_of_counts(table["table"], table["repetitions"]),
+        expected_std=table["expected_std"].where(table["table"] != COUNTS),
+    )
+    printed = as_printed(ours, "expected", "expected_std")
+    ours = ours.assign(printed=printed["value"], printed_std=printed["std"])
+    suffixes = ("_published", "")
+    cells = published.merge(ours, on=KEY, how="left", suffixes=suffixes, validate="1:1")
+    cells = cells.merge(spread, on=KEY, how="left", validate="1:1")
+    return pd.DataFrame([_judge(cell) for cell in cells.itertuples(index=False)], columns=COLUMNS)
+
+
+def _judge(cell: Any) -> tuple[Any, ...]:
+    """One row of the scorecard."""
+    key = tuple(getattr(cell, name) for name in KEY)
+    shown = (cell.value_published, cell.std_published)
+    if pd.isna(cell.expected):
+        return (*key, *shown, *[""] * 4, "differs", "not computed in this run", "", "")
+    difference = cell.expected - float(cell.value_published)
+    noise = _tolerance(cell)
+    widest = noise if pd.isna(cell.spread) else _tolerance(cell, float(cell.spread))
+    used, verdict, note = noise, "differs", ""
+    if cell.printed == cell.value_published:
+        verdict = "exact"
+    elif noise.kind != "deterministic" and -noise.above <= difference <= noise.below:
+        verdict = "within noise"
+    elif widest is not noise:
+        used, explained = widest, -widest.above <= difference <= widest.below
+        verdict = "explained" if explained else "differs"
+        note = cell.cause if explained else f"beyond the spread of the {cell.cause}"
+    numbers = (f"{difference:z.4f}", f"{used.below if difference > 0 else used.above:.4f}")
+    notes = "; ".join(filter(None, (note, _deviation_note(cell))))
+    of_tolerance = (noise.kind, f"{widest.error:.4f}")
+    return (*key, *shown, cell.printed, cell.printed_std, *numbers, verdict, notes, *of_tolerance)
+
+
+def _tolerance(cell: Any, spread: float = 0.0) -> Tolerance:
+    if cell.table == COUNTS:
+        return count_tolerance(cell.expected, spread)
+    if cell.repetitions or spread:
+        deviation = cell.expected_std if cell.repetitions else 0.0
+        return mean_tolerance(cell.table, cell.expected, deviation, spread)
+    return Tolerance("deterministic", 0.0, UNITS[cell.table] / 2, UNITS[cell.table] / 2)
+
+
+def _deviation_note(cell: Any) -> str:
+    """Remark on a standard deviation that repetition does not explain; no verdict rests on it."""
+    if cell.std_published == "" or not cell.repetitions:
+        return ""
+    error = cell.expected_std / np.sqrt(2 * (REPETITIONS[cell.table] - 1))
+    difference = abs(cell.expected_std - float(cell.std_published))
+    differs = difference > SIGMAS * error + UNITS[cell.table] / 2
+    return "the standard deviations differ by more than 3 standard errors" if differs else ""
+
+
+def z_scores(card: pd.DataFrame) -> pd.DataFrame:
+    """Divide differences by standard errors, for the random cells of a scorecard.
+
+    `card` is a table of `scorecard`, numbers as text or not. Returns the columns of a cell's key,
+    and `z`.
+    """
+    cells = card[card["kind"] == "random"]
+    cells = cells[cells["difference"].astype(str) != ""].dropna(subset="difference")
+    z = pd.to_numeric(cells["difference"]) / pd.to_numeric(cells["error"])
+    return cells.assign(z=z)[[*KEY, "z"]].reset_index(drop=True)
+
+
+def summary(card: pd.DataFrame) -> pd.DataFrame:
+    """Count the cells by table and verdict, the exact ones by kind."""
+    exact = card["verdict"] == "exact"
+    columns = {
+        "exact: deterministic": exact & (card["kind"] == "deterministic"),
+        "exact: near-certain": exact & (card["kind"] == "near-certain"),
+        "exact: by chance": exact & (card["kind"] == "random"),
+        **{verdict: card["verdict"] == verdict for verdict in VERDICTS[1:]},
+        "cells": card["table"] > 0,
+    }
+    counts = pd.DataFrame(columns).groupby(card["table"]).sum().astype(object)
+    counts.loc["all"] = counts.sum()
+    return counts.reset_index()
+
+
+def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None:
+    """Write the scorecard as CSV, and as Markdown below its summary; `ranks` is their source."""
+    write_table(card, csv)
+    notes = card.loc[card["verdict"] == "explained", "note"]
+    causes = notes.str.split("; ").str[0].value_counts(sort=False).to_dict()
+    events = f"{len(causes)} event{'s' * (len(causes) != 1)}"
+    cells = [f"{cause}, {n} cell{'s' * (n > 1)}" for cause, n in causes.items()]
+    parts = (
+        "# Scorecard against the published tables",
+        f"Ranks: {ranks}.",
+        markdown(summary(card), decimals=0),
+        _RULES,
+        f"`explained` cells come from {': '.join(filter(None, (events, '; '.join(cells))))}.",
+        "## Cells",
+        markdown(card),
+    )
+    write_text(md, "\n\n".join(parts) + "\n")
+
+
+_RULES = """\
+Ours is the exact metric, or the expectation over sampling in closed form, so no verdict depends on
+a seed. A deterministic cell must equal the print. A published mean may lie 3 of its standard errors
+plus half a unit of the last digit from ours, a published count of Table 4 anywhere but in the outer
+0.135 % of its binomial distribution on either side. `explained` cells need what the paper leaves
+open: the initialisation of X, or the order of Z's ties. *Near-certain* cells are sampled, but one
+printed outcome has a probability of at least 90 %, such as 0 or 100 of 100; the other sampled cells
+that equal the print do so *by chance*."""

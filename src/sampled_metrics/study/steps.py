@@ -1,0 +1,337 @@
+"""The steps of the workflow, each a function of the job that Snakemake's `script:` passes.
+
+A job has `input`, `output`, `params`, `log`, `threads` and `wildcards`, as in the rule. Imports are
+in the functions, because a step needs few of them and some take long.
+"""
+
+import logging
+import os
+import platform
+import sys
+from collections import Counter
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from sampled_metrics._base.errors import InputError, UnreachableError, reading
+from sampled_metrics._base.files import read_json, read_table, write_json, write_table, write_text
+from sampled_metrics._base.seeds import generator
+
+_log = logging.getLogger("sampled_metrics")
+_PACKAGES = (
+    *("sampled-metrics", "numpy", "scipy", "implicit"),
+    *("pandas", "pyarrow", "snakemake", "matplotlib"),
+)
+
+
+def run(job: Any) -> None:
+    """Run a step with its messages in the log of its rule, and errors in one line."""
+    file = logging.FileHandler(job.log[0], "w", encoding="utf-8")
+    handlers: list[logging.Handler] = [logging.StreamHandler(), file]
+    logging.basicConfig(format="%(message)s", handlers=handlers, level=logging.INFO, force=True)
+    for path in map(Path, job.output):  # temporary files of a killed run
+        for left in path.parent.glob(f".????????.{path.name}"):
+            left.unlink()
+    try:
+        globals()[job.params.step](job)
+    except UnreachableError as error:
+        write_text(Path(f"{job.log[0]}.unreachable"), f"{error}\n")
+        sys.exit(f"ERROR: {error}")
+    except (InputError, OSError, MemoryError) as error:
+        _log.error("ERROR: %s", error)
+        sys.exit(2)
+
+
+def _paths(names: str | list[str]) -> list[Path]:
+    """Paths of an input or output, which Snakemake passes as text if there is only one."""
+    return [Path(names)] if isinstance(names, str) else list(map(Path, names))
+
+
+def fetch(job: Any) -> None:
+    """Get an archive of MovieLens, or describe the tables of another dataset."""
+    from sampled_metrics.study.datasets import fetch
+    from sampled_metrics.study.datasets.settings import DatasetSettings
+
+    settings = DatasetSettings(**job.params.dataset)
+    if settings.is_movielens:
+        local = settings.replaced(archive=next(iter(job.input), None))
+        source = fetch.fetch(Path(job.output[0]), local)
+    else:
+        source = fetch.describe_tables(list(map(Path, job.input)), settings)
+    write_json(Path(job.output.source), asdict(source))
+    source.log_terms()
+
+
+def split(job: Any) -> None:
+    """Read the events of an archive, or of one or two tables, filter and split them."""
+    from sampled_metrics.study.datasets import settings as config
+    from sampled_metrics.study.datasets.events import apply_filters, read_dataset
+    from sampled_metrics.study.datasets.split import given_split, hold_out, sample_users, save_split
+
+    dataset = config.DatasetSettings(**job.params.dataset)
+    filters = config.FilterSettings(**job.params.filters)
+    settings, removed, events = config.SplitSettings(**job.params.split), Counter[str](), []
+    for path in _paths(job.input.events):
+        whole = read_dataset(path, dataset, filters.min_rating is not None)
+        kept, dropped = apply_filters(whole, filters, settings.least_events)
+        events.append(kept)
+        removed.update(dropped)
+    rng = generator(settings.seed, "split")
+    if settings.method == "given":
+        result = given_split(events[0], events[1], settings.tie_break, rng)
+    else:
+        result = hold_out(events[0], settings, rng)
+    if settings.users is not None:
+        result = sample_users(result, settings.users, generator(settings.seed, "users"))
+    save_split(Path(job.output.split), result)
+    counts, expected = result.counts(), dataset.published and dataset.published.counts
+    as_expected = None
+    if expected and not filters.on:
+        as_expected = all(counts[name] == count for name, count in expected.items())
+    record = {
+        "method": settings.method,
+        "tie_break": settings.tie_break if settings.method != "random" else None,
+        **counts,
+        "later_training_events": result.later_training_events,
+        "filters": {name: {"value": v, "removed": removed[name]} for name, v in filters.on.items()},
+        "expected": expected,
+        "as_expected": as_expected,
+    }
+    write_json(Path(job.output.counts), record)
+    _log.info("split: %s", ", ".join(f"{count} {name}" for name, count in counts.items()))
+
+
+def train(job: Any) -> None:
+    """Train a recommender."""
+    from sampled_metrics.study.datasets.split import load_split
+    from sampled_metrics.study.recommenders import create, save_recommender
+
+    model = create(job.params.entry["kind"], job.params.entry["settings"])
+    model.fit(load_split(Path(job.input.split)).train, job.threads)
+    save_recommender(Path(job.output[0]), model)
+
+
+def rank(job: Any) -> None:
+    """Rank each held-out item among all candidates of its user."""
+    from sampled_metrics.study.datasets.split import load_split, require_candidates
+    from sampled_metrics.study.pieces import rank_piece, read_aligned, users_of_piece
+    from sampled_metrics.study.recommenders import load_recommender
+    from sampled_metrics.study.recommenders.external import External
+
+    data, source = load_split(Path(job.input.split)), Path(job.input.source)
+    entry, size = job.params.entry, job.params.block_size
+    require_candidates(data, job.input.split)
+    piece = job.wildcards.get("piece", "1-of-1")
+    users = users_of_piece(piece, data.held_out.size)
+    rows = slice(users.start, users.stop)
+    with reading(source):
+        if entry["kind"] == "external" and entry["settings"]["format"] == "ranks":
+            words, records = f"ranks from {source.name}", read_aligned(source, data).take(rows)
+        else:
+            score: Any
+            if entry["kind"] == "external":
+                score, words = External.read(source, data).score, f"scores from {source.name}"
+            else:
+                score, words = load_recommender(source).scorer, "trained in this run"
+            records = rank_piece(score, data, piece, block_size=size)
+    records = records.replace(users=data.evaluated_ids[rows], source=words)
+    records.write(Path(job.output[0]), items=data.held_out_ids[rows])
+    _log.info("rank: %d users, %d with ties", len(records), (records.n_tied > 0).sum())
+
+
+def gather(job: Any) -> None:
+    """Concatenate the ranks of all pieces of a recommender's users."""
+    from sampled_metrics.study.datasets.split import load_split
+    from sampled_metrics.study.pieces import gather_ranks
+
+    data = load_split(Path(job.input.split))
+    records = gather_ranks(list(map(Path, job.input.pieces)), data)
+    records.write(Path(job.output[0]), items=data.held_out_ids)
+
+
+def sample(job: Any) -> None:
+    """Repeat the sampled evaluation of each recommender, correct it by every estimator."""
+    from sampled_metrics.ranks.reading import read_single
+    from sampled_metrics.study.config import ExperimentSettings
+    from sampled_metrics.study.tables import run_experiment, save_experiment
+
+    settings = ExperimentSettings(**job.params.experiment)
+    for path, output in zip(_paths(job.input.ranks), _paths(job.output), strict=True):
+        save_experiment(output, run_experiment(path.stem, read_single(path), settings))
+
+
+def ranges(job: Any) -> None:
+    """Ranges of the exact metrics that samples of several sizes allow."""
+    from sampled_metrics.ranks.reading import read_by_name
+    from sampled_metrics.study.config import ExperimentSettings
+    from sampled_metrics.study.curves import allowed_ranges
+
+    settings = ExperimentSettings(**job.params.experiment)
+    ranks = read_by_name(_paths(job.input.ranks))
+    write_table(allowed_ranges(ranks, settings.metrics, settings.seed), Path(job.output[0]), "%.6f")
+
+
+def tables(job: Any) -> None:
+    """Exact metrics, and Tables 1 to 4."""
+    from sampled_metrics.ranks.reading import read_by_name, sources
+    from sampled_metrics.study import tables as study
+    from sampled_metrics.study.config import ExactSettings, ToySettings
+    from sampled_metrics.study.printed import write_exact, write_printed
+
+    ranks = read_by_name(_paths(job.input.ranks))
+    source = sources(records.source for records in ranks.values())
+    exact = study.exact_table(ranks, ExactSettings(**job.params.exact))
+    write_exact(exact, source, *_paths(job.output.exact))
+    experiments = study.load_experiments(_paths(job.input.samples))
+    made = {3: study.table3(experiments), 4: study.table4(experiments)}
+    published = study.read_published(Path(job.input.published[0])) if job.input.published else None
+    if published is not None:
+        made = study.toy_tables(ToySettings(**job.params.toy)) | made
+    folder = Path(job.output.exact[0]).parent
+    for path, (number, table) in zip(job.output.cells, made.items(), strict=True):
+        write_table(table, Path(path), "%.17g")
+        write_printed(number, table, published, folder / f"table{number}")
+
+
+def figures(job: Any) -> None:
+    """Compute what the figures plot, and draw them."""
+    from sampled_metrics.study.config import ExperimentSettings
+    from sampled_metrics.study.curves import figure_data
+    from sampled_metrics.study.figures import draw
+
+    settings, ranks = ExperimentSettings(**job.params.experiment), _paths(job.input.ranks)
+    band = Path(job.input.band[0]) if job.input.band else None
+    for number in job.params.numbers:
+        table, note = figure_data(number, ranks, settings, band)
+        stem = Path(job.output[0]).with_name(f"figure{number}")
+        write_table(table, stem.with_suffix(".csv"), "%.10g")
+        draw(number, table, stem, note)
+
+
+def _scorecard(job: Any) -> None:
+    """Compare every published cell with ours, and measure every claim."""
+    from sampled_metrics.ranks.reading import read_by_name, sources
+    from sampled_metrics.study import scorecard as study
+    from sampled_metrics.study.claims import Run, ledger, printed_run, this_run, write_claims
+    from sampled_metrics.study.figures import draw
+    from sampled_metrics.study.starts import COLUMNS
+    from sampled_metrics.study.tables import SPREAD_COLUMNS, TEXTS, read_cells, read_published
+
+    ours = read_cells(_paths(job.input.cells))
+    published = read_published(Path(job.input.published[0]))
+    spread = read_table(Path(job.input.spread[0]), SPREAD_COLUMNS, TEXTS)
+    card = study.scorecard(ours, published, spread)
+    study.write_scorecard(card, sources(ours["ranks"]), *_paths(job.output.scorecard))
+    z = study.z_scores(card)
+    write_table(z, Path(job.output.z[0]), "%.6g")
+    draw("z", z, Path(job.output.z[0]).with_suffix(""))
+    ranks = read_by_name(_paths(job.input.ranks))
+    starts = read_table(Path(job.input.starts[0]), COLUMNS, TEXTS)
+    figure6 = Path(job.output.z[0]).with_name("figure6.csv")
+    run = this_run(ours[ours["table"] >= 3], ranks, read_table(figure6, ["kind"]))
+    claims = ledger(run, printed_run(published), [Run(rows) for _, rows in starts.groupby("start")])
+    write_claims(claims, sources(r.source for r in ranks.values()), *_paths(job.output.claims))
+    totals = card["verdict"].value_counts().to_dict(), claims["verdict"].value_counts().to_dict()
+    _log.info("cells: %s; claims: %s", *totals)
+
+
+def spread(job: Any) -> None:
+    """Measure how far cells move with the start of an als recommender and with tied ranks."""
+    from sampled_metrics.ranks.reading import read_by_name
+    from sampled_metrics.study import starts
+    from sampled_metrics.study.config import Entry, ExperimentSettings
+    from sampled_metrics.study.datasets.split import load_split
+
+    entry, settings = Entry(**job.params.entry), ExperimentSettings(**job.params.experiment)
+    others = read_by_name(_paths(job.input.ranks))
+    data = load_split(Path(job.input.split))
+    trained = starts.ranks_by_start(entry, data, job.params.starts, job.threads)
+    numbers = starts.table_of_starts(entry.name, trained, others, settings)
+    band = starts.band_over_starts(entry.name, trained, settings)
+    spread = starts.spread_table(entry.name, numbers, others, settings)
+    write_table(numbers, Path(job.output.starts), "%.6g")
+    write_table(band, Path(job.output.band), "%.10g")
+    write_table(spread, Path(job.output.spread), "%.6g")
+
+
+def audit(job: Any) -> None:
+    """Measure each reading of the paper where its text and its numbers disagree."""
+    from sampled_metrics.study.audit import Material, run_audit, write_audit
+    from sampled_metrics.study.config import Entry, ExperimentSettings
+
+    entries = [Entry(**entry) for entry in job.params.recommenders]
+    files = Path(job.input.archive[0]), Path(job.input.split), _paths(job.input.ranks)
+    settings, published = ExperimentSettings(**job.params.experiment), Path(job.input.published[0])
+    readings = run_audit(Material.load(*files, entries, settings, published, job.threads))
+    write_audit(readings, *map(Path, job.output))
+
+
+def outcomes(job: Any) -> None:
+    """Compare all items with each user's held-out item."""
+    from sampled_metrics.study.beyond import outcomes, save_outcomes
+    from sampled_metrics.study.datasets.split import load_split
+    from sampled_metrics.study.recommenders import load_recommender
+    from sampled_metrics.study.recommenders.external import External
+
+    data, source = load_split(Path(job.input.split)), Path(job.input.source)
+    with reading(source):
+        is_external = job.params.entry["kind"] == "external"
+        model = External.read(source, data) if is_external else load_recommender(source)
+        save_outcomes(Path(job.output[0]), outcomes(model.score, data))
+
+
+def repeat(job: Any) -> None:
+    """Repeat evaluations by some methods."""
+    from sampled_metrics.study.beyond import Compared, repeated, results_of
+    from sampled_metrics.study.config import BeyondSettings
+    from sampled_metrics.study.datasets.split import load_split
+
+    settings, data = BeyondSettings(**job.params.beyond), load_split(Path(job.input.split))
+    compared = Compared(_paths(job.input.outcomes), data, settings)
+    values, orders = results_of(repeated(job.wildcards.part, compared), compared)
+    write_table(values, Path(job.output.values), "%.10g")
+    write_table(orders, Path(job.output.orders), "%.10g")
+
+
+def beyond(job: Any) -> None:
+    """Put the parts together: values.csv, orders.csv, Tables 5 and 6, Figures 7 and 8."""
+    from sampled_metrics.study.beyond import curves, joined, write_tables
+    from sampled_metrics.study.config import BeyondSettings
+    from sampled_metrics.study.figures import draw
+
+    settings, folder = BeyondSettings(**job.params.beyond), Path(job.output[0]).parent
+    values, orders = joined(job.input.values), joined(job.input.orders)
+    write_table(values, Path(job.output.values), "%.10g")
+    write_table(orders, Path(job.output.orders), "%.10g")
+    write_tables(values, orders, settings, folder)
+    for number, table in curves(values, orders, settings).items():
+        stem = folder.with_name("figures") / f"figure{number}"
+        write_table(table, stem.with_suffix(".csv"), "%.10g")
+        draw(number, table, stem)
+
+
+def page(job: Any) -> None:
+    """Compare with the paper, record where numbers come from, put all on one page."""
+    from sampled_metrics.report import render
+    from sampled_metrics.study.page import collect
+
+    if job.output.scorecard:
+        _scorecard(job)
+    record = {"ranks": job.params.study["ranks"]}
+    record |= {path.stem: read_json(path) for path in _paths(job.input.origin)}
+    record |= job.params.identity
+    record["versions"] = {"python": platform.python_version()}
+    record["versions"] |= {name: version(name) for name in _PACKAGES}
+    record["host"] = {"system": platform.system(), "machine": platform.machine()}
+    record["host"]["processors"] = os.cpu_count()
+    write_json(Path(job.output.provenance), record)
+    content = collect(
+        Path(job.output.page).parent,
+        ranks=_paths(job.input.ranks),
+        config=job.params.study,
+        is_paper=bool(job.output.scorecard),
+        audit=next(iter(_paths(job.input.audit)), None),
+        orders=next(iter(_paths(job.input.orders)), None),
+    )
+    write_text(Path(job.output.page), render(content))

@@ -1,0 +1,192 @@
+"""What the commands print on fixed inputs, held to nine digits by commands.json.
+
+`python -m tests.golden.test_commands` writes the file again; a difference then needs a reason.
+"""
+
+import contextlib
+import hashlib
+import json
+import math
+import re
+import tempfile
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+FILE = Path(__file__).with_name("commands.json")
+USERS, ITEMS, M = 240, 300, 20
+NAMES = ("A", "B", "C")
+ALL = "recall@5,ndcg@10,ap,rr,auc,precision@5,f1@3"
+CASES = {
+    "evaluate records": "evaluate A.csv B.csv "
+    "--metric recall@10,ndcg@10,ap,auc,rr,f1@3,precision@5",
+    **{f"evaluate ties {t}": f"evaluate A.csv --metric recall@5,ap,ndcg --ties {t} --seed 3"
+       for t in ("random", "optimistic", "pessimistic")},
+    "evaluate scores": "evaluate scores.csv --relevant held.csv --seen seen.csv "
+    "--metric recall@5,ap",
+    "evaluate graded": "evaluate scores.csv --relevant graded.csv --seen seen.csv "
+    "--metric ndcg@10,ndcg-exp@10,ap,recall@5,f1@5 --min-grade 2",
+    "correct": f"correct sA.csv --metric {ALL}",
+    "correct estimators": "correct sA.csv --metric ndcg@10,recall@10 "
+    "--estimator sampled,rank-estimate,cls,bv:0.1,bv:0.001,em:50",
+    "correct none": "correct sA.csv --metric recall@10,ap --shape none --confidence 0.9",
+    "correct distinct": "correct dA.csv --metric recall@10,ndcg@10",
+    "correct replacement": "correct rA.csv --metric recall@10,ap",
+    "correct large": "correct large.csv --n-items 50000 --n-negatives 100 --metric recall@10,ap",
+    "correct large replacement": "correct large.csv --n-items 50000 --n-negatives 100 "
+    "--sampling with-replacement --metric recall@10,ap",
+    "correct positives": "correct positives.npy --positive 0 --n-items 300 --metric recall@10",
+    "compare full": "compare A.csv B.csv C.csv --metric recall@10,ndcg --test t",
+    "compare two": "compare A.csv B.csv --metric ap --correction none --confidence 0.9",
+    "compare sampled": "compare sA.csv sB.csv sC.csv --metric recall@10,ap --estimator cls,bv:0.1",
+    "compare shared": "compare sA.csv sB.csv --metric auc,ndcg@10 --shape none",
+    "plan": "plan --ranks A.csv B.csv --metric recall@10,ap",
+    "plan users": "plan --ranks A.csv B.csv --metric ap --n-users 5000",
+    "check-negatives": "check-negatives negatives.csv --relevant held.csv --seen seen.csv "
+    "--items items.csv",
+    "negatives": "negatives --relevant held.csv --seen seen.csv --items items.csv --n-negatives 7 "
+    "--seed 2",
+    **{f"sample {s}": f"sample A.csv --n-negatives 20 --sampling {s} --seed 5 --repetitions 2"
+       for s in ("without-replacement", "with-replacement", "distinct")},
+    "sample records": "sample B.csv --n-negatives 20 --ties pessimistic",
+}  # fmt: skip
+
+
+def write_inputs(folder: Path) -> None:
+    """Write all input files; RandomState has the same stream in every version of numpy."""
+    rng = np.random.RandomState(7)
+    appeal = -np.log(np.arange(1, ITEMS + 1))
+    taste = rng.normal(size=(USERS, ITEMS))
+    truth = appeal + 1.5 * taste
+    held = np.array([rng.choice(ITEMS, p=p / p.sum()) for p in np.exp(truth)])
+    seen = rng.random_sample((USERS, ITEMS)) < 0.3 * np.exp(appeal)[None] ** 0.3
+    seen[np.arange(USERS), held] = False
+    users = np.arange(USERS)
+    pd.DataFrame({"user_id": users, "item_id": held}).to_csv(folder / "held.csv", index=False)
+    rows = np.argwhere(seen)
+    pd.DataFrame(rows, columns=["user_id", "item_id"]).to_csv(folder / "seen.csv", index=False)
+    pd.DataFrame({"item_id": np.arange(ITEMS)}).to_csv(folder / "items.csv", index=False)
+    others = np.array([rng.choice(np.flatnonzero(~s & (np.arange(ITEMS) != h)), 2, False)
+                       for s, h in zip(seen, held, strict=True)])  # fmt: skip
+    graded = pd.DataFrame({"user_id": np.repeat(users, 3), "iter": 0,
+                           "item_id": np.column_stack([held, others]).ravel(),
+                           "relevance": np.tile([3, 2, 1], USERS)})  # fmt: skip
+    graded.columns = ["user_id", "iteration", "item_id", "relevance"]
+    graded.drop(columns="iteration").to_csv(folder / "graded.csv", index=False)
+    negatives = []
+    for user in users:
+        free = np.flatnonzero(~seen[user] & (np.arange(ITEMS) != held[user]))
+        negatives += [(user, item) for item in rng.choice(free, M, replace=False)]
+    table = pd.DataFrame(negatives, columns=["user_id", "item_id"])
+    table.to_csv(folder / "negatives.csv", index=False)
+    drawn = table["item_id"].to_numpy().reshape(USERS, M)
+    for name, noise in zip(NAMES, (0.6, 1.2, 2.5), strict=True):
+        scores = np.round(8 * (truth + noise * rng.normal(size=(USERS, ITEMS)))) / 8
+        own = scores[users, held][:, None]
+        candidate = ~seen
+        better = ((scores > own) & candidate).sum(1)
+        tied = ((scores == own) & candidate).sum(1) - 1
+        n = candidate.sum(1)
+        records = {"user_id": users, "n_candidates": n, "n_better": better, "n_tied": tied}
+        pd.DataFrame(records).to_csv(folder / f"{name}.csv", index=False)
+        among = np.take_along_axis(scores, drawn, 1)
+        rank = 1 + (among > own).sum(1)
+        sampled = {"user_id": users, "n_candidates": n, "n_negatives": M}
+        for letter, kind in (
+            ("s", "without-replacement"),
+            ("r", "with-replacement"),
+            ("d", "distinct"),
+        ):
+            columns = {**sampled, "sampling": kind, "sampled_rank": rank}
+            pd.DataFrame(columns).to_csv(folder / f"{letter}{name}.csv", index=False)
+        if name == "A":
+            user, item = np.nonzero(candidate)
+            long = {"user_id": user, "item_id": item, "score": scores[user, item]}
+            pd.DataFrame(long).to_csv(folder / "scores.csv", index=False)
+            np.save(folder / "positives.npy", np.hstack([own, among]))
+            np.savez(folder / "truth.npz", scores=scores)
+    large = 1 + rng.binomial(100, np.minimum(1, 0.5 * rng.random_sample(500) ** 3))
+    pd.DataFrame({"sampled_rank": large}).to_csv(folder / "large.csv", index=False)
+
+
+def run(line: str) -> str:
+    """Run a command; `budget ask` prints nothing and exits with 3 where all is asked."""
+    from sampled_metrics.cli import app
+
+    result = CliRunner().invoke(app, line.split())
+    assert result.exit_code in (0, 3), (line, result.output, result.exception)
+    return result.stdout
+
+
+def rows_of(line: str) -> list[dict]:
+    """Return what a command prints as rows; long tables as the digest of their text."""
+    if line.split()[0] in ("sample", "negatives"):
+        text = run(f"{line} --format csv")
+        return [{"digest": hashlib.sha256(text.encode()).hexdigest(), "head": text[:200]}]
+    return json.loads(run(f"{line} --format json"))
+
+
+def budget() -> list[dict]:
+    """Evaluate A and B on a budget; the pairs asked are held by their digests."""
+    rng = np.random.RandomState(11)
+    scores = {"A": np.load("truth.npz")["scores"]}
+    scores["B"] = scores["A"] + np.round(8 * rng.normal(size=(USERS, ITEMS))) / 8
+    run("budget start folder --seen seen.csv --relevant held.csv --items items.csv "
+        "--name A --name B --budget 40 --metric recall@5 --metric ap --seed 3")  # fmt: skip
+    asked = []
+    for _ in range(50):
+        text = run("budget ask folder")
+        if not text:
+            break
+        pairs = pd.read_csv(StringIO(text))
+        asked.append({"digest": hashlib.sha256(text.encode()).hexdigest(), "pairs": len(pairs)})
+        rows = pairs[["recommender", "user_id", "item_id"]].itertuples(index=False)
+        pairs["score"] = [scores[name][user, item] for name, user, item in rows]
+        pairs.to_csv("told.csv", index=False)
+        run("budget tell folder told.csv")
+    return [*asked, json.loads(run("budget result folder --format json"))]
+
+
+def page() -> list[dict]:
+    """Return the ends of the ranges on the page of sampled ranks."""
+    run("report sA.csv sB.csv --output page.html --metric recall@10")
+    text = Path("page.html").read_text()
+    numbers = json.loads(re.search(r'id="numbers">(.*?)</script>', text, re.DOTALL)[1])
+    return [numbers["explorer"]["ranges"] if "explorer" in numbers else numbers["ranges"]]
+
+
+def outputs(names=None):
+    """Run the cases in a folder of their own and yield their names and rows."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        write_inputs(Path(folder))
+        for name in names or [*CASES, "budget", "report"]:
+            made = {"budget": budget, "report": page}.get(name)
+            yield name, made() if made else rows_of(CASES[name])
+
+
+def same(found, expected) -> bool:
+    """Compare what JSON holds, numbers to nine digits."""
+    if isinstance(expected, dict):
+        return found.keys() == expected.keys() and all(
+            same(found[key], value) for key, value in expected.items()
+        )
+    if isinstance(expected, list):
+        return len(found) == len(expected) and all(map(same, found, expected))
+    if isinstance(expected, float):
+        return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-11)
+    return found == expected
+
+
+@pytest.mark.parametrize("name", [*CASES, "budget", "report"])
+def test_output_is_kept(name):
+    found = dict(outputs([name]))[name]
+    assert same(found, json.loads(FILE.read_text())[name]), found
+
+
+if __name__ == "__main__":
+    rows = [f"{json.dumps(name)}: {json.dumps(found)}" for name, found in outputs()]
+    FILE.write_text("{\n" + ",\n".join(rows) + "\n}\n")

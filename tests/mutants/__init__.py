@@ -1,1 +1,0 @@
-SETUP = "setup "  # begins the context of fixtures, which the tests of a file may share

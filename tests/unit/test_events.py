@@ -1,0 +1,218 @@
+"""Events of MovieLens archives, errors in their lines, and filters against loops."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.study.datasets.events import (
+    Interactions,
+    apply_filters,
+    read_dataset,
+    read_ratings,
+)
+from sampled_metrics.study.datasets.settings import CATALOGUE, DatasetSettings
+from sampled_metrics.study.datasets.settings import FilterSettings as Filters
+from tests.conftest import write_archive
+
+LINES = {"ml-100k": "1\t10\t5\t9783\n1\t20\t3\t9784\n", "ml-1m": "1::10::5::9783\n1::20::3::9784\n"}
+
+
+@pytest.fixture(scope="module")
+def archive_of(tmp_path_factory):
+    """Function that writes a text into an archive."""
+    path = tmp_path_factory.mktemp("archives") / "a.zip"
+    return lambda name, text: write_archive(path, text.encode("latin-1"), CATALOGUE[name].member)
+
+
+def columns_of(events):
+    columns = (events.user, events.item, events.rating, events.timestamp)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "row", "problem"),
+    [
+        *[
+            (name, line, None, "not lines of ratings (")
+            for name, line in (
+                ("ml-100k", "1::2::3::4"),
+                ("ml-100k", "1\t2\t3.5\t4"),
+                ("ml-1m", "1::2::3"),
+                ("ml-1m", "1::2::3::4::5"),
+                ("ml-1m", "1::2::3::four"),
+                ("ml-1m", "1::99999999999::3::4"),
+                ("ml-1m", "\xff\xfe"),
+            )
+        ],
+        ("ml-1m", "1::2::::4", 3, "no rating"),
+        ("ml-100k", "1\t\t3\t4", 3, "no item"),
+        ("ml-1m", "1::2::0::4", 3, "found rating 0; expected one of 1, 2 ... 5"),
+        ("ml-1m", "1::10::4::1", 3, "duplicate of row 1 (user 1, item 10)"),
+        ("ml-1m", "2::5::4::1\n1::20::4::1\n2::5::4::1", 4, "duplicate of row 2 (user 1, item 20)"),
+        ("ml-1m", "3::1::5::9", 3, "user 3 has 1 of the 2 events needed"),
+    ],
+)
+def test_line_that_is_wrong(archive_of, name, line, row, problem):
+    path = archive_of(name, f"{LINES[name]}{line}\n")
+    with pytest.raises(InputError) as caught:
+        apply_filters(read_ratings(path, CATALOGUE[name]))
+    assert caught.value.path == f"{path}:{CATALOGUE[name].member}"
+    assert (caught.value.row, caught.value.line) == (row, row)
+    assert caught.value.problem.startswith(problem)
+    assert "\n" not in str(caught.value)
+
+
+@given(
+    st.sampled_from(list(CATALOGUE)),
+    st.lists(
+        st.tuples(
+            st.integers(0, 10**9 - 1), st.integers(0, 10**9 - 1),
+            st.integers(1, 5), st.integers(0, 10**18 - 1),
+        ),
+        min_size=1,
+    ),
+)  # fmt: skip
+def test_agrees_with_splitting_lines(archive_of, name, rows):
+    text = "\n".join(CATALOGUE[name].separator.join(map(str, row)) for row in rows)
+    path, layout = archive_of(name, text), DatasetSettings(name=name)
+    events = read_dataset(path, layout, with_rating=True)
+    assert columns_of(events) == rows
+    assert read_dataset(path, layout).rating is None
+    assert (events.user.dtype, events.rating.dtype) == (np.int32, np.float32)
+
+
+def test_archives_that_are_none(tmp_path):
+    (tmp_path / "text.zip").write_bytes(b"not a zip archive")
+    write_archive(tmp_path / "other.zip", b"", member="ml-100k/u.data")
+    path = write_archive(tmp_path / "damaged.zip", LINES["ml-1m"].encode() * 100)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"ratings.dat") + 20] ^= 0xFF
+    path.write_bytes(content)
+    for name in ("text.zip", "other.zip", "gone.zip", "damaged.zip"):
+        with pytest.raises(InputError, match=rf"{name}: not a readable MovieLens 1M archive"):
+            read_ratings(tmp_path / name)
+    with pytest.raises(InputError, match="Empty CSV file"):
+        read_ratings(write_archive(tmp_path / "empty.zip", b""))
+
+
+def test_settings_as_a_step_reads_them(tmp_path):
+    (tmp_path / "t.csv").write_text("u;item;rating;timestamp\n1;2;3;x\n")
+    columns = {"user": "u", "timestamp": None}
+    options = {"separator": ";", "licence": "CC0", "url": "http://a/b", "columns": columns}
+    settings = DatasetSettings.of({"format": "table", "name": "mine"} | options, "config")
+    again = DatasetSettings(**settings.without_places().model_dump())
+    assert (again.url, again.licence, again.columns) == (None, "CC0", settings.columns)
+    events = read_dataset(tmp_path / "t.csv", again, with_rating=True)
+    assert (events.user, events.item, events.rating, events.timestamp) == (1, 2, 3, None)
+
+
+def events(*rows):
+    """Events of (user, item, rating, timestamp)."""
+    user, item, rating, timestamp = np.array(rows, dtype=float).reshape(-1, 4).T
+    user, item, rating = user.astype(np.int32), item.astype(np.int32), rating.astype(np.float32)
+    return Interactions(user, item, timestamp.astype(np.int64), rating)
+
+
+def listed(interactions):
+    columns = (interactions.user, interactions.item, interactions.timestamp)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def test_rating_of_at_least():
+    data = events((1, 7, 4, 0), (1, 8, 3.5, 1), (1, 9, 4.5, 2))
+    kept, removed = apply_filters(data, Filters(min_rating=4))
+    assert listed(kept) == [(1, 7, 0), (1, 9, 2)]
+    assert removed == {"min_rating": 1}
+    assert kept.rows.tolist() == [0, 2]
+    # 3.7 is not the float32 nearest to it, but as a rating it must pass its own threshold
+    same = events((1, 7, 3.7, 0), (1, 8, 3.7, 1))
+    assert len(apply_filters(same, Filters(min_rating=3.7))[0]) == 2
+
+
+# A pair three times, its times 5, 9, 9; another twice without order in time.
+AGAIN = events((1, 7, 1, 9), (1, 8, 1, 3), (1, 7, 1, 5), (2, 8, 1, 4), (1, 7, 1, 9), (2, 8, 1, 4),
+               (2, 9, 1, 1))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("duplicates", "times", "rows"),
+    [
+        ("first", True, [1, 2, 3, 6]),
+        ("last", True, [1, 4, 5, 6]),
+        ("first", False, [0, 1, 3, 6]),
+        ("last", False, [1, 4, 5, 6]),
+    ],
+)
+def test_one_event_of_each_pair_by_time_else_in_the_file(duplicates, times, rows):
+    data = Interactions(AGAIN.user, AGAIN.item, AGAIN.timestamp if times else None)
+    kept, removed = apply_filters(data, Filters(duplicates=duplicates))
+    assert kept.rows.tolist() == rows
+    assert removed == {"duplicates": 3}
+
+
+def test_negative_ids_are_told_apart():
+    data = events((-1, 7, 1, 0), (-1, -7, 1, 0), (1, -7, 1, 0), (1, 7, 1, 0))
+    for filters in (None, Filters(duplicates="first")):
+        assert len(apply_filters(data, filters)[0]) == 4
+
+
+def core(pairs, least_of_user, least_of_item):
+    """The largest set of pairs in which both minima hold, by removing one pair at a time."""
+    pairs = list(pairs)
+    while True:
+        users, items = (Counter(pair[side] for pair in pairs) for side in (0, 1))
+        few = [p for p in pairs if users[p[0]] < least_of_user or items[p[1]] < least_of_item]
+        if not few:
+            return pairs
+        pairs.remove(few[0])
+
+
+@given(
+    st.sets(st.tuples(st.integers(0, 6), st.integers(-3, 3)), min_size=1),
+    st.integers(2, 4),
+    st.integers(1, 4),
+)
+def test_core_is_the_largest(pairs, least_of_user, least_of_item):
+    pairs = sorted(pairs, key=hash)
+    data = events(*((*pair, 1, 0) for pair in pairs))
+    filters = Filters(min_user_events=least_of_user, min_item_events=least_of_item)
+    expected = core(pairs, least_of_user, least_of_item)
+    if not expected:
+        with pytest.raises(InputError, match="no events remain after min_user_events: "):
+            apply_filters(data, filters)
+        return
+    kept, removed = apply_filters(data, filters)
+    assert [row[:2] for row in listed(kept)] == expected
+    assert sum(removed.values()) == len(pairs) - len(expected)
+
+
+def test_order_of_filters():
+    # The low rating of the pair goes first, so that the pair is no duplicate any more.
+    data = events((1, 7, 1, 9), (1, 7, 5, 3), (1, 8, 5, 3), (2, 7, 5, 1))
+    kept, removed = apply_filters(data, Filters(min_rating=2, duplicates="last", min_user_events=2))
+    assert kept.rows.tolist() == [1, 2]
+    assert removed == {"min_rating": 1, "duplicates": 0, "min_user_events": 1}
+
+
+SINGLE = events((1, 7, 5, 0), (1, 8, 5, 0), (4, 7, 5, 0), (3, 7, 2, 0))
+
+
+@pytest.mark.parametrize(
+    ("data", "filters", "row", "problem"),
+    [
+        (AGAIN, {}, 3, "duplicate of row 1 (user 1, item 7)"),
+        (SINGLE, {}, 4, "user 3 has 1 of the 2 events needed"),
+        (SINGLE, {"min_rating": 3}, 3, "user 4 has 1 of the 2 events needed"),
+        (SINGLE, {"min_rating": 6}, None, "no events remain after min_rating: 6.0"),
+        (Interactions(SINGLE.user, SINGLE.item), {"min_rating": 4}, None, "no ratings"),
+    ],
+)
+def test_filters_that_cannot_be(data, filters, row, problem):
+    with pytest.raises(InputError) as caught:
+        apply_filters(data, Filters(**filters))
+    assert caught.value.row == row
+    assert caught.value.problem.startswith(problem)

@@ -1,0 +1,235 @@
+"""Studies that are not the paper's, in folders of their own, and what a user reads of failures."""
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from tests.conftest import ROOT, synthetic_interactions, write_archive
+
+# Names that a shell would execute or part if they were not quoted.
+NASTY = "a' b\"; $(touch hacked) `touch hacked` &"
+COLUMNS = {"user": NASTY, "item": f"{NASTY}2", "rating": f"{NASTY}3"}
+OWN = {
+    "dataset": {
+        "format": "table",
+        "name": f"Listening at home {NASTY}",
+        "columns": COLUMNS | {"timestamp": None},
+        "licence": "None of anybody's business.",
+        "citation": f"Somebody (2026). {NASTY}",
+    },
+    "split": {"method": "given", "train": f"{NASTY}.tsv", "test": f"{NASTY}.test.tsv", "users": 40},
+    "recommenders": [
+        {
+            "name": "Elsewhere",
+            "kind": "external",
+            "settings": {"path": f"{NASTY}.csv", "format": "scores"},
+        },
+        {"name": "1.50", "kind": "popularity"},
+    ],
+    "experiment": {"n_negatives": 10, "repetitions": 20},
+    "beyond": {
+        "estimators": ["sampled", "bv:0.1"],
+        "reported": 10,
+        "budgets": [10, 20],
+        "proxies": {"popularity": [20]},
+        "runs": 3,
+        "curve_runs": 2,
+    },
+}
+MODULE = f"""
+configfile: "config/config.yaml"
+
+
+module sampled:
+    snakefile: "{ROOT}/workflow/Snakefile"
+    config: config
+
+
+use rule * from sampled as sampled_*
+
+
+rule mine:
+    default_target: True
+    input:
+        rules.sampled_all.input,
+        rules.sampled_beyond.output,
+        exact=rules.sampled_tables.output.exact,
+    output:
+        "mine.txt",
+    shell:
+        "wc -l < {{input.exact[0]}} > {{output}}"
+"""
+
+
+def write_own(folder):
+    """A split of text ids given as two tables, scores made elsewhere, and a study of both."""
+    events = synthetic_interactions()
+    is_last = np.append(events.user[1:] != events.user[:-1], True)
+    for key, is_part in (("train", ~is_last), ("test", is_last)):
+        pairs = zip(events.user[is_part], events.item[is_part], strict=True)
+        with (folder / OWN["split"][key]).open("w", newline="") as file:
+            writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+            writer.writerows(
+                [list(COLUMNS.values()), *((f"u{u}", f"s{i:03}", 5) for u, i in pairs)]
+            )
+    rng = np.random.default_rng(0)
+    pairs = [(u, i) for u in np.unique(events.user) for i in np.unique(events.item)]
+    scores = [f"u{u},s{i:03},{rng.integers(0, 50) + 20 * (u % 2 == i % 2)}\n" for u, i in pairs]
+    (folder / f"{NASTY}.csv").write_text("user_id,item_id,score\n" + "".join(scores))
+    (folder / "config").mkdir()
+    (folder / "config/config.yaml").write_text(yaml.safe_dump(OWN))
+    (folder / "Snakefile").write_text(MODULE)
+
+
+def snakemake(folder, *arguments):
+    """Run Snakemake of an environment that is not activated."""
+    path = [part for part in os.environ["PATH"].split(os.pathsep) if ".venv" not in part]
+    return subprocess.run(
+        [Path(sys.executable).with_name("snakemake"), "--cores", "2", *arguments],
+        cwd=folder,
+        env=os.environ | {"PATH": os.pathsep.join(path), "MOVIELENS_ARCHIVE": f"{ROOT}/LICENSE"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    """The study as a module of a workflow in another folder."""
+    folder = tmp_path_factory.mktemp("own")
+    write_own(folder)
+    done = snakemake(folder)
+    assert done.returncode == 0, done.stdout
+    return folder
+
+
+def test_no_text_of_the_configuration_is_executed(own):
+    assert not list(own.rglob("hacked"))
+
+
+def test_a_table_of_ones_own_with_scores_made_elsewhere(own):
+    record = json.loads((own / "results/provenance.json").read_text())
+    assert record["split"]["method"] == "given"
+    assert (record["split"]["users"], record["split"]["evaluated_users"]) == (60, 40)
+    assert record["source"]["dataset"] == OWN["dataset"]["name"]
+    assert OWN["split"]["train"] in record["source"]["archive"]
+    assert record["source"]["licence"] == OWN["dataset"]["licence"]
+    ranks = pd.read_parquet(own / "results/ranks/Elsewhere.parquet")
+    assert len(ranks) == 40
+    assert ranks["user_id"].str.startswith("u").all()
+    exact = pd.read_csv(own / "results/tables/exact.csv", dtype={"recommender": str})
+    assert (own / "mine.txt").read_text().strip() == str(len(exact) + 1)
+    value = exact.set_index(["recommender", "metric", "ties"])["value"]
+    assert value["Elsewhere", "auc", "expected"] > value["1.50", "auc", "expected"]
+    assert "Somebody (2026)." in (own / "results/report.html").read_text()
+
+
+def test_what_is_the_papers_is_not_made_of_other_data(own):
+    made = {path.stem for path in (own / "results").rglob("*.csv")}
+    assert {"table3", "table4", "figure5", "figure6", "table5", "table6"} <= made
+    assert not {"scorecard", "claims", "audit", "table1", "figure1"} & made
+
+
+def test_methods_beyond_the_paper(own):
+    orders = pd.read_csv(own / "results/beyond/orders.csv")
+    assert orders["pair"].unique().tolist() == ["Elsewhere vs 1.50"]
+    assert {"sampled", "bv:0.1", "users", "budget"} <= set(orders["method"])
+    values = pd.read_csv(own / "results/beyond/values.csv", dtype={"recommender": str})
+    assert set(values["recommender"]) == {"Elsewhere", "1.50"}
+    assert not list((own / "results/beyond/outcomes").glob("*"))
+
+
+@pytest.mark.parametrize("name", ["ml-100k", "ml-1m-more", "global-time"])
+def test_studies_that_come_with_the_project_can_be_planned(tmp_path, name):
+    options = ("--snakefile", f"{ROOT}/Snakefile", "--directory", tmp_path, "--dry-run")
+    done = snakemake(ROOT, *options, "--configfile", ROOT / f"config/{name}.yaml")
+    assert done.returncode == 0, done.stdout
+    rows = dict(re.findall(r"(?m)^(\w+) +(\d+)$", done.stdout))
+    study = yaml.safe_load((ROOT / f"config/{name}.yaml").read_text())
+    assert rows["train"] == str(len(study.get("recommenders", "XYZ")))
+    assert ("theory" in rows) == (name == "ml-1m-more")
+    assert not (tmp_path / "results").exists()
+
+
+def test_an_invalid_configuration_is_one_line():
+    done = snakemake(ROOT, "--config", "ranks=both", "--dry-run")
+    assert done.returncode != 0
+    assert done.stdout.splitlines()[-1].startswith("config: ranks: ")
+    assert "Traceback" not in done.stdout
+
+
+@pytest.fixture(scope="module")
+def failing(make_project):
+    return make_project()
+
+
+def stopped(project, *targets):
+    done = project.run("make", "reproduce", "CORES=1", f"TARGETS={' '.join(targets)}")
+    assert done.returncode != 0
+    assert "going on with" not in done.stdout
+    return done.stdout
+
+
+def test_reproduce_stops_at_a_bad_archive(failing, tmp_path, monkeypatch):
+    archive = write_archive(tmp_path / "bad.zip", b"1::1::5::7\n1::2::9::8\n")
+    monkeypatch.setitem(failing.environment, "MOVIELENS_ARCHIVE", str(archive))
+    output = stopped(failing)
+    assert "ratings.dat, row 2" in output
+    assert "out of memory" not in output
+    assert not list(failing.results.glob("split/*"))
+
+
+EARLY = [
+    ("os.kill(os.getpid(), 9)", "ran out of memory"),
+    ("sys.exit('early death')", "early death"),
+]
+
+
+@pytest.mark.parametrize(("death", "said"), EARLY)
+def test_a_step_that_dies_early_shows_why(
+    failing, small_archive, tmp_path, monkeypatch, death, said
+):
+    (tmp_path / "sitecustomize.py").write_text(
+        f"import os, sys\nif any('step.py' in word for word in sys.orig_argv):\n    {death}\n"
+    )
+    monkeypatch.setitem(failing.environment, "PYTHONPATH", str(tmp_path))
+    monkeypatch.setitem(failing.environment, "MOVIELENS_ARCHIVE", str(small_archive))
+    output = stopped(failing, "results/split/split.npz")
+    assert said in output
+    assert ("out of memory" in output) == ("kill" in death)
+
+
+@pytest.fixture(scope="module")
+def reproduced(make_project):
+    """The paper's tables, offline and without an archive."""
+    project = make_project(small=False)
+    done = project.run("make", "reproduce", "TARGETS=results/tables/exact.csv")
+    assert done.returncode == 0, done.stdout
+    project.output = done.stdout
+    return project
+
+
+def test_offline_goes_on_from_the_reference_ranks(reproduced):
+    for way in ("dataset.archive", "MOVIELENS_ARCHIVE", "`ranks: reference`"):
+        assert way in reproduced.output
+    assert "GroupLens could not be reached: going on with the ranks" in reproduced.output
+    assert not list(reproduced.results.glob("models/*"))
+    for name in ("tables/exact.md", "tables/table3.md", "tables/table4.tex"):
+        assert "reference run; nothing was trained here" in reproduced.result(name).decode()
+
+
+def test_reference_ranks_give_the_reference_tables_to_the_last_digit(reproduced):
+    names = ["tables/exact.csv", *(f"tables/table{n}.csv" for n in range(1, 5))]
+    for name in names:
+        assert reproduced.result(name) == (ROOT / "results/reference" / name).read_bytes(), name

@@ -1,0 +1,97 @@
+import fcntl
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import yaml
+from snakemake.utils import min_version, update_config
+
+min_version("9.19")
+
+# The workflow runs the package of its own checkout; used as a module from afar, the installed one.
+ROOT = Path(workflow.current_basedir, "..").resolve()
+if Path(ROOT, "src").is_dir():
+    sys.path.insert(0, f"{ROOT}/src")
+    search = [f"{ROOT}/src", os.environ.get("PYTHONPATH")]
+    os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, search)))
+
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.study.config import Study
+
+
+def own(path):
+    """The file of this folder, or else the one that comes with the workflow."""
+    shipped = str(path).startswith(("config/paper/", "results/reference/", "workflow/"))
+    if not shipped or Path(path).exists():
+        return path
+    return str(ROOT / path) if ROOT.is_dir() else workflow.source_path(f"../{path}")
+
+
+# A study in another folder, or that uses this one as a module, sets only what differs.
+SETTINGS = yaml.safe_load(Path(own("workflow/../config/config.yaml")).read_text("utf-8"))
+update_config(SETTINGS, config)
+try:
+    STUDY = Study.of(SETTINGS, "config")
+    STUDY.check_files(own)
+except InputError as error:
+    sys.exit(str(error))
+
+
+def plain(settings):
+    """Settings as a dictionary, which Snakemake compares with that of the last run."""
+    return settings.model_dump(mode="json", by_alias=True)
+
+
+FORMS = ("csv", "svg", "pdf", "png")
+SCORED = ["scorecard", "claims"] if STUDY.is_papers_data else []
+PUBLISHED = [own(STUDY.scorecard.published)] if STUDY.is_papers_data else []
+
+
+def ranks_of(name):
+    return own(f"{STUDY.folder_of_ranks}/{name}.parquet")
+
+
+def source_of(name):
+    """What ranks are computed from: the trained model, or the file made elsewhere."""
+    entry = STUDY.recommender(name)
+    return entry.settings.path if entry.kind == "external" else f"<results>/models/{name}.npz"
+
+
+def pairs_mb(wildcards, input):
+    """Memory for the similarity of all pairs of items, where itemknn keeps all neighbours."""
+    entry = STUDY.recommender(wildcards.recommender)
+    if entry.kind != "itemknn" or {entry.settings.k, entry.settings.k_prime} != {None}:
+        return 0
+    return 1.4e-5 * json.loads(Path(input.counts).read_text("utf-8"))["items"] ** 2
+
+
+def files(folder, stem, names, forms):
+    return [
+        f"<results>/{folder}/{stem}{n}.{form}".replace("//", "/") for n in names for form in forms
+    ]
+
+
+# As many jobs rank the users of a recommender, each a piece of them.
+PIECES = [f"{n + 1}-of-{STUDY.ranking.pieces}" for n in range(STUDY.ranking.pieces)]
+PIECE = "{recommender}" if len(PIECES) == 1 else "{recommender}.{piece}"
+RANKED = f"<results>/ranks/{PIECE}.parquet"
+ALL_RANKS = [ranks_of(name) for name in STUDY.names]
+
+
+pathvars:
+    results=STUDY.results,
+
+
+wildcard_constraints:
+    recommender="|".join(STUDY.names).replace(".", r"\."),
+    part="|".join(STUDY.beyond.parts),
+    piece="|".join(PIECES),
+
+
+# Held until this process ends, so that `make reproduce` clears the lock of a killed run only.
+if workflow.is_main_process:
+    Path(".snakemake").mkdir(exist_ok=True)
+    ACTIVE = Path(".snakemake/active").open("w")
+    fcntl.flock(ACTIVE, fcntl.LOCK_SH)

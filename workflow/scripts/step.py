@@ -1,0 +1,5 @@
+"""Run a step of the study: what a rule calls by `params: step=...`."""
+
+from sampled_metrics.study import steps
+
+steps.run(snakemake)  # noqa: F821 (of Snakemake)
