@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
+from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.defaults import BUDGET_METRICS
-from sampled_metrics._base.seeds import generator
 from sampled_metrics.budget import Candidates, Session, Settings
 from sampled_metrics.budget.candidates import Order, make_proxy
 from sampled_metrics.budget.model import Frame, over_ties, parse_metrics

@@ -20,7 +20,7 @@ from coverage import REFERENCE
 from threadpoolctl import threadpool_limits
 
 from sampled_metrics import metrics
-from sampled_metrics._base.seeds import generator
+from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.text import table_of
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference.correct import solve
@@ -52,7 +52,7 @@ def orders(dataset: str, m: int, seed: int, names: tuple[str, ...]) -> list[dict
         drawn = draw_sampled_ranks(ranks, m, generator(seed, dataset, name, m))
         sample = SampledRanks(drawn, ranks.n_candidates, m, users=np.arange(drawn.size))
         bracketed[name] = bracket_users(measures, sample)
-        solved[name] = solve(sample, measures, parse_estimators(ESTIMATORS))
+        solved[name] = solve(sample, measures, parse_estimators(ESTIMATORS), bracketed[name].user)
     rows = []
     for a, b in combinations(solved, 2):
         for i, measure in enumerate(measures):

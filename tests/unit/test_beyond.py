@@ -7,8 +7,8 @@ import yaml
 from scipy import stats
 from scipy.sparse import csr_array
 
+from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.seeds import generator
 from sampled_metrics.study.beyond import (
     Compared,
     Runs,

@@ -15,9 +15,9 @@ from threading import Thread
 import numpy as np
 import pytest
 
+from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import replacing, write_json, write_text
-from sampled_metrics._base.seeds import generator
 from sampled_metrics._base.text import table_of
 
 

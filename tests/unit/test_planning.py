@@ -87,7 +87,7 @@ class TestPopulation:
     def test_steps_are_those_of_the_estimator(self, steps, estimator, sampling):
         """One step from uniform ranks is bv:1, the plug-in of p(r | sampled rank)."""
         n, counts = 50, np.array([40, 20, 0, 10, 3, 7])
-        found = Population.estimated(counts, n, sampling, steps)
+        found, _ = Population.estimated(counts, n, sampling, steps)
         chosen, options = [parse_estimator(estimator)], {"sampling": sampling, "histogram": counts}
         vectors = estimator_matrix(chosen, MEASURES, n, 5, **options)[:, 0]
         assert found.exact(MEASURES) == pytest.approx(vectors @ counts / counts.sum(), abs=1e-12)

@@ -9,7 +9,7 @@ from scipy.stats import beta, chi2, norm
 from scipy.stats import t as student
 
 from sampled_metrics import InputError
-from sampled_metrics.inference.brackets import SHAPES, bracket, kernel, likely_shares
+from sampled_metrics.inference.brackets import SHAPES, bracket, kernel, likely_mixture
 from sampled_metrics.inference.correct import behaves_like
 from sampled_metrics.inference.ranges import misfit, upper_bound
 from sampled_metrics.metrics.measures import parse_measure
@@ -51,7 +51,7 @@ class TestKernel:
         for metric, cutoff in (("recall@777", 777), ("ap", None)):
             table = kernel(n, m, sampling, shape, cutoff)
             given, exact = all_points(n, m, shape, sampling, metric)
-            expected = table.binned(given[table.points - 1])
+            expected = np.add.reduceat(given[table.points - 1], table.starts, axis=1)
             np.testing.assert_allclose(table.given, expected, rtol=0, atol=1e-11)
             found = table.metric(parse_measure(metric))
             np.testing.assert_allclose(found, exact[table.points - 1], rtol=1e-12)
@@ -101,7 +101,9 @@ class TestBracket:
         table = kernel(n, m, sampling, shape, measure.cutoff)
         ranks = np.random.default_rng(5).binomial(m, beta(0.2, 1).rvs(2000, random_state=5))
         counts = np.bincount(ranks, minlength=m + 1).astype(float)
-        lower, upper = bracket(measure, table, likely_shares(counts, table)[None], 2000, 1.96)
+        lower, upper = bracket(
+            measure, table, likely_mixture(counts, table).shares[None], 2000, 1.96
+        )
         points, exact = all_points(n, m, shape, sampling, metric)
         assert (points @ lower[0] <= exact + 1e-10).all()
         assert (points @ upper[0] >= exact - 1e-10).all()

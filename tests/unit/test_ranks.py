@@ -153,6 +153,9 @@ def test_recommenders_by_name_and_their_sources(tmp_path):
     assert list(ranks) == ["A", "B"]
     with pytest.raises(InputError, match="duplicate recommender: A"):
         read_by_name([tmp_path / "A.parquet"] * 2)
+    Ranks([5, 5], [1, 1], [0, 0]).write(tmp_path / "B.parquet")
+    with pytest.raises(InputError, match=r"2 users, but A\.parquet has 1"):
+        read_by_name([tmp_path / "A.parquet", tmp_path / "B.parquet"])
     assert sources(["trained here", "scores; trained here"]) == "scores; trained here"
 
 

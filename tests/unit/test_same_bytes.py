@@ -23,7 +23,7 @@ ENTRIES = {
     "als": {"kind": "als", "settings": {"d": 32, "iterations": 3}},
     "knn": {"kind": "itemknn", "settings": {}},
 }
-EXPERIMENT = {"experiment": {"repetitions": 20, "estimators": ESTIMATORS}}
+EXPERIMENT = {"repetitions": 20, "estimators": ESTIMATORS}
 # Steps of the study by the file that each writes: name, input, parameters.
 STEPS = {
     **{f"{name}.npz": ("train", {"split": "split.npz"}, {"entry": entry})
@@ -31,19 +31,23 @@ STEPS = {
     **{f"{name}.parquet": ("rank", {"split": "split.npz", "source": f"{name}.npz"},
                            {"entry": entry, "block_size": 512})
        for name, entry in ENTRIES.items()},
-    "sample.npz": ("sample", {"ranks": "X.parquet"}, EXPERIMENT),
     "figures/figure1.svg": ("figures", {"ranks": ["X.parquet", "Y.parquet"], "band": []},
-                            EXPERIMENT | {"numbers": [1, 5]}),
+                            {"experiment": EXPERIMENT, "numbers": [1, 5]}),
 }  # fmt: skip
 RUN = """
 import json, sys
+from pathlib import Path
 from types import SimpleNamespace as Space
 from sampled_metrics.cli import main
-from sampled_metrics.study import steps
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.study import config, steps, tables
 for output, (step, given, params) in json.loads(sys.argv[1]).items():
     job = Space(input=Space(**given), params=Space(**params), output=[output])
     job.threads, job.wildcards = 2, {}
     getattr(steps, step)(job)
+settings = config.ExperimentSettings(**json.loads(sys.argv[2]))
+experiment = tables.run_experiment("X", Ranks.read("X.parquet"), settings)
+tables.save_experiment(Path("sample.npz"), experiment)
 sys.argv = "sampled-metrics correct s.csv --n-negatives 100 --n-items 3000 --output c.json".split()
 main()
 """
@@ -67,14 +71,16 @@ def made(tmp_path_factory):
     for environment in ENVIRONMENTS:
         folder = tmp_path_factory.mktemp("a folder") / "x"
         shutil.copytree(inputs, folder)
-        command = [sys.executable, "-c", RUN, json.dumps(STEPS)]
+        command = [sys.executable, "-c", RUN, json.dumps(STEPS), json.dumps(EXPERIMENT)]
         subprocess.run(command, cwd=folder, env={**os.environ, **environment}, check=True)
         files = [path for path in folder.rglob("*") if path.is_file()]
         found.append({str(path.relative_to(folder)): path.read_bytes() for path in files})
     return found
 
 
-@pytest.mark.parametrize("name", [*STEPS, "figures/figure5.pdf", "figures/figure5.csv", "c.json"])
+@pytest.mark.parametrize(
+    "name", [*STEPS, "figures/figure5.pdf", "figures/figure5.csv", "sample.npz", "c.json"]
+)
 def test_same_bytes_whatever_surrounds_them(name, made):
     one, other = made
     assert one.keys() == other.keys()

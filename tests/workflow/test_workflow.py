@@ -69,7 +69,7 @@ def test_pieces_and_cores_do_not_change_a_byte(finished, make_project, small_arc
 X_ALONE = {"models/X.npz", "ranks/X.parquet", *SAMPLES}
 CHANGES = [
     (("recommenders", 0, "settings"), {"iterations": 3}, {*X_ALONE, *BELOW_RANKS}),
-    (("exact",), {"metrics": ["auc"]}, {*TABLES, *CARD, *PAGE}),
+    (("exact",), {"metrics": ["auc"]}, {*SAMPLES, *TABLES, *CARD, *PAGE}),
     (("experiment",), {"repetitions": 30}, {*SAMPLES, *BELOW_RANKS}),
     (("split",), {"tie_break": "first"}, {*SPLIT, *MODELS, *RANKS, *SAMPLES, *BELOW_RANKS}),
 ]

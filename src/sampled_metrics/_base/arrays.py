@@ -1,11 +1,16 @@
-"""Array types, checks and small operations on arrays, and adjusted p-values."""
+"""Arrays: types, checks, small operations; random streams, one thread for sums, and p-values."""
 
+import hashlib
 import operator
+import struct
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import ThreadpoolController
 
 from sampled_metrics._base.errors import InputError
 
@@ -18,6 +23,7 @@ CACHE = 1 << 17  # float64 numbers that stay in a processor's cache: 1 MB
 _LARGEST = np.iinfo(np.int64).max
 MEMORY = 1 << 20  # float64 numbers that a step may hold: 8 MB
 CORRECTIONS = ("none", "holm")
+_controller = cache(ThreadpoolController)  # of the libraries that are loaded at its first use
 
 
 def blocks(rows: int, columns: int, entries: int = MEMORY) -> Iterator[slice]:
@@ -70,6 +76,32 @@ def ordered_floats(values: NDArray[Any]) -> NDArray[np.floating[Any]]:
     if values.size and (values.max() > EXACT or values.min() < -EXACT):
         values = np.unique(values, return_inverse=True)[1].reshape(values.shape)
     return values.astype(np.float64)
+
+
+def generator(seed: int, *keys: str | int) -> np.random.Generator:
+    """Return the generator of a named stream, independent of all others with the same seed.
+
+    The stream depends on the seed and the keys alone, so a result does not change with the order,
+    the batch or the process in which it is computed. Every key is hashed to 128 bits, a text and
+    a number never to the same.
+    """
+    digests = (hashlib.sha256(repr(key).encode()).digest() for key in keys)
+    # Four 32-bit words for each key, so that neighbouring keys cannot run into each other.
+    words = tuple(word for digest in digests for word in struct.unpack_from("<4I", digest))
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=words))
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep linear algebra to one thread; also a decorator of functions.
+
+    On several, a sum depends on their number in its last digit, and small matrices take up to ten
+    times as long.
+    """
+    import scipy.linalg  # noqa: F401, whose library has threads of its own
+
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
 
 
 def adjusted(p_values: Sequence[float], correction: str) -> list[float]:

@@ -22,8 +22,7 @@ from sampled_metrics.budget.candidates import Candidates, Proxy, als, by_factors
 from sampled_metrics.budget.evaluation import Session, Settings, State
 from sampled_metrics.budget.result import BudgetResult
 from sampled_metrics.ranks.pairs import Pairs, read_known_items
-from sampled_metrics.tables.columns import ITEM, USER, places
-from sampled_metrics.tables.reading import read_table
+from sampled_metrics.tables import ITEM, USER, places, read_table
 
 SETTINGS, PROBLEM, STATE = "evaluation.json", "problem.npz", "state.npz"
 

@@ -7,8 +7,7 @@ which scores are asked, and recommenders that are compared share their numbers.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.seeds import generator
+from sampled_metrics._base.arrays import Float, Int, generator
 
 Words = NDArray[np.uint64]
 

@@ -42,8 +42,7 @@ def sample(
     """
     import numpy as np
 
-    from sampled_metrics._base.arrays import ranges
-    from sampled_metrics._base.seeds import generator
+    from sampled_metrics._base.arrays import generator, ranges
     from sampled_metrics.ranks import Ranks
     from sampled_metrics.sampling import draw_sampled_ranks
 
@@ -117,8 +116,7 @@ def check_negatives(
     """
     from sampled_metrics.ranks.pairs import read_known_items
     from sampled_metrics.sampling.negatives import check_negatives
-    from sampled_metrics.tables.columns import ITEM, USER
-    from sampled_metrics.tables.reading import read_table
+    from sampled_metrics.tables import ITEM, USER, read_table
 
     table = read_table(file, "negatives (user_id, item_id)")
     table.require(USER, ITEM)
@@ -175,7 +173,7 @@ def ratings(
     Keys: metric, value, n_ratings.
     """
     from sampled_metrics.metrics.formulas import mae, rmse
-    from sampled_metrics.tables.reading import read_table
+    from sampled_metrics.tables import read_table
 
     table = read_table(file, "ratings and their predictions", ("rating", "prediction"), ids=())
     table.require("rating", "prediction")

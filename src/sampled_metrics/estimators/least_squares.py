@@ -57,14 +57,6 @@ class Reduced:
     marginal: Float  # c of eq. 25, the probability of every sampled rank; shape (m + 1,), positive
 
 
-def uniform_ranks(measures: Sequence[Measure], n: int, m: int) -> tuple[Float, Float]:
-    """Return ranks and their probabilities, which stand for 1 ... n in means of the metrics."""
-    if m > MOST_NEGATIVES:
-        raise InputError(f"cls, bv and em take at most {MOST_NEGATIVES:,} negatives, not {m:,}")
-    ranks, weights = rank_rule(n, m, [one.cutoff for one in measures if one.cutoff is not None])
-    return ranks, weights / n
-
-
 def reduced(measures: Sequence[Measure], n: int, m: int, sampling: Sampling | str) -> Reduced:
     """Set up eq. 21 for some metrics and reduce it to a triangle.
 
@@ -76,14 +68,15 @@ def reduced(measures: Sequence[Measure], n: int, m: int, sampling: Sampling | st
     array([0.5, 0.5])
     """
     checked(1, n, m, sampling)
-    ranks, weights = uniform_ranks(measures, n, m)
+    ranks, weights = rank_rule(measures, n, m)
+    weights = weights / n
     marginal, system = np.zeros(m + 1), np.zeros((0, m + 1 + len(measures)))
     for rows in blocks(ranks.size, 1, max(_BLOCK_ROWS, 2 * m)):
         grid = pmf_at(ranks[rows], n, m, sampling)
         values = np.column_stack([measure.at(ranks[rows], n) for measure in measures])
         marginal += weights[rows] @ grid
         weighted = np.hstack([grid, values]) * np.sqrt(weights[rows])[:, None]
-        system = _triangle(np.vstack([system, weighted]))
+        system = np.asarray(np.linalg.qr(np.vstack([system, weighted]), mode="r"))
     impossible = np.flatnonzero(marginal <= np.finfo(np.float64).tiny)
     if impossible.size:
         place = f"sampled rank {impossible[0] + 1} of {m + 1}"
@@ -107,7 +100,7 @@ def bias_variance(system: Reduced, gamma: float) -> Float:
     array([[1. , 0.5, 0. ]])
     """
     size = system.marginal.size
-    triangle = _triangle(np.hstack(_augmented(system, gamma)))
+    triangle = np.asarray(np.linalg.qr(np.hstack(_augmented(system, gamma)), mode="r"))
     reciprocal, _ = lapack.dtrcon(triangle[:size, :size])
     if reciprocal * _MAX_CONDITION < 1.0:
         problem = f"gamma {gamma:g} with {size - 1} negatives is ill-conditioned"
@@ -139,7 +132,8 @@ def monotone(system: Reduced, nonnegative: bool = True) -> Float:
     matrix, targets = _augmented(system, _TIE_BREAK)
     steps = np.cumsum(matrix * np.sqrt(system.marginal), axis=1)
     # The unknowns are d_(m+1), d_1, d_2 ...
-    triangle = _triangle(np.hstack([steps[:, -1:], steps[:, :-1], targets]))[:size]
+    columns = np.hstack([steps[:, -1:], steps[:, :-1], targets])
+    triangle = np.asarray(np.linalg.qr(columns, mode="r"))[:size]
     first = 0 if nonnegative else 1  # of those that must be at least 0
     left, vectors = triangle[:, :size], []
     try:
@@ -162,25 +156,24 @@ def _augmented(system: Reduced, gamma: float) -> tuple[Float, Float]:
     return matrix, np.vstack([fit * system.targets, spread * (scaled.T @ system.targets)])
 
 
-def _triangle(matrix: Float) -> Float:
-    return np.asarray(np.linalg.qr(matrix, mode="r"), dtype=np.float64)
+def rank_rule(measures: Sequence[Measure], n: int, m: int) -> tuple[Float, Float]:
+    """Nodes and weights for sums of metrics over the ranks 1 ... n.
 
-
-def rank_rule(n: int, m: int, cutoffs: Sequence[int]) -> tuple[Float, Float]:
-    """Nodes and weights for sums over the ranks 1 ... n.
-
-    The summands may jump after the ranks `cutoffs`. Returns increasing ranks, not necessarily
-    whole, and their weights; whole ranks with weight 1 where n is at most 16,384.
+    The summands may jump after the cut-offs. Returns increasing ranks, not necessarily whole, and
+    their weights; whole ranks with weight 1 where n is at most 16,384.
 
     Examples
     --------
-    >>> ranks, weights = rank_rule(10**6, 100, [])
+    >>> ranks, weights = rank_rule([], 10**6, 100)
     >>> ranks.size, round(float(weights.sum()), 6), round(float(weights @ ranks), 3)
     (596, 1000000.0, 500000500000.0)
     """
+    if m > MOST_NEGATIVES:
+        raise InputError(f"cls, bv and em take at most {MOST_NEGATIVES:,} negatives, not {m:,}")
     if n <= ONE_BY_ONE:
         return np.arange(1.0, n + 1.0), np.ones(n)
     edge = n if m >= _MANY * n else _EDGE
+    cutoffs = [measure.cutoff for measure in measures if measure.cutoff is not None]
     ends = [n - edge, *cutoffs]  # the last ranks of blocks
     rules, first = [], 1
     while first <= n:

@@ -9,18 +9,16 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.arrays import Float, one_thread
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.seeds import one_thread
-from sampled_metrics._base.text import parse_list, plain_name, similar
 from sampled_metrics.estimators.least_squares import (
     Reduced,
     bias_variance,
     monotone,
+    rank_rule,
     reduced,
-    uniform_ranks,
 )
-from sampled_metrics.metrics.measures import Measure
+from sampled_metrics.metrics.measures import Measure, parse_list, similar
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import checked, pmf_at
 
@@ -114,7 +112,7 @@ def parse_estimator(text: str) -> Estimator:
     >>> [str(parse_estimator(name)) for name in ("cls", "bv:1.0", "bv:1e-3")]
     ['cls', 'bv:1', 'bv:0.001']
     """
-    name, colon, parameter = plain_name(text).partition(":")
+    name, colon, parameter = text.strip().lower().replace("_", "-").partition(":")
     if colon and not _NUMBER.fullmatch(parameter):
         raise _unknown(text)
     return Estimator(name, float(parameter) if colon else None)
@@ -204,13 +202,9 @@ def em_step(given: Float, share: Float, shares: Float) -> Float:
     with f, `shares`, of the users at each sampled rank and P(i | r) `given` (Jin, Li, Mudrak, Gao,
     Liu, "On Estimating Recommendation Evaluation Metrics under Sampling", AAAI 2021).
     """
-    return share * (given @ _ratio(shares, given.T @ share))
-
-
-def _ratio(above: Float, below: Float) -> Float:
-    """Divide; 0 where the divisor is."""
-    shape = np.broadcast_shapes(above.shape, below.shape)
-    return np.divide(above, below, out=np.zeros(shape), where=below > 0.0)
+    expected = given.T @ share
+    expected[expected <= 0.0] = np.inf  # so that what is impossible counts for nothing
+    return share * (given @ (shares / expected))
 
 
 @register(
@@ -228,7 +222,7 @@ def _em(problem: Problem, iterations: float) -> Float:
     degree 1 in them, so f @ vector is the estimate, with the spread of the vector to first order.
     """
     n, m, measures = problem.n, problem.m, problem.measures
-    ranks, start = uniform_ranks(measures, n, m)
+    ranks, weights = rank_rule(measures, n, m)
     counts = np.asarray(problem.histogram, dtype=np.float64)
     users = float(counts.sum())
     if counts.shape != (m + 1,) or users <= 0.0:
@@ -237,15 +231,15 @@ def _em(problem: Problem, iterations: float) -> Float:
         )
     shares = counts / users
     given = pmf_at(ranks, n, m, problem.sampling)
-    path = [start]
+    path = [weights / n]
     for _ in range(int(iterations) - 1):
         path.append(em_step(given, path[-1], shares))
     slope = np.column_stack([measure.at(ranks, n) for measure in measures])  # in p after a step
     gradient = np.zeros((m + 1, len(measures)))
     for p in reversed(path):
         expected = (given.T @ p)[:, None]
-        relative = _ratio(given.T @ (slope * p[:, None]), expected)
-        ratio = _ratio(shares[:, None], expected)
+        expected[expected <= 0.0] = np.inf
+        relative, ratio = given.T @ (slope * p[:, None]) / expected, shares[:, None] / expected
         gradient += relative
         slope = slope * (given @ ratio) - given @ (ratio * relative)
     return gradient.T

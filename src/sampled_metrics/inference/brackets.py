@@ -63,10 +63,6 @@ class Kernel(NamedTuple):
     widths: Int  # ranks in every bin
     given: Float  # probability of every bin under each extreme point; shape (points, bins)
 
-    def binned(self, shares: Float) -> Float:
-        """Sum values of sampled ranks, shape (..., m + 1), over bins."""
-        return np.add.reduceat(shares, self.starts, axis=-1)
-
     def metric(self, measure: Measure) -> Float:
         """Exact metric under each extreme point; shape (points,)."""
         if self.shape == NONE:
@@ -74,6 +70,14 @@ class Kernel(NamedTuple):
         # Beyond its cut-off a metric is 0.
         ends = self.points if measure.cutoff is None else np.minimum(self.points, measure.cutoff)
         return sums_up_to(ends, lambda ranks: measure.at(ranks, self.n)) / self.points
+
+
+class Mixture(NamedTuple):
+    """The mixture of extreme points that is likeliest for some sampled ranks."""
+
+    rows: Int  # of its extreme points in a kernel
+    weights: Float  # of each of them
+    shares: Float  # probability of every bin, with half a user of a uniform rank; all positive
 
 
 @lru_cache(maxsize=16)
@@ -140,27 +144,20 @@ def spread_rows(table: Kernel, singly: int, wide: int, cutoff: int | None = None
     return np.unique(np.searchsorted(table.points, points[points <= table.n]))
 
 
-def likely_points(counts: Float, table: Kernel) -> tuple[Int, Float]:
-    """Fit a mixture of extreme points to sampled ranks; return their rows and their weights.
+def likely_mixture(counts: Float, table: Kernel) -> Mixture:
+    """Fit a mixture of extreme points to counts of users at every sampled rank.
 
     Maximum likelihood by expectation maximisation, with half a user of a uniformly random rank.
     """
-    rows = spread_rows(table, *_OF_FIT)
-    given = table.given[rows]
-    observed = table.binned(counts) + _PSEUDO_USERS * table.widths / (table.m + 1)
+    rows, uniform = spread_rows(table, *_OF_FIT), _PSEUDO_USERS * table.widths / (table.m + 1)
+    given, observed = table.given[rows], np.add.reduceat(counts, table.starts) + uniform
     observed /= observed.sum()
     weights = np.full(rows.size, 1.0 / rows.size)
     for _ in range(_ITERATIONS):
         weights *= given @ (observed / (weights @ given))
-    return rows, weights / weights.sum()
-
-
-def likely_shares(counts: Float, table: Kernel) -> Float:
-    """Fit the distribution of sampled ranks, in bins, among those of a class; all are positive."""
-    rows, weights = likely_points(counts, table)
-    fitted = counts.sum() * (weights @ table.given[rows])
-    fitted += _PSEUDO_USERS * table.widths / (table.m + 1)
-    return np.asarray(fitted / fitted.sum())
+    weights /= weights.sum()
+    fitted = counts.sum() * (weights @ given) + uniform
+    return Mixture(rows, weights, fitted / fitted.sum())
 
 
 def bracket(
@@ -198,7 +195,9 @@ def _one_sided(
             beside = np.pad(lacking, 1, constant_values=-np.inf)
             peaks = (lacking >= beside[:-2]) & (lacking > beside[2:]) & (lacking > _TOLERANCE)
             rows = np.union1d(rows, np.flatnonzero(peaks))
-        vectors[place] = vector + max(float((lacking + _between(lacking, table)).max()), 0.0)
+        if table.points.size < table.n:
+            lacking += _between(lacking, table)
+        vectors[place] = vector + max(float(lacking.max()), 0.0)
     return vectors
 
 
@@ -232,8 +231,6 @@ def _between(lacking: Float, table: Kernel) -> Float:
     sides of a cut-off, neighbouring k are points, so no second difference spans it that counts.
     """
     step = np.diff(table.points).astype(np.float64)
-    if step.max(initial=1.0) == 1.0:
-        return np.zeros(lacking.size)
     bend = 2.0 * np.abs(np.diff(np.diff(lacking) / step)) / (step[1:] + step[:-1])
     bend = np.pad(bend, 1, mode="edge")
     growth = np.where(step > 1, np.square(step) * np.maximum(bend[:-1], bend[1:]) / 4.0, 0.0)

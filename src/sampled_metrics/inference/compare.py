@@ -11,18 +11,17 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri, stdtr
 
-from sampled_metrics._base.arrays import Float, adjusted
+from sampled_metrics._base.arrays import Float, adjusted, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, InputWarning, reading
-from sampled_metrics._base.seeds import one_thread
 from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference import ranges
 from sampled_metrics.inference.brackets import ASSUMED
 from sampled_metrics.inference.correct import solve
 from sampled_metrics.inference.evaluate import known_values, prior_shape, relevance_note
-from sampled_metrics.inference.intervals import Shape, estimate
 from sampled_metrics.inference.plan import deciding_differences
+from sampled_metrics.inference.population import Shape, estimate
 from sampled_metrics.inference.results import INSTEAD, Results, Row, acts_like, count, resolution
 from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
@@ -46,7 +45,7 @@ class Compared:
     value_a, value_b, difference
         Values as fractions, over the common users if users are paired, and value_b - value_a.
     std_error, ci_low, ci_high
-        Of the expectation of this difference, see `intervals`. That of estimates from sampled
+        Of the expectation of this difference, see `population`. That of estimates from sampled
         ranks is not the difference of the exact metrics.
     range_low, range_high
         Values of the difference of the exact metrics that the sampled ranks allow, see `ranges`;
@@ -225,11 +224,12 @@ def _by_samples(
         with reading(name):
             bracketed[name], of_name = ranges.checked_ranges(measures, sample, shape, confidence)
         allowed |= {(name, str(x)): found for x, found in zip(measures, of_name, strict=True)}
-        solved[name] = solve(sample, measures, parsed)
+        solved[name] = solve(sample, measures, parsed, bracketed[name].user)
     results = []
     for names in combinations(samples, 2):
         first, second = (solved[name] for name in names)
-        rows, pair = ranges.common_users(first.users, second.users), [bracketed[x] for x in names]
+        pair = [bracketed[name] for name in names]
+        rows = ranges.common_users(pair[0].users, pair[1].users)
         fields: dict[str, Any] = {
             "n_items": round((first.ranks.mean_candidates + second.ranks.mean_candidates) / 2),
             "n_negatives": first.ranks.n_negatives,

@@ -6,17 +6,15 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import CACHE, Float, Int, blocks
+from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
-from sampled_metrics._base.seeds import one_thread
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators import Estimator, estimator_matrix, parse_estimators
 from sampled_metrics.inference.brackets import ASSUMED, rank_grid
-from sampled_metrics.inference.intervals import Shape, estimate
-from sampled_metrics.inference.population import Population
-from sampled_metrics.inference.ranges import checked_ranges, index_users
+from sampled_metrics.inference.population import Population, Shape, estimate
+from sampled_metrics.inference.ranges import checked_ranges
 from sampled_metrics.inference.results import Results, Row, acts_like, count
 from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
@@ -40,7 +38,7 @@ class Corrected:
         The estimate, as a fraction.
     std_error, ci_low, ci_high
         Of the expectation of this estimate, which is not the exact metric, over users and over
-        the negatives drawn for them, see `intervals`; nan for one user.
+        the negatives drawn for them, see `population`; nan for one user.
     range_low, range_high, shape
         Values of the exact metric that the sampled ranks allow, the same for all estimators, and
         the assumption about the distribution of true ranks behind them; see `ranges`.
@@ -117,15 +115,18 @@ def correct(
     >>> [result.value for result in correct(scores, "hr@1", "sampled", positive=0, n_items=50)]
     [0.5]
     """
-    ranks = as_sampled(data, Drawn.of(drawn))
+    unknown = sorted(set(drawn) - set(Drawn._fields))
+    if unknown:
+        raise InputError(f"unknown option {unknown[0]}; known: {', '.join(Drawn._fields)}")
+    ranks = as_sampled(data, Drawn(**drawn))
     measures, parsed = parse_measures(metrics), parse_estimators(estimators)
-    _, ranges = checked_ranges(measures, ranks, shape, confidence)
-    solved = solve(ranks, measures, parsed)
+    bracketed, ranges = checked_ranges(measures, ranks, shape, confidence)
+    solved = solve(ranks, measures, parsed, bracketed.user)
     n, m, kind = ranks.mean_candidates, ranks.n_negatives, ranks.sampling
     counts, likely = np.bincount(ranks.sampled_ranks - 1, minlength=m + 1), None
-    single = solved.n_users == len(ranks)
+    single = solved.n_users == solved.user.size
     if single:
-        likely = Population.estimated(counts, n, kind, _SMOOTHING).sampled_shares(m, kind)
+        _, likely = Population.estimated(counts, n, kind, _SMOOTHING)
     results = []
     for i, measure in enumerate(measures):
         for j, estimator in enumerate(parsed):
@@ -156,8 +157,7 @@ class Solved(NamedTuple):
     ranks: SampledRanks
     measures: Sequence[Measure]
     vectors: Float  # shape (measures, estimators, m + 1)
-    users: NDArray[Any] | None  # see `index_users`
-    user: Int
+    user: Int  # place of each row's user
     n_users: int
 
     def user_values(self, measure: int, estimator: int) -> Float:
@@ -174,17 +174,16 @@ class Solved(NamedTuple):
 
 
 def solve(
-    ranks: SampledRanks, measures: Sequence[Measure], estimators: Sequence[Estimator]
+    ranks: SampledRanks, measures: Sequence[Measure], estimators: Sequence[Estimator], user: Int
 ) -> Solved:
     """Solve for vectors; fitted estimators are fitted to all rows, with equal weights of users."""
-    users, user = index_users(ranks)
     n, m, rows, histogram = ranks.mean_candidates, ranks.n_negatives, np.bincount(user), None
     if any(estimator.fitted for estimator in estimators):
         weighted = np.bincount(ranks.sampled_ranks - 1, 1.0 / rows[user], m + 1)
         histogram = tuple(weighted.tolist())
     wanted = tuple(estimators), tuple(measures)
     vectors = _vectors(*wanted, n, m, sampling=ranks.sampling, histogram=histogram)
-    return Solved(ranks, measures, vectors, users, user, rows.size)
+    return Solved(ranks, measures, vectors, user, rows.size)
 
 
 def behaves_like(vector: Float, n: int, sampling: str = Sampling.WITHOUT_REPLACEMENT) -> int | None:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS
 from sampled_metrics._base.errors import InputError, InputWarning
-from sampled_metrics._base.seeds import generator, one_thread
 from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators.least_squares import rank_rule
-from sampled_metrics.inference.intervals import Shape, estimate
+from sampled_metrics.inference.population import Shape, estimate
 from sampled_metrics.inference.results import FLAT, Results, count
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
@@ -42,7 +41,7 @@ class Evaluated:
     ties
         How tied candidates were ordered, see `metrics.values`.
     value, std_error, ci_low, ci_high
-        Mean over `n_users` users, as a fraction, and its interval, see `intervals`; nan for one.
+        Mean over `n_users` users, as a fraction, and its interval, see `population`; nan for one.
     n_items
         n: candidates of a full ranking; the mean where users differ, None if not known.
     effective_users
@@ -183,7 +182,7 @@ def known_values(
 def prior_shape(measure: Measure, ranks: Ranks) -> Shape:
     """Calculate the shape of a metric of one relevant item at a uniformly random rank."""
     n = ranks.mean_candidates or _UNKNOWN_ITEMS
-    places, weights = rank_rule(n, 1, [measure.cutoff] if measure.cutoff else [])
+    places, weights = rank_rule([measure], n, 1)
     return Shape.of(measure.at(places, n), weights)
 
 

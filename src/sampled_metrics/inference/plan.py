@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.arrays import Float, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.seeds import one_thread
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.brackets import (
     ASSUMED,
     NON_INCREASING,
     bracket,
     kernel,
-    likely_shares,
+    likely_mixture,
 )
 from sampled_metrics.inference.population import Moments, Population
 from sampled_metrics.inference.ranges import common_users, unbiased_auc
@@ -180,11 +179,14 @@ def deciding_differences(
     fit the sampled ranks is the right one.
     """
     z, found, fitted = float(ndtri((1.0 + confidence) / 2.0)), [], {}
-    fit = Population.non_increasing if shape == NON_INCREASING else Population.estimated
     for name in {name for result in results for name in (result.a, result.b)}:
         ranks = samples[name]
         counts = np.bincount(ranks.sampled_ranks - 1, minlength=ranks.n_negatives + 1)
-        fitted[name] = fit(counts, ranks.mean_candidates, ranks.sampling)
+        known = counts, ranks.mean_candidates, ranks.sampling
+        if shape == NON_INCREASING:
+            fitted[name] = Population.non_increasing(*known)
+        else:
+            fitted[name], _ = Population.estimated(*known)
     for result in results:
         m, sampling = samples[result.a].n_negatives, samples[result.a].sampling
         pair = Pair(fitted[result.a], fitted[result.b], result.n_users, True, sampling=sampling)
@@ -239,7 +241,8 @@ def _ends(
         # Of the closest distribution of the class, as for a sample: the population itself may be
         # outside, as that of a few users is, and then no vector is narrowest where it is.
         expected = n_users * population.sampled_shares(m, sampling)
-        found = bracket(measure, table, likely_shares(expected, table)[None], n_users, z)
+        likely = likely_mixture(expected, table).shares
+        found = bracket(measure, table, likely[None], n_users, z)
         vectors = np.concatenate(found)
     both = population.moments(vectors, sampling)
     return Moments(*(field[0] for field in both)), Moments(*(field[1] for field in both))

@@ -25,16 +25,14 @@ import scipy  # `scipy.optimize` takes long to import, so only where it is used
 from numpy.typing import ArrayLike
 from scipy.special import chdtrc, stdtrit, xlogy
 
-from sampled_metrics._base.arrays import Float, Int, first_duplicate
+from sampled_metrics._base.arrays import Float, Int, first_duplicate, generator
 from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError, InputWarning
-from sampled_metrics._base.seeds import generator
 from sampled_metrics.inference.brackets import (
     NON_INCREASING,
     bracket,
     kernel,
-    likely_shares,
-    spread_rows,
+    likely_mixture,
 )
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import SampledRanks
@@ -48,7 +46,7 @@ _ROUNDING, _LEAST_P, _MOST_P = 1e-9, 1e-6, 1.0 - 1e-3
 
 _REFUSED = 0.005  # p below which sampled ranks are refused
 _LEAST_EXPECTED, _LEAST_VARIANCE = 5.0, 0.5  # users in a cell
-_REWEIGHTINGS, _POINTS = 3, (100, 100)
+_REWEIGHTINGS = 3
 _OF_ITEMS = ("recall", "auc")  # the mean over a user's items is the metric of the user
 _LEAST = 8  # largest rank that may be an end: ranks near 1 are frequent anyway
 _ENOUGH = 8  # rows near the largest rank that make an end suspicious
@@ -60,7 +58,7 @@ class Range(NamedTuple):
 
     low: float
     high: float
-    inverted: bool  # low is above high even at 99 %: no distribution of the class fits
+    inverted: bool = False  # a metric's low is above its high even at 99 %: no distribution fits
 
 
 class Ends(NamedTuple):
@@ -76,18 +74,21 @@ class Ends(NamedTuple):
 class Bracketed(NamedTuple):
     """Bracketing vectors of some metrics averaged for each user of a sample."""
 
-    users: Any
+    users: Any  # different ids in order; None without ids, where each row is a user
+    user: Int  # place of each row's user among them
     ends: list[Ends]
     confidence: float
 
     def range(self, place: int) -> Range:
         """Range of one of the metrics."""
-        lower, upper, least, most, possible = self.ends[place]
-        return _range(
-            lambda level: (-upper_bound(-lower, -least, level), upper_bound(upper, most, level)),
-            self.confidence,
-            possible,
-        )
+        lower, upper, least, most, (lowest, highest) = self.ends[place]
+        levels = (self.confidence, max(self.confidence, _INVERSION))
+        low, least_low = (-upper_bound(-lower, -least, level) for level in levels)
+        high, most_high = (upper_bound(upper, most, level) for level in levels)
+        rounding = _ROUNDING * (highest - lowest)
+        inverted = max(least_low, lowest) > min(most_high, highest) + rounding
+        low, high = np.clip([low, high], lowest, highest).tolist()
+        return Range(low, high, bool(inverted))
 
 
 @lru_cache(maxsize=8)  # a page needs those of a sample several times
@@ -106,17 +107,23 @@ def bracket_users(
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence is {confidence}; it must be above 0 and below 1")
     m, sampling = sample.n_negatives, sample.sampling
-    ids, user = index_users(sample)
+    ids, user = None, np.arange(sample.sampled_ranks.size)
+    if sample.users is not None:
+        ids, user = np.unique(sample.users, return_inverse=True)
     rows, place = np.bincount(user), sample.sampled_ranks - 1
-    sizes, group = _groups(np.broadcast_to(sample.n_items, len(sample)))
+    n = np.broadcast_to(sample.n_items, user.shape)
+    groups = _GROUPS if n.max() - n.min() > _SAME_N * n.mean() else 1
+    edges = np.unique(np.quantile(n, np.arange(1, groups) / groups, method="nearest"))
+    _, group = np.unique(np.searchsorted(edges, n, side="right"), return_inverse=True)
+    sizes = np.rint(np.bincount(group, n) / np.bincount(group)).astype(np.int64)
     fold = (generator(0, "folds").permutation(rows.size) % 2)[user]
     counts = np.zeros((2, m + 1))
     np.add.at(counts, (1 - fold, place), 1.0 / rows[user])
     z = float(stdtrit(max(rows.size - 1, 1), (1.0 + confidence) / 2.0))
     tables = [kernel(n, m, sampling, shape, None) for n in sizes.tolist()]
-    likely = [np.stack([likely_shares(one, table) for one in counts]) for table in tables]
-
-    def ends(measure: Measure) -> Ends:
+    likely = [np.stack([likely_mixture(x, table).shares for x in counts]) for table in tables]
+    ends = []
+    for measure in measures:
         brackets, possible = [], []
         for table, shares in zip(tables, likely, strict=True):
             if measure.metric.needs_candidates:
@@ -130,10 +137,9 @@ def bracket_users(
                 brackets.append(bracket(measure, of_metric, shares, rows.size, z))
         lower, upper = (np.stack(both) for both in zip(*brackets, strict=True))
         below, above = (np.bincount(user, x[group, fold, place]) / rows for x in (lower, upper))
-        least, most = np.bincount(group) / len(sample) @ np.array(possible)
-        return Ends(below, above, float(lower.min()), float(upper.max()), (least, most))
-
-    return Bracketed(ids, [ends(measure) for measure in measures], confidence)
+        least, most = np.bincount(group) / user.size @ np.array(possible)
+        ends.append(Ends(below, above, float(lower.min()), float(upper.max()), (least, most)))
+    return Bracketed(ids, user, ends, confidence)
 
 
 def checked_ranges(
@@ -179,7 +185,9 @@ def checked_ranges(
 def difference_range(a: Bracketed, b: Bracketed, place: int) -> Range:
     """Compute the range of the difference B - A of one metric."""
     (least_a, most_a), (least_b, most_b) = a.ends[place].possible, b.ends[place].possible
-    return _range(_difference(a, b, place), a.confidence, (least_b - most_a, most_b - least_a))
+    ends = _difference(a, b, place)(a.confidence)
+    low, high = np.clip(ends, least_b - most_a, most_b - least_a).tolist()
+    return Range(low, high)
 
 
 def order_p_value(a: Bracketed, b: Bracketed, place: int) -> float:
@@ -252,17 +260,6 @@ def common_users(a: ArrayLike | None, b: ArrayLike | None) -> tuple[Int, Int] | 
     return (first, second) if first.size else None
 
 
-def index_users(sample: SampledRanks) -> tuple[Any, Int]:
-    """Return the different ids in order and the place of each row's user among them.
-
-    Without ids None, and each row is a user.
-    """
-    if sample.users is None:
-        return None, np.arange(len(sample))
-    ids, user = np.unique(sample.users, return_inverse=True)
-    return ids, user
-
-
 def unbiased_auc(n: int, m: int, sampling: str) -> Float:
     """Vector of the unbiased estimate of AUC, shape (m + 1,); fewer distinct items are ranked."""
     ranked = float(m)
@@ -293,7 +290,8 @@ def misfit(sample: SampledRanks, shape: str = NON_INCREASING) -> Misfit:
         ranks = ranks[order[np.unique(sample.users[order], return_index=True)[1]]]
     table = kernel(round(float(np.mean(sample.n_items))), m, sample.sampling, shape, None)
     counts = np.bincount(ranks - 1, minlength=m + 1).astype(np.float64)
-    likely = likely_shares(counts, table) * ranks.size
+    mixture = likely_mixture(counts, table)
+    likely = mixture.shares * ranks.size
     starts, total = [0], 0.0  # first bins of cells: neighbouring bins joined until enough is there
     for place, value in enumerate(likely[:-1]):
         total += value
@@ -303,9 +301,8 @@ def misfit(sample: SampledRanks, shape: str = NON_INCREASING) -> Misfit:
     if len(starts) > 1 and likely[starts[-1] :].sum() < _LEAST_EXPECTED:
         starts.pop()
     cells = np.array(starts)
-    observed = np.add.reduceat(table.binned(counts), cells)
-    rows = spread_rows(table, *_POINTS)
-    given = ranks.size * np.add.reduceat(table.given[rows], cells, axis=1)
+    observed = np.add.reduceat(counts, table.starts[cells])
+    given = ranks.size * np.add.reduceat(table.given[mixture.rows], cells, axis=1)
     expected = np.add.reduceat(likely, cells)
     for _ in range(_REWEIGHTINGS):
         root = np.sqrt(np.maximum(expected, _LEAST_VARIANCE))
@@ -333,14 +330,6 @@ def warn_of_low_ranks(ranks: SampledRanks) -> None:
     )
 
 
-def _groups(n: Int) -> tuple[Int, Int]:
-    """Mean n of each group of rows with about the same n, and the group of every row."""
-    groups = _GROUPS if n.max() - n.min() > _SAME_N * n.mean() else 1
-    edges = np.unique(np.quantile(n, np.arange(1, groups) / groups, method="nearest"))
-    _, group = np.unique(np.searchsorted(edges, n, side="right"), return_inverse=True)
-    return np.rint(np.bincount(group, n) / np.bincount(group)).astype(np.int64), group
-
-
 def _difference(a: Bracketed, b: Bracketed, place: int) -> OfLevel:
     """Return a function of the confidence that gives both ends of B - A."""
     paired, x, y = common_users(a.users, b.users), a.ends[place], b.ends[place]
@@ -357,11 +346,3 @@ def _difference(a: Bracketed, b: Bracketed, place: int) -> OfLevel:
         -bound(-y.lower, -y.least, x.upper, x.most, level),
         bound(y.upper, y.most, -x.lower, -x.least, level),
     )
-
-
-def _range(ends: OfLevel, confidence: float, possible: tuple[float, float]) -> Range:
-    (low, high), outer = ends(confidence), ends(max(confidence, _INVERSION))
-    least, most = possible
-    inverted = max(outer[0], least) > min(outer[1], most) + _ROUNDING * (most - least)
-    low, high = np.clip([low, high], least, most).tolist()
-    return Range(low, high, bool(inverted))

@@ -57,7 +57,7 @@ def _cutoff(levels: Levels, measure: Measure) -> int:
 
 def _hits(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Return the expected number of relevant items in the top k."""
-    places = levels.places(_cutoff(levels, measure))
+    places = levels.places(measure.cutoff)
     return levels.per_user(users, levels.hits * places / levels.size)
 
 
@@ -100,7 +100,7 @@ def _hit(levels: Levels, users: Ranks, measure: Measure) -> Float:
     first = levels.first()
     level = first.of_item
     left = first.size[level] - ranges(0, first.hits)
-    share = np.minimum(first.places(_cutoff(levels, measure))[level] / left, 1.0)
+    share = np.minimum(first.places(measure.cutoff)[level] / left, 1.0)
     with np.errstate(divide="ignore"):
         logs = np.log1p(-share)
     return first.per_user(users, -np.expm1(np.bincount(level, logs, first.user.size)))
@@ -171,7 +171,7 @@ def _sum_of_precisions(levels: Levels, users: Ranks, measure: Measure) -> Float:
 
     for m places.
     """
-    places = levels.places(_cutoff(levels, measure))
+    places = levels.places(measure.cutoff)
     inverse = reciprocals(levels.above, places)
     density = (levels.hits - 1) / np.maximum(levels.size - 1, 1)
     between = density * (places - (levels.above + 1) * inverse)

@@ -7,6 +7,7 @@ import csv
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -17,10 +18,10 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import Float, Int, ranges, starts
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.text import parse_list, plain_name, similar
 from sampled_metrics.ranks import Ranks
 
 Formula = TypeVar("Formula", bound=Callable[..., Float])
+T = TypeVar("T")
 
 
 class DepthError(InputError):
@@ -68,9 +69,9 @@ class Levels:
         """Number of the level of each relevant item, level by level."""
         return np.repeat(np.arange(self.hits.size), self.hits)
 
-    def places(self, k: int) -> Int:
-        """Count the places of each level among the first k of the ranking."""
-        return np.clip(k - self.above, 0, self.size)
+    def places(self, k: int | None) -> Int:
+        """Count the places of each level among the first k of the ranking, or of all of it."""
+        return self.size if k is None else np.clip(k - self.above, 0, self.size)
 
     def first(self) -> "Levels":
         """Select the best level of each user, without grades."""
@@ -206,12 +207,13 @@ class Measure:
             raise _unknown(str(self), problem=f": {self.kind} {has}")
 
     def __str__(self) -> str:
-        return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
+        beta = "" if self.beta is None else f"{self.beta:g}"
+        return self.kind + beta + ("" if self.cutoff is None else f"@{self.cutoff}")
 
     @property
     def name(self) -> str:
         """Name without the cut-off."""
-        return self.kind if self.beta is None else f"{self.kind}{self.beta:g}"
+        return str(self).partition("@")[0]
 
     @property
     def metric(self) -> Metric:
@@ -232,8 +234,11 @@ class Measure:
         array([1., 1., 0.])
         """
         rank, n = np.broadcast_arrays(rank, n_candidates)
-        ranks = Ranks.trusted(n.ravel(), rank.ravel() - 1, np.zeros(rank.size, np.int64))
-        return self.metric.of_levels(Levels.of(ranks), ranks, self).reshape(rank.shape)
+        above, none = rank.ravel() - 1, np.zeros(rank.size, np.int64)
+        one = np.ones_like(none)
+        levels = Levels(np.arange(rank.size), above, size=one, hits=one, hits_above=none)
+        ranks = Ranks.trusted(n.ravel(), above, none)
+        return self.metric.of_levels(levels, ranks, self).reshape(rank.shape)
 
 
 def parse_measure(text: str) -> Measure:
@@ -249,7 +254,7 @@ def parse_measure(text: str) -> Measure:
     >>> [str(parse_measure(name)) for name in ("AUC", "f0.50@10", "HR@5", "hit_rate_5", "map")]
     ['auc', 'f0.5@10', 'hit@5', 'hit@5', 'ap']
     """
-    parts = _NAME.fullmatch(plain_name(text))
+    parts = _NAME.fullmatch(text.strip().lower().replace("_", "-"))
     if parts is None:
         raise _unknown(text)
     name, cutoff = parts.groups()
@@ -271,6 +276,30 @@ def parse_measures(names: str | Sequence[str | Measure]) -> list[Measure]:
     if not (measures := parse_list(names, "metrics", parse_measure)):
         raise InputError("no metrics; expected at least one")
     return measures
+
+
+def parse_list(names: str | Sequence[Any], what: str, parse: Callable[[str], T]) -> list[T]:
+    """Parse one name, several separated by commas, or a sequence of either.
+
+    Non-string entries are kept. `what` names the kind of name in errors.
+    """
+    try:
+        entries = [names] if isinstance(names, str) else list(names)
+    except TypeError:
+        raise InputError(f"{what} are {names!r}; expected names") from None
+    parsed: list[T] = []
+    for entry in entries:
+        if isinstance(entry, str):
+            parsed += map(parse, filter(None, map(str.strip, entry.split(","))))
+        else:
+            parsed.append(entry)
+    return list(dict.fromkeys(parsed))
+
+
+def similar(name: str, known: Sequence[str]) -> str:
+    """Ask ` did you mean ...?` with the known names most like a name, or nothing."""
+    close = get_close_matches(name, known, n=2)
+    return f" did you mean {' or '.join(close)}?" if close else ""
 
 
 def known_measures() -> tuple[str, ...]:

@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.ranks import count_enough
-from sampled_metrics.tables.columns import ITEM, USER, Table, as_numpy, encoded, places
-from sampled_metrics.tables.reading import QRELS, read_table
+from sampled_metrics.tables import ITEM, QRELS, USER, Table, as_numpy, encoded, places, read_table
 
 RELEVANT = "relevant items"
 SEEN = "seen items (user_id, item_id)"
@@ -92,7 +91,7 @@ def relevant_rows(table: Table, min_grade: float = 0.0) -> tuple[Int, Float | No
     Those are rows with a relevance above 0 of users with one of at least `min_grade`; all without
     such a column. Grades are None where each is 1.
     """
-    if "relevance" not in table:
+    if "relevance" not in table.columns:
         if min_grade > 0.0:
             raise InputError("--min-grade needs grades, a column relevance", path=table.path)
         return np.arange(len(table)), None

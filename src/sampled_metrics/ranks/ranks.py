@@ -318,7 +318,7 @@ def write_columns(path: Path, columns: Mapping[str, Any], metadata: Any = None) 
     from pyarrow import parquet
 
     from sampled_metrics._base.files import replacing
-    from sampled_metrics.tables.columns import as_arrow
+    from sampled_metrics.tables import as_arrow
 
     arrays = {name: as_arrow(values) for name, values in columns.items() if values is not None}
     table = pa.table(arrays)

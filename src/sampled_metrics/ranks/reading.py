@@ -32,8 +32,17 @@ from sampled_metrics.ranks.ranks import (
     require_same,
     require_unique,
 )
-from sampled_metrics.tables.columns import ITEM, USER, Table, as_numpy, places
-from sampled_metrics.tables.reading import RUN, is_frame, read_table, require_file
+from sampled_metrics.tables import (
+    ITEM,
+    RUN,
+    USER,
+    Table,
+    as_numpy,
+    is_frame,
+    places,
+    read_table,
+    require_file,
+)
 
 WHAT = "ranks, lists or scores"
 SEEN_MATRIX = "seen items, users x items"
@@ -81,8 +90,9 @@ def as_ranks(data: Any, ranked: Ranked) -> Ranks:
     if isinstance(data, Table) or is_table(data):
         table = data if isinstance(data, Table) else read_table(data, WHAT, trec=RUN)
         with reading(table.path):
-            has_places = ITEM in table and ("rank" in table or "score" in table)
-            is_list = has_places and "n_candidates" not in table
+            found = table.columns
+            has_places = ITEM in found and ("rank" in found or "score" in found)
+            is_list = has_places and "n_candidates" not in found
             return (_of_lists if is_list else _of_table)(table, ranked)
     array = as_array(data)
     if array.ndim == 2:
@@ -103,7 +113,12 @@ def read_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"duplicate recommender: {name}")
-    return {path.stem: read_single(path) for path in paths}
+    found = {path.stem: read_single(path) for path in paths}
+    for path in paths:
+        first, here = len(found[names[0]]), len(found[path.stem])
+        if here != first:
+            raise InputError(f"{here} users, but {paths[0].name} has {first}", path=path)
+    return found
 
 
 def sources(texts: Iterable[str]) -> str:
@@ -141,21 +156,21 @@ def _of_table(table: Table, ranked: Ranked) -> Ranks:
     """
     ranked.check("ranks")
     n_items: Any = ranked.n_items
-    if "n_better" in table or "n_tied" in table:
+    if "n_better" in table.columns or "n_tied" in table.columns:
         n_candidates, n_better, n_tied = counts_of(table)
-    elif "rank" in table:
-        if "n_candidates" in table:
-            n_candidates = table.whole("n_candidates", 2, MOST_ITEMS)
+    elif "rank" in table.columns:
+        if "n_candidates" in table.columns:
+            n_candidates = most = table.whole("n_candidates", 2, MOST_ITEMS)
         elif n_items is None:
             raise InputError("found ranks; give n_items (--n-items) or add a column n_candidates")
         else:
-            n_candidates = np.full(len(table), n_items)
-        rank = table.whole("rank", 1, n_items if "n_candidates" not in table else n_candidates)
-        row = first_duplicate(table.codes(USER)[0], rank) if USER in table else None
+            n_candidates, most = np.full(len(table), n_items), n_items
+        rank = table.whole("rank", 1, most)
+        row = first_duplicate(table.codes(USER)[0], rank) if USER in table.columns else None
         if row is not None:
             raise table.error("rank", row, rank[row], "each rank once per user")
         n_better, n_tied = rank - 1, np.zeros_like(rank)
-    elif "sampled_rank" in table:
+    elif "sampled_rank" in table.columns:
         raise InputError("found sampled ranks; `sampled-metrics correct` takes them")
     else:
         raise InputError(
@@ -169,7 +184,7 @@ def _of_table(table: Table, ranked: Ranked) -> Ranks:
 
 def _by_user(table: Table, n_candidates: Int, n_better: Int, n_tied: Int) -> Ranks:
     source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
-    if USER not in table:
+    if USER not in table.columns:
         return Ranks.trusted(n_candidates, n_better, n_tied, source=source)
     user, user_ids = table.codes(USER)
     n_found = np.bincount(user)
@@ -244,7 +259,7 @@ def _scored_lists(table: Table, relevant: Pairs, ranked: Ranked) -> tuple[Pairs,
         found = f"the list of user {lists.user_ids[longest]} has {length[longest]} items"
         raise InputError(f"{found}, expected at most {ranked.n_items}")
     score: NDArray[Any]
-    if "rank" in table:
+    if "rank" in table.columns:
         rank = table.whole("rank", 1)
         wanted = np.empty_like(rank)
         wanted[np.lexsort((rank, lists.user))] = ranges(1, length)

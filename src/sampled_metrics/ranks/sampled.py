@@ -9,10 +9,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.arrays import Ids, Int, first_duplicate, integers, whole_number
+from sampled_metrics._base.arrays import (
+    Ids,
+    Int,
+    first_duplicate,
+    generator,
+    integers,
+    whole_number,
+)
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.seeds import generator
 from sampled_metrics.ranks.options import Ranked, as_array, without_names
 from sampled_metrics.ranks.pairs import Pairs, read_relevant
 from sampled_metrics.ranks.ranks import (
@@ -25,8 +31,7 @@ from sampled_metrics.ranks.ranks import (
 from sampled_metrics.ranks.reading import WHAT as RANKS
 from sampled_metrics.ranks.reading import as_ranks, by_score, load_scores
 from sampled_metrics.ranks.sampling import Sampling
-from sampled_metrics.tables.columns import ITEM, USER, Table, as_numpy
-from sampled_metrics.tables.reading import RUN, is_frame, read_table
+from sampled_metrics.tables import ITEM, RUN, USER, Table, as_numpy, is_frame, read_table
 
 WHAT = "sampled ranks"
 TIES = ("random", "optimistic", "pessimistic")
@@ -156,14 +161,6 @@ class Drawn(NamedTuple):
     ties: str = "random"
     seed: int = 0
 
-    @classmethod
-    def of(cls, options: dict[str, Any]) -> Self:
-        """Take options by name; an unknown one raises InputError."""
-        unknown = sorted(set(options) - set(cls._fields))
-        if unknown:
-            raise InputError(f"unknown option {unknown[0]}; known: {', '.join(cls._fields)}")
-        return cls(**options)
-
     def made(
         self,
         ranks: Any,
@@ -243,14 +240,16 @@ def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:
         raise InputError("found full rankings, which need no correction; `evaluate` takes them")
     if isinstance(drawn.positive, str) and drawn.positive in getattr(data, "columns", ()):
         drawn = drawn._replace(positive=list(data.columns).index(drawn.positive))
-    data = _opened(data if drawn.positive is None else without_names(data), WHAT)
-    if isinstance(data, Table):
-        with reading(data.path):
-            return _of_ranks(data, drawn) if "sampled_rank" in data else _of_scores(data, drawn)
-    if isinstance(data, str | Path):
+    data = data if drawn.positive is None else without_names(data)
+    if isinstance(data, str | Path) and Path(data).suffix in {".npy", ".npz"}:
         with reading(data):
             arrays = load_scores(Path(data), WHAT)
             return _of_arrays(drawn, *map(arrays.get, ("scores", "positive", "user_ids")))
+    if isinstance(data, Table | str | Path) or is_frame(data):
+        table = data if isinstance(data, Table) else read_table(data, WHAT, trec=RUN)
+        with reading(table.path):
+            has_ranks = "sampled_rank" in table.columns
+            return (_of_ranks if has_ranks else _of_scores)(table, drawn)
     return _of_arrays(drawn, as_array(data))
 
 
@@ -268,9 +267,12 @@ def all_alike(
             is_sampled = isinstance(value, SampledRanks)
             if not isinstance(value, Ranks | SampledRanks):
                 is_sampled = drawn.positive is not None or drawn.n_negatives is not None
-                table = value if is_sampled else _opened(without_names(value), RANKS)
-                if isinstance(table, Table):
-                    value, is_sampled = table, "sampled_rank" in table or "label" in table
+                table = value if is_sampled else without_names(value)
+                is_file = isinstance(table, str | Path)
+                is_file = is_file and Path(table).suffix not in {".npy", ".npz"}
+                if not is_sampled and (is_file or is_frame(table)):
+                    value = read_table(table, RANKS, trec=RUN)
+                    is_sampled = "sampled_rank" in value.columns or "label" in value.columns
             (among if is_sampled else full)[name] = value
     if among and full:
         raise InputError(
@@ -284,12 +286,6 @@ def all_alike(
             else:
                 full[name] = as_ranks(full[name], ranked)
     return among, full
-
-
-def _opened(data: Any, what: str) -> Any:
-    """Read a table from a file or a DataFrame; files of arrays and other data as they are."""
-    is_file = isinstance(data, str | Path) and Path(data).suffix not in {".npy", ".npz"}
-    return read_table(data, what, trec=RUN) if is_file or is_frame(data) else data
 
 
 def _of_arrays(
@@ -325,18 +321,18 @@ def _of_arrays(
 
 def _of_scores(table: Table, drawn: Drawn) -> SampledRanks:
     """Rank held-out items, by `label` or by `relevant`, among the other rows of the same user."""
-    exact = next((name for name in ("n_better", "rank") if name in table), None)
-    if exact and "label" not in table and drawn.relevant is None:
+    exact = next((name for name in ("n_better", "rank") if name in table.columns), None)
+    if exact and "label" not in table.columns and drawn.relevant is None:
         problem = f"found exact ranks (column {exact}), not sampled ones"
         raise InputError(f"{problem}; `sampled-metrics evaluate` takes them")
-    if "score" not in table and "rank" not in table:
+    if "score" not in table.columns and "rank" not in table.columns:
         table.require("sampled_rank")
-    if drawn.relevant is None and "label" not in table:
+    if drawn.relevant is None and "label" not in table.columns:
         raise InputError("found scores; add a column label (1 or 0), or give --relevant")
     relevant = None if drawn.relevant is None else read_relevant(drawn.relevant)
     codes, user_ids = table.codes(USER)
     user = codes.astype(np.int64)
-    score = table.ordered("score") if "score" in table else -table.ordered("rank")
+    score = table.ordered("score") if "score" in table.columns else -table.ordered("rank")
     held = table.whole("label", 0, 1) == 1 if relevant is None else Pairs.of(table).among(relevant)
     n_held, negatives = (np.bincount(user[row], minlength=len(user_ids)) for row in (held, ~held))
     for count, problem in ((n_held, "no held-out item among the candidates of"),
@@ -353,9 +349,9 @@ def _of_scores(table: Table, drawn: Drawn) -> SampledRanks:
 
 def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
     same: dict[str, Any] = {}  # values that all rows must have
-    if "n_negatives" in table:
+    if "n_negatives" in table.columns:
         same["n_negatives"] = table.whole("n_negatives", 1, MOST_ITEMS)
-    if "sampling" in table:
+    if "sampling" in table.columns:
         same["sampling"] = as_numpy(table.ids("sampling"))
     for name, values in same.items():
         table.refuse(name, values != values[0], values, f"{values[0]}, as in row 1")
@@ -364,19 +360,21 @@ def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
     items = None
     most = drawn.n_negatives if m is None else m
     ranks = table.whole("sampled_rank", 1, None if most is None else most + 1)
-    if "n_candidates" in table:
+    if "n_candidates" in table.columns:
         items = table.whole("n_candidates", 2 if most is None else most + 1, MOST_ITEMS)
-    if "repetition" in table:
+    if "repetition" in table.columns:
         table.require(USER)
-        ids = [name for name in (USER, ITEM) if name in table]
+        ids = [name for name in (USER, ITEM) if name in table.columns]
         repetition = table.whole("repetition", 0)
         again = first_duplicate(repetition, *(table.codes(name)[0] for name in ids))
         if again is not None:
             names = ("repetition", *ids)
             found = ", ".join(f"{name} {table.columns[name][again]}" for name in names)
             raise table.error_at(again, f"duplicate of {found}")
-    users = as_numpy(table.ids(USER)) if USER in table else None
-    several = ITEM in table and USER in table
+    users, several = None, ITEM in table.columns and USER in table.columns
+    if USER in table.columns:
+        user, user_ids = table.codes(USER)
+        users = as_numpy(user_ids)[user]
     return drawn.made(ranks, users, n_items=items, m=m, sampling=sampling, several_items=several)
 
 

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import chi2, norm, poisson, rankdata
 
-from sampled_metrics._base.arrays import Float, Int, adjusted
+from sampled_metrics._base.arrays import Float, Int, adjusted, generator
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.seeds import generator
 from sampled_metrics._base.sparse import canonical, marked
 
 LEVEL = 0.01  # probability that sound negatives fail any of the tests

@@ -56,10 +56,19 @@ def pmf_at(rank: Int | Float, n: Int | int, m: int, sampling: Sampling | str) ->
 
     Except with replacement, fractional ranks need more than m candidates on both sides.
     """
-    candidates = np.broadcast_to(n, rank.shape)
+    kind, candidates = Sampling(sampling), np.broadcast_to(n, rank.shape)
+    if kind is Sampling.DISTINCT:
+        return _mixture(
+            *(candidates, m),
+            lambda rows, size: pmf_at(rank[rows], candidates[rows], size, _WITHOUT),
+        )
+    logs_of = _hypergeometric if kind is _WITHOUT else _binomial
     grid = np.empty((rank.size, m + 1))
     for rows in blocks(rank.size, m + 1, CACHE):
-        grid[rows] = _PMF[sampling](rank[rows], candidates[rows], m)
+        logs = logs_of(rank[rows], candidates[rows], m)
+        logs -= logs.max(axis=1, keepdims=True)
+        np.exp(logs, out=logs)
+        np.divide(logs, logs.sum(axis=1, keepdims=True), out=grid[rows])
     return grid
 
 
@@ -115,18 +124,19 @@ def sampled_rank_distribution(
             *(ranks.n_candidates, m),
             lambda rows, size: sampled_rank_distribution(ranks.take(rows), size, _WITHOUT, ties),
         )
-    rank = ranks.worst_rank if ties == "pessimistic" else ranks.best_rank
-    distribution = pmf(rank, ranks.n_candidates, m, sampling)
+    rank = ranks.worst_rank if ties == "pessimistic" else ranks.n_better + 1
+    rank, n = checked(rank, ranks.n_candidates, m, sampling)
+    distribution = pmf_at(rank, n, m, sampling)
     tied = np.flatnonzero(ranks.n_tied)
     if ties == "random":
-        distribution[tied] = _random(ranks.take(tied), m, sampling)
+        distribution[tied] = _random(rank[tied], ranks.n_tied[tied], n[tied], m, sampling)
     elif ties == "paper":
         distribution[tied] = _paper(ranks.take(tied), distribution[tied], sampling)
     return distribution
 
 
-def _random(ranks: Ranks, m: int, sampling: Sampling | str) -> Float:
-    """Mean of the untied distributions of true ranks b + 1 ... b + e + 1.
+def _random(best: Int, tied: Int, n: Int, m: int, sampling: Sampling | str) -> Float:
+    """Mean of the untied distributions of true ranks b + 1 ... b + e + 1; `best` is b + 1.
 
     Without replacement, C(r - 1, i) C(N - r, m - i) counts the subsets of {1 ... N} of size m + 1
     whose element in place i + 1 is r, so the sum over r <= R of p(i | r) is N/(m + 1)
@@ -136,9 +146,9 @@ def _random(ranks: Ranks, m: int, sampling: Sampling | str) -> Float:
     C(m, i) p^i (1 - p)^(m - i) up to x is P(B(m + 1, x) > i)/(m + 1).
     """
     one = int(Sampling(sampling) is _WITHOUT)
-    n, worst = ranks.n_candidates + one, ranks.worst_rank
-    low = pmf(ranks.best_rank, n, m + 1, sampling) - pmf(worst + one, n, m + 1, sampling)
-    scale = (n - 1) / ((m + 1.0) * (ranks.n_tied + one))
+    n, worst = n + one, best + tied
+    low = pmf_at(best, n, m + 1, sampling) - pmf_at(worst + one, n, m + 1, sampling)
+    scale = (n - 1) / ((m + 1.0) * (tied + one))
     mean = np.maximum(np.cumsum(low, axis=1)[:, :-1] * scale[:, None], 0.0)
     if one:
         mean[np.arange(m + 1) >= worst[:, None]] = 0.0  # exactly 0 without rounding
@@ -220,14 +230,14 @@ def _mixture(n: Int, m: int, given: Callable[[Int, int], Float]) -> Float:
 
 
 def _binomial(rank: Int | Float, n: Int, m: int) -> Float:
+    """Logarithms, up to a constant."""
     successes = np.arange(m + 1)
     better, worse = (
         np.log(p, out=np.full(p.shape, _LOG_ZERO), where=p > 0.0)
         for p in ((rank - 1) / (n - 1), (n - rank) / (n - 1))
     )
     logs = np.multiply.outer(better, successes) + np.multiply.outer(worse, m - successes)
-    logs += _log_choose(m)
-    return _normalised(logs)
+    return np.asarray(logs + _log_choose(m))
 
 
 def _hypergeometric(rank: Int | Float, n: Int, m: int) -> Float:
@@ -241,14 +251,6 @@ def _hypergeometric(rank: Int | Float, n: Int, m: int) -> Float:
     with np.errstate(divide="ignore"):
         np.cumsum(np.log(ratio / others), axis=1, out=logs[:, 1:])
     logs[:, :-1][impossible] = _LOG_ZERO
-    return _normalised(logs)
-
-
-def _normalised(logs: Float) -> Float:
-    """Scale exp(logs) so that rows sum to 1, in place."""
-    logs -= logs.max(axis=1, keepdims=True)
-    np.exp(logs, out=logs)
-    logs /= logs.sum(axis=1, keepdims=True)
     return logs
 
 
@@ -257,12 +259,3 @@ def _log_choose(m: int) -> Float:
     """Logarithms of C(m, i) for i = 0 ... m, from exact integers."""
     row = accumulate(range(m), lambda choose, i: choose * (m - i) // (i + 1), initial=1)
     return np.array([math.log(choose) for choose in row])
-
-
-_PMF: dict[str, Callable[[Int | Float, Int, int], Float]] = {
-    Sampling.WITH_REPLACEMENT: _binomial,
-    Sampling.WITHOUT_REPLACEMENT: _hypergeometric,
-    Sampling.DISTINCT: lambda rank, n, m: _mixture(
-        n, m, lambda rows, size: _hypergeometric(rank[rows], n[rows], size)
-    ),
-}

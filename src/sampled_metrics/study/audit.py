@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from sampled_metrics._base import defaults
+from sampled_metrics._base.arrays import generator, one_thread
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import write_table, write_text
-from sampled_metrics._base.seeds import generator, one_thread
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.metrics.measures import parse_measure

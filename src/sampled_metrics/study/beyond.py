@@ -16,10 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from sampled_metrics._base.arrays import Float, Int, blocks
+from sampled_metrics._base.arrays import Float, Int, blocks, generator
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_array, replacing, write_table, write_text
-from sampled_metrics._base.seeds import generator
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.metrics import values
 from sampled_metrics.metrics.measures import parse_measure

@@ -12,10 +12,9 @@ import pandas as pd
 from scipy.special import ndtri
 
 from sampled_metrics import metrics
-from sampled_metrics._base.arrays import Float, Int, geometric_sizes
+from sampled_metrics._base.arrays import Float, Int, generator, geometric_sizes, one_thread
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_table
-from sampled_metrics._base.seeds import generator, one_thread
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.inference.ranges import bracket_users, difference_range
 from sampled_metrics.metrics.measures import parse_measure

@@ -12,6 +12,10 @@ import pandas as pd
 import scipy  # `scipy.optimize` takes long to import, so only where it is used
 from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.backend_bases import FigureCanvasBase
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
@@ -29,10 +33,10 @@ DOTTED: dict[str, Any] = {"linewidth": 0.7, "linestyle": (0, (1, 1.5)), "zorder"
 TIED: dict[str, Any] = {**DOTTED, "linewidth": 0.9, "zorder": 3}
 BACKGROUND: dict[str, Any] = {"color": LIGHT, "linewidth": 0.5}
 # Without the day and the version of matplotlib, so that the same table gives the same bytes.
-_METADATA: dict[str, dict[str, None]] = {
-    "svg": {"Date": None, "Creator": None},
-    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-    "png": {"Software": None},
+_FORMS: dict[str, tuple[type[FigureCanvasBase], dict[str, None]]] = {
+    "png": (FigureCanvasAgg, {"Software": None}),  # first, because the others change the dpi
+    "svg": (FigureCanvasSVG, {"Date": None, "Creator": None}),
+    "pdf": (FigureCanvasPdf, {"CreationDate": None, "Creator": None, "Producer": None}),
 }
 
 
@@ -43,11 +47,13 @@ def draw(number: int | str, table: pd.DataFrame, stem: Path, note: str = "") -> 
         if note:
             figure.supxlabel(note, x=0.01, ha="left", fontsize=6.5, color=GREY)
         FIGURES[number](figure, table)
-        figure.draw_without_rendering()  # lays out once, rather than for each file
+        figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]
         figure.set_layout_engine("none")
-        for kind, metadata in _METADATA.items():
+        figure.dpi = matplotlib.rcParams["savefig.dpi"]
+        for kind, (canvas, metadata) in _FORMS.items():
             with replacing(stem.with_name(f"{stem.name}.{kind}")) as path:
-                figure.savefig(path, format=kind, metadata=metadata)
+                # `savefig` draws twice.
+                getattr(canvas(figure), f"print_{kind}")(path, metadata=metadata)
 
 
 # Parts of several figures.

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from sampled_metrics import tables
 from sampled_metrics._base.arrays import first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.ranking import rank
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 from sampled_metrics.ranks.reading import RECORDS, counts_of, read_single
 from sampled_metrics.study.datasets.split import Split, require_all
-from sampled_metrics.tables import reading as tables
-from sampled_metrics.tables.columns import ITEM, USER, places
+from sampled_metrics.tables import ITEM, USER, places
 
 
 def users_of_piece(piece: str, size: int) -> range:
@@ -84,7 +84,7 @@ def read_aligned(path: Path, split: Split) -> Ranks:
     checks: list[tuple[str, Any, Any, Any]] = [
         ("n_candidates", counts[0], counts[0][rows] != split.n_candidates, split.n_candidates)
     ]
-    if ITEM in table:
+    if ITEM in table.columns:
         ids = table.ids(ITEM)
         differs = places(ids, split.item_ids)[rows] != split.held_out
         checks.append((ITEM, ids, differs, split.held_out_ids))

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sampled_metrics._base.arrays import Float
-from sampled_metrics._base.seeds import generator, one_thread
+from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks, rank
 from sampled_metrics.study.config import Entry, ExperimentSettings

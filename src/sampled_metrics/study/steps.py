@@ -14,9 +14,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.errors import InputError, UnreachableError, reading
 from sampled_metrics._base.files import read_json, read_table, write_json, write_table, write_text
-from sampled_metrics._base.seeds import generator
 
 _log = logging.getLogger("sampled_metrics")
 _PACKAGES = (
@@ -150,17 +150,6 @@ def gather(job: Any) -> None:
     records.write(Path(job.output[0]), items=data.held_out_ids)
 
 
-def sample(job: Any) -> None:
-    """Repeat the sampled evaluation of each recommender, correct it by every estimator."""
-    from sampled_metrics.ranks.reading import read_single
-    from sampled_metrics.study.config import ExperimentSettings
-    from sampled_metrics.study.tables import run_experiment, save_experiment
-
-    settings = ExperimentSettings(**job.params.experiment)
-    for path, output in zip(_paths(job.input.ranks), _paths(job.output), strict=True):
-        save_experiment(output, run_experiment(path.stem, read_single(path), settings))
-
-
 def ranges(job: Any) -> None:
     """Ranges of the exact metrics that samples of several sizes allow."""
     from sampled_metrics.ranks.reading import read_by_name
@@ -173,17 +162,20 @@ def ranges(job: Any) -> None:
 
 
 def tables(job: Any) -> None:
-    """Exact metrics, and Tables 1 to 4."""
+    """Compute exact metrics, repeated sampled evaluations with corrections, and Tables 1 to 4."""
     from sampled_metrics.ranks.reading import read_by_name, sources
     from sampled_metrics.study import tables as study
-    from sampled_metrics.study.config import ExactSettings, ToySettings
+    from sampled_metrics.study.config import ExactSettings, ExperimentSettings, ToySettings
     from sampled_metrics.study.printed import write_exact, write_printed
 
     ranks = read_by_name(_paths(job.input.ranks))
+    settings = ExperimentSettings(**job.params.experiment)
     source = sources(records.source for records in ranks.values())
     exact = study.exact_table(ranks, ExactSettings(**job.params.exact))
     write_exact(exact, source, *_paths(job.output.exact))
-    experiments = study.load_experiments(_paths(job.input.samples))
+    experiments = {name: study.run_experiment(name, ranks[name], settings) for name in ranks}
+    for path, experiment in zip(_paths(job.output.samples), experiments.values(), strict=True):
+        study.save_experiment(path, experiment)
     made = {3: study.table3(experiments), 4: study.table4(experiments)}
     published = study.read_published(Path(job.input.published[0])) if job.input.published else None
     if published is not None:

@@ -4,20 +4,18 @@ A repetition of the experiment (section 6) is kept as the histogram of its sampl
 estimate is this histogram times the estimator's vector.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import read_arrays, read_table, replacing
-from sampled_metrics._base.seeds import generator, one_thread
+from sampled_metrics._base.files import read_table, replacing
 from sampled_metrics.estimators import estimator_matrix
 from sampled_metrics.metrics import values
 from sampled_metrics.metrics.measures import parse_measure
@@ -192,41 +190,20 @@ def _draw_histograms(
     return np.stack([histograms(ranks, m, generators(stream), *design) for stream in chosen])
 
 
-_ARRAYS = ("settings", "users", "exact", "repeated", "expected_mean", "expected_sd", "source")
-
-
 def save_experiment(path: Path, experiment: Experiment) -> None:
     """Write an experiment as `.npz`."""
     settings, users, exact, repeated, expected, source = experiment
-    parts = (settings.model_dump_json(by_alias=True), users, exact, repeated, *expected, source)
-    arrays: dict[str, Any] = dict(zip(_ARRAYS, parts, strict=True))
     with replacing(path) as temporary:
-        np.savez(temporary, **arrays)
-
-
-def load_experiments(paths: Sequence[Path]) -> dict[str, Experiment]:
-    """Read experiments by recommender, the stem of the file; all must have been done alike."""
-    experiments = {}
-    for path in paths:
-        arrays = read_arrays(path, "a sampled experiment", _ARRAYS)
-        text, users, exact, repeated, mean, sd, source = (arrays[name] for name in _ARRAYS)
-        settings, moments = (
-            ExperimentSettings.of(json.loads(str(text)), str(path)),
-            Moments(mean, sd),
+        np.savez(
+            temporary,
+            settings=settings.model_dump_json(by_alias=True),
+            users=users,
+            exact=exact,
+            repeated=repeated,
+            expected_mean=expected.mean,
+            expected_sd=expected.sd,
+            source=source,
         )
-        experiments[path.stem] = Experiment(
-            settings, int(users), exact, repeated, moments, str(source)
-        )
-    first, *others = experiments
-    expected = experiments[first].settings.model_dump() | {"users": experiments[first].users}
-    for name in others:
-        found = experiments[name].settings.model_dump() | {"users": experiments[name].users}
-        for key in [key for key in found if found[key] != expected[key]]:
-            raise InputError(
-                f"experiments {first} and {name} cannot be compared: {key} is {expected[key]} for "
-                f"{first} and {found[key]} for {name}"
-            )
-    return experiments
 
 
 # The tables.

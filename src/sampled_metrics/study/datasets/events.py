@@ -26,8 +26,7 @@ from sampled_metrics.study.datasets.settings import (
     FilterSettings,
     MovieLens,
 )
-from sampled_metrics.tables.columns import Codes, Table, as_numpy
-from sampled_metrics.tables.reading import bare_name, read_table
+from sampled_metrics.tables import TYPE, Codes, Table, as_numpy, read_table
 
 _COLUMNS = ("user", "item", "timestamp", "rating")
 Names: TypeAlias = NDArray[np.str_] | NDArray[np.int64]
@@ -124,7 +123,7 @@ def read_interactions(
     ratings, which are checked in any case.
     """
     columns = columns or Columns()
-    names = {role: bare_name(name) for role, name in columns if name is not None}
+    names = {role: TYPE.sub("", name.strip()) for role, name in columns if name is not None}
     rating = timestamp = unit = None
     ids = names["user"], names["item"]
     columns_read, what = [*names.values()], "a table of interactions"

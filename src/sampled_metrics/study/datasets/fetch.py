@@ -23,7 +23,7 @@ from sampled_metrics.study.datasets.settings import (
     DatasetSettings,
     MovieLens,
 )
-from sampled_metrics.tables.reading import require_file
+from sampled_metrics.tables import require_file
 
 _log = logging.getLogger(__name__)
 

@@ -12,10 +12,9 @@ from pydantic import Field
 from scipy.sparse import csr_array
 
 from sampled_metrics._base import settings as base
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
-from sampled_metrics._base.seeds import generator
 
 Arrays = dict[str, NDArray[Any]]
 Scorer = Callable[[Int], Float] | tuple[ArrayLike, ArrayLike]

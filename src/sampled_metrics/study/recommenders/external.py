@@ -14,8 +14,7 @@ from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_arrays
 from sampled_metrics.ranks.ranks import id_column, require_unique
 from sampled_metrics.study.datasets.split import Split, require_all
-from sampled_metrics.tables.columns import ITEM, USER, places
-from sampled_metrics.tables.reading import read_table, require_file
+from sampled_metrics.tables import ITEM, USER, places, read_table, require_file
 
 SCORE = "score"
 WHAT = f"scores ({USER}, {ITEM}, {SCORE}), or .npz of scores, user_ids, item_ids"

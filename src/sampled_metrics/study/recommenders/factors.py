@@ -9,9 +9,8 @@ import numpy as np
 from pydantic import Field
 from scipy.sparse import csr_array, csr_matrix
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Float, Int, one_thread
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.seeds import one_thread
 from sampled_metrics._base.settings import Count, Settings
 from sampled_metrics.study.recommenders.base import Recommender, register
 

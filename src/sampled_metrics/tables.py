@@ -1,16 +1,25 @@
-"""Columns of a table: numbers, times and ids, with errors that name the row and the line."""
+"""Tables of CSV, TSV, parquet, DataFrames and trec_eval's files; each failure is one InputError.
 
+Columns have the names of RecTools and RecBole (`user_id`, `item_id`, `score`, `rank`); RecBole's
+typed headers (`user_id:token`) lose their types. Errors name the row, from 1 without the header,
+and the line. Columns hold numbers, times or ids.
+"""
+
+import csv
 import io
+import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import compute
+from pyarrow import compute, parquet
+from pyarrow import csv as text_reader
 
 from sampled_metrics._base.arrays import EXACT, Float, Ids, Int, ordered_floats
 from sampled_metrics._base.errors import InputError
@@ -24,11 +33,49 @@ _LONGEST_ID = 200
 _LONGEST = 80  # characters of a value in a message
 # 007 and +7 are not canonical: as numbers they would be the same id as 7.
 _CANONICAL = r"^(0|-?[1-9]\d{0,18})$"
-_LARGEST = np.iinfo(np.int64).max
+_TEXT = (pa.string(), pa.large_string())
+_LEAST, _LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 _TIME_TYPES = (
     *(pa.int64(), pa.float64()),
     *(pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "us", "ns")),
 )
+
+PARQUET = (".parquet", ".pq")
+KNOWN = (
+    *(USER, ITEM, "rank", "score", "relevance"),
+    *("n_candidates", "n_better", "n_tied", "sampled_rank", "repetition"),
+    *("n_negatives", "sampling", "label"),
+)
+_HEAD = 1 << 16
+TYPE = re.compile(r":(token|float)(_seq)?\Z")  # that RecBole adds to the name of a column
+# Names that other libraries give to the columns, in lower case without underscores.
+_ALIASES = {
+    USER: {"user", "userid", "uid", "useridx", "qid", "queryid"},
+    ITEM: {"item", "itemid", "iid", "itemidx", "movie", "movieid", "docid"},
+}
+_OTHER_KINDS = {
+    b"PK\x03\x04": "a spreadsheet or an archive (.xlsx, .zip); save it as CSV",
+    b"\xd0\xcf\x11\xe0": "a spreadsheet (.xls); save it as CSV",
+    b"PAR1": "parquet; give it a name that ends in .parquet",
+    b"\x93NUMPY": "an array of numpy; give it a name that ends in .npy",
+}
+
+
+class Trec(NamedTuple):
+    """A kind of file without a header, its columns separated by blanks, as trec_eval reads it.
+
+    Columns that trec_eval ignores, such as the rank in a run, have names that no reader knows.
+    """
+
+    what: str
+    suffixes: tuple[str, ...]
+    columns: tuple[str, ...]
+    numbers: tuple[int, ...]  # places of columns of numbers
+
+
+_RUN_COLUMNS = (USER, "Q0", ITEM, "place", "score", "tag")
+RUN = Trec("a TREC run (qid Q0 docid rank score tag)", (".run", ".trec"), _RUN_COLUMNS, (3, 4))
+QRELS = Trec("qrels (qid iter docid rel)", (".qrels",), (USER, "iter", ITEM, "relevance"), (3,))
 
 
 @dataclass(frozen=True)
@@ -49,9 +96,6 @@ class Table:
     header: int | None = None  # lines before the first row; None for parquet, which has no lines
     metadata: dict[bytes, bytes] = field(default_factory=dict)  # of parquet
 
-    def __contains__(self, name: str) -> bool:
-        return name in self.columns
-
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
@@ -62,15 +106,22 @@ class Table:
                 found = ", ".join(self.names)
                 raise InputError(f"lacks column {name}; found {found}", path=self.path)
 
-    def whole(self, name: str, least: int, most: int | Int | None = None) -> Int:
+    def whole(
+        self, name: str, least: int, most: int | Int | None = None, expected: str | None = None
+    ) -> Int:
         """Return a column of whole numbers from `least` to `most` as int64.
 
         `most` is one number, an array with one per row, or None for no bound. Floats that are
-        whole numbers are accepted.
+        whole numbers are accepted. `expected` are such numbers in words.
         """
         per_row = isinstance(most, np.ndarray)
         bound = f"at least {least}" if per_row or most is None else f"{least} to {most}"
-        values = self._whole(name, f"whole numbers, {bound}")
+        expected = expected or f"whole numbers, {bound}"
+        values = self._numbers(name, expected)
+        if values.dtype.kind == "f":
+            whole = (np.floor(values) == values) & (np.abs(values) < EXACT)
+            self.refuse(name, ~whole, values, expected)
+        values = values.astype(np.int64, copy=False)
         limits = np.broadcast_to(_LARGEST if most is None else most, values.shape)
         bad = (values < least) | (values > limits)
         self.refuse(name, bad, values, lambda r: f"{least} to {limits[r]}" if per_row else bound)
@@ -95,7 +146,7 @@ class Table:
         a finer unit if the column needs it, since 1970; the unit is numpy's.
         """
         column = self._complete(name, _TIMES)
-        if is_text(column.type):  # all of one type: the first that fits all, or the first value
+        if column.type in _TEXT:  # all of one type: the first that fits all, or the first value
             kinds = [kind for kind in _TIME_TYPES if _fits(column[:1], kind)] or [pa.float64()]
             kind = next((kind for kind in kinds if _fits(column, kind)), kinds[-1])
             column = self._cast(name, column, kind, _TIMES)
@@ -124,11 +175,12 @@ class Table:
         column = self._complete(name, _IDS, decode=False)
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         if pa.types.is_floating(kind) or kind == pa.uint64():
-            kind, column = pa.int64(), pa.chunked_array([as_arrow(self._whole(name, _IDS))])
-        if not (is_text(kind) or pa.types.is_integer(kind)):
+            whole = self.whole(name, _LEAST, expected=_IDS)
+            kind, column = pa.int64(), pa.chunked_array([as_arrow(whole)])
+        if not (kind in _TEXT or pa.types.is_integer(kind)):
             raise self._wrong_type(name, column, _IDS)
         codes, names = encoded(column)
-        if not is_text(kind):
+        if kind not in _TEXT:
             return codes, names.cast(pa.int64())
         length = as_numpy(compute.utf8_length(names))
         control = as_numpy(compute.match_substring_regex(names, r"[\x00-\x1f\x7f]").cast("uint8"))
@@ -174,13 +226,6 @@ class Table:
             line = filled[self.header + row]
         return InputError(problem, path=self.path, row=row + 1, line=line, column=column)
 
-    def _whole(self, name: str, expected: str) -> Int:
-        values = self._numbers(name, expected)
-        if values.dtype.kind == "f":
-            whole = (np.floor(values) == values) & (np.abs(values) < EXACT)
-            self.refuse(name, ~whole, values, expected)
-        return values.astype(np.int64, copy=False)
-
     def _numbers(self, name: str, expected: str, column: Any = None) -> NDArray[Any]:
         """Return a column of any numbers, or of text that holds numbers, as int64 or float64."""
         column = self._complete(name, expected) if column is None else column
@@ -217,6 +262,184 @@ class Table:
         return InputError(f"found {found}; expected {expected}", path=self.path, column=name)
 
 
+def read_table(
+    data: Any,
+    what: str,
+    columns: Sequence[str] = KNOWN,
+    *,
+    trec: Trec | None = None,
+    ids: Sequence[str] = (USER, ITEM),
+    separator: str | None = None,
+) -> Table:
+    """Read a DataFrame or a file: parquet if it is named so, else text, which may be compressed.
+
+    At least one of `columns` must be present; `ids` are those that hold ids. The file may be of a
+    format of `trec` instead. Columns of text are separated by a tab if the first line has one, else
+    by a comma. Errors call the table `what`.
+    """
+    if not isinstance(data, str | Path):
+        table = _read_frame(data, columns)
+    elif Path(data).suffix.lower() in PARQUET:
+        table = _read_parquet(Path(data), what, columns)
+    else:
+        table = _read_text(Path(data), what, columns, trec, ids, separator)
+    if not table.columns:
+        problem = f"found columns {', '.join(table.names)}"
+        if any(";" in name for name in table.names):
+            problem = "columns are separated by semicolons, expected commas or tabs"
+        elif any(re.match(r"[+-]?\d", name) for name in table.names):  # values, not to be shown
+            problem = "no header that names the columns"
+        expected = f"expected {what}: some of {', '.join(columns)}"
+        raise InputError(f"{problem}; {expected}", path=table.path)
+    if not len(table):
+        raise InputError(f"no rows; expected {what}", path=table.path)
+    return table
+
+
+def is_frame(data: Any) -> bool:
+    """Return whether data is a DataFrame of pandas, which is not imported for the question."""
+    return type(data).__name__ == "DataFrame" and hasattr(data, "columns")
+
+
+def require_file(path: Path, what: str) -> None:
+    """Raise InputError unless `path` is a file that is not empty."""
+    for bad, problem in (
+        (path.is_dir(), "a folder"),
+        (not path.exists(), "no such file"),
+        (not path.is_file(), "a pipe or device, which cannot be read twice"),
+        (path.is_file() and not path.stat().st_size, "empty"),
+    ):
+        if bad:
+            raise InputError(f"{problem}; expected {what}", path=path)
+
+
+def selected(
+    path: Path, names: Sequence[str], columns: Sequence[str]
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the bare names of all columns, and those of the wanted columns by name.
+
+    A duplicate of a wanted column is an error.
+    """
+    bare = [TYPE.sub("", name.strip()) for name in names]
+    for column, aliases in _ALIASES.items():
+        if column in columns and column not in bare:
+            bare = [
+                column if name not in columns and name.lower().replace("_", "") in aliases else name
+                for name in bare
+            ]
+    for column in columns:
+        if bare.count(column) > 1:
+            raise InputError(f"duplicate column {column}", path=path)
+    both = zip(names, bare, strict=True)
+    return tuple(bare), {name: column for name, column in both if column in columns}
+
+
+@contextmanager
+def _parsing(path: Path, what: str, delimiter: str = "") -> Iterator[None]:
+    """Turn what pyarrow raises into an InputError, with the line if a row differs in length."""
+    try:
+        yield
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        lengths = re.search(r"Expected (\d+) columns, got (\d+)", str(error))
+        if not (delimiter and lengths):
+            kind = what if delimiter else "parquet"
+            raise InputError(f"not {kind} ({error}); expected {what}", path=path) from error
+        expected, found = map(int, lengths.groups())
+        texts = (
+            (n, s.split() if delimiter == " " else next(csv.reader([s], delimiter=delimiter), []))
+            for n, s in lines(path)
+        )
+        line = next((n for n, row in texts if len(row) == found), None)
+        problem = f"found {found} columns; expected {expected}"
+        raise InputError(problem, path=path, line=line) from error
+
+
+def _read_frame(frame: Any, columns: Sequence[str]) -> Table:
+    path = Path("DataFrame")
+    names, wanted = selected(path, list(map(str, frame.columns)), columns)
+    try:
+        read = pa.Table.from_pandas(frame.rename(columns=str)[[*wanted]], preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(f"not a table ({error})", path=path) from error
+    return Table(path, {wanted[name]: read[name] for name in wanted}, names)
+
+
+def _read_parquet(path: Path, what: str, columns: Sequence[str]) -> Table:
+    require_file(path, what)
+    with _parsing(path, what), parquet.ParquetFile(path) as file:
+        names, wanted = selected(path, file.schema_arrow.names, columns)
+        read = file.read(columns=list(wanted))
+        metadata = file.schema_arrow.metadata or {}
+    return Table(path, {wanted[n]: read[n] for n in wanted}, names, metadata=metadata)
+
+
+def _read_text(
+    path: Path,
+    what: str,
+    columns: Sequence[str],
+    trec: Trec | None,
+    ids: Sequence[str],
+    separator: str | None,
+) -> Table:
+    first = _first_line(path, what)
+    source: Any = str(path)
+    fields = first.split()
+    is_trec = trec is not None and (
+        path.suffix in trec.suffixes
+        or (
+            len(fields) == len(trec.columns)
+            and _fits(pa.array([fields[place] for place in trec.numbers]), pa.float64())
+        )
+    )
+    header = int(not is_trec)
+    if trec is not None and is_trec:
+        what, separator, fields = trec.what, " ", list(trec.columns)
+        with _parsing(path, what, separator), pa.input_stream(source) as stream:
+            text = stream.read().removeprefix(b"\xef\xbb\xbf")
+        text = re.sub(rb"^ | (?=\r?$)", b"", re.sub(rb"[ \t]+", b" ", text), flags=re.MULTILINE)
+        source = pa.BufferReader(text)
+    else:
+        separator = separator or ("\t" if "\t" in first else ",")
+        fields = next(csv.reader([first], delimiter=separator), [])
+    names, wanted = selected(path, fields, columns)
+    if not wanted:
+        return Table(path, {}, names, header)
+    encoded = pa.dictionary(pa.int32(), pa.string())
+    with _parsing(path, what, separator):
+        read = text_reader.read_csv(
+            source,
+            text_reader.ReadOptions(column_names=None if header else fields),
+            text_reader.ParseOptions(delimiter=separator, quote_char=False if is_trec else '"'),
+            text_reader.ConvertOptions(
+                include_columns=list(wanted),
+                column_types={name: encoded for name, bare in wanted.items() if bare in ids},
+                null_values=[""],
+            ),
+        )
+    return Table(path, {wanted[name]: read[name] for name in wanted}, names, header)
+
+
+def _first_line(path: Path, what: str) -> str:
+    """Return the first line of a text file that is not empty."""
+    require_file(path, what)
+    try:
+        with pa.input_stream(str(path)) as stream:
+            beginning = stream.read(_HEAD)
+        kind = next((kind for mark, kind in _OTHER_KINDS.items() if beginning.startswith(mark)), "")
+        if not kind and beginning.lstrip()[:1] in {b"{", b"["}:
+            kind = "JSON; save it as CSV"
+        if kind:
+            raise InputError(f"found {kind}; expected {what}", path=path)
+        if b"\0" in beginning:
+            raise InputError(f"not text; expected {what}", path=path)
+        text = beginning.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+        if not text:
+            raise InputError(f"empty; expected {what}", path=path)
+        return re.split(rb"[\r\n]", text)[0].decode()
+    except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
+        raise InputError(f"not text ({error}); expected {what}", path=path) from error
+
+
 def lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the numbers, from 1, and the text of the lines of a file, which may be compressed."""
     with pa.input_stream(str(path)) as stream:
@@ -224,14 +447,9 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
         yield from enumerate(text, start=1)
 
 
-def is_text(kind: Any) -> bool:
-    """Return whether a type is one of text."""
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
-
-
 def as_numpy(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     """Return numbers or text without missing values as an array, which may be read-only."""
-    if is_text(column.type):
+    if column.type in _TEXT:
         return np.asarray(column.to_pylist(), dtype=object)
     # pyarrow's own conversions import pandas, which takes longer than to read most files.
     return np.from_dlpack(column.combine_chunks() if hasattr(column, "chunks") else column)
