@@ -1,18 +1,23 @@
 # An image that runs the study, with which its results are copied here:
 #   docker build --tag sampled-metrics .
 #   docker run --name study sampled-metrics && docker cp study:/study/results .
-FROM python:3.11-slim
+# Dependabot renews the digest, which stands for Python 3.11 on all platforms.
+FROM python:3.11-slim@sha256:9534e5a8e315485d4061ed659af0fd78a284c015f9b73661b41d6bab25604534
 
 # implicit needs the runtime of OpenMP. Debian keeps no old versions that could be pinned.
 # hadolint ignore=DL3008
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends libgomp1 make \
- && rm -rf /var/lib/apt/lists/*
+ && rm -rf /var/lib/apt/lists/* \
+ && useradd --create-home study \
+ && install --directory --owner study /study
 
+USER study
 WORKDIR /study
-COPY requirements.lock ./
-RUN python -m venv .venv && .venv/bin/pip install --no-cache-dir --require-hashes --requirement requirements.lock
-COPY . ./
+COPY --chown=study requirements-study.lock ./
+RUN python -m venv .venv \
+ && .venv/bin/pip install --no-cache-dir --require-hashes --requirement requirements-study.lock
+COPY --chown=study . ./
 RUN .venv/bin/pip install --no-deps --no-build-isolation --editable . && touch .venv/.installed
 
 ENV PATH=/study/.venv/bin:$PATH

@@ -8,7 +8,7 @@ comma := ,
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster peers bench bench-large coverage verdicts kills mutants reference reference-ml-100k reference-global-time reference-ncf dist docs picture schema lock clean
+.PHONY: help reproduce test test-cluster peers test-lowest bench bench-large coverage coverage-reported verdicts literature kills mutants reference reference-ml-100k reference-global-time reference-ncf dist docs picture schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -55,6 +55,26 @@ test: $(STAMP) ## lint, types and tests, as in continuous integration
 	snakemake --lint
 	pytest
 
+# The lowest versions that pyproject.toml allows, with what plots and the proxy als need.
+define LOWEST
+import tomllib
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+extras = project["optional-dependencies"]
+chosen = project["dependencies"] + extras["plot"] + [r for r in extras["study"] if r.startswith("implicit")]
+print(*(r.replace(" >=", "==") for r in chosen), sep="\n")
+endef
+export LOWEST
+
+# Old packages warn of what is deprecated in newer ones; nowhere else are warnings let through.
+test-lowest: ## the library's tests in an environment of the lowest versions (Python 3.11)
+	$(PYTHON) -m venv --clear .venv-lowest
+	.venv-lowest/bin/python -c "$$LOWEST" > .venv-lowest/lowest.txt
+	.venv-lowest/bin/python -m pip install --quiet --requirement .venv-lowest/lowest.txt \
+	  flit_core hypothesis pytest pytest-xdist pytrec-eval-terrier scikit-learn
+	.venv-lowest/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	PATH="$(CURDIR)/.venv-lowest/bin:$$PATH" pytest -W default src --ignore=src/sampled_metrics/study \
+	  tests/golden $$(grep -L 'sampled_metrics[.]study' tests/unit/test_*.py tests/contract/test_*.py)
+
 test-cluster: $(STAMP) ## the study on a SLURM started on this machine (Debian, root)
 	python -m tests.cluster
 
@@ -92,6 +112,12 @@ kills: $(STAMP) ## kill 25 small runs, finish each by one command, and compare t
 SEEDS ?= 50
 verdicts: $(STAMP) ## measure how often pairs of recommenders are put in order, and wrongly
 	python tests/benchmarks/verdicts.py --seeds $(SEEDS)
+
+coverage-reported: $(STAMP) ## measure how often ranges from printed numbers hold the exact value
+	python tests/benchmarks/reported.py
+
+literature: $(STAMP) ## compute the ranges of the numbers in config/literature.csv for docs/literature.md
+	python tests/benchmarks/literature.py
 
 reference: $(STAMP) ## run the study and keep its results in results/reference
 	snakemake --cores $(CORES) spread
@@ -139,7 +165,11 @@ lock: ## pin all dependencies again (needs uv); then update environment.yml
 	uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --all-extras \
 	  --generate-hashes --no-emit-index-url --no-annotate \
 	  --custom-compile-command 'make lock' --output-file requirements.lock pyproject.toml
+	echo flit_core | uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 \
+	  --extra study --extra terminal --constraint requirements.lock \
+	  --generate-hashes --no-emit-index-url --no-annotate \
+	  --custom-compile-command 'make lock' --output-file requirements-study.lock pyproject.toml -
 
 clean: ## remove the environment and all results but the reference run
-	rm -rf $(VENV) .venv-mutants .venv-rectools .venv-recbole .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-mutants .venv-rectools .venv-recbole .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf $(filter-out results/reference,$(wildcard results/*))

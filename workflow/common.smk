@@ -86,7 +86,6 @@ pathvars:
 
 wildcard_constraints:
     recommender="|".join(STUDY.names).replace(".", r"\."),
-    part="|".join(STUDY.beyond.parts),
     piece="|".join(PIECES),
 
 

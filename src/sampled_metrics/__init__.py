@@ -1,7 +1,7 @@
 """Metrics of item recommendation under sampling, and their correction.
 
-Reference implementation of W. Krichene and S. Rendle, "On Sampled Metrics for Item
-Recommendation", KDD 2020, https://doi.org/10.1145/3394486.3403226. Equation and section
+Independent implementation and reproduction of W. Krichene and S. Rendle, "On Sampled Metrics for
+Item Recommendation", KDD 2020, https://doi.org/10.1145/3394486.3403226. Equation and section
 numbers in this package are those of that paper.
 
 What you need for your own recommender is exported here; subpackages have the rest, such as
@@ -13,15 +13,18 @@ is a range of it; corrected estimates act like a recall at another cut-off:
 >>> import sampled_metrics as sm
 >>> ranks = sm.SampledRanks([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
 >>> print(sm.correct(ranks, "recall@10", "sampled, cls, bv:0.1"))
-metric     range             estimator      value  acts like
----------  ----------------  -----------  -------  -----------
-recall@10  0.0028 to 0.9317  sampled      0.60000  recall@342
-recall@10  "                 cls          0.19742  recall@26
-recall@10  "                 bv:0.1       0.23569  recall@17
+metric     range             middle    estimator      value  acts like
+---------  ----------------  --------  -----------  -------  -----------
+recall@10  0.0000 to 0.9020  -         sampled      0.60000  recall@342
+recall@10  "                 "         cls          0.19742  recall@26
+recall@10  "                 "         bv:0.1       0.23569  recall@17
 <BLANKLINE>
 5 users, 100 negatives drawn uniformly without replacement from 3,540 items. Fractions.
 range: values of the exact metric that the sampled ranks allow, at 95 %,
-  assuming that no rank is likelier than the one before it.
+  assuming that near the top no rank is likelier than the one before it; this fails
+  where rules fill the top places: sponsored, already seen or diversified items.
+middle: of the range, the number to quote if it must be one (geometric mean).
+recall@10: 0.0028 is that of a random order, which the range allows.
 value: the estimate. It weighs true ranks roughly as the metric on its right does, so it need
   not be near the exact metric, nor inside the range.
 
@@ -44,7 +47,10 @@ if TYPE_CHECKING:
     from sampled_metrics.inference.compare import compare
     from sampled_metrics.inference.correct import correct
     from sampled_metrics.inference.evaluate import evaluate, values_by_user
+    from sampled_metrics.inference.negatives import check_negatives, negatives
     from sampled_metrics.inference.plan import plan
+    from sampled_metrics.inference.reported import reported
+    from sampled_metrics.pages.own import report
     from sampled_metrics.ranks import Ranks, SampledRanks, rank
     from sampled_metrics.sampling import draw_sampled_ranks
 
@@ -53,13 +59,17 @@ _HOME = {
     "InputWarning": "_base.errors",
     "Ranks": "ranks",
     "SampledRanks": "ranks",
+    "check_negatives": "inference.negatives",
     "compare": "inference.compare",
     "correct": "inference.correct",
     "draw_sampled_ranks": "sampling",
     "evaluate": "inference.evaluate",
     "evaluate_on_budget": "budget",
+    "negatives": "inference.negatives",
     "plan": "inference.plan",
     "rank": "ranks",
+    "report": "pages.own",
+    "reported": "inference.reported",
     "values_by_user": "inference.evaluate",
 }
 __all__ = [
@@ -67,13 +77,17 @@ __all__ = [
     "InputWarning",
     "Ranks",
     "SampledRanks",
+    "check_negatives",
     "compare",
     "correct",
     "draw_sampled_ranks",
     "evaluate",
     "evaluate_on_budget",
+    "negatives",
     "plan",
     "rank",
+    "report",
+    "reported",
     "values_by_user",
 ]
 

@@ -46,7 +46,7 @@ KNOWN = (
     *("n_candidates", "n_better", "n_tied", "sampled_rank", "repetition"),
     *("n_negatives", "sampling", "label"),
 )
-_HEAD = 1 << 16
+_HEAD, _PART = 1 << 16, 1 << 24  # bytes
 TYPE = re.compile(r":(token|float)(_seq)?\Z")  # that RecBole adds to the name of a column
 # Names that other libraries give to the columns, in lower case without underscores.
 _ALIASES = {
@@ -97,7 +97,7 @@ class Table:
     metadata: dict[bytes, bytes] = field(default_factory=dict)  # of parquet
 
     def __len__(self) -> int:
-        return len(next(iter(self.columns.values())))
+        return len(next(iter(self.columns.values()), ()))
 
     def require(self, *names: str) -> None:
         """Raise InputError for the first of `names` that is missing."""
@@ -277,7 +277,9 @@ def read_table(
     format of `trec` instead. Columns of text are separated by a tab if the first line has one, else
     by a comma. Errors call the table `what`.
     """
-    if not isinstance(data, str | Path):
+    if not (isinstance(data, str | Path) or is_frame(data)):
+        raise InputError(f"found {type(data).__name__}; expected {what} in a DataFrame or a file")
+    if is_frame(data):
         table = _read_frame(data, columns)
     elif Path(data).suffix.lower() in PARQUET:
         table = _read_parquet(Path(data), what, columns)
@@ -361,7 +363,7 @@ def _read_frame(frame: Any, columns: Sequence[str]) -> Table:
         read = pa.Table.from_pandas(frame.rename(columns=str)[[*wanted]], preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise InputError(f"not a table ({error})", path=path) from error
-    return Table(path, {wanted[name]: read[name] for name in wanted}, names)
+    return _without_header(Table(path, {wanted[n]: read[n] for n in wanted}, names), list(wanted))
 
 
 def _read_parquet(path: Path, what: str, columns: Sequence[str]) -> Table:
@@ -404,19 +406,42 @@ def _read_text(
     names, wanted = selected(path, fields, columns)
     if not wanted:
         return Table(path, {}, names, header)
-    encoded = pa.dictionary(pa.int32(), pa.string())
+    kinds = {n: pa.dictionary(pa.int32(), pa.string()) for n, bare in wanted.items() if bare in ids}
     with _parsing(path, what, separator):
+        if _has_hexadecimal(pa.BufferReader(text) if is_trec else source):
+            kinds = dict.fromkeys(wanted, pa.string()) | kinds
         read = text_reader.read_csv(
             source,
             text_reader.ReadOptions(column_names=None if header else fields),
             text_reader.ParseOptions(delimiter=separator, quote_char=False if is_trec else '"'),
             text_reader.ConvertOptions(
                 include_columns=list(wanted),
-                column_types={name: encoded for name, bare in wanted.items() if bare in ids},
+                column_types=kinds,
                 null_values=[""],
             ),
         )
-    return Table(path, {wanted[name]: read[name] for name in wanted}, names, header)
+    table = Table(path, {wanted[name]: read[name] for name in wanted}, names, header)
+    return _without_header(table, list(wanted))
+
+
+def _without_header(table: Table, names: Sequence[str]) -> Table:
+    """Return the table, or raise InputError for a row that holds the `names` of its columns."""
+    same = np.ones(len(table), dtype=bool)
+    for name, column in zip(names, table.columns.values(), strict=True):
+        parts = [part.dictionary if hasattr(part, "dictionary") else part for part in column.chunks]
+        if not any(x.type in _TEXT and compute.index(x, name).as_py() >= 0 for x in parts):
+            return table
+        same &= compute.fill_null(compute.equal(column, name), False).to_numpy()
+    if same.any():
+        raise table.error_at(int(np.argmax(same)), "the header again; remove this row")
+    return table
+
+
+def _has_hexadecimal(source: Any) -> bool:
+    """Return whether text may hold numbers such as 0x10, which pyarrow would read as 16."""
+    with pa.input_stream(source) as stream:
+        parts = iter(lambda: stream.read(_PART), b"")
+        return any(b"0x" in part or b"0X" in part for part in parts)
 
 
 def _first_line(path: Path, what: str) -> str:

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from sampled_metrics.report import render
+from sampled_metrics.pages import render
 from sampled_metrics.study.page import collect
 from tests.unit.test_page import sources
 

@@ -13,9 +13,9 @@ from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.inference.plan import Pair
 from sampled_metrics.inference.population import Population
 from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.pages import render
+from sampled_metrics.pages.own import own_sampled
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.report import render
-from sampled_metrics.report.own import own_sampled
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 from sampled_metrics.sampling.probability import pmf
 from tests.browser.conftest import CUT, Opened
@@ -141,7 +141,7 @@ def test_page_of_ones_own_sampled_ranks(browser, tmp_path):
     found = Opened(browser.new_context(viewport={"width": 320, "height": 640}), path)
     assert found.page.locator("#panel-f .range").count() == 3
     found.set(estimator="bv", gamma=0.1)
-    values = [row[4] for row in content["tables"][0]["lines"] if row[3] == "bv:0.1"]
+    values = [row[5] for row in content["tables"][0]["lines"] if row[4] == "bv:0.1"]
     estimates = found.page.evaluate("SM.state.got")
     assert [f"{value:.4f}" for value in estimates] == values
     found.set(metric="ndcg")

@@ -8,8 +8,9 @@ from scipy.sparse import csr_array
 
 from sampled_metrics._base.arrays import blocks
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.budget.candidates import LEAST_HEAD, Candidates, Order, als, make_proxy
+from sampled_metrics.budget.candidates import LEAST_HEAD, Order, als, make_proxy
 from sampled_metrics.budget.model import Counts, Frame
+from sampled_metrics.budget.problem import Problem
 from sampled_metrics.study.recommenders import create
 
 USERS, ITEMS = 7, 40
@@ -23,10 +24,9 @@ def world(seed: int = 0, items: int = ITEMS) -> tuple[csr_array, Any, Any]:
     return csr_array(seen.astype(float)), held, rng.random((USERS, items))
 
 
-def ordered(problem: Candidates, proxy: Any, **options: Any) -> tuple[Order, list[Any]]:
+def ordered(problem: Problem, proxy: Any, **options: Any) -> tuple[Order, list[Any]]:
     """The order, and all items of each user in it."""
-    shape = (problem.n_users, problem.n_items)
-    order = Order(problem, make_proxy(proxy, problem.seen, shape, 0), **options)
+    order = Order(problem, make_proxy(proxy, problem, 0), **options)
     users = enumerate(order.n)
     return order, [order.items(np.full(n, user), np.arange(n)).tolist() for user, n in users]
 
@@ -42,7 +42,7 @@ def test_order_is_the_proxys_among_the_candidates(
     some = lambda rows, columns: blocks(rows, columns, entries)  # noqa: E731 - of two users
     monkeypatch.setattr("sampled_metrics.budget.candidates.blocks", some)
     seen, held, scores = world()
-    problem = Candidates(seen, held)
+    problem = Problem.of(held, seen)
     orders = [
         ordered(problem, proxy)
         for proxy in (scores, csr_array(scores), lambda users, items: scores[users, items])
@@ -62,7 +62,7 @@ def test_order_is_the_proxys_among_the_candidates(
 @pytest.mark.parametrize("items", [3 * LEAST_HEAD, 5 * LEAST_HEAD])
 def test_beyond_the_head_candidates_follow_by_popularity(items: int) -> None:
     seen, held, scores = world(1, items)
-    problem = Candidates(seen, held)
+    problem = Problem.of(held, seen)
     events = np.asarray(seen.sum(axis=0)).ravel()
     found = ordered(problem, scores, head_entries=1)[1]
     for user in (0, 1, USERS - 1):
@@ -77,7 +77,7 @@ def test_requests_cover_each_stratum_once_but_no_held_out_item() -> None:
     seen, _, scores = world()
     free = [np.flatnonzero(row == 0) for row in seen.toarray()]
     lists = [items[:2] for items in free]
-    problem = Candidates(seen, lists)
+    problem = Problem.of(lists, seen)
     assert problem.owner.tolist() == np.repeat(np.arange(USERS), 2).tolist()
     order = ordered(problem, scores)[0]
     counts = Counts(Frame(order, 1), scores[problem.owner, problem.item])
@@ -95,39 +95,43 @@ def test_requests_cover_each_stratum_once_but_no_held_out_item() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "held_out", "problem"),
+    ("seen", "relevant", "problem"),
     [
-        (csr_array((2, 3)), [0], r"shape \(2, 3\); expected a sparse matrix of 1 rows"),
+        (csr_array((2, 3)), [0], "relevant has items of 1 users, and seen 2 rows"),
         (csr_array((1, 3)), [3], "held-out item 3 of user 0 is not in the catalogue"),
-        (csr_array([[1, 0]]), [0], "held-out item 0 of user 0 is among the seen"),
-        (csr_array((1, 3)), [[1, 1]], "user 0 has a duplicate"),
-        (csr_array((2, 3)), [[1], []], "user 1 has no held-out item"),
+        (csr_array([[1, 0]]), [0], "held-out item 0 of user 0 is seen"),
+        (csr_array((1, 3)), [[1, 1]], "held-out item 1 of user 0 is duplicate"),
+        (csr_array((2, 3)), [-1, None], "relevant has items of 2 users"),
+        (csr_array((1, 3)), {"u": [1]}, "one of relevant and seen has ids"),
     ],
 )
-def test_invalid_candidates(seen: Any, held_out: Any, problem: str) -> None:
+def test_invalid_problems(seen: Any, relevant: Any, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
-        Candidates(seen, held_out)
+        Problem.of(relevant, seen)
 
 
 @pytest.mark.parametrize(
     ("proxy", "problem"),
     [
-        ("nothing", "unknown proxy 'nothing'; known: popularity, als"),
-        (np.zeros((3, 2)), r"shape \(3, 2\), expected \(7, 40\)"),
+        ("nothing", "nothing: no such file; expected popularity, als or a table"),
+        (np.zeros((3, 2)), r"proxy has shape \(3, 2\); expected \(7, 40\)"),
         (np.full((USERS, ITEMS), np.nan), "user 0 have"),
     ],
 )
 def test_invalid_proxies(proxy: Any, problem: str) -> None:
+    seen, held, _ = world()
     with pytest.raises(InputError, match=problem):
-        ordered(Candidates(*world()[:2]), proxy)
+        ordered(Problem.of(held, seen), proxy)
 
 
 def test_als_is_the_recommender_of_the_study_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen, _, _ = world(2)
+    seen, held, _ = world(2)
     model = create("als", {"d": 8, "seed": 5}).fit(seen)
     assert all(map(np.array_equal, als(seen, 5), (model.user_vectors, model.item_vectors)))
     users = np.arange(3)
-    assert np.array_equal(make_proxy("als", seen, seen.shape, 5).scores(users), model.score(users))
+    assert np.array_equal(
+        make_proxy("als", Problem.of(held, seen), 5).scores(users), model.score(users)
+    )
     monkeypatch.setitem(__import__("sys").modules, "implicit.cpu.als", None)
     with pytest.raises(InputError, match="pip install implicit"):
         als(seen, 5)

@@ -23,7 +23,7 @@ def result(leads: list[float], **changed: Any) -> BudgetResult:
     fields: dict[str, Any] = {
         "names": ("A", "B", "C"),
         "metrics": ("recall@10",),
-        "estimates": [[estimate(0.1)], [estimate(0.2)], [estimate(0.3)]],
+        "estimates": [[estimate(0.1)], [estimate(0.2, value=0.19)], [estimate(0.3)]],
         "differences": {pair: [estimate(difference)] for pair, difference in pairs.items()},
         "n_asked": (1000, 1000, 1000),
         "n_held_out": 50,
@@ -57,7 +57,7 @@ def test_orders_are_corrected_for_several_pairs() -> None:
     assert [one.order for one in corrected] == ["undecided", "b", "undecided"]
     assert corrected[1].verdict == "C is above A"
     assert "put B above C" in corrected[2].verdict
-    assert (alone[0].value_a, alone[0].value_b, alone[0].n_items) == (0.1, 0.2, 101)
+    assert (alone[0].value_a, alone[0].value_b, alone[0].n_items) == (0.1, 0.19, 101)
 
 
 def test_an_evaluation_that_might_have_stopped_before_has_less_risk_left() -> None:
@@ -86,7 +86,13 @@ def test_differences_without_error_are_certain() -> None:
 
 def test_notes_say_what_to_do() -> None:
     text = str(result([0.1, 0.2, 0.0], seconds_per_score=(1e-3,) * 3))
-    for words in ("Weak proxy for B", "C: too few users", "of 100 candidates", "undecided order"):
+    for words in (
+        "the audit's for B",
+        "b - a: ",
+        "C: too few users",
+        "of 100 candidates",
+        "undecided order",
+    ):
         assert words in text
     assert "3 x 5,050 scores, about 15 s.\n  That is soon: rank fully" in text
     assert "interval: " not in str(result([0.1, 0.2, 0.1], n_asked=(5000,) * 3))

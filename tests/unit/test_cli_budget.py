@@ -1,5 +1,6 @@
 """The commands of an evaluation on a budget: the loop, its state, and misuse."""
 
+import contextlib
 import csv
 import io
 import json
@@ -104,7 +105,7 @@ def in_python(world, names, **options):
     )
     scorers = {n: lambda u, i, n=n: world.scores[n][users[u], items[i]] for n in names}
     settings = {"budget": BUDGET, "metrics": ["recall@5", "ap"]} | options
-    return sm.evaluate_on_budget(scorers, problem.events[:USERS], problem.item, **settings)
+    return sm.evaluate_on_budget(scorers, relevant=problem.item, seen=problem.seen, **settings)
 
 
 def test_the_loop_ends_with_the_result_of_python(ok, finish, world):
@@ -232,8 +233,26 @@ class TestState:
 
     @pytest.mark.parametrize("name", ["problem.npz", "evaluation.json", "state.npz"])
     def test_damaged_files_are_refused(self, refused, name):
-        (Path("state") / name).write_bytes(b"PK broken")
+        path = Path("state") / name
+        arrays = {} if name == "evaluation.json" else dict(np.load(path))
+        path.write_bytes(b"PK broken")
         assert refused("budget", "ask", "state").startswith(f"state/{name}: not ")
+        for key, wrong in [(key, w) for key in arrays for w in (np.nan, 10**6, -5, "x", None)]:
+            damaged = {**arrays, key: np.full_like(arrays[key], wrong, type(wrong))}
+            np.savez(path, **{k: v for k, v in damaged.items() if (k, wrong) != (key, None)})
+            seldom = contextlib.suppress(sm.InputError)  # what the first round does not depend on
+            surely = key in (
+                "shape",
+                "indptr",
+                "indices",
+                "owner",
+                "item",
+                "check",
+                "users",
+                "items",
+            )
+            with pytest.raises(sm.InputError) if surely else seldom:
+                folders.Folder(Path("state")).session()
 
 
 @pytest.mark.parametrize(

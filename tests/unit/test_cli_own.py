@@ -17,7 +17,7 @@ FILES = {
     "r2.csv": "user_id,rank\nbert,2\nanna,3\ncora,18\n",
     "s.csv": "user_id,sampled_rank\nanna,1\nbert,3\ncora,11\n",
     "s2.csv": "user_id,sampled_rank\nanna,2\nbert,3\ncora,9\n",
-    "s3.csv": "sampled_rank\n4\n5\n",
+    "s3.csv": "sampled_rank\n4\n5\n6\n",
     "records.csv": "n_candidates,n_better,n_tied\n50,3,0\n60,2,1\n",
     "list.csv": "user_id,item_id,rank\nanna,7,1\nanna,8,2\n",
     "relevant.csv": "user_id,item_id\nanna,8\n",
@@ -75,7 +75,7 @@ def column(rows, *keys):
         ("compare r.csv other/r.csv --n-items 100",
          {"a": "r.csv", "b": "other/r.csv", "difference": 0.0}),
         ("compare s3.csv s.csv --n-items 100 --n-negatives 10 --metric auc --estimator sampled",
-         {"a": "s3", "b": "s", "paired": False, "behaves_like": None}),
+         {"a": "s3", "b": "s", "paired": True, "behaves_like": None}),
         (f"{PLAN} --metric auc", {"n_users": 3, "exact_a": (99 + 97 + 89) / 99 / 3}),
         (f"{PLAN} --n-users 9", {"n_users": 9, "n_negatives": 1}),
     ],
@@ -177,7 +177,6 @@ compare r.csv r.csv --n-items 100 | r.csv: the same file twice
 plan --ranks r.csv | --ranks
 sample r.csv --n-items 100 --n-negatives 100 | r.csv: a ranking has 100 candidates
 sample list.csv --relevant relevant.csv --n-negatives 1 | list.csv: user anna has & fully ranked
-correct last.csv --n-negatives 100 --n-items 1000 --metric recall@10 | last.csv: & --shape none
 """
 WRONG_FILES = {
     "last.csv": "sampled_rank\n" + "101\n" * 300,

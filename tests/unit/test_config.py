@@ -69,7 +69,7 @@ def test_other_studies_are_valid(path):
 def test_the_papers_study():
     paper = study()
     assert paper.is_papers_data
-    assert paper.names == paper.scored == [*"XYZ"]
+    assert paper.names == [*"XYZ"]
     assert paper.restarted.name == "X"
     assert paper.events == ["results/data/ml-1m.zip"]
     for entry in paper.recommenders:
@@ -143,10 +143,6 @@ def test_place_and_problem_of_an_invalid_value(place, value, words):
         ([GIVEN], "split.method is given, which needs dataset.format table"),
         ([GIVEN, FILES, {"filters": {"min_user_events": 2}}], "filters.min_user_events: split"),
         ([SECOND, {"ranks": "reference"}], "ranks is reference but the reference run is of ml-1m"),
-        ([{"beyond": {"proxies": {"als": [100], "none": 7}}}], "beyond.proxies.none"),
-        ([{"beyond": {"estimators": ["bv"]}}], "beyond.estimators.0"),
-        ([{"beyond": {"pairs": [["X", "Q"]]}}], "beyond.pairs: no recommender Q"),
-        ([{"beyond": {"scan_proxies": {}}}], "beyond.scan_proxies: Extra inputs"),
     ],
 )
 def test_settings_that_do_not_agree(changes, words):
@@ -194,10 +190,7 @@ def test_the_hash_leaves_out_what_cannot_change_a_result():
         ("dataset.timeout", 7, True),
         ("dataset.archive", "a.zip", True),
         ("ranking.pieces", 9, True),
-        ("beyond.runs", 2, True),
         ("experiment.seed", 1, False),
         ("recommenders.0.settings.alpha", 0.3, False),
     ):
         assert (changed(place, value).sha256() == study().sha256()) == same
-    parts = ["sampled", "shared", "users", "budget-none", "budget-popularity", "budget-als"]
-    assert study().beyond.parts == parts

@@ -80,7 +80,7 @@ def cls_oracle(given, values):
 
 
 def random_setting(rng, sampling):
-    n = round(math.exp(rng.uniform(math.log(20), math.log(1500))))
+    n = round(math.exp(rng.uniform(math.log(20), math.log(600))))
     m = int(rng.integers(1, min(n - 1, 120) + 1))
     cutoff = int(rng.integers(1, n + 1)) if rng.random() < 0.5 else int(rng.integers(1, 21))
     kind = rng.choice(["recall@", "precision@", "ndcg@", "ap@", "ndcg", "ap", "auc"])

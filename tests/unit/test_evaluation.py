@@ -65,10 +65,11 @@ def test_prior_is_a_uniform_rank():
     assert (large.mean, large.second) == pytest.approx((1e-5, 1e-5 * (1 - 1e-5)))
 
 
+@pytest.mark.filterwarnings("ignore:held-out items are above")  # of random scores
 def test_scores_that_are_not_of_all_candidates_are_questioned():
     rng = np.random.default_rng(0)
     with pytest.warns(InputWarning, match="look like sampled candidates"):
-        evaluate(rng.random((50, 101)), "ap", relevant=np.zeros(50, int))
+        evaluate(rng.random((50, 101)), "ap", relevant=[0] * 50, seen=np.zeros((50, 101)))
     scores, users, items = (
         rng.random((50, 300)),
         np.arange(50).repeat(300),
@@ -76,7 +77,9 @@ def test_scores_that_are_not_of_all_candidates_are_questioned():
     )
     table = pd.DataFrame({"user_id": users, "item_id": items, "score": scores.ravel()})
     relevant = pd.DataFrame({"user_id": np.arange(50), "item_id": 0})
-    with pytest.warns(InputWarning, match="name them with --seen"):
-        (found,) = evaluate(table, "ap", relevant=relevant)
     rank = (scores >= scores[:, :1]).sum(axis=1)
-    assert found.value == pytest.approx((1 / rank).mean())
+    frame = pd.DataFrame(scores)
+    for data, held_out in ((table, relevant), (scores, [0] * 50), (frame, [0] * 50)):
+        with pytest.warns(InputWarning, match="name them with --seen"):
+            (found,) = evaluate(data, "ap", relevant=held_out)
+        assert found.value == pytest.approx((1 / rank).mean())

@@ -88,11 +88,12 @@ def correlation(ranks, **changes):
 
 
 def test_estimators_share_samples_and_ties_as_the_settings_say(ranks):
-    assert correlation(ranks["Y"]) > 0.99
-    assert abs(correlation(ranks["Y"], shared_samples=False)) < 0.5
+    y, z = (ranks[name].take(np.arange(1000)) for name in "YZ")
+    assert correlation(y) > 0.99
+    assert abs(correlation(y, shared_samples=False)) < 0.5
     # half of Z's users tie with thousands of items, whose order carries most of the variance
-    assert correlation(ranks["Z"], shared_ties=True) > 0.99
-    assert abs(correlation(ranks["Z"], shared_ties=False)) < 0.5
+    assert correlation(z, shared_ties=True) > 0.99
+    assert abs(correlation(z, shared_ties=False)) < 0.5
 
 
 def test_file(tmp_path, experiments):

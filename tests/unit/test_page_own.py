@@ -9,8 +9,8 @@ import pytest
 
 from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.correct import correct
+from sampled_metrics.pages.own import own_sampled
 from sampled_metrics.ranks import SampledRanks
-from sampled_metrics.report.own import own_sampled
 
 EVEN = [*range(1, 22)]
 SIZES = ("--n-negatives", 20, "--n-items", 200)
@@ -30,7 +30,7 @@ def rows_of(page):
 def sample(*counts):
     """Sampled ranks among 20 negatives of 200 items, as often as the counts say."""
     ranks = np.repeat(np.arange(1, len(counts) + 1), counts)
-    return SampledRanks(ranks, np.full(len(ranks), 200), 20, "without-replacement")
+    return SampledRanks(ranks, np.full(len(ranks), 200), 20, users=np.arange(len(ranks)))
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_full_rankings(run, folder):
     ],
 )
 def test_mixed_and_missing_files_are_refused(refused, folder, arguments):
-    (folder / "odd.csv").write_text("sampled_rank\n" + "20\n21\n" * 200)
+    (folder / "odd.csv").write_text("sampled_rank\n" + "8\n9\n" * 200 + "21\n")
     message = refused("report", *arguments, "--output", "page.html")
     assert re.match(r"(full|none|odd)(\.csv:| is ranked in full, good among samples)", message)
     assert not (folder / "page.html").exists()

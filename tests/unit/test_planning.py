@@ -27,10 +27,12 @@ def ranking(ranks, n=40, users=None):
     return Ranks(np.full(ranks.size, n), ranks - 1, np.zeros_like(ranks), users=users)
 
 
-def power(n, exponent, users):
+def power(n, exponent, users, first=0):
     """Rankings of users whose ranks are at most k with a frequency of (k/n)^exponent."""
     middle = (np.arange(users) + 0.5) / users
-    return ranking(np.ceil(n * middle ** (1 / exponent)).astype(int), n)
+    return ranking(
+        np.ceil(n * middle ** (1 / exponent)).astype(int), n, users=range(first, first + users)
+    )
 
 
 def sampled_ranks(n, rank, m, sampling):
@@ -97,7 +99,8 @@ class TestPopulation:
         shares = Population.of_users(power(2500, 0.3, 2000)).sampled_shares(60, SAMPLING)
         found = Population.non_increasing(10**6 * shares, 2500, SAMPLING)
         density = found.share / (found.ranks.n_tied + 1)
-        assert (np.diff(density) <= 1e-12).all()
+        near = found.ranks.worst_rank <= 5 * 2500 / 60
+        assert (np.diff(density[near]) <= 1e-12).all()
         assert found.share.sum() == pytest.approx(1.0)
         assert found.sampled_shares(60, SAMPLING) == pytest.approx(shares, abs=2e-3)
 
@@ -132,13 +135,15 @@ class TestPlan:
         same = ranking([1, 7], 30)
         assert [row.probability for row in plan(same, same, "ap", sizes=[1, 10])] == [0.0] * 3
 
-    @pytest.mark.parametrize("ids", [None, range(6)])
+    @pytest.mark.parametrize("ids", [None, 0, 6])  # the first of b; none: by row
     def test_full_rankings_by_hand(self, ids):
         """The difference less 1.96 standard errors, over the standard deviation."""
         ranks = (1, 2, 4, 30, 3, 8), (2, 1, 1, 10, 2, 3)
         exact = 1 / np.array(ranks)
-        variance = exact.var(axis=1).sum() if ids is None else (exact[1] - exact[0]).var()
-        (row,) = plan(*(ranking(x, users=ids) for x in ranks), "ap", n_users=60, sizes=[])
+        variance = exact.var(axis=1).sum() if ids else (exact[1] - exact[0]).var()
+        users = [None, None] if ids is None else [range(6), range(ids, ids + 6)]
+        both = (ranking(x, users=own) for x, own in zip(ranks, users, strict=True))
+        (row,) = plan(*both, "ap", n_users=60, sizes=[])
         error, z = math.sqrt(variance / 60), stats.norm.ppf(0.975)
         assert row.decides_above == pytest.approx(z * error)
         lead = (exact[1].mean() - exact[0].mean()) / error - z
@@ -147,11 +152,11 @@ class TestPlan:
     @pytest.mark.parametrize(("metric", "drawn"), [("recall@10", True), ("auc", False)])
     def test_probability_and_width_are_those_of_simulated_ranges(self, drawn, metric):
         n, users, better = 300, 400, 0.32 if metric == "recall@10" else 0.47
-        both = power(n, 0.6, users), power(n, better, users)
+        both = power(n, 0.6, users), power(n, better, users, users)
         row, _ = plan(*both, metric, n_users=users if drawn else None, sizes=[10])
         assert 0.6 < row.probability < 0.95
         rng, found = np.random.default_rng(8), []
-        for _ in range(80):
+        for _ in range(40):
             samples = []
             for ranks in both:
                 kind = rng.integers(0, users, users) if drawn else np.arange(users)

@@ -115,17 +115,19 @@ def test_tables_compile_in_two_columns_without_sticking_out(tmp_path):
 # The scorecard.
 
 
-def card_of(*rows, spread=None, cause="initialisation of X"):
+def card_of(*rows, spread=None, cause="initialisation of X", uniform=()):
     keys = [(*row[:4], spread, cause) for row in rows if spread is not None and row.table > 2]
     spreads = pd.DataFrame(keys, columns=[*KEY, "spread", "cause"])
-    card = scorecard(unrounded(*rows), PUBLISHED, spreads)
+    others = pd.DataFrame(uniform, columns=[*KEY, "uniform"])
+    card = scorecard(unrounded(*rows), PUBLISHED, spreads, others)
     np.testing.assert_array_equal(card["published"], PUBLISHED["value"])
     return card
 
 
-def judged(row, spread=None):
+def judged(row, spread=None, uniform=None):
     """The line of the scorecard for one of our cells."""
-    card = card_of(row, spread=spread)
+    others = [] if uniform is None else [(*row[:4], uniform)]
+    card = card_of(row, spread=spread, uniform=others)
     (line,) = card[(card[KEY] == list(row[:4])).all(axis=1)].to_dict("records")
     return line
 
@@ -174,6 +176,22 @@ def test_verdicts_by_hand(row, spread, verdict, tolerance):
     assert float(line["tolerance"]) == pytest.approx(tolerance, abs=1e-4)
     assert ("initialisation of X" in line["note"]) == (spread is not None)
     assert line == judged(row._replace(value=99.0), spread), "our simulation does not matter"
+
+
+@pytest.mark.parametrize(
+    ("ours", "uniform", "verdict"),
+    [  # 30.01 published, accepted if at most 0.065 away
+        (30.01, 30.07, "exact"),
+        (30.01, 30.08, "explained"),
+        (30.07, 29.95, "within noise"),
+        (30.07, 29.94, "explained"),
+        (30.08, 30.01, "differs"),
+    ],
+)
+def test_a_cell_that_rests_on_the_order_of_tied_samples(ours, uniform, verdict):
+    line = judged(cell(*Y_AP, ours, 0.2, 100), uniform=uniform)
+    assert (line["verdict"], bool(line["note"])) == (verdict, verdict == "explained")
+    assert float(line["tolerance"]) == pytest.approx(0.065)
 
 
 def test_deviation_that_differs_is_remarked_upon():

@@ -157,7 +157,7 @@ PAIR = (np.ones((2, 3)), np.ones((4, 3)))
         (by_rows(ONES), SEEN, [0, 1, 3], "item 503 of user 102 is among the seen items"),
         (by_rows(MASKED), SEEN, [0, 2, 0], "item 502 of user 101 has score -inf"),
         (by_rows(ONES), SEEN, [0, 1, 4], "held-out item of user 102 is 4, expected 0 to 3"),
-        (by_rows(ONES), SEEN, [0.0, 1.0, 2.0], "held-out items are float64 of shape"),
+        (by_rows(ONES), SEEN, [0.0, 1.0, 2.0], "relevant is float64 of shape"),
         (by_rows(np.ones((3, 5))), NOBODY, [0, 0, 0], "scores have shape .3, 5., expected .3, 4."),
         (lambda _: np.ones(4), NOBODY, [0, 0, 0], "scores have shape .4,., expected .3, 4."),
         (lambda _: np.full((3, 4), "a"), None, [0, 0, 0], "scores have dtype <U1"),

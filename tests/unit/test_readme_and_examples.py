@@ -80,4 +80,4 @@ def test_walk_through_shows_the_reversal_and_what_decides_it(capsys):
     sampled = [float(value) for value in re.findall(r"sampled +([\d.]+), acts", walk_through)]
     assert sampled[0] < sampled[1]
     assert walk_through.count("Careful is above Broad\n") == 2
-    assert "  100 negatives: 1.00\n" in walk_through
+    assert "  400 negatives: 1.00\n" in walk_through

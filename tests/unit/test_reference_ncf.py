@@ -81,7 +81,7 @@ def test_its_study_has_the_papers_recommenders_and_says_what_is_missing(tmp_path
     paper, ncf = (
         yaml.safe_load((ROOT / f"config/{x}.yaml").read_text()) for x in ("config", "ncf")
     )
-    study = Study.of(paper | ncf | {"beyond": ncf["beyond"]}, "config")
+    study = Study.of(paper | ncf, "config")
     assert study.names == [*NAMES]
     assert study.recommenders[:3] == Study.of(paper, "config").recommenders
     assert study.is_papers_data

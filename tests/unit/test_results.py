@@ -39,7 +39,7 @@ def drawn(axes, label):
 def test_notebooks_show_a_table_with_what_is_said_of_it(corrected):
     page = corrected._repr_html_()
     cells = [re.findall("<td[^>]*>([^<]*)</td>", row) for row in page.split("<tr>")[2:]]
-    assert [float(row[3]) for row in cells] == [round(result.value, 5) for result in corrected]
+    assert [float(row[4]) for row in cells] == [round(result.value, 5) for result in corrected]
     assert "60 users, 10 negatives drawn uniformly" in page
     assert "<" not in html_of(["a < b"]).removeprefix("<p>").removesuffix("</p>")
     assert str(corrected) == repr(corrected) == str(pickle.loads(pickle.dumps(corrected)))  # noqa: S301
@@ -73,7 +73,7 @@ def test_plot_of_estimates(corrected):
 def test_plot_of_differences():
     data = {"A": SCORES, "B": SCORES[::-1]}
     sampled = sm.compare(data, "auc", "sampled", **ITEMS)
-    exact = sm.compare(data, "auc", relevant=[0] * 60)
+    exact = sm.compare(data, "auc", relevant=[0] * 60, seen=SCORES < -9)
     axes = sampled.plot(exact=exact)
     (result,) = exact
     assert drawn(axes, "exact") == [[[result.difference, 0]]]
@@ -82,7 +82,7 @@ def test_plot_of_differences():
     assert again is axes
     assert drawn(axes, "interval") == [[[result.ci_low, 0], [result.ci_high, 0]]]
     with pytest.raises(sm.InputError, match="the exact results have no b"):
-        sampled.plot(exact=sm.evaluate(SCORES, "auc", relevant=[0] * 60))
+        sampled.plot(exact=sm.evaluate(SCORES, "auc", relevant=[0] * 60, seen=SCORES < -9))
 
 
 def test_a_plan_has_no_values():

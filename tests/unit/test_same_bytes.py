@@ -31,8 +31,8 @@ STEPS = {
     **{f"{name}.parquet": ("rank", {"split": "split.npz", "source": f"{name}.npz"},
                            {"entry": entry, "block_size": 512})
        for name, entry in ENTRIES.items()},
-    "figures/figure1.svg": ("figures", {"ranks": ["X.parquet", "Y.parquet"], "band": []},
-                            {"experiment": EXPERIMENT, "numbers": [1, 5]}),
+    "figures/figure5.svg": ("figures", {"ranks": ["X.parquet", "Y.parquet"], "band": []},
+                            {"experiment": EXPERIMENT, "numbers": [5]}),
 }  # fmt: skip
 RUN = """
 import json, sys

@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT, synthetic_interactions, write_archive
+from tests.workflow.conftest import run
 
 # Names that a shell would execute or part if they were not quoted.
 NASTY = "a' b\"; $(touch hacked) `touch hacked` &"
@@ -36,14 +36,6 @@ OWN = {
         {"name": "1.50", "kind": "popularity"},
     ],
     "experiment": {"n_negatives": 10, "repetitions": 20},
-    "beyond": {
-        "estimators": ["sampled", "bv:0.1"],
-        "reported": 10,
-        "budgets": [10, 20],
-        "proxies": {"popularity": [20]},
-        "runs": 3,
-        "curve_runs": 2,
-    },
 }
 MODULE = f"""
 configfile: "config/config.yaml"
@@ -61,7 +53,6 @@ rule mine:
     default_target: True
     input:
         rules.sampled_all.input,
-        rules.sampled_beyond.output,
         exact=rules.sampled_tables.output.exact,
     output:
         "mine.txt",
@@ -93,15 +84,9 @@ def write_own(folder):
 def snakemake(folder, *arguments):
     """Run Snakemake of an environment that is not activated."""
     path = [part for part in os.environ["PATH"].split(os.pathsep) if ".venv" not in part]
-    return subprocess.run(
-        [Path(sys.executable).with_name("snakemake"), "--cores", "2", *arguments],
-        cwd=folder,
-        env=os.environ | {"PATH": os.pathsep.join(path), "MOVIELENS_ARCHIVE": f"{ROOT}/LICENSE"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    changed = {"PATH": os.pathsep.join(path), "MOVIELENS_ARCHIVE": f"{ROOT}/LICENSE"}
+    command = (Path(sys.executable).with_name("snakemake"), "--cores", "2", *arguments)
+    return run(*command, cwd=folder, env=os.environ | changed)
 
 
 @pytest.fixture(scope="module")
@@ -137,17 +122,8 @@ def test_a_table_of_ones_own_with_scores_made_elsewhere(own):
 
 def test_what_is_the_papers_is_not_made_of_other_data(own):
     made = {path.stem for path in (own / "results").rglob("*.csv")}
-    assert {"table3", "table4", "figure5", "figure6", "table5", "table6"} <= made
+    assert {"table3", "table4", "figure5", "figure6"} <= made
     assert not {"scorecard", "claims", "audit", "table1", "figure1"} & made
-
-
-def test_methods_beyond_the_paper(own):
-    orders = pd.read_csv(own / "results/beyond/orders.csv")
-    assert orders["pair"].unique().tolist() == ["Elsewhere vs 1.50"]
-    assert {"sampled", "bv:0.1", "users", "budget"} <= set(orders["method"])
-    values = pd.read_csv(own / "results/beyond/values.csv", dtype={"recommender": str})
-    assert set(values["recommender"]) == {"Elsewhere", "1.50"}
-    assert not list((own / "results/beyond/outcomes").glob("*"))
 
 
 @pytest.mark.parametrize("name", ["ml-100k", "ml-1m-more", "global-time"])
@@ -174,8 +150,8 @@ def failing(make_project):
     return make_project()
 
 
-def stopped(project, *targets):
-    done = project.run("make", "reproduce", "CORES=1", f"TARGETS={' '.join(targets)}")
+def stopped(project, *targets, cores=1):
+    done = project.run("make", "reproduce", f"CORES={cores}", f"TARGETS={' '.join(targets)}")
     assert done.returncode != 0
     assert "going on with" not in done.stdout
     return done.stdout
@@ -184,30 +160,31 @@ def stopped(project, *targets):
 def test_reproduce_stops_at_a_bad_archive(failing, tmp_path, monkeypatch):
     archive = write_archive(tmp_path / "bad.zip", b"1::1::5::7\n1::2::9::8\n")
     monkeypatch.setitem(failing.environment, "MOVIELENS_ARCHIVE", str(archive))
-    output = stopped(failing)
+    output = stopped(failing, "results/split/split.npz")
     assert "ratings.dat, row 2" in output
     assert "out of memory" not in output
     assert not list(failing.results.glob("split/*"))
 
 
-EARLY = [
-    ("os.kill(os.getpid(), 9)", "ran out of memory"),
-    ("sys.exit('early death')", "early death"),
-]
+DEATHS = """
+import os, sys
+if any("step.py" in word for word in sys.orig_argv):
+    try:
+        os.mkdir({marker!r})
+    except FileExistsError:
+        sys.exit("early death")
+    os.kill(os.getpid(), 9)
+"""
 
 
-@pytest.mark.parametrize(("death", "said"), EARLY)
-def test_a_step_that_dies_early_shows_why(
-    failing, small_archive, tmp_path, monkeypatch, death, said
-):
-    (tmp_path / "sitecustomize.py").write_text(
-        f"import os, sys\nif any('step.py' in word for word in sys.orig_argv):\n    {death}\n"
-    )
+def test_steps_that_die_early_show_why(failing, small_archive, tmp_path, monkeypatch):
+    # The first of two steps that start together is killed, the second ends itself.
+    (tmp_path / "sitecustomize.py").write_text(DEATHS.format(marker=str(tmp_path / "killed")))
     monkeypatch.setitem(failing.environment, "PYTHONPATH", str(tmp_path))
     monkeypatch.setitem(failing.environment, "MOVIELENS_ARCHIVE", str(small_archive))
-    output = stopped(failing, "results/split/split.npz")
-    assert said in output
-    assert ("out of memory" in output) == ("kill" in death)
+    output = stopped(failing, "results/split/split.npz", "results/figures/figure1.csv", cores=2)
+    assert "early death" in output
+    assert "ran out of memory" in output
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 
 import pytest
 
@@ -50,22 +51,6 @@ def test_everything_is_there(finished):
     assert "60 users" in finished.result("report.html").decode()
 
 
-def test_pieces_and_cores_do_not_change_a_byte(finished, make_project, small_archive):
-    project = make_project(small_archive)
-    project.change("ranking", pieces=3)
-    project.snakemake("results/ranks/X.parquet", cores=1)
-    assert project.result("ranks/X.parquet") == finished.result("ranks/X.parquet")
-    assert [path.name for path in (project.results / "ranks").iterdir()] == ["X.parquet"]
-    logs = [path.read_text() for path in sorted(project.results.glob("logs/rank/X.*-of-3.log"))]
-    assert [text.split()[1] for text in logs] == ["20", "20", "20"]
-    # An archive with other ratings is read again.
-    before = small_archive.read_bytes()
-    write_archive(small_archive, as_ratings(synthetic_interactions(users=20)))
-    planned = project.planned("results/ranks/X.parquet")
-    small_archive.write_bytes(before)
-    assert {"data/ml-1m.zip", *SPLIT, "models/X.npz", "ranks/X.parquet"} <= planned
-
-
 X_ALONE = {"models/X.npz", "ranks/X.parquet", *SAMPLES}
 CHANGES = [
     (("recommenders", 0, "settings"), {"iterations": 3}, {*X_ALONE, *BELOW_RANKS}),
@@ -99,25 +84,37 @@ def test_only_a_change_of_content_runs_anything(finished):
         model.write_bytes(before)
 
 
-def test_killed_runs_are_finished_by_the_same_command(finished, make_project, small_archive):
+def test_kills_pieces_and_cores_do_not_change_a_byte(finished, make_project, small_archive):
     project = make_project(small_archive)
-    names = ["models/Y.npz", "ranks/Y.parquet", "ranks/X.parquet"]
-    command = ["make", "reproduce", f"TARGETS={' '.join(f'results/{n}' for n in names)}", "CORES=2"]
-    moments = [
-        lambda _: (project.folder / ".snakemake/locks").is_dir(),
-        lambda _: project.hidden(),
-        lambda _: (project.results / "split/split.npz").exists(),
-    ]
-    assert sum(project.killed(command, moment) for moment in moments) >= 2
-    running = project.start("make", "reproduce", "CORES=1")
+    project.change("ranking", pieces=3)
+    names = ["models/Y.npz", "ranks/X.parquet"]
+    command = ["make", "reproduce", f"TARGETS={' '.join(f'results/{n}' for n in names)}"]
+    split = project.results / "split/split.npz"
+    assert project.killed([*command, "CORES=2"], lambda _: project.hidden() or split.exists())
+    running = project.start(*command, "CORES=2")
     while not (project.results / "models/X.npz").exists():
         assert running.poll() is None
-    refused = project.run(*command)
+        time.sleep(0.001)
+    os.killpg(running.pid, signal.SIGSTOP)
+    refused = project.run(*command, "CORES=2")
     os.killpg(running.pid, signal.SIGKILL)
     running.wait()
     assert refused.returncode != 0
     assert "A run is active in this folder" in refused.stdout
-    done = project.run(*command)
+    done = project.run(*command, "CORES=1")
     assert done.returncode == 0, done.stdout
-    assert [project.result(name) for name in names] == [finished.result(name) for name in names]
+    assert all(project.result(name) == finished.result(name) for name in names)
+    assert [path.name for path in (project.results / "ranks").iterdir()] == ["X.parquet"]
+    logs = [path.read_text() for path in sorted(project.results.glob("logs/rank/X.*-of-3.log"))]
+    assert [text.split()[1] for text in logs] == ["20", "20", "20"]
     assert not project.hidden()
+
+
+def test_an_archive_with_other_ratings_is_read_again(finished, small_archive):
+    before = small_archive.read_bytes()
+    write_archive(small_archive, as_ratings(synthetic_interactions(users=20)))
+    try:
+        planned = finished.planned("results/ranks/X.parquet")
+    finally:
+        small_archive.write_bytes(before)
+    assert {"data/ml-1m.zip", *SPLIT, "models/X.npz", "ranks/X.parquet"} <= planned

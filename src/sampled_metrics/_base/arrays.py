@@ -42,6 +42,13 @@ def ranges(first: Int | int, counts: Int) -> Int:
     return np.arange(counts.sum()) + np.repeat(first - starts(counts), counts)
 
 
+def short_repr(record: object, *names: str) -> str:
+    """Return the repr of a dataclass with some fields, of long arrays only both ends."""
+    with np.printoptions(threshold=10, edgeitems=3, linewidth=1000):
+        fields = [f"{name}={getattr(record, name)!r}" for name in names]
+    return f"{type(record).__name__}({', '.join(fields)})"
+
+
 def first_duplicate(*columns: NDArray[Any]) -> int | None:
     """Return the first row with the values of an earlier row in all columns; None if all differ."""
     order = np.lexsort(columns[::-1])
@@ -50,9 +57,23 @@ def first_duplicate(*columns: NDArray[Any]) -> int | None:
     return int(again.min()) if again.size else None
 
 
+def array_of(name: str, values: Any, kind: Any = None) -> NDArray[Any]:
+    """Convert to an array, maybe of some dtype, and never a matrix; a mask would be lost."""
+    if np.ma.is_masked(values):
+        raise InputError(
+            f"{name} have a mask, which would be lost; give scores.data and seen=scores.mask, or "
+            "leave masked rows out"
+        )
+    try:
+        return np.asarray(values, kind)
+    except (OverflowError, TypeError, ValueError):
+        problem = f"rows of the {type(values).__name__} differ in length, or are no numbers"
+        raise InputError(f"{name}: {problem}; expected an array") from None
+
+
 def integers(name: str, values: ArrayLike, is_column: bool = False) -> Int:
     """Convert whole numbers, not bool, to int64; a column must have one dimension."""
-    array = np.asarray(values)
+    array = array_of(name, values)
     if is_column and array.ndim != 1:
         raise InputError(f"{name} has shape {array.shape}; expected one dimension")
     if array.size and array.dtype.kind not in "iu":
@@ -62,10 +83,13 @@ def integers(name: str, values: ArrayLike, is_column: bool = False) -> Int:
     return array.astype(np.int64)
 
 
-def whole_number(name: str, value: Any) -> int:
+def whole_number(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
     """Convert a whole number to int; floats, text and bool raise an InputError with the name."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or np.ndim(value):
+    if isinstance(value, bool | np.ndarray | type) or not hasattr(value, "__index__"):
         raise InputError(f"{name} is {value!r}, expected a whole number")
+    for bound, is_over, words in ((least, operator.lt, "least"), (most, operator.gt, "most")):
+        if bound is not None and is_over(value, bound):
+            raise InputError(f"{name} is {value}, expected at {words} {bound}")
     return operator.index(value)
 
 
@@ -85,6 +109,7 @@ def generator(seed: int, *keys: str | int) -> np.random.Generator:
     the batch or the process in which it is computed. Every key is hashed to 128 bits, a text and
     a number never to the same.
     """
+    whole_number("seed", seed, 0)
     digests = (hashlib.sha256(repr(key).encode()).digest() for key in keys)
     # Four 32-bit words for each key, so that neighbouring keys cannot run into each other.
     words = tuple(word for digest in digests for word in struct.unpack_from("<4I", digest))

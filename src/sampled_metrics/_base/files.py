@@ -37,7 +37,8 @@ def replacing(path: Path) -> Iterator[Path]:
                 shutil.copymode(target, temporary)
             temporary.replace(target)
     except OSError as error:
-        if error.filename not in (None, str(temporary), str(target.parent)):  # another file
+        places = map(str, (temporary, *target.parents))
+        if error.filename is not None and str(error.filename) not in places:  # another file
             raise
         raise InputError(f"cannot be written ({error.strerror})", path=path) from error
     finally:
@@ -75,7 +76,7 @@ def read_table(
     """Read a CSV file with at least `columns`, of which `texts` are not parsed as numbers."""
     import pandas as pd
 
-    with _reading(path, "CSV"):
+    with reading_as(path, "CSV"):
         table = pd.read_csv(path, converters=dict.fromkeys(texts, str), **options)
     for name in columns:
         if name not in table.columns:
@@ -87,7 +88,7 @@ def read_array(path: Path, what: str, **options: Any) -> Any:
     """Read the array of an `.npy` file without pickle; errors call it `what`."""
     import numpy as np  # here, because the command line must start fast
 
-    with _reading(path, what):
+    with reading_as(path, what):
         return np.load(path, allow_pickle=False, **options)
 
 
@@ -97,7 +98,7 @@ def read_arrays(path: Path, what: str, names: Sequence[str] = ()) -> dict[str, A
 
     # numpy leaves a file open that it finds to be damaged, so it does not open it.
     with (
-        _reading(path, what),
+        reading_as(path, what),
         Path(path).open("rb") as file,
         np.load(file, allow_pickle=False) as data,
     ):
@@ -109,11 +110,13 @@ def read_arrays(path: Path, what: str, names: Sequence[str] = ()) -> dict[str, A
 
 
 @contextmanager
-def _reading(path: Path, what: str) -> Iterator[None]:
+def reading_as(path: Path, what: str) -> Iterator[None]:
     """Turn whatever pandas, numpy, zipfile and zlib raise at a damaged file into an InputError."""
     try:
         yield
     except FileNotFoundError:
         raise InputError(f"no such file; expected {what}", path=path) from None
+    except InputError:
+        raise
     except Exception as error:
         raise InputError(f"not {what} ({error})", path=path) from error

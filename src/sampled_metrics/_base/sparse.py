@@ -7,9 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from sampled_metrics._base.errors import InputError
+
 
 def canonical(table: Any) -> csr_array:
     """Return a copy whose rows are sorted, without duplicate entries and zeros."""
+    check = getattr(table, "check_format", None)  # of compressed formats
+    try:
+        if check is not None:
+            check(full_check=True)
+    except ValueError as error:
+        raise InputError(f"damaged sparse matrix ({error})") from None
     copy = csr_array(table, copy=True)
     copy.sum_duplicates()
     copy.eliminate_zeros()
@@ -39,5 +47,8 @@ def from_structure(
 ) -> csr_array:
     """Return the table of arrays that `structure` returned, with its entries or with ones."""
     shape, indptr, indices = (arrays[key] for key in structure_names(name))
+    if any(x.dtype.kind not in "iu" for x in (shape, indptr, indices)):
+        raise InputError("damaged sparse matrix (its structure is no whole numbers)")
     entries = np.ones(indices.size) if data is None else data
-    return csr_array((entries, indices, indptr), shape=tuple(shape))
+    table = csr_array((entries, indices, indptr), shape=tuple(shape))
+    return canonical(table)

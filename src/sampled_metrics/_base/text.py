@@ -5,6 +5,8 @@ from html import escape
 from math import isnan
 from typing import Any, TypeAlias
 
+from sampled_metrics._base.errors import one_line
+
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
 Parts: TypeAlias = Sequence[Rows | str]  # tables, and lines about them
 
@@ -20,7 +22,10 @@ def table_of(rows: Rows, kind: str = "simple") -> str:
         if not key.startswith("n_") and any(isinstance(row[key], str) for row in rows)
     ]
     options: dict[str, Any] = {"floatfmt": ".5f", "missingval": "-", "disable_numparse": names}
-    return tabulate(plain(rows), headers="keys", tablefmt=kind, **options) + "\n"
+    cells = [
+        {k: one_line(v) if isinstance(v, str) else v for k, v in r.items()} for r in plain(rows)
+    ]
+    return tabulate(cells, headers="keys", tablefmt=kind, **options) + "\n"
 
 
 def plain(rows: Rows) -> list[dict[str, Any]]:
@@ -33,7 +38,8 @@ def plain(rows: Rows) -> list[dict[str, Any]]:
 
 def text_of(parts: Parts) -> str:
     """Lay out tables and lines as text."""
-    return "\n".join(f"{part}\n" if isinstance(part, str) else table_of(part) for part in parts)
+    texts = [f"{part}\n" if isinstance(part, str) else table_of(part) for part in parts]
+    return "\n".join(map(one_line, "\n".join(texts).split("\n")))
 
 
 def html_of(parts: Parts) -> str:

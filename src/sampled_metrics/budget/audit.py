@@ -30,6 +30,7 @@ SHARES = (0.3, 0.4, 0.5)  # of the scores left that the first phases may spend
 FOUND, GROWTH, TURNS = 3.0, 8.0, 3  # better ones expected of random draws; growth; turns
 LEAST_SHARE = 0.5  # of the errors assumed for two recommenders, in their difference
 RESOLUTION = 0.3  # users; standard deviation added, as an audit cannot see a fraction of one
+DISAGREEMENT = 1.0 / 3.0  # of half an interval, between audit and model
 LEAST_FREEDOM, MOST_FREEDOM = 3.0, 1e6
 
 
@@ -39,7 +40,8 @@ class Estimate(NamedTuple):
     Attributes
     ----------
     value
-        To rank by: the model's mean, moved by its estimated error beyond one standard deviation.
+        To rank by: the model's mean, moved by its estimated error beyond one standard deviation;
+        but `centre`, within the interval, if audit and model of a recommender disagree.
     low, high
         Interval around `centre`, widened by what is unknown of audited users that cost too much.
     centre
@@ -57,6 +59,11 @@ class Estimate(NamedTuple):
     std_error: float
     freedom: float
     model: float
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether audit and model differ by more than a share of the interval's half-width."""
+        return abs(self.centre - self.model) > DISAGREEMENT * (self.high - self.low) / 2.0
 
 
 class Phase(NamedTuple):
@@ -324,7 +331,7 @@ def estimates(
     errors = [Errors(result, n_phases) for result in audited]
     least, most = bounds
     single = [
-        _estimates(x.mean, x.shift, x.variance, x.assumed, x.slack, limits, confidence)
+        _settled(_estimates(x.mean, x.shift, x.variance, x.assumed, x.slack, limits, confidence))
         for x, *limits in zip(errors, least, most, strict=True)
     ]
     pairs = {}
@@ -362,3 +369,10 @@ def _estimates(
     value = np.clip(model + np.maximum(up, 0.0) + np.minimum(down, 0.0), low, high)
     columns = (value, low, high, centre, deviation, freedom, model)
     return [Estimate(*map(float, row)) for row in np.transpose(columns)]
+
+
+def _settled(rows: list[Estimate]) -> list[Estimate]:
+    """Take the audit's values if it disagrees with a recommender's model in any metric."""
+    if not any(x.disagrees for x in rows):
+        return rows
+    return [x._replace(value=min(max(x.centre, x.low), x.high)) for x in rows]

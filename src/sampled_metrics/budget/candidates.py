@@ -1,96 +1,77 @@
-"""Users with their held-out items and candidates, and the order in which a proxy puts these."""
+"""Proxies, and the order in which they put the candidates of each user."""
 
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
 
-from sampled_metrics._base.arrays import Float, Int, blocks, first_duplicate, integers
+from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.sparse import canonical
+from sampled_metrics.budget.problem import Grid, Problem, numbers
+from sampled_metrics.ranks.pairs import Pairs
+from sampled_metrics.tables import ITEM, USER, places, read_table
 
 HEAD_ENTRIES = 1 << 25  # items of all users' heads together: 128 MB
 LEAST_HEAD = 1400  # items of a user's head, however many users there are
 
 
-class Candidates:
-    """Candidates and held-out items of each user; held-out items compete, but are asked first.
-
-    Parameters
-    ----------
-    seen
-        What users have seen, nonzero in a sparse matrix of shape (users, items): all other items
-        are candidates.
-    held_out
-        Held-out item of each user, or a list with an array of them per user.
-
-    Attributes
-    ----------
-    owner, item
-        User and item of each held-out row, ordered by user.
-    n_others
-        Candidates of each user except its held-out items.
-    """
-
-    def __init__(self, seen: Any, held_out: Any) -> None:
-        parts = [np.atleast_1d(items) for items in held_out]
-        count = np.array([part.size for part in parts], np.int64)
-        if not count.all() or not count.size:
-            raise InputError(f"user {int(np.argmin([*count, 0]))} has no held-out item")
-        self.owner = np.repeat(np.arange(count.size), count)
-        self.item = integers("held-out items", np.concatenate(parts))
-        if not issparse(seen) or seen.shape[0] != count.size:
-            found = f"has shape {seen.shape}" if issparse(seen) else f"is a {type(seen).__name__}"
-            raise InputError(f"seen {found}; expected a sparse matrix of {count.size} rows")
-        self.seen: csr_array = canonical(seen)
-        self.n_users, self.n_items = self.seen.shape
-        again = first_duplicate(self.owner, self.item)
-        if again is not None:
-            raise InputError(f"user {self.owner[again]} has a duplicate held-out item")
-        self._refuse((self.item < 0) | (self.item >= self.n_items), "is not in the catalogue")
-        listed = np.asarray(self.seen[self.owner, self.item]).ravel() != 0
-        self._refuse(listed, "is among the seen")
-        self.n_others = self.n_items - np.diff(self.seen.indptr).astype(np.int64) - count
-
-    def _refuse(self, bad: NDArray[np.bool_], problem: str) -> None:
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise InputError(f"held-out item {self.item[row]} of user {self.owner[row]} {problem}")
-
-
 class Proxy(NamedTuple):
-    """Cheap scores of all items for some users, shape (users, items); larger is asked earlier.
+    """Cheap scores; larger is asked earlier.
 
-    `is_common` marks scores that are the same for all users: the events of each item.
+    `scores` is a function of users that returns those of all items, shape (users, items), or None
+    where their order is known; `is_common` marks the events of each item, the same for all users.
     """
 
     name: str
-    scores: Callable[[Int], Any]
+    scores: Any
     is_common: bool = False
 
 
-def make_proxy(proxy: Any, seen: csr_array, shape: tuple[int, int], seed: int) -> Proxy:
-    """Make a proxy of `popularity`, `als`, a matrix of scores, a function of pairs or a proxy."""
+def make_proxy(proxy: Any, problem: Problem, seed: int) -> Proxy:
+    """Make a proxy of `popularity`, `als`, a table or matrix of scores, or a function of pairs."""
     if isinstance(proxy, Proxy):
         return proxy
-    if isinstance(proxy, str):
-        if proxy not in ("popularity", "als"):
-            raise InputError(f"unknown proxy {proxy!r}; known: popularity, als")
-        return by_popularity(seen) if proxy == "popularity" else by_factors(*als(seen, seed))
-    if callable(proxy):
-        items = np.arange(shape[1])
-        return Proxy(
-            "function",
-            lambda u: np.reshape(
-                proxy(np.repeat(u, items.size), np.tile(items, u.size)), (u.size, -1)
-            ),
-        )
-    table: Any = csr_array(proxy) if issparse(proxy) else np.asarray(proxy)
-    if table.shape != shape:
-        raise InputError(f"the proxy's scores have shape {table.shape}, expected {shape}")
-    return Proxy("matrix", lambda u: table[u].toarray() if issparse(table) else table[u])
+    if isinstance(proxy, str | Path):
+        if proxy == "popularity":
+            return by_popularity(problem.events, problem.events.shape[0] == problem.user_ids.size)
+        if proxy != "als":
+            return _by_table(Path(proxy), problem)
+        return by_factors(*als(problem.events, seed))
+    if not callable(proxy):
+        table = Grid.of("proxy", proxy)
+        row, column = problem.places("proxy", table)
+        return Proxy("matrix", lambda users: _dense(table.values[row[users]])[:, column])
+    items, score = np.arange(problem.item_ids.size), problem.scorer("proxy", proxy)
+
+    def scores(users: Int) -> Any:
+        found = score(np.repeat(users, items.size), np.tile(items, users.size))
+        return numbers("proxy", found, (users.size * items.size,)).reshape(users.size, -1)
+
+    return Proxy("function", scores)
+
+
+def _dense(rows: Any) -> Any:
+    return rows.toarray() if issparse(rows) else rows
+
+
+def _by_table(path: Path, problem: Problem) -> Proxy:
+    """Read a table of scores; items without one come last."""
+    what = "popularity, als or a table of scores (user_id, item_id, score)"
+    table = read_table(path, what, (USER, ITEM, "score"))
+    table.require(USER, ITEM, "score")
+    score, pairs = table.finite("score"), Pairs.of(table)
+    user = places(pairs.user_ids, problem.user_ids)[pairs.user]
+    item = places(pairs.item_ids, problem.item_ids)[pairs.item]
+    inside, shape = (user >= 0) & (item >= 0), (problem.user_ids.size, problem.item_ids.size)
+    missing = np.setdiff1d(np.arange(shape[0]), user[inside])
+    if missing.size:
+        raise InputError(f"no score for user_id {problem.user_ids[missing[0]]}", path=path)
+    # Only the order counts: places from 1, so that candidates without a score come last.
+    order = np.unique(score, return_inverse=True)[1] + 1
+    scores = csr_array((order[inside], (user[inside], item[inside])), shape=shape)
+    return Proxy(path.name, lambda users: scores[users].toarray())
 
 
 def by_popularity(seen: csr_array, is_common: bool = True) -> Proxy:
@@ -143,15 +124,23 @@ class Order:
     To save memory, candidates beyond a head per user follow by number of events, then by number.
     """
 
-    def __init__(self, candidates: Candidates, proxy: Proxy, head_entries: int = HEAD_ENTRIES):
-        self.candidates, self.n, self.name = candidates, candidates.n_others, proxy.name
-        seen, n_users = candidates.seen, candidates.n_users
+    def __init__(
+        self,
+        problem: Problem,
+        proxy: Proxy,
+        head_entries: int = HEAD_ENTRIES,
+        kept: tuple[NDArray[np.int32], Float] | None = None,  # head and own of an equal order
+    ) -> None:
+        self.problem, self.proxy, seen = problem, proxy, problem.seen
+        n_users = seen.shape[0]
+        n_seen, n_held = np.diff(seen.indptr).astype(np.int64), np.bincount(problem.owner)
+        self.n = seen.shape[1] - n_seen - n_held  # candidates but for the held-out items
         # The common order beyond the head may be the proxy's own.
         room = 0 if proxy.is_common else max(LEAST_HEAD, head_entries // n_users)
         length = np.minimum(self.n, room)
         self._start = np.concatenate([[0], np.cumsum(length)])
         # Head, and the share of the other candidates that each held-out item comes after.
-        self._head, self.own = _heads(candidates, proxy, self._start)
+        self.head, self.own = kept or _heads(self, self._start)
         self._common = np.argsort(
             -np.bincount(seen.indices, minlength=seen.shape[1]), kind="stable"
         )
@@ -164,8 +153,8 @@ class Order:
             absent = np.concatenate(
                 [
                     np.repeat(users, np.diff(seen.indptr)) * width + place[seen.indices],
-                    candidates.owner * width + place[candidates.item],
-                    np.repeat(users, length) * width + place[self._head],
+                    problem.owner * width + place[problem.item],
+                    np.repeat(users, length) * width + place[self.head],
                 ]
             )
             absent.sort()
@@ -178,7 +167,7 @@ class Order:
         head = np.diff(self._start)[users]
         items = np.empty(users.size, np.int64)
         inside = positions < head
-        items[inside] = self._head[(self._start[users] + positions)[inside]]
+        items[inside] = self.head[(self._start[users] + positions)[inside]]
         user, position = users[~inside], (positions - head)[~inside]
         key = user * (self._common.size + 1) + position
         before = np.searchsorted(self._gaps, key, side="right") - self._absent_of[user]
@@ -186,24 +175,25 @@ class Order:
         return items
 
 
-def _heads(candidates: Candidates, proxy: Proxy, start: Int) -> tuple[NDArray[np.int32], Float]:
+def _heads(order: Order, start: Int) -> tuple[NDArray[np.int32], Float]:
     """First items of each user, and the place of each held-out item among the others."""
-    head, own = np.empty(start[-1], np.int32), np.empty(candidates.owner.size)
+    owner_of, item, seen = order.problem.owner, order.problem.item, order.problem.seen
+    head, own = np.empty(start[-1], np.int32), np.empty(owner_of.size)
     largest = np.finfo(np.float64).max
-    for block in blocks(candidates.n_users, candidates.n_items):
-        users = np.arange(candidates.n_users)[block]
-        scores = np.array(proxy.scores(users), dtype=np.float64)
+    for block in blocks(*seen.shape):
+        users = np.arange(seen.shape[0])[block]
+        scores = np.array(order.proxy.scores(users), dtype=np.float64)
         if np.isnan(scores).any():
             user = users[np.isnan(scores).any(1)][0]
             raise InputError(f"the proxy's scores of user {user} have NaN")
         np.clip(scores, -largest, largest, out=scores)
-        rows = slice(*np.searchsorted(candidates.owner, [users[0], users[-1] + 1]))
-        owner = candidates.owner[rows] - users[0]
-        mine = scores[owner, candidates.item[rows], np.newaxis]
-        scores[candidates.seen[users].toarray() != 0] = -np.inf
-        scores[owner, candidates.item[rows]] = -np.inf
+        rows = slice(*np.searchsorted(owner_of, [users[0], users[-1] + 1]))
+        owner = owner_of[rows] - users[0]
+        mine = scores[owner, item[rows], np.newaxis]
+        scores[seen[users].toarray() != 0] = -np.inf
+        scores[owner, item[rows]] = -np.inf
         above = (scores[owner] > mine).sum(axis=1) + 0.5 * (scores[owner] == mine).sum(axis=1)
-        own[rows] = above / np.maximum(candidates.n_others[users[owner]], 1)
+        own[rows] = above / np.maximum(order.n[users[owner]], 1)
         for row, first, end in zip(-scores, start[users], start[users + 1], strict=True):
             near = np.arange(row.size)
             if 0 < end - first < row.size // 4:  # sort only what may be among the first

@@ -1,8 +1,7 @@
 """Evaluation on a budget: rounds of scores for the model, then the audit."""
 
-import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import replace
+import logging
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 from zlib import crc32
@@ -13,13 +12,13 @@ from pydantic import Field, field_validator
 
 from sampled_metrics._base import settings as base
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE
+from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE, MOST_ITEMS
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import read_arrays, replacing
+from sampled_metrics._base.files import read_arrays, reading_as, replacing
 from sampled_metrics.budget.audit import Audited, audit, estimates
-from sampled_metrics.budget.candidates import Candidates, Order, make_proxy
+from sampled_metrics.budget.candidates import Order
 from sampled_metrics.budget.model import Asked, Asking, Counts, Frame, Model, parse_metrics
-from sampled_metrics.budget.result import BudgetResult, depth_of
+from sampled_metrics.budget.result import LEAST_CONFIRMED, BudgetResult, depth_of
 from sampled_metrics.inference.compare import UNDECIDED
 
 MODEL_SHARE = 0.75  # of the budget; the rest is the audit's
@@ -30,8 +29,7 @@ FIRST_STEPS, ROUND_STEPS, LAST_STEPS = 30, 6, 40  # of expectation maximisation
 ROUNDS_PER_E, LEAST_ROUNDS = 3.0, 4  # rounds for every factor e from the first round to the budget
 BATCHES = (5, 10, 10, 12, 15, 20)  # fewest scores asked at once of a user in each stratum ...
 BATCH = 25  # ... and beyond the sixth
-
-Scorer = Callable[[Int, Int], ArrayLike]
+WIDTHS = 0.2, 2.5  # half an interval, as a share of the metric, for a full list; as measured
 
 
 class Settings(base.Settings):
@@ -39,7 +37,7 @@ class Settings(base.Settings):
 
     names: Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
     metrics: Annotated[tuple[str, ...], Field(strict=False)] = BUDGET_METRICS
-    budget: Annotated[float, Field(gt=0.0)] = BUDGET
+    budget: Annotated[float, Field(gt=0.0, le=MOST_ITEMS)] = BUDGET
     confidence: Annotated[float, Field(gt=0.0, lt=1.0)] = CONFIDENCE
     seed: Annotated[int, Field(ge=0)] = 0
     until_decided: bool = False
@@ -51,6 +49,11 @@ class Settings(base.Settings):
             raise ValueError("duplicate name of a recommender")
         return names
 
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _known(cls, metrics: Any) -> tuple[str, ...]:
+        return tuple(map(str, parse_metrics(metrics)))
+
 
 class Batch(NamedTuple):
     """Pairs to be scored: running numbers of recommender, user and item, shape (pairs,) each."""
@@ -61,121 +64,35 @@ class Batch(NamedTuple):
 
 
 class State(NamedTuple):
-    """Scores answered so far, a checksum of their pairs, and the pairs to be scored next."""
+    """Scores answered so far, a checksum of their pairs, and the pairs to be scored next.
+
+    `part` has the scores of the latter that are known already, NaN for the others.
+    """
 
     answers: Sequence[Float] = ()
     check: int = 0
     batch: Batch | None = None
+    part: Float = np.empty(0)
 
     @classmethod
     def read(cls, path: Path) -> "State":
         """Read what `Session.save` wrote."""
         what = "the state of an evaluation on a budget"
-        arrays = read_arrays(path, what, ("rounds", "check"))
-        answers = [arrays[f"scores{number}"] for number in range(int(arrays["rounds"]))]
-        complete = "items" not in arrays
-        batch = None if complete else Batch(*(arrays[name] for name in Batch._fields))
-        return cls(answers, int(arrays["check"]), batch)
+        arrays = read_arrays(path, what, ("rounds", "check", "part"))
+        with reading_as(path, what):
+            answers = [arrays[f"scores{number}"] for number in range(int(arrays["rounds"]))]
+            complete = "items" not in arrays
+            batch = None if complete else Batch(*(arrays[name] for name in Batch._fields))
+            return cls(answers, int(arrays["check"]), batch, arrays["part"])
 
 
 START = State()
-
-
-def evaluate_on_budget(
-    score: Scorer | Mapping[str, Scorer],
-    seen: Any,
-    held_out: Any,
-    *,
-    proxy: Any = "popularity",
-    batch_size: int | None = None,
-    **settings: Any,
-) -> BudgetResult:
-    """Estimate metrics over all candidates from about a hundred scores per user.
-
-    Use it where scores are expensive. A recommender that scores the whole catalogue at once is
-    better ranked fully (`rank`), which takes less time and leaves no error; the result says how
-    long that would take. Intervals and orders are about the exact metrics of the users given.
-
-    Parameters
-    ----------
-    score
-        Function of arrays of users and items that returns a score per pair, larger is better; or
-        several under their names, which are compared on the same users, strata and random numbers.
-    seen
-        What users have seen, nonzero in a sparse matrix of shape (users, items). All other items
-        are candidates, so items that must not compete are marked as well.
-    held_out
-        Held-out item of each user, or a list with an array of them per user.
-    proxy
-        Cheap scores that tell where to look: `popularity`; `als` (8 factors, trained on what was
-        seen; needs the package implicit); a matrix of shape (users, items); or a function like
-        `score`.
-    batch_size
-        Largest number of pairs in one call of `score`; does not change the result.
-    budget
-        Scores per user and recommender, a bound on their mean; held-out items are not counted.
-    metrics
-        Any of recall@k, ndcg@k and ap.
-    until_decided
-        Stop before the budget is spent, once all orders are decided in every metric. The
-        evaluation looks at a quarter, at half and at the end of the budget; the intervals allow
-        for it and are somewhat wider.
-    confidence, seed
-        Coverage of the intervals; seed of all random numbers.
-
-    Returns
-    -------
-    BudgetResult
-        Prints as a table; `to_frame()` has the metrics, `compare()` the orders of all pairs.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> scores = rng.random((40, 30))
-    >>> from scipy.sparse import csr_array
-    >>> result = evaluate_on_budget(
-    ...     lambda users, items: scores[users, items], csr_array((40, 30)), np.arange(40) % 30,
-    ...     budget=29, metrics=["recall@5"],
-    ... )
-    >>> own = scores[np.arange(40), np.arange(40) % 30]
-    >>> exact = np.mean((scores > own[:, np.newaxis]).sum(axis=1) < 5)
-    >>> bool(np.isclose(result.estimates[0][0].value, exact))
-    True
-    """
-    scorers = dict(score) if isinstance(score, Mapping) else {"score": score}
-    chosen = Settings.of({"names": list(scorers), **settings}, "evaluate_on_budget")
-    session = Session.of(Candidates(seen, held_out), proxy, chosen)
-    seconds, pairs = np.zeros((2, len(scorers)))
-    while (batch := session.ask()) is not None:
-        values = np.empty(batch.users.size)
-        for number, function in enumerate(scorers.values()):
-            mine = np.flatnonzero(batch.recommender == number)
-            began = time.perf_counter()
-            step = batch_size or max(mine.size, 1)
-            for part in (mine[first : first + step] for first in range(0, mine.size, step)):
-                found = np.asarray(function(batch.users[part], batch.items[part]))
-                if found.shape != part.shape:
-                    raise InputError(f"score returned shape {found.shape} for {part.size} pairs")
-                values[part] = found
-            seconds[number] += time.perf_counter() - began
-            pairs[number] += mine.size
-        session.tell(values)
-    return replace(session.finished(), seconds_per_score=tuple((seconds / pairs).tolist()))
 
 
 class Session:
     """An evaluation that asks for scores in batches and can be saved between them.
 
     Resuming repeats the computation, which takes about a second per recommender.
-
-    Parameters
-    ----------
-    frame
-        Users, candidates and their order; `Session.of` makes it.
-    settings
-        Names, metrics, budget and so on.
-    saved
-        State to resume from.
 
     Attributes
     ----------
@@ -187,26 +104,21 @@ class Session:
 
     def __init__(self, frame: Frame, settings: Settings, saved: State = START) -> None:
         self._frame, self._settings = frame, settings
-        self._metrics = parse_metrics(settings.metrics)
+        owner = frame.owner
+        self._metrics = parse_metrics(settings.metrics, single=owner.size == frame.order.n.size)
         self._steps = self._evaluation()
         self.result: BudgetResult | None = None
-        self.state = State(batch=next(self._steps))
+        self.state = _following((), 0, next(self._steps))
         for scores in saved.answers:
             if self.state.batch is None or scores.shape != self.state.batch.users.shape:
                 break
             self.tell(scores)
-        if (len(self.state.answers), self.state.check) != (len(saved.answers), saved.check):
-            raise InputError("the saved scores belong to another evaluation; start anew")
-
-    @classmethod
-    def of(
-        cls, candidates: Candidates, proxy: Any, settings: Settings, saved: Path | None = None
-    ) -> "Session":
-        """Begin an evaluation, or resume the one that was saved."""
-        shape = (candidates.n_users, candidates.n_items)
-        order = Order(candidates, make_proxy(proxy, candidates.seen, shape, settings.seed))
-        state = START if saved is None else State.read(saved)
-        return cls(Frame(order, settings.seed), settings, state)
+        if saved is not START:
+            now, before = ((x.check, len(x.answers), *(x.batch or ())) for x in (self.state, saved))
+            equal = len(now) == len(before) and all(map(np.array_equal, now, before))
+            if not equal or saved.part.shape != self.state.part.shape:
+                raise InputError("the saved scores belong to another evaluation; start anew")
+            self.state = self.state._replace(part=np.array(saved.part, np.float64))
 
     def ask(self) -> Batch | None:
         """Return the pairs to be scored next; None when the result is ready."""
@@ -214,7 +126,7 @@ class Session:
 
     def tell(self, scores: ArrayLike) -> None:
         """Take the scores of the pairs that `ask` returned, in their order."""
-        answers, check, batch = self.state
+        answers, check, batch, _ = self.state
         if batch is None:
             raise InputError("the evaluation is complete; there is nothing to tell")
         values = np.array(scores, dtype=np.float64)
@@ -229,7 +141,7 @@ class Session:
             following = self._steps.send(values)
         except StopIteration as stop:
             following, self.result = None, stop.value
-        self.state = State([*answers, values], check, following)
+        self.state = _following([*answers, values], check, following)
 
     def finished(self) -> BudgetResult:
         """Return the result of a complete evaluation."""
@@ -239,11 +151,11 @@ class Session:
 
     def save(self, path: Path) -> None:
         """Write the state as `.npz`, all or nothing."""
-        answers, check, batch = self.state
+        answers, check, batch, part = self.state
         arrays: dict[str, Any] = {f"scores{i}": scores for i, scores in enumerate(answers)}
         arrays |= {} if batch is None else batch._asdict()
         with replacing(path) as temporary, temporary.open("wb") as file:
-            np.savez(file, rounds=len(answers), check=check, **arrays)
+            np.savez(file, rounds=len(answers), check=check, part=part, **arrays)
 
     def _evaluation(self) -> Generator[Batch, Float, BudgetResult]:
         """Yield batches of pairs, take their scores, return the result."""
@@ -254,7 +166,7 @@ class Session:
         if frame.n.sum() > limit and MODEL_SHARE * limit < first_round:
             needed = np.ceil(first_round / n_users / MODEL_SHARE)
             raise InputError(f"budget is {settings.budget:g}; the first round needs {needed:.0f}")
-        items = frame.order.candidates.item
+        items = frame.order.problem.item
         number = np.repeat(np.arange(count), items.size)
         held = yield Batch(number, np.tile(frame.owner, count), np.tile(items, count))
         models = [Model(Counts(frame, x), self._metrics) for x in held.reshape(count, -1)]
@@ -296,9 +208,31 @@ class Session:
             n_candidates=int(frame.n.sum()),
             confidence=settings.confidence,
             level=level,
-            proxy=frame.order.name,
+            proxy=frame.order.proxy.name,
             depth=tuple(map(depth_of, models, audited)),
         )
+
+
+def _following(answers: Sequence[Float], check: int, batch: Batch | None) -> State:
+    return State(answers, check, batch, np.full(0 if batch is None else batch.users.size, np.nan))
+
+
+def expectation(order: Order, budget: float) -> tuple[int, str]:
+    """Return what a budget costs and can be expected to give, and the level at which to log it."""
+    n_users, n_candidates = order.n.size, int(order.n.sum())
+    most = min(int(budget * n_users), n_candidates)
+    price = f"at most {most:,} scores per recommender"
+    if most == n_candidates:
+        return logging.INFO, f"{price}, which are all: the metrics will be exact"
+    lists = (1.0 - MODEL_SHARE) * most * n_users / n_candidates
+    fits, hides = (100.0 * width / np.sqrt(max(lists, 0.01)) for width in WIDTHS)
+    text = (
+        f"{price}; the audit pays for full lists of about {lists:.3g} users: expect intervals of "
+        f"about ±{fits:.0f} % of a metric where the proxy fits, ±{hides:.0f} % where not"
+    )
+    if lists < LEAST_CONFIRMED:
+        return logging.WARNING, f"{text}, and too few to find out which"
+    return logging.INFO, text
 
 
 def explore(model: Model, total: int) -> Asking:

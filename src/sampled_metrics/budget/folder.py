@@ -1,73 +1,35 @@
-"""An evaluation on a budget whose scores come as files: its state, kept in a folder.
+"""An evaluation kept in a folder, with scores from files or from functions.
 
-The folder holds the problem and the proxy as they were at the start, and in `state.npz` the scores
-answered so far with the pairs to be scored next. An interrupted step leaves the state before it or
-the one after it.
+The folder holds the problem and the order of candidates as they were at the start, and in
+`state.npz` the scores answered so far with the pairs to be scored next. An interrupted step leaves
+the state before it or the one after it.
 """
 
+import logging
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
 
-from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate
+from sampled_metrics._base.arrays import Float, Ids, first_duplicate, whole_number
+from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.files import read_arrays, read_json, write_json
-from sampled_metrics._base.sparse import from_structure, marked, structure, structure_names
-from sampled_metrics.budget.candidates import Candidates, Proxy, als, by_factors, by_popularity
-from sampled_metrics.budget.evaluation import Session, Settings, State
+from sampled_metrics._base.files import read_arrays, read_json, reading_as, write_json
+from sampled_metrics._base.sparse import from_structure, structure, structure_names
+from sampled_metrics.budget.candidates import Order, Proxy, make_proxy
+from sampled_metrics.budget.evaluation import Session, Settings, State, expectation
+from sampled_metrics.budget.model import Frame
+from sampled_metrics.budget.problem import Grid, Problem, numbers
 from sampled_metrics.budget.result import BudgetResult
-from sampled_metrics.ranks.pairs import Pairs, read_known_items
 from sampled_metrics.tables import ITEM, USER, places, read_table
 
+_log = logging.getLogger("sampled_metrics")
 SETTINGS, PROBLEM, STATE = "evaluation.json", "problem.npz", "state.npz"
-
-
-class Problem(NamedTuple):
-    """What users have seen and what was held out of it.
-
-    Attributes
-    ----------
-    events
-        1 where a user has seen an item; shape (all users, items). Users with held-out items come
-        first and are evaluated; the events of the others only train proxies.
-    owner, item
-        User and item of each held-out row, ordered by user.
-    user_ids, item_ids
-        Ids of the users evaluated and of all items.
-    """
-
-    events: csr_array
-    owner: Int
-    item: Int
-    user_ids: Ids
-    item_ids: Ids
-
-    @classmethod
-    def read(cls, seen: Path, held_out: Path, items: Path | None = None) -> "Problem":
-        """Read tables of seen, held-out (or qrels) and, if some are in neither, all items."""
-        known = read_known_items(held_out, seen, items)
-        events = marked(vstack([known.seen, known.seen_by_others], format="csr"))
-        owner, item = csr_array(known.held_out).sorted_indices().nonzero()
-        return cls(events, owner, item, known.user_ids, known.item_ids)
-
-    def candidates(self) -> Candidates:
-        """Candidates of the users evaluated: all items that they have not seen."""
-        first = np.searchsorted(self.owner, np.arange(1, self.user_ids.size))
-        return Candidates(self.events[: self.user_ids.size], np.split(self.item, first))
-
-    def proxy(self, name: str, arrays: Mapping[str, Any]) -> Proxy:
-        """Make a proxy from the arrays that `_proxy_arrays` returned."""
-        if name == "popularity":  # among all users, also those who are not evaluated
-            return by_popularity(self.events, self.events.shape[0] == self.user_ids.size)
-        if name == "als":
-            return by_factors(arrays["users"], arrays["items"])
-        table = from_structure(arrays, "scores_", arrays["scores"])
-        return Proxy(name, lambda users: table[users].toarray())
 
 
 class Folder:
@@ -87,14 +49,18 @@ class Folder:
             problem = "no evaluation on a budget; `sampled-metrics budget start` makes one"
             raise InputError(problem, path=path)
         self.settings = Settings.of(read_json(path / SETTINGS), str(path / SETTINGS))
-        names = (*structure_names(), *Problem._fields[1:], "proxy")
-        arrays = read_arrays(path / PROBLEM, "the problem of an evaluation on a budget", names)
-        columns = (arrays[name] for name in Problem._fields[1:])
-        self.problem = Problem(from_structure(arrays), *columns)
-        self._proxy = self.problem.proxy(str(arrays["proxy"]), arrays)
+        what = "the problem of an evaluation on a budget"
+        names = (*structure_names(), *Problem._fields[1:], "proxy", "is_common", "head", "own")
+        arrays = read_arrays(path / PROBLEM, what, names)
+        with reading_as(path / PROBLEM, what), reading(path / PROBLEM):
+            columns = (arrays[name] for name in Problem._fields[1:])
+            self.problem = Problem(from_structure(arrays), *columns)
+            proxy = Proxy(str(arrays["proxy"]), None, bool(arrays["is_common"]))
+            kept = arrays["head"], arrays["own"]
+            self.order = Order(self.problem, proxy, kept=kept)
         self.state = State.read(path / STATE)
-        n_candidates, budget = self.problem.candidates().n_others, self.settings.budget
-        most = min(int(budget * n_candidates.size), int(n_candidates.sum()))
+        n_candidates = self.order.n
+        most = min(int(self.settings.budget * n_candidates.size), int(n_candidates.sum()))
         self.n_allowed = most * len(self.settings.names)
         # Ids by column; that of recommenders only if there are several.
         self._ids: dict[str, Ids] = {USER: self.problem.user_ids, ITEM: self.problem.item_ids}
@@ -102,23 +68,32 @@ class Folder:
             self._ids["recommender"] = np.array(self.settings.names)
 
     @classmethod
-    def create(cls, path: Path, problem: Problem, proxy: str, settings: Settings) -> "Folder":
-        """Make the folder of a new evaluation, all or nothing; `proxy` as for `budget start`."""
+    def create(cls, path: Path, order: Order, settings: Settings) -> "Folder":
+        """Make the folder of a new evaluation, all or nothing."""
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
             raise InputError("exists already; name a folder that is new or empty", path=path)
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
         try:
-            columns, arrays = problem._asdict(), _proxy_arrays(proxy, problem, settings.seed)
-            np.savez(temporary / PROBLEM, **structure(columns.pop("events")), **columns, **arrays)
+            np.savez(temporary / PROBLEM, **_arrays(order))
             write_json(temporary / SETTINGS, settings.model_dump())
-            made = problem.proxy(str(arrays["proxy"]), arrays)
-            Session.of(problem.candidates(), made, settings).save(temporary / STATE)
+            Session(Frame(order, settings.seed), settings).save(temporary / STATE)
             temporary.chmod(0o755)
             temporary.replace(path)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
         return cls(path)
+
+    @classmethod
+    def resumed(cls, path: Path, order: Order, settings: Settings) -> "Folder":
+        """Open the folder of this very evaluation, or make it."""
+        if not (path / SETTINGS).is_file():
+            return cls.create(path, order, settings)
+        found = cls(path)
+        now, before = _arrays(order), _arrays(found.order)
+        if found.settings != settings or not all(np.array_equal(now[k], before[k]) for k in now):
+            raise InputError("holds another evaluation; name a new folder", path=path)
+        return found
 
     @property
     def pairs(self) -> dict[str, Any]:
@@ -132,7 +107,7 @@ class Folder:
     def tell(self, paths: Sequence[Path]) -> str:
         """Take the scores of the pairs asked from files; return what they cost so far."""
         scores = self._read_scores(paths)
-        session = self._resumed()
+        session = self.session()
         session.tell(scores)
         session.save(self.path / STATE)
         self.state = session.state
@@ -152,12 +127,13 @@ class Folder:
         if self.state.batch is not None:
             problem = f"{self.state.batch.users.size:,} pairs wait for scores; see `budget ask`"
             raise InputError(problem, path=self.path)
-        return self._resumed().finished()
+        return self.session().finished()
 
-    def _resumed(self) -> Session:
+    def session(self) -> Session:
+        """Return the evaluation as it was saved."""
         path = self.path / STATE
-        with reading(path):
-            return Session.of(self.problem.candidates(), self._proxy, self.settings, path)
+        with reading_as(path, "the state of this evaluation"), reading(path):
+            return Session(Frame(self.order, self.settings.seed), self.settings, self.state)
 
     def _read_scores(self, paths: Sequence[Path]) -> Float:
         """Read the scores of all pairs asked, in their order; rows of the files may have any."""
@@ -189,26 +165,128 @@ class Folder:
         return scores
 
 
-def _proxy_arrays(proxy: str, problem: Problem, seed: int) -> dict[str, Any]:
-    """Train or read a proxy; return its name and what `Problem.proxy` needs."""
-    name = {"proxy": np.array(Path(proxy).name)}
-    if proxy == "popularity":
-        return name
-    n_users, n_items = problem.user_ids.size, problem.item_ids.size
-    if proxy == "als":
-        users, items = als(problem.events, seed)
-        return name | {"users": users[:n_users], "items": items}
-    what = "popularity, als or a table of scores (user_id, item_id, score)"
-    table = read_table(proxy, what, (USER, ITEM, "score"))
-    table.require(USER, ITEM, "score")
-    score, pairs = table.finite("score"), Pairs.of(table)
-    user = places(pairs.user_ids, problem.user_ids)[pairs.user]
-    item = places(pairs.item_ids, problem.item_ids)[pairs.item]
-    inside = (user >= 0) & (item >= 0)
-    missing = np.setdiff1d(np.arange(n_users), user[inside])
-    if missing.size:
-        raise InputError(f"no score for user_id {problem.user_ids[missing[0]]}", path=proxy)
-    # Only the order counts: places from 1, so that candidates without a score come last.
-    order = np.unique(score, return_inverse=True)[1] + 1
-    scores = csr_array((order[inside], (user[inside], item[inside])), shape=(n_users, n_items))
-    return name | {"scores": scores.data, **structure(scores, "scores_")}
+def _arrays(order: Order) -> dict[str, Any]:
+    """Return what the file of the problem holds."""
+    columns, proxy = order.problem._asdict(), order.proxy
+    columns |= {"proxy": np.array(proxy.name), "is_common": np.array(proxy.is_common)}
+    return structure(columns.pop("events")) | columns | {"head": order.head, "own": order.own}
+
+
+def evaluate_on_budget(
+    recommender: Any,
+    metrics: str | Sequence[str] = BUDGET_METRICS,
+    *,
+    relevant: Any,
+    seen: Any,
+    items: Any = None,
+    proxy: Any = "popularity",
+    budget: float = BUDGET,
+    until_decided: bool = False,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+    batch_size: int | None = None,
+    state: str | Path | None = None,
+) -> BudgetResult:
+    """Estimate metrics over all candidates from about a hundred scores per user.
+
+    Use it where scores are expensive. A recommender that scores the whole catalogue at once is
+    better ranked fully (`rank`), which takes less time and leaves no error; the result says how
+    long that would take. Intervals and orders are about the exact metrics of the users given.
+    Before the first score a line is logged that says what the budget can be expected to give, as a
+    warning where that is little.
+
+    Parameters
+    ----------
+    recommender
+        Function of arrays of users and items that returns a score per pair, larger is better; a
+        matrix of scores, users x items; a DataFrame of them with ids as index and columns; or
+        several under their names, which are compared on the same users and random numbers.
+    metrics
+        recall@k, ndcg@k and ap; with one held-out item per user also hr@k, mrr, mrr@k and map@k.
+    relevant, seen
+        Held-out items, and those that are no candidates. Both as tables of `user_id` and `item_id`
+        (files or DataFrames; `relevant` also as a dictionary), whose ids functions then get. Or
+        `seen` as a matrix, users x items, and the column of each user's held-out item, -1 for
+        none, a list of them per user, or a matrix as well.
+    items
+        Table of all items (`item_id`), if some are in no other table.
+    proxy
+        Cheap scores that tell where to look: `popularity`; `als` (8 factors, trained on what was
+        seen; needs the package implicit); or scores as of a recommender, or in a table.
+    budget
+        Scores per user and recommender, a bound on their mean; held-out items are not counted.
+    until_decided
+        Stop before the budget is spent, once all orders are decided in every metric. The
+        evaluation looks at a quarter, at half and at the end of the budget; the intervals allow
+        for it and are somewhat wider.
+    confidence, seed
+        Coverage of the intervals; seed of all random numbers.
+    batch_size
+        Largest number of pairs in one call of a function; does not change the result.
+    state
+        Folder that keeps all scores, after each call. The same evaluation goes on from there if it
+        was interrupted, also by `sampled-metrics budget`.
+
+    Returns
+    -------
+    BudgetResult
+        Prints as a table; `to_frame()` has the metrics, `compare()` the orders of all pairs.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.random((40, 30))
+    >>> held_out = np.arange(40) % 30
+    >>> result = evaluate_on_budget(
+    ...     lambda users, items: scores[users, items], "HR@5",
+    ...     relevant=held_out, seen=np.zeros((40, 30)), budget=29,
+    ... )
+    >>> exact = np.mean((scores > scores[np.arange(40), held_out, np.newaxis]).sum(axis=1) < 5)
+    >>> bool(np.isclose(result.estimates[0][0].value, exact))
+    True
+    """
+    if batch_size is not None and whole_number("batch_size", batch_size) < 1:
+        raise InputError(f"batch_size is {batch_size}, expected at least 1")
+    if state is not None and not isinstance(state, str | Path):
+        raise InputError(f"state is a {type(state).__name__}; expected the name of a folder")
+    given = recommender if isinstance(recommender, Mapping) else {"score": recommender}
+    if not given or not all(isinstance(name, str) for name in given):
+        raise InputError("recommender has no names; expected at least one, each a text")
+    options: dict[str, Any] = {"names": tuple(given), "metrics": metrics, "budget": budget}
+    options |= {"confidence": confidence, "seed": seed, "until_decided": until_decided}
+    settings = Settings.of(options, "evaluate_on_budget")
+    sources = [x if callable(x) else Grid.of("recommender", x) for x in given.values()]
+    catalogue = [x.items() for x in sources if isinstance(x, Grid) and items is None]
+    problem = Problem.of(relevant, seen, next(iter(catalogue), items))
+    scorers = [problem.scorer("recommender", source) for source in sources]
+    order = Order(problem, make_proxy(proxy, problem, settings.seed))
+    folder = None if state is None else Folder.resumed(Path(state), order, settings)
+    session = folder.session() if folder else Session(Frame(order, settings.seed), settings)
+    _log.log(*expectation(order, settings.budget))
+    seconds, pairs = np.zeros((2, len(scorers)))
+    for number, part, *pair in _parts(session, folder, batch_size):
+        began = time.perf_counter()
+        found = scorers[number](*pair)
+        session.state.part[part] = numbers("result of recommender", found, part.shape)
+        seconds[number] += time.perf_counter() - began
+        pairs[number] += part.size
+    times = (seconds / pairs).tolist() if pairs.all() else ()
+    return replace(session.finished(), seconds_per_score=tuple(times))
+
+
+def _parts(session: Session, folder: Folder | None, size: int | None) -> Iterator[Any]:
+    """Yield recommender, places in the batch, users and items to score; keep what was scored."""
+    while (batch := session.ask()) is not None:
+        missing = np.isnan(session.state.part)
+        for number in range(batch.recommender.max() + 1):
+            mine = np.flatnonzero((batch.recommender == number) & missing)
+            step = size or max(mine.size, 1)
+            for first in range(0, mine.size, step):
+                part = mine[first : first + step]
+                yield number, part, batch.users[part], batch.items[part]
+                if folder:
+                    session.save(folder.path / STATE)
+        session.tell(session.state.part)
+        if folder:
+            session.save(folder.path / STATE)
+        _log.info("%s scores so far", f"{sum(map(len, session.state.answers)):,}")

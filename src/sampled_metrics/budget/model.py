@@ -23,6 +23,7 @@ from sampled_metrics.ranks import Ranks
 
 # Narrow where a proxy puts the items that outrank the held-out one, wide in the tail.
 EDGES, GROWTH, LAST = (0, 5, 15, 40, 100, 250, 600, 1400.0), 2.4, 0.9
+KINDS = ("recall", "hit", "ndcg", "rr", "ap")
 KAPPA = 30.0
 MOST_CLASSES, LEAST_CLASSES, ROWS_PER_CLASS = 40, 20, 20
 BINS, HEAD_SHARE, ROWS_PER_BIN = 12, 0.3, 100  # of the own place; half for the best HEAD_SHARE
@@ -31,14 +32,21 @@ DEEPEST = 10  # better candidates that end a scan where no metric has a cutoff
 TIE_NODES = roots_legendre(6)  # of the integral over the order of ties
 
 
-def parse_metrics(names: Sequence[str | Measure]) -> tuple[Measure, ...]:
-    """Read names such as `recall@10`, `ndcg@5` and `ap`."""
-    if isinstance(names, str) or not names:
-        raise InputError(f"metrics is {names!r}; expected a list such as ['recall@10', 'ap']")
+def parse_metrics(names: str | Sequence[str | Measure], single: bool = True) -> tuple[Measure, ...]:
+    """Read names such as `recall@10`, `NDCG@5` and `ap`.
+
+    Some add up over the held-out items of a user; others need a `single` one.
+    """
     measures = metrics.parse_measures(names)
     for x in measures:
-        if x.kind not in ("recall", "ndcg", "ap") or (x.kind == "ap") != (x.cutoff is None):
-            raise InputError(f"unknown metric {str(x)!r}; known: recall@k, ndcg@k, ap")
+        if not isinstance(x, Measure):
+            raise InputError(f"found {x!r}; expected a name")
+        if x.kind not in KINDS or (x.kind in ("hit", "recall", "ndcg") and x.cutoff is None):
+            known = "recall@k, hr@k, ndcg@k, mrr@k, mrr, map@k, map"
+            raise InputError(f"unknown metric {str(x)!r}; known: {known}")
+        if not single and (x.kind in ("hit", "rr") or (x.kind == "ap") != (x.cutoff is None)):
+            problem = f"{x} of users with several held-out items is not estimated"
+            raise InputError(f"metrics: {problem}; take recall@k, ndcg@k or ap")
     return tuple(measures)
 
 
@@ -69,7 +77,7 @@ class Frame:
 
     def __init__(self, order: Order, seed: int) -> None:
         self.order, self.own, self.seed = order, order.own, seed
-        self.owner = owner = order.candidates.owner
+        self.owner = owner = order.problem.owner
         self.edges = edges(int(order.n.max()))
         # Candidates of each user in each stratum, shape (users, strata).
         self.n = np.clip(order.n[:, np.newaxis], self.edges[:-1], self.edges[1:]) - self.edges[:-1]
@@ -157,7 +165,7 @@ class Model:
         cutoffs = [measure.cutoff for measure in measures if measure.cutoff]
         self.depth = max(cutoffs, default=DEEPEST)  # better ones after which those are zero
         self.sums = [i for i, measure in enumerate(measures) if measure.cutoff is None]
-        self.priority = np.array([0.25 if x.kind == "recall" else 1.0 for x in measures])
+        self.priority = np.array([0.25 if x.kind in ("recall", "hit") else 1.0 for x in measures])
         self.scale = _scale(counts, measures)
         self._poisson = PoissonMeans(measures, self.depth, int(frame.order.n.max()))
         classes = min(MOST_CLASSES, max(LEAST_CLASSES, frame.owner.size // ROWS_PER_CLASS))
@@ -336,6 +344,7 @@ def _scale(counts: Counts, measures: Sequence[Measure]) -> Float:
     count = np.bincount(counts.frame.owner)[counts.frame.owner]
     ideal = np.cumsum(1.0 / np.log2(np.arange(2, int(count.max()) + 2)))
     factors = {"recall": lambda _: 1.0 / count, "ap": lambda _: (counts.above + 1.0) / count}
+    factors["hit"] = factors["rr"] = factors["recall"]  # of one held-out item each
     factors["ndcg"] = lambda cutoff: 1.0 / ideal[np.minimum(count, cutoff) - 1]
     return np.stack([factors[measure.kind](measure.cutoff) for measure in measures])
 

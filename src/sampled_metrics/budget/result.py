@@ -18,9 +18,9 @@ from sampled_metrics.inference.results import Results, Shown
 if TYPE_CHECKING:
     import pandas as pd
 
-WEAK_DEPTH, WEAK_DISAGREEMENT = 400.0, 3.0  # a position; standard deviations of model and audit
 DEPTH_SHARE = 0.9  # of the better items lie before the depth
 LEAST_CONFIRMED = 5  # audited users with all candidates scored, for a depth
+ROUNDING = 1e-5  # of the numbers in a table
 SOON = 60.0  # seconds; a full ranking that takes less is worth more than any estimate
 
 
@@ -68,7 +68,7 @@ class BudgetResult(Shown):
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per recommender and metric, with its price and its proxy.
 
-        Depth and weakness of the proxy are None where too few users were ranked fully.
+        Depth is None where too few users were ranked fully, and so is weakness unless it shows.
         """
         rows: list[dict[str, Any]] = []
         shared = ("n_users", "n_held_out", "n_candidates", "n_asked", "n_audited", "proxy")
@@ -93,8 +93,8 @@ class BudgetResult(Shown):
         """Compare all pairs of recommenders: which has the higher exact metric, of these users.
 
         An order is decided if the interval of the difference excludes 0, and also after correction
-        for the number of pairs (`none` or `holm`). `difference` is the value
-        to rank by, which the audit moves for each pair, so it need not be `value_b - value_a`.
+        for the number of pairs (`none` or `holm`). `difference` is the value to rank by. The audit
+        moves it for each pair, whose errors partly cancel, so it need not be `value_b - value_a`.
         """
         looks = (1.0 - self.confidence) / (1.0 - self.level)  # at which it might have stopped
         n_items = round((self.n_candidates + self.n_held_out) / self.n_users)
@@ -139,12 +139,8 @@ class BudgetResult(Shown):
 
     @property
     def weak(self) -> tuple[bool, ...]:
-        """Whether the proxy is too weak for a recommender's model to be trusted by itself."""
-        return tuple(
-            bool(depth > WEAK_DEPTH)
-            or any(abs(x.centre - x.model) > WEAK_DISAGREEMENT * x.std_error for x in row)
-            for depth, row in zip(self.depth, self.estimates, strict=True)
-        )
+        """Whether the audit disagrees with a recommender's model, and so gives the values."""
+        return tuple(any(x.disagrees for x in row) for row in self.estimates)
 
     def _notes(self, orders: list[Compared], correction: str) -> Iterator[str]:
         """Say what the numbers are, what they cost, how the proxy fits, and what to do."""
@@ -161,8 +157,7 @@ class BudgetResult(Shown):
             yield price
             return
         yield f"Exact metrics of these {users}, estimated on a budget. Fractions."
-        both = "value and b - a" if several else "value"
-        yield f"{both}: to rank by; the model's, moved only as far as the audit insists."
+        yield from self._notes_on_values(orders)
         yield (
             "interval: of what a full ranking of these users would give, by the audit of "
             f"{self.n_audited:,} of them;\n  other users like these are not covered."
@@ -184,6 +179,14 @@ class BudgetResult(Shown):
             if seconds < SOON:
                 yield "  That is soon: rank fully (sampled_metrics.rank), which leaves no error."
 
+    def _notes_on_values(self, orders: list[Compared]) -> Iterator[str]:
+        weak = ", ".join(name for name, weak in zip(self.names, self.weak, strict=True) if weak)
+        yield "value: the model's" + (
+            f"; the audit's for {weak}, where both differ." if weak else "."
+        )
+        if any(abs(x.difference - (x.value_b - x.value_a)) > ROUNDING for x in orders):
+            yield "b - a: to rank by; not the difference of the values, as errors of a pair cancel."
+
     def _notes_on_proxy(self) -> Iterator[str]:
         depths = dict(zip(self.names, self.depth, strict=True))
         known = ", ".join(f"{n} {x:,.0f}" for n, x in depths.items() if not math.isnan(x))
@@ -193,10 +196,6 @@ class BudgetResult(Shown):
         if unknown:
             yield f"  {unknown}: too few users were ranked fully to judge the proxy, and where it"
             yield "  hides what they like, the interval is too narrow. Take a larger budget."
-        weak = ", ".join(name for name, weak in zip(self.names, self.weak, strict=True) if weak)
-        if weak:
-            yield f"  Weak proxy for {weak}: trust the interval alone, or take another proxy or a"
-            yield "  larger budget, or rank some users fully."
 
 
 def depth_of(model: Model, audited: Audited) -> float:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import sampled_metrics
-from sampled_metrics._base.errors import NO_MEMORY, InputError, InputWarning
+from sampled_metrics._base.errors import NO_MEMORY, InputError, InputWarning, one_line
 from sampled_metrics.cli.budget import app as budget
 from sampled_metrics.cli.draws import app as draws
 from sampled_metrics.cli.rankings import app as rankings
@@ -54,17 +54,26 @@ def main() -> None:
     logging.basicConfig(format="%(message)s", handlers=[logging.StreamHandler()], force=True)
     _log.setLevel(logging.INFO)
     warnings.simplefilter("always", InputWarning)
-    warnings.showwarning = lambda message, *_, **__: _log.warning("%s", message)
+    warnings.showwarning = lambda message, *_, **__: _log.warning("%s", one_line(str(message)))
     # A command that is terminated removes its temporary files.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_fail("ended from outside", TERMINATED)))
     try:
         for word in sys.argv[1:]:
             if any("\ud800" <= sign <= "\udfff" for sign in word):  # surrogates of wrong bytes
                 raise InputError(f"{word!r} is not UTF-8; rename the file")
-        status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        status = app(_joined(sys.argv[1:]) or ["--help"], standalone_mode=False)
     except Exception as error:
         status = _fail(*_described(error))
     sys.exit(status)
+
+
+def _joined(words: list[str]) -> list[str]:
+    """Join what follows `--against` up to the next option, which the library takes for one word."""
+    if "--against" not in words:
+        return words
+    first = words.index("--against") + 1
+    end = next((i for i in range(first, len(words)) if words[i].startswith("-")), len(words))
+    return [*words[:first], " ".join(words[first:end]), *words[end:]]
 
 
 def _described(error: Any) -> tuple[str, int]:
@@ -73,7 +82,8 @@ def _described(error: Any) -> tuple[str, int]:
         case InputError():
             return str(error), WRONG_INPUT
         case _CommandLineError():
-            return " ".join(error.format_message().split()), WRONG_INPUT
+            message = error.format_message().replace("Value error, ", "")
+            return " ".join(message.split()), WRONG_INPUT
         case OSError():
             named = f"{error.filename}: {error.strerror}" if error.filename else str(error)
             return named, WRONG_INPUT
@@ -87,5 +97,5 @@ def _described(error: Any) -> tuple[str, int]:
 
 
 def _fail(message: str, status: int) -> int:
-    _log.error(message)
+    _log.error(one_line(message))
     return status

@@ -64,8 +64,10 @@ def start(
     A recommender that can score all candidates of all users is better ranked fully, see
     `sampled-metrics evaluate`. In Python the same is `sampled_metrics.evaluate_on_budget`.
     """
-    from sampled_metrics.budget.evaluation import Settings
-    from sampled_metrics.budget.folder import Folder, Problem
+    from sampled_metrics.budget.candidates import Order, make_proxy
+    from sampled_metrics.budget.evaluation import Settings, expectation
+    from sampled_metrics.budget.folder import Folder
+    from sampled_metrics.budget.problem import Problem
 
     settings = {
         "names": name or ["score"],
@@ -75,12 +77,12 @@ def start(
         "seed": seed,
         "until_decided": until_decided,
     }
-    problem, chosen = Problem.read(seen, relevant, items), Settings.of(settings, "budget start")
-    evaluation = Folder.create(folder, problem, proxy, chosen)
+    problem, chosen = Problem.of(relevant, seen, items), Settings.of(settings, "budget start")
+    order = Order(problem, make_proxy(proxy, problem, chosen.seed))
+    Folder.create(folder, order, chosen)
     _log.info(
-        f"{folder}: {problem.user_ids.size:,} users, {problem.item_ids.size:,} items; at most "
-        f"{evaluation.n_allowed:,} scores, and {problem.owner.size * len(chosen.names):,} of "
-        "held-out items"
+        f"{folder}: {problem.user_ids.size:,} users, {problem.item_ids.size:,} items, "
+        f"{problem.owner.size:,} of them held out; {expectation(order, chosen.budget)[1]}"
     )
 
 

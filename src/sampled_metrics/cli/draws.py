@@ -1,20 +1,17 @@
 """Commands for sampled ranks and negatives, names of metrics, and errors of ratings."""
 
-from dataclasses import asdict
-from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from sampled_metrics._base.errors import reading
+from sampled_metrics._base.defaults import MOST_REPETITIONS, MOST_ROWS
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli import options
-from sampled_metrics.cli.output import Format, Row, emit, emit_columns
+from sampled_metrics.cli.output import Format, emit, emit_columns, emit_results
 from sampled_metrics.ranks import Sampling
 
-if TYPE_CHECKING:
-    from sampled_metrics.sampling.negatives import Check
-
+NOT_SOUND = 1  # exit status of `check-negatives`
 app = typer.Typer()
 
 
@@ -22,7 +19,9 @@ app = typer.Typer()
 def sample(
     file: options.RankFile,
     n_negatives: options.Negatives,
-    repetitions: Annotated[int, options.option("How often to sample.", min=1)] = 1,
+    repetitions: Annotated[
+        int, options.option("How often to sample.", min=1, max=MOST_REPETITIONS)
+    ] = 1,
     seed: options.Seed = 0,
     sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
     ties: Annotated[str, options.option("random, optimistic, pessimistic or paper.")] = "random",
@@ -52,6 +51,9 @@ def sample(
         n_candidates = np.repeat(items.n_candidates, items.n_found)
         items = Ranks.trusted(n_candidates, items.n_better, items.n_tied, source=items.source)
     items = options.full_ranking(items, file, n_negatives)
+    if repetitions * len(items) > MOST_ROWS:
+        rows = f"{repetitions:,} repetitions of {len(items):,} ranks"
+        raise InputError(f"--repetitions: {rows} are more than {MOST_ROWS:,} rows; sample fewer")
     generators = [generator(seed, "sample", repetition) for repetition in range(repetitions)]
     drawn = draw_sampled_ranks(items, n_negatives, generators, sampling, ties)
     columns = {"repetition": np.repeat(np.arange(repetitions), len(items))}
@@ -85,16 +87,10 @@ def negatives(
 
     Keys: user_id, item_id, a row for each negative.
     """
-    import numpy as np
+    from sampled_metrics.inference.negatives import negatives
 
-    from sampled_metrics.ranks.pairs import read_known_items
-    from sampled_metrics.sampling.negatives import draw_negatives
-
-    known = read_known_items(relevant, seen, items)
-    with reading(relevant):
-        drawn = draw_negatives(known.seen + known.held_out, n_negatives, seed=seed)
-    users = np.repeat(known.user_ids, n_negatives)
-    emit_columns({"user_id": users, "item_id": known.item_ids[drawn.ravel()]}, form, output)
+    drawn = negatives(relevant, seen, n_negatives, items=items, seed=seed)
+    emit_columns({name: drawn[name] for name in drawn}, form, output)
 
 
 @app.command("check-negatives")
@@ -112,36 +108,14 @@ def check_negatives(
     negatives shared by users, and tests whether they are uniform over the items, over their ids
     and over their popularity. The p-values of these three are adjusted by Holm's method.
 
-    Keys: name, passed, found, expected, p_value (of three), remark.
+    Keys: name, passed, found, expected, p_value (of three), remark. Exit status 1 if any fails.
     """
-    from sampled_metrics.ranks.pairs import read_known_items
-    from sampled_metrics.sampling.negatives import check_negatives
-    from sampled_metrics.tables import ITEM, USER, read_table
+    from sampled_metrics.inference.negatives import check_negatives
 
-    table = read_table(file, "negatives (user_id, item_id)")
-    table.require(USER, ITEM)
-    known = read_known_items(relevant, seen, items, [table])
-    user = table.places(USER, known.user_ids, "an id of the relevant items")
-    item = table.places(ITEM, known.item_ids, "an id of the items")
-    checks = check_negatives(user, item, known.seen, known.held_out)
-    if form is not Format.TABLE:
-        emit(list(map(asdict, checks)), form, output)
-        return
-    remarks = [f"{check.name}: {check.remark}." for check in checks if not check.passed]
-    sound = "Sound: distinct, unseen and uniform as far as these tests can tell."
-    emit(list(map(_shown, checks)), form, output, "\n".join(remarks) or sound)
-
-
-def _shown(check: "Check") -> Row:
-    """Show counts as whole numbers, and mean places in an order of the items in percent."""
-    number = "{:,.0f}" if isnan(check.p_value) or check.expected > 1.0 else "{:.1%}"
-    return {
-        "check": check.name,
-        "passed": "yes" if check.passed else "NO",
-        "found": number.format(check.found),
-        "if sound": number.format(check.expected),
-        "p": "" if isnan(check.p_value) else f"{check.p_value:.2g}",
-    }
+    checks = check_negatives(file, relevant, seen, items=items)
+    emit_results(checks, form, output)
+    if not all(check.passed for check in checks):
+        raise typer.Exit(NOT_SOUND)
 
 
 @app.command()

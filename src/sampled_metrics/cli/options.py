@@ -30,6 +30,19 @@ def _by_suffix(context: typer.Context, form: Format) -> Format:
     return next((by_name for by_name in Format if suffix == f".{by_name}"), form)
 
 
+def _known_suffix(context: typer.Context, output: Path | None) -> Path | None:
+    """Return the file to write, or raise InputError unless its suffix is one that is written."""
+    known = _PAGES if context.command.name == "report" else _RESULTS
+    if context.command.name in _TABLES:
+        known = (*known, ".parquet")
+    if output is not None and Path(output).suffix.lower() not in ("", *known):
+        suffix = Path(output).suffix
+        raise InputError(f"unknown suffix {suffix}; known: {', '.join(known)}", path=output)
+    return output
+
+
+_RESULTS, _PAGES = (".csv", ".json", ".table", ".txt"), (".html", ".htm")
+_TABLES = ("sample", "negatives", "ask")
 _RANKS = (
     "Rank records (n_candidates, n_better, n_tied), exact ranks (rank), lists or scores, "
     "as CSV, parquet, TREC run, .npy or .npz."
@@ -92,7 +105,9 @@ Form = Annotated[
     Format,
     option("--format", "How to print; by default by the suffix of --output.", callback=_by_suffix),
 ]
-Output = Annotated[Path | None, option("File to write instead of printing.", is_eager=True)]
+_FILE: Any = {"is_eager": True, "callback": _known_suffix}
+Output = Annotated[Path | None, option("File to write instead of printing.", **_FILE)]
+Page = Annotated[Path, option("--output", "File to write.", **_FILE)]
 
 
 def full_ranking(ranks: "Ranks", path: Path, n_negatives: int = 1) -> "Ranks":

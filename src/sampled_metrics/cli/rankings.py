@@ -1,4 +1,4 @@
-"""Commands for the ranks of recommenders: evaluate, correct, compare, plan, report."""
+"""Commands for ranks and printed numbers: evaluate, correct, reported, compare, plan, report."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -8,7 +8,6 @@ import typer
 
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.files import write_text
 from sampled_metrics.cli import options
 from sampled_metrics.cli.output import Format, emit, emit_results
 from sampled_metrics.ranks import Sampling
@@ -83,8 +82,9 @@ def correct(
     and its interval (--intervals, and in CSV and JSON) covers its expectation, not the exact
     metric. Rows of one user_id are averaged first.
 
-    Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high, shape,
-    behaves_like, n_users, n_items, n_negatives, sampling; values are fractions.
+    Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high,
+    range_middle, shape, behaves_like, n_users, n_items, n_negatives, sampling; values are
+    fractions.
     """
     from sampled_metrics.inference import correct as correction
     from sampled_metrics.ranks import SampledRanks
@@ -95,6 +95,63 @@ def correct(
     with reading(file):
         results = correction.correct(ranks, *names, shape=shape, confidence=confidence)
     emit_results(results, form, output, intervals=intervals)
+
+
+@app.command()
+def reported(
+    printed: Annotated[
+        list[str], typer.Argument(help="Printed sampled metrics, such as HR@10=0.8245.")
+    ],
+    n_items: Annotated[int, options.option("n: candidates of a full ranking.", min=2)],
+    n_negatives: options.Negatives,
+    n_users: Annotated[
+        int | None, options.option("Users averaged over, for the sampling error.", min=1)
+    ] = None,
+    metric: options.Metrics = None,
+    against: Annotated[
+        str | None, options.option("Numbers of another paper: which is higher?")
+    ] = None,
+    advice: Annotated[
+        bool, options.option("--advice", "Print what other printed metrics would have said.")
+    ] = False,
+    sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
+    shape: options.Shape = defaults.SHAPE,
+    confidence: options.Confidence = defaults.CONFIDENCE,
+    form: options.Form = Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Compute the range of exact metrics that the sampled metrics printed in a paper allow.
+
+    Example: sampled-metrics reported HR@10=0.8245 NDCG@10=0.5905 --n-items 3416 --n-negatives 100
+    --n-users 6040 --metric HR@10
+
+    Keys: metric, reported, range_low, range_high, range_middle, shape, n_items, n_negatives,
+    n_users, sampling, printed; with --against: metric, a_low, a_high, b_low, b_high, range_low,
+    range_high (of b - a), order (a, b or open). Values are fractions.
+    """
+    from sampled_metrics.inference import reported as reports
+
+    about: Any = {"n_items": n_items, "n_negatives": n_negatives, "n_users": n_users}
+    about |= {"sampling": sampling, "shape": shape, "confidence": confidence}
+    numbers, metrics = _printed(printed), metric or ()
+    if advice:
+        emit_results(reports.advice(numbers, ",".join(metrics or numbers), **about), form, output)
+    elif against is None:
+        emit_results(reports.reported(numbers, metrics, **about), form, output)
+    else:
+        both = reports.order_of(numbers, _printed(against.split()), metrics, **about)
+        note = (
+            f"All ranges hold together at {100 * confidence:g} %; range: of the difference b - a."
+        )
+        emit(both, form, output, note)
+
+
+def _printed(numbers: list[str]) -> dict[str, Any]:
+    """Split metrics and their values."""
+    for number in numbers:
+        if "=" not in number:
+            raise InputError(f"{number!r}; expected a metric and its value, such as HR@10=0.8245")
+    return dict(number.split("=", 1) for number in numbers)
 
 
 @app.command("compare")
@@ -186,7 +243,8 @@ def plan(
     many users like them. An order is decided if the range of the exact difference excludes 0.
 
     Keys: metric, n_negatives (null: full rankings), probability, decides_above (the difference from
-    which on a decision is likely), exact_a, exact_b, n_items, n_users, sampling.
+    which on a decision is likely), decides (the least n_negatives with a probability of 0.95),
+    exact_a, exact_b, n_items, n_users, sampling.
     """
     from sampled_metrics.inference import plan as planning
 
@@ -203,10 +261,10 @@ def plan(
     emit_results(results, form, output)
 
 
-@app.command()
-def report(
+@app.command("report")
+def write_report(
     files: options.RankFiles,
-    output: Annotated[Path, options.option("File to write.")],
+    output: options.Page,
     n_negatives: options.SampledNegatives = None,
     n_items: options.Items = None,
     metric: options.Metrics = None,
@@ -226,20 +284,22 @@ def report(
     full rankings: exact metrics, comparisons, and what ranking against random items would make of
     them. Recall@10 by default.
     """
-    from sampled_metrics.ranks.options import Ranked
-    from sampled_metrics.ranks.sampled import Drawn, all_alike
-    from sampled_metrics.report import render
-    from sampled_metrics.report.own import own_full, own_sampled
+    from sampled_metrics.pages.own import report
 
-    paths, metrics = options.by_name(files), metric or defaults.METRICS[:1]
-    drawn = Drawn(n_items, n_negatives, sampling, positive, relevant)
-    ranked, estimators = Ranked(n_items, relevant, seen), estimator or defaults.ESTIMATORS
+    paths = options.by_name(files)
+    names = metric or defaults.METRICS[:1], estimator or defaults.ESTIMATORS
     with options.naming_files(paths):
-        samples, full = all_alike(paths, drawn, ranked)
-        if not full:
-            assumed: Any = {"shape": shape, "confidence": confidence}
-            content = own_sampled(samples, metrics, estimators, **assumed)
-    if full:
-        full = {name: options.full_ranking(full[name], path) for name, path in paths.items()}
-        content = own_full(full, metrics, ties=ties, confidence=confidence)
-    write_text(output, render(content, "own.html"))
+        report(
+            paths,
+            output,
+            *names,
+            relevant=relevant,
+            seen=seen,
+            n_items=n_items,
+            positive=positive,
+            n_negatives=n_negatives,
+            sampling=sampling,
+            ties=ties,
+            shape=shape,
+            confidence=confidence,
+        )

@@ -120,7 +120,7 @@ def parse_estimator(text: str) -> Estimator:
 
 def parse_estimators(names: str | Sequence[str | Estimator]) -> list[Estimator]:
     """Return the estimators of one name, of several separated by commas, or of a sequence."""
-    return parse_list(names, "estimators", parse_estimator)
+    return parse_list(names, "estimators", parse_estimator, Estimator)
 
 
 def _unknown(text: str) -> InputError:

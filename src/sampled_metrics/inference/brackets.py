@@ -1,10 +1,11 @@
 """Bracketing vectors: estimators that never expect less, or never more, than the exact metric.
 
 A `shape` names a class of distributions of the true rank. Its extreme points are numbered by k:
-for `none`, every distribution, rank k alone; for `non-increasing`, where no rank is more probable
-than the one before it, the uniform distribution on ranks 1 ... k. Every distribution of the class
-is a mixture of them. With Q_k(s) the distribution of the sampled rank and M_k the exact metric
-under extreme point k, a vector u with
+for `none`, every distribution, rank k alone; for `non-increasing`, where no rank near the top is
+more probable than the one before it, the uniform distribution on ranks 1 ... k, and beyond rank
+5 n/m (or three times the cut-off) rank k alone: there sampled ranks are precise enough. Every
+distribution of the class is a mixture of them. With Q_k(s) the distribution of the sampled rank
+and M_k the exact metric under extreme point k, a vector u with
 
     sum over s of u(s) Q_k(s) >= M_k   for all k
 
@@ -36,7 +37,8 @@ from sampled_metrics.sampling.probability import pmf_at
 
 NON_INCREASING, NONE = SHAPES = ("non-increasing", "none")
 ASSUMED = {
-    NON_INCREASING: "assuming that no rank is likelier than the one before it",
+    NON_INCREASING: "assuming that near the top no rank is likelier than the one before it; this "
+    "fails\n  where rules fill the top places: sponsored, already seen or diversified items",
     NONE: "whatever the true ranks are",
 }
 ALL_POINTS = 20_000  # up to this n, every k is a point
@@ -44,6 +46,7 @@ MOST_NEGATIVES = 100_000  # which take some GB
 _EDGE, _STEP = 512, 0.01  # beyond, the first k are points, and then k grows by this share
 _SINGLE_RANKS, _RATIO = 20, 1.2  # sampled ranks that are bins of their own; growth of the others
 
+_MONOTONE, _BEYOND = 5, 3  # down to the rank of so many sampled ones, and so many cut-offs
 _OF_PROGRAMME = (30, 60)  # points from which it starts: small k singly, and larger ones
 _OF_FIT = (100, 100)
 _ACCURACY = 1e-6  # of the solver
@@ -57,7 +60,7 @@ class Kernel(NamedTuple):
 
     n: int
     m: int
-    shape: str
+    last: int  # rank down to which extreme points are uniform on 1 ... k; beyond, k alone
     points: Int  # k of the extreme points, increasing from 1 to n; shape (points,)
     starts: Int  # first sampled rank - 1 of every bin, from 0; shape (bins,)
     widths: Int  # ranks in every bin
@@ -65,11 +68,12 @@ class Kernel(NamedTuple):
 
     def metric(self, measure: Measure) -> Float:
         """Exact metric under each extreme point; shape (points,)."""
-        if self.shape == NONE:
-            return measure.at(self.points, self.n)
+        values, uniform = measure.at(self.points, self.n), self.points <= self.last
+        top = self.points[uniform]
         # Beyond its cut-off a metric is 0.
-        ends = self.points if measure.cutoff is None else np.minimum(self.points, measure.cutoff)
-        return sums_up_to(ends, lambda ranks: measure.at(ranks, self.n)) / self.points
+        ends = top if measure.cutoff is None else np.minimum(top, measure.cutoff)
+        values[uniform] = sums_up_to(ends, lambda ranks: measure.at(ranks, self.n)) / top
+        return values
 
 
 class Mixture(NamedTuple):
@@ -92,25 +96,27 @@ def kernel(n: int, m: int, sampling: str, shape: str, cutoff: int | None) -> Ker
         raise InputError(f"{m} negatives of {n} candidates; expected at least 1 and below n")
     if m > MOST_NEGATIVES:
         raise InputError(f"ranges take at most {MOST_NEGATIVES:,} negatives, not {m:,}")
-    uniform, in_grid, kind = shape == NON_INCREASING, n > ALL_POINTS, Sampling(sampling)
-    if not in_grid and cutoff is not None:
+    in_grid, kind = n > ALL_POINTS, Sampling(sampling)
+    top = -(-_MONOTONE * n // m)
+    if not in_grid and cutoff is not None and (_BEYOND * cutoff <= top or shape == NONE):
         return kernel(n, m, sampling, shape, None)
-    points = rank_grid(n, both_ends=not uniform) if in_grid else np.arange(1, n + 1)
-    if cutoff is not None:
-        points = np.unique(np.r_[points, cutoff - 1 : cutoff + 3])
-        points = points[(points >= 1) & (points <= n)]
+    last = 0 if shape == NONE else min(n, max(top, _BEYOND * (cutoff or 0)))
+    points = rank_grid(n) if in_grid else np.arange(1, n + 1)
+    beside = [k + np.arange(-1, 3) for k in (cutoff, last) if k]
+    points = np.unique(np.concatenate([points, *beside]))
+    points = points[(points >= 1) & (points <= n)]
     count = int(np.log(max(m / _SINGLE_RANKS, 1.0)) / np.log(_RATIO)) + 1
     wide = (_SINGLE_RANKS * _RATIO ** np.arange(count)).round().astype(np.int64)
     starts = np.unique(np.r_[0:_SINGLE_RANKS, wide])
     starts = starts[starts <= m]
     binned = partial(_binned, n=n, m=m, sampling=kind, starts=starts)
-    if not uniform:
-        given = binned(points)
-    elif in_grid and kind is not Sampling.WITH_REPLACEMENT:
-        given = binned(points, up_to=True)
+    first, beyond = points[points <= last], points[points > last]
+    if in_grid and kind is not Sampling.WITH_REPLACEMENT:
+        uniform = binned(first, up_to=True)
     else:
-        given = sums_up_to(points, binned) / points[:, None]
-    return Kernel(n, m, shape, points, starts, np.diff(starts, append=m + 1), given)
+        uniform = sums_up_to(first, binned) / first[:, None]
+    given = np.concatenate([uniform, binned(beyond)])
+    return Kernel(n, m, last, points, starts, np.diff(starts, append=m + 1), given)
 
 
 def _binned(
@@ -129,12 +135,12 @@ def _binned(
     return given
 
 
-def rank_grid(n: int, both_ends: bool = True) -> Int:
+def rank_grid(n: int) -> Int:
     """Ranks at which smooth functions of the rank show their course: dense at the ends."""
     edge = min(n, _EDGE)
     steps = int(np.log(n / edge) / _STEP) + 2
     ranks = np.r_[1 : edge + 1, np.geomspace(edge, n, steps).round().astype(np.int64)]
-    return np.unique(np.r_[ranks, n + 1 - ranks] if both_ends else ranks)
+    return np.unique(np.r_[ranks, n + 1 - ranks])
 
 
 def spread_rows(table: Kernel, singly: int, wide: int, cutoff: int | None = None) -> Int:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri, stdtr
 
+from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, adjusted, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, InputWarning, reading
@@ -20,6 +21,7 @@ from sampled_metrics.inference import ranges
 from sampled_metrics.inference.brackets import ASSUMED
 from sampled_metrics.inference.correct import solve
 from sampled_metrics.inference.evaluate import known_values, prior_shape, relevance_note
+from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.plan import deciding_differences
 from sampled_metrics.inference.population import Shape, estimate
 from sampled_metrics.inference.results import INSTEAD, Results, Row, acts_like, count, resolution
@@ -29,7 +31,6 @@ from sampled_metrics.ranks.options import Ranked
 from sampled_metrics.ranks.sampled import Drawn, all_alike
 
 UNDECIDED, EXACT = "undecided", "exact"
-TESTS = ("t",)
 _MANY_USERS = 10_000_000
 _ROUNDING = 1e-13
 
@@ -119,8 +120,9 @@ def compare(
 
     An order is decided if the interval of the difference of full rankings excludes 0, or the range
     that sampled ranks allow, and the p-value corrected for the number of pairs does not object.
-    Users that both of a pair have are paired by their ids; without ids, or without a common user,
-    they are two independent samples. Ranges are narrowest if all recommenders ranked the same
+    Users that both of a pair have are paired by their ids, and others left out; without a common
+    user they are two independent samples. Without ids they are paired by row, and must be as many
+    for all. Ranges are narrowest if all recommenders ranked the same
     negatives. One result for each pair, metric and estimator, pairs outermost.
 
     Parameters
@@ -146,21 +148,27 @@ def compare(
     (1.0, 0.025, 'a')
     """
     if not isinstance(data, Mapping):
-        raise InputError(f"found {type(data).__name__}; expected a dictionary by recommender")
+        raise InputError(f"data is of type {type(data).__name__}; expected a dictionary by name")
     if len(data) < 2:
         raise InputError(f"{len(data)} recommender to compare; give two or more")
+    tests = {"test": test, "correction": correction, "confidence": confidence}
+    check_arguments(ties=ties, shape=shape, **tests)
     drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties or "random", seed)
     samples, rankings = all_alike(data, drawn, Ranked(n_items, relevant, seen, min_grade, complete))
     _warn_if_unlike(samples or rankings)
+    samples, pairing = paired_users(samples) if samples else (samples, [])
+    rankings, pairing = paired_users(rankings) if rankings else (rankings, pairing)
     measures = parse_measures(metrics)
-    show: dict[str, Any] = {"confidence": confidence, "correction": correction}
+    if test not in (None, "t"):
+        raise InputError(f"unknown test {test!r}; known: t")
+    show: dict[str, Any] = {"confidence": confidence, "correction": correction, "pairing": pairing}
     if samples:
         if test is not None:
             raise InputError("test (--test) is for full rankings, these are sampled")
-        names = estimators or ESTIMATORS
+        names = ESTIMATORS if estimators is None else estimators
         results = _by_samples(samples, measures, names, shape, correction, confidence)
         return Results(results, partial(_sampled_parts, **show, shape=shape, samples=samples))
-    if estimators:
+    if estimators is not None:
         raise InputError(
             "estimators (--estimator) are for sampled rankings; give n_negatives (--n-negatives)"
         )
@@ -357,7 +365,12 @@ def _sampled_verdict(result: Compared, range_a: ranges.Range, range_b: ranges.Ra
 
 
 def _full_parts(
-    results: Sequence[Compared], confidence: float, correction: str, relevance: str, p_values: bool
+    results: Sequence[Compared],
+    confidence: float,
+    correction: str,
+    pairing: Sequence[str],
+    relevance: str,
+    p_values: bool,
 ) -> Parts:
     """Orders from full rankings, and how many users would decide what is undecided."""
     lines = [
@@ -367,7 +380,7 @@ def _full_parts(
     ]
     lines += [""] if lines else []
     rows, rule = _orders(results, confidence, correction, values=True, p_values=p_values)
-    lines.append(f"{rule}.")
+    lines += [f"{rule}.", *pairing]
     lines += [relevance] if relevance else []
     return [rows, "\n".join(lines)]
 
@@ -376,6 +389,7 @@ def _sampled_parts(
     results: Sequence[Compared],
     confidence: float,
     correction: str,
+    pairing: Sequence[str],
     shape: str,
     samples: Mapping[str, SampledRanks],
 ) -> Parts:
@@ -395,7 +409,7 @@ def _sampled_parts(
     if lines:
         lines += [INSTEAD, ""]
     orders, rule = _orders(results, confidence, correction)
-    lines += [f"{rule},", f"  {ASSUMED[shape]}."]
+    lines += [f"{rule},", f"  {ASSUMED[shape]}.", *pairing]
     keys = ("a", "b", "metric", "estimator", "value_a", "value_b")
     estimates: list[Row] = []
     for result in results:

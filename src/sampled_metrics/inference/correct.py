@@ -6,17 +6,18 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
-from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators import Estimator, estimator_matrix, parse_estimators
 from sampled_metrics.inference.brackets import ASSUMED, rank_grid
 from sampled_metrics.inference.population import Population, Shape, estimate
 from sampled_metrics.inference.ranges import checked_ranges
 from sampled_metrics.inference.results import Results, Row, acts_like, count
-from sampled_metrics.metrics.measures import Measure, parse_measures
+from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
 from sampled_metrics.ranks.sampled import Drawn, as_sampled
 from sampled_metrics.sampling.probability import pmf_at
@@ -39,9 +40,10 @@ class Corrected:
     std_error, ci_low, ci_high
         Of the expectation of this estimate, which is not the exact metric, over users and over
         the negatives drawn for them, see `population`; nan for one user.
-    range_low, range_high, shape
-        Values of the exact metric that the sampled ranks allow, the same for all estimators, and
-        the assumption about the distribution of true ranks behind them; see `ranges`.
+    range_low, range_high, range_middle, shape
+        Values of the exact metric that the sampled ranks allow, the same for all estimators; their
+        geometric mean, the number to quote, None where the lowest is 0; and the assumption about
+        the distribution of true ranks; see `ranges`.
     behaves_like
         Resolution of the estimate: the true rank at which its expected credit has fallen to half
         of that at rank 1; None for AUC, which sampling does not distort.
@@ -59,6 +61,7 @@ class Corrected:
     ci_high: float
     range_low: float
     range_high: float
+    range_middle: float | None
     shape: str
     behaves_like: int | None
     n_users: int
@@ -73,9 +76,15 @@ def correct(
     metrics: str | Sequence[str] = METRICS,
     estimators: str | Sequence[str] = ESTIMATORS,
     *,
+    n_items: ArrayLike | None = None,
+    n_negatives: int | None = None,
+    sampling: str | None = None,
+    positive: ArrayLike | None = None,
+    relevant: Any = None,
+    ties: str = "random",
+    seed: int = 0,
     shape: str = SHAPE,
     confidence: float = CONFIDENCE,
-    **drawn: Any,
 ) -> Results[Corrected]:
     """Correct sampled metrics (section 5), and compute the range of the exact ones.
 
@@ -90,14 +99,15 @@ def correct(
         file or `SampledRanks`.
     metrics, estimators
         Names, several with commas or in a list.
+    n_items, n_negatives, sampling, positive, relevant, ties, seed
+        What the data does not say: candidates of a full ranking, negatives and how they were drawn;
+        of scores the column of the held-out item or the relevant items, and the place among equal
+        scores; see `ranks.sampled.Drawn`.
     shape
         Assumption about the distribution of true ranks: `non-increasing` (no rank is likelier
         than the one before it) or `none`. The sampled ranks cannot confirm it.
     confidence
         Nominal coverage of the intervals and ranges.
-    drawn
-        Where the data does not say it: `n_items`, `n_negatives`, `sampling`; for scores `positive`,
-        the column of the held-out item, or `relevant`; see `ranks.sampled.Drawn`.
 
     Examples
     --------
@@ -107,7 +117,7 @@ def correct(
     sampled 0.6 342
     bv:0.1 0.236 17
     >>> round(result.range_low, 3), round(result.range_high, 3)
-    (0.003, 0.932)
+    (0.0, 0.902)
 
     Scores, the first column being those of the held-out items:
 
@@ -115,10 +125,9 @@ def correct(
     >>> [result.value for result in correct(scores, "hr@1", "sampled", positive=0, n_items=50)]
     [0.5]
     """
-    unknown = sorted(set(drawn) - set(Drawn._fields))
-    if unknown:
-        raise InputError(f"unknown option {unknown[0]}; known: {', '.join(Drawn._fields)}")
-    ranks = as_sampled(data, Drawn(**drawn))
+    check_arguments(shape=shape, confidence=confidence)
+    drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties, seed)
+    ranks = as_sampled(data, drawn)
     measures, parsed = parse_measures(metrics), parse_estimators(estimators)
     bracketed, ranges = checked_ranges(measures, ranks, shape, confidence)
     solved = solve(ranks, measures, parsed, bracketed.user)
@@ -141,6 +150,7 @@ def correct(
                     **mean._asdict(),
                     range_low=ranges[i].low,
                     range_high=ranges[i].high,
+                    range_middle=ranges[i].middle,
                     shape=shape,
                     behaves_like=solved.behaves_like(i, j),
                     n_items=n,
@@ -223,8 +233,13 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
     for result in results:
         repeated = bool(rows) and rows[-1]["metric"] == result.metric
         span = f"{result.range_low:.4f} to {result.range_high:.4f}"
+        middle = "-" if result.range_middle is None else f"{result.range_middle:.4f}"
         row: Row = {"metric": result.metric, "range": '"' if repeated else span}
-        row |= {"estimator": result.estimator, "value": result.value}
+        row |= {
+            "middle": '"' if repeated else middle,
+            "estimator": result.estimator,
+            "value": result.value,
+        }
         if intervals:
             row["interval"] = f"{result.ci_low:.4f} to {result.ci_high:.4f}"
         seen = acts_like(result.metric, result.behaves_like, result.n_items)
@@ -236,9 +251,24 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
         f"{drawn} from {first.n_items - 1:,} items. Fractions.",
         "range: values of the exact metric that the sampled ranks allow, at "
         f"{100 * confidence:g} %,\n  {ASSUMED[first.shape]}.",
+        "middle: of the range, the number to quote if it must be one (geometric mean).",
+        *_random_orders(results),
         "value: the estimate. It weighs true ranks roughly as the metric on its right does, so it "
         "need\n  not be near the exact metric, nor inside the range.",
     ]
     if intervals:
         lines.append("interval: of the expectation of the estimate, which is not the exact metric.")
     return [rows, "\n".join(lines)]
+
+
+def _random_orders(results: Sequence[Corrected]) -> list[str]:
+    """Say of metrics whose range holds it what a random order of the items has."""
+    lines, n = [], results[0].n_items
+    for metric in dict.fromkeys(result.metric for result in results):
+        found = next(result for result in results if result.metric == metric)
+        value = float(parse_measure(metric).at(np.arange(1, n + 1), n).mean())
+        if found.range_low <= value <= found.range_high:
+            lines.append(
+                f"{metric}: {value:.4f} is that of a random order, which the range allows."
+            )
+    return lines

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS
 from sampled_metrics._base.errors import InputError, InputWarning
@@ -104,6 +105,7 @@ def evaluate(
     >>> [result.value for result in evaluate(scores, "hr@1", relevant=[1, 2])]
     [0.5]
     """
+    check_arguments(ties=ties, confidence=confidence, seed=seed)
     ranks = as_ranks(data, Ranked(n_items, relevant, seen, min_grade, complete))
     n = ranks.n_candidates
     if len(ranks) >= _SEVERAL and n[0] in _SAMPLE_SIZES and (n == n[0]).all():
@@ -135,9 +137,13 @@ def values_by_user(
     data: Any,
     metrics: str | Sequence[str] = METRICS,
     *,
+    relevant: Any = None,
+    seen: Any = None,
+    n_items: int | None = None,
+    min_grade: float = 0.0,
+    complete: bool = False,
     ties: str = "expected",
     seed: int = 0,
-    **options: Any,
 ) -> "pd.DataFrame":
     """Calculate exact metrics of each user, a column for each metric and a row for each user.
 
@@ -152,7 +158,8 @@ def values_by_user(
     """
     import pandas as pd
 
-    ranks = as_ranks(data, Ranked(**options))
+    check_arguments(ties=ties, seed=seed)
+    ranks = as_ranks(data, Ranked(n_items, relevant, seen, min_grade, complete))
     measures = parse_measures(metrics)
     pooled = [str(measure) for measure in measures if measure.metric.pooled]
     if pooled:

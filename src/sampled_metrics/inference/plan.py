@@ -7,7 +7,7 @@ normal, with mean and variance in closed form from the distribution of the sampl
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from sampled_metrics._base.arrays import Float, one_thread
+from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.arrays import Float, integers, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.brackets import (
     ASSUMED,
@@ -26,6 +27,7 @@ from sampled_metrics.inference.brackets import (
     kernel,
     likely_mixture,
 )
+from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.population import Moments, Population
 from sampled_metrics.inference.ranges import common_users, unbiased_auc
 from sampled_metrics.inference.results import INSTEAD, Results, count
@@ -37,7 +39,9 @@ from sampled_metrics.ranks.reading import as_ranks
 if TYPE_CHECKING:
     from sampled_metrics.inference.compare import Compared
 
-SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+_DECIDED = 0.95
+_OF_FITTED = 2.0  # vectors fitted to each sample about double the sd of an end, by simulation
 _MORE = 1000  # negatives that an undecided comparison is told about, or twice those drawn
 
 
@@ -47,13 +51,16 @@ class Planned:
 
     `probability` is that of a range of the difference of the exact metrics that excludes 0 on the
     right side, 0 if they are equal; `decides_above` the difference from which on a decision is
-    likely, half of the expected width of the range. Exact metrics are fractions.
+    likely, half of the expected width of the range; `decides` the least number of negatives whose
+    probability is at least 0.95, None if only full rankings decide or none do. Exact metrics are
+    fractions.
     """
 
     metric: str
     n_negatives: int | None
     probability: float
     decides_above: float
+    decides: int | None
     exact_a: float
     exact_b: float
     n_items: int
@@ -112,7 +119,7 @@ def plan(
     ----------
     a, b
         Full rankings of two recommenders, as `evaluate` takes them, one relevant item per user;
-        users are paired if both have ids.
+        users are paired by ids, or without ids by row.
     metrics, n_items
         See `evaluate`.
     n_users
@@ -128,16 +135,18 @@ def plan(
     >>> a, b = (np.geomspace(1, last, 2000).astype(int) for last in (100, 1000))
     >>> for row in plan(a, b, "recall@10", n_items=1000, sizes=[10, 100]):
     ...     print(row.n_negatives, round(row.probability, 2), round(row.decides_above, 2))
-    10 0.0 0.35
-    100 1.0 0.11
-    None 1.0 0.03
+    10 0.02 0.35
+    100 0.95 0.11
+    None 1.0 0.02
     """
-    if n_users is not None and n_users < 1:
-        raise InputError(f"n_users is {n_users}; it must be at least 1")
+    check_arguments(n_users=n_users, sampling=sampling, shape=shape, confidence=confidence)
+    sizes = integers("sizes", sizes, is_column=True).tolist()
     kind, both, z = Sampling(sampling), [], float(ndtri((1.0 + confidence) / 2.0))
     for name, data in (("a", a), ("b", b)):
         with reading(str(data) if isinstance(data, str | Path) else name):
             both.append(as_ranks(data, Ranked(n_items)).single())
+    numbered, pairing = paired_users(dict(zip("ab", both, strict=True)))
+    both = list(numbered.values())
     rows = common_users(both[0].users, both[1].users)
     if rows is not None:
         both = [ranks.take(which) for ranks, which in zip(both, rows, strict=True)]
@@ -148,14 +157,18 @@ def plan(
     results = []
     for measure in parse_measures(metrics):
         exact_a, exact_b = (float(each.exact([measure])[0]) for each in (x, y))
+        found, decides = list[Planned](), None
         for m in (*[m for m in sizes if m <= largest], None):
             lead, width = _decision(pair, measure, m, shape, z)
-            results.append(
+            chance = float(ndtr(lead))
+            decides = m if decides is None and chance >= _DECIDED else decides
+            found.append(
                 Planned(
                     metric=str(measure),
                     n_negatives=m,
-                    probability=float(ndtr(lead)),
+                    probability=chance,
                     decides_above=width,
+                    decides=None,
                     exact_a=exact_a,
                     exact_b=exact_b,
                     n_items=pair.n_items,
@@ -163,7 +176,8 @@ def plan(
                     sampling=str(kind),
                 )
             )
-    return Results(results, partial(_parts, shape=shape))
+        results += [replace(row, decides=decides) for row in found]
+    return Results(results, partial(_parts, shape=shape, pairing=pairing))
 
 
 def deciding_differences(
@@ -214,6 +228,8 @@ def _decision(
     above, sd = low - z * error_low, sd_low
     if exact_b < exact_a:
         above, sd = -high - z * error_high, sd_high
+    if m is not None and not measure.metric.needs_candidates:
+        sd *= _OF_FITTED
     if sd == 0.0:
         return (float(np.copysign(np.inf, above)) if above else 0.0), width
     return above / sd, width
@@ -248,7 +264,7 @@ def _ends(
     return Moments(*(field[0] for field in both)), Moments(*(field[1] for field in both))
 
 
-def _parts(results: Sequence[Planned], shape: str) -> Parts:
+def _parts(results: Sequence[Planned], shape: str, pairing: Sequence[str]) -> Parts:
     """The probability of a decision by metric and number of negatives."""
     rows = [
         {
@@ -259,13 +275,21 @@ def _parts(results: Sequence[Planned], shape: str) -> Parts:
         }
         for result in results
     ]
-    exact = {result.metric: (result.exact_a, result.exact_b) for result in results}
+    exact = {r.metric: (r.exact_a, r.exact_b, _words(r.decides)) for r in results}
     lines = [
         f"{count(results[0].n_users, 'user')} with true ranks as in these rankings:",
-        *(f"  {metric} {a:.4f} and {b:.4f}." for metric, (a, b) in exact.items()),
+        *(f"  {metric} {a:.4f} and {b:.4f}: {decide}." for metric, (a, b, decide) in exact.items()),
         "probability: that the range of the difference excludes 0 on the right side,",
         f"  {ASSUMED[shape]}.",
         "decides above: the difference from which on a decision is likely; all: full rankings.",
+        *pairing,
         INSTEAD,
     ]
     return [rows, "\n".join(lines)]
+
+
+def _words(decides: int | None) -> str:
+    """Say how many negatives decide."""
+    if decides is None:
+        return "no number of negatives decides in 95 % of evaluations"
+    return f"{count(decides, 'negative')} decide in 95 % of evaluations"

@@ -104,16 +104,21 @@ class Population:
 
     @classmethod
     def non_increasing(cls, counts: ArrayLike, n: int, sampling: Sampling | str) -> "Population":
-        """Fit a distribution of true ranks that does not increase with the rank.
+        """Fit a distribution of true ranks that does not increase near the top, see `brackets`.
 
-        Maximum likelihood among mixtures of uniform distributions on the ranks 1 ... k.
+        Maximum likelihood among mixtures of the extreme points of the class.
         """
         values, ranks = np.asarray(counts, dtype=np.float64), rank_blocks(n)
         table = kernel(n, values.size - 1, sampling, NON_INCREASING, None)
         mixture = likely_mixture(values, table)
         points = table.points[mixture.rows]
-        # Of each mixture's part on 1 ... k, the share up to the last rank of every block.
-        up_to = [mixture.weights @ (np.minimum(end, points) / points) for end in ranks.worst_rank]
+        # Of each mixture's part on first ... k, the share up to the last rank of every block.
+        first = np.where(points <= table.last, 1, points)
+        widths = points - first + 1
+        up_to = [
+            mixture.weights @ (np.clip(end - first + 1, 0, widths) / widths)
+            for end in ranks.worst_rank
+        ]
         return cls(ranks, np.diff(up_to, prepend=0.0))
 
     def exact(self, measures: Sequence[Measure]) -> Float:

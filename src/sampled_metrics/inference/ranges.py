@@ -60,6 +60,11 @@ class Range(NamedTuple):
     high: float
     inverted: bool = False  # a metric's low is above its high even at 99 %: no distribution fits
 
+    @property
+    def middle(self) -> float | None:
+        """Geometric mean of the ends, None if the lower one is 0."""
+        return (self.low * self.high) ** 0.5 if self.low > 0.0 else None
+
 
 class Ends(NamedTuple):
     """Bracketing vectors of one metric averaged for each user; shape (users,) each."""
@@ -101,8 +106,8 @@ def bracket_users(
     """Solve for the bracketing vectors of some metrics, and average them for each user.
 
     Rows of one user are averaged first, and the exact metric is that of the average user. `shape`
-    is the assumption about the distribution of true ranks: `non-increasing`, no rank is more
-    probable than the one before it; or `none`.
+    is the assumption about the distribution of true ranks: `non-increasing`, no rank near the top
+    is more probable than the one before it; or `none`.
     """
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence is {confidence}; it must be above 0 and below 1")
@@ -120,21 +125,22 @@ def bracket_users(
     counts = np.zeros((2, m + 1))
     np.add.at(counts, (1 - fold, place), 1.0 / rows[user])
     z = float(stdtrit(max(rows.size - 1, 1), (1.0 + confidence) / 2.0))
-    tables = [kernel(n, m, sampling, shape, None) for n in sizes.tolist()]
-    likely = [np.stack([likely_mixture(x, table).shares for x in counts]) for table in tables]
-    ends = []
+    ends: list[Ends] = []
+    likely: dict[tuple[int, int], Float] = {}  # by n and the last rank of the class
     for measure in measures:
         brackets, possible = [], []
-        for table, shares in zip(tables, likely, strict=True):
+        for size in sizes.tolist():
             if measure.metric.needs_candidates:
-                auc = np.tile(unbiased_auc(table.n, m, sampling), (2, 1))
+                auc = np.tile(unbiased_auc(size, m, sampling), (2, 1))
                 brackets.append((auc, auc))
                 possible.append((0.0, 1.0))
-            else:
-                exact = table.metric(measure)
-                possible.append((float(exact.min()), float(exact.max())))
-                of_metric = kernel(table.n, m, sampling, shape, measure.cutoff)
-                brackets.append(bracket(measure, of_metric, shares, rows.size, z))
+                continue
+            table = kernel(size, m, sampling, shape, measure.cutoff)
+            exact, key = table.metric(measure), (size, table.last)
+            if key not in likely:
+                likely[key] = np.stack([likely_mixture(x, table).shares for x in counts])
+            possible.append((float(exact.min()), float(exact.max())))
+            brackets.append(bracket(measure, table, likely[key], rows.size, z))
         lower, upper = (np.stack(both) for both in zip(*brackets, strict=True))
         below, above = (np.bincount(user, x[group, fold, place]) / rows for x in (lower, upper))
         least, most = np.bincount(group) / user.size @ np.array(possible)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sampled_metrics._base.arguments import check_arguments, require_type
 from sampled_metrics._base.defaults import BUDGET
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts, html_of, text_of
@@ -46,6 +47,10 @@ class Shown(ABC):
         or values by metric, or by (recommender, metric) if there are several. `axes` are those of
         Matplotlib; by default of a new figure.
         """
+        if exact is not None:
+            require_type("exact", exact, Shown, Mapping)
+        if axes is not None and not hasattr(axes, "set_ylim"):
+            raise InputError(f"axes is of type {type(axes).__name__}, expected axes of Matplotlib")
         return _draw(self.to_frame(), {} if exact is None else exact, axes)
 
     def __str__(self) -> str:
@@ -66,9 +71,9 @@ class Results(Shown, list[Result]):
     >>> from sampled_metrics import correct
     >>> results = correct([1, 1, 5, 40, 90], "recall@10", "cls", n_items=3541, n_negatives=100)
     >>> print(str(results).partition("\n\n")[0])
-    metric     range             estimator      value  acts like
-    ---------  ----------------  -----------  -------  -----------
-    recall@10  0.0028 to 0.9317  cls          0.19742  recall@26
+    metric     range             middle    estimator      value  acts like
+    ---------  ----------------  --------  -----------  -------  -----------
+    recall@10  0.0000 to 0.9020  -         cls          0.19742  recall@26
     >>> results.to_frame()["behaves_like"].tolist()
     [26]
     """
@@ -79,6 +84,7 @@ class Results(Shown, list[Result]):
 
     def parts(self, **options: Any) -> Parts:
         """Return tables of few columns and lines about them."""
+        check_arguments(**options)
         return self._show(self, **options)
 
     def to_frame(self) -> "pd.DataFrame":
@@ -122,6 +128,8 @@ def count(number: int, noun: str) -> str:
 
 def _draw(table: "pd.DataFrame", exact: Any, axes: Any) -> Any:
     """Draw results one below the other, those of one metric and pair in one line."""
+    if "printed" in table:  # a result of `reported`
+        table = table.assign(estimator="middle", value=table["range_middle"].astype(float))
     estimated = "range_low" in table and (table["estimator"] != "exact").all()
     ends = ["range_low", "range_high"] if estimated else ["ci_low", "ci_high"]
     value = "difference" if "difference" in table else "value"
@@ -132,7 +140,7 @@ def _draw(table: "pd.DataFrame", exact: Any, axes: Any) -> Any:
     names = [*(["b", "a"] if "a" in table else ["recommender"] * several), "metric"]
     known = _exact_values(exact, names, value)
     groups: list[Any] = list(table.groupby(names, sort=False))
-    axes = axes or _new_axes(len(groups))
+    axes = _new_axes(len(groups)) if axes is None else axes
     for height, (key, rows) in enumerate(groups):
         label = "range" if estimated else "interval"
         axes.plot(rows[ends].iloc[0], [height] * 2, label=label, **_LINE)

@@ -273,15 +273,15 @@ def parse_measures(names: str | Sequence[str | Measure]) -> list[Measure]:
     >>> [str(measure) for measure in parse_measures("HR@10, mrr")]
     ['hit@10', 'rr']
     """
-    if not (measures := parse_list(names, "metrics", parse_measure)):
-        raise InputError("no metrics; expected at least one")
-    return measures
+    return parse_list(names, "metrics", parse_measure, Measure)
 
 
-def parse_list(names: str | Sequence[Any], what: str, parse: Callable[[str], T]) -> list[T]:
-    """Parse one name, several separated by commas, or a sequence of either.
+def parse_list(
+    names: str | Sequence[str | T], what: str, parse: Callable[[str], T], kind: type[T]
+) -> list[T]:
+    """Parse one name, several separated by commas, or a sequence of either; at least one.
 
-    Non-string entries are kept. `what` names the kind of name in errors.
+    Entries of the kind that `parse` returns are kept. `what` names the names in errors.
     """
     try:
         entries = [names] if isinstance(names, str) else list(names)
@@ -291,8 +291,12 @@ def parse_list(names: str | Sequence[Any], what: str, parse: Callable[[str], T])
     for entry in entries:
         if isinstance(entry, str):
             parsed += map(parse, filter(None, map(str.strip, entry.split(","))))
-        else:
+        elif isinstance(entry, kind):
             parsed.append(entry)
+        else:
+            raise InputError(f"{what} hold an entry of type {type(entry).__name__}; expected names")
+    if not parsed:
+        raise InputError(f"no {what}; expected at least one")
     return list(dict.fromkeys(parsed))
 
 

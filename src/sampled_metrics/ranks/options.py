@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics import tables
-from sampled_metrics._base.arrays import whole_number
+from sampled_metrics._base.arrays import array_of
 from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics.ranks.ranks import flag
 
@@ -52,11 +52,9 @@ class Ranked(NamedTuple):
 
     def check(self, kind: str, path: Path | None = None) -> None:
         """Raise InputError for an option that `kind` of input does not allow."""
-        if self.n_items is not None and whole_number("n_items", self.n_items) < 2:
-            raise InputError(f"n_items is {self.n_items}, expected at least 2")
         for name, value in self._asdict().items():
             is_set = value is not None if name in {"n_items", "relevant", "seen"} else value
-            if name in _ALLOWED[kind] or not is_set:
+            if name in _ALLOWED.get(kind, ("n_items", "relevant")) or not is_set:
                 continue
             kinds = [other for other, allowed in _ALLOWED.items() if name in allowed]
             needed = f"{name} ({flag(name)}) needs {' or '.join(kinds)}"
@@ -76,16 +74,17 @@ def without_names(data: Any) -> Any:
     return data if known else data.to_numpy()
 
 
-def as_array(data: Any) -> NDArray[Any]:
+def as_array(data: Any, name: str = "data") -> NDArray[Any]:
     """Return numbers of one or two dimensions as an array."""
-    kind = type(data).__name__
+    is_tensor = hasattr(data, "__dlpack__") and not hasattr(data, "__array__")
     try:
-        array = np.asarray(data)
-    except ValueError:
-        raise InputError(f"rows of the {kind} differ in length; expected an array") from None
+        array = array_of(name, np.from_dlpack(data) if is_tensor else data)
+    except RuntimeError as error:  # of a tensor of torch with gradients
+        raise InputError(f"{name}: {type(data).__name__} is no array ({error})") from error
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or not array.size:
         shape = f" of {array.dtype}, shape {array.shape}" if array.ndim else ""
-        raise InputError(f"found {kind}{shape}; expected numbers, a DataFrame or a file")
+        found = f"{name}: found {type(data).__name__}{shape}"
+        raise InputError(f"{found}; expected numbers, a DataFrame, a file (docs/inputs.md)")
     return array
 
 
@@ -94,6 +93,6 @@ def warn_of_seen_items(users: int, items: int) -> None:
     if min(users, items) >= SEVERAL:
         problem = (
             f"all {users:,} users have scores of all {items:,} items: items seen in training "
-            "count as candidates; name them with --seen if they are none"
+            "count as candidates; if they are none, name them with --seen (seen=)"
         )
         warnings.warn(problem, InputWarning, stacklevel=2)

@@ -1,7 +1,6 @@
 """Tables of relevant and seen items, as pairs of users and items."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,16 +115,16 @@ class KnownItems(NamedTuple):
 
 
 def read_known_items(
-    held_out: Path, seen: Path, items: Path | None = None, others: Sequence[Table] = ()
+    held_out: Any, seen: Any, items: Any = None, others: Sequence[Table] = ()
 ) -> KnownItems:
-    """Read tables of pairs, or qrels for the held-out items.
+    """Read tables of pairs, files or DataFrames, or qrels for the held-out items.
 
     The catalogue has the items of all tables, also those of a table of `items` (`item_id`) and of
     `others`.
     """
-    held, of_seen = read_pairs(Path(held_out), RELEVANT), read_table(Path(seen), SEEN)
+    held, of_seen = read_pairs(held_out, RELEVANT), read_table(seen, SEEN)
     of_seen.require(USER, ITEM)
-    catalogue = [] if items is None else [read_table(Path(items), "items (item_id)")]
+    catalogue = [] if items is None else [read_table(items, "items (item_id)")]
     user_ids = _distinct([held.ids(USER)])
     item_ids = _distinct([table.ids(ITEM) for table in (held, of_seen, *catalogue, *others)])
     (user, item), (seen_user, seen_item) = (
@@ -148,8 +147,8 @@ def read_known_items(
         marked[-1].sum_duplicates()
     both = marked[0].multiply(marked[1]).tocoo()
     if both.nnz:
-        user_id, item_id = user_ids[both.row[0]], item_ids[both.col[0]]
-        raise InputError(f"user {user_id}, item {item_id} is both seen and held out", path=seen)
+        pair = f"user {user_ids[both.row[0]]}, item {item_ids[both.col[0]]}"
+        raise InputError(f"{pair} is both seen and held out", path=of_seen.path)
     return KnownItems(user_ids, item_ids, *marked)
 
 

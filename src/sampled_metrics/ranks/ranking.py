@@ -1,5 +1,7 @@
 """Ranking of relevant items by the scores of all items, one block of users at a time."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
@@ -7,22 +9,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
 
-from sampled_metrics._base.arrays import Float, Ids, Int, ordered_floats, ranges, whole_number
+from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.arrays import Float, Ids, Int, array_of, integers, ordered_floats, ranges
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical
+from sampled_metrics.ranks.kinds import items_of, scores_of
 from sampled_metrics.ranks.ranks import Ranks, count_enough, id_column, require
 
 BLOCK_SIZE = 512
 _ROWS = 32  # users counted at a time, few enough to stay in the processor's cache
 
 Scores = NDArray[np.floating[Any]]
-Score = Callable[[Int], Scores]
+Score = Callable[[Int], Any]
 Vectors = tuple[ArrayLike, ArrayLike]
 Marked: TypeAlias = csr_array | csr_matrix | NDArray[np.bool_]
 
 
 def rank(
-    score: Score | Vectors,
+    score: Score | Vectors | Any,
     seen: Marked | None,
     relevant: ArrayLike | Marked,
     *,
@@ -38,18 +42,18 @@ def rank(
     Parameters
     ----------
     score
-        Function from row numbers of users, int64, shape (some,), to the scores of all items for
-        them, float32 or float64, shape (some, items); its result is not written to. An item with
-        score -inf is no candidate, which a relevant item must be; NaN and +inf are errors. Or a
-        pair of vectors of all users and of all items, shapes (users, d) and (items, d), whose
-        inner products are the scores.
+        A matrix, users x items, or a function from row numbers of users, int64, shape (some,), to
+        the scores of all items for them, float32 or float64, shape (some, items); its result is
+        not written to. An item with score -inf is no candidate, which a relevant item must be; NaN
+        and +inf are errors. Or a pair of vectors of all users and of all items, shapes (users, d)
+        and (items, d), whose inner products are the scores.
     seen
         Nonzero where a user has seen an item, which is then no candidate: scipy.sparse or bool,
         shape (users, items). None if nobody has seen anything.
     relevant
-        Column of each user's held-out item: integers, shape (users,). Or nonzero where an item is
-        relevant: scipy.sparse or bool, shape (users, items); users without a relevant item are
-        left out and never scored.
+        Column of each user's held-out item, shape (users,), -1 or None without one. Or nonzero
+        where an item is relevant: scipy.sparse or bool, shape (users, items). Users without a
+        relevant item are left out and never scored.
     users, items
         Ids, shapes (users,) and (items,); default row and column numbers. Those of users are kept
         in the result, those of items only appear in errors.
@@ -70,28 +74,41 @@ def rank(
     >>> ranks.users, ranks.n_better
     (array([1]), array([0, 1]))
     """
-    if whole_number("block_size", block_size) < 1:
-        raise InputError(f"block_size is {block_size}, expected at least 1")
-    held_out = not issparse(relevant) and np.ndim(relevant) != 2
-    ranked = _held_out_items(relevant) if held_out else _marked_items(relevant, min_grade)
+    check_arguments(block_size=block_size, min_grade=0.0 if min_grade is None else min_grade)
+    if isinstance(relevant, list | tuple) or getattr(relevant, "ndim", 0) == 1:
+        size = len(relevant)  # type: ignore[arg-type]
+        relevant = items_of(relevant, "relevant") if size else np.zeros(0, np.int64)
+    held_out = not issparse(relevant) and array_of("relevant", relevant).ndim != 2
+    ranked = _held_out_items(relevant) if held_out else _marked(relevant, "relevant", min_grade)
     sizes = np.diff(ranked.start)
     n_users, no_items = sizes.size, np.zeros(0, dtype=np.int64)
     task = _Task(
         "held-out" if held_out else "relevant",
         ranked,
-        _Items(np.zeros(n_users + 1, np.int64), no_items) if seen is None else _marked_items(seen),
+        _Items(np.zeros(n_users + 1, np.int64), no_items)
+        if seen is None
+        else _marked(seen, "seen"),
         np.arange(n_users) if users is None else id_column("users", users, n_users),
-        None if items is None else np.asarray(items),
+        None if items is None else array_of("items", items),
     )
+    if task.items is not None and task.items.ndim != 1:
+        raise InputError(f"items has shape {task.items.shape}; expected one dimension")
     if task.seen.start.size != n_users + 1:
         raise InputError(f"seen items of {task.seen.start.size - 1} users, expected {n_users}")
-    rows = np.flatnonzero(sizes)
-    function = _inner_products(*score, n_users) if isinstance(score, tuple) else score
+    rows, n_rows = np.flatnonzero(sizes), 0 if users is not None else n_users
+    if isinstance(score, tuple) and len(score) == 2:
+        score = inner_products(score[0], score[1], n_users)
+    function: Any = score
+    if not callable(score):
+        matrix = scores_of(score, name="score")
+        if matrix.ndim != 2 or matrix.shape[0] != n_users:
+            raise InputError(f"score has shape {matrix.shape}; expected {n_users} rows")
+        function = matrix.__getitem__
     columns = zip((no_items,) * 3, *task.counts(function, rows, block_size), strict=True)
     n_candidates, n_better, n_tied = (np.concatenate(column) for column in columns)
     if held_out:
         require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")
-        return Ranks.trusted(n_candidates, n_better, n_tied, users=task.users)
+        return Ranks.trusted(n_candidates, n_better, n_tied, users=task.users, n_rows=n_rows)
     order = np.lexsort((n_better, np.repeat(rows, sizes[rows])))
     return Ranks.trusted(
         n_candidates,
@@ -101,6 +118,7 @@ def rank(
         grades=None if ranked.grade is None else ranked.grade[order],
         min_grade=min_grade or 0.0,
         users=task.users[rows],
+        n_rows=n_rows,
     )
 
 
@@ -136,7 +154,7 @@ class _Task(NamedTuple):
             self._check_items(n_items)
         for first in range(0, users.size, block_size):
             block = users[first : first + block_size]
-            scores = np.asarray(score(block))
+            scores = array_of("scores", score(block))
             if n_items is None and scores.ndim:
                 n_items = scores.shape[-1]
                 self._check_items(n_items)
@@ -197,21 +215,24 @@ def _count(marked: NDArray[np.bool_]) -> Int:
 
 def _held_out_items(columns: ArrayLike) -> _Items:
     """Return one item per user from an array of columns, shape (users,)."""
-    items = np.asarray(columns)
+    items = array_of("relevant", columns)
     if items.ndim != 1 or (items.size and items.dtype.kind not in "iu"):
         found = f"{items.dtype} of shape {items.shape}"
-        raise InputError(f"held-out items are {found}; expected one integer per user, or a matrix")
-    return _Items(np.arange(items.size + 1), items.astype(np.int64))
+        raise InputError(f"relevant is {found}; expected one integer per user, or a matrix")
+    return _Items(np.arange(items.size + 1), integers("relevant", items))
 
 
-def _marked_items(marked: Any, min_grade: float | None = None) -> _Items:
+def _marked(marked: Any, name: str, min_grade: float | None = None) -> _Items:
     """Return the items of each user at the nonzeros of a matrix, users x items.
 
     If `min_grade` is given, values are grades: items with one above 0 are returned, of the users
     who have an item of at least `min_grade`.
     """
-    table = canonical(marked)
-    grade = None
+    marked = marked if issparse(marked) else array_of(name, marked)
+    if marked.ndim != 2 or marked.dtype.kind not in "biuf":
+        found = f"{marked.dtype} of shape {marked.shape}"
+        raise InputError(f"{name} is {found}; expected nonzeros of users x items")
+    table, grade = canonical(marked), None
     if min_grade is not None:
         table = csr_array(table, dtype=np.float64)
         grade = table.data
@@ -224,18 +245,18 @@ def _marked_items(marked: Any, min_grade: float | None = None) -> _Items:
     return _Items(table.indptr.astype(np.int64), table.indices, table.shape[1], grade)
 
 
-def _inner_products(users: ArrayLike, items: ArrayLike, n_users: int) -> Score:
+def inner_products(users: ArrayLike, items: ArrayLike, n_users: int) -> Score:
     """Return the function of scores that are inner products of two vectors.
 
     Those of einsum, other than those of a matrix product, are the same for any block of users, and
     equal for equal vectors.
     """
-    arrays = [np.asarray(vectors) for vectors in (users, items)]
+    arrays = [np.atleast_1d(array_of("score", vectors)) for vectors in (users, items)]
     expected = (n_users, *arrays[0].shape[1:2]), (len(arrays[1]), *arrays[0].shape[1:2])
     for name, array, shape in zip(("users", "items"), arrays, expected, strict=True):
         numbers = array.ndim == 2 and array.dtype.kind in "fiu" and np.isfinite(array).all()
         if not numbers or array.shape != shape:
             found = f"{array.dtype} of shape {array.shape}"
-            raise InputError(f"vectors of {name} are {found}; expected finite, of shape {shape}")
+            raise InputError(f"score: vectors of {name} are {found}; expected finite, of {shape}")
     left, right = (np.ascontiguousarray(array, np.float64) for array in arrays)
     return lambda rows: np.einsum("uf,if->ui", left[rows], right)

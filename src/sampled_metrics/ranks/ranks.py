@@ -4,23 +4,28 @@ Exact metrics under any tie policy and the distribution of sampled ranks follow 
 model or scores.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sampled_metrics._base.arguments import check_arguments, path_of
 from sampled_metrics._base.arrays import (
     Float,
     Ids,
     Int,
+    array_of,
     first_duplicate,
     integers,
     ranges,
+    short_repr,
     starts,
 )
 from sampled_metrics._base.errors import InputError
@@ -29,7 +34,7 @@ COLUMNS = ("n_candidates", "n_better", "n_tied")
 _OF_USERS = ("n_candidates", "n_found", "n_relevant", "depth")
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Ranks:
     """Where the relevant items of some users are in their rankings.
 
@@ -62,6 +67,8 @@ class Ranks:
         Ids of the users, integers or text, each once; shape (users,). None if not known.
     source
         Where the ranks come from; repeated in everything made from them.
+    n_rows
+        Rows of the matrix that `users` number, where it has no ids; 0 otherwise.
 
     Examples
     --------
@@ -78,13 +85,14 @@ class Ranks:
     n_candidates: Int
     n_better: Int
     n_tied: Int
-    n_found: Int = field(repr=False)
-    n_relevant: Int = field(repr=False)
-    depth: Int = field(repr=False)
-    grades: Float | None = field(repr=False)
-    min_grade: float = field(repr=False)
-    users: Ids | None = field(repr=False)
-    source: str = field(repr=False)
+    n_found: Int
+    n_relevant: Int
+    depth: Int
+    grades: Float | None
+    min_grade: float
+    users: Ids | None
+    source: str
+    n_rows: ClassVar[int] = 0
 
     def __init__(
         self,
@@ -102,10 +110,11 @@ class Ranks:
     ) -> None:
         given: dict[str, Any] = dict(zip(COLUMNS, (n_candidates, n_better, n_tied), strict=True))
         given |= {"n_found": n_found, "n_relevant": n_relevant, "depth": depth}
+        check_arguments(min_grade=min_grade, source=source)
         counts = {
             name: integers(name, values, is_column=True)
             for name, values in given.items()
-            if values is not None
+            if values is not None or name in COLUMNS
         }
         n = counts["n_candidates"]
         if n_found is None:
@@ -137,6 +146,9 @@ class Ranks:
         made.__dict__.update(defaults, min_grade=0.0, source="unknown")
         made.__dict__.update(others, n_candidates=n_candidates, n_better=n_better, n_tied=n_tied)
         return made
+
+    def __repr__(self) -> str:
+        return short_repr(self, *COLUMNS)
 
     def __len__(self) -> int:
         """Return the number of users."""
@@ -187,6 +199,7 @@ class Ranks:
             users=self.users,
             source=self.source,
             depth=self.depth,
+            n_rows=self.n_rows,
         )
 
     @property
@@ -220,17 +233,29 @@ class Ranks:
             min_grade=self.min_grade,
             users=None if self.users is None else self.users[users],
             source=self.source,
+            n_rows=self.n_rows,
         )
 
     def replace(self, *, source: str, users: Ids | None = None) -> Self:
         """Return the same ranks from another source, and with other ids of the users, each once."""
+        check_arguments(source=source)
         changed = copy(self)
-        ids = self.users if users is None else id_column("users", users, len(self))
-        changed.__dict__.update(users=ids, source=source)
+        changed.__dict__.update(source=source)
+        if users is not None:
+            changed.__dict__.update(users=id_column("users", users, len(self)), n_rows=0)
         return changed
 
     @classmethod
-    def read(cls, path: Path | str, **options: Any) -> "Ranks":
+    def read(
+        cls,
+        path: Path | str,
+        *,
+        n_items: int | None = None,
+        relevant: Any = None,
+        seen: Any = None,
+        min_grade: float = 0.0,
+        complete: bool = False,
+    ) -> Ranks:
         """Read ranks, lists or scores.
 
         `sampled_metrics.ranks.reading.as_ranks` has the kinds of files, and
@@ -239,7 +264,7 @@ class Ranks:
         from sampled_metrics.ranks.options import Ranked
         from sampled_metrics.ranks.reading import as_ranks
 
-        return as_ranks(Path(path), Ranked(**options))
+        return as_ranks(path_of(path), Ranked(n_items, relevant, seen, min_grade, complete))
 
     def write(self, path: Path | str, *, items: Ids | None = None) -> None:
         """Write one row per relevant item as parquet: the ids, if any, then the three counts.
@@ -252,7 +277,8 @@ class Ranks:
         if not self.is_complete:
             raise InputError("only full rankings can be written; these are cut at some depth")
         users = None if self.users is None else np.repeat(self.users, self.n_found)
-        columns = {"user_id": users, "item_id": items}
+        ids = None if items is None else id_column("items", items, self.n_better.size)
+        columns = {"user_id": users, "item_id": ids}
         columns |= {"n_candidates": np.repeat(self.n_candidates, self.n_found)}
         columns |= {"n_better": self.n_better, "n_tied": self.n_tied}
         int32 = np.iinfo(np.int32)
@@ -263,12 +289,12 @@ class Ranks:
                 and (not values.size or int32.min <= values.min() <= values.max() <= int32.max)
             ):
                 columns[name] = values.astype(np.int32)
-        write_columns(Path(path), columns, {b"source": self.source.encode()})
+        write_columns(path_of(path), columns, {b"source": self.source.encode()})
 
 
 def id_column(name: str, values: ArrayLike, rows: int) -> Ids:
     """Return ids as integers or numpy's str, shape (rows,); anything else raises InputError."""
-    array = np.asarray(values)
+    array = array_of(name, values)
     if array.dtype.kind == "O":
         other = [value for value in array.flat if not isinstance(value, str | int | np.integer)]
         if other:
@@ -383,7 +409,7 @@ def _check_grades(
     grades: ArrayLike, min_grade: float, counts: Mapping[str, Int], order: Int
 ) -> Float:
     """Raise InputError unless grades fit; return them with those of the items found in order."""
-    n_relevant, array = counts["n_relevant"], np.array(grades, dtype=np.float64)
+    n_relevant, array = counts["n_relevant"], array_of("grades", grades, np.float64).copy()
     if array.shape != (n_relevant.sum(),):
         raise InputError(f"grades have shape {array.shape}; expected ({n_relevant.sum()},)")
     require("grades", array, np.isfinite(array) & (array > 0.0), "a finite number above 0")

@@ -2,27 +2,30 @@
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse, load_npz
+from scipy.sparse import csr_array, load_npz
 
+from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Int, first_duplicate, ranges, starts
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, InputWarning, one_line, reading
 from sampled_metrics._base.files import read_array, read_arrays
+from sampled_metrics.ranks.kinds import items_of, lists_of, scores_of, table_of
 from sampled_metrics.ranks.options import (
     SEVERAL,
     Ranked,
-    as_array,
     is_table,
     warn_of_seen_items,
     without_names,
 )
 from sampled_metrics.ranks.pairs import RELEVANT, Pairs, read_pairs, read_relevant, relevant_rows
+from sampled_metrics.ranks.questions import question_ranks
 from sampled_metrics.ranks.ranking import rank
 from sampled_metrics.ranks.ranks import (
     COLUMNS,
@@ -75,29 +78,42 @@ def as_ranks(data: Any, ranked: Ranked) -> Ranks:
     >>> as_ranks({"anna": [7, 9]}, Ranked(relevant={"anna": [9]})).best_rank
     array([2])
     """
+    check_arguments(n_items=ranked.n_items, min_grade=ranked.min_grade, complete=ranked.complete)
     if isinstance(data, Ranks):
         ranked.check("Ranks")
         return data
     if hasattr(data, "sampled_ranks"):
         raise InputError("found sampled ranks; `correct` takes them")
-    ranked = ranked._replace(relevant=_frame_of(ranked.relevant), seen=_frame_of(ranked.seen))
-    if ranked.relevant is not None and not is_table(ranked.relevant):
-        data = without_names(data)
-    data = _frame_of(data)
+    relevant, data = lists_of(ranked.relevant, "relevant"), lists_of(data)
+    ranked = ranked._replace(relevant=relevant, seen=lists_of(ranked.seen, "seen"))
+    own: dict[str, Any] = {}
+    if relevant is not None and is_frame(data):
+        ids, data = {"user_ids": data.index, "item_ids": data.columns}, without_names(data)
+        own = {name: each for name, each in ids.items() if type(each).__name__ != "RangeIndex"}
     if isinstance(data, str | Path) and Path(data).suffix in {".npy", ".npz"}:
         with reading(data):
-            return rank_by_scores(ranked, load_scores(Path(data), WHAT), Path(data))
+            arrays = load_scores(Path(data), WHAT)
+            return question_ranks(rank_by_scores(ranked, arrays, Path(data)))
     if isinstance(data, Table) or is_table(data):
         table = data if isinstance(data, Table) else read_table(data, WHAT, trec=RUN)
+        ranked = ranked._replace(
+            relevant=table_of(relevant, "relevant"), seen=table_of(ranked.seen, "seen")
+        )
         with reading(table.path):
             found = table.columns
             has_places = ITEM in found and ("rank" in found or "score" in found)
+            if is_frame(data) and set(found) == {USER, ITEM}:  # best first
+                user = table.codes(USER)[0]
+                score = pa.chunked_array([-np.arange(len(user))])
+                table, has_places = replace(table, columns=found | {"score": score}), True
             is_list = has_places and "n_candidates" not in found
-            return (_of_lists if is_list else _of_table)(table, ranked)
-    array = as_array(data)
-    if array.ndim == 2:
-        return rank_by_scores(ranked, {"scores": array})
-    return _of_table(Table(Path("ranks"), {"rank": pa.chunked_array([array])}, ("rank",)), ranked)
+            return question_ranks((_of_lists if is_list else _of_table)(table, ranked))
+    known = relevant is not None and not is_table(relevant)
+    scores = scores_of(data, items_of(relevant, "relevant").shape[0] if known else None)
+    if scores.ndim == 2:
+        return question_ranks(rank_by_scores(ranked, own | {"scores": scores}))
+    table = Table(Path("ranks"), {"rank": pa.chunked_array([scores])}, ("rank",))
+    return question_ranks(_of_table(table, ranked))
 
 
 def read_single(path: Path) -> Ranks:
@@ -125,19 +141,6 @@ def sources(texts: Iterable[str]) -> str:
     """Join the sources of several ranks, each once, with semicolons."""
     parts = (part for text in sorted(set(texts)) for part in text.split("; "))
     return "; ".join(dict.fromkeys(parts))
-
-
-def _frame_of(data: Any) -> Any:
-    """Return a table of the lists of a dictionary; anything else as it is."""
-    if not isinstance(data, Mapping):
-        return data
-    import pandas as pd
-
-    items = pd.Series(dict(data), dtype=object).explode().dropna()
-    if items.empty:
-        raise InputError("no items in the lists; expected items for each user")
-    frame = pd.DataFrame({USER: items.index, ITEM: items.to_numpy()})
-    return frame.assign(rank=frame.groupby(USER).cumcount() + 1)
 
 
 def counts_of(table: Table) -> tuple[Int, Int, Int]:
@@ -330,7 +333,7 @@ def rank_by_scores(ranked: Ranked, own: Mapping[str, Any], path: Path | None = N
         items=ids["item_ids"],
         min_grade=ranked.min_grade if is_graded else None,
     )
-    if path is not None and seen is None and (ranks.n_candidates == scores.shape[1]).all():
+    if seen is None and (ranks.n_candidates == scores.shape[1]).all():
         warn_of_seen_items(*scores.shape)
     return ranks
 
@@ -346,7 +349,7 @@ def load_scores(path: Path, what: str) -> dict[str, NDArray[Any]]:
 def _matrix(given: Any, what: str, axes: Any, ranked: Ranked) -> Any:
     """Return relevant or seen items, given or in a file, as columns or users x items."""
     if not is_table(given):
-        return given if issparse(given) else as_array(given)
+        return items_of(given, what, tuple(size for *_, size in axes))
     path = Path() if is_frame(given) else Path(given)
     if path.suffix == ".npy":
         require_file(path, what)

@@ -1,28 +1,36 @@
 """Sampled ranks: ranks of held-out items among sampled negatives, and their readers."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sampled_metrics._base.arguments import check_arguments, path_of
 from sampled_metrics._base.arrays import (
     Ids,
     Int,
+    array_of,
     first_duplicate,
     generator,
     integers,
+    short_repr,
     whole_number,
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics.ranks.kinds import lists_of, table_of
 from sampled_metrics.ranks.options import Ranked, as_array, without_names
 from sampled_metrics.ranks.pairs import Pairs, read_relevant
+from sampled_metrics.ranks.questions import ask, question_samples, question_ties
 from sampled_metrics.ranks.ranks import (
     Ranks,
+    flag,
     id_column,
     require,
     require_same,
@@ -37,7 +45,7 @@ WHAT = "sampled ranks"
 TIES = ("random", "optimistic", "pessimistic")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class SampledRanks:
     """Sampled ranks with what is needed to correct them.
 
@@ -68,22 +76,36 @@ class SampledRanks:
     sampled_ranks: Int
     n_items: Int
     n_negatives: int
-    sampling: Sampling = Sampling.WITHOUT_REPLACEMENT
-    users: Ids | None = None
-    several_items: bool = False
+    sampling: Sampling
+    users: Ids | None
+    several_items: bool
+    n_rows: ClassVar[int] = 0  # as those of `Ranks`
 
-    def __post_init__(self) -> None:
-        ranks, m = integers("sampled_ranks", self.sampled_ranks, is_column=True), self.n_negatives
+    def __init__(
+        self,
+        sampled_ranks: ArrayLike,
+        n_items: ArrayLike,
+        n_negatives: int,
+        sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
+        users: ArrayLike | None = None,
+        several_items: bool = False,
+    ) -> None:
+        check_arguments(sampling=sampling, several_items=several_items)
+        m, ranks = n_negatives, integers("sampled_ranks", sampled_ranks, is_column=True)
         if not ranks.size:
             raise InputError("no sampled ranks; expected at least one")
-        items = integers("n_items", self.n_items)
+        items = integers("n_items", n_items)
         if items.shape not in {(), ranks.shape}:
             raise InputError(f"n_items has shape {items.shape}; expected () or {ranks.shape}")
         _require_more_items(int(items.min()), m)
+        whole_number("n_items", int(items.max()), 2, MOST_ITEMS)
         require("sampled_rank", ranks, (ranks >= 1) & (ranks <= m + 1), f"1 to {m + 1}")
-        users = None if self.users is None else id_column("users", self.users, ranks.size)
-        checked = {"sampled_ranks": ranks, "n_items": items, "users": users}
-        self.__dict__.update(checked, sampling=Sampling(self.sampling))
+        ids = None if users is None else id_column("users", users, ranks.size)
+        self.__dict__.update(sampled_ranks=ranks, n_items=items, n_negatives=int(m), users=ids)
+        self.__dict__.update(sampling=Sampling(sampling), several_items=several_items)
+
+    def __repr__(self) -> str:
+        return short_repr(self, "sampled_ranks", "n_items", "n_negatives", "sampling", "users")
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -111,15 +133,20 @@ class SampledRanks:
         n_negatives: int | None = None,
         n_items: int | None = None,
         sampling: str | None = None,
-        **options: Any,
-    ) -> "SampledRanks":
+        *,
+        positive: ArrayLike | None = None,
+        relevant: Any = None,
+        ties: str = "random",
+        seed: int = 0,
+    ) -> SampledRanks:
         """Read sampled ranks, or scores of held-out items and their negatives.
 
         The first three options are for what the file does not say; `sampled_metrics.ranks.sampled`
         has all in `Drawn`, and the kinds of files in `as_sampled`. Rows of one user are different
         repetitions, or different items in a column `item_id`.
         """
-        return as_sampled(Path(path), Drawn(n_items, n_negatives, sampling, **options))
+        drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties, seed)
+        return as_sampled(path_of(path), drawn)
 
     def write(self, path: Path | str) -> None:
         """Write one row per sampled rank as parquet, with how the negatives were drawn."""
@@ -131,7 +158,7 @@ class SampledRanks:
             "sampling": np.full(len(self), str(self.sampling)),
             "sampled_rank": self.sampled_ranks,
         }
-        write_columns(Path(path), columns)
+        write_columns(path_of(path), columns)
 
 
 class Drawn(NamedTuple):
@@ -153,7 +180,7 @@ class Drawn(NamedTuple):
         `pessimistic`.
     """
 
-    n_items: int | None = None
+    n_items: ArrayLike | None = None
     n_negatives: int | None = None
     sampling: str | None = None
     positive: ArrayLike | None = None
@@ -167,9 +194,10 @@ class Drawn(NamedTuple):
         users: Any = None,
         *,
         n_items: Any = None,
-        m: int | None = None,
+        m: Any = None,
         sampling: str | None = None,
         several_items: bool = False,
+        repeated: bool = False,
     ) -> SampledRanks:
         """Make sampled ranks of what was found and, where that does not say it, of options."""
         require_same("n_negatives", self.n_negatives, "n_negatives", m)
@@ -186,25 +214,46 @@ class Drawn(NamedTuple):
                 "no column n_candidates; give n_items (--n-items), those of a full ranking"
             )
         way = Sampling(self.sampling or sampling or Sampling.WITHOUT_REPLACEMENT)
-        return SampledRanks(ranks, n_items, m, way, users, several_items)
+        ranks, m = self._thinned(ranks, m, way) if np.ndim(m) else (ranks, m)
+        made = SampledRanks(ranks, n_items, m, way, users, several_items)
+        once = None if repeated or several_items else made.users
+        question_samples(made.sampled_ranks, made.n_items, made.n_negatives, once)
+        return made
+
+    def _thinned(self, ranks: Int, m: Int, way: Sampling) -> tuple[Int, int]:
+        """Keep as many negatives of each row, uniformly chosen among its own."""
+        least, most = int(m.min()), int(m.max())
+        if least < most and (way is Sampling.DISTINCT or least < 0.9 * most):
+            raise InputError(
+                f"found {least} to {most} negatives per user; expected as many for all, at most a "
+                "tenth fewer, or --sampling distinct with --n-negatives if duplicates were dropped"
+            )
+        if least < most:
+            rows = f"{(m > least).sum():,} of {m.size:,} rows have more than {least} negatives"
+            ask(f"{rows}, up to {most}: of those, {least} are kept at random (seed {self.seed})")
+            rng = generator(self.seed, "thinned")
+            ranks = 1 + rng.hypergeometric(ranks - 1, m - (ranks - 1), least)
+        return ranks, least
+
+    def refuse(self, kind: str, *names: str) -> None:
+        """Raise InputError for options that do not apply to a kind of input."""
+        for name in names:
+            if getattr(self, name) is not None:
+                raise InputError(f"found {kind}; leave {name} ({flag(name)}) out")
 
     def ranked(self, better: Int, tied: Int, n_negatives: Int, users: Any) -> SampledRanks:
         """Make sampled ranks of the negatives above each held-out item, and level with it."""
         if self.ties not in TIES:
             raise InputError(f"unknown tie policy {self.ties!r}; known: {', '.join(TIES)}")
+        question_ties(tied, n_negatives)
         if self.ties == "random":
             tied = generator(self.seed, "ties").integers(0, tied + 1)
         above = better if self.ties == "optimistic" else better + tied
-        least, m = int(n_negatives.min()), int(n_negatives.max())
+        m: Any = n_negatives
         # Of draws whose duplicates are dropped, fewer remain.
-        if self.sampling == Sampling.DISTINCT and self.n_negatives and m <= self.n_negatives:
+        if self.sampling == Sampling.DISTINCT and m.max() <= (self.n_negatives or 0):
             m = self.n_negatives
-        elif least != m:
-            raise InputError(
-                f"found {least} to {m} negatives per user; expected as many for all, or "
-                "--sampling distinct with --n-negatives if duplicates were dropped"
-            )
-        several = first_duplicate(np.asarray(users)) is not None
+        several = users is not None and first_duplicate(np.asarray(users)) is not None
         return self.made(above + 1, users, m=m, several_items=several)
 
 
@@ -227,20 +276,25 @@ def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:
     >>> as_sampled(scores, Drawn(n_items=5, positive=0)).sampled_ranks
     array([1, 2])
     """
+    check_arguments(sampling=drawn.sampling, ties=drawn.ties, seed=drawn.seed)
     if drawn.n_negatives is not None:
-        n = None if drawn.n_items is None else int(integers("n_items", drawn.n_items).min())
-        _require_more_items(n, drawn.n_negatives)
+        items = MOST_ITEMS if drawn.n_items is None else integers("n_items", drawn.n_items)
+        _require_more_items(int(np.min(items, initial=MOST_ITEMS)), drawn.n_negatives)
     if isinstance(data, SampledRanks):
-        if drawn.positive is not None or drawn.relevant is not None:
-            raise InputError("found sampled ranks; positive and relevant are for scores")
-        m, sampling = data.n_negatives, data.sampling
-        drawn.made(data.sampled_ranks, n_items=data.n_items, m=m, sampling=sampling)
+        drawn.refuse("sampled ranks", "positive", "relevant")
+        require_same("n_negatives", drawn.n_negatives, "n_negatives", data.n_negatives)
+        require_same("sampling", drawn.sampling, "sampling", data.sampling)
+        require_same("n_items", drawn.n_items, "n_candidates", data.n_items)
         return data
     if isinstance(data, Ranks):
         raise InputError("found full rankings, which need no correction; `evaluate` takes them")
+    values = data.values() if isinstance(data, Mapping) else [data]
+    if values and all(isinstance(value, int | float) for value in values):
+        raise InputError("data: found printed numbers, not ranks; `reported` takes them")
     if isinstance(drawn.positive, str) and drawn.positive in getattr(data, "columns", ()):
         drawn = drawn._replace(positive=list(data.columns).index(drawn.positive))
-    data = data if drawn.positive is None else without_names(data)
+    data = lists_of(data) if drawn.positive is None else without_names(data)
+    drawn = drawn._replace(relevant=table_of(lists_of(drawn.relevant, "relevant"), "relevant"))
     if isinstance(data, str | Path) and Path(data).suffix in {".npy", ".npz"}:
         with reading(data):
             arrays = load_scores(Path(data), WHAT)
@@ -279,9 +333,12 @@ def all_alike(
             f"{next(iter(full))} is ranked in full, {next(iter(among))} among samples; "
             "compare like with like"
         )
+    if full and drawn.sampling is not None:
+        raise InputError("sampling (--sampling) is for sampled rankings, these are full")
     for name in data:
         with reading(name):
             if among:
+                ranked.check("sampled ranks")
                 among[name] = as_sampled(among[name], drawn)
             else:
                 full[name] = as_ranks(full[name], ranked)
@@ -292,14 +349,14 @@ def _of_arrays(
     drawn: Drawn, scores: Any, positive: Any = None, user_ids: Any = None
 ) -> SampledRanks:
     """Take ranks, or rank the scores in one column, `positive`, among those in the others."""
+    drawn.refuse("a matrix of scores" if scores.ndim > 1 else "ranks, not scores", "relevant")
     if scores.ndim == 1:
-        if drawn.positive is not None:
-            raise InputError("found ranks, not scores; leave positive out")
+        drawn.refuse("ranks, not scores", "positive")
         return drawn.made(scores)
     require_same("positive", drawn.positive, "an array positive,", positive)
     if positive is None and drawn.positive is None:
         raise InputError("found scores; give positive (--positive), the column of held-out items")
-    column = np.asarray(drawn.positive if positive is None else positive)
+    column = array_of("positive", drawn.positive if positive is None else positive)
     if scores.ndim != 2 or scores.dtype.kind not in "fiu" or scores.shape[1] < 2 or not scores.size:
         found = f"{scores.dtype} of shape {scores.shape}"
         raise InputError(f"scores are {found}; expected numbers, shape (users, 1 + negatives)")
@@ -315,12 +372,12 @@ def _of_arrays(
         raise InputError(f"positive is {found}; expected one of the columns 0 to {width - 1}")
     own = scores[np.arange(users), column][:, None]
     better, tied = (scores > own).sum(axis=1), (scores == own).sum(axis=1) - 1
-    ids = np.arange(users) if user_ids is None else user_ids
-    return drawn.ranked(better, tied, np.full(users, width - 1), ids)
+    return drawn.ranked(better, tied, np.full(users, width - 1), user_ids)
 
 
 def _of_scores(table: Table, drawn: Drawn) -> SampledRanks:
     """Rank held-out items, by `label` or by `relevant`, among the other rows of the same user."""
+    drawn.refuse("a table, not a matrix", "positive")
     exact = next((name for name in ("n_better", "rank") if name in table.columns), None)
     if exact and "label" not in table.columns and drawn.relevant is None:
         problem = f"found exact ranks (column {exact}), not sampled ones"
@@ -348,20 +405,21 @@ def _of_scores(table: Table, drawn: Drawn) -> SampledRanks:
 
 
 def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
-    same: dict[str, Any] = {}  # values that all rows must have
+    drawn.refuse("sampled ranks", "positive", "relevant")
+    sampling, items = None, None
+    m: Any = None
     if "n_negatives" in table.columns:
-        same["n_negatives"] = table.whole("n_negatives", 1, MOST_ITEMS)
+        m = table.whole("n_negatives", 1, MOST_ITEMS)
+        m = int(m[0]) if (m == m[0]).all() else m
     if "sampling" in table.columns:
-        same["sampling"] = as_numpy(table.ids("sampling"))
-    for name, values in same.items():
-        table.refuse(name, values != values[0], values, f"{values[0]}, as in row 1")
-    m = int(same["n_negatives"][0]) if "n_negatives" in same else None
-    sampling = same["sampling"][0] if "sampling" in same else None
-    items = None
+        ways = as_numpy(table.ids("sampling"))
+        table.refuse("sampling", ways != ways[0], ways, f"{ways[0]}, as in row 1")
+        sampling = ways[0]
     most = drawn.n_negatives if m is None else m
     ranks = table.whole("sampled_rank", 1, None if most is None else most + 1)
     if "n_candidates" in table.columns:
-        items = table.whole("n_candidates", 2 if most is None else most + 1, MOST_ITEMS)
+        least = 2 if most is None else int(np.max(most)) + 1
+        items = table.whole("n_candidates", least, MOST_ITEMS)
     if "repetition" in table.columns:
         table.require(USER)
         ids = [name for name in (USER, ITEM) if name in table.columns]
@@ -375,12 +433,12 @@ def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
     if USER in table.columns:
         user, user_ids = table.codes(USER)
         users = as_numpy(user_ids)[user]
-    return drawn.made(ranks, users, n_items=items, m=m, sampling=sampling, several_items=several)
+    said: dict[str, Any] = {"n_items": items, "m": m, "sampling": sampling}
+    repeated = "repetition" in table.columns
+    return drawn.made(ranks, users, **said, several_items=several, repeated=repeated)
 
 
-def _require_more_items(n_items: int | None, n_negatives: int) -> None:
-    """Raise InputError unless there is a negative, and n, where known, is larger than m."""
-    if whole_number("n_negatives", n_negatives) < 1:
-        raise InputError(f"n_negatives is {n_negatives}, expected at least 1")
-    if n_items is not None and n_items <= n_negatives:
+def _require_more_items(n_items: int, n_negatives: int) -> None:
+    """Raise InputError unless there is a negative, and n is larger than m."""
+    if n_items <= whole_number("n_negatives", n_negatives, 1):
         raise InputError(f"n_items is {n_items}, expected more than n_negatives, {n_negatives}")

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from sampled_metrics._base.arguments import check_arguments, require_type
 from sampled_metrics._base.arrays import Int, blocks, whole_number
+from sampled_metrics._base.defaults import MOST_NEGATIVES
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling.probability import sampled_rank_distribution
@@ -33,7 +35,12 @@ def draw_sampled_ranks(
     >>> draw_sampled_ranks(ranks, 10, np.random.default_rng(1)).tolist()
     [1, 8, 11]
     """
+    require_type("ranks", ranks, Ranks)
+    check_arguments(sampling=sampling, ties=ties)
     generators = [rng] if isinstance(rng, np.random.Generator) else rng
+    require_type("rng", generators, Sequence)
+    for each in generators:
+        require_type("rng", each, np.random.Generator)
     parts = list(_drawn(ranks, m, generators, sampling, ties))
     drawn = np.ascontiguousarray(np.concatenate(parts).T + 1)
     return drawn[0] if isinstance(rng, np.random.Generator) else drawn
@@ -108,7 +115,7 @@ def _drawn(
     ties: str,
 ) -> Iterator[Int]:
     """Sampled ranks - 1 of a few users at a time, shape (users, generators); at least one part."""
-    whole_number("m", m)
+    whole_number("m", m, 1, MOST_NEGATIVES)
     for rows in list(blocks(len(ranks), max(m + 1, len(generators)))) or [slice(0)]:
         part = ranks.take(rows)
         table = np.cumsum(sampled_rank_distribution(part, m, sampling, ties), axis=1)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import chi2, norm, poisson, rankdata
 
-from sampled_metrics._base.arrays import Float, Int, adjusted, generator
+from sampled_metrics._base.arrays import Float, Int, adjusted, generator, whole_number
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical, marked
 
@@ -31,6 +31,7 @@ def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0) -> Int:
     array([[1, 2],
            [0, 3]])
     """
+    whole_number("n_negatives", m, 1)
     known = canonical(excluded)
     size = excluded.shape[1] - np.diff(known.indptr)
     if size.size and m > size.min():

@@ -5,5 +5,4 @@
 - `printed`: tables as Markdown and LaTeX. `scorecard`: each published cell beside ours.
 - `starts`, `audit`: what the paper leaves open, measured.
 - `claims`, `measurements`: its sentences with a number in them.
-- `beyond`: other methods of evaluation.
 """

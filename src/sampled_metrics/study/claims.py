@@ -22,8 +22,7 @@ from sampled_metrics.study.starts import SIZES, USERS, users_by_rank
 from sampled_metrics.study.tables import COUNTS, EXACT, KEY, SAMPLED, scale_of_counts
 
 Found = tuple[bool | np.bool_, str]  # whether a claim holds, and what was measured
-VERDICTS = ("holds", "holds in this run only", "does not hold", "slip", "not measured")
-HOLDS, THIS_RUN_ONLY, DOES_NOT, SLIP, NOT_MEASURED = VERDICTS
+HOLDS, DEPENDS, DOES_NOT = "holds", "depends on the start", "does not hold"
 OFTEN = 0.95  # share of runs in which a claim must hold to hold in general
 
 NAMES, PAIRS = "XYZ", ("X vs Y", "X vs Z", "Y vs Z")
@@ -38,15 +37,16 @@ CELLS = [(name, metric) for metric in TOP_HEAVY for name in NAMES]
 
 _INTRODUCTION = """\
 Each sentence of Krichene and Rendle, "On Sampled Metrics for Item Recommendation" (KDD 2020), that
-has a number or an order in it, in its own words where they are short enough, beside what it was
-measured to be. *published* is the paper's number, or what its printed tables give. Metrics are in
-percent, sampled ones in expectation, counts of Table 4 as simulated.
+has a number or an order in it, and one of the article of 2022, in its own words where they are
+short, beside what it was measured to be. *published* is the paper's number, or what its printed
+tables give. Metrics are in percent, sampled ones in expectation, counts of Table 4 as simulated.
 
 - `holds`: as stated; a sentence that depends on the random start of X or on the draws of negatives
   in at least 95 % of this run and other starts and draws.
-- `holds in this run only`: in the published run and in some of ours, but in fewer than 95 %.
+- `depends on the start`: in the published run and in some of ours, but in fewer than 95 %.
 - `does not hold`: of what was measured.
-- `slip`: a misprint or a wrong word that no number depends on."""
+- `slip`: a misprint or a wrong word that no number depends on.
+- `rounding`: roughly right. `cannot be told`: the paper does not say what to measure."""
 
 
 def ranked(values: Mapping[str, float]) -> str:
@@ -331,21 +331,21 @@ def _row(claim: dict[str, str], run: Run, printed: Run, starts: list[Run]) -> tu
         if claim["varies_with"]:
             count = sum(start.measure(name)[0] for start in starts)
             share = (count + holds) / (len(starts) + 1)
-            verdict = HOLDS if share >= OFTEN else THIS_RUN_ONLY if share else DOES_NOT
+            verdict = HOLDS if share >= OFTEN else DEPENDS if share else DOES_NOT
             if share:
+                notes += [DOES_NOT + " in this run"] * (verdict == DEPENDS and not holds)
                 notes.append(f"in {count} of {len(starts)} other starts and draws")
     except LookupError:
-        return (*about, published, "", NOT_MEASURED, "not computed in this run")
+        return (*about, published, "", "not measured", "not computed in this run")
     if claim["if_not"] and not holds:
-        verdict = SLIP
+        verdict = claim["if_not"]
     return (*about, published, ours, verdict, "; ".join(filter(None, notes)))
 
 
 def write_claims(ledger: pd.DataFrame, ranks: str, path: Path, md: Path) -> None:
     """Write the ledger as CSV, and as Markdown below the number of claims by verdict."""
     write_table(ledger, path)
-    counts = [(name, int(np.sum(ledger["verdict"] == name))) for name in VERDICTS]
-    counts = [*filter(lambda count: count[1], counts), ("all", len(ledger))]
+    counts = [*ledger["verdict"].value_counts().items(), ("all", len(ledger))]
     parts = (
         "# Claims of the paper",
         f"Ranks: {ranks}.",

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -114,24 +114,7 @@ class ToySettings(Settings):
     """Seed of the draws."""
 
 
-class EstimateSettings(Settings):
-    """Metrics, and the estimators of each."""
-
-    metrics: Metrics
-    estimators: Estimators
-
-    @property
-    def measures(self) -> list[Measure]:
-        """The metrics, parsed."""
-        return [parse_measure(name) for name in self.metrics]
-
-    @property
-    def corrections(self) -> list[Estimator]:
-        """The estimators, parsed."""
-        return [parse_estimator(name) for name in self.estimators]
-
-
-class ExperimentSettings(EstimateSettings):
+class ExperimentSettings(Settings):
     """Sampled and corrected metrics of the recommenders: Tables 3 and 4, Figures 5 and 6."""
 
     metrics: Metrics = defaults.METRICS
@@ -167,50 +150,15 @@ class ExperimentSettings(EstimateSettings):
     seed: Seed = 0
     """Seed of the draws."""
 
-
-_Sizes = Annotated[tuple[Count, ...], Field(strict=False)]
-_Pair = Annotated[tuple[str, str], Field(strict=False)]
-
-
-class BeyondSettings(EstimateSettings):
-    """Methods compared by price, error and order: Tables 5 and 6, Figures 7 and 8."""
-
-    metrics: Metrics = ("recall@10", "ndcg@10", "ap")
-    """Metrics: recall@k, ndcg@k and ap."""
-    estimators: Estimators = (
-        "sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001",
-        "em:50",
-    )  # fmt: skip
-    """Estimators from uniform negatives."""
-    largest_fit: Count = 200
-    """Most negatives that estimators are fitted to, which takes long with many."""
-    reported: Count = 100
-    """Scores per user in Tables 5 and 6; methods with a price of their own have it beside them."""
-    budgets: _Sizes = (10, 20, 50, 100, 200, 500, 1000)
-    """Scores per user of the figures."""
-    proxies: Mapping[str, _Sizes] = {"none": (), "popularity": (100, 200), "als": (75, 100)}
-    """Proxies of the evaluation on a budget, with the budgets of Tables 5 and 6."""
-    runs: Annotated[int, Field(ge=2)] = 100
-    """Runs of what the tables report, but for proxies without budgets."""
-    curve_runs: Annotated[int, Field(ge=2)] = 10
-    """Runs of the other points of the figures."""
-    pairs: Annotated[tuple[_Pair, ...], Field(strict=False)] | None = None
-    """Pairs of recommenders in Table 6, of which Figure 8 shows the first three; null is all."""
-    seed: Seed = 0
-    """Seed of all draws."""
+    @property
+    def measures(self) -> list[Measure]:
+        """The metrics, parsed."""
+        return [parse_measure(name) for name in self.metrics]
 
     @property
-    def parts(self) -> list[str]:
-        """Names of the jobs that the comparison is divided into."""
-        return ["sampled", "shared", "users", *(f"budget-{proxy}" for proxy in self.proxies)]
-
-    def reported_of(self, method: str, proxy: str) -> tuple[int, ...]:
-        """Budgets that the tables have; they get all runs."""
-        return self.proxies[proxy] if method == "budget" else (self.reported,)
-
-    def runs_of(self, method: str, proxy: str, budget: int) -> int:
-        """Number of runs with a budget."""
-        return self.runs if budget in self.reported_of(method, proxy) else self.curve_runs
+    def corrections(self) -> list[Estimator]:
+        """The estimators, parsed."""
+        return [parse_estimator(name) for name in self.estimators]
 
 
 class ScorecardSettings(Settings):
@@ -301,17 +249,12 @@ class Study(Settings):
     """Sampled and corrected metrics: Tables 3 and 4, Figures 5 and 6."""
     scorecard: ScorecardSettings
     """Comparison with the published tables."""
-    beyond: BeyondSettings = BeyondSettings()
-    """Methods compared by price, error and order: Tables 5 and 6, Figures 7 and 8."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         for name in self.names:
             if self.names.count(name) > 1:
                 raise InputError(f"recommenders: duplicate name {name}")
-        for name in (name for pair in self.beyond.pairs or () for name in pair):
-            if name not in self.names:
-                raise InputError(f"beyond.pairs: no recommender {name}")
         if self.split.method == "given":
             check_given(self.dataset, self.filters)
         elif not self.dataset.is_movielens and self.dataset.path is None:
@@ -350,12 +293,6 @@ class Study(Settings):
     def names(self) -> list[str]:
         """Names of all recommenders."""
         return [entry.name for entry in self.recommenders]
-
-    @property
-    def scored(self) -> list[str]:
-        """Names of the recommenders that score items, and are not known by their ranks alone."""
-        entries = self.recommenders
-        return [e.name for e in entries if getattr(e.settings, "format", "") != "ranks"]
 
     def recommender(self, name: str) -> Entry:
         """Return a recommender by its name."""
@@ -421,8 +358,8 @@ class Study(Settings):
 
     @property
     def orders(self) -> list[str]:
-        """Right orders of this run once `snakemake beyond` has run, else a reference run's."""
-        return self._made("beyond/orders.csv")
+        """Right orders by other methods of evaluation, as a reference run measured them."""
+        return [str(self._reference / "beyond/orders.csv")] if self._reference else []
 
     @property
     def archive(self) -> str:
@@ -439,6 +376,6 @@ class Study(Settings):
     def sha256(self) -> str:
         """Hash of all settings that can change a result of the paper's study."""
         elsewhere = {"results": "", "ranking": {}}
-        content = self.model_dump(mode="json", by_alias=True, exclude={"beyond"}) | elsewhere
+        content = self.model_dump(mode="json", by_alias=True) | elsewhere
         content["dataset"] = self.dataset.without_places().model_dump(mode="json")
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -21,7 +21,6 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.files import replacing
-from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.study.printed import groups
 from sampled_metrics.study.tables import EXACT, SAMPLED
 
@@ -330,39 +329,6 @@ def _mark_order(
         text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8})
 
 
-# Figures 7 and 8: what methods of evaluation are worth at their price.
-
-
-def against_price(figure: Figure, table: pd.DataFrame) -> None:
-    """Draw errors by metric (Figure 7) or right orders by pair (Figure 8) against scores asked."""
-    by = "metric" if "metric" in table else "pair"
-    colours = (LIGHT, *(COLOURS[i] for i in (5, 1, 6, 4, 3, 2, 0)), INK)
-    colour_of = dict(zip(table["group"].unique(), colours * 9, strict=False))
-    parts = list(groups(table, by))
-    grid = panels(figure, 0.35 + 1.75 * len(parts), len(parts))[:, 0]
-    for axes, (panel, rows) in zip(grid, parts, strict=True):
-        log_axis(axes, int(table["scores_per_user"].min()), 1000)
-        if by == "metric":
-            low, high = rows["value"].min() / 1.5, rows["value"].max() * 1.5
-            log_axis(axes, max(low, 0.01), min(high, 3000), "y")
-            axes.set(title=parse_measure(panel).label, ylabel="Error (%)")
-        else:
-            axes.set(title=shown(panel, 40), ylabel="Right orders (%)", ylim=(-3, 103))
-        ends = []
-        for group, same in groups(rows, "group"):
-            color, last = colour_of[group], []
-            width = 1.6 if group.startswith("Budget") else 0.8
-            for _, points in groups(same, "method"):
-                points = points.sort_values("scores_per_user")
-                x, y = points["scores_per_user"].to_numpy(), points["value"].to_numpy()
-                axes.plot(x, y, marker=".", markersize=3, color=color, linewidth=width)
-                last.append((x[-1], y[-1]))
-            middle = sorted(last, key=lambda end: end[1])[len(last) // 2]
-            ends.append((shown(group, 40), *middle, color))
-        name_ends(axes, ends, 0.078)
-    grid[-1].set_xlabel("Scores asked per user")
-
-
 # The published numbers beside ours, and the figure of the README.
 
 
@@ -416,8 +382,6 @@ FIGURES: Mapping[int | str, Callable[[Figure, pd.DataFrame], None]] = {
     4: corrected_ap,
     5: rank_distribution,
     6: recall_against_samples,
-    7: against_price,
-    8: against_price,
     "z": z_scores,
     "reversal": reversal,
 }

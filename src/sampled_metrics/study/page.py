@@ -14,10 +14,9 @@ import pandas as pd
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_json, read_table
 from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.pages.explorer import explorer, in_script, range_panel, story
 from sampled_metrics.ranks.reading import read_by_name
-from sampled_metrics.report.explorer import explorer, in_script, range_panel, story
 from sampled_metrics.study.audit import agrees, spelled
-from sampled_metrics.study.beyond import label
 from sampled_metrics.study.config import ALL_FIGURES, ALL_TABLES, FIGURES_OF_DATA, TABLES_OF_DATA
 from sampled_metrics.study.curves import RANGE
 from sampled_metrics.study.datasets.settings import CATALOGUE
@@ -49,12 +48,15 @@ _OF_CARD = (
     *("ours", "ours_std", "published", "published_std"),
     *("difference", "tolerance", "z", "verdict", "note"),
 )
-# Methods and proxies of the budget panel; those that a run does not have are left out.
-_METHODS = (
-    *(("sampled", "uniform"), ("bv:0.1", "uniform")),
-    *(("users", "all items"), ("budget", "none"), ("budget", "popularity")),
-    ("budget", "als"),
-)
+# Methods and proxies of the budget panel.
+_METHODS = {
+    ("sampled", "uniform"): "Sampled",
+    ("bv:0.1", "uniform"): "BV 0.1",
+    ("users", "all items"): "All items of some users",
+    ("budget", "none"): "Budget, no proxy",
+    ("budget", "popularity"): "Budget, popularity",
+    ("budget", "als"): "Budget, ALS-8",
+}
 _FEWEST = 10  # runs, with fewer of which a share of right orders says little
 MOST_NAMED = 4  # recommenders in a sentence
 
@@ -124,7 +126,6 @@ def collect(
         "figures": [picture(n, figures) for n in (ALL_FIGURES if is_paper else FIGURES_OF_DATA)],
         "audit": _audit(audit) if audit else [],
         "audit_of_reference": audit is not None and "reference" in audit.parts,
-        "orders_of_reference": orders is not None and "reference" in orders.parts,
         "explorer": numbers,
         "config": json.dumps({**config, "dataset": dataset}, indent=2, ensure_ascii=False),
         "overview": overview(tables[3], card, experiment, len(next(iter(users.values())))),
@@ -225,7 +226,7 @@ def budget_panel(path: Path, names: Sequence[str]) -> dict[str, Any] | None:
     }
     table = table[table["pair"].isin(list(places)) & (table["runs"] >= _FEWEST)]
     methods = []
-    for method, proxy in _METHODS:
+    for (method, proxy), name in _METHODS.items():
         rows = table[(table["method"] == method) & (table["proxy"] == proxy)]
         points: dict[str, dict[str, list[tuple[float, int, int]]]] = {}
         for row in rows.sort_values("scores_per_user").to_dict("records"):
@@ -233,7 +234,7 @@ def budget_panel(path: Path, names: Sequence[str]) -> dict[str, Any] | None:
             point = (round(row["scores_per_user"], 1), int(row["right"]), int(row["runs"]))
             by_pair.setdefault(places[row["pair"]], []).append(point)
         if points:
-            methods.append({"name": label(method, proxy), "points": points})
+            methods.append({"name": name, "points": points})
     labels = [parse_measure(metric).label for metric in table["metric"].unique()]
     return {"labels": labels, "methods": methods} if methods else None
 
@@ -298,10 +299,9 @@ def overview(
             sentences.append(f"{about}: {', '.join(values)}.")
     if card is not None:
         exact, noise, explained, differs = (int((card["verdict"] == v).sum()) for v in VERDICTS)
-        certain = int(((card["verdict"] == "exact") & (card["kind"] == "deterministic")).sum())
         sentences.append(
-            f"Of {len(card)} published numbers, {certain} without chance agree to the last printed "
-            f"digit, {exact - certain + noise} sampled ones within the noise of the paper's "
-            f"repetitions, {explained} more given what the paper leaves open, and {differs} differ."
+            f"Of {len(card)} published numbers, {exact} have the same digits, {noise} differ by "
+            f"what the paper's repetitions explain, {explained} rest on what it leaves open, and "
+            f"{differs} differ otherwise."
         )
     return sentences

@@ -1,8 +1,8 @@
 """Every published cell beside ours, with a verdict that follows from stated tolerances.
 
 `_RULES` states them. What the paper leaves open moves the published number and ours: one start of X
-each, and one order of Z's ties for the published exact metric beside our expectation.
-`study.starts` measures both. No verdict depends on a seed, because ours is in closed form.
+each, and one order of Z's ties for the published exact metric beside our expectation; and the order
+of tied samples. `study.starts` measures them. No verdict has a seed: ours is in closed form.
 """
 
 from functools import cache
@@ -88,7 +88,9 @@ def count_tolerance(expected: float, spread: float = 0.0) -> Tolerance:
     return Tolerance(kind, error, expected - low, high - expected)
 
 
-def scorecard(table: pd.DataFrame, published: pd.DataFrame, spread: pd.DataFrame) -> pd.DataFrame:
+def scorecard(
+    table: pd.DataFrame, published: pd.DataFrame, spread: pd.DataFrame, uniform: pd.DataFrame
+) -> pd.DataFrame:
     """Compare unrounded cells with the published ones.
 
     Parameters
@@ -99,6 +101,8 @@ def scorecard(table: pd.DataFrame, published: pd.DataFrame, spread: pd.DataFrame
         The published cells as text, columns of `config/paper/tables.csv`.
     spread
         Standard deviation of what the paper leaves open, by cell: `spread` and `cause`.
+    uniform
+        Our expectation if all orders of tied samples were equally likely, by cell: `uniform`.
 
     Returns
     -------
@@ -113,7 +117,8 @@ def scorecard(table: pd.DataFrame, published: pd.DataFrame, spread: pd.DataFrame
     ours = ours.assign(printed=printed["value"], printed_std=printed["std"])
     suffixes = ("_published", "")
     cells = published.merge(ours, on=KEY, how="left", suffixes=suffixes, validate="1:1")
-    cells = cells.merge(spread, on=KEY, how="left", validate="1:1")
+    for more in (spread, uniform):
+        cells = cells.merge(more, on=KEY, how="left", validate="1:1")
     return pd.DataFrame([_judge(cell) for cell in cells.itertuples(index=False)], columns=COLUMNS)
 
 
@@ -135,6 +140,10 @@ def _judge(cell: Any) -> tuple[Any, ...]:
         used, explained = widest, -widest.above <= difference <= widest.below
         verdict = "explained" if explained else "differs"
         note = cell.cause if explained else f"beyond the spread of the {cell.cause}"
+    if verdict in VERDICTS[:2] and cell.repetitions and pd.notna(cell.uniform):
+        other = _tolerance(cell._replace(expected=cell.uniform))
+        if not -other.above <= cell.uniform - float(cell.value_published) <= other.below:
+            verdict, note = "explained", "order of tied samples"
     numbers = (f"{difference:z.4f}", f"{used.below if difference > 0 else used.above:.4f}")
     notes = "; ".join(filter(None, (note, _deviation_note(cell))))
     of_tolerance = (noise.kind, f"{widest.error:.4f}")
@@ -211,6 +220,6 @@ Ours is the exact metric, or the expectation over sampling in closed form, so no
 a seed. A deterministic cell must equal the print. A published mean may lie 3 of its standard errors
 plus half a unit of the last digit from ours, a published count of Table 4 anywhere but in the outer
 0.135 % of its binomial distribution on either side. `explained` cells need what the paper leaves
-open: the initialisation of X, or the order of Z's ties. *Near-certain* cells are sampled, but one
-printed outcome has a probability of at least 90 %, such as 0 or 100 of 100; the other sampled cells
-that equal the print do so *by chance*."""
+open: the initialisation of X, the order of Z's ties, or that of its tied samples, without which
+they would differ. *Near-certain* cells are sampled, but one printed outcome has a probability of at
+least 90 %, such as 0 or 100; the other sampled cells that equal the print do so *by chance*."""

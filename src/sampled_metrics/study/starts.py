@@ -163,6 +163,15 @@ def spread_table(
     return pd.concat([part for part in (table, by_ties) if len(part)])
 
 
+def uniform_ties(records: Mapping[str, Ranks], settings: ExperimentSettings) -> pd.DataFrame:
+    """Expect Tables 3 and 4 as if all orders of tied samples were equally likely: `uniform`."""
+    settings = settings.replaced(ties="random", repetitions=2)
+    experiments = {name: run_experiment(name, records[name], settings) for name in records}
+    cells = pd.concat([table3(experiments), table4(experiments)])
+    cells["uniform"] = cells["expected"] * scale_of_counts(cells["table"], cells["repetitions"])
+    return cells[[*KEY, "uniform"]]
+
+
 def means_over_orders(
     measure: Measure, records: Ranks, generators: Iterable[np.random.Generator]
 ) -> Float:

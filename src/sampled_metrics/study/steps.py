@@ -206,19 +206,21 @@ def _scorecard(job: Any) -> None:
     from sampled_metrics.ranks.reading import read_by_name, sources
     from sampled_metrics.study import scorecard as study
     from sampled_metrics.study.claims import Run, ledger, printed_run, this_run, write_claims
+    from sampled_metrics.study.config import ExperimentSettings
     from sampled_metrics.study.figures import draw
-    from sampled_metrics.study.starts import COLUMNS
+    from sampled_metrics.study.starts import COLUMNS, uniform_ties
     from sampled_metrics.study.tables import SPREAD_COLUMNS, TEXTS, read_cells, read_published
 
     ours = read_cells(_paths(job.input.cells))
     published = read_published(Path(job.input.published[0]))
     spread = read_table(Path(job.input.spread[0]), SPREAD_COLUMNS, TEXTS)
-    card = study.scorecard(ours, published, spread)
+    ranks = read_by_name(_paths(job.input.ranks))
+    experiment = ExperimentSettings(**job.params.study["experiment"])
+    card = study.scorecard(ours, published, spread, uniform_ties(ranks, experiment))
     study.write_scorecard(card, sources(ours["ranks"]), *_paths(job.output.scorecard))
     z = study.z_scores(card)
     write_table(z, Path(job.output.z[0]), "%.6g")
     draw("z", z, Path(job.output.z[0]).with_suffix(""))
-    ranks = read_by_name(_paths(job.input.ranks))
     starts = read_table(Path(job.input.starts[0]), COLUMNS, TEXTS)
     figure6 = Path(job.output.z[0]).with_name("figure6.csv")
     run = this_run(ours[ours["table"] >= 3], ranks, read_table(figure6, ["kind"]))
@@ -259,53 +261,9 @@ def audit(job: Any) -> None:
     write_audit(readings, *map(Path, job.output))
 
 
-def outcomes(job: Any) -> None:
-    """Compare all items with each user's held-out item."""
-    from sampled_metrics.study.beyond import outcomes, save_outcomes
-    from sampled_metrics.study.datasets.split import load_split
-    from sampled_metrics.study.recommenders import load_recommender
-    from sampled_metrics.study.recommenders.external import External
-
-    data, source = load_split(Path(job.input.split)), Path(job.input.source)
-    with reading(source):
-        is_external = job.params.entry["kind"] == "external"
-        model = External.read(source, data) if is_external else load_recommender(source)
-        save_outcomes(Path(job.output[0]), outcomes(model.score, data))
-
-
-def repeat(job: Any) -> None:
-    """Repeat evaluations by some methods."""
-    from sampled_metrics.study.beyond import Compared, repeated, results_of
-    from sampled_metrics.study.config import BeyondSettings
-    from sampled_metrics.study.datasets.split import load_split
-
-    settings, data = BeyondSettings(**job.params.beyond), load_split(Path(job.input.split))
-    compared = Compared(_paths(job.input.outcomes), data, settings)
-    values, orders = results_of(repeated(job.wildcards.part, compared), compared)
-    write_table(values, Path(job.output.values), "%.10g")
-    write_table(orders, Path(job.output.orders), "%.10g")
-
-
-def beyond(job: Any) -> None:
-    """Put the parts together: values.csv, orders.csv, Tables 5 and 6, Figures 7 and 8."""
-    from sampled_metrics.study.beyond import curves, joined, write_tables
-    from sampled_metrics.study.config import BeyondSettings
-    from sampled_metrics.study.figures import draw
-
-    settings, folder = BeyondSettings(**job.params.beyond), Path(job.output[0]).parent
-    values, orders = joined(job.input.values), joined(job.input.orders)
-    write_table(values, Path(job.output.values), "%.10g")
-    write_table(orders, Path(job.output.orders), "%.10g")
-    write_tables(values, orders, settings, folder)
-    for number, table in curves(values, orders, settings).items():
-        stem = folder.with_name("figures") / f"figure{number}"
-        write_table(table, stem.with_suffix(".csv"), "%.10g")
-        draw(number, table, stem)
-
-
 def page(job: Any) -> None:
     """Compare with the paper, record where numbers come from, put all on one page."""
-    from sampled_metrics.report import render
+    from sampled_metrics.pages import render
     from sampled_metrics.study.page import collect
 
     if job.output.scorecard:

@@ -193,9 +193,9 @@ def _draw_histograms(
 def save_experiment(path: Path, experiment: Experiment) -> None:
     """Write an experiment as `.npz`."""
     settings, users, exact, repeated, expected, source = experiment
-    with replacing(path) as temporary:
+    with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez(
-            temporary,
+            file,
             settings=settings.model_dump_json(by_alias=True),
             users=users,
             exact=exact,

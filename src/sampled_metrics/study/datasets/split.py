@@ -208,9 +208,9 @@ def require_all(path: Path, kind: str, present: NDArray[np.bool_], ids: Ids) -> 
 def save_split(path: Path, split: Split) -> None:
     """Write a split as `.npz`."""
     later = split.later_training_events
-    with replacing(path) as temporary:
+    with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez(
-            temporary,
+            file,
             **structure(split.train),
             held_out=split.held_out,
             user_ids=split.user_ids,

@@ -94,8 +94,8 @@ def save_recommender(path: Path, recommender: Recommender) -> None:
     """Write a fitted recommender as `.npz`, without pickle."""
     settings = recommender.settings.model_dump(by_alias=True)
     about = np.array(json.dumps({"kind": recommender.KIND, "settings": settings}))
-    with replacing(path) as temporary:
-        np.savez(temporary, allow_pickle=False, about=about, **recommender.state())
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, allow_pickle=False, about=about, **recommender.state())
 
 
 def load_recommender(path: Path) -> Recommender:

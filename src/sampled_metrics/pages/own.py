@@ -1,21 +1,25 @@
 """The contents of the page of one's own sampled ranks or full rankings."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import sampled_metrics
-from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
-from sampled_metrics._base.errors import reading
+from sampled_metrics._base.arguments import check_arguments, path_of
+from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
+from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.files import write_text
 from sampled_metrics._base.text import Parts
+from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference.compare import Compared, compare
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.evaluate import evaluate
 from sampled_metrics.inference.results import Results
-from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.report.explorer import (
+from sampled_metrics.metrics.measures import parse_measure, parse_measures
+from sampled_metrics.pages import render
+from sampled_metrics.pages.explorer import (
     explorer,
     in_script,
     initial,
@@ -23,8 +27,55 @@ from sampled_metrics.report.explorer import (
     range_panel,
     story,
 )
+from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks.options import Ranked
+from sampled_metrics.ranks.sampled import Drawn, all_alike
 
-_M = 100
+_M = 100  # negatives that the page of full rankings begins with, or all of fewer items
+
+
+def report(
+    data: Mapping[str, Any],
+    path: Path | str,
+    metrics: str | Sequence[str] = METRICS[:1],
+    estimators: str | Sequence[str] = ESTIMATORS,
+    *,
+    relevant: Any = None,
+    seen: Any = None,
+    n_items: int | None = None,
+    positive: Any = None,
+    n_negatives: int | None = None,
+    sampling: str | None = None,
+    ties: str = "expected",
+    shape: str = SHAPE,
+    confidence: float = CONFIDENCE,
+) -> None:
+    """Write one HTML page about recommenders, which opens without a network.
+
+    `data` is as for `compare`, of one recommender or more, and so are the options. From sampled
+    ranks the page has ranges, estimates and comparisons; from full rankings exact metrics,
+    comparisons and what ranking against random items would make of them.
+
+    Examples
+    --------
+    >>> scores = {"mine": [[0.9, 0.2, 0.1], [0.3, 0.4, 0.8]]}
+    >>> report(scores, "/dev/null", relevant=[0, 1])
+    """
+    if not isinstance(data, Mapping) or not data:
+        raise InputError("data is no dictionary of recommenders by name; expected one or more")
+    check_arguments(ties=ties, shape=shape, confidence=confidence)
+    file, measures = path_of(path), [str(measure) for measure in parse_measures(metrics)]
+    drawn = Drawn(n_items, n_negatives, sampling, positive, relevant)
+    samples, full = all_alike(data, drawn, Ranked(n_items, relevant, seen))
+    for name, ranks in full.items():
+        with reading(name):
+            ranks.single()
+    if full:
+        content = own_full(full, measures, ties=ties, confidence=confidence)
+    else:
+        names = [str(estimator) for estimator in parse_estimators(estimators)]
+        content = own_sampled(samples, measures, names, shape=shape, confidence=confidence)
+    write_text(file, render(content, "own.html"))
 
 
 def own_sampled(
@@ -93,8 +144,9 @@ def own_full(
     tables = [_values_table({n: evaluate(r, metrics, **options) for n, r in rankings.items()})]
     if len(rankings) > 1:
         tables.append(_orders_table(compare(rankings, metrics, **options).parts()))
-    first = story(rankings, _M)
-    numbers = explorer(rankings, _M) | {"ranges": None}
+    m = min(_M, min(int(ranks.n_candidates.min()) for ranks in rankings.values()) - 1)
+    first = story(rankings, m)
+    numbers = explorer(rankings, m) | {"ranges": None}
     numbers["start"]["pair"] = first["pair"]
     content = {"full": True, "headline": "", "story": first, "explorer": numbers}
     return _page(["why", "corrections"], tables) | content

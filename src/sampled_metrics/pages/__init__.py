@@ -36,7 +36,7 @@ def render(content: Mapping[str, Any], template: str = "page.html") -> str:
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("sampled_metrics.report"),
+        loader=jinja2.PackageLoader("sampled_metrics.pages"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -55,4 +55,4 @@ def render(content: Mapping[str, Any], template: str = "page.html") -> str:
 
 
 def _static(name: str) -> str:
-    return files("sampled_metrics.report").joinpath("static", name).read_text("utf-8")
+    return files("sampled_metrics.pages").joinpath("static", name).read_text("utf-8")

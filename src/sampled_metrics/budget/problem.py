@@ -1,0 +1,171 @@
+"""What is evaluated: seen and relevant items of users, and scores under the same ids."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, issparse, vstack
+
+from sampled_metrics._base.arrays import Ids, Int, first_duplicate, integers
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.sparse import canonical, marked
+from sampled_metrics.ranks.pairs import read_known_items
+from sampled_metrics.ranks.ranks import id_column, require_unique
+from sampled_metrics.tables import ITEM, USER, is_frame, places
+
+Scorer = Callable[[Int, Int], Any]
+
+
+class Grid(NamedTuple):
+    """Numbers of users x items; ids are None for the numbers of rows and columns."""
+
+    values: Any
+    user_ids: Any = None
+    item_ids: Any = None
+
+    @classmethod
+    def of(cls, name: str, data: Any) -> "Grid":
+        """Take a DataFrame with ids as index and columns, or a sparse or dense matrix."""
+        values = canonical(data) if issparse(data) else numbers(name, data)
+        if values.ndim != 2 or not all(values.shape):
+            raise InputError(f"{name} has shape {values.shape}; expected users x items")
+        if not is_frame(data):
+            return cls(values)
+        axes = zip((data.index, data.columns), values.shape, strict=True)
+        ids = [id_column(f"ids of {name}", axis, size) for axis, size in axes]
+        for axis in ids:
+            require_unique(f"id of {name}", axis)
+        return cls(values, *ids)
+
+    def items(self) -> Any:
+        """Return a table of all items, None without ids."""
+        import pandas as pd
+
+        return None if self.item_ids is None else pd.DataFrame({ITEM: self.item_ids})
+
+
+class Problem(NamedTuple):
+    """What users have seen and what was held out of it; all other items are candidates.
+
+    Attributes
+    ----------
+    events
+        1 where a user has seen an item; shape (all users, items). Users with held-out items come
+        first and are evaluated; the events of the others only train proxies.
+    owner, item
+        User and item of each held-out row, ordered by user.
+    user_ids, item_ids
+        Ids of the users evaluated and of all items; numbers of rows and columns if not `by_id`.
+    """
+
+    events: csr_array
+    owner: Int
+    item: Int
+    user_ids: Ids
+    item_ids: Ids
+    by_id: bool = True
+
+    @classmethod
+    def of(cls, relevant: Any, seen: Any, items: Any = None) -> "Problem":
+        """Take tables of ids, or a matrix of what users have seen and columns of held-out items.
+
+        A table of `items` names those that are in no other.
+        """
+        relevant = _as_frame(relevant)
+        tables = [isinstance(data, str | Path) or is_frame(data) for data in (relevant, seen)]
+        if all(tables):
+            known = read_known_items(relevant, seen, items)
+            events = marked(vstack([known.seen, known.seen_by_others], format="csr"))
+            owner, item = csr_array(known.held_out).sorted_indices().nonzero()
+            return cls(events, owner, item, known.user_ids, known.item_ids)
+        if any(tables):
+            raise InputError("one of relevant and seen has ids; give both as tables, or none")
+        events = canonical(Grid.of("seen", seen).values)
+        if np.isnan(events.data).any():
+            raise InputError("seen has NaN; expected 0 or 1")
+        events = marked(events)
+        row, item = _held_out(relevant, events)
+        user_ids, owner = np.unique(row, return_inverse=True)
+        others = np.setdiff1d(np.arange(events.shape[0]), user_ids)
+        columns = np.arange(events.shape[1])
+        return cls(events[np.append(user_ids, others)], owner, item, user_ids, columns, by_id=False)
+
+    @property
+    def seen(self) -> csr_array:
+        """What the users evaluated have seen."""
+        return self.events[: self.user_ids.size]
+
+    def scorer(self, name: str, scores: Any) -> Scorer:
+        """Return a function of running numbers, given one of ids, or a matrix."""
+        if not isinstance(scores, Grid):
+            return lambda users, items: scores(self.user_ids[users], self.item_ids[items])
+        row, column = self.places(name, scores)
+        return lambda users, items: np.ravel(scores.values[row[users], column[items]])
+
+    def places(self, name: str, grid: Grid) -> tuple[Any, Any]:
+        """Return the rows and columns of a matrix."""
+        shape = self.events.shape
+        if not self.by_id and grid.values.shape != shape:
+            raise InputError(f"{name} has shape {grid.values.shape}; expected {shape}, as seen has")
+        if not self.by_id:
+            return self.user_ids, self.item_ids
+        if grid.user_ids is None:
+            raise InputError(f"{name} has no ids; expected a DataFrame with index and columns")
+        found = []
+        for ids, among in ((self.user_ids, grid.user_ids), (self.item_ids, grid.item_ids)):
+            found.append(places(ids, among))
+            if (found[-1] < 0).any():
+                raise InputError(f"{name} lacks {ids[np.argmin(found[-1])]}, an id of the others")
+        return found[0], found[1]
+
+
+def numbers(name: str, values: Any, shape: tuple[int, ...] | None = None) -> Any:
+    """Return an array of numbers, of a shape if one is given; anything else is an InputError."""
+    if np.ma.isMaskedArray(values):
+        raise InputError(f"{name} is a masked array; fill it, and mark masked items as seen")
+    try:
+        array = np.asarray(values)
+    except Exception as error:  # whatever torch and others raise
+        raise InputError(f"{name} is no array ({error})") from None
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{name} is a {type(values).__name__} of {array.dtype}; expected numbers")
+    if shape is not None and array.shape != shape:
+        raise InputError(f"{name} has shape {array.shape}; expected {shape}")
+    return array
+
+
+def _as_frame(data: Any) -> Any:
+    """Return items by user in a dictionary as a table."""
+    if not isinstance(data, Mapping):
+        return data
+    import pandas as pd
+
+    items = pd.Series(dict(data), dtype=object).explode().dropna()
+    return pd.DataFrame({USER: items.index, ITEM: items.to_numpy()}).infer_objects()
+
+
+def _held_out(relevant: Any, seen: csr_array) -> tuple[Int, Int]:
+    """Return row and column of each held-out item; -1 and None are none."""
+    if issparse(relevant) or getattr(relevant, "ndim", 1) == 2:
+        rows: Any = Grid.of("relevant", relevant).values
+        size, (row, item) = rows.shape[0], rows.nonzero()
+    else:
+        try:
+            parts = [np.atleast_1d(-1 if items is None else items) for items in relevant]
+        except TypeError:
+            raise InputError(f"relevant is {relevant!r}; expected items of each user") from None
+        size, row = len(parts), np.repeat(np.arange(len(parts)), [part.size for part in parts])
+        some = [part for part in parts if part.size] or [np.zeros(0, np.int64)]
+        item = integers("relevant", np.concatenate(some))
+        row, item = row[item != -1], item[item != -1]
+    if size != seen.shape[0] or not item.size:
+        raise InputError(f"relevant has items of {size} users, and seen {seen.shape[0]} rows")
+    again, outside = first_duplicate(row, item), (item < 0) | (item >= seen.shape[1])
+    listed = np.ravel(seen[row, np.where(outside, 0, item)]) != 0
+    twice = np.arange(row.size) == again
+    for bad, problem in ((outside, "not in the catalogue"), (twice, "duplicate"), (listed, "seen")):
+        if bad.any():
+            at = int(np.argmax(bad))
+            raise InputError(f"relevant: held-out item {item[at]} of user {row[at]} is {problem}")
+    return row, item

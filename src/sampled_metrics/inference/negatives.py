@@ -1,0 +1,89 @@
+"""Uniform negatives for the users of tables: draws of them, and tests of given ones."""
+
+from collections.abc import Sequence
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sampled_metrics._base.errors import reading
+from sampled_metrics._base.text import Parts
+from sampled_metrics.inference.results import Results
+from sampled_metrics.ranks.kinds import lists_of
+from sampled_metrics.ranks.pairs import read_known_items
+from sampled_metrics.sampling import negatives as uniform
+from sampled_metrics.tables import ITEM, USER, read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def negatives(
+    relevant: Any, seen: Any, n_negatives: int, *, items: Any = None, seed: int = 0
+) -> "pd.DataFrame":
+    """Draw negatives for each user, uniformly and without replacement: `user_id` and `item_id`.
+
+    Seen and relevant items are no negatives. The same seed gives the same negatives, so that all
+    recommenders can be ranked against them.
+
+    Parameters
+    ----------
+    relevant, seen
+        Held-out items, and those seen in training: files or DataFrames of `user_id` and `item_id`,
+        or dictionaries with a list of items for each user.
+    n_negatives
+        m: negatives of each user.
+    items
+        All items, a table of `item_id`, if some are in no other table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> negatives({"anna": [3]}, {"anna": [1, 2]}, 2, items=pd.DataFrame({"item_id": [4, 5]}))
+      user_id  item_id
+    0    anna        4
+    1    anna        5
+    """
+    import pandas as pd
+
+    known = read_known_items(lists_of(relevant, "relevant"), lists_of(seen, "seen"), items)
+    with reading(relevant):
+        drawn = uniform.draw_negatives(known.seen + known.held_out, n_negatives, seed=seed)
+    users = np.repeat(known.user_ids, n_negatives)
+    return pd.DataFrame({USER: users, ITEM: known.item_ids[drawn.ravel()]})
+
+
+def check_negatives(
+    negatives: Any, relevant: Any, seen: Any, *, items: Any = None
+) -> Results[uniform.Check]:
+    """Test whether negatives are as corrections and ranges assume.
+
+    All arguments are tables like those of `negatives`. One result for each property, which
+    `sampled_metrics.sampling.negatives.check_negatives` tests.
+
+    Examples
+    --------
+    >>> held, seen = {"anna": [3], "bert": [4]}, {"anna": [1], "bert": [2]}
+    >>> checks = check_negatives({"anna": [2, 2], "bert": [1, 3]}, held, seen)
+    >>> [check.name for check in checks if not check.passed]
+    ['duplicates']
+    """
+    table = read_table(lists_of(negatives, "negatives"), "negatives (user_id, item_id)")
+    table.require(USER, ITEM)
+    known = read_known_items(lists_of(relevant, "relevant"), lists_of(seen, "seen"), items, [table])
+    user = table.places(USER, known.user_ids, "an id of the relevant items")
+    item = table.places(ITEM, known.item_ids, "an id of the items")
+    return Results(uniform.check_negatives(user, item, known.seen, known.held_out), _parts)
+
+
+def _parts(checks: Sequence[uniform.Check]) -> Parts:
+    """Show counts as whole numbers, and mean places in an order of the items in percent."""
+    rows = []
+    for check in checks:
+        number = "{:,.0f}" if isnan(check.p_value) or check.expected > 1.0 else "{:.1%}"
+        row = {"check": check.name, "passed": "yes" if check.passed else "NO"}
+        row |= {"found": number.format(check.found), "if sound": number.format(check.expected)}
+        rows.append(row | {"p": "" if isnan(check.p_value) else f"{check.p_value:.2g}"})
+    remarks = [f"{check.name}: {check.remark}." for check in checks if not check.passed]
+    sound = "Sound: distinct, unseen and uniform as far as these tests can tell."
+    return [rows, "\n".join(remarks) or sound]

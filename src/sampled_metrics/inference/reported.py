@@ -1,0 +1,387 @@
+"""Range of the exact metric that printed sampled metrics allow.
+
+A paper prints means of sampled metrics, each linear in the unknown distribution of true ranks. The
+lowest and highest exact metric among the distributions that give these means, to the printed digits
+and within sampling error, are the ends of two linear programmes with one column for each extreme
+point of the class: the ranks 1 ... k, equally likely, if no rank is likelier than the one before it
+(anywhere, because a few means leave more open than sampled ranks do), or any rank k; n columns and
+a few rows. They are solved on some columns;
+columns that would improve an end are added by their reduced cost until there is none, so the ends
+are those of all columns, to about 1e-10.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy  # `scipy.optimize` takes long to import, so only where it is used
+from numpy.polynomial import chebyshev
+from scipy.special import ndtri
+
+from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.text import Parts
+from sampled_metrics.inference.brackets import ALL_POINTS, NON_INCREASING, NONE, SHAPES
+from sampled_metrics.inference.results import Results, count
+from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
+from sampled_metrics.ranks import Sampling
+from sampled_metrics.sampling.probability import pmf_at
+
+MOST_ITEMS = 10_000_000
+_EDGE, _RATIO, _NODES = 512, 1.25, 40  # single ranks at both ends, growth and nodes of panels
+_SPREAD, _ADDED = 200, 50  # columns to start with, and at most in each round
+_COLUMNS = np.zeros(0, np.int64)  # besides these
+_ACCURACY, _VIOLATED = 1e-10, 1e-9  # of the solver; more is a contradiction
+ADVISED = ("HR@10", "HR@10 NDCG@10", "HR@1 HR@5 HR@10", "MRR", "NDCG@5 NDCG@10")
+_ASSUMED = {
+    NON_INCREASING: "assuming that no rank is likelier than the one before it; this fails\n"
+    "  where rules fill the top places: sponsored, already seen or diversified items",
+    NONE: "whatever the true ranks are",
+}
+
+
+@dataclass(frozen=True)
+class Reported:
+    """Range of one exact metric.
+
+    Attributes
+    ----------
+    metric, reported, printed
+        The exact metric, its printed sampled value (None if it was not printed), and all numbers
+        printed.
+    range_low, range_high, range_middle
+        Lowest and highest value, and their geometric mean, the number to quote; None where the
+        lowest is 0.
+    shape, n_items, n_negatives, n_users, sampling
+        As given.
+    """
+
+    metric: str
+    reported: float | None
+    range_low: float
+    range_high: float
+    range_middle: float | None
+    shape: str
+    n_items: int
+    n_negatives: int
+    n_users: int | None
+    sampling: str
+    printed: str
+
+
+class Problem(NamedTuple):
+    """Printed means as bounds on a mixture of extreme points."""
+
+    names: list[str]  # of the printed numbers, for errors
+    given: Float  # sampled metrics under each extreme point; shape (printed, n)
+    low: Float  # shape (printed,)
+    high: Float
+    n: int
+    shape: str
+
+
+def reported(
+    printed: Mapping[str, float | str],
+    metrics: str | Sequence[str] = (),
+    *,
+    n_items: int,
+    n_negatives: int,
+    n_users: int | None = None,
+    digits: int | None = None,
+    sampling: str = Sampling.WITHOUT_REPLACEMENT,
+    shape: str = SHAPE,
+    confidence: float = CONFIDENCE,
+) -> Results[Reported]:
+    """Compute the range of exact metrics that printed sampled metrics allow.
+
+    Parameters
+    ----------
+    printed
+        Sampled metrics by name, as fractions: means over users with one held-out item each.
+    metrics
+        Exact metrics, by default those printed.
+    n_items, n_negatives
+        Candidates of a full ranking, the held-out item included (items less those seen), and
+        negatives drawn for each user, uniformly.
+    n_users
+        Users averaged over. Without it the printed numbers are taken as expectations, and the
+        range is too narrow by the sampling error.
+    digits
+        Decimals printed; by default as many as the numbers have. Text such as "0.820" keeps zeros.
+    sampling, shape
+        How negatives were drawn, and the assumption about true ranks, as for `correct`.
+    confidence
+        Probability with which all expectations lie in the intervals around the printed numbers.
+
+    Examples
+    --------
+    >>> paper = {"HR@10": 0.8245, "NDCG@10": 0.5905}
+    >>> result = reported(paper, "HR@10", n_items=3416, n_negatives=100, n_users=6040)[0]
+    >>> round(result.range_low, 3), round(result.range_high, 3)
+    (0.091, 0.48)
+    """
+    problem = state(printed, n_items, n_negatives, n_users, digits, sampling, shape, confidence)
+    measures = parse_measures(metrics or list(printed))
+    known = {str(parse_measure(name)): float(value) for name, value in printed.items()}
+    results = []
+    for measure in measures:
+        low, high = (end for end, _ in solve(problem, measure))
+        middle = (low * high) ** 0.5 if low > 0.0 else None
+        about = (shape, n_items, n_negatives, n_users, str(Sampling(sampling)))
+        ends = (low, high, middle, *about, " ".join(problem.names))
+        results.append(Reported(str(measure), known.get(str(measure)), *ends))
+    return Results(results, partial(_parts, confidence=confidence))
+
+
+def advice(
+    printed: Mapping[str, float | str],
+    metrics: str | Sequence[str],
+    *,
+    n_items: int,
+    n_negatives: int,
+    n_users: int | None = None,
+    sampling: str = Sampling.WITHOUT_REPLACEMENT,
+    shape: str = SHAPE,
+    confidence: float = CONFIDENCE,
+) -> Results[Reported]:
+    """Compute the ranges that other printed metrics, or 1,000 negatives, would have allowed.
+
+    For true ranks halfway between those of the lowest and of the highest first metric.
+
+    Examples
+    --------
+    >>> paper, about = {"HR@10": 0.8245, "NDCG@10": 0.5905}, {"n_items": 3416, "n_users": 6040}
+    >>> for row in advice(paper, "HR@10", n_negatives=100, **about)[:3]:
+    ...     print(f"{row.range_low:.3f} to {row.range_high:.3f} from {row.printed}")
+    0.026 to 0.816 from HR@10=0.8242
+    0.091 to 0.480 from HR@10=0.8242 NDCG@10=0.5904
+    0.129 to 0.368 from HR@1=0.3675 HR@5=0.7235 HR@10=0.8242
+    """
+    about: Any = {"n_items": n_items, "n_users": n_users, "shape": shape, "confidence": confidence}
+    given = (printed, n_items, n_negatives, n_users, None, sampling, shape, confidence)
+    ends = solve(state(*given), parse_measures(metrics)[0])
+    weights = (ends[0][1] + ends[1][1]) / 2.0
+    rows: list[Reported] = []
+    names = [*dict.fromkeys(name for group in ADVISED for name in group.split())]
+    for m in (m for m in dict.fromkeys((n_negatives, 1000)) if n_negatives <= m < n_items):
+        means = expected_sampled(list(map(parse_measure, names)), n_items, m, Sampling(sampling))
+        values = dict(zip(names, _mixed(means, shape) @ weights, strict=True))
+        for group in (*(group.split() for group in ADVISED), names):
+            would = {name: f"{values[name]:.4f}" for name in group}
+            rows += reported(would, metrics, n_negatives=m, sampling=sampling, **about)
+    return Results(rows, partial(_parts, confidence=confidence))
+
+
+def order_of(
+    a: Mapping[str, float | str],
+    b: Mapping[str, float | str],
+    metrics: str | Sequence[str] = (),
+    *,
+    confidence: float,
+    **about: Any,
+) -> list[dict[str, Any]]:
+    """Order two papers by their ranges, each at (1 + confidence)/2: `a`, `b` or `open`."""
+    level = (1.0 + confidence) / 2.0
+    theirs = parse_measures(list(b))
+    common = [str(measure) for measure in parse_measures(list(a)) if measure in theirs]
+    chosen = metrics or common or list(a)
+    both = (reported(printed, chosen, confidence=level, **about) for printed in (a, b))
+    rows = []
+    for one, two in zip(*both, strict=True):
+        low, high = two.range_low - one.range_high, two.range_high - one.range_low
+        row = {"metric": one.metric, "a_low": one.range_low, "a_high": one.range_high}
+        row |= {"b_low": two.range_low, "b_high": two.range_high}
+        order = "b" if low > 0.0 else "a" if high < 0.0 else "open"
+        rows.append(row | {"range_low": low, "range_high": high, "order": order})
+    return rows
+
+
+def state(
+    printed: Mapping[str, float | str],
+    n: int,
+    m: int,
+    n_users: int | None,
+    digits: int | None,
+    sampling: str,
+    shape: str,
+    confidence: float,
+) -> Problem:
+    """State the programme: bounds on the expectation of each printed number.
+
+    A value in [0, 1] with mean mu has a variance of at most mu (1 - mu), so Wilson's interval
+    holds the expectation with the confidence asked for, by Bonferroni for all numbers together.
+    """
+    kind = Sampling(sampling)
+    if not isinstance(printed, Mapping) or not printed:
+        raise InputError("no printed numbers; expected a dictionary such as {'HR@10': 0.8245}")
+    if shape not in SHAPES:
+        raise InputError(f"unknown shape {shape!r}; known: {', '.join(SHAPES)}")
+    if not 1 <= m < n <= MOST_ITEMS:
+        raise InputError(
+            f"n_negatives is {m} and n_items is {n}; expected 1 <= n_negatives < n_items "
+            f"<= {MOST_ITEMS:,}"
+        )
+    if n_users is not None and n_users < 1:
+        raise InputError(f"n_users is {n_users}; expected at least 1")
+    if not 0.0 < confidence < 1.0:
+        raise InputError(f"confidence is {confidence}; it must be above 0 and below 1")
+    quantile = ndtri(1.0 - (1.0 - confidence) / 2.0 / len(printed))
+    share = 0.0 if n_users is None else float(quantile) ** 2 / n_users
+    names, low, high = [], [], []
+    for name, number in printed.items():
+        value, decimals = _number(name, number)
+        half = 0.5 * 10.0 ** -(decimals if digits is None else digits)
+        names.append(f"{name}={number}")
+        low.append(_wilson(max(value - half, 0.0), -1.0, share))
+        high.append(_wilson(min(value + half, 1.0), 1.0, share))
+    given = expected_sampled(list(map(parse_measure, printed)), n, m, kind)
+    return Problem(names, _mixed(given, shape), np.array(low), np.array(high), n, shape)
+
+
+def solve(problem: Problem, measure: Measure) -> list[tuple[float, Float]]:
+    """Return the lowest and the highest exact metric, each with the weights that give it."""
+    exact = _mixed(measure.at(np.arange(1, problem.n + 1), problem.n), problem.shape)
+    violation, weights = _least(None, problem, _COLUMNS)
+    if violation > _VIOLATED:
+        raise _contradiction(problem)
+    ends = []
+    for sign in (1.0, -1.0):
+        least, of_end = _least(sign * exact, problem, np.flatnonzero(weights))
+        ends.append((float(np.clip(sign * least, exact.min(), exact.max())), of_end))
+    return ends
+
+
+def expected_sampled(measures: Sequence[Measure], n: int, m: int, kind: Sampling) -> Float:
+    """Expected sampled metrics of all true ranks (eq. 16); shape (measures, n).
+
+    For large n by Chebyshev interpolation, to about 1e-12.
+    """
+    credit = np.stack([measure.at(np.arange(1, m + 2), m + 1) for measure in measures], axis=1)
+    edge = max(m + 2, _EDGE)
+    if n <= max(ALL_POINTS, 4 * edge):
+        return (pmf_at(np.arange(1, n + 1), n, m, kind) @ credit).T
+    found = np.empty((len(measures), n))
+    found[:, :edge] = (pmf_at(np.arange(1, edge + 1), n, m, kind) @ credit).T
+    found[:, n - edge :] = (pmf_at(np.arange(n - edge + 1, n + 1), n, m, kind) @ credit).T
+    panels = int(np.log(n / edge) / np.log(_RATIO)) + 1
+    ends = np.geomspace(edge, n - edge, panels + 1).round().astype(np.int64)
+    for first, last in pairwise(ends):
+        middle, half = (first + last) / 2.0, (last - first) / 2.0
+        nodes = chebyshev.chebpts1(_NODES)
+        values = pmf_at(middle + half * nodes, n, m, kind) @ credit
+        places = (np.arange(first, last + 1) - middle) / half
+        coefficients = chebyshev.chebfit(nodes, values, _NODES - 1)
+        found[:, first - 1 : last] = chebyshev.chebval(places, coefficients)
+    return found
+
+
+def _mixed(values: Float, shape: str) -> Float:
+    """Average values of all ranks under each extreme point."""
+    if shape != NON_INCREASING:
+        return values
+    return np.asarray(np.cumsum(values, axis=-1) / np.arange(1, values.shape[-1] + 1))
+
+
+def _number(name: str, number: float | str) -> tuple[float, int]:
+    """Return a printed number and its decimals."""
+    try:
+        decimal = Decimal(str(number).strip())
+        inside = 0 <= decimal <= 1
+    except InvalidOperation:
+        raise InputError(f"{name} is {number!r}; expected a number such as 0.8245") from None
+    if not inside:
+        percent = f"; if this is in percent, write {decimal / 100}" if 1 < decimal <= 100 else ""
+        raise InputError(f"{name} is {number}; expected a fraction from 0 to 1{percent}")
+    return float(decimal), max(-int(decimal.as_tuple().exponent), 0)
+
+
+def _wilson(value: float, sign: float, share: float) -> float:
+    """One end of Wilson's interval; `share` is the squared quantile by users."""
+    root = np.sqrt(share * value * (1.0 - value) + share**2 / 4.0)
+    return float((value + share / 2.0 + sign * root) / (1.0 + share))
+
+
+def _least(cost: Float | None, problem: Problem, columns: Int) -> tuple[float, Float]:
+    """Least mean cost of a mixture within the bounds, and its weights.
+
+    Without a cost, the least sum of violations of the bounds. `columns` are some to start with,
+    which with a cost must have a mixture within the bounds.
+    """
+    n, k = problem.n, len(problem.names)
+    spread = np.geomspace(1, n, _SPREAD).round().astype(np.int64) - 1
+    columns = np.unique(np.concatenate([columns, np.arange(min(n, 9)), spread]))
+    slack = np.eye(2 * k)[:, : 2 * k * (cost is None)]
+    while True:
+        given = problem.given[:, columns]
+        found = scipy.optimize.linprog(
+            np.r_[
+                np.zeros(columns.size) if cost is None else cost[columns], np.ones(slack.shape[1])
+            ],
+            A_ub=np.hstack([np.vstack([given, -given]), -slack]),
+            b_ub=np.r_[problem.high, -problem.low],
+            A_eq=np.r_[np.ones(columns.size), np.zeros(slack.shape[1])][None],
+            b_eq=[1.0],
+            method="highs-ds",
+            options={
+                "primal_feasibility_tolerance": _ACCURACY,
+                "dual_feasibility_tolerance": _ACCURACY,
+            },
+        )
+        if found.status:
+            raise InputError(f"the programme was not solved: {found.message}")
+        dual = found.ineqlin.marginals
+        price = -((dual[:k] - dual[k:]) @ problem.given) - found.eqlin.marginals[0]
+        price = price if cost is None else price + cost
+        beside = np.pad(price, 1, constant_values=np.inf)
+        better = (price < -_ACCURACY) & (price <= beside[:-2]) & (price <= beside[2:])
+        added = np.setdiff1d(np.flatnonzero(better), columns)
+        if not added.size:
+            weights = np.zeros(n)
+            weights[columns] = found.x[: columns.size]
+            return float(found.fun), weights
+        columns = np.union1d(columns, added[np.argsort(price[added])[:_ADDED]])
+
+
+def _contradiction(problem: Problem) -> InputError:
+    """Name the printed numbers without which there is a distribution."""
+    names, culprits = problem.names, []
+    for place in range(len(names) if len(names) > 1 else 0):
+        others = np.arange(len(names)) != place
+        parts = (problem.given[others], problem.low[others], problem.high[others])
+        rest = Problem(names[1:], *parts, problem.n, problem.shape)
+        if _least(None, rest, _COLUMNS)[0] <= _VIOLATED:
+            culprits.append(names[place])
+    remedy = " or try shape none" if problem.shape == NON_INCREASING else ""
+    return InputError(
+        f"no distribution of true ranks gives {' and '.join(names)} among {problem.n:,} "
+        f"candidates; check {', '.join(culprits or names)}, n_negatives and n_items,{remedy}"
+    )
+
+
+def _parts(results: Sequence[Reported], confidence: float) -> Parts:
+    """The range of each metric."""
+    rows = [
+        {
+            "printed": r.printed,
+            "n_negatives": f"{r.n_negatives:,}",
+            "exact metric": r.metric,
+            "range": f"{r.range_low:.4f} to {r.range_high:.4f}",
+            "middle": r.range_middle,
+        }
+        for r in results
+    ]
+    first = results[0]
+    users = "the printed numbers taken as expectations (how many users?)"
+    if first.n_users is not None:
+        users = f"{count(first.n_users, 'user')}, at {100 * confidence:g} %"
+    lines = (
+        f"Negatives drawn uniformly {first.sampling.replace('-', ' ')}; {first.n_items:,} "
+        f"candidates;\n  {users}, {_ASSUMED[first.shape]}.\n"
+        "middle: the geometric mean of the ends, the number to quote if it must be one."
+    )
+    return [rows, lines]

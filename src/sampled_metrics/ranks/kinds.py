@@ -1,0 +1,108 @@
+"""Kinds of data that people hold in memory, made scores with rows, columns or tables."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from sampled_metrics._base.arrays import integers
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks.options import as_array, is_table
+from sampled_metrics.tables import ITEM, USER
+
+_SEVERAL = (list, tuple, set, frozenset, np.ndarray)
+
+
+class Rows(NamedTuple):
+    """A matrix of scores, users x items, of which rows are made when they are asked for."""
+
+    function: Callable[[Any], Any]
+    shape: tuple[int, ...]
+    ndim: int = 2
+    size: int = 1
+    dtype: Any = np.dtype(np.float64)
+
+    def __getitem__(self, rows: Any) -> Any:
+        return self.function(rows)
+
+
+def is_pair(data: Any) -> bool:
+    """Return whether data is a tuple of two matrices: factors, or what implicit recommends."""
+    return isinstance(data, tuple) and [getattr(part, "ndim", 0) for part in data] == [2, 2]
+
+
+def scores_of(data: Any, n_users: int | None = None, name: str = "data") -> Any:
+    """Return scores that have rows: of a function of users, a pair of factors or a matrix."""
+    if callable(data):
+        if n_users is None:
+            raise InputError("a function of users needs relevant as columns or a matrix")
+        return Rows(data, (n_users, np.shape(data(np.arange(min(n_users, 1))))[-1]))
+    if is_pair(data):
+        from sampled_metrics.ranks.ranking import inner_products
+
+        users, items = map(as_array, data)
+        return Rows(inner_products(users, items, n_users or len(users)), (len(users), len(items)))
+    if issparse(data):
+        matrix = csr_array(data)
+        return Rows(lambda rows: matrix[rows].toarray(), matrix.shape)
+    return as_array(data, name)
+
+
+def lists_of(data: Any, name: str = "data") -> Any:
+    """Return a table of the lists by user of a dictionary, a Series or implicit's arrays of ids."""
+    if is_pair(data) and np.asarray(data[0]).dtype.kind in "iu":
+        data = {user: items[items >= 0] for user, items in enumerate(np.asarray(data[0]))}
+    if type(data).__name__ == "Series" and type(data.index).__name__ != "RangeIndex":
+        data = data.to_dict()
+    if not isinstance(data, Mapping):
+        return data
+    import pandas as pd
+
+    items = pd.Series(dict(data), dtype=object).explode().dropna()
+    if items.empty:
+        raise InputError(f"{name}: no items in the lists; expected items for each user")
+    frame = pd.DataFrame({USER: items.index, ITEM: items.to_numpy()})
+    return frame.assign(rank=frame.groupby(USER).cumcount() + 1)
+
+
+def items_of(given: Any, name: str, shape: tuple[int, ...] | None = None) -> Any:
+    """Return columns, shape (users,), or a matrix, users x items, of items given by position.
+
+    They are given as such, the columns with -1 or None for users without an item, or as a list of
+    columns for each user.
+    """
+    if issparse(given):
+        return given
+    if isinstance(given, list | tuple) and any(isinstance(x, _SEVERAL) for x in given):
+        lists = [[] if x is None else list(np.atleast_1d(list(x))) for x in given]
+        if shape is not None and [len(x) for x in lists] == [shape[1]] * shape[0]:
+            return as_array(given, name)
+    else:
+        if np.ndim(given) == 1 and not isinstance(given, np.ndarray):
+            given = [-1 if x is None else x for x in given]
+        columns = as_array(given, name)
+        if columns.ndim == 2 or not (columns == -1).any():
+            return columns
+        lists = [[] if x == -1 else [x] for x in columns]
+    item = integers(name, [x for items in lists for x in items] or np.zeros(0, np.int64), True)
+    n_items = shape[1] if shape else int(item.max(initial=0)) + 1
+    if item.size and not 0 <= item.min() <= item.max() < n_items:
+        found = f"{item.min()} to {item.max()}"
+        raise InputError(f"{name}: found items {found}; expected columns, 0 to {n_items - 1}")
+    row = np.repeat(np.arange(len(lists)), [len(items) for items in lists])
+    return csr_array((np.ones(row.size, bool), (row, item)), shape=(len(lists), n_items))
+
+
+def table_of(given: Any, name: str) -> Any:
+    """Return items given by position as a table of row and column numbers; tables as they are."""
+    if given is None or is_table(given):
+        return given
+    import pandas as pd
+
+    items = items_of(given, name)
+    if items.ndim == 1:
+        return pd.DataFrame({USER: np.arange(items.size), ITEM: items})
+    marks = csr_array(items).tocoo()
+    grade = marks.data.astype(np.float64)
+    return pd.DataFrame({USER: marks.row, ITEM: marks.col, "relevance": grade})

@@ -1,0 +1,74 @@
+"""Questions about ranks that are valid, but look like those of data taken for something else."""
+
+import inspect
+import warnings
+
+import numpy as np
+
+from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.errors import InputWarning
+from sampled_metrics.ranks.ranks import Ranks
+
+_MANY = 50  # rows, of which the mean rank tells a random order from a poor one
+_EXPECTED = 5.0  # rows with two ties, from which on their absence tells something
+
+
+def ask(problem: str) -> None:
+    """Warn the caller of the public function that reads the data."""
+    frame, level = inspect.currentframe(), 1
+    while frame and frame.f_globals["__name__"].startswith(("sampled_metrics", "contextlib")):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(problem, InputWarning, stacklevel=level)
+
+
+def question_ranks(ranks: Ranks) -> Ranks:
+    """Ask about full rankings without order, or in random or reversed order; return them."""
+    if ranks.is_complete:
+        others = np.repeat(ranks.n_candidates, ranks.n_found) - 1
+        question_ties(ranks.n_tied, others, full=True)
+        below = 1.0 - (ranks.n_better + 0.5 * ranks.n_tied) / others
+        _ask_of_order(below, "other candidates: are relevant those of these rows and columns")
+    return ranks
+
+
+def question_ties(tied: Int, others: Int, *, full: bool = False) -> None:
+    """Ask about equal scores, and held-out items that seem to be among their own negatives."""
+    n_rows, n_equal = tied.size, int((tied == others).sum())
+    if n_rows >= _MANY and 2 * n_equal >= n_rows:
+        ask(f"all scores of {n_equal:,} of {n_rows:,} rows are equal: are these scores?")
+    share, m = (tied > 0).sum() / max(n_rows, 1), others.sum() / max(n_rows, 1)
+    if share < 0.1 or full:
+        return
+    each = 1.0 - (1.0 - share) ** (1.0 / m)  # probability of a tie if all are independent
+    twice = share - m * each * (1.0 - each) ** (m - 1.0)
+    if n_rows * twice >= _EXPECTED and (tied > 1).mean() < twice / 2.0:
+        ask(
+            f"{(tied > 0).sum():,} of {n_rows:,} held-out items have the score of one of their "
+            "negatives: is it the held-out item itself? Leave it out of them, and count one "
+            "negative fewer (`check-negatives`)"
+        )
+
+
+def question_samples(ranks: Int, n_items: Int, m: int, users: object) -> None:
+    """Ask about sampled ranks in random order, of all candidates, or of `users` found again."""
+    _ask_of_order(1.0 - (ranks - 1) / m, "negatives: is positive (--positive) their column")
+    if (n_items == m + 1).all():
+        ask(
+            f"n_items (--n-items) is {m + 1}, the held-out item and its {m} negatives: is it the "
+            "number of candidates of a full ranking?"
+        )
+    rows = np.ones(1) if users is None else np.unique(np.asarray(users), return_counts=True)[1]
+    if rows.max() > 1:
+        ask(
+            f"{(rows > 1).sum():,} of {rows.size:,} users have several rows, which are averaged as "
+            "repeated draws are: are they duplicates? If not, number them in a column repetition, "
+            "or in item_id if they are of several held-out items"
+        )
+
+
+def _ask_of_order(below: Float, words: str) -> None:
+    if below.size >= _MANY and below.mean() < 0.55:
+        ask(
+            f"held-out items are above {below.mean():.1%} of their {words}, are higher scores "
+            "better, and are rows users? In a random order it is 50 %"
+        )

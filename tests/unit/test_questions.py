@@ -1,0 +1,107 @@
+"""Data that is valid but looks like a mistake: asked about, or refused, and never in silence."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sampled_metrics as sm
+from sampled_metrics.ranks.pairs import read_relevant
+from sampled_metrics.ranks.sampled import Drawn, as_sampled
+
+M, USERS, N = 100, 940, 3541
+RNG = np.random.default_rng(0)
+SCORES = RNG.normal([1] + M * [0], size=(USERS, M + 1))
+OWN = np.where(np.arange(USERS) < 450, SCORES[:, 0], SCORES[:, 5])
+AMONG = np.column_stack([SCORES[:, :5], OWN, SCORES[:, 6:]])  # of 450, their own negatives
+RANKS = 1 + (SCORES[:, 1:] > SCORES[:, :1]).sum(axis=1)
+ALL = RNG.normal(size=(USERS, 60))
+HELD = ALL.argmax(axis=1)
+CORRECT = {"n_items": N, "positive": 0}
+FULL = {"relevant": HELD, "seen": ALL < -9}
+
+
+def frame(ranks, **columns):
+    return pd.DataFrame({"sampled_rank": ranks, "n_negatives": M} | columns)
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "words"),
+    [
+        (SCORES, {}, None),
+        (np.round(SCORES, 1), {}, None),  # ties as of rounded scores
+        (1.0 * (SCORES > 1), {"shape": "none"}, None),
+        (AMONG, {}, "450 of 940 held-out items have the score of one of their negatives"),
+        (SCORES, {"positive": -1}, "above 49.5% of their negatives"),
+        (SCORES.T, {}, "above 52.1% of their negatives"),
+        (0 * SCORES, {"shape": "none"}, "all scores of 940 of 940 rows are equal"),
+        (SCORES, {"n_items": M + 1}, "is 101, the held-out item and its 100 negatives"),
+        (frame(RANKS, user_id=np.arange(USERS) % 900), {}, "40 of 900 users have several rows"),
+        (frame(RANKS, user_id=np.arange(USERS) % 470, repetition=np.arange(USERS)), {}, None),
+        (frame(RANKS, n_negatives=M - (RANKS < 9)), {}, "rows have more than 99 negatives, up to"),
+    ],
+)  # fmt: skip
+def test_negatives_are_asked_about(data, options, words, recwarn):
+    options = {"positive": None if isinstance(data, pd.DataFrame) else 0, "n_items": N} | options
+    sm.correct(data, "hr@10", "cls", **options)
+    asked = [str(each.message) for each in recwarn if each.category is sm.InputWarning]
+    assert [words in each for each in asked][:1] == ([] if words is None else [True])
+    assert all(each.filename == __file__ for each in recwarn)
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "words"),
+    [
+        (ALL, {}, None),
+        (ALL[::-1], {}, "of their other candidates"),
+        (-ALL, {}, "of their other candidates"),
+        (0 * ALL, {}, "all scores of 940 of 940 rows are equal"),
+        (ALL, {"seen": None}, "all 940 users have scores of all 60 items"),
+    ],
+)
+def test_full_rankings_are_asked_about(scores, options, words, recwarn):
+    sm.evaluate(scores, "hr@10", **(FULL | options))
+    asked = [str(each.message) for each in recwarn]
+    assert [words in each for each in asked][:1] == ([] if words is None else [True])
+
+
+def test_rows_are_thinned_to_the_fewest_negatives():
+    """The ranks among a random part of the negatives, of each row as uniform as before."""
+    numbers = np.repeat([90, 100], 4000)
+    ranks = np.repeat([37, 41], 4000)  # 40 % of the negatives are above
+    with pytest.warns(sm.InputWarning, match="4,000 of 8,000 rows have more than 90 negatives"):
+        thinned = as_sampled(frame(ranks, n_negatives=numbers), Drawn(n_items=N))
+    assert thinned.n_negatives == 90
+    assert set(thinned.sampled_ranks[:4000]) == {37}
+    kept = thinned.sampled_ranks[4000:] - 1
+    spread = np.sqrt(90 * 0.4 * 0.6 * 10 / 99)
+    assert (kept.mean(), kept.std()) == pytest.approx((36, spread), abs=0.1)
+    for table, way in ((frame(ranks, n_negatives=numbers), "distinct"),
+                       (frame([1, 2], n_negatives=[50, 100]), None)):  # fmt: skip
+        with pytest.raises(sm.InputError, match="negatives per user; expected as many"):
+            sm.correct(table, "auc", "sampled", n_items=N, sampling=way)
+
+
+MASKED = np.ma.array(SCORES, mask=SCORES > 2)
+HEADER = "user_id,item_id\n1,2\nuser_id,item_id\n3,4\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda _: sm.correct(MASKED, "auc", **CORRECT), "mask"),
+        (lambda _: sm.evaluate(MASKED, "auc", relevant=HELD), "mask"),
+        (lambda _: sm.rank(lambda rows: MASKED[rows], None, HELD), "mask"),
+        (lambda _: sm.SampledRanks(np.ma.array([1, 2], mask=[0, 1]), 9, 2), "mask"),
+        (lambda path: read_relevant(path), r"row 2 \(line 3\): the header again"),
+        (lambda path: read_relevant(pd.read_csv(path)), "row 2: the header again"),
+        (lambda path: sm.correct(SCORES, relevant=path, **CORRECT), "leave relevant"),
+        (lambda _: sm.correct(frame(RANKS), **CORRECT), "leave positive"),
+        (lambda path: sm.correct(frame(RANKS), n_items=N, relevant=path), "leave relevant"),
+        (lambda path: sm.compare(dict.fromkeys("ab", SCORES), seen=path, **CORRECT), "seen"),
+        (lambda _: sm.compare(dict.fromkeys("ab", ALL), sampling="distinct", **FULL), "sampling"),
+    ],
+)
+def test_refused(call, words, tmp_path):
+    (tmp_path / "t.csv").write_text(HEADER)
+    with pytest.raises(sm.InputError, match=words):
+        call(tmp_path / "t.csv")
