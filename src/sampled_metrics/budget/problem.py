@@ -1,6 +1,6 @@
 """What is evaluated: seen and relevant items of users, and scores under the same ids."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,9 +10,10 @@ from scipy.sparse import csr_array, issparse, vstack
 from sampled_metrics._base.arrays import Ids, Int, first_duplicate, integers
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical, marked
+from sampled_metrics.ranks.kinds import lists_of
 from sampled_metrics.ranks.pairs import read_known_items
 from sampled_metrics.ranks.ranks import id_column, require_unique
-from sampled_metrics.tables import ITEM, USER, is_frame, places
+from sampled_metrics.tables import ITEM, is_frame, places
 
 Scorer = Callable[[Int, Int], Any]
 
@@ -72,7 +73,7 @@ class Problem(NamedTuple):
 
         A table of `items` names those that are in no other.
         """
-        relevant = _as_frame(relevant)
+        relevant = lists_of(relevant, "relevant")
         tables = [isinstance(data, str | Path) or is_frame(data) for data in (relevant, seen)]
         if all(tables):
             known = read_known_items(relevant, seen, items)
@@ -133,16 +134,6 @@ def numbers(name: str, values: Any, shape: tuple[int, ...] | None = None) -> Any
     if shape is not None and array.shape != shape:
         raise InputError(f"{name} has shape {array.shape}; expected {shape}")
     return array
-
-
-def _as_frame(data: Any) -> Any:
-    """Return items by user in a dictionary as a table."""
-    if not isinstance(data, Mapping):
-        return data
-    import pandas as pd
-
-    items = pd.Series(dict(data), dtype=object).explode().dropna()
-    return pd.DataFrame({USER: items.index, ITEM: items.to_numpy()}).infer_objects()
 
 
 def _held_out(relevant: Any, seen: csr_array) -> tuple[Int, Int]:

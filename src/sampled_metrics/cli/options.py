@@ -65,8 +65,8 @@ _MIN_GRADE = (
     "0. NDCG takes all grades as gains."
 )
 _SHAPE = (
-    "Assumption behind the range: non-increasing (no rank is likelier than the one before it) or "
-    "none. Sampled ranks cannot confirm it."
+    "Assumption behind the range: non-increasing (no rank is likelier than the one before it; for "
+    "sampled ranks near the top only) or none. Sampled ranks cannot confirm it."
 )
 _HELD_OUT = "Held-out items: a table of user_id and item_id, or qrels."
 

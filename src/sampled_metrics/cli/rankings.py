@@ -133,13 +133,13 @@ def reported(
 
     about: Any = {"n_items": n_items, "n_negatives": n_negatives, "n_users": n_users}
     about |= {"sampling": sampling, "shape": shape, "confidence": confidence}
-    numbers, metrics = _printed(printed), metric or ()
+    numbers = _printed(printed)
     if advice:
-        emit_results(reports.advice(numbers, ",".join(metrics or numbers), **about), form, output)
+        emit_results(reports.advice(numbers, metric or list(numbers), **about), form, output)
     elif against is None:
-        emit_results(reports.reported(numbers, metrics, **about), form, output)
+        emit_results(reports.reported(numbers, metric, **about), form, output)
     else:
-        both = reports.order_of(numbers, _printed(against.split()), metrics, **about)
+        both = reports.order_of(numbers, _printed(against.split()), metric, **about)
         note = (
             f"All ranges hold together at {100 * confidence:g} %; range: of the difference b - a."
         )

@@ -13,6 +13,7 @@ from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators import Estimator, estimator_matrix, parse_estimators
+from sampled_metrics.estimators.least_squares import sums_up_to
 from sampled_metrics.inference.brackets import ASSUMED, rank_grid
 from sampled_metrics.inference.population import Population, Shape, estimate
 from sampled_metrics.inference.ranges import checked_ranges
@@ -104,8 +105,8 @@ def correct(
         of scores the column of the held-out item or the relevant items, and the place among equal
         scores; see `ranks.sampled.Drawn`.
     shape
-        Assumption about the distribution of true ranks: `non-increasing` (no rank is likelier
-        than the one before it) or `none`. The sampled ranks cannot confirm it.
+        Assumption about the distribution of true ranks: `non-increasing` (near the top no
+        rank is likelier than the one before it) or `none`. The sampled ranks cannot confirm it.
     confidence
         Nominal coverage of the intervals and ranges.
 
@@ -264,9 +265,11 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
 def _random_orders(results: Sequence[Corrected]) -> list[str]:
     """Say of metrics whose range holds it what a random order of the items has."""
     lines, n = [], results[0].n_items
-    for metric in dict.fromkeys(result.metric for result in results):
-        found = next(result for result in results if result.metric == metric)
-        value = float(parse_measure(metric).at(np.arange(1, n + 1), n).mean())
+    for metric, found in {result.metric: result for result in results}.items():
+        measure = parse_measure(metric)
+        # Beyond its cut-off a metric is 0; the ranks of a large catalogue fill no array.
+        ends = rank_grid(n) if measure.cutoff is None else np.arange(1, min(measure.cutoff, n) + 1)
+        value = sums_up_to(ends, lambda ranks: measure.at(ranks, n))[-1] / n  # noqa: B023
         if found.range_low <= value <= found.range_high:
             lines.append(
                 f"{metric}: {value:.4f} is that of a random order, which the range allows."

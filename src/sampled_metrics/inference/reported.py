@@ -5,9 +5,9 @@ lowest and highest exact metric among the distributions that give these means, t
 and within sampling error, are the ends of two linear programmes with one column for each extreme
 point of the class: the ranks 1 ... k, equally likely, if no rank is likelier than the one before it
 (anywhere, because a few means leave more open than sampled ranks do), or any rank k; n columns and
-a few rows. They are solved on some columns;
-columns that would improve an end are added by their reduced cost until there is none, so the ends
-are those of all columns, to about 1e-10.
+a few rows. Each programme is first solved on a few hundred columns. Those whose reduced cost shows
+that they would move the end are then added, and it is solved again, until no such column is left:
+the ends are those of all columns, to about 1e-10.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,11 +22,13 @@ import scipy  # `scipy.optimize` takes long to import, so only where it is used
 from numpy.polynomial import chebyshev
 from scipy.special import ndtri
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.arrays import Float, Int, whole_number
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts
-from sampled_metrics.inference.brackets import ALL_POINTS, NON_INCREASING, NONE, SHAPES
+from sampled_metrics.inference.brackets import ALL_POINTS, ASSUMED, FAILS, NON_INCREASING, SHAPES
+from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.results import Results, count
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Sampling
@@ -36,12 +38,11 @@ MOST_ITEMS = 10_000_000
 _EDGE, _RATIO, _NODES = 512, 1.25, 40  # single ranks at both ends, growth and nodes of panels
 _SPREAD, _ADDED = 200, 50  # columns to start with, and at most in each round
 _COLUMNS = np.zeros(0, np.int64)  # besides these
+_MOST_DIGITS = 15
 _ACCURACY, _VIOLATED = 1e-10, 1e-9  # of the solver; more is a contradiction
 ADVISED = ("HR@10", "HR@10 NDCG@10", "HR@1 HR@5 HR@10", "MRR", "NDCG@5 NDCG@10")
-_ASSUMED = {
-    NON_INCREASING: "assuming that no rank is likelier than the one before it; this fails\n"
-    "  where rules fill the top places: sponsored, already seen or diversified items",
-    NONE: "whatever the true ranks are",
+_ASSUMED = ASSUMED | {
+    NON_INCREASING: "assuming that no rank is likelier than the one before it" + FAILS
 }
 
 
@@ -87,7 +88,7 @@ class Problem(NamedTuple):
 
 def reported(
     printed: Mapping[str, float | str],
-    metrics: str | Sequence[str] = (),
+    metrics: str | Sequence[str] | None = None,
     *,
     n_items: int,
     n_negatives: int,
@@ -126,14 +127,13 @@ def reported(
     (0.091, 0.48)
     """
     problem = state(printed, n_items, n_negatives, n_users, digits, sampling, shape, confidence)
-    measures = parse_measures(metrics or list(printed))
+    measures = parse_measures(list(printed) if metrics is None else metrics)
     known = {str(parse_measure(name)): float(value) for name, value in printed.items()}
     results = []
     for measure in measures:
         low, high = (end for end, _ in solve(problem, measure))
-        middle = (low * high) ** 0.5 if low > 0.0 else None
         about = (shape, n_items, n_negatives, n_users, str(Sampling(sampling)))
-        ends = (low, high, middle, *about, " ".join(problem.names))
+        ends = (low, high, Range(low, high).middle, *about, " ".join(problem.names))
         results.append(Reported(str(measure), known.get(str(measure)), *ends))
     return Results(results, partial(_parts, confidence=confidence))
 
@@ -180,7 +180,7 @@ def advice(
 def order_of(
     a: Mapping[str, float | str],
     b: Mapping[str, float | str],
-    metrics: str | Sequence[str] = (),
+    metrics: str | Sequence[str] | None = None,
     *,
     confidence: float,
     **about: Any,
@@ -216,20 +216,19 @@ def state(
     A value in [0, 1] with mean mu has a variance of at most mu (1 - mu), so Wilson's interval
     holds the expectation with the confidence asked for, by Bonferroni for all numbers together.
     """
+    check_arguments(n_users=n_users, sampling=sampling, shape=shape, confidence=confidence)
     kind = Sampling(sampling)
     if not isinstance(printed, Mapping) or not printed:
         raise InputError("no printed numbers; expected a dictionary such as {'HR@10': 0.8245}")
     if shape not in SHAPES:
         raise InputError(f"unknown shape {shape!r}; known: {', '.join(SHAPES)}")
-    if not 1 <= m < n <= MOST_ITEMS:
+    if not whole_number("n_negatives", m, 1) < whole_number("n_items", n) <= MOST_ITEMS:
         raise InputError(
             f"n_negatives is {m} and n_items is {n}; expected 1 <= n_negatives < n_items "
             f"<= {MOST_ITEMS:,}"
         )
-    if n_users is not None and n_users < 1:
-        raise InputError(f"n_users is {n_users}; expected at least 1")
-    if not 0.0 < confidence < 1.0:
-        raise InputError(f"confidence is {confidence}; it must be above 0 and below 1")
+    if digits is not None:
+        whole_number("digits", digits, 0, _MOST_DIGITS)
     quantile = ndtri(1.0 - (1.0 - confidence) / 2.0 / len(printed))
     share = 0.0 if n_users is None else float(quantile) ** 2 / n_users
     names, low, high = [], [], []
@@ -356,10 +355,10 @@ def _contradiction(problem: Problem) -> InputError:
         rest = Problem(names[1:], *parts, problem.n, problem.shape)
         if _least(None, rest, _COLUMNS)[0] <= _VIOLATED:
             culprits.append(names[place])
-    remedy = " or try shape none" if problem.shape == NON_INCREASING else ""
+    remedy = ", or try shape none" if problem.shape == NON_INCREASING else ""
     return InputError(
         f"no distribution of true ranks gives {' and '.join(names)} among {problem.n:,} "
-        f"candidates; check {', '.join(culprits or names)}, n_negatives and n_items,{remedy}"
+        f"candidates; check {', '.join(culprits or names)}, n_negatives and n_items{remedy}"
     )
 
 
