@@ -28,8 +28,8 @@ CASES = {
        for t in ("random", "optimistic", "pessimistic")},
     "evaluate scores": "evaluate scores.csv --relevant held.csv --seen seen.csv "
     "--metric recall@5,ap",
-    "evaluate graded": "evaluate scores.csv --relevant graded.csv --seen seen.csv "
-    "--metric ndcg@10,ndcg-exp@10,ap,recall@5,f1@5 --min-grade 2",
+    "evaluate several": "evaluate scores.csv --relevant several.csv --seen seen.csv "
+    "--metric ndcg@10,ap,recall@5,f1@5",
     "correct": f"correct sA.csv --metric {ALL}",
     "correct estimators": "correct sA.csv --metric ndcg@10,recall@10 "
     "--estimator sampled,rank-estimate,cls,bv:0.1,bv:0.001,em:50",
@@ -72,11 +72,10 @@ def write_inputs(folder: Path) -> None:
     pd.DataFrame({"item_id": np.arange(ITEMS)}).to_csv(folder / "items.csv", index=False)
     others = np.array([rng.choice(np.flatnonzero(~s & (np.arange(ITEMS) != h)), 2, False)
                        for s, h in zip(seen, held, strict=True)])  # fmt: skip
-    graded = pd.DataFrame({"user_id": np.repeat(users, 3), "iter": 0,
-                           "item_id": np.column_stack([held, others]).ravel(),
-                           "relevance": np.tile([3, 2, 1], USERS)})  # fmt: skip
-    graded.columns = ["user_id", "iteration", "item_id", "relevance"]
-    graded.drop(columns="iteration").to_csv(folder / "graded.csv", index=False)
+    several = pd.DataFrame({"user_id": np.repeat(users, 3),
+                            "item_id": np.column_stack([held, others]).ravel(),
+                            "relevance": np.tile([1, 1, 0], USERS)})  # fmt: skip
+    several.to_csv(folder / "several.csv", index=False)
     negatives = []
     for user in users:
         free = np.flatnonzero(~seen[user] & (np.arange(ITEMS) != held[user]))
@@ -159,13 +158,10 @@ def page() -> list[dict]:
     return [numbers["explorer"]["ranges"] if "explorer" in numbers else numbers["ranges"]]
 
 
-def outputs(names=None):
-    """Run the cases in a folder of their own and yield their names and rows."""
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        write_inputs(Path(folder))
-        for name in names or [*CASES, "budget", "report"]:
-            made = {"budget": budget, "report": page}.get(name)
-            yield name, made() if made else rows_of(CASES[name])
+def output(name) -> list[dict]:
+    """Run a case in the folder of the inputs."""
+    made = {"budget": budget, "report": page}.get(name)
+    return made() if made else rows_of(CASES[name])
 
 
 def same(found, expected) -> bool:
@@ -181,12 +177,23 @@ def same(found, expected) -> bool:
     return found == expected
 
 
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("golden")
+    write_inputs(folder)
+    return folder
+
+
 @pytest.mark.parametrize("name", [*CASES, "budget", "report"])
-def test_output_is_kept(name):
-    found = dict(outputs([name]))[name]
+def test_output_is_kept(name, inputs, monkeypatch):
+    monkeypatch.chdir(inputs)
+    found = output(name)
     assert same(found, json.loads(FILE.read_text())[name]), found
 
 
 if __name__ == "__main__":
-    rows = [f"{json.dumps(name)}: {json.dumps(found)}" for name, found in outputs()]
+    with tempfile.TemporaryDirectory() as made, contextlib.chdir(made):
+        write_inputs(Path(made))
+        names = [*CASES, "budget", "report"]
+        rows = [f"{json.dumps(name)}: {json.dumps(output(name))}" for name in names]
     FILE.write_text("{\n" + ",\n".join(rows) + "\n}\n")

@@ -21,7 +21,7 @@ FILES = {
     "records.csv": "n_candidates,n_better,n_tied\n50,3,0\n60,2,1\n",
     "list.csv": "user_id,item_id,rank\nanna,7,1\nanna,8,2\n",
     "relevant.csv": "user_id,item_id\nanna,8\n",
-    "q.qrels": "anna 0 7 1\nanna 0 8 3\n",
+    "q.qrels": "anna 0 7 1\nanna 0 8 1\n",
     "p.csv": "user_id,rating,prediction\n1,4,3.5\n1,3,3\n2,5,4\n2,1,3\n",
 }
 EVALUATE, CORRECT = "evaluate r.csv --n-items 100", "correct s.csv --n-negatives 10 --n-items 100"
@@ -68,7 +68,7 @@ def column(rows, *keys):
     ("line", "first"),
     [
         (EVALUATE, {"file": "r.csv", "metric": "recall@10", "ties": "expected", "n_users": 3}),
-        ("evaluate list.csv --relevant q.qrels --metric ap@2 --min-grade 3", {"value": 0.5}),
+        ("evaluate list.csv --relevant q.qrels --metric ap@2", {"value": 1.0}),
         (CORRECT, {"estimator": "sampled", "value": 2 / 3, "n_items": 100, "n_negatives": 10}),
         (f"{CORRECT} --sampling distinct --estimator cls", {"sampling": "distinct"}),
         (COMPARE, {"a": "r", "b": "r2", "paired": True, "order": "undecided", "n_items": 100}),

@@ -135,7 +135,7 @@ q1 Q0 d2 2 2.0 tag
 q1 Q0 d3 3 2.0 tag
 q1 Q0 d4 4 9e0 tag
 """
-QRELS = "q1 0 d2 1\nq1 0 d4 2\nq1 0 d1 0\nq1 0 d9 1\nq2 0 d1 -1\nq2 0 d2 1\n"
+QRELS = "q1 0 d2 1\nq1 0 d4 1\nq1 0 d1 0\nq1 0 d9 1\nq2 0 d1 -1\nq2 0 d2 1\n"
 # q1 by score: d4 9, d1 3, d2 and d3 2. Relevant are d2, d4 and d9, which is not retrieved.
 OF_RUN = ([2, 0], [0, 2], [0, 1], [3, 1], [0, 0], [4, 1])
 
@@ -180,7 +180,8 @@ def test_own_names_come_first_and_relevance_above_0(tmp_path):
     path = write(
         tmp_path, "t.csv", "user,user_id,item_id,relevance\n1,2,3,0.5\n1,9,3,0\n1,8,3,-1\n"
     )
-    assert read_relevant(path).user_ids.to_pylist() == [2]
+    with pytest.warns(sm.InputWarning, match="relevance has grades"):
+        assert read_relevant(path).user_ids.to_pylist() == [2]
     with pytest.raises(sm.InputError, match="duplicate column user_id"):
         read_relevant(write(tmp_path, "t.csv", "user,uid,item_id\n1,2,3\n"))
 
@@ -213,7 +214,7 @@ def test_score_matrix(tmp_path, dtype):
                 assert (columns(ranks), ranks.users.tolist()) == (OF_SCORES, [0, 1])
 
 
-def test_ids_of_a_matrix_and_sparse_grades(tmp_path):
+def test_ids_of_a_matrix_and_sparse_relevant_items(tmp_path):
     scores = np.array([[0.3, 0.9, 0.1], [0.2, 0.4, 0.8]])
     np.savez(tmp_path / "s.npz", scores=scores, user_ids=["u", "v"], item_ids=[10, 20, 30])
     held = write(tmp_path, "held.csv", "user_id,item_id\nv,20\nu,10\n")
@@ -223,10 +224,8 @@ def test_ids_of_a_matrix_and_sparse_grades(tmp_path):
     ranks = Ranks.read(tmp_path / "s.npz", relevant=held, seen=seen)
     assert (ranks.best_rank.tolist(), ranks.n_candidates.tolist()) == ([1, 2], [2, 3])
     save_npz(tmp_path / "held.npz", csr_array([[0, 5, 1], [2, 0, 0]]))
-    for min_grade, grades in ((0, None), (2, [5, 1, 2])):
-        ranks = Ranks.read(tmp_path / "s.npz", relevant=tmp_path / "held.npz", min_grade=min_grade)
-        assert ranks.best_rank.tolist() == [1, 3, 3]
-        assert (None if ranks.grades is None else ranks.grades.tolist()) == grades
+    ranks = Ranks.read(tmp_path / "s.npz", relevant=tmp_path / "held.npz")
+    assert ranks.best_rank.tolist() == [1, 3, 3]
 
 
 def test_matrix_and_table_of_scores_agree_with_comparing_one_by_one(tmp_path):

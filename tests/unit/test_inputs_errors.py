@@ -227,7 +227,6 @@ def test_no_file(tmp_path, suffix):
         ("rank|3", None, {"n_items": 9, "complete": True}, "complete (--complete) needs lists"),
         ("rank,n_candidates|3,9|1,3", None, {"n_items": 9}, "found n_candidates 3 to 9"),
         (ONES, "0,0", {"n_items": 5}, "found number of items 4, but n_items (--n-items) is 5"),
-        (ONES, "0,0", {"min_grade": 2}, "--min-grade needs grades"),
         ("user_id,item_id,rank|1,7,1", "1,8", {"complete": True}, "not --complete"),
         ("user_id,item_id,rank|1,7,1", "1,7", {"complete": True, "n_items": 9}, "leave --n-items"),
     ],

@@ -56,9 +56,6 @@ def test_columns_become_int64_with_the_best_item_first():
     ranks = Ranks([9], np.array([4, 1], np.int32), np.array([0, 2], np.uint8), n_found=[2])
     assert all(getattr(ranks, name).dtype == np.int64 for name in COLUMNS)
     assert (ranks.n_better.tolist(), ranks.n_tied.tolist()) == ([1, 4], [2, 0])
-    # grades go with their items
-    ranks = Ranks([9], [4, 0], [0, 0], n_found=[2], n_relevant=[3], grades=[2, 5, 1], depth=[6])
-    assert (ranks.n_better.tolist(), ranks.grades.tolist()) == ([0, 4], [5, 2, 1])
 
 
 def test_properties():
@@ -78,8 +75,6 @@ def test_take():
     assert (first.users.tolist(), first.source) == (["a"], "hand")
     assert columns(ranks.take(slice(None, None, -1)).take([1, 0])) == columns(ranks)
     assert columns(ranks.take([0, 0]))["n_better"] == [0, 4, 0, 4]
-    graded = Ranks(**GOOD, grades=[1, 2, 3, 4, 5])
-    assert graded.take([1]).grades.tolist() == [3, 4, 5]
 
 
 @pytest.mark.parametrize(
@@ -94,12 +89,6 @@ def test_take():
         ({"n_better": [4, 4, 2], "n_tied": [0, 0, 0]}, "4 better and 0 tied, 4 better and 0 tied"),
         ({"users": [7, 7]}, "row 2: duplicate user_id 7"),
         ({"users": [1.0, 2.0]}, "users has dtype float64"),
-        ({"grades": [1]}, "grades have shape"),
-        (
-            {"grades": [1, 0, 1, 1, 1]},
-            "row 2, column grades: 0.0, expected a finite number above 0",
-        ),
-        ({"grades": [3, 1, 1, 1, 2], "min_grade": 3}, "row 2, column grades: 0, expected an item"),
     ],
 )
 def test_arguments_that_do_not_fit_together(changed, message):
@@ -135,12 +124,8 @@ def test_what_is_written_comes_back(tmp_path):
     with pytest.raises(InputError, match="user b has 2 relevant items") as caught:
         read_single(path)
     assert caught.value.path == path
-    for ranks, words in (
-        (Ranks(**GOOD), "cut at some depth"),
-        (Ranks([2], [0], [0], grades=[2]), "grades cannot be written"),
-    ):
-        with pytest.raises(InputError, match=words):
-            ranks.write(path)
+    with pytest.raises(InputError, match="cut at some depth"):
+        Ranks(**GOOD).write(path)
 
 
 def test_recommenders_by_name_and_their_sources(tmp_path):

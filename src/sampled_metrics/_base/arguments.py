@@ -12,7 +12,7 @@ from sampled_metrics._base.errors import InputError
 
 _FLAGS = {"complete", "intervals", "several_items"}
 _LEAST = {"block_size": 1, "n_items": 2, "n_users": 1, "seed": 0}
-_NUMBERS = {"confidence": "above 0 and below 1", "min_grade": "finite and at least 0"}
+_NUMBERS = {"confidence": "above 0 and below 1"}
 _OPTIONAL = {"n_items", "n_users", "sampling", "test", "ties"}
 
 

@@ -46,10 +46,10 @@ def sample(
     from sampled_metrics.sampling import draw_sampled_ranks
 
     ranks = Ranks.read(file, n_items=n_items, relevant=relevant, seen=seen)
-    items = ranks.ungraded
-    if items.is_complete and not items.is_single:  # each held-out item as a user of its own
-        n_candidates = np.repeat(items.n_candidates, items.n_found)
-        items = Ranks.trusted(n_candidates, items.n_better, items.n_tied, source=items.source)
+    items = ranks
+    if ranks.is_complete and not ranks.is_single:  # each held-out item as a user of its own
+        n_candidates = np.repeat(ranks.n_candidates, ranks.n_found)
+        items = Ranks.trusted(n_candidates, ranks.n_better, ranks.n_tied, source=ranks.source)
     items = options.full_ranking(items, file, n_negatives)
     if repetitions * len(items) > MOST_ROWS:
         rows = f"{repetitions:,} repetitions of {len(items):,} ranks"

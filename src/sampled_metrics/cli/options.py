@@ -60,10 +60,6 @@ _POSITIVE = "Column of held-out items in scores of them and their negatives; -1 
 _KNOWN = "How uniform negatives were drawn, if not in the file; default: without-replacement."
 _DISTINCT = "How uniform negatives are drawn; distinct: with replacement, duplicates dropped."
 _DRAWN: Any = {"parser": Drawn, "metavar": f"[{'|'.join(Drawn)}]"}
-_MIN_GRADE = (
-    "Least grade (qrels, or a column relevance) that makes an item relevant; by default any above "
-    "0. NDCG takes all grades as gains."
-)
 _SHAPE = (
     "Assumption behind the range: non-increasing (no rank is likelier than the one before it; for "
     "sampled ranks near the top only) or none. Sampled ranks cannot confirm it."
@@ -88,7 +84,6 @@ Relevant = Annotated[
 ]
 HeldOut = Annotated[Path, option("--relevant", "--held-out", _HELD_OUT)]
 Complete = Annotated[bool, option("--complete", "Lists hold all candidates of their users.")]
-MinGrade = Annotated[float, option(_MIN_GRADE, min=0.0, show_default=False)]
 Seen = Annotated[Path | None, option("Items seen in training, no candidates of lists and scores.")]
 SeenPairs = Annotated[
     Path, option("--seen", "Items seen in training: a table of user_id and item_id.")

@@ -23,7 +23,6 @@ def evaluate(
     n_items: options.Items = None,
     relevant: options.Relevant = None,
     seen: options.Seen = None,
-    min_grade: options.MinGrade = 0.0,
     complete: options.Complete = False,
     confidence: options.Confidence = defaults.CONFIDENCE,
     seed: options.Seed = 0,
@@ -38,18 +37,17 @@ def evaluate(
     from sampled_metrics.inference import evaluate as evaluation
     from sampled_metrics.ranks import Ranks
 
-    given: dict[str, Any] = {"relevant": relevant, "seen": seen, "min_grade": min_grade}
+    given: dict[str, Any] = {"relevant": relevant, "seen": seen}
     tests: dict[str, Any] = {"ties": ties, "seed": seed, "confidence": confidence}
     results: list[evaluation.Evaluated] = []
-    rows, relevance = [], ""
+    rows = []
     for path in files:
         ranks = Ranks.read(path, n_items=n_items, complete=complete, **given)
-        relevance = relevance or evaluation.relevance_note(ranks)
         with reading(path):
             evaluated = evaluation.evaluate(ranks, metric or defaults.METRICS, **tests)
         rows += [{"file": str(path)} | asdict(result) for result in evaluated]
         results += evaluated
-    note = evaluation.evaluated_note(results, confidence, relevance)
+    note = evaluation.evaluated_note(results, confidence)
     emit(rows, form, output, note, "ties effective_users")
 
 
@@ -172,7 +170,6 @@ def compare_files(
     ] = None,
     relevant: options.Relevant = None,
     seen: options.Seen = None,
-    min_grade: options.MinGrade = 0.0,
     complete: options.Complete = False,
     shape: options.Shape = defaults.SHAPE,
     test: Annotated[Literal["t"] | None, options.option("Print p-values of this test.")] = None,
@@ -207,7 +204,6 @@ def compare_files(
             relevant=relevant,
             seen=seen,
             n_items=n_items,
-            min_grade=min_grade,
             complete=complete,
             positive=positive,
             n_negatives=n_negatives,

@@ -20,7 +20,7 @@ from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference import ranges
 from sampled_metrics.inference.brackets import ASSUMED
 from sampled_metrics.inference.correct import solve
-from sampled_metrics.inference.evaluate import known_values, prior_shape, relevance_note
+from sampled_metrics.inference.evaluate import known_values, prior_shape
 from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.plan import deciding_differences
 from sampled_metrics.inference.population import Shape, estimate
@@ -104,7 +104,6 @@ def compare(
     relevant: Any = None,
     seen: Any = None,
     n_items: int | None = None,
-    min_grade: float = 0.0,
     complete: bool = False,
     positive: Any = None,
     n_negatives: int | None = None,
@@ -130,7 +129,7 @@ def compare(
     data
         What `evaluate` takes for each recommender, or what `correct` takes; two or more. Negatives
         must be as many for all, and drawn in the same way.
-    metrics, relevant, seen, n_items, min_grade, complete, ties, confidence
+    metrics, relevant, seen, n_items, complete, ties, confidence
         See `evaluate`; ties of scores among negatives are `random` by default.
     estimators, positive, n_negatives, sampling, shape
         For sampled rankings, see `correct`; data is taken for such if `positive` or `n_negatives`
@@ -154,7 +153,7 @@ def compare(
     tests = {"test": test, "correction": correction, "confidence": confidence}
     check_arguments(ties=ties, shape=shape, **tests)
     drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties or "random", seed)
-    samples, rankings = all_alike(data, drawn, Ranked(n_items, relevant, seen, min_grade, complete))
+    samples, rankings = all_alike(data, drawn, Ranked(n_items, relevant, seen, complete))
     _warn_if_unlike(samples or rankings)
     samples, pairing = paired_users(samples) if samples else (samples, [])
     rankings, pairing = paired_users(rankings) if rankings else (rankings, pairing)
@@ -179,8 +178,7 @@ def compare(
         strictness = alone.p_value / result.p_value if result.p_value > 0.0 else 1.0
         verdict = _exact_verdict(result, 1.0 - (1.0 - confidence) * strictness)
         results.append(replace(result, verdict=verdict))
-    show |= {"relevance": relevance_note(*rankings.values()), "p_values": test is not None}
-    return Results(results, partial(_full_parts, **show))
+    return Results(results, partial(_full_parts, **show, p_values=test is not None))
 
 
 def _by_rankings(
@@ -369,7 +367,6 @@ def _full_parts(
     confidence: float,
     correction: str,
     pairing: Sequence[str],
-    relevance: str,
     p_values: bool,
 ) -> Parts:
     """Orders from full rankings, and how many users would decide what is undecided."""
@@ -381,7 +378,6 @@ def _full_parts(
     lines += [""] if lines else []
     rows, rule = _orders(results, confidence, correction, values=True, p_values=p_values)
     lines += [f"{rule}.", *pairing]
-    lines += [relevance] if relevance else []
     return [rows, "\n".join(lines)]
 
 

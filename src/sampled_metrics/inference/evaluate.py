@@ -69,7 +69,6 @@ def evaluate(
     relevant: Any = None,
     seen: Any = None,
     n_items: int | None = None,
-    min_grade: float = 0.0,
     complete: bool = False,
     ties: str = "expected",
     confidence: float = CONFIDENCE,
@@ -85,9 +84,9 @@ def evaluate(
         Ranks of the relevant items, or scores, tables, lists or files that give them.
     metrics
         Names of metrics, several with commas or in a list.
-    relevant, seen, n_items, min_grade, complete
-        Relevant and seen items, candidates of each ranking, the least grade of a relevant item, and
-        whether lists are complete; see `sampled_metrics.ranks.options.Ranked`.
+    relevant, seen, n_items, complete
+        Relevant and seen items, candidates of each ranking, and whether lists are complete; see
+        `sampled_metrics.ranks.options.Ranked`.
     ties
         `expected`, `random` (drawn with `seed`), `optimistic` or `pessimistic`.
     confidence
@@ -106,7 +105,7 @@ def evaluate(
     [0.5]
     """
     check_arguments(ties=ties, confidence=confidence, seed=seed)
-    ranks = as_ranks(data, Ranked(n_items, relevant, seen, min_grade, complete))
+    ranks = as_ranks(data, Ranked(n_items, relevant, seen, complete))
     n = ranks.n_candidates
     if len(ranks) >= _SEVERAL and n[0] in _SAMPLE_SIZES and (n == n[0]).all():
         warnings.warn(
@@ -129,8 +128,7 @@ def evaluate(
                 effective_users=float(values.sum()) ** 2 / squares if squares > 0.0 else 0.0,
             )
         )
-    relevance = relevance_note(ranks)
-    return Results(results, partial(_parts, confidence=confidence, relevance=relevance))
+    return Results(results, partial(_parts, confidence=confidence))
 
 
 def values_by_user(
@@ -140,7 +138,6 @@ def values_by_user(
     relevant: Any = None,
     seen: Any = None,
     n_items: int | None = None,
-    min_grade: float = 0.0,
     complete: bool = False,
     ties: str = "expected",
     seed: int = 0,
@@ -159,7 +156,7 @@ def values_by_user(
     import pandas as pd
 
     check_arguments(ties=ties, seed=seed)
-    ranks = as_ranks(data, Ranked(n_items, relevant, seen, min_grade, complete))
+    ranks = as_ranks(data, Ranked(n_items, relevant, seen, complete))
     measures = parse_measures(metrics)
     pooled = [str(measure) for measure in measures if measure.metric.pooled]
     if pooled:
@@ -193,10 +190,9 @@ def prior_shape(measure: Measure, ranks: Ranks) -> Shape:
     return Shape.of(measure.at(places, n), weights)
 
 
-def evaluated_note(results: Sequence[Evaluated], confidence: float, relevance: str) -> str:
+def evaluated_note(results: Sequence[Evaluated], confidence: float) -> str:
     """Say what the intervals of exact metrics cover, and where they are too narrow."""
     lines = [f"Fractions, ties {results[0].ties}. The interval covers the variation over users."]
-    lines += [relevance] if relevance else []
     few = {
         result.metric: result
         for result in results
@@ -212,21 +208,8 @@ def evaluated_note(results: Sequence[Evaluated], confidence: float, relevance: s
     return "\n".join(lines)
 
 
-def relevance_note(*rankings: Ranks) -> str:
-    """Say which metrics use grades, if any rankings have them."""
-    graded = [ranks for ranks in rankings if ranks.grades is not None]
-    if not graded:
-        return ""
-    least = graded[0].min_grade
-    which = f"of {least:g} or more" if least > 0.0 else "above 0"
-    return (
-        f"ndcg takes grades as gains, ndcg-exp 2^grade - 1; for other metrics any grade {which} "
-        "is relevant."
-    )
-
-
-def _parts(results: Sequence[Evaluated], confidence: float, relevance: str) -> Parts:
+def _parts(results: Sequence[Evaluated], confidence: float) -> Parts:
     rows = [asdict(result) for result in results]
     for row in rows:
         del row["ties"], row["effective_users"]
-    return [rows, evaluated_note(results, confidence, relevance)]
+    return [rows, evaluated_note(results, confidence)]

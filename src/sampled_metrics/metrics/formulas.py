@@ -15,8 +15,6 @@ item, all conventions but `ndcg-by-k` agree.
 `ap@k`, `ap`           sum of Prec_i over relevant places i <= k, by min(|R|, k); eq. 5, 10, 12
 `ap-by-relevant@k`     the same sum by |R|: trec_eval's map_cut
 `ndcg@k`, `ndcg`       the ideal list has min(|R|, k) relevant items; eq. 6, 11, 13
-`ndcg-exp@k`,          gains 2^grade - 1; `ndcg` takes the grade itself, as trec_eval and
-`ndcg-exp`             scikit-learn do; without grades both are one metric
 `ndcg-by-relevant@k`   the ideal list has |R| relevant items, also those beyond place k
 `ndcg-by-k@k`          the ideal list has k relevant items, even if |R| < k: RecTools' default;
                        such a user cannot reach 1
@@ -42,7 +40,6 @@ from sampled_metrics.ranks import Ranks
 
 _NEAR = 64
 _HARMONIC = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, _NEAR + 1))])
-_LARGEST_GRADE = 1000  # 2^1000 is a float64
 
 
 def _cutoff(levels: Levels, measure: Measure) -> int:
@@ -98,7 +95,7 @@ def _hit(levels: Levels, users: Ranks, measure: Measure) -> Float:
     product over j = 0 ... h - 1 of 1 - m/(s - j).
     """
     first = levels.first()
-    level = first.of_item
+    level = np.repeat(np.arange(first.hits.size), first.hits)
     left = first.size[level] - ranges(0, first.hits)
     share = np.minimum(first.places(measure.cutoff)[level] / left, 1.0)
     with np.errstate(divide="ignore"):
@@ -198,12 +195,8 @@ def _discount(place: Float | Int) -> Float:
     return 1.0 / np.log2(place + 1.0)
 
 
-def gains(
-    levels: Levels, k: int, gain: Callable[[Int], Float], weight: Float | Int | None = None
-) -> Float:
+def gains(levels: Levels, k: int, gain: Callable[[Int], Float]) -> Float:
     """Expected sum of `gain(place)` over a level's relevant items among the first k places.
-
-    `weight` is the sum over a level of what the items' gains are multiplied by; default 1 each.
 
     Examples
     --------
@@ -218,46 +211,19 @@ def gains(
     start, end = (a[several].astype(np.int64) for a in (start, start + places))
     table = np.concatenate([[0.0], np.cumsum(gain(np.arange(1, int(end.max(initial=0)) + 1)))])
     values[several] = table[end] - table[start]
-    return (levels.hits if weight is None else weight) / levels.size * values
+    return levels.hits / levels.size * values
 
 
-@register("ndcg", "NDCG", "6, 11, 13", cutoff="optional", graded=True, aliases=["ndcg-cut"])
-def _ndcg(
-    levels: Levels,
-    users: Ranks,
-    measure: Measure,
-    gain: Callable[[Float], Float] = np.asarray,
-    whole: bool = False,
-) -> Float:
-    """Divide by the gain of the list of all relevant items by grade, ended at k if not `whole`."""
+@register("ndcg", "NDCG", "6, 11, 13", cutoff="optional", aliases=["ndcg-cut"])
+def _ndcg(levels: Levels, users: Ranks, measure: Measure, whole: bool = False) -> Float:
+    """Divide by the gain of the list of all relevant items, ended at k if not `whole`."""
     k = _cutoff(levels, measure)
     ideal_k = users.n_relevant if whole else np.minimum(users.n_relevant, k)
-    if users.grades is None or levels.grades is None:
-        ideal = np.cumsum(_discount(np.arange(1, int(ideal_k.max(initial=1)) + 1)))[ideal_k - 1]
-        return levels.per_user(users, gains(levels, k, _discount)) / ideal
-    weight = np.bincount(levels.of_item, gain(levels.grades), levels.hits.size)
-    dcg = levels.per_user(users, gains(levels, k, _discount, weight))
-    user = np.repeat(np.arange(len(users)), users.n_relevant)
-    best = users.grades[np.lexsort((-users.grades, user))]
-    place = ranges(1, users.n_relevant)
-    discounted = np.where(place <= ideal_k[user], gain(best) * _discount(place), 0.0)
-    return dcg / np.bincount(user, discounted, len(users))
+    ideal = np.cumsum(_discount(np.arange(1, int(ideal_k.max(initial=1)) + 1)))[ideal_k - 1]
+    return levels.per_user(users, gains(levels, k, _discount)) / ideal
 
 
-def _exponential(grade: Float) -> Float:
-    """Gain 2^grade - 1."""
-    if grade.max(initial=0.0) > _LARGEST_GRADE:
-        raise InputError(
-            f"grade {grade.max():g} is too large for a gain of 2^grade - 1; use ndcg, or grades up "
-            f"to {_LARGEST_GRADE}"
-        )
-    return np.expm1(grade * np.log(2.0))
-
-
-register("ndcg-exp", "NDCG (exponential)", cutoff="optional", graded=True)(
-    partial(_ndcg, gain=_exponential)
-)
-register("ndcg-by-relevant", "NDCG by relevant", graded=True)(partial(_ndcg, whole=True))
+register("ndcg-by-relevant", "NDCG by relevant")(partial(_ndcg, whole=True))
 
 
 @register("ndcg-by-k", "NDCG by k")

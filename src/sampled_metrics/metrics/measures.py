@@ -41,7 +41,6 @@ class Levels:
     size: Int  # candidates in the level, relevant or not
     hits: Int  # the relevant ones among them
     hits_above: Int  # relevant items of the user above the level
-    grades: Float | None = None  # of each relevant item, level by level
 
     @classmethod
     def of(cls, ranks: Ranks) -> "Levels":
@@ -59,36 +58,20 @@ class Levels:
         first = np.flatnonzero(begins)
         hits_above = first - starts(ranks.n_found)[user[first]]
         hits, size = np.diff(first, append=user.size), ranks.n_tied[first] + 1
-        grades = ranks.grades
-        if grades is not None:
-            grades = grades[ranges(starts(ranks.n_relevant), ranks.n_found)]
-        return cls(user[first], above[first], size, hits, hits_above, grades)
-
-    @property
-    def of_item(self) -> Int:
-        """Number of the level of each relevant item, level by level."""
-        return np.repeat(np.arange(self.hits.size), self.hits)
+        return cls(user[first], above[first], size, hits, hits_above)
 
     def places(self, k: int | None) -> Int:
         """Count the places of each level among the first k of the ranking, or of all of it."""
         return self.size if k is None else np.clip(k - self.above, 0, self.size)
 
     def first(self) -> "Levels":
-        """Select the best level of each user, without grades."""
+        """Select the best level of each user."""
         columns = (self.user, self.above, self.size, self.hits, self.hits_above)
         return Levels(*(column[self.hits_above == 0] for column in columns))
 
     def per_user(self, users: Ranks, values: Float | Int) -> Float:
         """Sum a number per level over the levels of each user; float64, shape (users,)."""
         return np.bincount(self.user, values, len(users)).astype(np.float64, copy=False)
-
-    def single(self, place: Int, key: Int | Float) -> "Levels":
-        """Make a level of each relevant item; ascending places go to ascending keys."""
-        level = self.of_item
-        one = np.ones_like(level)
-        hits_above = self.hits_above[level] + ranges(0, self.hits)
-        grades = None if self.grades is None else self.grades[np.lexsort((key, level))]
-        return Levels(self.user[level], self.above[level] + place, one, one, hits_above, grades)
 
 
 def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:
@@ -116,13 +99,9 @@ def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:
 
 
 def _extreme(levels: Levels, _: np.random.Generator | None, last: bool) -> Levels:
-    """Put the relevant items first or last among their ties, high grades first or last."""
-    fixed = replace(
-        levels, above=levels.above + last * (levels.size - levels.hits), size=levels.hits
-    )
-    if fixed.grades is None:
-        return fixed
-    return fixed.single(ranges(0, fixed.hits), fixed.grades if last else -fixed.grades)
+    """Put the relevant items first or last among their ties."""
+    above = levels.above + last * (levels.size - levels.hits)
+    return replace(levels, above=above, size=levels.hits)
 
 
 def _random(levels: Levels, rng: np.random.Generator | None) -> Levels:
@@ -131,10 +110,11 @@ def _random(levels: Levels, rng: np.random.Generator | None) -> Levels:
         raise InputError("tie policy 'random' needs a random generator")
     if levels.hits.max(initial=1) == 1:
         return replace(levels, above=levels.above + rng.integers(0, levels.size), size=levels.hits)
-    level = levels.of_item
-    place = random_places(levels.size, levels.hits, rng)
-    key = level if levels.grades is None else rng.random(level.size)
-    return levels.single(place[np.lexsort((place, level))], key)
+    level = np.repeat(np.arange(levels.hits.size), levels.hits)
+    place, one = random_places(levels.size, levels.hits, rng), np.ones_like(level)
+    above = levels.above[level] + place[np.lexsort((place, level))]
+    hits_above = levels.hits_above[level] + ranges(0, levels.hits)
+    return Levels(levels.user[level], above, one, one, hits_above)
 
 
 TIES: dict[str, Callable[[Levels, np.random.Generator | None], Levels]] = {
@@ -161,7 +141,6 @@ class Metric:
     needs_candidates: bool = False  # whether the value depends on the number of candidates
     first_item_decides: bool = False  # whether the first relevant item decides the value
     pooled: bool = False  # whether only the mean of the values has a meaning, that of all users
-    graded: bool = False  # whether grades count, rather than items of at least `min_grade`
 
 
 METRICS: dict[str, Metric] = {}
@@ -322,9 +301,8 @@ def values(
     Parameters
     ----------
     ranks
-        Ranks of the relevant items; only NDCG uses their grades. In a list that is cut, candidates
-        below the cut count as not tied with those above; one that ends too early to know the value
-        raises InputError.
+        Ranks of the relevant items. In a list that is cut, candidates below the cut count as not
+        tied with those above; one that ends too early to know the value raises InputError.
     ties
         `expected` (mean over a uniformly random order of candidates with equal scores, relevant
         and irrelevant alike), `random` (one such order, drawn with `rng`), `optimistic` (relevant
@@ -342,8 +320,6 @@ def values(
     """
     if ties not in TIES:
         raise InputError(f"unknown tie policy {ties!r}; known: {', '.join(TIES)}")
-    if not measure.metric.graded:
-        ranks = ranks.ungraded
     _require_depth(measure, ranks)
     return measure.metric.of_levels(TIES[ties](Levels.of(ranks), rng), ranks, measure)
 

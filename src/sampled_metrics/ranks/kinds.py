@@ -104,5 +104,4 @@ def table_of(given: Any, name: str) -> Any:
     if items.ndim == 1:
         return pd.DataFrame({USER: np.arange(items.size), ITEM: items})
     marks = csr_array(items).tocoo()
-    grade = marks.data.astype(np.float64)
-    return pd.DataFrame({USER: marks.row, ITEM: marks.col, "relevance": grade})
+    return pd.DataFrame({USER: marks.row, ITEM: marks.col})

@@ -18,8 +18,8 @@ SEVERAL = 10  # users and items, of which fewer are complete by chance
 _ALLOWED = {
     "Ranks": (),
     "ranks": ("n_items",),
-    "scores": ("n_items", "relevant", "seen", "min_grade"),
-    "lists": ("n_items", "relevant", "seen", "min_grade", "complete"),
+    "scores": ("n_items", "relevant", "seen"),
+    "lists": ("n_items", "relevant", "seen", "complete"),
 }
 
 
@@ -36,10 +36,6 @@ class Ranked(NamedTuple):
         column for each user, or a matrix, users x items; for a dictionary of lists a dictionary.
     seen
         Items that are no candidates, of lists and scores, likewise.
-    min_grade
-        Least grade, in qrels or a column `relevance`, that makes an item relevant; by default any
-        above 0. NDCG takes all grades above 0 as gains. Users without a relevant item are left
-        out.
     complete
         Whether lists hold all candidates of their users, whose number they then give.
     """
@@ -47,7 +43,6 @@ class Ranked(NamedTuple):
     n_items: int | None = None
     relevant: Any = None
     seen: Any = None
-    min_grade: float = 0.0
     complete: bool = False
 
     def check(self, kind: str, path: Path | None = None) -> None:

@@ -8,9 +8,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate
+from sampled_metrics._base.arrays import Ids, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.ranks import count_enough
+from sampled_metrics.ranks.questions import ask
 from sampled_metrics.tables import ITEM, QRELS, USER, Table, as_numpy, encoded, places, read_table
 
 RELEVANT = "relevant items"
@@ -18,13 +18,12 @@ SEEN = "seen items (user_id, item_id)"
 
 
 class Pairs(NamedTuple):
-    """Different pairs of users and items, one a row, and maybe the grade of each."""
+    """Different pairs of users and items, one a row."""
 
     user: Int  # codes from 0 in the order in which the ids first appear
     item: Int
     user_ids: Any  # pyarrow arrays of int64 or text, by code
     item_ids: Any
-    grade: Float | None = None
 
     @classmethod
     def of(cls, table: Table, *, unique: bool = True) -> "Pairs":
@@ -46,11 +45,11 @@ class Pairs(NamedTuple):
         both = (user >= 0) & (item >= 0)
         return np.isin(self.key(self.user, self.item), self.key(user[both], item[both]))
 
-    def take(self, rows: Int, grade: Float | None = None) -> "Pairs":
+    def take(self, rows: Int) -> "Pairs":
         """Return some of the pairs, with new codes."""
         user, user_ids = encoded(self.user_ids.take(self.user[rows]))
         item, item_ids = encoded(self.item_ids.take(self.item[rows]))
-        return Pairs(user.astype(np.int64), item.astype(np.int64), user_ids, item_ids, grade)
+        return Pairs(user.astype(np.int64), item.astype(np.int64), user_ids, item_ids)
 
     def pair(self, row: int) -> tuple[Any, Any]:
         """Return the ids of a row's user and item."""
@@ -65,16 +64,15 @@ class Pairs(NamedTuple):
         return user * len(self.item_ids) + item
 
 
-def read_relevant(path: Any, min_grade: float = 0.0) -> Pairs:
+def read_relevant(path: Any) -> Pairs:
     """Read relevant items: qrels, or a table with columns `user_id` and `item_id`.
 
     In qrels, four columns separated by blanks, a document with relevance above 0 is relevant, as
     for trec_eval. In a table every pair is relevant, or those above 0 in a column `relevance`;
-    other columns, such as ratings, are ignored. Relevance is kept as grades; users without one of
-    at least `min_grade` are left out.
+    other columns, such as ratings, are ignored. Users without a relevant item are left out.
     """
     table = read_pairs(path, RELEVANT)
-    return Pairs.of(table).take(*relevant_rows(table, min_grade))
+    return Pairs.of(table).take(relevant_rows(table))
 
 
 def read_pairs(data: Any, what: str) -> Table:
@@ -84,24 +82,17 @@ def read_pairs(data: Any, what: str) -> Table:
     return table
 
 
-def relevant_rows(table: Table, min_grade: float = 0.0) -> tuple[Int, Float | None]:
-    """Return the rows of relevant items, at least one, and their grades.
-
-    Those are rows with a relevance above 0 of users with one of at least `min_grade`; all without
-    such a column. Grades are None where each is 1.
-    """
+def relevant_rows(table: Table) -> Int:
+    """Return the rows with a relevance above 0, at least one; all without such a column."""
     if "relevance" not in table.columns:
-        if min_grade > 0.0:
-            raise InputError("--min-grade needs grades, a column relevance", path=table.path)
-        return np.arange(len(table)), None
-    grade, (user, _) = table.finite("relevance"), table.codes(USER)
-    enough = count_enough(user, grade, min_grade, int(user.max()) + 1)
-    rows = np.flatnonzero((grade > 0.0) & (enough[user] > 0))
+        return np.arange(len(table))
+    relevance = table.finite("relevance")
+    rows = np.flatnonzero(relevance > 0.0)
     if not rows.size:
-        least = f"of at least {min_grade:g}" if min_grade > 0.0 else "above 0"
-        raise InputError(f"no relevance {least}; expected relevant items", path=table.path)
-    is_graded = min_grade > 0.0 or bool((grade[rows] != 1.0).any())
-    return rows, grade[rows] if is_graded else None
+        raise InputError("no relevance above 0; expected relevant items", path=table.path)
+    if (relevance[rows] != 1.0).any():
+        ask("relevance has grades: all above 0 are relevant alike, and ndcg takes none as gains")
+    return rows
 
 
 class KnownItems(NamedTuple):
@@ -131,7 +122,7 @@ def read_known_items(
         (places(table.ids(USER), user_ids), places(table.ids(ITEM), item_ids))
         for table in (held, of_seen)
     )
-    rows, _ = relevant_rows(held)
+    rows = relevant_rows(held)
     mine = seen_user >= 0
     other = np.unique(of_seen.codes(USER)[0][~mine], return_inverse=True)[1]
     sizes = (user_ids.size, user_ids.size, other.max(initial=-1) + 1)

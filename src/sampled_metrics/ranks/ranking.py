@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import Float, Ids, Int, array_of, integers, ordered_floats, ranges
+from sampled_metrics._base.arrays import Ids, Int, array_of, integers, ordered_floats, ranges
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical
 from sampled_metrics.ranks.kinds import items_of, scores_of
-from sampled_metrics.ranks.ranks import Ranks, count_enough, id_column, require
+from sampled_metrics.ranks.ranks import Ranks, id_column, require
 
 BLOCK_SIZE = 512
 _ROWS = 32  # users counted at a time, few enough to stay in the processor's cache
@@ -32,7 +32,6 @@ def rank(
     *,
     users: ArrayLike | None = None,
     items: ArrayLike | None = None,
-    min_grade: float | None = None,
     block_size: int = BLOCK_SIZE,
 ) -> Ranks:
     """Rank each user's relevant items among all items that the user has not seen.
@@ -57,9 +56,6 @@ def rank(
     users, items
         Ids, shapes (users,) and (items,); default row and column numbers. Those of users are kept
         in the result, those of items only appear in errors.
-    min_grade
-        If given, the values of the matrix `relevant` are grades. NDCG takes them as gains, other
-        metrics take items of at least this grade as relevant, and users without one are left out.
     block_size
         Users scored at a time, which bounds the memory; the result does not depend on it.
 
@@ -74,12 +70,12 @@ def rank(
     >>> ranks.users, ranks.n_better
     (array([1]), array([0, 1]))
     """
-    check_arguments(block_size=block_size, min_grade=0.0 if min_grade is None else min_grade)
+    check_arguments(block_size=block_size)
     if isinstance(relevant, list | tuple) or getattr(relevant, "ndim", 0) == 1:
         size = len(relevant)  # type: ignore[arg-type]
         relevant = items_of(relevant, "relevant") if size else np.zeros(0, np.int64)
     held_out = not issparse(relevant) and array_of("relevant", relevant).ndim != 2
-    ranked = _held_out_items(relevant) if held_out else _marked(relevant, "relevant", min_grade)
+    ranked = _held_out_items(relevant) if held_out else _marked(relevant, "relevant")
     sizes = np.diff(ranked.start)
     n_users, no_items = sizes.size, np.zeros(0, dtype=np.int64)
     task = _Task(
@@ -115,8 +111,6 @@ def rank(
         n_better[order],
         n_tied[order],
         n_found=sizes[rows],
-        grades=None if ranked.grade is None else ranked.grade[order],
-        min_grade=min_grade or 0.0,
         users=task.users[rows],
         n_rows=n_rows,
     )
@@ -128,7 +122,6 @@ class _Items(NamedTuple):
     start: Int
     item: Int
     n_items: int | None = None
-    grade: Float | None = None
 
     def select(self, users: Int) -> tuple[Int, Int]:
         """Return the items of some users, each with the place of its user within `users`."""
@@ -222,27 +215,14 @@ def _held_out_items(columns: ArrayLike) -> _Items:
     return _Items(np.arange(items.size + 1), integers("relevant", items))
 
 
-def _marked(marked: Any, name: str, min_grade: float | None = None) -> _Items:
-    """Return the items of each user at the nonzeros of a matrix, users x items.
-
-    If `min_grade` is given, values are grades: items with one above 0 are returned, of the users
-    who have an item of at least `min_grade`.
-    """
+def _marked(marked: Any, name: str) -> _Items:
+    """Return the items of each user at the nonzeros of a matrix, users x items."""
     marked = marked if issparse(marked) else array_of(name, marked)
     if marked.ndim != 2 or marked.dtype.kind not in "biuf":
         found = f"{marked.dtype} of shape {marked.shape}"
         raise InputError(f"{name} is {found}; expected nonzeros of users x items")
-    table, grade = canonical(marked), None
-    if min_grade is not None:
-        table = csr_array(table, dtype=np.float64)
-        grade = table.data
-        require("grades", grade, np.isfinite(grade), "finite numbers")
-        user = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
-        enough = count_enough(user, grade, min_grade, table.shape[0])
-        grade[(grade < 0.0) | (enough[user] == 0)] = 0.0
-        table.eliminate_zeros()
-        grade = table.data
-    return _Items(table.indptr.astype(np.int64), table.indices, table.shape[1], grade)
+    table = canonical(marked)
+    return _Items(table.indptr.astype(np.int64), table.indices, table.shape[1])
 
 
 def inner_products(users: ArrayLike, items: ArrayLike, n_users: int) -> Score:

@@ -58,11 +58,6 @@ class Ranks:
     depth
         Places known of each user's ranking: `n_candidates`, the default, or K for a list of the
         top K; a relevant item not found is below. int64, shape (users,).
-    grades
-        Grade of each relevant item: for each user those found, in order, then the others. float64
-        above 0, shape (sum of n_relevant,). None if items are relevant or not.
-    min_grade
-        Least grade that makes an item relevant for metrics that ignore grades.
     users
         Ids of the users, integers or text, each once; shape (users,). None if not known.
     source
@@ -88,8 +83,6 @@ class Ranks:
     n_found: Int
     n_relevant: Int
     depth: Int
-    grades: Float | None
-    min_grade: float
     users: Ids | None
     source: str
     n_rows: ClassVar[int] = 0
@@ -103,14 +96,12 @@ class Ranks:
         n_found: ArrayLike | None = None,
         n_relevant: ArrayLike | None = None,
         depth: ArrayLike | None = None,
-        grades: ArrayLike | None = None,
-        min_grade: float = 0.0,
         users: ArrayLike | None = None,
         source: str = "unknown",
     ) -> None:
         given: dict[str, Any] = dict(zip(COLUMNS, (n_candidates, n_better, n_tied), strict=True))
         given |= {"n_found": n_found, "n_relevant": n_relevant, "depth": depth}
-        check_arguments(min_grade=min_grade, source=source)
+        check_arguments(source=source)
         counts = {
             name: integers(name, values, is_column=True)
             for name, values in given.items()
@@ -127,12 +118,10 @@ class Ranks:
         order = _check_counts(counts)
         counts |= {name: counts[name][order] for name in ("n_better", "n_tied")}
         _check_levels(counts)
-        if grades is not None:
-            grades = _check_grades(grades, min_grade, counts, order)
         ids = None if users is None else id_column("users", users, n.size)
         if ids is not None:
             require_unique("user_id", ids)
-        self.__dict__.update(counts, grades=grades, min_grade=min_grade, users=ids, source=source)
+        self.__dict__.update(counts, users=ids, source=source)
 
     @classmethod
     def trusted(cls, n_candidates: Int, n_better: Int, n_tied: Int, **others: Any) -> Self:
@@ -142,8 +131,7 @@ class Ranks:
         """
         made = object.__new__(cls)
         n_found = others.setdefault("n_found", np.ones_like(n_candidates))
-        defaults = {"n_relevant": n_found, "depth": n_candidates, "grades": None, "users": None}
-        made.__dict__.update(defaults, min_grade=0.0, source="unknown")
+        made.__dict__.update(n_relevant=n_found, depth=n_candidates, users=None, source="unknown")
         made.__dict__.update(others, n_candidates=n_candidates, n_better=n_better, n_tied=n_tied)
         return made
 
@@ -182,31 +170,6 @@ class Ranks:
         one = (self.n_relevant == 1) & (self.n_candidates > 1)
         return self.is_complete and bool(one.all())
 
-    @cached_property
-    def ungraded(self) -> Self:
-        """The same rankings without grades, items of at least `min_grade` being relevant."""
-        if self.grades is None:
-            return self
-        relevant = self.grades >= self.min_grade
-        user = np.repeat(np.arange(len(self)), self.n_relevant)
-        items = relevant[self._found]
-        return self.trusted(
-            self.n_candidates,
-            self.n_better[items],
-            self.n_tied[items],
-            n_found=np.bincount(user[self._found][items], minlength=len(self)),
-            n_relevant=np.bincount(user[relevant], minlength=len(self)),
-            users=self.users,
-            source=self.source,
-            depth=self.depth,
-            n_rows=self.n_rows,
-        )
-
-    @property
-    def _found(self) -> Int:
-        """Places of the items found among the grades."""
-        return ranges(starts(self.n_relevant), self.n_found)
-
     def single(self) -> Self:
         """Return the ranks if each user has one held-out item, fully ranked, else InputError."""
         if self.is_single:
@@ -224,13 +187,10 @@ class Ranks:
         """Return the ranks of some users, selected as an array's elements are."""
         users = np.arange(len(self))[rows]
         items = ranges(starts(self.n_found)[users], self.n_found[users])
-        graded = ranges(starts(self.n_relevant)[users], self.n_relevant[users])
         return self.trusted(
             n_better=self.n_better[items],
             n_tied=self.n_tied[items],
             **{name: getattr(self, name)[users] for name in _OF_USERS},
-            grades=None if self.grades is None else self.grades[graded],
-            min_grade=self.min_grade,
             users=None if self.users is None else self.users[users],
             source=self.source,
             n_rows=self.n_rows,
@@ -253,7 +213,6 @@ class Ranks:
         n_items: int | None = None,
         relevant: Any = None,
         seen: Any = None,
-        min_grade: float = 0.0,
         complete: bool = False,
     ) -> Ranks:
         """Read ranks, lists or scores.
@@ -264,16 +223,14 @@ class Ranks:
         from sampled_metrics.ranks.options import Ranked
         from sampled_metrics.ranks.reading import as_ranks
 
-        return as_ranks(path_of(path), Ranked(n_items, relevant, seen, min_grade, complete))
+        return as_ranks(path_of(path), Ranked(n_items, relevant, seen, complete))
 
     def write(self, path: Path | str, *, items: Ids | None = None) -> None:
         """Write one row per relevant item as parquet: the ids, if any, then the three counts.
 
         Integers are written as int32 if all of a column fit. `items` are the ids of the relevant
-        items. Lists that are cut and grades cannot be written.
+        items. Lists that are cut cannot be written.
         """
-        if self.grades is not None:
-            raise InputError("ranks with grades cannot be written; write `ungraded` ranks")
         if not self.is_complete:
             raise InputError("only full rankings can be written; these are cut at some depth")
         users = None if self.users is None else np.repeat(self.users, self.n_found)
@@ -331,11 +288,6 @@ def require_same(name: str, option: Any, found_name: str, found: Any) -> None:
     values = np.unique(found)
     said = f"{values[0]}" if values.size == 1 else f"{values[0]} to {values[-1]}"
     raise InputError(f"found {found_name} {said}, but {name} ({flag(name)}) is {option}")
-
-
-def count_enough(user: NDArray[np.integer], grade: Float, min_grade: float, n_users: int) -> Int:
-    """Count the items of each user whose grade is above 0 and at least `min_grade`."""
-    return np.bincount(user[(grade > 0.0) & (grade >= min_grade)], minlength=n_users)
 
 
 def write_columns(path: Path, columns: Mapping[str, Any], metadata: Any = None) -> None:
@@ -403,19 +355,3 @@ def _check_levels(counts: Mapping[str, Int]) -> None:
             f"user in row {user[row] + 1}: items with {better[row - 1]} better and {tied[row - 1]} "
             f"tied, {better[row]} better and {tied[row]} tied; ranks of two items overlap"
         )
-
-
-def _check_grades(
-    grades: ArrayLike, min_grade: float, counts: Mapping[str, Int], order: Int
-) -> Float:
-    """Raise InputError unless grades fit; return them with those of the items found in order."""
-    n_relevant, array = counts["n_relevant"], array_of("grades", grades, np.float64).copy()
-    if array.shape != (n_relevant.sum(),):
-        raise InputError(f"grades have shape {array.shape}; expected ({n_relevant.sum()},)")
-    require("grades", array, np.isfinite(array) & (array > 0.0), "a finite number above 0")
-    user = np.repeat(np.arange(n_relevant.size), n_relevant)
-    enough = count_enough(user, array, min_grade, n_relevant.size)
-    require("grades", enough, enough > 0, f"an item of at least min_grade, {min_grade:g}")
-    found = ranges(starts(n_relevant), counts["n_found"])
-    array[found] = array[found][order]
-    return array

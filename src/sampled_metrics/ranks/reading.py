@@ -78,7 +78,7 @@ def as_ranks(data: Any, ranked: Ranked) -> Ranks:
     >>> as_ranks({"anna": [7, 9]}, Ranked(relevant={"anna": [9]})).best_rank
     array([2])
     """
-    check_arguments(n_items=ranked.n_items, min_grade=ranked.min_grade, complete=ranked.complete)
+    check_arguments(n_items=ranked.n_items, complete=ranked.complete)
     if isinstance(data, Ranks):
         ranked.check("Ranks")
         return data
@@ -218,7 +218,7 @@ def _of_lists(table: Table, ranked: Ranked) -> Ranks:
         raise InputError("lists need a file of relevant items, --relevant")
     if ranked.complete and n_items is not None:
         raise InputError("--complete lists say how many items are ranked; leave --n-items out")
-    relevant = read_relevant(ranked.relevant, ranked.min_grade)
+    relevant = read_relevant(ranked.relevant)
     lists, score = _scored_lists(table, relevant, ranked)
     n_better, n_tied = by_score(lists.user, score)
     list_of = places(relevant.user_ids, lists.user_ids)
@@ -248,8 +248,6 @@ def _of_lists(table: Table, ranked: Ranked) -> Ranks:
         n_found=np.bincount(relevant.user[found], minlength=n_relevant.size),
         n_relevant=n_relevant,
         depth=depth,
-        grades=None if relevant.grade is None else relevant.grade[order],
-        min_grade=ranked.min_grade,
         users=as_numpy(relevant.user_ids),
     )
 
@@ -323,7 +321,7 @@ def rank_by_scores(ranked: Ranked, own: Mapping[str, Any], path: Path | None = N
             ids[name] = id_column(name, values, size)
             require_unique(name, ids[name])
     axes = list(zip((USER, ITEM), ids.values(), scores.shape, strict=True))
-    relevant, is_graded = _relevant(ranked, scores.shape, axes, own.get("held_out"))
+    relevant = _relevant(ranked, scores.shape, axes, own.get("held_out"))
     seen = _seen(ranked, scores.shape, axes, own)
     ranks = rank(
         lambda rows: scores[rows],
@@ -331,7 +329,6 @@ def rank_by_scores(ranked: Ranked, own: Mapping[str, Any], path: Path | None = N
         relevant,
         users=ids["user_ids"],
         items=ids["item_ids"],
-        min_grade=ranked.min_grade if is_graded else None,
     )
     if seen is None and (ranks.n_candidates == scores.shape[1]).all():
         warn_of_seen_items(*scores.shape)
@@ -346,7 +343,7 @@ def load_scores(path: Path, what: str) -> dict[str, NDArray[Any]]:
     return read_arrays(path, "arrays with scores", ("scores",))
 
 
-def _matrix(given: Any, what: str, axes: Any, ranked: Ranked) -> Any:
+def _matrix(given: Any, what: str, axes: Any) -> Any:
     """Return relevant or seen items, given or in a file, as columns or users x items."""
     if not is_table(given):
         return items_of(given, what, tuple(size for *_, size in axes))
@@ -361,7 +358,7 @@ def _matrix(given: Any, what: str, axes: Any, ranked: Ranked) -> Any:
             return load_npz(path)
         except Exception as error:
             raise InputError(f"not {what} ({error})", path=path) from error
-    table, rows, values = read_pairs(given, what), slice(None), None
+    table = read_pairs(given, what)
     row, item = (
         table.whole(name, 0, size - 1)
         if ids is None
@@ -370,13 +367,15 @@ def _matrix(given: Any, what: str, axes: Any, ranked: Ranked) -> Any:
     )
     if what == RELEVANT:
         Pairs.of(table)  # refuses duplicates
-        rows, values = relevant_rows(table, ranked.min_grade)  # type: ignore[assignment]
-    values = np.ones(row[rows].size, dtype=bool) if values is None else values
-    return csr_array((values, (row[rows], item[rows])), shape=[size for *_, size in axes])
+        rows = relevant_rows(table)
+        row, item = row[rows], item[rows]
+    return csr_array(
+        (np.ones(row.size, dtype=bool), (row, item)), shape=[size for *_, size in axes]
+    )
 
 
-def _relevant(ranked: Ranked, shape: tuple[int, ...], axes: Any, held_out: Any) -> tuple[Any, bool]:
-    """Return the relevant items, and whether their values are grades."""
+def _relevant(ranked: Ranked, shape: tuple[int, ...], axes: Any, held_out: Any) -> Any:
+    """Return the relevant items of the matrix's own file or of another."""
     given, name = ranked.relevant, "held_out" if ranked.relevant is None else RELEVANT
     if given is None and held_out is None:
         raise InputError(
@@ -386,7 +385,7 @@ def _relevant(ranked: Ranked, shape: tuple[int, ...], axes: Any, held_out: Any) 
     if given is not None and held_out is not None:
         raise InputError(f"held_out and {given} both give relevant items")
     with reading(given):
-        marked = _matrix(held_out if given is None else given, RELEVANT, axes, ranked)
+        marked = _matrix(held_out if given is None else given, RELEVANT, axes)
         is_column = marked.shape == shape[:1] and marked.dtype.kind in "iu"
         if marked.shape != shape and not is_column:
             found = f"{marked.dtype} of shape {marked.shape}"
@@ -394,11 +393,9 @@ def _relevant(ranked: Ranked, shape: tuple[int, ...], axes: Any, held_out: Any) 
                 f"{RELEVANT} are {found}; expected {shape[0]} whole numbers or shape {shape}"
             )
         if is_column:
-            if ranked.min_grade > 0.0:
-                raise InputError("min_grade (--min-grade) needs grades, a column relevance")
             good = (marked >= 0) & (marked < shape[1])
             require(name, marked, good, f"0 to {shape[1] - 1}")
-    return marked, ranked.min_grade > 0.0 or (is_table(given) and marked.dtype == np.float64)
+    return marked
 
 
 def _seen(ranked: Ranked, shape: tuple[int, ...], axes: Any, own: Mapping[str, Any]) -> Any:
@@ -408,7 +405,7 @@ def _seen(ranked: Ranked, shape: tuple[int, ...], axes: Any, own: Mapping[str, A
     if "seen" not in own and ranked.seen is None:
         return None
     with reading(ranked.seen):
-        marked = own["seen"] if "seen" in own else _matrix(ranked.seen, SEEN_MATRIX, axes, ranked)
+        marked = own["seen"] if "seen" in own else _matrix(ranked.seen, SEEN_MATRIX, axes)
         if marked.shape != shape or marked.dtype.kind not in "biuf":
             found = f"{marked.dtype} of shape {marked.shape}"
             raise InputError(f"seen items are {found}; expected bool or numbers of shape {shape}")
