@@ -22,7 +22,6 @@ FILES = {
     "list.csv": "user_id,item_id,rank\nanna,7,1\nanna,8,2\n",
     "relevant.csv": "user_id,item_id\nanna,8\n",
     "q.qrels": "anna 0 7 1\nanna 0 8 1\n",
-    "p.csv": "user_id,rating,prediction\n1,4,3.5\n1,3,3\n2,5,4\n2,1,3\n",
 }
 EVALUATE, CORRECT = "evaluate r.csv --n-items 100", "correct s.csv --n-negatives 10 --n-items 100"
 COMPARE = "compare r.csv r2.csv --n-items 100"
@@ -94,13 +93,6 @@ def test_names_of_metrics(rows):
     found = rows("metrics")
     assert {"library": "ranx", "theirs": "mrr@K", "ours": "rr@K", "note": ""} in found
     assert any(row["ours"] == "hit@k" and "hr" in row["theirs"] for row in found)
-
-
-def test_ratings_by_hand(rows):
-    expected = [((0.25 + 0 + 1 + 4) / 4) ** 0.5, (0.5 + 0 + 1 + 2) / 4]
-    found = rows("ratings p.csv")
-    assert column(found, "metric", "n_ratings") == [("rmse", 4), ("mae", 4)]
-    assert column(found, "value") == pytest.approx(expected, rel=1e-15)
 
 
 def test_samples_go_to_the_corrections(rows, run):

@@ -315,5 +315,3 @@ def test_values_by_user():
     table = sm.values_by_user(Ranks([5, 5], [1, 0], [0, 0], users=["u", "v"]), "hr@1,MRR")
     assert table["hit@1"].to_dict() == {"u": 0, "v": 1}
     assert table["rr"].to_dict() == {"u": 0.5, "v": 1}
-    with pytest.raises(sm.InputError, match="recall-micro@1 is of all users together"):
-        sm.values_by_user([1, 2], "recall-micro@1", n_items=9)

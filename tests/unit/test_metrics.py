@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics import Measure, known_measures, measures, parse_measure, values
-from sampled_metrics.metrics.formulas import gains, mae, rmse
+from sampled_metrics.metrics.formulas import gains
 from sampled_metrics.metrics.measures import parse_measures, synonyms
 from sampled_metrics.ranks import Ranks
 
@@ -179,31 +178,3 @@ class TestTies:
         for policy in ("middle", "random"):  # the latter without a generator
             with pytest.raises(InputError, match=policy):
                 values(parse_measure("ap"), Ranks([9], [3], [2]), policy)
-
-
-class TestRatings:
-    def test_by_hand(self):
-        true, predicted = [4, 3, 5, 1], [3.5, 3, 4, 3]  # errors 0.5, 0, 1, -2
-        assert rmse(true, predicted) == pytest.approx(((0.25 + 0 + 1 + 4) / 4) ** 0.5, rel=1e-15)
-        assert mae(true, predicted) == pytest.approx((0.5 + 0 + 1 + 2) / 4, rel=1e-15)
-        assert mae(np.array([1], np.uint8), np.array([3], np.uint8)) == 2
-
-    @given(st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9)), min_size=1, max_size=20))
-    def test_scikit_learn_agrees(self, pairs):
-        true, predicted = np.array(pairs).T
-        assert mae(true, predicted) == pytest.approx(mean_absolute_error(true, predicted))
-        assert rmse(true, predicted) == pytest.approx(root_mean_squared_error(true, predicted))
-
-    @pytest.mark.parametrize("error", [rmse, mae])
-    @pytest.mark.parametrize(
-        ("true", "predicted", "word"),
-        [
-            ([1, 2], [1], "shape"),
-            ([], [], "at least one"),
-            ([1, np.nan], [1, 2], "ratings are not all finite"),
-            ([1, 2], [np.inf, 2], "predictions are not all finite"),
-        ],
-    )
-    def test_wrong_input(self, error, true, predicted, word):
-        with pytest.raises(InputError, match=word):
-            error(true, predicted)

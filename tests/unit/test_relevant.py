@@ -4,12 +4,10 @@ from math import log2
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.evaluate import evaluate
 from sampled_metrics.metrics import parse_measure, values
-from sampled_metrics.ranks import Ranks, rank
+from sampled_metrics.ranks import Ranks
 from tests.unit.relevance import by_user, untied
 
 
@@ -139,29 +137,3 @@ def test_no_users_at_all():
         for ties in ("expected", "optimistic", "random"):
             values = value(name, ranks, ties, np.random.default_rng(0))
             assert (values.shape, values.dtype) == ((0,), np.float64)
-
-
-class TestBatch:
-    """Hits and labels of all users together."""
-
-    # one of three labels in the top 2, two of two, none of one
-    RANKS = Ranks([9] * 3, [1, 5, 6, 0, 1, 4], [0] * 6, n_found=[3, 2, 1], users=["a", "b", "c"])
-
-    def test_recall_is_hits_by_labels(self):
-        # (1 + 2 + 0) / (3 + 2 + 1), and not the mean of 1/3, 1 and 0
-        (micro, macro) = evaluate(self.RANKS, ["recall-micro@2", "recall@2"])
-        assert micro.value == pytest.approx(3 / 6, rel=1e-15)
-        assert macro.value == pytest.approx((1 / 3 + 1 + 0) / 3, rel=1e-15)
-
-    def test_error_is_that_of_resampled_users(self):
-        rng = np.random.default_rng(0)
-        scores = rng.random((300, 22))
-        relevant = csr_array(rng.random((300, 22)) < rng.random((300, 1)) / 2)
-        ranks = rank(lambda rows: scores[rows], None, relevant)
-        (found,) = evaluate(ranks, ["recall-micro@5"])
-        hits = np.zeros(len(ranks))
-        np.add.at(hits, np.repeat(np.arange(len(ranks)), ranks.n_found), ranks.n_better < 5)
-        rows = rng.integers(0, len(ranks), (4000, len(ranks)))
-        resampled = hits[rows].sum(axis=1) / ranks.n_relevant[rows].sum(axis=1)
-        assert found.value == pytest.approx(hits.sum() / ranks.n_relevant.sum(), rel=1e-12)
-        assert found.std_error == pytest.approx(resampled.std(), rel=0.05)

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
-from sampled_metrics._base.arrays import Ids, Int, first_duplicate, integers
+from sampled_metrics._base.arrays import Ids, Int, integers
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical, marked
-from sampled_metrics.ranks.kinds import lists_of
+from sampled_metrics.ranks.kinds import items_of, lists_of
+from sampled_metrics.ranks.options import as_array
 from sampled_metrics.ranks.pairs import read_known_items
 from sampled_metrics.ranks.ranks import id_column, require_unique
 from sampled_metrics.tables import ITEM, is_frame, places
@@ -28,7 +29,7 @@ class Grid(NamedTuple):
     @classmethod
     def of(cls, name: str, data: Any) -> "Grid":
         """Take a DataFrame with ids as index and columns, or a sparse or dense matrix."""
-        values = canonical(data) if issparse(data) else numbers(name, data)
+        values = canonical(data) if issparse(data) else as_array(data, name)
         if values.ndim != 2 or not all(values.shape):
             raise InputError(f"{name} has shape {values.shape}; expected users x items")
         if not is_frame(data):
@@ -121,41 +122,29 @@ class Problem(NamedTuple):
         return found[0], found[1]
 
 
-def numbers(name: str, values: Any, shape: tuple[int, ...] | None = None) -> Any:
-    """Return an array of numbers, of a shape if one is given; anything else is an InputError."""
-    if np.ma.isMaskedArray(values):
-        raise InputError(f"{name} is a masked array; fill it, and mark masked items as seen")
-    try:
-        array = np.asarray(values)
-    except Exception as error:  # whatever torch and others raise
-        raise InputError(f"{name} is no array ({error})") from None
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"{name} is a {type(values).__name__} of {array.dtype}; expected numbers")
-    if shape is not None and array.shape != shape:
+def numbers(name: str, values: Any, shape: tuple[int, ...]) -> Any:
+    """Return an array of numbers of a shape; anything else is an InputError."""
+    array = as_array(values, name)
+    if array.shape != shape:
         raise InputError(f"{name} has shape {array.shape}; expected {shape}")
     return array
 
 
 def _held_out(relevant: Any, seen: csr_array) -> tuple[Int, Int]:
-    """Return row and column of each held-out item; -1 and None are none."""
-    if issparse(relevant) or getattr(relevant, "ndim", 1) == 2:
-        rows: Any = Grid.of("relevant", relevant).values
-        size, (row, item) = rows.shape[0], rows.nonzero()
+    """Return row and column of each held-out item."""
+    held: Any = items_of(relevant, "relevant", seen.shape)
+    expected = seen.shape[: held.ndim]
+    if held.shape != expected:
+        raise InputError(f"relevant has shape {held.shape}; expected {expected}, as seen has")
+    if held.ndim == 2:
+        row, item = canonical(held).nonzero()
     else:
-        try:
-            parts = [np.atleast_1d(-1 if items is None else items) for items in relevant]
-        except TypeError:
-            raise InputError(f"relevant is {relevant!r}; expected items of each user") from None
-        size, row = len(parts), np.repeat(np.arange(len(parts)), [part.size for part in parts])
-        some = [part for part in parts if part.size] or [np.zeros(0, np.int64)]
-        item = integers("relevant", np.concatenate(some))
-        row, item = row[item != -1], item[item != -1]
-    if size != seen.shape[0] or not item.size:
-        raise InputError(f"relevant has items of {size} users, and seen {seen.shape[0]} rows")
-    again, outside = first_duplicate(row, item), (item < 0) | (item >= seen.shape[1])
+        row, item = np.arange(held.size), integers("relevant", held)
+    if not row.size:
+        raise InputError("relevant has no items; expected at least one")
+    outside = (item < 0) | (item >= seen.shape[1])
     listed = np.ravel(seen[row, np.where(outside, 0, item)]) != 0
-    twice = np.arange(row.size) == again
-    for bad, problem in ((outside, "not in the catalogue"), (twice, "duplicate"), (listed, "seen")):
+    for bad, problem in ((outside, "not in the catalogue"), (listed, "seen")):
         if bad.any():
             at = int(np.argmax(bad))
             raise InputError(f"relevant: held-out item {item[at]} of user {row[at]} is {problem}")

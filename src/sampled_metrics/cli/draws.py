@@ -134,24 +134,3 @@ def metrics(form: options.Form = Format.TABLE, output: options.Output = None) ->
         aliases = ", ".join(METRICS[name.partition("@")[0].removesuffix("BETA")].aliases)
         rows.append({"library": "sampled-metrics", "theirs": aliases, "ours": name, "note": ""})
     emit(rows + synonyms(), form, output)
-
-
-@app.command()
-def ratings(
-    file: Annotated[Path, typer.Argument(help="Columns rating and prediction.")],
-    form: options.Form = Format.TABLE,
-    output: options.Output = None,
-) -> None:
-    """Calculate the errors of predicted ratings, in the unit of the ratings: RMSE and MAE.
-
-    Keys: metric, value, n_ratings.
-    """
-    from sampled_metrics.metrics.formulas import mae, rmse
-    from sampled_metrics.tables import read_table
-
-    table = read_table(file, "ratings and their predictions", ("rating", "prediction"), ids=())
-    table.require("rating", "prediction")
-    true, predicted = table.finite("rating"), table.finite("prediction")
-    errors = {"rmse": rmse(true, predicted), "mae": mae(true, predicted)}
-    rows = [{"metric": n, "value": error, "n_ratings": true.size} for n, error in errors.items()]
-    emit(rows, form, output)

@@ -198,10 +198,7 @@ def _by_rankings(
         larger = max(both, key=lambda ranks: ranks.mean_candidates)  # so that a and b may change
         for measure in measures:
             a, b = (values[name][measure] for name in names)
-            if rows is not None and measure.metric.pooled:
-                common = [ranks.take(which) for ranks, which in zip(both, rows, strict=True)]
-                a, b = (known_values([measure], ranks, ties, seed)[measure] for ranks in common)
-            elif rows is not None:
+            if rows is not None:
                 a, b = a[rows[0]], b[rows[1]]
             n_items, paired = n_a if n_a and n_a == n_b else None, rows is not None
             fields = {"metric": str(measure), "estimator": EXACT, "p_value": p_value(a, b, paired)}

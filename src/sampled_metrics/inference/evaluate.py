@@ -11,7 +11,7 @@ import numpy as np
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS
-from sampled_metrics._base.errors import InputError, InputWarning
+from sampled_metrics._base.errors import InputWarning
 from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.population import Shape, estimate
@@ -158,9 +158,6 @@ def values_by_user(
     check_arguments(ties=ties, seed=seed)
     ranks = as_ranks(data, Ranked(n_items, relevant, seen, complete))
     measures = parse_measures(metrics)
-    pooled = [str(measure) for measure in measures if measure.metric.pooled]
-    if pooled:
-        raise InputError(f"{pooled[0]} is of all users together, and no user has a value of it")
     index = pd.Index(np.arange(len(ranks)) if ranks.users is None else ranks.users, name="user_id")
     known = known_values(measures, ranks, ties, seed).items()
     return pd.DataFrame({str(measure): values for measure, values in known}, index=index)

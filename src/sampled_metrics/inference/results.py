@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 Row = dict[str, Any]
-FLAT = ("f", "hit", "precision", "recall", "recall-micro")  # the same credit down to the cut-off
+FLAT = ("f", "hit", "precision", "recall")  # the same credit down to the cut-off
 INSTEAD = (
     "If scores can be had, rank fully where they are cheap (`evaluate`; under a second for\n"
     "  MovieLens 1M); where each is expensive, `budget` estimates exact metrics from about\n"

@@ -7,8 +7,7 @@ item, all conventions but `ndcg-by-k` agree.
 
 =====================  =======================================================================
 `recall@k`             hits by |R|; eq. 4, with one relevant item eq. 9
-`recall-micro@k`       hits of all users by their relevant items, |R| added up
-`precision@k`          hits by k, also over all users together (`precision-micro@k`); eq. 3 and 8
+`precision@k`          hits by k; eq. 3 and 8
 `fBETA@k`              (1 + BETA^2) hits / (BETA^2 |R| + k)
 `hit@k`                1 if there is a hit; not recall if several items are relevant
 `rr@k`, `rr`           1 by the rank of the first relevant item
@@ -31,7 +30,6 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import Float, Int, ranges
 from sampled_metrics._base.errors import InputError
@@ -61,14 +59,6 @@ def _hits(levels: Levels, users: Ranks, measure: Measure) -> Float:
 @register("recall", "Recall", "4, 9")
 def _recall(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return _hits(levels, users, measure) / users.n_relevant
-
-
-@register("recall-micro", "Recall (micro)", pooled=True)
-def _recall_micro(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    """Values whose mean is the quotient of two sums, and their spread that of its linearisation."""
-    hits = _hits(levels, users, measure)
-    quotient = hits.sum() / users.n_relevant.sum()
-    return quotient + (hits - quotient * users.n_relevant) / users.n_relevant.mean()
 
 
 @register("precision", "Precision", "3, 8", aliases=["p", "prec", "precision-micro"])
@@ -248,34 +238,3 @@ def _auc(levels: Levels, users: Ranks, _: Measure) -> Float:
     worse_or_tied = irrelevant[levels.user] - (levels.above - levels.hits_above)
     worse = worse_or_tied - (levels.size - levels.hits) / 2.0
     return levels.per_user(users, levels.hits * worse) / (users.n_relevant * irrelevant)
-
-
-# Errors of predicted ratings, in the unit of the ratings.
-
-
-def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
-    """Return the root mean squared error of finite ratings.
-
-    Examples
-    --------
-    >>> rmse([3, 5], [3, 1])  # sqrt((0 + 16) / 2)
-    2.8284271247461903
-    """
-    return float(np.sqrt(np.mean(_errors(true, predicted) ** 2)))
-
-
-def mae(true: ArrayLike, predicted: ArrayLike) -> float:
-    """Return the mean absolute error of finite ratings."""
-    return float(np.mean(np.abs(_errors(true, predicted))))
-
-
-def _errors(true: ArrayLike, predicted: ArrayLike) -> Float:
-    arrays = np.asarray(true), np.asarray(predicted)
-    for name, array in zip(("ratings", "predictions"), arrays, strict=True):
-        if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
-            raise InputError(f"{name} are not all finite numbers")
-    ratings, predictions = arrays
-    if ratings.shape != predictions.shape or ratings.size == 0:
-        shapes = f"ratings have shape {ratings.shape}, predictions {predictions.shape}"
-        raise InputError(f"{shapes}; expected the same, and at least one rating")
-    return ratings.astype(np.float64) - predictions

@@ -140,7 +140,6 @@ class Metric:
     aliases: Sequence[str] = ()  # other names
     needs_candidates: bool = False  # whether the value depends on the number of candidates
     first_item_decides: bool = False  # whether the first relevant item decides the value
-    pooled: bool = False  # whether only the mean of the values has a meaning, that of all users
 
 
 METRICS: dict[str, Metric] = {}
