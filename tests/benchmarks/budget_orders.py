@@ -162,14 +162,17 @@ def main() -> None:
     for seed in range(args.seeds):
         result, seconds = run(Frame(order, seed), settings, scores)
         asked = np.mean(result.scores_per_user)
-        print(f"seed {seed}: {asked:.1f} scores, {seconds:.2f} s CPU, weak {result.weak}")
+        print(
+            f"seed {seed}: {asked:.1f} scores, {seconds:.2f} s CPU, weak {result.weak}, depth {result.depth}"
+        )
         rows += rows_of(result, exact.mean(2))
     columns = ["of", "metric", "exact", "flagged", "value", "low", "high", "centre"]
     report(pd.DataFrame(rows, columns=columns))
 
 
 def rows_of(result: Any, exact: Any) -> list[tuple[Any, ...]]:
-    single = zip(result.names, exact, result.weak, result.estimates, strict=True)
+    said = [weak or np.isnan(depth) for weak, depth in zip(result.weak, result.depth, strict=True)]
+    single = zip(result.names, exact, said, result.estimates, strict=True)
     pairs = [
         (f"{result.names[a]} < {result.names[b]}", exact[b] - exact[a], False, row)
         for (a, b), row in result.differences.items()

@@ -71,14 +71,6 @@ def test_last_event_by_hand(tie_break, of_user_1):
         "users": 2, "items": 3, "interactions": 5, "training_events": 3, "tied_users": 1,
         "evaluated_users": 2,
     }  # fmt: skip
-    # of the times 1 and 3 and 7 in training, none is later than 9, and none than 7
-    assert split.later_training_events == 0
-
-
-def test_share_of_later_training_events():
-    # trained on at times 1 and 5; held out at 2 and 6: 1/2 of two is later than 2, none than 6
-    split = leave_last_out(events((1, 10, 1), (1, 20, 2), (2, 10, 5), (2, 20, 6)))
-    assert split.later_training_events == 0.25
 
 
 @given(st.integers(0, 10_000), st.sampled_from([*RULES, None]))
@@ -114,7 +106,7 @@ def test_random_is_uniform_and_follows_its_generator(options):
 
 def test_only_random_needs_no_times():
     untimed = replace(EVENTS, timestamp=None)
-    assert split_by(untimed, method="random").later_training_events is None
+    assert split_by(untimed, method="random").tied_users == 0
     for options in ({}, {"method": "global-time", "cut": 0.5}):
         with pytest.raises(InputError, match="no timestamps"):
             split_by(untimed, **options)
@@ -128,15 +120,13 @@ def test_only_random_needs_no_times():
         ([2**40, 2**41], [-(2**50), 5, 9]),
     ],
 )
-@pytest.mark.parametrize("times", [True, False])
-def test_files_keep_all(tmp_path, users, items, times):
+def test_files_keep_all(tmp_path, users, items):
     # users bob, ann; items y, zoë, x in the order of their first event
     data = Interactions(
         np.array([1, 0, 1, 0], np.int32), np.array([1, 2, 0, 1], np.int32), np.arange(4),
         user_names=np.array(users), item_names=np.array(items),
     )  # fmt: skip
     split = replace(leave_last_out(data), left_out_users=3, left_out_events=4)
-    split = split if times else replace(split, later_training_events=None)
     assert split.user_ids.tolist() == users
     assert split.item_ids.tolist() == [items[1], items[2], items[0]]
     assert held_out(split) == {users[0]: items[1], users[1]: items[0]}
@@ -144,7 +134,6 @@ def test_files_keep_all(tmp_path, users, items, times):
     again = load_split(tmp_path / "split.npz")
     assert training(again) == training(split)
     assert again.counts() == split.counts()
-    assert again.later_training_events == split.later_training_events
     for name in ("held_out", "user_ids", "item_ids"):
         np.testing.assert_array_equal(getattr(again, name), getattr(split, name))
         assert getattr(again, name).dtype == getattr(split, name).dtype
@@ -170,7 +159,6 @@ def test_global_time_by_hand(tie_break, of_user_1):
     assert training(split) == {1: [10, 20], 2: [10], 3: [10, 60]}
     assert split.seen.toarray().tolist() == split.train.toarray()[:2].tolist()
     assert split.n_candidates.tolist() == [4, 5]  # 6 items less those seen in training
-    assert split.later_training_events == 0
     assert split.counts() == {
         "users": 4, "items": 6, "interactions": 10, "training_events": 5, "tied_users": 1,
         "evaluated_users": 2, "left_out_users": 1, "left_out_events": 3,
@@ -202,7 +190,7 @@ def test_given_takes_the_first_by_time_or_in_the_file():
     assert (split.left_out_users, split.left_out_events) == (1, 2)
     untimed = given_split(TRAIN, replace(test, timestamp=None))
     assert held_out(untimed) == {7: 40}
-    assert (untimed.tied_users, untimed.later_training_events) == (0, None)
+    assert untimed.tied_users == 0
 
 
 def test_text_in_one_file_and_numbers_in_the_other():

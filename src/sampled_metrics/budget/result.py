@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEPTH_SHARE = 0.9  # of the better items lie before the depth
-LEAST_CONFIRMED = 5  # audited users with all candidates scored, for a depth
+LEAST_CONFIRMED = 15  # audited users with all candidates scored, for a depth
 ROUNDING = 1e-5  # of the numbers in a table
 SOON = 60.0  # seconds; a full ranking that takes less is worth more than any estimate
 

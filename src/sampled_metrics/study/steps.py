@@ -93,7 +93,6 @@ def split(job: Any) -> None:
         "method": settings.method,
         "tie_break": settings.tie_break if settings.method != "random" else None,
         **counts,
-        "later_training_events": result.later_training_events,
         "filters": {name: {"value": v, "removed": removed[name]} for name, v in filters.on.items()},
         "expected": expected,
         "as_expected": as_expected,

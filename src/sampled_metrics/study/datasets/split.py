@@ -34,7 +34,6 @@ from sampled_metrics.study.datasets.settings import SplitSettings, TieBreak
 from sampled_metrics.tables import as_numpy, encoded
 
 _THRESHOLD = 16  # longest range that libstdc++ leaves to the final insertion sort
-_ENOUGH = 1_000_000  # training events whose times are compared with those of held-out ones
 # Order of the events by user, ids of the users, and where the events of each begin and end.
 _Users: TypeAlias = tuple[Int, NDArray[np.int32], Int]
 
@@ -54,8 +53,6 @@ class Split:
     tied_users: int  # with several events at the time of the held-out one; 0 if times are not used
     left_out_users: int = 0  # without training events
     left_out_events: int = 0  # neither in training nor evaluated
-    # Mean share of the training events that are later than a held-out one; None without times.
-    later_training_events: float | None = None
 
     @property
     def seen(self) -> csr_array:
@@ -207,7 +204,6 @@ def require_all(path: Path, kind: str, present: NDArray[np.bool_], ids: Ids) -> 
 
 def save_split(path: Path, split: Split) -> None:
     """Write a split as `.npz`."""
-    later = split.later_training_events
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez(
             file,
@@ -216,21 +212,18 @@ def save_split(path: Path, split: Split) -> None:
             user_ids=split.user_ids,
             item_ids=split.item_ids,
             counted=[split.tied_users, split.left_out_users, split.left_out_events],
-            later_training_events=np.nan if later is None else later,
         )
 
 
 def load_split(path: Path) -> Split:
     """Read a split written by `save_split`."""
-    names = ("held_out", "user_ids", "item_ids", "counted", "later_training_events")
+    names = ("held_out", "user_ids", "item_ids", "counted")
     data = read_arrays(path, "a split", (*structure_names(), *names))
-    held_out, user_ids, item_ids, counted, later = (data[name] for name in names)
+    held_out, user_ids, item_ids, counted = (data[name] for name in names)
     train = from_structure(data)
     if train.shape != (user_ids.size, item_ids.size) or held_out.size > user_ids.size:
         raise InputError("not a split (its arrays do not fit together)", path=path)
-    share = None if np.isnan(later) else float(later)
-    tied, left_out_users, left_out_events = counted.tolist()
-    return Split(train, held_out, user_ids, item_ids, tied, left_out_users, left_out_events, share)
+    return Split(train, held_out, user_ids, item_ids, *counted.tolist())
 
 
 def _by_user(interactions: Interactions) -> _Users:
@@ -250,7 +243,7 @@ def _assemble(
     """Make a split of the event held out of each user (-1: none) and those not to train on."""
     order, user_ids, bounds = users
     code, item_ids = encoded(interactions.item)
-    item, times = code[order], interactions.timestamp
+    item = code[order]
     training = np.ones(item.size, dtype=bool) if is_later is None else ~is_later
     training[held_out[held_out >= 0]] = False
     counts = np.add.reduceat(training, bounds[:-1], dtype=np.int64)
@@ -263,12 +256,6 @@ def _assemble(
         rows = np.concatenate([np.flatnonzero(is_evaluated), only_train])
         train, user_ids, held_out = train[rows], user_ids[rows], held_out[is_evaluated]
     train.sort_indices()
-    later = None
-    if times is not None and held_out.size:
-        trained = order[training]
-        trained = np.sort(times[trained[:: 1 + trained.size // _ENOUGH]])
-        earlier = np.searchsorted(trained, times[order[held_out]], side="right")
-        later = float((trained.size - earlier).mean()) / trained.size
     return Split(
         train,
         item[held_out].astype(np.int64),
@@ -277,7 +264,6 @@ def _assemble(
         tied_users,
         left_out_users=is_evaluated.size - user_ids.size,
         left_out_events=item.size - train.nnz - held_out.size,
-        later_training_events=later,
     )
 
 
