@@ -162,9 +162,7 @@ def main() -> None:
     for seed in range(args.seeds):
         result, seconds = run(Frame(order, seed), settings, scores)
         asked = np.mean(result.scores_per_user)
-        print(
-            f"seed {seed}: {asked:.1f} scores, {seconds:.2f} s CPU, weak {result.weak}, depth {result.depth}"
-        )
+        print(f"seed {seed}: {asked:.1f} scores, {seconds:.2f} s CPU, weak {result.weak}")
         rows += rows_of(result, exact.mean(2))
     columns = ["of", "metric", "exact", "flagged", "value", "low", "high", "centre"]
     report(pd.DataFrame(rows, columns=columns))
