@@ -8,7 +8,7 @@ comma := ,
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster peers test-lowest bench bench-large coverage coverage-reported verdicts literature kills mutants reference reference-ml-100k reference-global-time reference-ncf dist docs picture schema lock clean
+.PHONY: help reproduce test test-cluster test-lowest bench bench-large coverage coverage-reported verdicts literature kills mutants reference reference-ml-100k reference-global-time reference-ncf dist docs picture schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -77,14 +77,6 @@ test-lowest: ## the library's tests in an environment of the lowest versions (Py
 
 test-cluster: $(STAMP) ## the study on a SLURM started on this machine (Debian, root)
 	python -m tests.cluster
-
-.venv-%/.installed: tests/peers/%.txt
-	$(PYTHON) -m venv --clear $(@D)
-	$(@D)/bin/python -m pip install --quiet --requirement $<
-	@touch $@
-
-peers: $(STAMP) .venv-rectools/.installed .venv-recbole/.installed ## export again from RecTools and RecBole and compare (downloads PyTorch)
-	RECTOOLS_PYTHON=.venv-rectools/bin/python RECBOLE_PYTHON=.venv-recbole/bin/python pytest tests/unit/test_peer_exports.py
 
 bench: $(STAMP) ## time and memory of commands
 	python tests/benchmarks/own.py
@@ -171,5 +163,5 @@ lock: ## pin all dependencies again (needs uv); then update environment.yml
 	  --custom-compile-command 'make lock' --output-file requirements-study.lock pyproject.toml -
 
 clean: ## remove the environment and all results but the reference run
-	rm -rf $(VENV) .venv-lowest .venv-mutants .venv-rectools .venv-recbole .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-mutants .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf $(filter-out results/reference,$(wildcard results/*))
