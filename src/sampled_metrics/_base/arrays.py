@@ -1,4 +1,4 @@
-"""Arrays: types, checks, small operations; random streams, one thread for sums, and p-values."""
+"""Arrays and arguments: types, checks, small operations; random streams, one thread, p-values."""
 
 import hashlib
 import operator
@@ -6,12 +6,15 @@ import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from os import PathLike
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import ThreadpoolController
 
+from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError
 
 Float: TypeAlias = NDArray[np.float64]
@@ -23,6 +26,10 @@ CACHE = 1 << 17  # float64 numbers that stay in a processor's cache: 1 MB
 _LARGEST = np.iinfo(np.int64).max
 MEMORY = 1 << 20  # float64 numbers that a step may hold: 8 MB
 CORRECTIONS = ("none", "holm")
+_FLAGS = {"complete", "intervals", "several_items"}
+_LEAST = {"block_size": 1, "n_items": 2, "n_users": 1, "seed": 0}
+_NUMBERS = {"confidence": "above 0 and below 1"}
+_OPTIONAL = {"n_items", "n_users", "sampling", "test", "ties"}
 _controller = cache(ThreadpoolController)  # of the libraries that are loaded at its first use
 
 
@@ -91,6 +98,34 @@ def whole_number(name: str, value: Any, least: int | None = None, most: int | No
         if bound is not None and is_over(value, bound):
             raise InputError(f"{name} is {value}, expected at {words} {bound}")
     return operator.index(value)
+
+
+def check_arguments(**given: Any) -> None:
+    """Raise InputError for the first argument whose value is not of its type or range."""
+    for name, value in given.items():
+        if value is None and name in _OPTIONAL:
+            continue
+        if name in _LEAST:
+            whole_number(name, value, _LEAST[name], None if name == "seed" else MOST_ITEMS)
+        elif name in _NUMBERS:
+            require_type(name, value, int, float, np.integer, np.floating)
+            if not (0.0 < value < 1.0 if name == "confidence" else 0.0 <= value < np.inf):
+                raise InputError(f"{name} is {value}, expected a number {_NUMBERS[name]}")
+        else:
+            require_type(name, value, *((bool, np.bool_) if name in _FLAGS else (str,)))
+
+
+def require_type(name: str, value: Any, *kinds: type) -> None:
+    """Raise InputError unless a value is of one of these types."""
+    if not isinstance(value, kinds):
+        expected = " or ".join(dict.fromkeys(kind.__name__.strip("_") for kind in kinds))
+        raise InputError(f"{name} is of type {type(value).__name__}, expected {expected}")
+
+
+def path_of(path: Any) -> Path:
+    """Return the name of a file as a path."""
+    require_type("path", path, str, PathLike)
+    return Path(path)
 
 
 def ordered_floats(values: NDArray[Any]) -> NDArray[np.floating[Any]]:

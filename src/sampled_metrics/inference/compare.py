@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri, stdtr
 
-from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import Float, adjusted, one_thread
+from sampled_metrics._base.arrays import Float, adjusted, check_arguments, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, InputWarning, reading
 from sampled_metrics._base.text import Parts

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import Float, generator, one_thread
+from sampled_metrics._base.arrays import Float, check_arguments, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS
 from sampled_metrics._base.errors import InputWarning
 from sampled_metrics._base.text import Parts

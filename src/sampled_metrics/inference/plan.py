@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import Float, integers, one_thread
+from sampled_metrics._base.arrays import Float, check_arguments, integers, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE
 from sampled_metrics._base.errors import reading
 from sampled_metrics._base.text import Parts

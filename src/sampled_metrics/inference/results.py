@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sampled_metrics._base.arguments import check_arguments, require_type
+from sampled_metrics._base.arrays import check_arguments, require_type
 from sampled_metrics._base.defaults import BUDGET
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts, html_of, text_of

@@ -9,8 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
 
-from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import Ids, Int, array_of, integers, ordered_floats, ranges
+from sampled_metrics._base.arrays import (
+    Ids,
+    Int,
+    array_of,
+    check_arguments,
+    integers,
+    ordered_floats,
+    ranges,
+)
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical
 from sampled_metrics.ranks.kinds import items_of, scores_of

@@ -11,8 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
-from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import Int, first_duplicate, ranges, starts
+from sampled_metrics._base.arrays import Int, check_arguments, first_duplicate, ranges, starts
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, InputWarning, one_line, reading
 from sampled_metrics._base.files import read_array, read_arrays

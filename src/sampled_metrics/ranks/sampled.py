@@ -11,14 +11,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.arguments import check_arguments, path_of
 from sampled_metrics._base.arrays import (
     Ids,
     Int,
     array_of,
+    check_arguments,
     first_duplicate,
     generator,
     integers,
+    path_of,
     short_repr,
     whole_number,
 )
@@ -288,13 +289,8 @@ def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:
         return data
     if isinstance(data, Ranks):
         raise InputError("found full rankings, which need no correction; `evaluate` takes them")
-    values = data.values() if isinstance(data, Mapping) else [data]
-    if values and all(isinstance(value, int | float) for value in values):
-        raise InputError("data: found printed numbers, not ranks; `reported` takes them")
-    if isinstance(drawn.positive, str) and drawn.positive in getattr(data, "columns", ()):
-        drawn = drawn._replace(positive=list(data.columns).index(drawn.positive))
-    data = lists_of(data) if drawn.positive is None else without_names(data)
-    drawn = drawn._replace(relevant=table_of(lists_of(drawn.relevant, "relevant"), "relevant"))
+    if drawn.relevant is not None or not isinstance(data, str | Path):
+        data, drawn = _in_memory(data, drawn)
     if isinstance(data, str | Path) and Path(data).suffix in {".npy", ".npz"}:
         with reading(data):
             arrays = load_scores(Path(data), WHAT)
@@ -305,6 +301,18 @@ def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:
             has_ranks = "sampled_rank" in table.columns
             return (_of_ranks if has_ranks else _of_scores)(table, drawn)
     return _of_arrays(drawn, as_array(data))
+
+
+def _in_memory(data: Any, drawn: Drawn) -> tuple[Any, Drawn]:
+    """Return data that people hold as a table or an array, and relevant items as a table."""
+    values = data.values() if isinstance(data, Mapping) else [data]
+    if values and all(isinstance(value, int | float) for value in values):
+        raise InputError("data: found printed numbers, not ranks; `reported` takes them")
+    if isinstance(drawn.positive, str) and drawn.positive in getattr(data, "columns", ()):
+        drawn = drawn._replace(positive=list(data.columns).index(drawn.positive))
+    relevant = table_of(lists_of(drawn.relevant, "relevant"), "relevant")
+    data = lists_of(data) if drawn.positive is None else without_names(data)
+    return data, drawn._replace(relevant=relevant)
 
 
 def all_alike(
