@@ -12,21 +12,23 @@ is a range of it; corrected estimates act like a recall at another cut-off:
 
 >>> import sampled_metrics as sm
 >>> ranks = sm.SampledRanks([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
->>> print(sm.correct(ranks, "recall@10", "sampled, cls, bv:0.1"))
+>>> print(sm.correct(ranks, "recall@10", "sampled, cls, bv:0.1"))  # doctest: +NORMALIZE_WHITESPACE
 metric     range             middle    estimator      value  acts like
 ---------  ----------------  --------  -----------  -------  -----------
 recall@10  0.0000 to 0.9020  -         sampled      0.60000  recall@342
-recall@10  "                 "         cls          0.19742  recall@26
-recall@10  "                 "         bv:0.1       0.23569  recall@17
+recall@10                              cls          0.19742  recall@26
+recall@10                              bv:0.1       0.23569  recall@17
 <BLANKLINE>
-5 users, 100 negatives drawn uniformly without replacement from 3,540 items. Fractions.
+5 users, 100 negatives drawn uniformly without replacement from 3,540 items.
+  Fractions.
 range: values of the exact metric that the sampled ranks allow, at 95 %,
-  assuming that near the top no rank is likelier than the one before it; this fails
-  where rules fill the top places: sponsored, already seen or diversified items.
+  assuming that near the top no rank is likelier than the one before it; this
+  fails where rules fill the top places: sponsored, already seen or diversified
+  items.
 middle: of the range, the number to quote if it must be one (geometric mean).
 recall@10: 0.0028 is that of a random order, which the range allows.
-value: the estimate. It weighs true ranks roughly as the metric on its right does, so it need
-  not be near the exact metric, nor inside the range.
+value: the estimate. It behaves like the metric on its right, or falls to half
+  at that rank, so it need not be near the exact metric, nor inside the range.
 
 With full rankings there is nothing to correct:
 

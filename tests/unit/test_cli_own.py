@@ -116,11 +116,9 @@ def test_words_of_a_comparison(run, folder):
     (folder / "r3.csv").write_text("user_id,rank\nbert,5\nanna,9\ncora,1\n")
     line = shlex.split("compare r.csv r2.csv r3.csv --n-items 100 --metric ap")
     text = run(*line, "--test", "t").stdout
-    assert " p_value " in text
-    assert re.search(r"\nr2 +r3 +ap .* undecided", text)
-    assert re.search(
-        r"r, r2, ap: undecided with 3 users(.|\n)* corrected for 3 pairs \(holm\)", text
-    )
+    assert "p_value" in text
+    assert re.search(r"\nr2 +r3 +ap .* undecided \([\d,]+ users\)", text)
+    assert "corrected for 3 pairs (holm)" in " ".join(text.split())
     assert max(map(len, text.splitlines())) < 110
     text = run(*line, "--correction", "none").stdout
     assert not re.search("p_value|corrected", text)

@@ -298,8 +298,9 @@ class TestOrder:
             drawn = draw_sampled_ranks(records(name), 100, rng)
             samples[name] = sampled(drawn, np.arange(USERS), N, 100)
         results = compare(samples, ["recall@10"], ["cls"])
-        words = str(results).partition("decide differences above about ")[2].splitlines()[0]
-        here, more, full = (float(each.split()[-1].strip(";")) for each in words.split(", "))
+        text = " ".join(str(results).split()).partition(". To know")[0]
+        words = text.partition("decide differences above about ")[2]
+        here, more, full = (float(each.split()[-1]) for each in words.split(", "))
         assert here == pytest.approx((results[0].range_high - results[0].range_low) / 2, rel=0.1)
         exact = [records(name).best_rank <= 10 for name in "XY"]
         error = math.sqrt(sum(each.var() for each in exact) / USERS)

@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 from math import isnan
+from numbers import Integral
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import Any, TypeAlias
 
 from sampled_metrics._base.errors import one_line
@@ -15,16 +18,16 @@ def table_of(rows: Rows, kind: str = "simple") -> str:
     """Lay out rows of the same keys as a table, of text or of another kind that tabulate knows."""
     from tabulate import tabulate
 
-    # Names may look like numbers; counts are text because of their thousands' separators.
-    names = [
-        place
-        for place, key in enumerate(rows[0] if rows else ())
-        if not key.startswith("n_") and any(isinstance(row[key], str) for row in rows)
-    ]
-    options: dict[str, Any] = {"floatfmt": ".5f", "missingval": "-", "disable_numparse": names}
-    cells = [
-        {k: one_line(v) if isinstance(v, str) else v for k, v in r.items()} for r in plain(rows)
-    ]
+    def cell(key: str, value: Any) -> Any:
+        if key.startswith("n_") and isinstance(value, Integral):
+            return f"{value:,}"
+        return one_line(value) if isinstance(value, str) else value
+
+    # Names may look like numbers.
+    texts = {key for row in rows for key, value in row.items() if isinstance(value, str)}
+    names = [i for i, key in enumerate(rows[0]) if key in texts and key[:2] != "n_"] if rows else []
+    cells = [{key: cell(key, value) for key, value in row.items()} for row in plain(rows)]
+    options: Any = {"floatfmt": ".5f", "missingval": "-", "disable_numparse": names}
     return tabulate(cells, headers="keys", tablefmt=kind, **options) + "\n"
 
 
@@ -37,9 +40,15 @@ def plain(rows: Rows) -> list[dict[str, Any]]:
 
 
 def text_of(parts: Parts) -> str:
-    """Lay out tables and lines as text."""
-    texts = [f"{part}\n" if isinstance(part, str) else table_of(part) for part in parts]
-    return "\n".join(map(one_line, "\n".join(texts).split("\n")))
+    """Lay out tables, and lines wrapped at the width of the terminal, as text."""
+    layout: Any = {"width": max(get_terminal_size().columns, 40), "subsequent_indent": "  "}
+    layout |= {"break_long_words": False, "break_on_hyphens": False}
+    return "\n".join(
+        "".join(fill(one_line(line), **layout) + "\n" for line in part.split("\n"))
+        if isinstance(part, str)
+        else table_of(part)
+        for part in parts
+    )
 
 
 def html_of(parts: Parts) -> str:

@@ -160,7 +160,7 @@ class BudgetResult(Shown):
         yield from self._notes_on_values(orders)
         yield (
             "interval: of what a full ranking of these users would give, by the audit of "
-            f"{self.n_audited:,} of them;\n  other users like these are not covered."
+            f"{self.n_audited:,} of them; other users like these are not covered."
         )
         if orders:
             pairs, adjusted = len(self.differences), ""
@@ -189,13 +189,17 @@ class BudgetResult(Shown):
 
     def _notes_on_proxy(self) -> Iterator[str]:
         depths = dict(zip(self.names, self.depth, strict=True))
-        known = ", ".join(f"{n} {x:,.0f}" for n, x in depths.items() if not math.isnan(x))
-        lie = f"; 90 % of the better items lie within its first: {known}" if known else ""
+        order = "most popular" if self.proxy == "popularity" else "highest by it"
+        known = [(n, x) for n, x in depths.items() if not math.isnan(x)]
+        where = ", ".join(f"the {x:,.0f} {order}" + f" ({n})" * (len(depths) > 1) for n, x in known)
+        lie = f"; 90 % of the items that beat the held-out one are among {where}" if known else ""
         yield f"proxy: {self.proxy}{lie}."
         unknown = ", ".join(name for name, depth in depths.items() if math.isnan(depth))
         if unknown:
-            yield f"  {unknown}: too few users were ranked fully to judge the proxy, and where it"
-            yield "  hides what they like, the interval is too narrow. Take a larger budget."
+            yield (
+                f"  {unknown}: too few users were ranked fully to judge the proxy, and where it "
+                "hides what they like, the interval is too narrow. Take a larger budget."
+            )
 
 
 def depth_of(model: Model, audited: Audited) -> float:

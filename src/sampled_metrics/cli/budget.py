@@ -22,7 +22,16 @@ app = typer.Typer(
 )
 _log = logging.getLogger("sampled_metrics")
 
+_BUDGET = "Scores per user and recommender, at most; those of held-out items not counted."
+_PROXY = (
+    "Cheap scores that tell where to look: popularity, als (8 factors; needs implicit), or a table "
+    "of user_id, item_id and score, in which items without a score come last."
+)
+_METRICS = "recall@k, ndcg@k or ap; by default recall@10, ndcg@10 and ap."
+
 State = Annotated[Path, typer.Argument(help="Folder of the evaluation.")]
+Names = Annotated[list[str] | None, options.option("NAME", "Recommender; repeat to compare.")]
+UntilDecided = Annotated[bool, options.option("", "Stop once decided.", "--until-decided")]
 
 
 @app.command()
@@ -31,27 +40,11 @@ def start(
     seen: options.SeenPairs,
     relevant: options.HeldOut,
     items: options.AllItems = None,
-    name: Annotated[list[str] | None, options.option("Recommender; repeat to compare.")] = None,
-    budget: Annotated[
-        float,
-        options.option(
-            "Scores per user and recommender, at most; those of held-out items not counted."
-        ),
-    ] = defaults.BUDGET,
-    proxy: Annotated[
-        str,
-        options.option(
-            "Cheap scores that tell where to look: popularity, als (8 factors; needs implicit), or "
-            "a table of user_id, item_id and score, in which items without a score come last."
-        ),
-    ] = "popularity",
-    metric: Annotated[
-        list[str] | None,
-        options.option(
-            "recall@k, ndcg@k or ap, such as recall@10,ap.  [default: recall@10, ndcg@10, ap]"
-        ),
-    ] = None,
-    until_decided: Annotated[bool, options.option("--until-decided", "Stop once decided.")] = False,
+    name: Names = None,
+    budget: Annotated[float, options.option("SCORES", _BUDGET)] = defaults.BUDGET,
+    proxy: Annotated[str, options.option("PROXY", _PROXY)] = "popularity",
+    metric: Annotated[list[str] | None, options.option("NAMES", _METRICS)] = None,
+    until_decided: UntilDecided = False,
     confidence: options.Confidence = defaults.CONFIDENCE,
     seed: options.Seed = 0,
 ) -> None:
@@ -125,7 +118,7 @@ def tell(
 @app.command()
 def result(
     folder: State,
-    pairs: Annotated[bool, options.option("--pairs", "Pairs, in JSON and CSV.")] = False,
+    pairs: Annotated[bool, options.option("", "Pairs, in JSON and CSV.", "--pairs")] = False,
     correction: options.Correction = "holm",
     form: options.Form = Format.TABLE,
     output: options.Output = None,

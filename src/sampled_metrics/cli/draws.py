@@ -20,11 +20,13 @@ def sample(
     file: options.RankFile,
     n_negatives: options.Negatives,
     repetitions: Annotated[
-        int, options.option("How often to sample.", min=1, max=MOST_REPETITIONS)
+        int, options.option("TIMES", "How often to sample.", min=1, max=MOST_REPETITIONS)
     ] = 1,
     seed: options.Seed = 0,
     sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
-    ties: Annotated[str, options.option("random, optimistic, pessimistic or paper.")] = "random",
+    ties: Annotated[
+        str, options.option("POLICY", "random, optimistic, pessimistic or paper.")
+    ] = "random",
     n_items: options.Items = None,
     relevant: options.Relevant = None,
     seen: options.Seen = None,

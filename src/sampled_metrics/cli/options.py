@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.cli.output import Format
 from sampled_metrics.ranks import Sampling as Drawn
@@ -16,9 +15,9 @@ if TYPE_CHECKING:
     from sampled_metrics.ranks import Ranks
 
 
-def option(*names: str, **settings: Any) -> Any:
-    """Return an option; the help text comes last, the names before it."""
-    return typer.Option(*names[:-1], help=names[-1], **settings)
+def option(metavar: str, text: str, *names: str, **settings: Any) -> Any:
+    """Return an option: what stands for its value ("" for flags), the help text, other names."""
+    return typer.Option(*names, help=text, metavar=metavar, **settings)
 
 
 def _by_suffix(context: typer.Context, form: Format) -> Format:
@@ -57,52 +56,50 @@ _N = "n: candidates of a full ranking, the held-out item included; else the colu
 _METRICS = "Such as recall@10,ndcg@10; `sampled-metrics metrics` lists the names."
 _ESTIMATORS = "Such as cls,bv:0.1: sampled, rank-estimate, cls, bv:GAMMA or em:ITERATIONS."
 _POSITIVE = "Column of held-out items in scores of them and their negatives; -1 for the last."
-_KNOWN = "How uniform negatives were drawn, if not in the file; default: without-replacement."
-_DISTINCT = "How uniform negatives are drawn; distinct: with replacement, duplicates dropped."
-_DRAWN: Any = {"parser": Drawn, "metavar": f"[{'|'.join(Drawn)}]"}
+_WAYS = "without-replacement (default), with-replacement, or distinct: with, duplicates dropped."
+_KNOWN = f"How uniform negatives were drawn, if not in the file: {_WAYS}"
+_WAY: Any = {"parser": Drawn, "show_default": False}
 _SHAPE = (
     "Assumption behind the range: non-increasing (no rank is likelier than the one before it; for "
     "sampled ranks near the top only) or none. Sampled ranks cannot confirm it."
 )
 _HELD_OUT = "Held-out items: a table of user_id and item_id, or qrels."
+_SEEN = "Items seen in training, to exclude from lists and scores."
+_ALL_ITEMS = "All items: a table with item_id, if some are in no other file."
 
 SampledFile = Annotated[Path, typer.Argument(help=_SAMPLED)]
 RankFile = Annotated[Path, typer.Argument(help=_RANKS)]
 RankFiles = Annotated[list[Path], typer.Argument(help=_RANKS)]
-Metrics = Annotated[list[str] | None, option(_METRICS)]
-Estimators = Annotated[list[str] | None, option(_ESTIMATORS)]
-Ties = Annotated[str, option("expected, random, optimistic or pessimistic.")]
-Items = Annotated[int | None, option(_N, min=2, max=MOST_ITEMS)]
-Negatives = Annotated[int, option(f"{_M}.", min=1)]
-SampledNegatives = Annotated[int | None, option(f"{_M}, if the file does not say.", min=1)]
-Positive = Annotated[int | None, option(_POSITIVE)]
-KnownSampling = Annotated[Drawn | None, option(_KNOWN, **_DRAWN)]
-Sampling = Annotated[Drawn, option(_DISTINCT, **_DRAWN)]
+Metrics = Annotated[list[str] | None, option("NAMES", _METRICS)]
+Estimators = Annotated[list[str] | None, option("NAMES", _ESTIMATORS)]
+Ties = Annotated[str, option("POLICY", "expected, random, optimistic or pessimistic.")]
+Items = Annotated[int | None, option("N", _N, min=2)]
+Negatives = Annotated[int, option("M", f"{_M}.", min=1)]
+SampledNegatives = Annotated[int | None, option("M", f"{_M}, if the file does not say.", min=1)]
+Positive = Annotated[int | None, option("COLUMN", _POSITIVE)]
+KnownSampling = Annotated[Drawn | None, option("WAY", _KNOWN, **_WAY)]
+Sampling = Annotated[Drawn, option("WAY", f"How uniform negatives are drawn: {_WAYS}", **_WAY)]
 Relevant = Annotated[
     Path | None,
-    option("Relevant or held-out items of lists and scores: qrels, or user_id and item_id."),
+    option("FILE", "Relevant or held-out items of lists and scores: qrels, or user_id, item_id."),
 ]
-HeldOut = Annotated[Path, option("--relevant", "--held-out", _HELD_OUT)]
-Complete = Annotated[bool, option("--complete", "Lists hold all candidates of their users.")]
-Seen = Annotated[Path | None, option("Items seen in training, no candidates of lists and scores.")]
+HeldOut = Annotated[Path, option("FILE", _HELD_OUT, "--relevant", "--held-out")]
+Complete = Annotated[bool, option("", "Lists hold all candidates of their users.", "--complete")]
+Seen = Annotated[Path | None, option("FILE", _SEEN)]
 SeenPairs = Annotated[
-    Path, option("--seen", "Items seen in training: a table of user_id and item_id.")
+    Path, option("FILE", "Items seen in training: a table of user_id and item_id.", "--seen")
 ]
-AllItems = Annotated[
-    Path | None,
-    option("--items", "All items: a table with item_id, if some are in no other file."),
-]
-Shape = Annotated[str, option(_SHAPE)]
-Correction = Annotated[str, option("For several pairs: none or holm.")]
-Confidence = Annotated[float, option("Nominal coverage of intervals and ranges.")]
-Seed = Annotated[int, option("Seed of what is drawn.", min=0)]
-Form = Annotated[
-    Format,
-    option("--format", "How to print; by default by the suffix of --output.", callback=_by_suffix),
-]
+AllItems = Annotated[Path | None, option("FILE", _ALL_ITEMS, "--items")]
+Shape = Annotated[str, option("SHAPE", _SHAPE)]
+Correction = Annotated[str, option("METHOD", "For several pairs: none or holm.")]
+Test = Annotated[Literal["t"] | None, option("TEST", "Print p-values of this test: t.")]
+Confidence = Annotated[float, option("LEVEL", "Nominal coverage of intervals and ranges.")]
+Seed = Annotated[int, option("SEED", "Seed of what is drawn.", min=0)]
+_FORM = "table, json or csv; by default by the suffix of --output, or table."
+Form = Annotated[Format, option("FORM", _FORM, "--format", callback=_by_suffix, show_default=False)]
 _FILE: Any = {"is_eager": True, "callback": _known_suffix}
-Output = Annotated[Path | None, option("File to write instead of printing.", **_FILE)]
-Page = Annotated[Path, option("--output", "File to write.", **_FILE)]
+Output = Annotated[Path | None, option("FILE", "File to write instead of printing.", **_FILE)]
+Page = Annotated[Path, option("FILE", "File to write.", "--output", **_FILE)]
 
 
 def full_ranking(ranks: "Ranks", path: Path, n_negatives: int = 1) -> "Ranks":

@@ -56,23 +56,29 @@ def correct(
     file: options.SampledFile,
     n_negatives: options.SampledNegatives = None,
     n_items: options.Items = None,
-    positive: options.Positive = None,
-    relevant: options.Relevant = None,
     metric: options.Metrics = None,
     estimator: options.Estimators = None,
+    positive: options.Positive = None,
+    relevant: options.Relevant = None,
     sampling: options.KnownSampling = None,
     ties: Annotated[
         Literal["random", "optimistic", "pessimistic"],
-        options.option("Place of a held-out item among negatives of its score."),
+        options.option(
+            "POLICY",
+            "Place of a held-out item among negatives of its score: random, optimistic or "
+            "pessimistic.",
+        ),
     ] = "random",
     seed: options.Seed = 0,
     shape: options.Shape = defaults.SHAPE,
-    intervals: Annotated[bool, options.option("--intervals", "Print their intervals.")] = False,
+    intervals: Annotated[bool, options.option("", "Print their intervals.", "--intervals")] = False,
     confidence: options.Confidence = defaults.CONFIDENCE,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
     """Compute the range of exact metrics that sampled ranks allow, and corrected estimates.
+
+    Example: sampled-metrics correct scores.npy --positive 0 --n-items 3541 --metric HR@10
 
     The range holds the exact metric of the users' population with the confidence asked for,
     whatever their true ranks are as long as --shape holds. An estimate is precise, but of another
@@ -100,17 +106,17 @@ def reported(
     printed: Annotated[
         list[str], typer.Argument(help="Printed sampled metrics, such as HR@10=0.8245.")
     ],
-    n_items: Annotated[int, options.option("n: candidates of a full ranking.", min=2)],
+    n_items: Annotated[int, options.option("N", "n: candidates of a full ranking.", min=2)],
     n_negatives: options.Negatives,
     n_users: Annotated[
-        int | None, options.option("Users averaged over, for the sampling error.", min=1)
+        int | None, options.option("USERS", "Users averaged over, for the sampling error.", min=1)
     ] = None,
     metric: options.Metrics = None,
     against: Annotated[
-        str | None, options.option("Numbers of another paper: which is higher?")
+        str | None, options.option("NUMBERS", "Numbers of another paper: which is higher?")
     ] = None,
     advice: Annotated[
-        bool, options.option("--advice", "Print what other printed metrics would have said.")
+        bool, options.option("", "Print what other printed metrics would have said.", "--advice")
     ] = False,
     sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
     shape: options.Shape = defaults.SHAPE,
@@ -164,15 +170,16 @@ def compare_files(
     ties: Annotated[
         str | None,
         options.option(
+            "POLICY",
             "As for evaluate, of full rankings, by default expected; as for correct, of "
-            "scores among negatives, by default random."
+            "scores among negatives, by default random.",
         ),
     ] = None,
     relevant: options.Relevant = None,
     seen: options.Seen = None,
     complete: options.Complete = False,
     shape: options.Shape = defaults.SHAPE,
-    test: Annotated[Literal["t"] | None, options.option("Print p-values of this test.")] = None,
+    test: options.Test = None,
     correction: options.Correction = "holm",
     confidence: options.Confidence = defaults.CONFIDENCE,
     seed: options.Seed = 0,
@@ -180,6 +187,8 @@ def compare_files(
     output: options.Output = None,
 ) -> None:
     """Compare recommenders in pairs: which has the higher exact metric, if that can be told.
+
+    Example: sampled-metrics compare A.csv B.csv --n-negatives 100 --n-items 3541 --metric HR@10
 
     From full rankings, or from sampled ranks or scores of held-out items and their negatives, which
     --n-negatives, --positive or a column sampled_rank or label tell. From those the order is that
@@ -196,37 +205,23 @@ def compare_files(
     if len(files) < 2:
         raise InputError("the only file; compare needs two or more", path=files[0])
     paths = options.by_name(files)
+    given: Any = {"relevant": relevant, "seen": seen, "n_items": n_items}
+    given |= {"complete": complete, "positive": positive, "n_negatives": n_negatives}
+    given |= {"sampling": sampling, "ties": ties, "seed": seed, "shape": shape, "test": test}
+    given |= {"correction": correction, "confidence": confidence}
     with options.naming_files(paths):
-        results = compare(
-            paths,
-            metric or defaults.METRICS,
-            estimator,
-            relevant=relevant,
-            seen=seen,
-            n_items=n_items,
-            complete=complete,
-            positive=positive,
-            n_negatives=n_negatives,
-            sampling=sampling,
-            ties=ties,
-            shape=shape,
-            test=test,
-            correction=correction,
-            confidence=confidence,
-            seed=seed,
-        )
+        results = compare(paths, metric or defaults.METRICS, estimator, **given)
     emit_results(results, form, output)
 
 
 @app.command()
 def plan(
-    ranks: Annotated[tuple[Path, Path], options.option("Exact ranks of two recommenders.")],
+    ranks: Annotated[tuple[Path, Path], options.option("A B", "Exact ranks of two recommenders.")],
     n_items: options.Items = None,
-    n_users: Annotated[
-        int | None,
-        options.option("Users to be evaluated, drawn anew from users like these.", min=1),
-    ] = None,
     metric: options.Metrics = None,
+    n_users: Annotated[
+        int | None, options.option("USERS", "Users to be evaluated, drawn anew from these.", min=1)
+    ] = None,
     sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
     shape: options.Shape = defaults.SHAPE,
     confidence: options.Confidence = defaults.CONFIDENCE,
@@ -234,6 +229,8 @@ def plan(
     output: options.Output = None,
 ) -> None:
     """Calculate how likely 1 to 1,000 negatives, and full rankings, decide the order of two.
+
+    Example: sampled-metrics plan --ranks A.parquet B.parquet --metric HR@10
 
     For two recommenders whose full rankings are known, with the same users, or with --n-users as
     many users like them. An order is decided if the range of the exact difference excludes 0.
@@ -245,15 +242,9 @@ def plan(
     from sampled_metrics.inference import plan as planning
 
     options.by_name(ranks)
-    results = planning.plan(
-        *ranks,
-        metric or defaults.METRICS[:1],
-        n_items=n_items,
-        n_users=n_users,
-        sampling=sampling,
-        shape=shape,
-        confidence=confidence,
-    )
+    about: Any = {"n_items": n_items, "n_users": n_users, "sampling": sampling, "shape": shape}
+    names = metric or defaults.METRICS[:1]
+    results = planning.plan(*ranks, names, **about, confidence=confidence)
     emit_results(results, form, output)
 
 
@@ -283,19 +274,9 @@ def write_report(
     from sampled_metrics.pages.own import report
 
     paths = options.by_name(files)
+    given: Any = {"relevant": relevant, "seen": seen, "n_items": n_items, "positive": positive}
+    given |= {"n_negatives": n_negatives, "sampling": sampling, "ties": ties, "shape": shape}
+    given |= {"confidence": confidence}
     names = metric or defaults.METRICS[:1], estimator or defaults.ESTIMATORS
     with options.naming_files(paths):
-        report(
-            paths,
-            output,
-            *names,
-            relevant=relevant,
-            seen=seen,
-            n_items=n_items,
-            positive=positive,
-            n_negatives=n_negatives,
-            sampling=sampling,
-            ties=ties,
-            shape=shape,
-            confidence=confidence,
-        )
+        report(paths, output, *names, **given)

@@ -36,9 +36,7 @@ from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.sampling.probability import pmf_at
 
 NON_INCREASING, NONE = SHAPES = ("non-increasing", "none")
-FAILS = (
-    "; this fails\n  where rules fill the top places: sponsored, already seen or diversified items"
-)
+FAILS = "; this fails where rules fill the top places: sponsored, already seen or diversified items"
 ASSUMED = {
     NON_INCREASING: "assuming that near the top no rank is likelier than the one before it" + FAILS,
     NONE: "whatever the true ranks are",

@@ -18,19 +18,21 @@ from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference import ranges
 from sampled_metrics.inference.brackets import ASSUMED
-from sampled_metrics.inference.correct import solve
+from sampled_metrics.inference.correct import Solved, solve
 from sampled_metrics.inference.evaluate import known_values, prior_shape
 from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.plan import deciding_differences
 from sampled_metrics.inference.population import Shape, estimate
 from sampled_metrics.inference.results import INSTEAD, Results, Row, acts_like, count, resolution
-from sampled_metrics.metrics.measures import Measure, parse_measures
+from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.options import Ranked
 from sampled_metrics.ranks.sampled import Drawn, all_alike
 
 UNDECIDED, EXACT = "undecided", "exact"
 _MANY_USERS = 10_000_000
+_MOST_ROWS = 30  # of a table of pairs and metrics; more are in a row for each pair
+_SIGNS = {"a": ">", "b": "<", UNDECIDED: "?"}
 _ROUNDING = 1e-13
 
 
@@ -164,8 +166,9 @@ def compare(
         if test is not None:
             raise InputError("test (--test) is for full rankings, these are sampled")
         names = ESTIMATORS if estimators is None else estimators
-        results = _by_samples(samples, measures, names, shape, correction, confidence)
-        return Results(results, partial(_sampled_parts, **show, shape=shape, samples=samples))
+        results, found = _by_samples(samples, measures, names, shape, correction, confidence)
+        show |= {"shape": shape, "samples": samples, "estimates": found}
+        return Results(results, partial(_sampled_parts, **show))
     if estimators is not None:
         raise InputError(
             "estimators (--estimator) are for sampled rankings; give n_negatives (--n-negatives)"
@@ -212,8 +215,8 @@ def _by_samples(
     shape: str,
     correction: str,
     confidence: float,
-) -> list[Compared]:
-    """Compare pairs by their sampled ranks."""
+) -> tuple[list[Compared], list[Row]]:
+    """Compare pairs by their sampled ranks; also return ranges and estimates of each."""
     for field in ("n_negatives", "sampling"):
         kinds = {str(getattr(sample, field)): name for name, sample in samples.items()}
         if len(kinds) > 1:
@@ -251,7 +254,31 @@ def _by_samples(
     return [
         replace(x, verdict=_sampled_verdict(x, allowed[x.a, x.metric], allowed[x.b, x.metric]))
         for x in decided(results, correction, confidence)
-    ]
+    ], _estimates(results, solved, allowed)
+
+
+def _estimates(
+    results: Sequence[Compared],
+    solved: Mapping[str, Solved],
+    allowed: Mapping[tuple[str, str], ranges.Range],
+) -> list[Row]:
+    """One row for each metric and recommender, and below them what the estimates act like."""
+    rows: list[Row] = []
+    estimators = list(dict.fromkeys(result.estimator for result in results))
+    for i, metric in enumerate(dict.fromkeys(result.metric for result in results)):
+        for name, of_name in solved.items():
+            low, high, _ = allowed[name, metric]
+            row: Row = {"": name, "metric": metric, "range": f"{low:.4f} to {high:.4f}"}
+            for j, estimator in enumerate(estimators):
+                row[estimator] = f"{of_name.user_values(i, j).mean():.5f}"
+            rows.append(row)
+        kind = parse_measure(metric).kind
+        row = {"": "acts like", "metric": kind, "range": ""}
+        for x in [x for x in results if x.metric == metric][: len(estimators)]:
+            like, _, exact = acts_like(metric, x.behaves_like, x.n_items or 0).partition(" (")
+            row |= {x.estimator: like.removeprefix(kind), "metric": f"({exact}" if exact else kind}
+        rows.append(row)
+    return rows
 
 
 def _compared(
@@ -366,14 +393,8 @@ def _full_parts(
     p_values: bool,
 ) -> Parts:
     """Orders from full rankings, and how many users would decide what is undecided."""
-    lines = [
-        f"{result.a}, {result.b}, {result.metric}: {result.verdict}"
-        for result in results
-        if result.order == UNDECIDED
-    ]
-    lines += [""] if lines else []
-    rows, rule = _orders(results, confidence, correction, values=True, p_values=p_values)
-    lines += [f"{rule}.", *pairing]
+    rows, rule = _orders(results, confidence, correction, "interval", p_values)
+    lines = [f"{rule}.", *pairing]
     return [rows, "\n".join(lines)]
 
 
@@ -384,55 +405,80 @@ def _sampled_parts(
     pairing: Sequence[str],
     shape: str,
     samples: Mapping[str, SampledRanks],
+    estimates: Sequence[Row],
 ) -> Parts:
-    """Orders from sampled ranks, what would decide open ones, and what the estimates say."""
-    lines: list[str] = []
+    """Orders from sampled ranks, what would decide open ones, and ranges and estimates."""
+    rows, rule = _orders(results, confidence, correction, "range")
+    lines = [f"{rule}, {ASSUMED[shape]}.", *pairing]
     first = {(result.a, result.b, result.metric): result for result in reversed(results)}
     undecided = [result for result in reversed(first.values()) if result.order == UNDECIDED]
+    widest: dict[str, dict[str, float]] = {}
     of_each = deciding_differences(undecided, samples, shape, confidence)
     for result, differences in zip(undecided, of_each, strict=True):
-        headline, _, spans = result.verdict.partition("; ")[0].partition(" between ")
+        found = widest.setdefault(result.metric, {})
+        found |= {words: max(found.get(words, 0.0), x) for words, x in differences.items()}
+    for metric, differences in widest.items():
         (here, least), *others = differences.items()
-        verb = "decides" if result.n_negatives == 1 else "decide"
-        says = [f"{here} {verb} differences above about {least:.2g}"]
-        says += [f"{what.removesuffix(' negatives')} above {more:.2g}" for what, more in others]
-        lines += [f"{result.a}, {result.b}: {headline}", f"  between {spans};"]
-        lines.append("  " + ", ".join(says))
-    if lines:
-        lines += [INSTEAD, ""]
-    orders, rule = _orders(results, confidence, correction)
-    lines += [f"{rule},", f"  {ASSUMED[shape]}.", *pairing]
-    keys = ("a", "b", "metric", "estimator", "value_a", "value_b")
-    estimates: list[Row] = []
-    for result in results:
-        row = {key: getattr(result, key) for key in keys}
-        row["acts like"] = acts_like(result.metric, result.behaves_like, result.n_items or 0)
-        estimates.append(row | {"says": result.in_words(result.order_of_estimates)})
-    words = "The estimates, which need not be ordered as the exact metrics are:"
-    return [orders, "\n".join(lines), words, estimates]
+        verb = "decides" if here == "1 negative" else "decide"
+        says = [f"{metric}: {here} {verb} differences above about {least:.2g}"]
+        says += [
+            f"{what.removesuffix(' negatives')} above {more:.2g}"
+            for what, more in others
+            if more < least
+        ]
+        lines.append(", ".join(says) + ".")
+    lines += [INSTEAD] if widest else []
+    if len(first) > _MOST_ROWS:
+        words = "Ranges of the exact metrics (`correct` prints the estimates):"
+        estimates = _by_metric([row for row in estimates if row["metric"]], [""], "range")
+        return [rows, "\n".join(lines), words, estimates]
+    words = "Ranges of the exact metrics, and estimates, which may be ordered otherwise:"
+    return [rows, "\n".join(lines), words, estimates]
 
 
 def _orders(
     results: Sequence[Compared],
     confidence: float,
     correction: str,
-    values: bool = False,
+    kind: str,
     p_values: bool = False,
 ) -> tuple[list[Row], str]:
-    """One row for each pair and metric, with the order in words, and when it is decided."""
+    """One row for each pair and metric, with the order in words, and when it is decided.
+
+    Many are a row for each pair, with signs for the orders by metric.
+    """
     rows: dict[tuple[str, str, str], Row] = {}
     for result in results:
         row: Row = {"a": result.a, "b": result.b, "metric": result.metric}
-        if values:
+        if kind == "interval":
             row |= {"value_a": result.value_a, "value_b": result.value_b}
         span = f"{result.range_low:.4f} to {result.range_high:.4f}"
-        row |= {f"b - a ({100 * confidence:g} %)": span, "order": result.in_words()}
+        row[f"b - a ({100 * confidence:g} %)"] = span
+        needed = result.verdict.partition("; about ")[2].partition(" would")[0]
+        row["order"] = result.in_words() + f" ({needed} users)" * bool(needed)
         if p_values:
             row["p_value"] = result.p_value
-        row |= {"n_users": f"{result.n_users:,}", "paired": "yes" if result.paired else "no"}
-        rows.setdefault((result.a, result.b, result.metric), row)
-    kind, pairs = "interval" if values else "range", len({(x.a, x.b) for x in results})
-    rule = f"order: of the exact metrics; decided if the {kind} of b - a excludes 0"
+        rows.setdefault((result.a, result.b, result.metric), row | {"sign": _SIGNS[result.order]})
+    users = sorted({result.n_users for result in results})
+    paired = {result.paired for result in results}
+    words = f"{users[0]:,} to {users[-1]:,} users" if users[1:] else count(users[0], "user")
+    words += ", paired" if paired == {True} else "" if True in paired else ", not paired"
+    pairs, shown = len({(x.a, x.b) for x in results}), list(rows.values())
+    rule = f"{words}. order: of the exact metrics; decided if the {kind} of b - a excludes 0"
     if pairs > 1 and correction != "none":
-        rule += f",\n  also corrected for {pairs} pairs ({correction})"
-    return list(rows.values()), rule
+        rule += f", also corrected for {pairs} pairs ({correction})"
+    if any("users)" in row["order"] for row in shown):
+        rule += "; in brackets the users that would decide it"
+    if len(shown) > _MOST_ROWS:
+        rule = f"<, >: b or a has the higher exact metric; ?: undecided. {rule}"
+        return _by_metric(shown, ["a", "b"], "sign"), rule
+    return [{key: row[key] for key in row if key != "sign"} for row in shown], rule
+
+
+def _by_metric(rows: Sequence[Row], keys: Sequence[str], value: str) -> list[Row]:
+    """One row for rows with the same keys, and a column of values for each metric."""
+    table: dict[tuple[str, ...], Row] = {}
+    for row in rows:
+        name = tuple(row[key] for key in keys)
+        table.setdefault(name, {key: row[key] for key in keys})[row["metric"]] = row[value]
+    return list(table.values())

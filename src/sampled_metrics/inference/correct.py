@@ -234,12 +234,9 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
         repeated = bool(rows) and rows[-1]["metric"] == result.metric
         span = f"{result.range_low:.4f} to {result.range_high:.4f}"
         middle = "-" if result.range_middle is None else f"{result.range_middle:.4f}"
-        row: Row = {"metric": result.metric, "range": '"' if repeated else span}
-        row |= {
-            "middle": '"' if repeated else middle,
-            "estimator": result.estimator,
-            "value": result.value,
-        }
+        row: Row = {"metric": result.metric, "range": "" if repeated else span}
+        row |= {"middle": "" if repeated else middle}
+        row |= {"estimator": result.estimator, "value": result.value}
         if intervals:
             row["interval"] = f"{result.ci_low:.4f} to {result.ci_high:.4f}"
         seen = acts_like(result.metric, result.behaves_like, result.n_items)
@@ -250,11 +247,11 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
         f"{count(first.n_users, 'user')}, {count(first.n_negatives, 'negative')} drawn uniformly "
         f"{drawn} from {first.n_items - 1:,} items. Fractions.",
         "range: values of the exact metric that the sampled ranks allow, at "
-        f"{100 * confidence:g} %,\n  {ASSUMED[first.shape]}.",
+        f"{100 * confidence:g} %, {ASSUMED[first.shape]}.",
         "middle: of the range, the number to quote if it must be one (geometric mean).",
         *_random_orders(results),
-        "value: the estimate. It weighs true ranks roughly as the metric on its right does, so it "
-        "need\n  not be near the exact metric, nor inside the range.",
+        "value: the estimate. It behaves like the metric on its right, or falls to half at that "
+        "rank, so it need not be near the exact metric, nor inside the range.",
     ]
     if intervals:
         lines.append("interval: of the expectation of the estimate, which is not the exact metric.")

@@ -198,7 +198,7 @@ def evaluated_note(results: Sequence[Evaluated], confidence: float) -> str:
         lines.append(
             f"{result.metric}: about {max(round(result.effective_users), 1)} of "
             f"{count(result.n_users, 'user')} carry most of the value; its interval is too "
-            f"narrow, and holds the metric\n  of other users like these in fewer than "
+            f"narrow, and holds the metric of other users like these in fewer than "
             f"{100 * confidence:g} % of evaluations."
         )
     return "\n".join(lines)

@@ -278,8 +278,8 @@ def _parts(results: Sequence[Planned], shape: str, pairing: Sequence[str]) -> Pa
     lines = [
         f"{count(results[0].n_users, 'user')} with true ranks as in these rankings:",
         *(f"  {metric} {a:.4f} and {b:.4f}: {decide}." for metric, (a, b, decide) in exact.items()),
-        "probability: that the range of the difference excludes 0 on the right side,",
-        f"  {ASSUMED[shape]}.",
+        "probability: that the range of the difference excludes 0 on the right side, "
+        f"{ASSUMED[shape]}.",
         "decides above: the difference from which on a decision is likely; all: full rankings.",
         *pairing,
         INSTEAD,

@@ -365,11 +365,11 @@ def _parts(results: Sequence[Reported], confidence: float) -> Parts:
     """The range of each metric."""
     rows = [
         {
-            "printed": r.printed,
-            "n_negatives": f"{r.n_negatives:,}",
-            "exact metric": r.metric,
+            "metric": r.metric,
             "range": f"{r.range_low:.4f} to {r.range_high:.4f}",
             "middle": r.range_middle,
+            "n_negatives": r.n_negatives,
+            "printed": r.printed,
         }
         for r in results
     ]
@@ -379,7 +379,7 @@ def _parts(results: Sequence[Reported], confidence: float) -> Parts:
         users = f"{count(first.n_users, 'user')}, at {100 * confidence:g} %"
     lines = (
         f"Negatives drawn uniformly {first.sampling.replace('-', ' ')}; {first.n_items:,} "
-        f"candidates;\n  {users}, {_ASSUMED[first.shape]}.\n"
+        f"candidates; {users}, {_ASSUMED[first.shape]}.\n"
         "middle: the geometric mean of the ends, the number to quote if it must be one."
     )
     return [rows, lines]

@@ -18,9 +18,8 @@ Result = TypeVar("Result")
 Row = dict[str, Any]
 FLAT = ("f", "hit", "precision", "recall")  # the same credit down to the cut-off
 INSTEAD = (
-    "If scores can be had, rank fully where they are cheap (`evaluate`; under a second for\n"
-    "  MovieLens 1M); where each is expensive, `budget` estimates exact metrics from about\n"
-    f"  {BUDGET:g} scores per user. Sampled ranks alone allow no more than the range."
+    "To know more, rank fully where scores are cheap (`evaluate`); where each is expensive, "
+    f"`budget` estimates exact metrics from about {BUDGET:g} scores per user."
 )
 _LINE = {"color": "0.82", "linewidth": 14, "solid_capstyle": "butt", "zorder": 1}
 _POINT = {"linestyle": "", "markersize": 6, "zorder": 3}
@@ -43,9 +42,8 @@ class Shown(ABC):
     def plot(self, exact: "Shown | Mapping[Any, float] | None" = None, axes: Any = None) -> Any:
         """Draw ranges or intervals as lines, and estimates or values on them; return the axes.
 
-        `exact` are results to be drawn beside the estimates, what `evaluate` or `compare` returns,
-        or values by metric, or by (recommender, metric) if there are several. `axes` are those of
-        Matplotlib; by default of a new figure.
+        `exact` are results of `evaluate` or `compare` to draw beside the estimates, or values by
+        metric, or by (recommender, metric) if there are several.
         """
         if exact is not None:
             require_type("exact", exact, Shown, Mapping)
@@ -61,10 +59,7 @@ class Shown(ABC):
 
 
 class Results(Shown, list[Result]):
-    r"""A list of results, one for each metric and estimator.
-
-    `print` shows them as a table, as does a notebook; `to_frame` returns all fields and `plot`
-    draws them.
+    r"""A list of results that prints as a table, in notebooks too.
 
     Examples
     --------
@@ -101,24 +96,19 @@ def resolution(metric: str, behaves_like: int | None) -> str:
     measure = parse_measure(metric)
     if measure.metric.needs_candidates:
         return metric  # AUC, which sampling does not distort
-    if behaves_like is None:
-        return "half credit at no rank"
-    if measure.kind in FLAT:
+    if behaves_like is not None and measure.kind in FLAT:
         return f"about {measure.name}@{behaves_like}"
-    return f"half credit at rank {behaves_like}"
+    return f"half credit at {'no rank' if behaves_like is None else f'rank {behaves_like}'}"
 
 
 def acts_like(metric: str, behaves_like: int | None, n: int) -> str:
-    """Name the metric that an estimate acts like.
-
-    That is the cut-off for metrics with the same credit down to it; for others the rank at which
-    the credit has fallen to half, of the estimate and of the exact metric.
-    """
-    seen, measure = resolution(metric, behaves_like).removeprefix("about "), parse_measure(metric)
+    """Name the metric that an estimate acts like, or the ranks at which both fall to half."""
+    seen, measure = resolution(metric, behaves_like), parse_measure(metric)
+    seen = seen.removeprefix("about ").removeprefix("half credit at ")
     if behaves_like is None or measure.kind in FLAT:
         return seen
     credit = (measure.at([k], n)[0] / measure.at([1], n)[0] for k in range(2, n))
-    return f"{seen}, not {next((k for k, c in enumerate(credit, 2) if c <= 0.5), n)}"
+    return f"{seen} (not {next((k for k, c in enumerate(credit, 2) if c <= 0.5), n)})"
 
 
 def count(number: int, noun: str) -> str:
