@@ -277,14 +277,16 @@ def read_table(
     format of `trec` instead. Columns of text are separated by a tab if the first line has one, else
     by a comma. Errors call the table `what`.
     """
-    if not (isinstance(data, str | Path) or is_frame(data)):
-        raise InputError(f"found {type(data).__name__}; expected {what} in a DataFrame or a file")
-    if is_frame(data):
+    if isinstance(data, str | Path):
+        path = Path(data)
+        if path.suffix.lower() in PARQUET:
+            table = _read_parquet(path, what, columns)
+        else:
+            table = _read_text(path, what, columns, trec, ids, separator)
+    elif is_frame(data):
         table = _read_frame(data, columns)
-    elif Path(data).suffix.lower() in PARQUET:
-        table = _read_parquet(Path(data), what, columns)
     else:
-        table = _read_text(Path(data), what, columns, trec, ids, separator)
+        raise InputError(f"found {type(data).__name__}; expected {what} in a DataFrame or a file")
     if not table.columns:
         problem = f"found columns {', '.join(table.names)}"
         if any(";" in name for name in table.names):
@@ -408,8 +410,11 @@ def _read_text(
         return Table(path, {}, names, header)
     kinds = {n: pa.dictionary(pa.int32(), pa.string()) for n, bare in wanted.items() if bare in ids}
     with _parsing(path, what, separator):
-        if _has_hexadecimal(pa.BufferReader(text) if is_trec else source):
-            kinds = dict.fromkeys(wanted, pa.string()) | kinds
+        with pa.input_stream(pa.BufferReader(text) if is_trec else source) as stream:
+            parts = iter(lambda: stream.read(_PART), b"")
+            # Numbers such as 0x10 would be read as 16.
+            if any(b"0x" in part or b"0X" in part for part in parts):
+                kinds = dict.fromkeys(wanted, pa.string()) | kinds
         read = text_reader.read_csv(
             source,
             text_reader.ReadOptions(column_names=None if header else fields),
@@ -435,13 +440,6 @@ def _without_header(table: Table, names: Sequence[str]) -> Table:
     if same.any():
         raise table.error_at(int(np.argmax(same)), "the header again; remove this row")
     return table
-
-
-def _has_hexadecimal(source: Any) -> bool:
-    """Return whether text may hold numbers such as 0x10, which pyarrow would read as 16."""
-    with pa.input_stream(source) as stream:
-        parts = iter(lambda: stream.read(_PART), b"")
-        return any(b"0x" in part or b"0X" in part for part in parts)
 
 
 def _first_line(path: Path, what: str) -> str:

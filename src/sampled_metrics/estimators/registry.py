@@ -98,11 +98,6 @@ class Estimator:
         label = DECLARED[self.name].label
         return label if self.parameter is None else f"{label} {self.parameter:g}"
 
-    @property
-    def fitted(self) -> bool:
-        """Whether its vectors depend on the sampled ranks that it is applied to."""
-        return DECLARED[self.name].fitted
-
 
 def parse_estimator(text: str) -> Estimator:
     """Return the estimator of a name; an unknown one raises InputError with the known names.
@@ -154,10 +149,11 @@ def estimator_matrix(
     values = np.empty((len(measures), len(estimators), m + 1))
     with one_thread():
         for column, estimator in enumerate(estimators if measures else ()):
-            if estimator.fitted and problem.histogram is None:
+            declared = DECLARED[estimator.name]
+            if declared.fitted and problem.histogram is None:
                 raise InputError(f"{estimator} has no fixed vector, which is needed here; drop it")
             parameters = () if estimator.parameter is None else (estimator.parameter,)
-            values[:, column] = DECLARED[estimator.name].vectors(problem, *parameters)
+            values[:, column] = declared.vectors(problem, *parameters)
     return values
 
 

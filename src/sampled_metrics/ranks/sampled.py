@@ -98,7 +98,8 @@ class SampledRanks:
         items = integers("n_items", n_items)
         if items.shape not in {(), ranks.shape}:
             raise InputError(f"n_items has shape {items.shape}; expected () or {ranks.shape}")
-        _require_more_items(int(items.min()), m)
+        if int(items.min()) <= whole_number("n_negatives", m, 1):
+            raise InputError(f"n_items is {items.min()}, expected more than n_negatives, {m}")
         whole_number("n_items", int(items.max()), 2, MOST_ITEMS)
         require("sampled_rank", ranks, (ranks >= 1) & (ranks <= m + 1), f"1 to {m + 1}")
         ids = None if users is None else id_column("users", users, ranks.size)
@@ -279,8 +280,7 @@ def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:
     """
     check_arguments(sampling=drawn.sampling, ties=drawn.ties, seed=drawn.seed)
     if drawn.n_negatives is not None:
-        items = MOST_ITEMS if drawn.n_items is None else integers("n_items", drawn.n_items)
-        _require_more_items(int(np.min(items, initial=MOST_ITEMS)), drawn.n_negatives)
+        whole_number("n_negatives", drawn.n_negatives, 1)
     if isinstance(data, SampledRanks):
         drawn.refuse("sampled ranks", "positive", "relevant")
         require_same("n_negatives", drawn.n_negatives, "n_negatives", data.n_negatives)
@@ -444,9 +444,3 @@ def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
     said: dict[str, Any] = {"n_items": items, "m": m, "sampling": sampling}
     repeated = "repetition" in table.columns
     return drawn.made(ranks, users, **said, several_items=several, repeated=repeated)
-
-
-def _require_more_items(n_items: int, n_negatives: int) -> None:
-    """Raise InputError unless there is a negative, and n is larger than m."""
-    if n_items <= whole_number("n_negatives", n_negatives, 1):
-        raise InputError(f"n_items is {n_items}, expected more than n_negatives, {n_negatives}")
