@@ -4,6 +4,7 @@ from pathlib import Path
 
 # One worker a core: threads of linear algebra would only stand in each other's way.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ["COLUMNS"] = "80"
 
 import numpy as np
 import pytest

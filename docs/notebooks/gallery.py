@@ -1,14 +1,17 @@
 # %% [markdown]
 # # Claims from the literature
 #
-# What sampled metrics in published evaluations say about the exact ones.
+# What sampled metrics in published evaluations say about the exact
+# ones.
 #
 # ## Neural Collaborative Filtering
 #
-# He et al. (WWW 2017) rank the held-out item of MovieLens 1M among 99 negatives. They published
-# the weights of two of their models, GMF and MLP, and the negatives. `config/ncf.yaml` ranks both
-# among all items, beside X, Y and Z of the paper, on the same split; `results/reference/ncf` has
-# what came out. HR@10 is the Recall@10 among the published negatives:
+# He et al. (WWW 2017) rank the held-out item of MovieLens 1M among 99
+# negatives. They published the weights of two of their models, GMF
+# and MLP, and the negatives. `config/ncf.yaml` ranks both among all
+# items, beside X, Y and Z of the paper, on the same split;
+# `results/reference/ncf` has what came out. HR@10 is the Recall@10
+# among the published negatives:
 
 # %%
 from pathlib import Path
@@ -18,48 +21,73 @@ from scipy.stats import hypergeom
 
 import sampled_metrics as sm
 
-ROOT = next(path for path in [Path.cwd(), *Path.cwd().parents] if (path / "mkdocs.yml").exists())
-REFERENCE, NCF = ROOT / "results/reference", ROOT / "results/reference/ncf"
+here = [Path.cwd(), *Path.cwd().parents]
+ROOT = next(path for path in here if (path / "mkdocs.yml").exists())
+REFERENCE = ROOT / "results/reference"
+FOLDERS = dict.fromkeys("XYZ", REFERENCE / "ranks")
+NCF = REFERENCE / "ncf"
 
-rows = []
+rows = {}
 for name in ("X", "Y", "Z", "GMF", "MLP"):
     sampled = sm.SampledRanks.read(NCF / f"{name}.sampled.parquet")
-    full = sm.Ranks.read((NCF if len(name) > 1 else REFERENCE / "ranks") / f"{name}.parquet")
-    (result,) = sm.correct(sampled, "recall@10", "sampled")
+    full = sm.Ranks.read(FOLDERS.get(name, NCF) / f"{name}.parquet")
+    (found,) = sm.correct(sampled, "recall@10", "sampled")
     (exact,) = sm.evaluate(full, "recall@10")
-    rows.append((name, result.value, result.range_low, result.range_high, exact.value))
-columns = ["recommender", "HR@10, 99 negatives", "range from", "to", "exact Recall@10"]
-table = pd.DataFrame(rows, columns=columns).set_index("recommender")
-table.sort_values("HR@10, 99 negatives", ascending=False).round(4)
+    span = found.range_low, found.range_high
+    rows[name] = (found.value, *span, exact.value)
+columns = ["99 negatives", "range from", "to", "exact Recall@10"]
+table = pd.DataFrame.from_dict(rows, "index", columns=columns)
+table.sort_values("99 negatives", ascending=False).round(4)
 
 # %% [markdown]
-# An HR@10 of .67 is a Recall@10 of .08, and the order is wrong as well: among the published
-# negatives MLP is best and Z is worst, among all items Z is best and Y is before MLP. The ranges
-# hold the exact values, and they are too wide to order any pair. An evaluation on a budget, which
-# asks for 100 scores per user, puts those in order that differ enough. The better of each two:
+# An HR@10 of .67 is a Recall@10 of .08, and the order is wrong as
+# well: among the published negatives MLP is best and Z is worst,
+# among all items Z is best and Y is before MLP. The ranges hold the
+# exact values, and they are too wide to order any pair. An evaluation
+# on a budget, which asks for 100 scores per user, puts those in order
+# that differ enough. The better of each two:
 
 # %%
-orders = pd.read_csv(NCF / "orders.csv").query("metric == 'recall@10'").set_index(["a", "b"])
-names = {(a, b): {"a": a, "b": b, "undecided": "undecided"} for a, b in orders.index}
+orders = (
+    pd.read_csv(NCF / "orders.csv")
+    .query("metric == 'recall@10'")
+    .set_index(["a", "b"])
+)
+names = {
+    (a, b): {"a": a, "b": b, "undecided": "undecided"}
+    for a, b in orders.index
+}
 better = orders[["exact_order", "sampled_order", "budget_order"]]
-better = better.apply(lambda column: [names[pair][order] for pair, order in column.items()])
-better.set_axis(["among all items", "99 negatives", "100 scores on a budget"], axis=1)
+better = better.apply(
+    lambda column: [
+        names[pair][order] for pair, order in column.items()
+    ]
+)
+better.set_axis(
+    ["among all items", "99 negatives", "100 scores on a budget"],
+    axis=1,
+)
 
 # %% [markdown]
-# On a budget, all orders that are decided are right. `results/reference/ncf/negatives.md` has
-# NDCG@10 and average precision as well.
+# On a budget, all orders that are decided are right.
+# `results/reference/ncf/negatives.md` has NDCG@10 and average
+# precision as well.
 #
 # ## The negatives of Neural Collaborative Filtering
 #
-# What `sampled-metrics check-negatives` says of the published negatives:
+# What `sampled-metrics check-negatives` says of the published
+# negatives:
 
 # %%
-pd.read_csv(NCF / "checks.csv").drop(columns="remark").set_index("name").round(4)
+pd.read_csv(NCF / "checks.csv").drop(columns="remark").set_index(
+    "name"
+).round(4)
 
 # %% [markdown]
-# They are uniform, distinct and unseen, except that 156 users have their own held-out item among
-# them, a duplicate of it. About as many are expected if negatives are drawn from all items that a
-# user has not seen in training, and the held-out one is not excluded:
+# They are uniform, distinct and unseen, except that 156 users have
+# their own held-out item among them, a duplicate of it. About as many
+# are expected if negatives are drawn from all items that a user has
+# not seen in training, and the held-out one is not excluded:
 
 # %%
 float((99 / full.n_candidates).sum())
@@ -67,8 +95,9 @@ float((99 / full.n_candidates).sum())
 # %% [markdown]
 # ## Rank 1,490 of 10,000 in the top 20
 #
-# An item at rank 1,490 of 10,000 is among the first 20 of itself and 100 negatives, unless 20 or
-# more of the 1,489 better ones are drawn. That is so in 90 % of draws:
+# An item at rank 1,490 of 10,000 is among the first 20 of itself and
+# 100 negatives, unless 20 or more of the 1,489 better ones are drawn.
+# That is so in 90 % of draws:
 
 # %%
 float(hypergeom(9999, 1489, 100).cdf(19))
@@ -76,9 +105,9 @@ float(hypergeom(9999, 1489, 100).cdf(19))
 # %% [markdown]
 # ## Recall@10 with 20 negatives
 #
-# Recommenders built on language models are often evaluated among 20 negatives or so, because each
-# score is expensive. The top 10 are then about half of the list. With 3,541 items, the metric acts
-# like
+# Recommenders built on language models are often evaluated among 20
+# negatives or so, because each score is expensive. The top 10 are
+# then about half of the list. With 3,541 items, the metric acts like
 
 # %%
 one = sm.SampledRanks([1], n_items=3541, n_negatives=20)
@@ -86,5 +115,6 @@ one = sm.SampledRanks([1], n_items=3541, n_negatives=20)
 f"recall@{result.behaves_like}"
 
 # %% [markdown]
-# that is, it says how often the held-out item is in the better half of the catalogue. For
-# expensive scores, see [evaluation on a budget](../budget.md).
+# that is, it says how often the held-out item is in the better half
+# of the catalogue. For expensive scores, see [evaluation on a
+# budget](../budget.md).

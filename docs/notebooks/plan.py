@@ -1,18 +1,27 @@
 # %% [markdown]
 # # Plan an evaluation
 #
-# How many negatives does it take to see which of two recommenders is better? The ranks of X and Y
-# on MovieLens 1M, of the paper's study, serve as an example of what to expect: Recall@10 is .077
-# and .088.
+# How many negatives does it take to see which of two recommenders is
+# better? Take full rankings of what you expect, such as those of two
+# older recommenders.
 
 # %%
 from pathlib import Path
 
+import numpy as np
+
 import sampled_metrics as sm
 
-ROOT = next(path for path in [Path.cwd(), *Path.cwd().parents] if (path / "mkdocs.yml").exists())
-ranks = [sm.Ranks.read(ROOT / f"results/reference/ranks/{name}.parquet") for name in "XY"]
-sm.plan(*ranks, "recall@10, ap")
+if Path(
+    "A.csv"
+).exists():  # yours: exact ranks, columns user_id, rank
+    a, b = "A.csv", "B.csv"
+else:  # made up: ranks of 5,000 users among 2,000 items
+    rng = np.random.default_rng(0)
+    rank = 2000 ** rng.random((2, 5000)) ** [[0.8], [1.0]]
+    a, b = np.ceil(rank).astype(int)
+sm.plan(a, b, "HR@10", n_items=2000)
 
 # %% [markdown]
-# A range can be seen to decide, while the sign of an estimate may be wrong with certainty.
+# A range can be seen to decide, while the sign of an estimate may be
+# wrong with certainty.

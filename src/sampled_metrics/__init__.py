@@ -98,9 +98,8 @@ def __getattr__(name: str) -> Any:
     """Import a name when it is first used, because the command line must start fast."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = found
-    return found
+    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -10,40 +10,36 @@ import sys
 
 from tests.conftest import ROOT
 
-
-def blocks(language, name="README.md"):
-    text = (ROOT / name).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-
-
-def sessions(block):
-    """Commands of a block with what it shows that they print."""
-    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-        command, _, printed = part.partition("\n")
-        yield command, printed
-
-
-GUIDES = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").glob("*.md"))]
+GUIDES = ["README.md", *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/*.md")))]
+PYTHON = r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?"
+CONSOLE = r"^\$ ((?:[^\n]*\\\n)*[^\n]*)\n((?:(?!\$ |```)[^\n]*\n)*)"
 EACH_ALONE = """
-import json, sys
+import contextlib, io, json, sys
+printed = []
 for snippet in json.load(sys.stdin):
-    exec(snippet, {})
+    with contextlib.redirect_stdout(io.StringIO()) as found:
+        exec(snippet, {})
+    printed.append(found.getvalue().rstrip())
+print(json.dumps(printed))
 """
 
 
-def test_python_snippets_run():
-    snippets = [
-        snippet
-        for name in ("README.md", "CONTRIBUTING.md", *GUIDES)
-        for snippet in blocks("python", name)
-        if "yours" not in snippet
-    ]
+def found_in(names, pattern):
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in names]
+    return [x for text in texts for x in re.findall(pattern, text, re.MULTILINE | re.DOTALL)]
+
+
+def test_python_snippets_print_what_is_below_them(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "70")
+    pairs = found_in([*GUIDES, "CONTRIBUTING.md"], PYTHON)
+    snippets, shown = zip(*[pair for pair in pairs if "yours" not in pair[0]], strict=True)
     assert len(snippets) > 3
     done = subprocess.run(
         [sys.executable, "-c", EACH_ALONE],
         input=json.dumps(snippets), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == [text.rstrip() for text in shown]
 
 
 def arguments_of(command):
@@ -52,12 +48,12 @@ def arguments_of(command):
         yield from sorted(glob.glob(word)) if "[" in word else [word]  # noqa: PTH207 - as a shell
 
 
-def test_readme_commands_print_what_it_says(run, tmp_path, monkeypatch):
+def test_commands_print_what_is_below_them(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "70")
     (tmp_path / "results").symlink_to(ROOT / "results")
     monkeypatch.chdir(tmp_path)
-    (block,) = blocks("console")
-    for command, printed in sessions(block):
-        ours, *filters = command.split(" | ")
+    for command, printed in found_in(GUIDES, CONSOLE):
+        ours, *filters = command.replace("\\\n", "").split(" | ")
         program, *arguments = arguments_of(ours)
         assert program == "sampled-metrics"
         done = run(*arguments)

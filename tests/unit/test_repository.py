@@ -26,7 +26,7 @@ def text_of(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def words_of(name="README.md"):
+def words_of(name):
     return " ".join(text_of(name).split())
 
 
@@ -142,9 +142,9 @@ def test_exact_metrics_of_the_reference_follow_from_its_ranks(folder):
         assert found["auc"] == pytest.approx(100 * auc, abs=1e-6)
 
 
-def test_readme_states_the_totals_of_the_reference_run():
+def test_the_guide_states_the_totals_of_the_reference_run():
     card = pd.read_csv(REFERENCE / "scorecard.csv")
-    counts, words = card["verdict"].value_counts(), words_of()
+    counts, words = card["verdict"].value_counts(), words_of("docs/study.md")
     assert set(counts.index) == {"exact", "within noise", "explained"}
     assert f"Of the {len(card)} published cells of Tables 1-4, {counts['exact']} have" in words
     assert f"{counts['within noise']} differ by what the paper's repetitions explain" in words
@@ -183,23 +183,23 @@ SIZES = {
 
 
 @pytest.mark.parametrize(("estimator", "words"), SIZES.items())
-def test_readme_names_the_sample_sizes_of_figure_6(estimator, words):
+def test_the_guide_names_the_sample_sizes_of_figure_6(estimator, words):
     table = pd.read_csv(REFERENCE / "figures/figure6.csv")
     pair = table[table["recommender"] == "X vs Y"].set_index(["kind", "estimator"])["n_negatives"]
     starts = pd.read_csv(REFERENCE / "starts.csv")
     starts = starts[(starts["table"] == 6) & (starts["row"] == "X vs Y")]
     values = starts[starts["column"] == estimator]["value"]
     sizes = (pair["ordered", estimator], values.min(), values.max(), pair["sure", estimator])
-    assert words.format(*(f"{size:,.0f}" for size in sizes)) in words_of()
+    assert words.format(*(f"{size:,.0f}" for size in sizes)) in words_of("docs/study.md")
 
 
-def test_readme_states_how_often_a_budget_orders_rightly():
+def test_the_guide_states_how_often_a_budget_orders_rightly():
     orders = pd.read_csv(REFERENCE / "beyond/orders.csv")
     budgets = orders[orders["method"] == "budget"].set_index(["proxy", "budget"]).sort_index()
     share = budgets["right"] / budgets["runs"]
     least = int(100 * share.loc["als", 75].min())
-    assert f"in at least {least} of 100 runs with a small ALS" in words_of()
-    assert "with popularity it took 200" in words_of()
+    assert f"in at least {least} of 100 runs with a small ALS" in words_of("docs/budget.md")
+    assert "with popularity it took 200" in words_of("docs/budget.md")
     assert share.loc["popularity", 200].min() >= share.loc["als", 75].min()
     assert share.loc["popularity", 100].min() < 0.95
 

@@ -58,7 +58,16 @@ def one_line(text: str) -> str:
 
 
 class InputWarning(UserWarning):
-    """Data is valid, but looks like something else than it is taken for."""
+    """Data is valid, but looks like something else than it is taken for.
+
+    Examples
+    --------
+    >>> import warnings, sampled_metrics as sm
+    >>> with warnings.catch_warnings(action="error"):
+    ...     sm.correct([1, 2, 2], "auc", n_items=4, n_negatives=3)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    sampled_metrics.InputWarning: n_items (--n-items) is 4, the held-out item and its 3 negatives...
+    """
 
     __module__ = "sampled_metrics"
 

@@ -1,9 +1,9 @@
 """Tables and lines about them, as text and as HTML."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from html import escape
 from math import isnan
-from numbers import Integral
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import Any, TypeAlias
@@ -18,17 +18,16 @@ def table_of(rows: Rows, kind: str = "simple") -> str:
     """Lay out rows of the same keys as a table, of text or of another kind that tabulate knows."""
     from tabulate import tabulate
 
-    def cell(key: str, value: Any) -> Any:
-        if key.startswith("n_") and isinstance(value, Integral):
-            return f"{value:,}"
-        return one_line(value) if isinstance(value, str) else value
-
-    # Names may look like numbers.
+    keys = list(rows[0] if rows else ())
     texts = {key for row in rows for key, value in row.items() if isinstance(value, str)}
-    names = [i for i, key in enumerate(rows[0]) if key in texts and key[:2] != "n_"] if rows else []
-    cells = [{key: cell(key, value) for key, value in row.items()} for row in plain(rows)]
-    options: Any = {"floatfmt": ".5f", "missingval": "-", "disable_numparse": names}
-    return tabulate(cells, headers="keys", tablefmt=kind, **options) + "\n"
+    counts = ["," * key.startswith("n_") for key in keys]
+    # Names may look like numbers.
+    names = [i for i, key in enumerate(keys) if key in texts and not counts[i]]
+    cells = [
+        {k: one_line(v) if isinstance(v, str) else v for k, v in r.items()} for r in plain(rows)
+    ]
+    options: Any = {"missingval": "-", "disable_numparse": names}
+    return tabulate(cells, "keys", kind, ".5f", counts, **options) + "\n"
 
 
 def plain(rows: Rows) -> list[dict[str, Any]]:
@@ -41,10 +40,14 @@ def plain(rows: Rows) -> list[dict[str, Any]]:
 
 def text_of(parts: Parts) -> str:
     """Lay out tables, and lines wrapped at the width of the terminal, as text."""
-    layout: Any = {"width": max(get_terminal_size().columns, 40), "subsequent_indent": "  "}
-    layout |= {"break_long_words": False, "break_on_hyphens": False}
+    width = max(get_terminal_size().columns, 40)
+    wrap = partial(fill, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+    def wrapped(line: str) -> str:  # 95 % stays together
+        return wrap(one_line(line).replace(" %", "\xa0%"), width).replace("\xa0%", " %")
+
     return "\n".join(
-        "".join(fill(one_line(line), **layout) + "\n" for line in part.split("\n"))
+        "\n".join(map(wrapped, part.split("\n"))) + "\n"
         if isinstance(part, str)
         else table_of(part)
         for part in parts

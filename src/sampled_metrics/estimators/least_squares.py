@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh_tridiagonal, lapack, solve_triangular
+import scipy  # `scipy.linalg` takes long to import, so only where it is used
 
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
@@ -101,11 +101,11 @@ def bias_variance(system: Reduced, gamma: float) -> Float:
     """
     size = system.marginal.size
     triangle = np.asarray(np.linalg.qr(np.hstack(_augmented(system, gamma)), mode="r"))
-    reciprocal, _ = lapack.dtrcon(triangle[:size, :size])
+    reciprocal, _ = scipy.linalg.lapack.dtrcon(triangle[:size, :size])
     if reciprocal * _MAX_CONDITION < 1.0:
         problem = f"gamma {gamma:g} with {size - 1} negatives is ill-conditioned"
         raise ConditioningError(f"{problem}; use fewer negatives or a larger gamma")
-    scaled = solve_triangular(triangle[:size, :size], triangle[:size, size:])
+    scaled = scipy.linalg.solve_triangular(triangle[:size, :size], triangle[:size, size:])
     return scaled.T / np.sqrt(system.marginal)
 
 
@@ -215,5 +215,5 @@ def _rule(first: int, count: int) -> tuple[Float, Float]:
     k = np.arange(1.0, _NODES)
     middle = np.full(_NODES, first + (count - 1.0) / 2.0)
     beside = np.sqrt(k**2 * (count**2 - k**2) / (4.0 * (4.0 * k**2 - 1.0)))
-    nodes, vectors = eigh_tridiagonal(middle, beside)
+    nodes, vectors = scipy.linalg.eigh_tridiagonal(middle, beside)
     return nodes, count * np.square(vectors[0])

@@ -47,11 +47,11 @@ class Compared:
     value_a, value_b, difference
         Values as fractions, over the common users if users are paired, and value_b - value_a.
     std_error, ci_low, ci_high
-        Of the expectation of this difference, see `population`. That of estimates from sampled
-        ranks is not the difference of the exact metrics.
+        Of the expectation of this difference. That of estimates from sampled ranks is not the
+        difference of the exact metrics.
     range_low, range_high
-        Values of the difference of the exact metrics that the sampled ranks allow, see `ranges`;
-        from full rankings the interval.
+        Values of the difference of the exact metrics that the sampled ranks allow; from full
+        rankings the interval.
     order
         The recommender with the higher exact metric, `a` or `b`, or `undecided`.
     p_value

@@ -12,8 +12,8 @@ from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, check_argume
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators import Estimator, estimator_matrix, parse_estimators
-from sampled_metrics.estimators.registry import DECLARED
 from sampled_metrics.estimators.least_squares import sums_up_to
+from sampled_metrics.estimators.registry import DECLARED
 from sampled_metrics.inference.brackets import ASSUMED, rank_grid
 from sampled_metrics.inference.population import Population, Shape, estimate
 from sampled_metrics.inference.ranges import checked_ranges
@@ -40,11 +40,11 @@ class Corrected:
         The estimate, as a fraction.
     std_error, ci_low, ci_high
         Of the expectation of this estimate, which is not the exact metric, over users and over
-        the negatives drawn for them, see `population`; nan for one user.
+        the negatives drawn for them; nan for one user.
     range_low, range_high, range_middle, shape
         Values of the exact metric that the sampled ranks allow, the same for all estimators; their
         geometric mean, the number to quote, None where the lowest is 0; and the assumption about
-        the distribution of true ranks; see `ranges`.
+        the distribution of true ranks.
     behaves_like
         Resolution of the estimate: the true rank at which its expected credit has fallen to half
         of that at rank 1; None for AUC, which sampling does not distort.
@@ -98,12 +98,18 @@ def correct(
     data
         Sampled ranks, or scores of held-out items and their negatives; an array, a DataFrame, a
         file or `SampledRanks`.
-    metrics, estimators
-        Names, several with commas or in a list.
-    n_items, n_negatives, sampling, positive, relevant, ties, seed
-        What the data does not say: candidates of a full ranking, negatives and how they were drawn;
-        of scores the column of the held-out item or the relevant items, and the place among equal
-        scores; see `ranks.sampled.Drawn`.
+    metrics
+        Names, several with commas or in a list; by default recall@10, ndcg@10, ap and auc.
+    estimators
+        Likewise; by default sampled, cls, bv:0.1 and bv:0.01.
+    n_items
+        n: candidates of a full ranking, the held-out item included, if the data does not say.
+    n_negatives, sampling
+        m, and how the negatives were drawn, if the data does not say.
+    positive, relevant
+        Of scores, the column of the held-out items; of lists and runs, the held-out items.
+    ties, seed
+        Place among negatives with the same score: `random`, `optimistic` or `pessimistic`.
     shape
         Assumption about the distribution of true ranks: `non-increasing` (near the top no
         rank is likelier than the one before it) or `none`. The sampled ranks cannot confirm it.
@@ -112,13 +118,13 @@ def correct(
 
     Examples
     --------
-    >>> ranks = SampledRanks([1, 1, 5, 40, 90], n_items=3541, n_negatives=100)
-    >>> for result in correct(ranks, ["recall@10"], ["sampled", "bv:0.1"]):
-    ...     print(result.estimator, round(result.value, 3), result.behaves_like)
-    sampled 0.6 342
-    bv:0.1 0.236 17
-    >>> round(result.range_low, 3), round(result.range_high, 3)
-    (0.0, 0.902)
+    >>> found = correct([1, 1, 5, 40, 90], "hr@10", n_items=3541, n_negatives=100)
+    >>> found.to_frame()[["estimator", "value", "behaves_like", "range_high"]].round(3)
+      estimator  value  behaves_like  range_high
+    0   sampled  0.600           342       0.902
+    1       cls  0.197            26       0.902
+    2    bv:0.1  0.236            17       0.902
+    3   bv:0.01  0.355            12       0.902
 
     Scores, the first column being those of the held-out items:
 

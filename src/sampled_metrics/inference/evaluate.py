@@ -39,9 +39,9 @@ class Evaluated:
     Attributes
     ----------
     ties
-        How tied candidates were ordered, see `metrics.values`.
+        How tied candidates were ordered.
     value, std_error, ci_low, ci_high
-        Mean over `n_users` users, as a fraction, and its interval, see `population`; nan for one.
+        Mean over `n_users` users, as a fraction, and its interval; nan for one.
     n_items
         n: candidates of a full ranking; the mean where users differ, None if not known.
     effective_users
@@ -82,10 +82,14 @@ def evaluate(
     data
         Ranks of the relevant items, or scores, tables, lists or files that give them.
     metrics
-        Names of metrics, several with commas or in a list.
-    relevant, seen, n_items, complete
-        Relevant and seen items, candidates of each ranking, and whether lists are complete; see
-        `sampled_metrics.ranks.options.Ranked`.
+        Names, several with commas or in a list; by default recall@10, ndcg@10, ap and auc.
+    relevant, seen
+        Of scores and lists, the relevant items and those seen in training, as tables, columns or
+        matrices.
+    n_items
+        Candidates of each ranking, if the data does not say.
+    complete
+        Whether lists hold all candidates of their users.
     ties
         `expected`, `random` (drawn with `seed`), `optimistic` or `pessimistic`.
     confidence

@@ -58,15 +58,17 @@ def check_negatives(
 ) -> Results[uniform.Check]:
     """Test whether negatives are as corrections and ranges assume.
 
-    All arguments are tables like those of `negatives`. One result for each property, which
-    `sampled_metrics.sampling.negatives.check_negatives` tests.
+    All arguments are tables like those of `negatives`. One result for each property.
 
     Examples
     --------
     >>> held, seen = {"anna": [3], "bert": [4]}, {"anna": [1], "bert": [2]}
     >>> checks = check_negatives({"anna": [2, 2], "bert": [1, 3]}, held, seen)
-    >>> [check.name for check in checks if not check.passed]
-    ['duplicates']
+    >>> checks.to_frame()[["name", "passed", "found"]].head(3)
+                name  passed  found
+    0  held-out item    True    0.0
+    1     seen items    True    0.0
+    2     duplicates   False    1.0
     """
     table = read_table(lists_of(negatives, "negatives"), "negatives (user_id, item_id)")
     table.require(USER, ITEM)

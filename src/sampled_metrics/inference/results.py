@@ -69,8 +69,6 @@ class Results(Shown, list[Result]):
     metric     range             middle    estimator      value  acts like
     ---------  ----------------  --------  -----------  -------  -----------
     recall@10  0.0000 to 0.9020  -         cls          0.19742  recall@26
-    >>> results.to_frame()["behaves_like"].tolist()
-    [26]
     """
 
     def __init__(self, results: Iterable[Result], show: Callable[..., Parts]) -> None:

@@ -71,7 +71,8 @@ class Levels:
 
     def per_user(self, users: Ranks, values: Float | Int) -> Float:
         """Sum a number per level over the levels of each user; float64, shape (users,)."""
-        return np.bincount(self.user, values, len(users)).astype(np.float64, copy=False)
+        sums = np.bincount(self.user, values, users.n_candidates.size)
+        return sums.astype(np.float64, copy=False)
 
 
 def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:

@@ -216,11 +216,7 @@ class Ranks:
         seen: Any = None,
         complete: bool = False,
     ) -> Ranks:
-        """Read ranks, lists or scores.
-
-        `sampled_metrics.ranks.reading.as_ranks` has the kinds of files, and
-        `sampled_metrics.ranks.options.Ranked` the options.
-        """
+        """Read ranks, lists or scores; options are as for `evaluate`."""
         from sampled_metrics.ranks.options import Ranked
         from sampled_metrics.ranks.reading import as_ranks
 

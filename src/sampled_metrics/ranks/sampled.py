@@ -143,9 +143,8 @@ class SampledRanks:
     ) -> SampledRanks:
         """Read sampled ranks, or scores of held-out items and their negatives.
 
-        The first three options are for what the file does not say; `sampled_metrics.ranks.sampled`
-        has all in `Drawn`, and the kinds of files in `as_sampled`. Rows of one user are different
-        repetitions, or different items in a column `item_id`.
+        Options are for what the file does not say, as those of `correct`. Rows of one user are
+        different repetitions, or different items in a column `item_id`.
         """
         drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties, seed)
         return as_sampled(path_of(path), drawn)
@@ -420,9 +419,11 @@ def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
         m = table.whole("n_negatives", 1, MOST_ITEMS)
         m = int(m[0]) if (m == m[0]).all() else m
     if "sampling" in table.columns:
-        ways = as_numpy(table.ids("sampling"))
-        table.refuse("sampling", ways != ways[0], ways, f"{ways[0]}, as in row 1")
-        sampling = ways[0]
+        way, ways = table.codes("sampling")
+        sampling = str(ways[0])
+        if len(ways) > 1:
+            other = int(np.argmax(way != way[0]))
+            raise table.error("sampling", other, ways[way[other]], f"{sampling}, as in row 1")
     most = drawn.n_negatives if m is None else m
     ranks = table.whole("sampled_rank", 1, None if most is None else most + 1)
     if "n_candidates" in table.columns:
