@@ -1,10 +1,10 @@
 """Figures: the curves of their tables, legible and repeatable drawings."""
 
-from itertools import combinations, product
+import re
+from itertools import combinations
 from pathlib import Path
 
 import matplotlib
-import matplotlib.style
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,72 +14,11 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study import figures as module
-from sampled_metrics.study.figures import FIGURES, draw, ramp
+from sampled_metrics.study.figures import FIGURES, SIZES, STYLE, draw
 from sampled_metrics.study.scorecard import z_scores
 from tests.conftest import ROOT
 
-METRICS = ("AUC", "AP", "NDCG", "Recall@10")
-CORRECTED = ("Sampled", "Rank Estimate", "CLS", "BV 1", "BV 0.1", "BV 0.01", "BV 0.001")
-NAMES = ("popularity", "_a$b", "Z", "4", "5", "6", "7", "8")
 NOTE = "Ranks: made up by this test"
-REFERENCE = ROOT / "results/reference"
-
-
-def rendered(number, table):
-    """The figure that `draw` saves."""
-    style = Path(module.__file__).with_name("figures.mplstyle")
-    with matplotlib.style.context(style, after_reset=True):
-        figure = Figure()
-        figure.supxlabel(NOTE, x=0.01, ha="left", fontsize=6.5, color="#555555")
-        FIGURES[number](figure, table)
-        figure.draw_without_rendering()
-        return figure
-
-
-def long(columns, x, xs):
-    """Every combination of the columns' values with every x, and a random value in (0, 1)."""
-    rows = [(*keys, at) for keys in product(*columns.values()) for at in xs]
-    table = pd.DataFrame(rows, columns=[*columns, x])
-    return table.assign(value=np.random.default_rng(0).random(len(table)))
-
-
-def bins(panel, last, width):
-    first = np.arange(1, last, width)
-    frames = []
-    for i, name in enumerate(NAMES):
-        users = {"random": np.arange(first.size)[::-1] * (i + 1) + i}
-        users |= {"pessimistic": np.arange(first.size) + 71} if name == "Z" else {}
-        for ties, count in users.items():
-            about = {"panel": panel, "recommender": name, "ties": ties, "first_rank": first}
-            frames.append(pd.DataFrame(about | {"last_rank": first + width - 1, "users": count}))
-    return pd.concat(frames)
-
-
-def recall_table():
-    rows = []
-    for i, name in enumerate(NAMES):
-        for estimator, m in product(("Sampled", "BV 0.1"), (10, 30, 100, 1200)):
-            rows.append(("curve", name, estimator, m, 0.1 * (i + 1) + 0.01 * np.log(m)))
-        rows.append(("exact", name, "Exact", 1500, 0.1 * (i + 1.1)))
-        for m in (10, 1200):
-            rows.append(("lowest", name, "BV 0.1", m, 0.1 * i + m / 24_000))
-            rows.append(("highest", name, "BV 0.1", m, 0.1 * i + 0.1 + m / 24_000))
-    rows += [
-        ("ordered", "popularity vs _a$b", "Sampled", 967, 0.4),
-        ("ordered", "popularity vs Z", "Sampled", 500, 0.3),
-        ("ordered", "popularity vs _a$b", "BV 0.1", 49, 0.5),
-        ("sure", "popularity vs _a$b", "BV 0.1", 130, 0.6),
-    ]
-    return pd.DataFrame(rows, columns=["kind", "recommender", "estimator", "n_negatives", "value"])
-
-
-def corrected_table():
-    sampled = long({"panel": ["sampled rank"], "curve": CORRECTED}, "rank", range(1, 21))
-    true = long({"panel": ["true rank"], "curve": [*CORRECTED, "Exact"]}, "rank", range(1, 401))
-    return pd.concat([sampled.assign(value=sampled["value"] - 0.5), true])
-
-
 CARD = pd.DataFrame(
     [
         (2, "A", "AUC", "Sampled", "deterministic", "0.0100", "0.0000"),
@@ -92,17 +31,21 @@ CARD = pd.DataFrame(
     columns=["table", "row", "metric", "column", "kind", "difference", "error"],
 )
 TABLES = {
-    1: long({"metric": METRICS}, "rank", range(1, 401)),
-    2: long({"metric": METRICS, "recommender": "ABC"}, "n_negatives", [1, 20, 99, 5000, 9999]),
-    3: long({"metric": METRICS, "curve": ["m = 1", "m = 1000", "Exact"]}, "rank", range(1, 51)),
-    4: corrected_table(),
-    5: pd.concat([bins("all", 700, 100), bins("top", 100, 10)]),
-    6: recall_table(),
+    **{n: pd.read_csv(ROOT / f"results/reference/figures/figure{n}.csv") for n in range(1, 7)},
     "z": z_scores(CARD),
     "reversal": pd.DataFrame({"recommender": ["X", "Z"], "exact": [7.7, 9.4],
                               "sampled": [66.1, 54.2]}),
 }  # fmt: skip
-TABLES[1].loc[TABLES[1]["metric"] == "Recall@10", "value"] = 1.0 * (np.arange(1, 401) <= 10)
+
+
+def rendered(number, table):
+    """The figure that `draw` saves."""
+    with matplotlib.rc_context(matplotlib.rc_params_from_file(STYLE)):
+        figure = Figure()
+        figure.text(0.02, 0.04, NOTE)
+        FIGURES[number](figure, table)
+        figure.draw_without_rendering()
+        return figure
 
 
 @pytest.fixture(scope="module")
@@ -114,72 +57,94 @@ def figures():
     return drawn
 
 
-def assert_drawn(axes, rows, curve, x):
-    """Exactly the curves of the table are drawn, at the table's own points."""
-    tables = {name: part[[x, "value"]].to_numpy().tolist() for name, part in rows.groupby(curve)}
-    lines = {}
-    for line in axes.get_lines():
-        if len(line.get_xdata()) > 2:  # more than a straight one
-            (name,) = (k for k, points in tables.items() if points == line.get_xydata().tolist())
-            lines[name] = line
-    assert lines.keys() == tables.keys()
-    return lines
+def points(axes):
+    """The points of all curves in a panel."""
+    return [line.get_xydata().tolist() for line in axes.get_lines()]
 
 
 def words(axes):
     return [text.get_text() for text in axes.texts]
 
 
-def test_figure_1_draws_a_metric_that_jumps_as_steps(figures):
-    (axes,) = figures[1].axes
-    drawn = assert_drawn(axes, TABLES[1], "metric", "rank")
-    assert (axes.get_xscale(), axes.get_yscale(), axes.get_xlim()) == ("log", "linear", (1, 400))
-    styles = {name: line.get_drawstyle() for name, line in drawn.items()}
-    assert styles == dict.fromkeys(METRICS, "default") | {"Recall@10": "steps-mid"}
+def assert_drawn(axes, rows, curve, x):
+    """Every curve of the table is drawn, at the table's own points."""
+    for name, part in rows.groupby(curve):
+        assert part[[x, "value"]].to_numpy().tolist() in points(axes), name
+
+
+def test_figure_1_draws_all_ranks_and_the_first_100(figures):
+    for axes, last in zip(figures[1].axes, (10_000, 100), strict=True):
+        assert_drawn(axes, TABLES[1][TABLES[1]["rank"] <= last], "metric", "rank")
+        assert (axes.get_xscale(), axes.get_xlim()) == ("linear", (1, last))
+        styles = [line.get_drawstyle() for line in axes.get_lines()]
+        assert styles == ["default"] * 3 + ["steps-mid"], "Recall@10 jumps"
+
+
+@pytest.mark.parametrize(
+    ("number", "curve", "x", "scale"),
+    [(2, "recommender", "n_negatives", "log"), (3, "curve", "rank", "linear")],
+)
+def test_figures_2_and_3_have_a_panel_for_each_metric(figures, number, curve, x, scale):
+    for axes, (metric, rows) in zip(
+        figures[number].axes, TABLES[number].groupby("metric", sort=False), strict=True
+    ):
+        assert (axes.get_title("left"), axes.get_xscale()) == (metric, scale)
+        assert_drawn(axes, rows, curve, x)
+
+
+def test_figure_4_has_a_row_for_each_correction_on_linear_axes(figures):
+    panels, table = np.reshape(figures[4].axes, (-1, 2)), TABLES[4]
+    names = [name for name in table["curve"].unique() if name not in ("Sampled", "Exact")]
+    for row, name in zip(panels, names, strict=True):
+        for axes, kind in zip(row, ("sampled rank", "true rank"), strict=True):
+            shown = table["curve"].isin([name, "Sampled", "Exact"])
+            assert_drawn(axes, table[shown & (table["panel"] == kind)], "curve", "rank")
+            assert axes.get_yscale() == "linear"
+        assert words(row[0]) == [name]
 
 
 def test_figure_5_outlines_by_recommender_and_by_ties(figures):
     table, axes = TABLES[5], figures[5].axes
     assert [panel.get_yscale() for panel in axes[:2]] == ["log", "linear"]
-    titles = [panel.get_title("left") for panel in axes[:2]]
-    assert titles == ["Users per 100 ranks", "Users per 10 ranks"]
-    assert axes[0].get_ylim()[0] < 1, "a range of one user must show"
-    for row, name in enumerate(NAMES):
+    assert axes[0].get_ylim()[0] < 1, "a bucket of one user must show"
+    for row, name in enumerate("XYZ"):
         for panel, kind in zip(axes[2 * row : 2 * row + 2], ("all", "top"), strict=True):
             drawn = [[*map(list, patch.get_data()[:2])] for patch in panel.patches]
-            assert len(drawn) == len(NAMES) + (name == "Z")
+            assert len(drawn) == 3 + (name == "Z")
             rows = table[(table["panel"] == kind) & (table["recommender"] == name)]
-            for _, points in rows.groupby("ties"):
-                assert [[*points["users"]], [0.5, *(points["last_rank"] + 0.5)]] in drawn
-    last = [text for panel in axes for text in words(panel) if "last" in text]
-    assert last == ["ranked last: 77 users"]
+            for _, part in rows.groupby("ties"):
+                width = part["last_rank"] - part["first_rank"] + 1
+                heights = [*(part["users"] * width.max() / width)]
+                assert [heights, [0.5, *(part["last_rank"] + 0.5)]] in drawn
+    assert [text[:5] for panel in axes for text in words(panel) if "last" in text] == ["1,592"]
 
 
-def test_figure_6_marks_from_where_the_first_pair_is_ordered(figures):
-    panels, table = figures[6].axes, TABLES[6]
-    titles = [axes.get_title("left").split(":")[0] for axes in panels]
-    assert titles == ["Uncorrected", "Corrected by BV 0.1"]
-    marks = (("Sampled", 967, 0.4, ""), ("BV 0.1", 49, 0.5, "\n130 in 95 % of runs"))
-    for axes, (estimator, m, value, more) in zip(panels, marks, strict=True):
-        chosen = (table["kind"] == "curve") & (table["estimator"] == estimator)
-        assert_drawn(axes, table[chosen], "recommender", "n_negatives")
-        pair, *exact = sorted(words(axes), key=lambda text: "ordered" not in text)
-        assert pair == f"popularity and _a\\$b ordered\nfrom $m$ = {m} on average{more}"
-        assert {"Z 0.31", "8 0.81"} < set(exact)
-        assert [[m, value]] in [line.get_xydata().tolist() for line in axes.get_lines()]
-        assert (axes.get_xscale(), axes.get_xlim()) == ("log", (10, 1200))
-    shaded = [band.get_paths()[0].vertices.tolist() for band in panels[1].collections]
-    for corner in ([10, 0.2 + 1 / 2400], [1200, 0.25], [10, 0.3 + 1 / 2400], [1200, 0.35]):
-        assert any(np.abs(np.array(shaded[2]) - corner).sum(axis=1) < 1e-9), "of Z"
+def test_figure_6_rings_crossings_and_lists_from_where_pairs_are_ordered(figures):
+    table, first = TABLES[6], 10
+    for axes, estimator in zip(figures[6].axes, ("Sampled", "BV 0.1"), strict=True):
+        kinds = dict(list(table[table["estimator"] == estimator].groupby("kind")))
+        assert_drawn(axes, kinds["curve"], "recommender", "n_negatives")
+        rings = kinds["ordered"][kinds["ordered"]["n_negatives"] > first]
+        assert rings[["n_negatives", "value"]].to_numpy().tolist() in points(axes)
+        (listed,) = [text for text in words(axes) if "order" in text]
+        for row in kinds["ordered"].itertuples():
+            where = f"from m = {row.n_negatives}" if row.n_negatives > first else "at every m"
+            assert f"{row.recommender}: {where}" in listed
+        assert f"95 % of runs: {kinds['sure']['n_negatives'].item():,}" in listed
+        assert {"X 7.75", "Y 8.84", "Z 9.42"} < set(words(axes))
+        assert (axes.get_xscale(), axes.get_xlim()) == ("log", (first, 1392))
+        band = axes.collections[0].get_paths()[0].vertices.tolist()
+        for kind in ("lowest", "highest"):
+            for corner in kinds[kind][["n_negatives", "value"]].to_numpy().tolist():
+                assert corner in band
 
 
 def test_strip_of_z_scores_by_hand(figures):
     table, (top, below) = TABLES["z"], figures["z"].axes
     assert table["z"].tolist() == [1.5, -1.0, 2.5]
-    assert sum(bar.get_height() for bar in top.patches) == 3
+    assert top.patches[0].get_data().values.sum() == 3
     assert top.get_lines()[0].get_ydata().max() == pytest.approx(0.59223, abs=1e-4)  # 3 P(|Z|<1/4)
-    ticks = [line.get_xdata().tolist() for line in below.get_lines() if line.get_marker() == "|"]
-    assert ticks == [[1.5, -1.0], [2.5]]
+    assert points(below) == [[[1.5, 0], [-1, 0], [2.5, 1]]]
     labels = [tick.get_text() for tick in below.get_yticklabels()]
     assert labels == [r"Table 3: _a\$b", "Table 4: X vs Y"]
 
@@ -187,7 +152,7 @@ def test_strip_of_z_scores_by_hand(figures):
 def test_order_by_all_items_beside_that_by_a_sample(figures):
     (axes,) = figures["reversal"].axes
     ends = [line.get_ydata().tolist() for line in axes.get_lines()]
-    assert ends == [[0, 1], [1, 0]]
+    np.testing.assert_allclose(ends, [[0.065, 0.935], [0.935, 0.065]])
     assert words(axes)[:4] == ["X  7.7 %", "66.1 %  X", "Z  9.4 %", "54.2 %  Z"]
 
 
@@ -211,13 +176,11 @@ def visible(figure):
 
 def test_texts_are_legible_and_stand_out_from_white(figures):
     for figure in figures.values():
-        assert figure.get_figwidth() == pytest.approx(8.5 / 2.54, abs=0.01), "a column of a paper"
-        assert min(text.get_fontsize() for text in visible(figure)) >= 6.5
-        assert min(contrast(text.get_color()) for text in visible(figure)) >= 4.5
-    for name, number in product(("viridis", "inferno"), (1, 2, 4, 9)):
-        contrasts = [contrast(colour) for colour in ramp(number, name)]
-        assert contrasts == sorted(set(contrasts))
-        assert contrasts[0] >= 4.5 or name == "viridis"
+        assert figure.get_figwidth() == pytest.approx(8.4 / 2.54, abs=0.01), "a column of a paper"
+        assert {text.get_fontsize() for text in visible(figure)} == {7}
+        with matplotlib.rc_context(matplotlib.rc_params_from_file(STYLE)):
+            assert min(contrast(text.get_color()) for text in visible(figure)) >= 4.5
+    assert [*map(contrast, SIZES)] == sorted(map(contrast, SIZES)), "from light to dark"
 
 
 def assert_no_overlap(figure):
@@ -232,20 +195,19 @@ def assert_no_overlap(figure):
         assert min(box.x0, box.y0, width - box.x1, height - box.y1) >= -1, text
 
 
-@pytest.mark.parametrize("number", range(1, 7))
-def test_no_text_covers_another(number):
-    assert_no_overlap(rendered(number, pd.read_csv(REFERENCE / f"figures/figure{number}.csv")))
+def test_no_text_covers_another(figures):
+    for figure in figures.values():
+        assert_no_overlap(figure)
 
 
 @pytest.mark.parametrize(("number", "recommenders"), [(5, 9), (6, 1), (6, 12)])
 def test_many_recommenders_of_long_names_stay_on_the_page(number, recommenders):
     few = TABLES[number]
-    names = [f"Recommender-{i}-of-a-name-that-is-long-indeed" for i in range(recommenders)]
-    tables = [few[few["recommender"] == NAMES[i % 8]].assign(recommender=name)
+    names = [f"Recommender-{i}-of-a$b-name-that-is-long-indeed" for i in range(recommenders)]
+    tables = [few[few["recommender"] == "XYZ"[i % 3]].assign(recommender=name)
               for i, name in enumerate(names)]  # fmt: skip
     if number == 6:
-        pair = few[few["kind"] == "ordered"].iloc[:1]
-        tables.append(pair.assign(recommender=" vs ".join(names[:2])))
+        tables.append(few[few["kind"] == "ordered"].assign(recommender=" vs ".join(names[:2])))
     figure = rendered(number, pd.concat(tables))
     assert_no_overlap(figure)
     assert min(axes.bbox.height for axes in figure.axes) > 0.3 * figure.dpi
@@ -261,7 +223,9 @@ def test_files_whatever_the_users_settings_are(tmp_path):
     saved = contents(tmp_path / "new")
     assert sorted(saved) == ["z.pdf", "z.png", "z.svg"]
     assert not [name for name in saved if matplotlib.__version__.encode() in saved[name]]
-    assert b"<text" not in saved["z.svg"], "text as paths"
+    assert f">{NOTE}</text>".encode() in saved["z.svg"]
+    assert not re.findall(rb"\d\.\d{3}", saved["z.svg"])
+    assert saved["z.pdf"].count(b"/FontFile2") == 1 > saved["z.pdf"].count(b"/Type3")
     with matplotlib.rc_context({"font.size": 20, "lines.linewidth": 9, "svg.hashsalt": "other"}):
         before = dict(matplotlib.rcParams)
         draw("z", TABLES["z"], tmp_path / "again" / "z", NOTE)

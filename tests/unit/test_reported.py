@@ -194,7 +194,7 @@ def test_frame_and_plot():
     matplotlib.use("agg")
     found = reported(HR, "HR@10, MRR", **ABOUT)
     assert found.to_frame()["range_low"].tolist() == [row.range_low for row in found]
-    axes = found.plot(exact={"hit@10": 0.2})
+    axes, _ = found.plot(exact={"hit@10": 0.2})
     lines = {line.get_label(): line.get_xdata().tolist() for line in axes.get_lines()[:2]}
     assert lines == {"range": [found[0].range_low, found[0].range_high],
                      "middle": [found[0].range_middle]}  # fmt: skip

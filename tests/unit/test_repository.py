@@ -154,7 +154,7 @@ def test_the_guide_states_the_totals_of_the_reference_run():
     assert f"Of {verdicts.sum()} sentences" in words
     assert f"{verdicts['holds']} hold, {verdicts['depends on the start']} depend on the" in words
     shares = claims.loc[claims["verdict"] == "depends on the start", "note"]
-    *most, last = sorted(shares.str.extract(r"in (\d+) of 20 other")[0].astype(int))
+    *most, last = sorted(shares.str.extract(r"(\d+) of 20 others")[0].astype(int))
     assert f"(they hold in {', '.join(map(str, most))} and {last} of 20 others)" in words
     assert f"{verdicts['does not hold']} do not hold, {verdicts['slip']} are slips" in words
 

@@ -56,17 +56,18 @@ def test_numbers_that_do_not_exist_are_dashes():
 
 @pytest.mark.usefixtures("closing")
 def test_plot_of_estimates(corrected):
-    axes = corrected.plot(exact={"hit@10": 0.25})
-    assert drawn(axes, "range") == [
-        [[result.range_low, height], [result.range_high, height]]
-        for height, result in enumerate(corrected[::2])
-    ]
-    places = drawn(axes, "cls")
-    assert [round(y) for ((_, y),) in places] == [0, 1]
-    assert [x for ((x, _),) in places] == [result.value for result in corrected[1::2]]
-    assert drawn(axes, "exact") == [[[0.25, 0]]]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["hit@10", "ap"]
-    assert len(axes.get_legend().get_texts()) == 4
+    panels = corrected.plot(exact={"hit@10": 0.25})
+    for axes, (sampled, cls) in zip(panels, (corrected[:2], corrected[2:]), strict=True):
+        assert drawn(axes, "range") == [[[cls.range_low, 0], [cls.range_high, 0]]]
+        assert [[x for x, _ in points] for points in drawn(axes, "cls")] == [[cls.value]]
+        assert axes.get_title("left").startswith(f"{cls.metric}: ")
+        # the uncorrected value, or an arrow at the edge beside it
+        (((x, _),),) = drawn(axes, "sampled")
+        assert x in (sampled.value, 1)
+        assert (x == 1) == (sampled.value > axes.get_xlim()[1])
+        assert [text.get_text() for text in axes.texts] == [f"{sampled.value:.3g}"] * (x == 1)
+    assert [drawn(axes, "exact") for axes in panels] == [[[[0.25, 0]]], []]
+    assert sum(len(drawn(axes, "sampled")) for axes in panels) == 2
 
 
 @pytest.mark.usefixtures("closing")
@@ -77,12 +78,15 @@ def test_plot_of_differences():
     axes = sampled.plot(exact=exact)
     (result,) = exact
     assert drawn(axes, "exact") == [[[result.difference, 0]]]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["B - A: auc"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["B - A"]
+    assert axes.get_title("left") == f"auc: {sampled[0].order}"
     again = exact.plot(axes=axes)
     assert again is axes
     assert drawn(axes, "interval") == [[[result.ci_low, 0], [result.ci_high, 0]]]
     with pytest.raises(sm.InputError, match="the exact results have no b"):
         sampled.plot(exact=sm.evaluate(SCORES, "auc", relevant=[0] * 60, seen=SCORES < -9))
+    with pytest.raises(sm.InputError, match="axes must be 1 axes"):
+        sampled.plot(axes=[axes, axes])
 
 
 def test_a_plan_has_no_values():

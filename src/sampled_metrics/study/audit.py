@@ -23,6 +23,7 @@ from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, Sampling, rank
 from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.study.config import Entry, ExperimentSettings
+from sampled_metrics.study.curves import in_worst_bucket
 from sampled_metrics.study.datasets.events import Interactions, apply_filters, read_ratings
 from sampled_metrics.study.datasets.settings import TieBreak
 from sampled_metrics.study.datasets.split import Split, leave_last_out, load_split
@@ -44,11 +45,10 @@ _Readings: TypeAlias = Iterator[tuple[str, _Quantities]]
 
 
 class Reading(NamedTuple):
-    """A quantity under one reading (how the text is understood) of a topic (a place in the paper).
+    """A quantity under one reading of a topic, a place in the paper.
 
-    `value` is ours, in percent unless `quantity` says otherwise; `published` the paper's number as
-    text, where `< 300` and `> 1600` are bounds; `tolerance` the largest difference that counts as
-    reproducing it.
+    `value` is ours, in percent unless `quantity` says otherwise; `published` the paper's number or
+    bound, `< 300`, as text; `tolerance` the largest difference that counts as reproducing it.
     """
 
     topic: str
@@ -218,14 +218,10 @@ def _rank_distribution(material: Material) -> _Readings:
     users = users_by_rank(x)
     counts = [(f"X, {which}", float(users[which]), *published[which]) for which in published]
     yield "the start of this run", counts
-    last = int(z.n_candidates.max())
-    rng = generator(material.experiment.seed, "audit", "ties")
-    random = z.best_rank + rng.integers(0, z.n_tied + 1)
-    for ties, ranks in (("at random", random), ("pessimistic", z.worst_rank)):
-        for width in (100, 120, 370):
-            worst = float(np.sum(ranks > last - width))
-            reading = f"ties {ties}, buckets of {width} ranks"
-            yield reading, [("Z, worst bucket", worst, "> 1600", 0.0)]
+    for ties, width in product(("random", "pessimistic"), (100, 120, 370)):
+        words = ties.replace("random", "at random")
+        worst = ("Z, worst bucket", float(in_worst_bucket(z, ties, width)), "> 1600", 0.0)
+        yield f"ties {words}, buckets of {width} ranks", [worst]
 
 
 def _catalogue_size(material: Material) -> _Readings:

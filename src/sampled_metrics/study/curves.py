@@ -1,21 +1,30 @@
 """The data of Figures 1 to 6, and the ranges of exact metrics that samples allow."""
 
-import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
+from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
 from sampled_metrics import metrics
-from sampled_metrics._base.arrays import Float, Int, generator, geometric_sizes, one_thread
+from sampled_metrics._base.arrays import (
+    Float,
+    Int,
+    blocks,
+    generator,
+    geometric_sizes,
+    one_thread,
+)
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_table
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
+from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.ranges import bracket_users, difference_range
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
@@ -26,17 +35,13 @@ from sampled_metrics.sampling import (
     pmf,
     sampled_rank_distribution,
 )
+from sampled_metrics.sampling.probability import pmf_at
 from sampled_metrics.study.config import N_ITEMS, ExperimentSettings
 from sampled_metrics.study.moments import Moments, deviations
-from sampled_metrics.study.tables import (
-    EXACT,
-    METRICS,
-    PREDICTED_RANKS,
-    corrected_items,
-    estimator_vectors,
-)
+from sampled_metrics.study.tables import EXACT, METRICS, PREDICTED_RANKS, corrected_items
 
 _WITH, _WITHOUT = Sampling.WITH_REPLACEMENT, Sampling.WITHOUT_REPLACEMENT
+BUCKET = 100  # ranks of Figure 5, where the worst of them are the last
 TIES_MATTER = 1  # candidates tied with the held-out item, on average over users
 RECALL = parse_measure("recall@10")
 ESTIMATORS = tuple(parse_estimator(name) for name in ("sampled", "bv:0.1"))  # of Figure 6
@@ -51,15 +56,11 @@ Expected: TypeAlias = Callable[[str, int, int], Moments]
 
 @one_thread()
 def figure_data(
-    number: int,
-    paths: Sequence[Path],
-    settings: ExperimentSettings,
-    band: Path | None = None,
+    number: int, paths: Sequence[Path], settings: ExperimentSettings, band: Path | None = None
 ) -> tuple[pd.DataFrame, str]:
     """Return the table that a figure plots, and a note on where its ranks come from.
 
-    Figures 1-4 need no ranks; 5 and 6 read rank records, named by their files. Figure 6 also shows
-    a band over starts of a recommender, as `study.starts.band_over_starts` computes it.
+    Figures 5 and 6 read rank records, named by their files; 6 also a `band_over_starts`.
     """
     theory = (metric_against_rank, toy_against_samples, sampled_against_rank, corrected_ap)
     if number <= len(theory):
@@ -67,7 +68,7 @@ def figure_data(
     records = read_by_name(paths)
     note = f"Ranks: {sources(ranks.source for ranks in records.values())}"
     if number == 5:
-        return rank_distribution(records, settings.seed), note
+        return rank_distribution(records), note
     table = recall_against_samples(records, settings)
     if band is not None:
         table = pd.concat([table, read_table(band, COLUMNS)])
@@ -84,12 +85,8 @@ def metric_against_rank() -> pd.DataFrame:
 
 
 def toy_against_samples() -> pd.DataFrame:
-    """Figure 2: expected sampled metrics of A, B and C for m from 1 to 9,999 = n - 1.
-
-    Without replacement, as Table 2; at m = n - 1 the sampled metric is the exact one.
-    """
-    rows = []
-    labels = [measure.label for measure in METRICS]
+    """Figure 2: expected sampled metrics of A, B and C, without replacement, m up to n - 1."""
+    rows, labels = [], [measure.label for measure in METRICS]
     for m in geometric_sizes(1, N_ITEMS - 1, 121):
         sampled = np.array([measure.at(np.arange(1, m + 2), m + 1) for measure in METRICS])
         for name, ranks in PREDICTED_RANKS.items():
@@ -112,11 +109,7 @@ def sampled_against_rank() -> pd.DataFrame:
 
 
 def corrected_ap() -> pd.DataFrame:
-    """Figure 4: corrected AP at each sampled rank, and its expectation at each true rank.
-
-    n = 10,000, with replacement, uniform prior (section 5.4); `panel` is `sampled rank` or
-    `true rank`, the latter evenly spread on a logarithmic axis.
-    """
+    """Figure 4: corrected AP at each sampled rank, and expected at each true rank (section 5.4)."""
     measure, n_negatives = parse_measure("ap"), 100
     names = ("sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
     estimators = [parse_estimator(name) for name in names]
@@ -133,33 +126,49 @@ def corrected_ap() -> pd.DataFrame:
     return pd.concat(pd.DataFrame(dict(zip(columns, one, strict=True))) for one in curves)
 
 
-def rank_distribution(records: Mapping[str, Ranks], seed: int) -> pd.DataFrame:
+def rank_distribution(records: Mapping[str, Ranks]) -> pd.DataFrame:
     """Figure 5: number of users whose held-out item falls in each range of ranks.
 
-    `ties` is `random`, one random order of the ties, and for a recommender whose ties matter also
-    `pessimistic`, the held-out item ranked last among them. With 1,000 candidates or more, panel
-    `all` has ranges of 100 ranks, and panel `top` the first 100 ranks in ranges of 10. With fewer
-    candidates the ranges are ten or a hundred times narrower, so that there are at least ten.
+    `ties` is `random`, the expectation over orders of the ties, and for a recommender whose ties
+    matter also `pessimistic`, the held-out item ranked last among them. With 1,000 candidates or
+    more, panel `all` has buckets of 100 ranks, of which only the first may be narrower, and panel
+    `top` the first 100 ranks in buckets of 10. With fewer candidates they are ten or a hundred
+    times narrower, so that there are at least ten.
     """
     last = max(int(ranks.n_candidates.max()) for ranks in records.values())
     power = 10 ** (len(str(last)) - 1)  # of ten, at most `last`
-    width, top = max(1, min(100, power // 10)), max(10, min(100, power))
-    rows: list[tuple[str, str, str, int, int, int]] = []
-    for name, users in records.items():
-        place = generator(seed, "ties", name).integers(0, users.n_tied + 1)
-        by_ties = {"random": users.best_rank + place}
-        if users.n_tied.mean() > TIES_MATTER:
-            by_ties["pessimistic"] = users.worst_rank
-        for panel, stop, size in (("all", last + width - 1, width), ("top", top, top // 10)):
-            edges = np.arange(0, stop + 1, size)
-            for ties, ranks in by_ties.items():
-                counts = np.histogram(ranks, bins=edges + 0.5)[0]
-                rows += [
-                    (panel, name, ties, first + 1, end, count)
-                    for first, end, count in zip(edges, edges[1:], counts, strict=False)
-                ]
-    columns = ["panel", "recommender", "ties", "first_rank", "last_rank", "users"]
-    return pd.DataFrame(rows, columns=columns)
+    width, top = max(1, min(BUCKET, power // 10)), max(10, min(100, power))
+    edges = {
+        "all": np.r_[0, np.arange((last - 1) % width + 1, last + 1, width)],
+        "top": np.arange(0, top + 1, top // 10),
+    }
+    tables = []
+    for name, ranks in records.items():
+        policies = ("random", "pessimistic")[: 1 + (ranks.n_tied.mean() > TIES_MATTER)]
+        for panel, ties in product(edges, policies):
+            ends = edges[panel]
+            about = {"panel": panel, "recommender": name, "ties": ties}
+            about |= {"first_rank": ends[:-1] + 1, "last_rank": ends[1:]}
+            tables.append(pd.DataFrame(about | {"users": users_by_bucket(ranks, ends, ties)}))
+    return pd.concat(tables)
+
+
+def users_by_bucket(ranks: Ranks, edges: Int | Sequence[int], ties: str) -> Float:
+    """Count users whose held-out item ranks after one edge and up to the next.
+
+    It is last among tied items if `ties` is `pessimistic`, else the count is expected over their
+    orders.
+    """
+    first = ranks.best_rank if ties == "random" else ranks.worst_rank
+    places = ranks.worst_rank - first + 1
+    up_to = np.clip(np.asarray(edges)[:, None] - first + 1, 0, places) / places
+    return np.diff(up_to.sum(axis=1))
+
+
+def in_worst_bucket(ranks: Ranks, ties: str, width: int = BUCKET) -> int:
+    """Count, to the nearest whole user, those in the last `width` ranks, as Figure 5 does."""
+    last = int(ranks.n_candidates.max())
+    return round(float(users_by_bucket(ranks, [last - width, last], ties)[0]))
 
 
 def recall_against_samples(
@@ -168,15 +177,10 @@ def recall_against_samples(
     """Figure 6: expected Recall@10 in percent against m, uncorrected and corrected by BV 0.1.
 
     From m = 10 to the most that every user has candidates for, but not beyond 2,000; ties at
-    random.
-
-    Returns
-    -------
-    Rows with `kind` = `curve` hold a recommender's expected estimate. Rows with `kind` =
-    `ordered` hold for a pair the smallest m from which on, up to the largest, it is ordered as by
-    the exact metric, and there the first one's estimate; a pair without such m has no row. Rows
-    with `kind` = `sure` hold the same for the first pair and 95 % of single evaluations. Rows with
-    `kind` = `exact` hold the exact metric, that of all candidates as negatives.
+    random. Rows by `kind`: `curve`, the expected estimate of a recommender; `ordered`, the smallest
+    m from which on, up to the largest, a pair is ordered as by the exact metric, and there the
+    estimate of the first, 10 if it is at all m; `sure`, the same for the first pair and 95 % of
+    single evaluations; `exact`, the exact metric, that of all candidates as negatives.
     """
     sizes = sample_sizes(records)
     exact = {name: 100.0 * metrics.values(RECALL, ranks).mean() for name, ranks in records.items()}
@@ -200,41 +204,23 @@ def recall_against_samples(
 
 def sample_sizes(records: Mapping[str, Ranks]) -> list[int]:
     """Return the m of Figure 6."""
-    largest = min(int(ranks.n_candidates.min()) for ranks in records.values()) - 1
-    if largest <= SMALLEST:
-        raise InputError(
-            f"a user has {largest + 1} candidates; Figure 6 needs more than {SMALLEST + 1}"
-        )
-    return geometric_sizes(SMALLEST, min(largest, LARGEST), 12)
+    fewest = min(int(ranks.n_candidates.min()) for ranks in records.values())
+    if fewest <= SMALLEST + 1:
+        raise InputError(f"a user has {fewest} candidates; Figure 6 needs more than {SMALLEST + 1}")
+    return geometric_sizes(SMALLEST, min(fewest - 1, LARGEST), 12)
 
 
 def smallest_from(lead: Callable[[int], float], sizes: Sequence[int]) -> int | None:
     """Find the smallest size from which on `lead` is positive, up to the largest of `sizes`.
 
-    `lead` may change its sign several times and be infinite. Between the last of the increasing
-    `sizes` at which it is not positive and the next one, the change is located by interpolation.
-    Returns None if `lead` is not positive at the largest.
-
-    Examples
-    --------
-    >>> smallest_from(lambda m: m * m - 1000.0, [1, 10, 100])
-    32
+    It may change its sign several times, between the increasing `sizes` once. Returns None if it
+    is not positive at the largest.
     """
     last = next((i for i in reversed(range(len(sizes))) if lead(sizes[i]) <= 0.0), None)
-    if last is None:
-        return sizes[0]
-    if last == len(sizes) - 1:
-        return None
-    low, high = sizes[last], sizes[last + 1]
-    while high - low > 1:
-        below, above, share = lead(low), lead(high), 0.5
-        if math.isfinite(below) and math.isfinite(
-            above
-        ):  # where a line crosses 0, within both ends
-            share = min(max(below / (below - above), 0.1), 0.9)
-        middle = min(max(round(low + share * (high - low)), low + 1), high - 1)
-        low, high = (middle, high) if lead(middle) <= 0.0 else (low, middle)
-    return high
+    if last is None or last == len(sizes) - 1:
+        return sizes[0] if last is None else None
+    between = range(sizes[last] + 1, sizes[last + 1])
+    return between.start + bisect_left(between, True, key=lambda m: lead(m) > 0.0)
 
 
 def signed_difference(at: Expected, a: str, b: str, estimator: int, exact: float, m: int) -> float:
@@ -250,17 +236,14 @@ def _margin(at: Expected, a: str, b: str, estimator: int, exact: float, m: int) 
 
 
 def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) -> Expected:
-    """Return a function of recommender, place in `ESTIMATORS` and m: moments of Recall@10, percent.
-
-    Its values are cached. It takes one estimator at a time, because searches at large m need only
-    the sampled metric.
-    """
+    """Return a cached function of recommender, place in `ESTIMATORS`, m: moments in percent."""
 
     @cache
-    def vector(estimator: int, n_items: int, m: int) -> Float:
-        chosen = (str(ESTIMATORS[estimator]),)
-        changed = settings.replaced(metrics=(str(RECALL),), estimators=chosen, n_negatives=m)
-        return 100.0 * estimator_vectors(n_items, changed)[0, 0]
+    def vector(estimator: int, n: int, m: int) -> Float:
+        gamma = ESTIMATORS[estimator].parameter
+        if gamma is None:
+            return 100.0 * RECALL.at(np.arange(1, m + 2), m + 1)
+        return 100.0 * _bias_variance(n, m, settings.assumed_sampling, gamma)
 
     @cache
     def at(name: str, estimator: int, m: int) -> Moments:
@@ -274,24 +257,34 @@ def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) 
     return at
 
 
-def _averages(vectors: Float, ranks: Ranks, sampling: str) -> Float:
-    """Average vectors over the sampled rank of each user; shape (vectors, users).
+def _bias_variance(n: int, m: int, sampling: Sampling | str, gamma: float) -> Float:
+    """Solve eq. 25 for Recall@10 by normal equations, of condition 1 / gamma: half the time."""
+    ranks, weights = rank_rule([RECALL], n, m)
+    gram, target, marginal = np.zeros((m + 1, m + 1)), np.zeros(m + 1), np.zeros(m + 1)
+    for rows in blocks(ranks.size, 1, 4096):
+        grid = pmf_at(ranks[rows], n, m, sampling)
+        marginal += weights[rows] @ grid
+        target += (weights[rows] * RECALL.at(ranks[rows], n)) @ grid
+        grid *= np.sqrt(weights[rows])[:, None]
+        gram += grid.T @ grid
+    root = np.sqrt(marginal)
+    gram *= (1.0 - gamma) / np.outer(root, root)
+    gram[np.diag_indices(m + 1)] += gamma
+    return cho_solve(cho_factor(gram, overwrite_a=True), target / root) / root
 
-    Beyond the first sampled ranks vectors are constant, to 1e-13, so only the probabilities of
-    those are computed, and for users who reach them with a probability above 1e-18.
-    """
+
+def _averages(vectors: Float, ranks: Ranks, sampling: str) -> Float:
+    """Average vectors, constant beyond some sampled rank, for each user; shape (vectors, users)."""
     m, last = vectors.shape[1] - 1, vectors[:, -1:]
     differs = np.abs(vectors - last) > 1e-13 * np.abs(vectors).max(axis=1, keepdims=True)
     head = int(np.flatnonzero(differs.any(axis=0)).max(initial=0)) + 1
     n, best, worst = ranks.n_candidates, ranks.best_rank, ranks.worst_rank
-    expected = m * (best - 1) / (n - 1)
-    near = (expected <= head) | (np.square(expected - head) <= 83.0 * expected)
     few = [(n - rank > m) | (n - rank + head <= m) for rank in (best, worst)]
-    direct = near & few[0] & few[1] & (sampling == _WITHOUT)
+    direct = few[0] & few[1] & (sampling == _WITHOUT)
     untied, tied = direct & (ranks.n_tied == 0), direct & (ranks.n_tied > 0)
     chances = np.zeros((head, len(ranks)))
-    rest = sampled_rank_distribution(ranks.take(near & ~direct), m, sampling)
-    chances[:, near & ~direct] = rest[:, :head].T
+    rest = sampled_rank_distribution(ranks.take(~direct), m, sampling)
+    chances[:, ~direct] = rest[:, :head].T
     chances[:, untied] = _first(best[untied], n[untied], m, head)
     n, best, worst = n[tied] + 1, best[tied], worst[tied]  # see `_random` in sampling.probability
     steps = _first(best, n, m + 1, head) - _first(worst + 1, n, m + 1, head)
@@ -310,10 +303,13 @@ def _first(rank: Int, n: Int, m: int, count: int) -> Float:
     rest = n - rank - m
     chance = np.exp(logs[n - rank] - logs[np.maximum(rest, 0)] - logs[n - 1] + logs[n - 1 - m])
     chance, rest = np.where(rest < 0, 0.0, chance), np.where(rest < 0, m, rest)
-    chances = np.empty((count, rank.size))
-    for i in range(count):
-        chances[i] = chance
-        chance = chance * ((rank - 1.0 - i) * (m - i) / ((i + 1.0) * (rest + i + 1.0)))
+    chances, ratio = np.empty((count, rank.size)), np.empty(rank.size)
+    chances[0] = chance
+    for i in range(count - 1):
+        np.subtract(rank, i + 1.0, out=ratio)
+        ratio *= (m - i) / (i + 1.0)
+        ratio /= rest + (i + 1.0)
+        np.multiply(chances[i], ratio, out=chances[i + 1])
     return chances
 
 

@@ -1,77 +1,124 @@
 """The figures of the paper and of the study, each drawn from its table by one function."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
-import matplotlib.style
+import matplotlib
 import numpy as np
 import pandas as pd
-import scipy  # `scipy.optimize` takes long to import, so only where it is used
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import NullLocator
 
+from sampled_metrics import inference
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.files import replacing
 from sampled_metrics.study.printed import groups
 from sampled_metrics.study.tables import EXACT, SAMPLED
 
+STYLE = Path(inference.__file__).with_name("plots.mplstyle")
 INK, GREY, LIGHT = "#1a1a1a", "#555555", "#767676"  # exact values, text, background curves
 TOYS = {"A": "#8a1538", "B": "#006d77", "C": "#7a5c00"}
+SIZES = ("#287c8e", "#3b528b", "#472d7b", "#440154")  # of samples, from light to dark
 DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 0.9)), (0, (5, 1.2, 1.2, 1.2)))
-COLOURS = ("#0072b2", "#b34700", "#007a4d", "#a0327a", "#5b3a8c", "#7a5c00", "#8a1538", "#3d3d3d")
 DOTTED: dict[str, Any] = {"linewidth": 0.7, "linestyle": (0, (1, 1.5)), "zorder": 1}
-TIED: dict[str, Any] = {**DOTTED, "linewidth": 0.9, "zorder": 3}
 BACKGROUND: dict[str, Any] = {"color": LIGHT, "linewidth": 0.5}
+SPACE = {"left": 0.42, "right": 0.17, "top": 0.2, "between": (0.28, 0.22), "ylabel": ""}  # inches
+MOST_PAIRS = 6  # that Figure 6 lists in words
+BAND = ("lowest", "highest")  # kinds of rows of Figure 6
 # Without the day and the version of matplotlib, so that the same table gives the same bytes.
-_FORMS: dict[str, tuple[type[FigureCanvasBase], dict[str, None]]] = {
-    "png": (FigureCanvasAgg, {"Software": None}),  # first, because the others change the dpi
-    "svg": (FigureCanvasSVG, {"Date": None, "Creator": None}),
-    "pdf": (FigureCanvasPdf, {"CreationDate": None, "Creator": None, "Producer": None}),
+_FORMS: dict[str, tuple[type[FigureCanvasBase], int, dict[str, None]]] = {
+    "png": (FigureCanvasAgg, 300, {"Software": None}),
+    "svg": (FigureCanvasSVG, 72, {"Date": None, "Creator": None}),
+    "pdf": (FigureCanvasPdf, 72, {"CreationDate": None, "Creator": None, "Producer": None}),
 }
 
 
 def draw(number: int | str, table: pd.DataFrame, stem: Path, note: str = "") -> None:
     """Draw a figure of its table as `stem`.svg, .pdf and .png, with a note at the foot."""
-    with matplotlib.style.context(str(files(__package__) / "figures.mplstyle"), after_reset=True):
+    with matplotlib.rc_context(matplotlib.rc_params_from_file(STYLE)):
         figure = Figure()
         if note:
-            figure.supxlabel(note, x=0.01, ha="left", fontsize=6.5, color=GREY)
+            figure.text(0.02, 0.04, note, color=GREY)
         FIGURES[number](figure, table)
-        figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]
-        figure.set_layout_engine("none")
-        figure.dpi = matplotlib.rcParams["savefig.dpi"]
-        for kind, (canvas, metadata) in _FORMS.items():
+        for kind, (canvas, dpi, metadata) in _FORMS.items():
             with replacing(stem.with_name(f"{stem.name}.{kind}")) as path:
+                figure.dpi = dpi
                 # `savefig` draws twice.
                 getattr(canvas(figure), f"print_{kind}")(path, metadata=metadata)
+                if kind == "svg":
+                    path.write_text(compact(path.read_text("utf-8")), "utf-8")
+
+
+def compact(svg: str) -> str:
+    r"""Leave out what a drawing does not need: third decimals, spaces, names of groups.
+
+    Examples
+    --------
+    >>> compact('<g id="line2d_1">\n  <path d="M 1.125 2 \nL 3 4 \n" style="fill: none"/>')
+    '<g>\n<path d="M1.12 2L3 4" style="fill:none"/>'
+    """
+    svg = re.sub(r'<g id="[a-z0-9_.]+">', "<g>", svg)
+    svg = re.sub(r"(\d\.\d\d)\d+", r"\1", svg)
+    svg = re.sub(r' d="[^"]*', lambda path: re.sub(r"\s*([A-Z]|$)\s*", r"\1", path[0]), svg)
+    svg = re.sub(r'style="[^"]*', lambda style: re.sub("([:;]) ", r"\1", style[0]), svg)
+    return re.sub(r"\s*\n\s*", "\n", svg)
 
 
 # Parts of several figures.
 
 
-def panels(figure: Figure, height: float, rows: int, columns: int = 1, **share: Any) -> Any:
-    """Lay out rows of panels; the height is that of the figure in inches."""
-    figure.set_figheight(height)
-    return figure.subplots(rows, columns, squeeze=False, **share)
+def panels(
+    figure: Figure, rows: int, columns: int, space: Mapping[str, Any], **options: Any
+) -> Any:
+    """Lay out rows of panels in `SPACE`, as changed by `space`; `ylabel` there is of all panels."""
+    at = {**SPACE, **space}
+    foot, (below, beside) = 0.34 + 0.16 * len(figure.texts), at["between"]
+    total = at["top"] + rows * at["height"] + (rows - 1) * below + foot
+    width = figure.get_figwidth()
+    each = (width - at["left"] - at["right"] - (columns - 1) * beside) / columns
+    margins = {"left": at["left"] / width, "right": 1 - at["right"] / width}
+    margins |= {"bottom": foot / total, "top": 1 - at["top"] / total}
+    for text in figure.texts:
+        text.set_y(0.04 / total)
+    middle = (margins["bottom"] + margins["top"]) / 2
+    figure.text(0.015, middle, at["ylabel"], rotation=90, va="center")
+    figure.set_figheight(total)
+    margins |= {"hspace": below / at["height"], "wspace": beside / each}
+    return figure.subplots(rows, columns, squeeze=False, gridspec_kw=margins, **options)
+
+
+def linear_axis(axes: Axes, last: float) -> None:
+    """Set an x axis of ranks from 1 to the last."""
+    unit = 10.0 ** np.floor(np.log10(last / 4))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if 4 * unit * factor >= last)
+    ticks = [1, *(tick for tick in np.arange(step, last + 1, step) if tick > 1)]
+    axes.set(xlim=(1, last), xticks=ticks)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
 
 
 def log_axis(axes: Axes, low: float, high: float, which: str = "x") -> None:
-    """Set a logarithmic axis of whole numbers: powers of ten, and 2 and 5 if there is only one."""
-    axes.set(**{f"{which}scale": "log", f"{which}lim": (low, high)})
+    """Set a logarithmic axis with up to four ticks at powers of ten, or also at 2 and 5."""
+    powers = 10 ** np.arange(max(np.ceil(np.log10(low)), 0), np.log10(high) + 1e-9)
+    factors = [1] if high >= 100 * low else [1, 2, 5]
+    ticks = np.outer(powers[:: 1 + (len(powers) > 4)], factors).ravel()
+    axes.set(**{f"{which}scale": "log"})
+    axes.set(**{f"{which}lim": (low, high), f"{which}ticks": ticks[ticks <= high]})
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_locator(LogLocator(10, subs=(1,) if high >= 10 * low else (1, 2, 5)))
     axis.set_major_formatter("{x:,.0f}")
-    axis.set_minor_locator(LogLocator(10, subs=range(2, 10)))
-    axis.set_tick_params("minor", label1On=False)
+    axis.set_minor_locator(NullLocator())
+
+
+def write(axes: Axes, x: float, y: float, text: str, **style: Any) -> None:
+    """Write in a panel, at shares of its width and height."""
+    axes.text(x, y, text, **{"transform": axes.transAxes, "color": GREY, "va": "top", **style})
 
 
 def curve(axes: Axes, x: Any, y: Any, **style: Any) -> None:
@@ -79,16 +126,10 @@ def curve(axes: Axes, x: Any, y: Any, **style: Any) -> None:
     axes.plot(x, y, drawstyle="steps-mid" if set(y) == {0.0, 1.0} else None, **style)
 
 
-def ramp(number: int, name: str = "viridis") -> list[Any]:
-    """Colours for ordered quantities, from the lightest to the darkest."""
-    lightest, darkest = {"viridis": (0.43, 0.0), "inferno": (0.55, 0.1)}[name]
-    return [colormaps[name](place) for place in np.linspace(lightest, darkest, number)]
-
-
 def style_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Colour and dashes by name; repeated colours get other dashes."""
     return {
-        name: {"color": COLOURS[i % 8], "linestyle": DASHES[(i + i // 8) % 4]}
+        name: {"color": f"C{i % 8}", "linestyle": DASHES[(i + i // 8) % 4]}
         for i, name in enumerate(names)
     }
 
@@ -108,7 +149,7 @@ def shown(name: object, longest: int = 18) -> str:
 
 
 def apart(places: Float, size: float) -> Float:
-    """Move places as little as needed to be `size` apart, from 0 to 1 if there is room.
+    """Move places to be `size` apart, and `size` / 2 from 0 and 1 if there is room.
 
     Examples
     --------
@@ -116,111 +157,120 @@ def apart(places: Float, size: float) -> Float:
     array([0.4, 0.6, 0.9])
     """
     order, offsets = np.argsort(places, kind="stable"), size * np.arange(len(places))
-    fit = scipy.optimize.isotonic_regression(places[order] - offsets).x
+    free = (places[order] - offsets).clip(size / 2, max(1 - size / 2 - offsets[-1], size / 2))
+    up, down = np.maximum.accumulate(free), np.minimum.accumulate(free[::-1])[::-1]
     moved = np.empty(len(places))
-    moved[order] = fit.clip(0, max(1 - offsets[-1], 0)) + offsets
+    moved[order] = (up + down) / 2 + offsets
     return moved
 
 
-def name_ends(axes: Axes, ends: Sequence[tuple[str, float, float, Any]], line: float) -> None:
-    """Write names to the right of where curves end, at least `line` (a share of the axes) apart.
+def name_ends(axes: Axes, ends: Sequence[tuple[str, float, float, Any]], head: str = "") -> None:
+    """Write names to the right of where curves end, at least a line apart, and a word above.
 
     `ends` are name, x, y and colour; a thin line leads to the end.
     """
+    figure: Any = axes.figure
+    line = 0.125 * figure.dpi / axes.get_window_extent().height
     to_axes = axes.transData + axes.transAxes.inverted()
     heights = apart(to_axes.transform([(x, y) for _, x, y, _ in ends])[:, 1], line)
     for (name, x, y, color), height in zip(ends, heights, strict=True):
-        leader = {"arrowstyle": "-", "linewidth": 0.35, "relpos": (0, 0.5), "shrinkB": 2}
-        place = (x, y), (1.05, height), "data", "axes fraction", leader | {"color": color}
-        style: dict[str, Any] = {"color": color, "fontsize": 6.5, "va": "center"}
-        axes.annotate(name, *place, annotation_clip=False, **style)
+        leader: dict[str, Any] = {"arrowstyle": "-", "linewidth": 0.35, "color": color}
+        leader |= {"relpos": (0, 0.5), "shrinkB": 2}
+        place = (x, y), (1.04, height), "data", "axes fraction", leader
+        axes.annotate(name, *place, annotation_clip=False, color=color, va="center")
+    write(axes, 1.04, max(heights) + line, head, va="center")
 
 
 # Figures 1 to 4: the effect of sampling and of corrections on a metric, without a dataset.
 
 
 def metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
-    """Figure 1: the metrics at all ranks."""
-    axes = panels(figure, 1.9, 1)[0, 0]
-    for (metric, rows), dashes in zip(groups(table, "metric"), DASHES, strict=True):
-        curve(axes, rows["rank"], rows["value"], color=INK, linestyle=dashes, label=metric)
-    log_axis(axes, 1, table["rank"].max())
-    axes.set(xlabel="Predicted rank $r$", ylabel="Metric $M(r)$", ylim=(-0.03, 1.04))
-    axes.legend(loc=(0.4, 0.45), handlelength=3)
+    """Figure 1: the metrics at all ranks, of which all but AUC vanish, and at the first 100."""
+    space = {"height": 1.25, "right": 0.62, "between": (0, 0.3), "ylabel": "Metric"}
+    grid = panels(figure, 1, 2, space, sharey=True)[0]
+    last = table["rank"].max()
+    for axes, end in zip(grid, (last, min(100, last)), strict=True):
+        rows, ends = table[table["rank"] <= end], []
+        for (metric, points), dashes in zip(groups(rows, "metric"), DASHES, strict=True):
+            curve(axes, points["rank"], points["value"], color=INK, linestyle=dashes)
+            ends.append((metric, end, points["value"].iloc[-1], INK))
+        axes.set(xlabel="Rank", ylim=(-0.03, 1.04))
+        linear_axis(axes, end)
+    name_ends(grid[1], ends)
+    grid[0].set_title("All ranks")
+    grid[1].set_title(f"First {end:,}")
 
 
 def _by_metric(
-    figure: Figure, table: pd.DataFrame, height: float, x: str, xlabel: str
+    figure: Figure, table: pd.DataFrame, xlabel: str
 ) -> Iterator[tuple[Axes, pd.DataFrame]]:
-    """Yield one panel per metric with its rows."""
-    grid = panels(figure, height, 2, 2, sharex=True, sharey=True)
-    figure.supylabel("Expected metric $E[M(\\tilde{r})]$", fontsize=7)
+    """Yield one panel per metric with its rows; the legend is in the first."""
+    space = {"height": 1, "ylabel": "Expected sampled metric"}
+    grid = panels(figure, 2, 2, space, sharex=True, sharey=True)
     for axes, (metric, rows) in zip(grid.flat, groups(table, "metric"), strict=True):
-        axes.set_title(metric, fontweight="bold")
-        log_axis(axes, 1, 10 ** round(np.log10(table[x].max())))
-        axes.set(ylim=(-0.03, 1.04), xlabel=xlabel if axes in grid[-1] else "")
+        axes.set_title(metric)
         yield axes, rows
-    handles, labels = grid[0, 0].get_legend_handles_labels()
-    grid[0, 0].legend(handles, labels, loc="lower left", title="$n$ = 10,000", title_fontsize=6.5)
+    grid[0, 0].set(ylim=(-0.03, 1.04), yticks=[0, 0.5, 1])
+    grid[0, 0].legend(loc="lower left")
+    for axes in grid[-1]:
+        axes.set_xlabel(xlabel)
 
 
 def toys_against_samples(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 2: expected sampled metrics of toy recommenders as the sample grows."""
-    for axes, rows in _by_metric(figure, table, 3.2, "n_negatives", "Negatives $m$"):
-        styles = zip(groups(rows, "recommender"), DASHES, strict=False)
-        for (name, points), dashes in styles:
+    for axes, rows in _by_metric(figure, table, "Negatives m, of n = 10,000"):
+        for (name, points), dashes in zip(groups(rows, "recommender"), DASHES, strict=False):
             style = {"color": TOYS[name], "linestyle": dashes, "label": name}
             curve(axes, points["n_negatives"], points["value"], **style)
         axes.axvline(99, color=GREY, **DOTTED)
+        log_axis(axes, 1, 1 + table["n_negatives"].max())
         if axes.get_title("left") == "AUC":
-            axes.text(99, 0.02, " Table 2", color=GREY, fontsize=6.5)
+            axes.text(130, 0.02, "m of Table 2", color=GREY)
 
 
 def sampled_against_rank(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 3: expected sampled metrics at each true rank, beside the exact metric."""
     sizes = [name for name in table["curve"].unique() if name != EXACT]
-    styles = {name: {"color": color} for name, color in zip(sizes, ramp(len(sizes)), strict=True)}
-    styles[EXACT] = {"color": INK, "linewidth": 1.8, "zorder": 1.5}
-    for axes, rows in _by_metric(figure, table, 3.1, "rank", "True rank $r$"):
+    styles: dict[str, dict[str, Any]]
+    styles = {name: {"color": color} for name, color in zip(sizes, SIZES, strict=False)}
+    styles[EXACT] = {"color": INK, "linewidth": 1.8, "zorder": 1.5, "linestyle": (0, (1, 0.6))}
+    last = table["rank"].max()
+    for axes, rows in _by_metric(figure, table, "True rank, of n = 10,000"):
         for name, points in groups(rows, "curve"):
-            label = name.replace("1000", "1,000").replace("m", "$m$")
+            label = name.replace("1000", "1,000").lower()
             curve(axes, points["rank"], points["value"], label=label, **styles[name])
+        linear_axis(axes, last)
 
 
 def corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 4: corrected AP at each sampled rank, and its expectation at each true rank.
 
-    One row per correction, beside the uncorrected metric in grey and the exact one in black.
+    One row per correction, beside the uncorrected metric and the exact one.
     """
     names = [name for name in table["curve"].unique() if name not in (SAMPLED, EXACT)]
-    ordered = [name for name in names if name.startswith("BV")]  # by gamma
-    colours = dict(zip(ordered, ramp(len(ordered), "inferno"), strict=True))
-    colours |= {"Rank Estimate": "#006d77", "CLS": "#7a5c00"}
-    grid = panels(figure, 4.6, len(names), 2, sharex="col", sharey=True)
-    for row, name in zip(grid, names, strict=True):
-        styles = {SAMPLED: {"color": LIGHT, "zorder": 1.4}, EXACT: {"color": INK, "linewidth": 1.8}}
-        styles[name] = {"color": colours[name], "zorder": 3}
-        for axes, panel in zip(row, ("sampled rank", "true rank"), strict=True):
-            rows = table[(table["panel"] == panel) & table["curve"].isin(styles)]
-            dots = {"marker": ".", "linewidth": 0.5} if panel == "sampled rank" else {}
-            for drawn, points in groups(rows, "curve"):
-                curve(axes, points["rank"], points["value"], label=drawn, **styles[drawn] | dots)
-            log_axis(axes, 0.9, 1.1 * rows["rank"].max())
-            axes.set_yscale("symlog", linthresh=0.1, linscale=0.6)
-            ticks = {"yticks": [-0.1, 0, 0.1, 1], "yticklabels": ["−0.1", "0", "0.1", "1"]}
-            axes.set(ylim=(-0.8, 1.4), **ticks)
-            axes.yaxis.set_minor_locator(NullLocator())
-        corner = {"transform": row[0].transAxes, "ha": "right", "va": "top"}
-        row[0].text(0.97, 0.93, name, color=colours[name], **corner)
-    grid[0, 0].set_title("Estimate on the sample")
-    grid[0, 1].set_title("Expected estimate")
-    handles, labels = grid[0, 1].get_legend_handles_labels()
-    known = [place for place, label in enumerate(labels) if label in (SAMPLED, EXACT)]
-    grid[0, 1].legend(
-        [handles[i] for i in known], [labels[i].lower() for i in known], loc="lower left", ncols=2
+    styles: Sequence[dict[str, Any]] = (
+        {"color": LIGHT, "linewidth": 0.8, "label": "uncorrected"},
+        {"color": "C0", "label": "corrected"},
+        {"color": INK, "linestyle": DASHES[2], "label": "exact"},
     )
-    grid[-1, 0].set_xlabel("Sampled rank $\\tilde{r}$")
-    grid[-1, 1].set_xlabel("True rank $r$")
+    space = {"height": 0.5, "top": 0.36, "between": (0.1, 0.3), "ylabel": "Average precision"}
+    grid = panels(figure, len(names), 2, space, sharex="col", sharey="col")
+    for column, panel in zip(grid.T, ("sampled rank", "true rank"), strict=True):
+        rows = dict(groups(table[table["panel"] == panel], "curve"))
+        for axes, name in zip(column, names, strict=True):
+            for drawn, style in zip((SAMPLED, name, EXACT), styles, strict=True):
+                if drawn in rows:
+                    curve(axes, rows[drawn]["rank"], rows[drawn]["value"], **style)
+            if panel == "sampled rank":
+                write(axes, 1, 1, name, color="C0", ha="right")
+            axes.tick_params(bottom=axes is column[-1])
+        log_axis(column[0], 1, rows[SAMPLED]["rank"].max())
+        column[0].set_title("Estimate" if panel == "sampled rank" else "Expected estimate")
+        column[-1].set_xlabel(panel.capitalize())
+    grid[0, 0].set(ylim=(-0.55, 1.05), yticks=[0, 1])
+    grid[0, 1].set(ylim=(-0.05, 1.05), yticks=[0, 1])
+    lines = grid[0, 1].get_legend_handles_labels()
+    figure.legend(*lines, loc="upper right", ncols=3, columnspacing=1)
 
 
 # Figures 5 and 6: recommenders on a dataset.
@@ -230,146 +280,136 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 5: users by predicted rank, over all ranks and over the top ones.
 
     One row per recommender, before the others in grey; ties are in random order, and dotted where
-    ranking them last differs.
+    ranking them last differs. The first bucket of all ranks may be narrower than the others, so
+    its users are scaled to their width.
     """
-    names = list(table["recommender"].unique())
-    styles = style_of(names)
-    grid = panels(figure, 0.6 + 0.62 * len(names), len(names), 2, sharex="col", sharey="col")
+    styles = style_of(list(table["recommender"].unique()))
+    options: dict[str, Any] = {"sharex": "col", "sharey": "col", "width_ratios": (5, 4)}
+    grid = panels(figure, len(styles), 2, {"height": 0.58, "between": (0.12, 0.32)}, **options)
     for column, panel in zip(grid.T, ("all", "top"), strict=True):
         rows = table[table["panel"] == panel]
-        last, width = rows["last_rank"].max(), 1 + np.ptp(rows.iloc[0][["first_rank", "last_rank"]])
-        for axes, name in zip(column, names, strict=True):
-            color = styles[name]["color"]
-            for (drawn, ties), points in rows.groupby(["recommender", "ties"], sort=False):
-                is_own, is_last = drawn == name, ties == "pessimistic"
-                own = {"color": color, **(TIED if is_last else {"linewidth": 1.2})}
-                if is_own or not is_last:
-                    edges = [*(points["first_rank"] - 0.5), points["last_rank"].iloc[-1] + 0.5]
-                    style = own if is_own else BACKGROUND
-                    axes.stairs(points["users"], edges, baseline=None, **style)
-                if is_own and is_last and panel == "all":
-                    users = points["users"].iloc[-1]
-                    text = axes.text(last, users, f"ranked last: {users:,} users", color=color)
-                    text.set(ha="right", va="bottom", fontsize=6.5)
-            if panel == "top":
-                corner = {"transform": axes.transAxes, "ha": "right", "va": "top"}
-                axes.text(0.98, 0.98, shown(name, 22), color=color, fontweight="bold", **corner)
-        ticks = MaxNLocator(3, steps=[1, 2, 2.5, 5, 10], integer=True).tick_values(0, last)
+        widths = 1 + rows["last_rank"] - rows["first_rank"]
+        last, width = rows["last_rank"].max(), widths.max()
+        rows = rows.assign(height=rows["users"] * width / widths)
+        for axes, (name, style) in zip(column, styles.items(), strict=True):
+            is_own, is_random = rows["recommender"] == name, rows["ties"] == "random"
+            own = {"color": style["color"], "linewidth": 1.2}
+            looks = BACKGROUND, own, own | {**DOTTED, "linewidth": 0.9, "zorder": 3}
+            parts = ~is_own & is_random, is_own & is_random, is_own & ~is_random
+            for part, look in zip(parts, looks, strict=True):
+                for _, points in rows[part].groupby("recommender"):
+                    edges = [*(points["first_rank"] - 0.5), last + 0.5]
+                    axes.stairs(points["height"], edges, baseline=None, **look)
+            text, worst = shown(name, 16), rows.loc[is_own & ~is_random, "users"]
+            if panel == "all":
+                words = f"in the last {width}\nif ties rank last"
+                text = f"{worst.iloc[-1]:,.0f} {words}" if len(worst) else ""
+            write(axes, 0.93, 0.99, text, color=style["color"], ha="right")
+        linear_axis(column[0], last)
         half = 0.5 * (width < 10)  # of a rank, which is then visible at either end
-        axes.set(xlim=(1 - half, last + half), xticks=[1, *(t for t in ticks if 1 < t <= last)])
-        axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.set_xlabel("Predicted rank $r$")
+        column[0].set_xlim(1 - half, last + half)
+        column[-1].set_xlabel("Predicted rank")
         column[0].set_title(f"Users per {'rank' if width == 1 else f'{width} ranks'}")
-    log_axis(grid[0, 0], 0.8, 2 * table["users"].max(), "y")
+    log_axis(grid[0, 0], 0.8, 10 * table["users"].max(), "y")
     grid[0, 1].set_ylim(0, None)
 
 
 def recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
-    """Figure 6: expected Recall@10 against m, and the m from which the first pair is ordered.
+    """Figure 6: expected Recall@10 against m, and the m from which on pairs are in the right order.
 
-    Dotted lines and the numbers beside them are exact values; the band of a recommender is the
+    Dotted lines and the numbers at their ends are exact values; the band of a recommender is the
     range over its random starts.
     """
     kinds = dict(groups(table, "kind"))
     names = list(kinds["curve"]["recommender"].unique())
     exact = kinds["exact"].set_index("recommender")["value"]
     styles, estimators = style_of(names), list(groups(kinds["curve"], "estimator"))
-    grid = panels(figure, 3.4, len(estimators), sharex=True)[:, 0]
-    figure.supylabel("Expected Recall@10 (%)", fontsize=7)
+    labels = {name: f"{shown(name, 12)} {exact[name]:.2f}" for name in names}
+    space: dict[str, Any] = {"height": 1.45, "ylabel": "Expected Recall@10 (%)"}
+    space["right"] = 0.2 + 0.062 * max(map(len, labels.values()))
+    grid = panels(figure, len(estimators), 1, space, sharex=True)[:, 0]
     for axes, (estimator, rows) in zip(grid, estimators, strict=True):
         largest = max(rows["value"].max(), exact.max())
         unit = 10.0 ** np.floor(np.log10(largest))
-        top = unit * np.ceil(largest / unit)
         first, end = rows["n_negatives"].min(), rows["n_negatives"].max()
         log_axis(axes, first, end)
-        axes.set_ylim(0, top)
+        axes.set_ylim(0, unit * np.ceil(largest / unit))
         parts = {kind: part[part["estimator"] == estimator] for kind, part in kinds.items()}
+        bands = {kind: dict(groups(parts.get(kind, rows[:0]), "recommender")) for kind in BAND}
         for name, points in groups(rows, "recommender"):
             color, m = styles[name]["color"], points["n_negatives"]
             axes.plot(m, points["value"], marker=".", clip_on=False, **styles[name])
             axes.axhline(exact[name], color=color, **DOTTED)
-            if "lowest" in parts:
-                low, high = (
-                    parts[kind][parts[kind]["recommender"] == name]
-                    for kind in ("lowest", "highest")
-                )
+            if name in bands[BAND[0]]:
+                low, high = (bands[kind][name] for kind in BAND)
                 band = low["n_negatives"], low["value"].to_numpy(), high["value"].to_numpy()
                 axes.fill_between(*band, color=color, alpha=0.3, linewidth=0)
-        ends = [(f"{shown(n)} {exact[n]:.2f}", end, exact[n], styles[n]["color"]) for n in names]
-        name_ends(axes, ends, min(0.09, 1 / len(names)))
-        _mark_order(axes, rows, parts, names)
-        title = "Uncorrected" if estimator == SAMPLED else f"Corrected by {estimator}"
-        axes.set_title(f"{title}: 0 to {top:g} %; right: exact")
-    grid[-1].set_xlabel("Negatives $m$")
+        ends = [(labels[name], end, exact[name], styles[name]["color"]) for name in names]
+        name_ends(axes, ends, head="exact:")
+        ordered, sure = (parts.get(kind, rows[:0]) for kind in ("ordered", "sure"))
+        crossings = ordered.loc[ordered["n_negatives"] > first, ["n_negatives", "value"]]
+        ring: dict[str, Any] = {"color": INK, "zorder": 4, "fillstyle": "none", "markersize": 5}
+        axes.plot(*crossings.T.to_numpy(), "o", **ring)
+        words, is_falling = _words_of_orders(ordered, sure, first), estimator == SAMPLED
+        height, va = (0.97, "top") if is_falling else (0.03, "bottom")
+        write(axes, 0.99, height, words, ha="right", va=va)
+        axes.set_title("Uncorrected" if is_falling else f"Corrected by {estimator}")
+    grid[-1].set_xlabel("Negatives m")
 
 
-def _mark_order(
-    axes: Axes, rows: pd.DataFrame, parts: Mapping[str, pd.DataFrame], names: Sequence[str]
-) -> None:
-    """Mark the m from which on the first pair is ordered on average, and in 95 % of runs."""
-    ordered, sure = (parts.get(kind, rows[:0]) for kind in ("ordered", "sure"))
-    ordered = ordered[ordered["recommender"] == " vs ".join(names[:2])]
-    (first, end), top = axes.get_xlim(), axes.get_ylim()[1]
-    for m, value in ordered[["n_negatives", "value"]].to_numpy():
-        ring: dict[str, Any] = {"fillstyle": "none", "markersize": 5, "markeredgewidth": 0.9}
-        axes.plot(m, value, "o", color=INK, zorder=4, **ring)
-        pair = " and ".join(shown(name, 12) for name in names[:2])
-        pair = pair.replace(" and ", " and\n") if len(pair) > 20 else pair
-        words = [f"{pair} ordered", f"from $m$ = {m:,.0f} on average"]
-        words += [f"{surely:,} in 95 % of runs" for surely in sure["n_negatives"]]
-        for at in (*sure["n_negatives"], m):
-            axes.axvline(at, color=GREY, **DOTTED)
-        right = m**2 > end * first
-        near = rows["n_negatives"].between(*((m / 8, m) if right else (m, 8 * m)))
-        beside = rows.loc[near, "value"]
-        above = top - beside.max() > beside.min()  # where there is more room
-        place = (0.97 * m if right else 1.05 * m, top if above else 0.03 * top)
-        text = axes.text(*place, "\n".join(words), color=GREY, fontsize=6.5)
-        text.set(ha="right" if right else "left", va="top" if above else "bottom")
-        text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8})
+def _words_of_orders(ordered: pd.DataFrame, sure: pd.DataFrame, first: int) -> str:
+    """Say from which m on pairs are in the right order on average, or how many are."""
+    if len(ordered) > MOST_PAIRS:
+        return f"{len(ordered)} pairs in the right order\nfrom the rings on"
+    lines = ["Right order on average:"] * (len(ordered) > 0)
+    for _, pair, _, m, _ in ordered.sort_values("n_negatives").itertuples(index=False):
+        words = f"from m = {m:,}" if m > first else "at every m"
+        lines.append(shown(pair, 28) + (":\n" if len(pair) > 14 else ": ") + words)
+        surely = sure.loc[sure["recommender"] == pair, "n_negatives"]
+        lines += [f"(95 % of runs: {m:,})" for m in surely]
+    return "\n".join(lines)
 
 
 # The published numbers beside ours, and the figure of the README.
 
 
 def z_scores(figure: Figure, table: pd.DataFrame) -> None:
-    """All z-scores as bars beside the standard normal, and below them by table and row."""
-    rows = list(table.groupby(["table", "row"], sort=False)["z"])
-    heights = (1.5, 0.14 * len(rows))
-    top, below = panels(figure, 0.2 + sum(heights), 2, sharex=True, height_ratios=heights)[:, 0]
+    """All z-scores as a histogram beside the standard normal, and below it by table and row."""
+    rows = table[["table", "row"]].drop_duplicates().itertuples(index=False)
+    names = [f"Table {number}: {shown(name, 24)}" for number, name in rows]
+    space = {"height": 1.3, "left": 0.15 + 0.058 * max(map(len, names)), "between": (0.14, 0)}
+    top, below = panels(figure, 2, 1, space, sharex=True)[:, 0]
     reach = max(4.0, 0.5 * np.ceil(2 * table["z"].abs().max()))
     edges = np.arange(-reach, reach + 0.25, 0.5)
-    counts, *_ = top.hist(table["z"], edges, edgecolor="white", linewidth=0.4)
+    counts = np.histogram(table["z"], edges)[0]
+    top.stairs(counts, edges, fill=True, color="C0", alpha=0.5)
     at, below_z = np.linspace(-reach, reach, 161), np.vectorize(NormalDist().cdf)
     expected = len(table) * (below_z(at + 0.25) - below_z(at - 0.25))
-    top.plot(at, expected, color=INK, label="standard normal")
-    top.legend(loc="upper left")
+    top.plot(at, expected, color=INK)
+    moments = f"mean {table['z'].mean():.2f},\nsd {table['z'].std():.2f}\n(curve: 0, 1)"
+    write(top, 0.02, 0.98, moments)
     top.set(ylabel=f"Cells, of {len(table)}", ylim=(0, 1.15 * max(counts.max(), expected.max())))
-    for place, (_, z) in enumerate(rows):
-        below.plot(z, np.full(len(z), place), "|", color=COLOURS[0], markersize=6)
-    below.set(xlabel="(ours − published) / standard error", xlim=(-reach, reach))
-    below.set(ylim=(len(rows) - 0.4, -0.6))
-    names = [f"Table {number}: {shown(name, 24)}" for (number, name), _ in rows]
-    below.set_yticks(range(len(rows)), names, fontsize=6.5)
+    places = table.groupby(["table", "row"], sort=False).ngroup()
+    below.plot(table["z"], places, "|", color="C0", markersize=6)
+    below.set(xlabel="ours minus published, in standard errors", xlim=(-reach, reach))
+    below.set(ylim=(len(names) - 0.4, -0.6))
+    below.set_yticks(range(len(names)), names)
     below.tick_params(axis="y", length=0)
 
 
 def reversal(figure: Figure, table: pd.DataFrame) -> None:
     """Slopes from Recall@10 among all items to that among 100; each side has its own scale."""
-    axes = panels(figure, 1.6, 1)[0, 0]
+    axes = panels(figure, 1, 1, {"height": 1.3, "left": 0.1, "right": 0.1, "top": 0.26})[0, 0]
     heights = table.set_index("recommender")
     heights = (heights - heights.min()) / (heights.max() - heights.min())
     heights = heights.apply(lambda side: apart(side.to_numpy(), 0.13))
-    styles = style_of(list(table["recommender"])).values()
-    for row, ends, style in zip(table.itertuples(), heights.to_numpy(), styles, strict=True):
-        (left, right), color = ends, style["color"]
-        axes.plot([0, 1], [left, right], color=color, linewidth=2)
-        text: dict[str, Any] = {"color": color, "va": "center", "fontweight": "bold"}
-        name, exact, sampled = row.recommender, f"{row.exact:.1f} %", f"{row.sampled:.1f} %"
-        axes.text(-0.04, left, f"{shown(name)}  {exact}", ha="right", **text)
-        axes.text(1.04, right, f"{sampled}  {shown(name)}", ha="left", **text)
+    for i, (row, ends) in enumerate(zip(table.itertuples(), heights.to_numpy(), strict=True)):
+        axes.plot([0, 1], ends, linewidth=2, color=f"C{i % 8}")
+        name, look = shown(row.recommender), {"color": f"C{i % 8}", "va": "center"}
+        axes.text(-0.04, ends[0], f"{name}  {row.exact:.1f} %", ha="right", **look)
+        axes.text(1.04, ends[1], f"{row.sampled:.1f} %  {name}", **look)
     for x, head in enumerate(("all items (exact)", "100 random items")):
-        axes.text(x, 1.2, head, color=GREY, fontsize=6.5, ha="center")
+        axes.text(x, 1.2, head, color=GREY, ha="center")
     axes.set(xlim=(-0.55, 1.55), ylim=(-0.1, 1.25))
     axes.set_title("Recall@10 on MovieLens 1M, 6,040 users", loc="center", pad=7)
     axes.axis("off")

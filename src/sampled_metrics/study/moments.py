@@ -30,11 +30,6 @@ def expected_moments(distribution: Float, vectors: Float) -> Moments:
     `distribution` has the probability of every sampled rank of every user, shape (users, m + 1),
     and `vectors` the shape (..., m + 1). An sd below 1e-13 of the largest entry of its vector is
     rounding and returned as 0.
-
-    Examples
-    --------
-    >>> expected_moments(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[1.0, 0.0]]))
-    Moments(mean=array([0.75]), sd=array([0.25]))
     """
     shape = np.shape(vectors)[:-1]
     mean, sd = np.empty(shape), np.empty(shape)
@@ -50,11 +45,6 @@ def estimates(histograms: ArrayLike, vectors: Float) -> Float:
 
     `histograms` counts users at every sampled rank, shape (repetitions, m + 1), each row with the
     same positive sum. Returns shape (..., repetitions) for vectors of shape (..., m + 1).
-
-    Examples
-    --------
-    >>> estimates([[3, 1], [2, 2]], np.array([1.0, 0.0]))
-    array([0.75, 0.5 ])
     """
     counts = np.asarray(histograms, dtype=np.float64)
     means: Float = vectors @ counts.T / counts.sum(axis=1)
@@ -62,10 +52,9 @@ def estimates(histograms: ArrayLike, vectors: Float) -> Float:
 
 
 def probability_less(a: Moments, b: Moments) -> Float:
-    """Approximate the probability that A's estimate comes out below B's, by the normal one.
+    """Approximate the probability that A's estimate comes out below an independent B's.
 
-    Both are sampled independently. Equal outcomes count half.
-    Where neither varies: 1, 0, or 0.5 for means that are equal to within rounding.
+    By the normal distribution. Equal outcomes, also by rounding, count half.
     """
     difference = np.asarray(b.mean - a.mean, dtype=np.float64)
     scale = np.maximum(np.abs(a.mean), np.abs(b.mean))
@@ -74,13 +63,7 @@ def probability_less(a: Moments, b: Moments) -> Float:
 
 
 def deviations(difference: ArrayLike, sd: ArrayLike) -> Float:
-    """Divide differences by their standard deviations; 0 / 0 is 0.
-
-    Examples
-    --------
-    >>> deviations([1.0, -1.0, 0.0], [2.0, 0.0, 0.0])
-    array([ 0.5, -inf,  0. ])
-    """
+    """Divide differences by their standard deviations; 0 / 0 is 0."""
     difference, sd = np.broadcast_arrays(np.asarray(difference, float), np.asarray(sd, float))
     certain = np.where(difference == 0.0, 0.0, np.copysign(np.inf, difference))
     return np.divide(difference, sd, out=certain, where=(sd != 0.0) & (difference != 0.0))

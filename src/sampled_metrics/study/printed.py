@@ -13,10 +13,10 @@ from sampled_metrics.study.tables import as_printed
 
 CAPTIONS = {
     1: "Exact metrics of the toy recommenders A, B and C; n = 10,000.",
-    2: "Sampled metrics of the toy recommenders, mean ± standard deviation over repetitions.",
-    3: "Exact, sampled and corrected metrics in percent, mean ± standard deviation over "
-    "repetitions.",
-    4: "Repetitions in which a pair of recommenders is ordered as by the exact metric.",
+    2: "Sampled metrics of the toy recommenders, mean ± standard deviation of an evaluation.",
+    3: "Exact, sampled and corrected metrics in percent, mean ± standard deviation of an "
+    "evaluation.",
+    4: "How many repetitions order a pair of recommenders as the exact metric does.",
 }
 LINES = {1: ["row"], 2: ["row"], 3: ["metric", "row"], 4: ["row", "metric"]}
 ACROSS = {1: "metric", 2: "metric", 3: "column", 4: "column"}
@@ -45,8 +45,7 @@ def markdown(table: pd.DataFrame, decimals: int | None = None) -> str:
 def latex(table: pd.DataFrame, caption: str, label: str) -> str:
     r"""Return a table of texts in LaTeX (booktabs, graphicx), as wide as the page at most.
 
-    Columns before the first that holds numbers only are names, which are not repeated from row to
-    row. The table is referred to as `\ref{tab:label}`.
+    Columns before the first that holds numbers only are names, not repeated from row to row.
     """
     body = table.astype(str)
     is_numeric = [all(map(_NUMBER.match, filter(None, body[column]))) for column in body]
@@ -78,10 +77,7 @@ def heads(number: int) -> dict[str, str]:
 def side_by_side(
     number: int, table: pd.DataFrame, published: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Lay a table out as in the paper, with lines for ours, the closed form and the paper.
-
-    A line that the paper does not print is left out, a cell that it does not print is empty.
-    """
+    """Lay a table out as in the paper, with lines for ours, the closed form and the paper."""
     kinds = {"ours": as_printed(table)}
     if number > 1:
         kinds["closed form"] = as_printed(table, "expected", "expected_std")
@@ -109,6 +105,8 @@ def write_printed(
     if len(table):
         laid_out = side_by_side(number, table, published)
         words = f"Ranks: {sources(table['ranks'])}."
+    if number > 1:
+        words = f"Ours: simulated; closed form: expected. {words}"
     caption = f"{CAPTIONS[number]} {words}"
     write_text(stem.with_suffix(".md"), f"Table {number}. {caption}\n\n{markdown(laid_out)}\n")
     write_text(stem.with_suffix(".tex"), latex(laid_out, caption, stem.name))

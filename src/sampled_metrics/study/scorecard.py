@@ -37,9 +37,8 @@ COLUMNS = (
 class Tolerance(NamedTuple):
     """What a published cell may be, given ours.
 
-    `kind` is `deterministic`, `random`, or `near-certain`, if the cell is random but one printed
-    outcome has a probability of at least 90 %. `error` is the standard deviation of the published
-    number given ours, with rounding; `below` and `above` are the largest accepted differences.
+    `kind` is as in `_RULES`; `error` the standard deviation of the published number given ours,
+    with rounding; `below` and `above` are the largest accepted differences.
     """
 
     kind: str
@@ -69,11 +68,6 @@ def count_tolerance(expected: float, spread: float = 0.0) -> Tolerance:
     """Tolerance of a count of Table 4: all but 0.135 % of its binomial distribution on each side.
 
     With a spread, 3 standard deviations of both together.
-
-    Examples
-    --------
-    >>> count_tolerance(100.0)
-    Tolerance(kind='near-certain', error=0.0, below=0.0, above=0.0)
     """
     n = REPETITIONS[COUNTS]
     share, tail = min(max(expected / n, 0.0), 1.0), scipy.special.ndtr(-SIGMAS)
@@ -93,21 +87,12 @@ def scorecard(
 ) -> pd.DataFrame:
     """Compare unrounded cells with the published ones.
 
-    Parameters
-    ----------
-    table
-        Our cells, columns of `study.tables.Row`.
-    published
-        The published cells as text, columns of `config/paper/tables.csv`.
-    spread
-        Standard deviation of what the paper leaves open, by cell: `spread` and `cause`.
-    uniform
-        Our expectation if all orders of tied samples were equally likely, by cell: `uniform`.
+    `table` has the columns of `study.tables.Row`, `published` those of `config/paper/tables.csv`;
+    `spread`, by cell, the standard deviation of what the paper leaves open with its `cause`, and
+    `uniform` our expectation if all orders of tied samples were equally likely.
 
-    Returns
-    -------
-    One row for each published cell, in its order, with the columns `COLUMNS`. Cells that this run
-    did not compute get the verdict `differs`.
+    Returns one row for each published cell, in its order, with the columns `COLUMNS`. Cells that
+    this run did not compute get the verdict `differs`.
     """
     ours = table.assign(
         expected=table["expected"] * scale_of_counts(table["table"], table["repetitions"]),
@@ -145,9 +130,8 @@ def _judge(cell: Any) -> tuple[Any, ...]:
         if not -other.above <= cell.uniform - float(cell.value_published) <= other.below:
             verdict, note = "explained", "order of tied samples"
     numbers = (f"{difference:z.4f}", f"{used.below if difference > 0 else used.above:.4f}")
-    notes = "; ".join(filter(None, (note, _deviation_note(cell))))
     of_tolerance = (noise.kind, f"{widest.error:.4f}")
-    return (*key, *shown, cell.printed, cell.printed_std, *numbers, verdict, notes, *of_tolerance)
+    return (*key, *shown, cell.printed, cell.printed_std, *numbers, verdict, note, *of_tolerance)
 
 
 def _tolerance(cell: Any, spread: float = 0.0) -> Tolerance:
@@ -159,22 +143,8 @@ def _tolerance(cell: Any, spread: float = 0.0) -> Tolerance:
     return Tolerance("deterministic", 0.0, UNITS[cell.table] / 2, UNITS[cell.table] / 2)
 
 
-def _deviation_note(cell: Any) -> str:
-    """Remark on a standard deviation that repetition does not explain; no verdict rests on it."""
-    if cell.std_published == "" or not cell.repetitions:
-        return ""
-    error = cell.expected_std / np.sqrt(2 * (REPETITIONS[cell.table] - 1))
-    difference = abs(cell.expected_std - float(cell.std_published))
-    differs = difference > SIGMAS * error + UNITS[cell.table] / 2
-    return "the standard deviations differ by more than 3 standard errors" if differs else ""
-
-
 def z_scores(card: pd.DataFrame) -> pd.DataFrame:
-    """Divide differences by standard errors, for the random cells of a scorecard.
-
-    `card` is a table of `scorecard`, numbers as text or not. Returns the columns of a cell's key,
-    and `z`.
-    """
+    """Divide differences by standard errors, for the random cells: columns `KEY` and `z`."""
     cells = card[card["kind"] == "random"]
     cells = cells[cells["difference"].astype(str) != ""].dropna(subset="difference")
     z = pd.to_numeric(cells["difference"]) / pd.to_numeric(cells["error"])
@@ -182,16 +152,10 @@ def z_scores(card: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary(card: pd.DataFrame) -> pd.DataFrame:
-    """Count the cells by table and verdict, the exact ones by kind."""
-    exact = card["verdict"] == "exact"
-    columns = {
-        "exact: deterministic": exact & (card["kind"] == "deterministic"),
-        "exact: near-certain": exact & (card["kind"] == "near-certain"),
-        "exact: by chance": exact & (card["kind"] == "random"),
-        **{verdict: card["verdict"] == verdict for verdict in VERDICTS[1:]},
-        "cells": card["table"] > 0,
-    }
-    counts = pd.DataFrame(columns).groupby(card["table"]).sum().astype(object)
+    """Count the cells of each table by verdict; each cell has one."""
+    counts = pd.crosstab(card["table"], card["verdict"]).reindex(columns=VERDICTS, fill_value=0)
+    counts["cells"] = counts.sum(axis=1)
+    counts = counts.astype(object)
     counts.loc["all"] = counts.sum()
     return counts.reset_index()
 
@@ -199,16 +163,18 @@ def summary(card: pd.DataFrame) -> pd.DataFrame:
 def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None:
     """Write the scorecard as CSV, and as Markdown below its summary; `ranks` is their source."""
     write_table(card, csv)
-    notes = card.loc[card["verdict"] == "explained", "note"]
-    causes = notes.str.split("; ").str[0].value_counts(sort=False).to_dict()
-    events = f"{len(causes)} event{'s' * (len(causes) != 1)}"
-    cells = [f"{cause}, {n} cell{'s' * (n > 1)}" for cause, n in causes.items()]
+    causes = card.loc[card["verdict"] == "explained", "note"].str.split("; ").str[0]
+    cells = [f"{cause}, {n}" for cause, n in causes.value_counts(sort=False).items()]
+    z = z_scores(card)["z"]
     parts = (
         "# Scorecard against the published tables",
         f"Ranks: {ranks}.",
         markdown(summary(card), decimals=0),
         _RULES,
-        f"`explained` cells come from {': '.join(filter(None, (events, '; '.join(cells))))}.",
+        f"Cells that are `explained`, by cause: {'; '.join(cells) or 'none'}.",
+        f"Differences of the {len(z)} random cells over their standard errors have the mean "
+        f"{z.mean():.2f} and the standard deviation {z.std():.2f}. Independent ones would have 0 "
+        "and 1, but cells of a recommender share its samples and its start.",
         "## Cells",
         markdown(card),
     )
@@ -217,9 +183,10 @@ def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None
 
 _RULES = """\
 Ours is the exact metric, or the expectation over sampling in closed form, so no verdict depends on
-a seed. A deterministic cell must equal the print. A published mean may lie 3 of its standard errors
-plus half a unit of the last digit from ours, a published count of Table 4 anywhere but in the outer
-0.135 % of its binomial distribution on either side. `explained` cells need what the paper leaves
-open: the initialisation of X, the order of Z's ties, or that of its tied samples, without which
-they would differ. *Near-certain* cells are sampled, but one printed outcome has a probability of at
-least 90 %, such as 0 or 100; the other sampled cells that equal the print do so *by chance*."""
+a seed. A cell is `exact` if it has the same digits. A published mean is `within noise` if it lies
+at most 3 of its standard errors plus half a unit of the last digit from ours, a published count of
+Table 4 anywhere but in the outer 0.135 % of its binomial distribution on either side.
+Cells are `explained` that would differ without what the paper leaves open: the initialisation of X,
+the order of Z's ties, or that of its tied samples. The kind of a cell is `deterministic`, `random`,
+or `near-certain`: sampled, but one printed outcome, such as 0 or 100, has a probability of at least
+90 %."""

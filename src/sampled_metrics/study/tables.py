@@ -22,12 +22,7 @@ from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import histograms, sampled_rank_distribution, shared_histograms
 from sampled_metrics.study.config import N_ITEMS, ExactSettings, ExperimentSettings, ToySettings
-from sampled_metrics.study.moments import (
-    Moments,
-    estimates,
-    expected_moments,
-    probability_less,
-)
+from sampled_metrics.study.moments import Moments, estimates, expected_moments, probability_less
 
 KEY = ["table", "row", "metric", "column"]
 COLUMNS = (*KEY, "value", "std")
@@ -48,11 +43,10 @@ METRICS = tuple(parse_measure(name) for name in ("auc", "ap", "ndcg", "recall@10
 
 
 class Row(NamedTuple):
-    """One cell of a table: its simulated or exact value, and its expectation.
+    """One cell: a fraction in Tables 1 and 2, percent in Table 3, a count in Table 4.
 
-    `value` and `std` are the mean and standard deviation over repetitions: fractions in Tables 1
-    and 2, percent in Table 3, a count in Table 4. `expected` and `expected_std` are the same in
-    closed form. `repetitions` is 0 for an exact value. `ranks` says where the ranks come from.
+    `value` and `std` are the mean and standard deviation over repetitions, 0 for an exact value;
+    `expected` and `expected_std` the same in closed form. `ranks` says where the ranks come from.
     """
 
     table: int
@@ -97,28 +91,18 @@ def as_printed(table: pd.DataFrame, value: str = "value", std: str = "std") -> p
 
 
 class Experiment(NamedTuple):
-    """Outcome of repeated sampling for one recommender, as fractions.
-
-    `exact` has the shape (measures,), with ties in expectation; `repeated` (measures, estimators,
-    repetitions); `expected` holds their mean and standard deviation in closed form.
-    """
+    """Outcome of repeated sampling for one recommender, as fractions; `exact` expects ties."""
 
     settings: ExperimentSettings
     users: int
-    exact: Float
-    repeated: Float
-    expected: Moments
+    exact: Float  # shape (measures,)
+    repeated: Float  # shape (measures, estimators, repetitions)
+    expected: Moments  # of `repeated`, in closed form
     source: str
 
 
 def corrected_items(ranks: Ranks, settings: ExperimentSettings) -> int:
-    """Return n of the corrections.
-
-    Examples
-    --------
-    >>> corrected_items(Ranks([10, 13], [0, 0], [0, 0]), ExperimentSettings())
-    12
-    """
+    """Return n of the corrections."""
     return ranks.mean_candidates if settings.n_items is None else settings.n_items
 
 
@@ -151,18 +135,16 @@ def run_experiment(
 ) -> Experiment:
     """Repeat the sampled evaluation of a recommender and correct it.
 
-    Every repetition has generators of its own, derived from the seed, the recommender's name, a
-    stream and the repetition. `streams` names one stream for all estimators or one for each; by
-    default the settings say what estimators share.
+    Generators derive from the seed, the recommender's name, a stream and the repetition. `streams`
+    names one stream for all estimators or one for each; by default the settings decide.
     """
     if not len(ranks):
         raise InputError(f"{name}: no rank records")
     most = int(ranks.n_candidates.min()) - 1
     if settings.sampling == Sampling.WITHOUT_REPLACEMENT and settings.n_negatives > most:
-        raise InputError(
-            f"{name}: experiment.n_negatives must be at most {most}, not {settings.n_negatives}, "
-            f"because a user has {most + 1} candidates and sampling is without-replacement"
-        )
+        problem = f"experiment.n_negatives must be at most {most}, not {settings.n_negatives}"
+        reason = f"a user has {most + 1} candidates and sampling is without-replacement"
+        raise InputError(f"{name}: {problem}, because {reason}")
     drawn = _draw_histograms(name, ranks, settings, streams)
     counts = np.broadcast_to(drawn, (len(settings.estimators), *drawn.shape[1:]))
     vectors = estimator_vectors(corrected_items(ranks, settings), settings)
@@ -192,18 +174,11 @@ def _draw_histograms(
 
 def save_experiment(path: Path, experiment: Experiment) -> None:
     """Write an experiment as `.npz`."""
-    settings, users, exact, repeated, expected, source = experiment
+    content = experiment._asdict()
+    mean, sd = content.pop("expected")
+    content |= {"settings": experiment.settings.model_dump_json(by_alias=True)}
     with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez(
-            file,
-            settings=settings.model_dump_json(by_alias=True),
-            users=users,
-            exact=exact,
-            repeated=repeated,
-            expected_mean=expected.mean,
-            expected_sd=expected.sd,
-            source=source,
-        )
+        np.savez(file, **content, expected_mean=mean, expected_sd=sd)
 
 
 # The tables.
@@ -226,13 +201,7 @@ def exact_table(records: Mapping[str, Ranks], settings: ExactSettings) -> pd.Dat
 
 
 def toy_ranks(recommender: str) -> Ranks:
-    """Return the ranks of a toy recommender of sections 3.2 and 4.2, which has no ties.
-
-    Examples
-    --------
-    >>> toy_ranks("C").best_rank.tolist()
-    [212, 2, 743, 5342, 1548]
-    """
+    """Return the ranks of a toy recommender of sections 3.2 and 4.2, which has no ties."""
     ranks = np.array(PREDICTED_RANKS[recommender])
     source = "toy recommenders of section 3.2"
     return Ranks(np.full(ranks.size, N_ITEMS), ranks - 1, np.zeros_like(ranks), source=source)
@@ -240,10 +209,7 @@ def toy_ranks(recommender: str) -> Ranks:
 
 @one_thread()
 def toy_tables(settings: ToySettings) -> dict[int, pd.DataFrame]:
-    """Compute exact metrics (Table 1) and sampled ones (Table 2), as fractions, by table.
-
-    `std` is over repetitions of the mean over the five instances, as is `expected_std`.
-    """
+    """Compute exact metrics (Table 1) and sampled ones (Table 2), as fractions, by table."""
     metrics = tuple(map(str, METRICS))
     experiment = ExperimentSettings(
         **settings.model_dump(), metrics=metrics, estimators=("sampled",)
