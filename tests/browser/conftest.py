@@ -9,18 +9,7 @@ from sampled_metrics.pages import render
 from sampled_metrics.study.page import collect
 from tests.unit.test_page import sources
 
-MOVE = """(positions) => Object.entries(positions).forEach(([name, value]) => {
-  const control = document.getElementById(name);
-  control.value = value;
-  control.dispatchEvent(new Event("input", { bubbles: true }));
-})"""
 DESKTOP = {"width": 1280, "height": 900}
-# Texts of charts that are cut off by the edges of their chart.
-CUT = """() => [...document.querySelectorAll(".plot svg text")].filter((text) => {
-  const { x, width } = text.getBBox(), { width: whole } = text.ownerSVGElement.viewBox.baseVal;
-  return x < -1 || x + width > whole + 1;
-}).map((text) => text.textContent)"""
-SETTLED = '#explorer[data-settled]:not([data-settled=""])'
 
 
 def executable():
@@ -57,28 +46,20 @@ class Opened:
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.goto(path.as_uri() + address)
-        self.settle()
 
     def _heard(self, message):
         if message.type in {"error", "warning"}:
             self.complaints.append(message.text)
 
-    def settle(self):
-        self.page.wait_for_selector(SETTLED, state="attached", timeout=60_000)
-
-    def set(self, **positions):
-        """Move controls in one movement, and wait for the answer to it."""
-        self.page.evaluate(MOVE, {name: str(value) for name, value in positions.items()})
-        self.settle()
+    def choose(self, **values):
+        """Set the lens as its controls do."""
+        self.page.evaluate("(values) => choose(values)", values)
 
     def show(self, width, height, **media):
         """Change the screen, and wait until the charts have its width."""
         self.page.set_viewport_size({"width": width, "height": height})
         self.page.emulate_media(**media)
         self.page.evaluate("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))")
-
-    def state(self):
-        return self.page.evaluate("SM.state")
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +73,5 @@ def opened(browser, report):
 def fresh(opened):
     """The page of the module with its screen and controls as at the start."""
     opened.show(color_scheme="light", media="screen", reduced_motion="no-preference", **DESKTOP)
-    start = {"group": 0, "metric": "recall", "k": 10, "estimator": "sampled", "gamma": 0.1}
-    opened.set(**start, m=100, r=200)
+    opened.choose(metric="recall@10", estimator="sampled", m=100)
     return opened

@@ -5,14 +5,21 @@ import gzip
 import json
 import re
 import shutil
+from functools import partial
 from html.parser import HTMLParser
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
 
+from sampled_metrics.estimators import estimator_matrix, parse_estimators
+from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.pages import render
+from sampled_metrics.pages.lens import settings
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.sampling import sampled_rank_distribution
+from sampled_metrics.study.moments import expected_moments
 from sampled_metrics.study.page import collect
 from tests.conftest import ROOT
 
@@ -84,13 +91,14 @@ def document(page):
     return Document(page)
 
 
-def test_page_is_well_formed_and_fits_in_2_mb(document, page):
+def test_page_is_well_formed_and_small(document, page, content):
     assert document.open == []
     ids = [attrs["id"] for _, attrs in document.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
     targets = [attrs.get("href", "") for tag, attrs in document.elements if tag in {"a", "use"}]
     assert {target[1:] for target in targets if target.startswith("#")} <= set(ids)
-    assert len(page.encode()) <= 2_000_000
+    drawings = sum(len(figure["svg"]) for figure in (*content["figures"], content["scores"]))
+    assert len(page.encode()) - drawings <= 600_000
 
 
 def test_nothing_asks_the_network(document):
@@ -116,8 +124,7 @@ def test_every_figure_and_download_is_there(document):
         if "data-packed" in attrs
     }
     figures, tables = ["z", *(f"figure{i}" for i in range(1, 7))], ["exact", "table4"]
-    assert {f"{name}.{form}" for name in figures for form in ("csv", "pdf")} < downloads.keys()
-    assert {f"{name}.csv" for name in tables} < downloads.keys()
+    assert {f"{name}.csv" for name in (*figures, *tables)} < downloads.keys()
     for name, packed in downloads.items():
         folder = "figures" if name.partition(".")[0] in figures else "tables"
         assert gzip.decompress(base64.b64decode(packed)) == (REFERENCE / folder / name).read_bytes()
@@ -133,8 +140,8 @@ def test_every_published_cell_is_there_with_its_verdict(document):
     assert all(cell["data-note"] and cell["data-tolerance"] for cell in noted)
     # A cell shows the number that was judged, so that an exact one has the published digits.
     for cell in cells:
-        ours, published = (cell[f"data-{whose}"].split(" ")[0] for whose in ("ours", "published"))
-        by_order = cell["data-note"] == "order of tied samples"
+        ours, published = (cell[f"data-{whose}"] for whose in ("ours", "published"))
+        by_order = cell.get("data-note") == "order of tied samples"
         assert by_order or (ours == published) is (cell["data-verdict"] == "exact")
 
 
@@ -170,7 +177,7 @@ def test_all_text_is_escaped(tmp_path, document):
     assert any(HOSTILE in attrs.get("data-note", "") for _, attrs in found.elements)
     assert any(HOSTILE in text for text in found.texts["th"])
     (numbers,) = [t for t in found.texts["script"] if t.startswith("{")]
-    assert json.loads(numbers)["groups"][0]["recommenders"][0]["name"].startswith("<script>")
+    assert json.loads(numbers)["lens"]["names"][0].startswith("<script>")
 
 
 def test_settings_without_folders_of_the_machine():
@@ -179,13 +186,104 @@ def test_settings_without_folders_of_the_machine():
     assert "somebody" not in collect(**sources(config=changed))["config"]
 
 
-BUDGET = """\
-method,proxy,budget,scores_per_user,pair,metric,right,significantly_wrong,runs
-budget,als,50,49.64,A vs B,recall@10,9,0,10
-budget,als,20,19.66,B vs A,recall@10,12,0,20
-budget,als,20,19.66,B vs A,ap,20,0,20
-budget,none,50,50,A vs B,recall@10,3,0,3
-bv:0.1,"uniform, shared",50,50,A vs B,recall@10,10,,10
-users,all items,50,50,A vs C,recall@10,10,0,10
-unknown,uniform,50,50,A vs B,recall@10,10,0,10
-"""
+# The page says what the files of the run say.
+
+
+def view(content, estimator, m, metric="recall@10"):
+    return content["lens"]["views"][f"{metric} {estimator} {m}"]
+
+
+def shares(view):
+    """Values in percent by recommender, as shown."""
+    return {"XYZ"[i]: float(text.removesuffix("\xa0%")) for i, text in view["read"]}
+
+
+LABELS = {"sampled": "Sampled", "rank-estimate": "Rank Estimate", "bv:0.1": "BV 0.1"}
+METRICS = {"recall@10": "Recall@10", "ndcg@10": "NDCG@10", "ap": "AP", "auc": "AUC"}
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("estimator", LABELS)
+def test_lens_has_the_expectations_of_tables_3_and_4(content, metric, estimator):
+    card = pd.read_csv(REFERENCE / "scorecard.csv", dtype=str, keep_default_na=False)
+    of_both = (card["metric"] == METRICS[metric]) & (card["column"] == LABELS[estimator])
+    cells = card[of_both].set_index(["table", "row"])["ours"].astype(float)
+    shown = view(content, estimator, 100, metric)
+    for name, value in shares(shown).items():
+        order_of_ties = 0.4 if (name, metric) == ("Z", "auc") else 0.06  # as shown: one decimal
+        assert value == pytest.approx(cells["3", name], abs=order_of_ties)
+    for a, b, chance in shown["right"]:
+        assert 100 * chance == pytest.approx(cells["4", f"{'XYZ'[a]} vs {'XYZ'[b]}"], abs=1.1)
+
+
+def test_lens_has_the_curves_and_crossings_of_figure_6(content, document):
+    table = pd.read_csv(REFERENCE / "figures/figure6.csv")
+    shown = content["lens"]
+    curves = table[table["kind"] == "curve"].set_index(["recommender", "estimator", "n_negatives"])
+    for estimator, sizes in (("sampled", (10, shown["sizes"][-1])), ("bv:0.1", (10,))):
+        for m in sizes:
+            for name, value in shares(view(content, estimator, m)).items():
+                curve = curves.loc[(name, LABELS[estimator], m), "value"]
+                assert value == pytest.approx(curve, abs=0.051)
+    ordered = table[(table["kind"] == "ordered") & (table["estimator"] == "Sampled")]
+    assert set(ordered["n_negatives"].astype(int)) < set(shown["sizes"])
+    words = " ".join(" ".join(document.texts["p"]).split())
+    for row in ordered.itertuples():
+        assert f"{row.recommender.replace(' vs ', ' and ')} from {row.n_negatives:.0f}" in words
+    assert "begins at 10 and ends at 1,392" in words
+
+
+def test_squares_partition_the_published_cells(document):
+    verdicts = pd.read_csv(REFERENCE / "scorecard.csv", dtype=str)["verdict"].value_counts()
+    squares = [
+        attrs["class"] for tag, attrs in document.elements if tag == "i" and "class" in attrs
+    ]
+    found = pd.Series(squares)[lambda c: ~c.str.startswith("swatch")].str.replace("-", " ")
+    assert found.value_counts().to_dict() == verdicts.to_dict()
+
+
+def test_price_counts_the_runs_of_beyond(content):
+    orders = pd.read_csv(REFERENCE / "beyond/orders.csv")
+    orders = orders[(orders["metric"] == "recall@10") & orders["scores_per_user"].between(95, 105)]
+    rows = {name: cells for name, *cells in content["price"]["rows"]}
+    for method, name in (("users", "All items"), ("budget", "The top")):
+        (cells,) = (cells for label, cells in rows.items() if label.startswith(name))
+        of_method = orders[(orders["method"] == method) & orders["proxy"].ne("als")]
+        runs = of_method[of_method["runs"] >= 10].set_index("pair")
+        for pair, text in zip(content["price"]["pairs"], cells, strict=True):
+            assert text == "{right} of {runs} runs".format(**runs.loc[pair])
+
+
+def test_examples_are_of_the_literature(document):
+    rows = pd.read_csv(ROOT / "config/literature.csv", dtype=str)
+    examples = [attrs for _, attrs in document.elements if "data-source" in attrs]
+    assert len(examples) >= 2
+    for example in examples:
+        sizes = (example["data-of"], example["data-n"], example["data-users"])
+        printed = f"HR@10={example['data-hr']} NDCG@10={example['data-ndcg']}".split()
+        found = rows[rows["source_id"] == example["data-source"]]
+        for column, value in zip(("n_negatives", "n_items", "n_users"), sizes, strict=True):
+            found = found[found[column] == value]
+        found = found[[set(printed) <= set(text.split()) for text in found["printed"]]]
+        exact = f"HR@10={example['data-measured']}"
+        assert not example["data-measured"] or exact in found["exact"].iloc[0].split()
+        assert (found["sampling"] == "without").any()
+
+
+@pytest.mark.parametrize("metric", ["recall@10", "ndcg@10", "ap", "auc"])
+def test_estimate_is_the_windows_mean_of_recall(metric):
+    n, m, rng = 300, 20, np.random.default_rng(0)
+    better = rng.integers(0, n, 400) ** 2 // n
+    ranks = Ranks(np.full(400, n), better, rng.integers(0, n - better))
+    ks, estimators = np.arange(1, n + 1), parse_estimators(["sampled", "cls", "bv:0.01"])
+    vectors = partial(estimator_matrix, sampling="without-replacement")
+    of_all = ([parse_measure(metric)], estimators, [m], vectors, "without-replacement")
+    recall = [np.clip((k - ranks.n_better) / (ranks.n_tied + 1), 0, 1).mean() for k in ks]
+    given = sampled_rank_distribution(ranks, m)
+    for setting in settings({"A": ranks}, ranks.n_candidates, ks, *of_all):
+        weights = setting.by_rank - np.append(setting.by_rank[1:], 0.0)
+        vector = vectors([setting.estimator], [setting.measure], n, m)[0, 0]
+        expected = expected_moments(given, vector)
+        assert weights @ recall == pytest.approx(expected.mean, abs=1e-9)
+        assert setting.mean[0] == pytest.approx(expected.mean, abs=2e-4)
+        assert setting.sd[0] == pytest.approx(expected.sd, rel=0.01)

@@ -9,6 +9,7 @@ import pytest
 
 from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.correct import correct
+from sampled_metrics.pages import render
 from sampled_metrics.pages.own import own_sampled
 from sampled_metrics.ranks import SampledRanks
 
@@ -102,16 +103,22 @@ def test_mixed_and_missing_files_are_refused(refused, folder, arguments):
     assert not (folder / "page.html").exists()
 
 
-def test_panel_has_the_ranges_of_values_and_differences():
+def test_page_has_the_ranges_of_values_and_differences_and_says_what_they_decide():
     samples = {"a": sample(60, *[2] * 20), "b": sample(100), "c": sample(*[5] * 21)}
     content = own_sampled(samples, ["recall@10", "ap"], ["sampled"])
-    panel = content["explorer"]["ranges"]
+    panel = content["numbers"]["ranges"]
     assert (panel["sizes"], panel["labels"]) == ([20], ["Recall@10", "AP"])
     values = [correct(each, ["ap"], ["sampled"])[0] for each in samples.values()]
     for key, results in (("ranges", values), ("differences", compare(samples, "ap", "sampled"))):
-        (of_size,) = panel["metrics"]["ap-all"][key]
+        (of_size,) = panel["metrics"]["ap"][key]
         ends = np.array([[each.range_low, each.range_high] for each in results])
         assert np.array(of_size) == pytest.approx(ends, abs=1e-5)
-    shares = content["explorer"]["own"]["recommenders"][0]["shares"]
-    assert shares == [0.6, *[0.02] * 20]
-    json.dumps(content["explorer"], allow_nan=False)
+    assert "b 100.0\xa0%" in content["says"]
+    assert content["says"].endswith("It says b > a > c.")
+    assert len(content["bars"][0]["decided"]) + content["bars"][0]["open"] == 3
+    page = " ".join(render(content, "own.html").split())
+    assert f"It can know {len(content['bars'][0]['decided'])} of 3 orders." in page
+    alike = own_sampled({"a": sample(*[5] * 21), "b": sample(*[5] * 21)}, ["ap"], ["sampled"])
+    assert alike["says"].endswith("It says a = b.")
+    assert "It cannot know." in render(alike, "own.html")
+    json.dumps(content["numbers"], allow_nan=False)

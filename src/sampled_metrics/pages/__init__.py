@@ -5,27 +5,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-SCRIPTS = (
-    *("metrics", "numerics", "spectrum", "monotone", "estimators", "users"),  # the mathematics
-    *("svg", "charts", "controls"),
-    *("hero", "tour", "item", "panels", "runs", "ranges", "budget"),  # the parts of the page
-    *("explorer", "share", "cells"),
-)
-SECTIONS = {
-    "why": "Why",
-    "corrections": "Corrections",
-    "ranges": "Ranges",
-    "budget": "Budget",
-    "overview": "Summary",
-    "tables": "Tables",
-    "figures": "Figures",
-    "claims": "Claims",
-    "audit": "Audit",
-    "provenance": "Provenance",
-    "values": "Values",
-    "comparisons": "Comparisons",
-    "cite": "Cite",
-}
+SCRIPTS = ("lens", "paper", "item", "page")
 
 
 def render(content: Mapping[str, Any], template: str = "page.html") -> str:
@@ -44,10 +24,9 @@ def render(content: Mapping[str, Any], template: str = "page.html") -> str:
     )
     # A script must not end its element or open a comment; JSON not hold signs special in HTML.
     scripts = "\n".join(_static(f"{name}.js") for name in SCRIPTS)
-    data = json.dumps(content["explorer"], ensure_ascii=True, separators=(",", ":"))
+    data = json.dumps(content["numbers"], ensure_ascii=True, separators=(",", ":"))
     return environment.get_template(template).render(
         **content,
-        names=SECTIONS,
         style=_static("page.css"),
         scripts=scripts.replace("</script", "<\\/script").replace("<!--", "<\\!--"),
         data=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),

@@ -1,6 +1,7 @@
 """The contents of the page of one's own sampled ranks or full rankings."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +12,14 @@ from sampled_metrics._base.arrays import check_arguments, path_of
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import write_text
-from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators import parse_estimators
-from sampled_metrics.inference.compare import Compared, compare
+from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.evaluate import evaluate
-from sampled_metrics.inference.results import Results
-from sampled_metrics.metrics.measures import parse_measure, parse_measures
+from sampled_metrics.metrics.measures import parse_measures
+from sampled_metrics.pages import lens as window
 from sampled_metrics.pages import render
-from sampled_metrics.pages.explorer import (
-    explorer,
-    in_script,
-    initial,
-    listed,
-    range_panel,
-    story,
-)
+from sampled_metrics.pages.words import MOST_NAMED, listed, percent, range_bars, range_panel
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.options import Ranked
 from sampled_metrics.ranks.sampled import Drawn, all_alike
@@ -82,120 +75,95 @@ def own_sampled(
     samples: Mapping[str, SampledRanks],
     metrics: Sequence[str],
     estimators: Sequence[str],
-    *,
-    shape: str = SHAPE,
-    confidence: float = CONFIDENCE,
+    **options: Any,
 ) -> dict[str, Any]:
-    """Collect the page of sampled ranks: ranges, estimates, comparisons, what would decide more.
+    """Collect the page of sampled ranks: what they say, ranges, comparisons, what would decide.
 
-    All recommenders have the same number of negatives. The headline is about the first metric.
+    All recommenders have the same number of negatives. The headline is about the first metric. The
+    options are those of `correct` and `compare`.
     """
-    first = next(iter(samples.values()))
-    options: dict[str, Any] = {"shape": shape, "confidence": confidence}
+    first, names, measures = next(iter(samples.values())), list(samples), parse_measures(metrics)
     corrected: dict[str, Any] = {}
     for name, sample in samples.items():
         with reading(name):
             corrected[name] = correct(sample, metrics, estimators, **options)
-    compared: Any = []
-    if len(samples) > 1:
-        compared = compare(samples, metrics, estimators[:1], **options)
-    n, m, lead = first.mean_candidates, first.n_negatives, parse_measure(metrics[0])
-    metric = lead.kind if lead.cutoff else in_script(metrics[0])
-    ends = [
-        (result.metric, m, name, "", result.range_low, result.range_high)
-        for name, results in corrected.items()
-        for result in results
+    compared: Any = compare(samples, metrics, estimators[:1], **options) if names[1:] else []
+    m = first.n_negatives
+    ends = [(r.metric, m, r.a, r.b, r.range_low, r.range_high) for r in compared]
+    for name, results in corrected.items():
+        ends += [(r.metric, m, name, "", r.range_low, r.range_high) for r in results]
+    panel = range_panel(ends, names)
+    sampled = [
+        [float(measure.at(s.sampled_ranks, m + 1).mean()) for s in samples.values()]
+        for measure in measures
     ]
-    ends += [(c.metric, m, c.a, c.b, c.range_low, c.range_high) for c in compared]
-    shares = [np.bincount(s.sampled_ranks - 1, minlength=m + 1) / len(s) for s in samples.values()]
-    recommenders = [
-        {"name": name, "shares": np.round(share, 7).tolist()}
-        for name, share in zip(samples, shares, strict=True)
+    bars = [
+        {"label": measure.label, **range_bars(panel, names, str(measure), m, values)}
+        for measure, values in zip(measures, sampled, strict=True)
     ]
-    people = listed([f"{name} ({len(sample):,} ranks)" for name, sample in samples.items()])
-    who = (
-        f"{people}. Each held-out item was ranked among {m:,} random items of {n - 1:,}, drawn "
-        f"{str(first.sampling).replace('-', ' ')}. The exact metric is that of a ranking among all "
-        "of them. Random items are also called negatives."
+    candidates = np.atleast_1d(first.n_items)
+    shown = window.lens(
+        *({}, measures, parse_estimators(estimators), m, None, candidates),
+        sampling=first.sampling,
     )
-    tables = [_values_table(corrected), *([_orders_table(compared.parts())] if compared else [])]
-    return _page(["ranges", "why", "corrections"], tables) | {
-        "full": False,
-        "headline": _headline(metrics[0], m, corrected, compared),
-        "story": {"who": who, "candidates": f"{n:,}"},
-        "explorer": {
-            "groups": [],
-            "start": initial(metric=metric, k=lead.cutoff or 10, n=n, m=m),
-            "own": {"n": n, "m": m, "recommenders": recommenders},
-            "ranges": range_panel(ends, list(corrected)),
-        },
+    users = max(map(len, samples.values()))
+    tables = [_table("values", corrected), *([_table("comparisons", compared)] if compared else [])]
+    return _page(tables, shown) | {
+        "says": _says(measures[0].label, names, sampled[0]),
+        "names": names,
+        "bars": bars,
+        "m": m,
+        "sampling": str(first.sampling).replace("-", " "),
+        "users": users,
+        "scores": users * first.mean_candidates,
+        "numbers": {"lens": shown, "ranges": panel},
     }
 
 
 def own_full(
-    rankings: Mapping[str, Ranks],
-    metrics: Sequence[str],
-    *,
-    ties: str = "expected",
-    confidence: float = CONFIDENCE,
+    rankings: Mapping[str, Ranks], metrics: Sequence[str], **options: Any
 ) -> dict[str, Any]:
     """Collect the page of full rankings: exact metrics, comparisons, and what sampling would do."""
-    options: dict[str, Any] = {"ties": ties, "confidence": confidence}
-    tables = [_values_table({n: evaluate(r, metrics, **options) for n, r in rankings.items()})]
+    tables = [_table("values", {n: evaluate(r, metrics, **options) for n, r in rankings.items()})]
     if len(rankings) > 1:
-        tables.append(_orders_table(compare(rankings, metrics, **options).parts()))
+        tables.append(_table("comparisons", compare(rankings, metrics, **options)))
     m = min(_M, min(int(ranks.n_candidates.min()) for ranks in rankings.values()) - 1)
-    first = story(rankings, m)
-    numbers = explorer(rankings, m) | {"ranges": None}
-    numbers["start"]["pair"] = first["pair"]
-    content = {"full": True, "headline": "", "story": first, "explorer": numbers}
-    return _page(["why", "corrections"], tables) | content
+    estimators = parse_estimators(window.ESTIMATORS)
+    shown = window.lens(rankings, parse_measures(metrics), estimators, m)
+    users = max(map(len, rankings.values()))
+    return _page(tables, shown) | {"users": users, "who": listed(list(rankings))}
 
 
-def _page(parts: list[str], tables: list[dict[str, Any]]) -> dict[str, Any]:
+def _page(tables: list[dict[str, Any]], shown: dict[str, Any]) -> dict[str, Any]:
     return {
         "title": "Sampled metrics of your own recommenders",
         "byline": f"Made with sampled-metrics {sampled_metrics.__version__}",
         "version": sampled_metrics.__version__,
-        "parts": parts,
-        "sections": [*parts, *(table["id"] for table in tables), "cite"],
         "tables": tables,
-        "assumed": "",
+        "lens": shown,
+        "numbers": {"lens": shown},
     }
 
 
-def _values_table(results: Mapping[str, Results[Any]]) -> dict[str, Any]:
-    """The tables that the results print as, those of all recommenders in one."""
-    parts: dict[str, Any] = {name: of_name.parts() for name, of_name in results.items()}
-    rows = [{"recommender": name, **row} for name, (part, *_) in parts.items() for row in part]
-    return _table("values", rows, next(iter(parts.values()))[1])
-
-
-def _orders_table(parts: Parts) -> dict[str, Any]:
-    return _table("comparisons", parts[0], parts[1])
-
-
-def _table(name: str, rows: Any, words: Any) -> dict[str, Any]:
+def _table(name: str, results: Any) -> dict[str, Any]:
+    """The table that results print as, those of several recommenders in one."""
+    parts = (
+        {n: r.parts() for n, r in results.items()} if name == "values" else {"": results.parts()}
+    )
+    rows = [
+        {"recommender": of, **row} if of else row for of, part in parts.items() for row in part[0]
+    ]
+    words = next(iter(parts.values()))[1].replace("\n  ", " ")  # lines that go on
     lines = [[f"{v:.4f}" if isinstance(v, float) else str(v) for v in row.values()] for row in rows]
-    words = words.replace("\n  ", " ")  # lines that go on
     return {"id": name, "title": name.title(), "heads": [*rows[0]], "lines": lines, "words": words}
 
 
-def _headline(
-    metric: str, m: int, corrected: Mapping[str, Any], compared: Sequence[Compared]
-) -> str:
-    items = "1 random item leaves" if m == 1 else f"{m:,} random items leave"
-    ranges = [
-        f"of {name} between {100 * first.range_low:.2f} and {100 * first.range_high:.2f} %"
-        for name, (first, *_) in corrected.items()
-    ]
-    if len(ranges) > 3:
-        ranges = [*ranges[:2], f"of {len(ranges) - 2} more as below"]
-    words = f"{items} {parse_measure(metric).label} {listed(ranges)}"
-    pairs = {(c.a, c.b): c for c in compared if c.metric == compared[0].metric}
-    decided = [c.in_words() for c in pairs.values() if c.order != "undecided"]
-    if not pairs:
-        return f"{words}."
-    if len(pairs) == 1:
-        return f"{words}: {decided[0] if decided else 'their order stays open'}."
-    return f"{words}: {len(decided) or 'none'} of {len(pairs)} orders decided."
+def _says(label: str, names: Sequence[str], values: Sequence[float]) -> str:
+    """What the sampled values are, and the order that they suggest."""
+    order = sorted(range(len(names)), key=lambda i: -values[i])
+    more = [f"{len(names) - MOST_NAMED} more"] * (len(names) > MOST_NAMED)
+    shown = [f"{names[i]} {percent(values[i])}" for i in order[:MOST_NAMED]]
+    signs = [" = " if values[a] == values[b] else " > " for a, b in pairwise(order)]
+    chain = "".join(sign + names[i] for sign, i in zip(signs, order[1:], strict=True))
+    suggested = f" It says {names[order[0]]}{chain}." if chain else ""
+    return f"Your sampled {label} is {listed([*shown, *more])}.{suggested}"

@@ -1,0 +1,93 @@
+// The lens: shows the view of the chosen metric, estimator and number of random items.
+
+const element = (id) => document.getElementById(id);
+const numbers = JSON.parse(element("numbers").textContent);
+const { views, asked, truth, sizes, start, names, estimators } = numbers.lens;
+const address = new URLSearchParams(location.hash.slice(1));
+const state = { ...start };
+
+const make = (name, properties, ...content) => {
+  const node = Object.assign(document.createElement(name), properties);
+  node.append(...content);
+  return node;
+};
+
+// Keep in the address what is not as at the start.
+function remember(values, usual) {
+  for (const [name, value] of Object.entries(values)) {
+    if (String(value) === String(usual[name])) address.delete(name);
+    else address.set(name, value);
+  }
+  const hash = address.toString();
+  history.replaceState(null, "", hash ? `#${hash}` : location.pathname);
+}
+
+const nearest = (values, wanted) => values.reduce((best, value) =>
+  (Math.abs(Math.log(value / wanted)) < Math.abs(Math.log(best / wanted)) ? value : best));
+const key = ({ metric, estimator, m }) => `${metric} ${estimator} ${m}`;
+
+function listStandings(list, standings) {
+  list.replaceChildren(...standings.map(([i, value]) => {
+    const who = make("span", { className: "who" }, `${names[i]} `, make("b", {}, value));
+    who.style.setProperty("--c", `var(--c${i % 8})`);
+    return make("li", {}, who);
+  }));
+}
+
+function showView() {
+  const there = sizes.filter((m) => key({ ...state, m }) in views);
+  state.m = nearest(there, state.m);
+  const view = views[key(state)];
+  const exact = asked[state.metric];
+  ["asked", "against", "measured"].forEach((id, i) => { element(id).textContent = view.head[i]; });
+  for (const id of ["up", "wash"]) element(id).setAttribute("d", view.up);
+  element("down").setAttribute("d", view.down);
+  element("asked-window").setAttribute("d", exact.up);
+  element("asked-line").setAttribute("d", exact.up ? "" : `M${10 * exact.at} 24V350`);
+  element("asked-at").style.left = `${exact.up ? 3 : exact.at}%`;
+  element("measured-at").style.left = `${Math.min(Math.max(view.at, 8), 92)}%`;
+  if (names.length) {
+    listStandings(element("read"), view.read);
+    listStandings(element("truth"), truth[state.metric]);
+    element("verdict").textContent = view.verdict;
+    [element("noisy").textContent, element("noise").textContent] = view.noise;
+    element("pairs").replaceChildren(...view.pairs.map(([sign, words]) => {
+      const line = make("li", {}, words);
+      line.dataset.sign = sign;
+      return line;
+    }));
+  }
+  for (const name of ["metric", "estimator"]) element(name).value = state[name];
+  if (element("correct")) element("correct").checked = state.estimator !== "sampled";
+  if (element("m")) {
+    element("m").max = there.length - 1;
+    element("m").value = there.indexOf(state.m);
+    element("m").setAttribute("aria-valuetext", `${state.m} random items`);
+    element("m-value").textContent = state.m.toLocaleString("en");
+  }
+  dispatchEvent(new CustomEvent("view"));
+}
+
+function choose(values) {
+  Object.assign(state, values);
+  showView();
+}
+
+for (const name of ["metric", "estimator"]) {
+  element(name).addEventListener("input", ({ target }) => choose({ [name]: target.value }));
+}
+element("correct")?.addEventListener("input", ({ target }) => {
+  choose({ estimator: target.checked ? Object.keys(estimators).at(-1) : "sampled" });
+});
+element("m")?.addEventListener("input", ({ target }) => {
+  choose({ m: sizes.filter((m) => key({ ...state, m }) in views)[target.value] });
+});
+element("lens").addEventListener("change", () => remember(state, start));
+
+for (const name of Object.keys(state)) {
+  const value = address.get(name);
+  if (name === "m" ? Number(value) > 0 : value in { metric: asked, estimator: estimators }[name]) {
+    state[name] = name === "m" ? Number(value) : value;
+  }
+}
+showView();

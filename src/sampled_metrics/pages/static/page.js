@@ -1,0 +1,53 @@
+// Files that the page carries, and details of the cells of tables.
+
+async function unpack({ dataset }) {
+  const bytes = Uint8Array.from(atob(dataset.packed), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const address = URL.createObjectURL(await new Response(stream).blob());
+  make("a", { download: dataset.name, href: address }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+// One line at the foot of the window says all that is known of a cell.
+function showDetail({ target }) {
+  const data = target.closest(".cells button")?.dataset;
+  element("detail").hidden = !data;
+  if (!data) return;
+  const spread = (value, std) => (std ? `${value} ± ${std}` : value);
+  element("detail").textContent = [
+    data.verdict,
+    data.ours && `ours ${spread(data.ours, data.oursStd)}`,
+    data.published && `published ${spread(data.published, data.publishedStd)}`,
+    data.difference && `difference ${data.difference}, tolerance ${data.tolerance}`,
+    data.z && `z ${data.z}`,
+    data.note,
+  ].filter(Boolean).join("; ");
+}
+
+// One stop of Tab a table; arrows move within.
+function moveWithin(event) {
+  const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+  if (event.key === "Escape") element("detail").hidden = true;
+  if (!(event.key in step) || event.target.tagName !== "BUTTON") return;
+  event.preventDefault();
+  const rows = [...event.currentTarget.rows].map((row) => [...row.querySelectorAll("button")]);
+  const filled = rows.filter(({ length }) => length);
+  const y = filled.findIndex((row) => row.includes(event.target));
+  const [down, right] = step[event.key];
+  const next = filled[y + down]?.[filled[y].indexOf(event.target) + right];
+  if (!next) return;
+  event.target.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+}
+
+addEventListener("DOMContentLoaded", () => {
+  for (const button of document.querySelectorAll(".download")) {
+    button.addEventListener("click", () => unpack(button));
+  }
+  for (const table of document.querySelectorAll(".cells")) {
+    table.querySelector("button").tabIndex = 0;
+    table.addEventListener("keydown", moveWithin);
+  }
+  for (const event of ["pointerover", "focusin", "click"]) addEventListener(event, showDetail);
+});

@@ -1,0 +1,190 @@
+// Range of an exact metric that printed sampled metrics allow, as `sampled_metrics.reported`.
+
+// Normal quantiles of intervals that hold together at 95 %, for one and two numbers.
+const QUANTILES = [1.959964, 2.241403];
+const TINY = 1e-11;
+const MOST_ITEMS = 1e6;
+const CREDITS = {
+  hr: (rank) => (rank <= 10 ? 1 : 0),
+  ndcg: (rank) => (rank <= 10 ? 1 / Math.log2(rank + 1) : 0),
+};
+const METRICS = { hr: "HR@10", ndcg: "NDCG@10" };
+
+let logs = [0];
+
+// Logarithms of the factorials of 0 ... n.
+function logFactorials(n) {
+  if (logs.length <= n) {
+    logs = new Float64Array(n + 1);
+    for (let i = 2; i <= n; i++) logs[i] = logs[i - 1] + Math.log(i);
+  }
+  return logs;
+}
+
+// Probability that i of m random items, drawn without replacement, are above true rank r of n.
+function chance(i, r, n, m) {
+  const f = logFactorials(n);
+  if (i > r - 1 || m - i > n - r) return 0;
+  const ways = f[r - 1] - f[i] - f[r - 1 - i] + f[n - r] - f[m - i] - f[n - r - m + i];
+  return Math.exp(ways - f[n - 1] + f[m] + f[n - 1 - m]);
+}
+
+// Means of a function of the rank over the ranks 1 ... k, for each k.
+function meansUpTo(n, value) {
+  const means = new Float64Array(n);
+  for (let k = 1, sum = 0; k <= n; k++) {
+    sum += value(k);
+    means[k - 1] = sum / k;
+  }
+  return means;
+}
+
+const sampledMeans = (credit, n, m) => meansUpTo(n, (r) => {
+  let mean = 0;
+  for (let i = 0; i < Math.min(10, m + 1); i++) mean += credit(i + 1) * chance(i, r, n, m);
+  return mean;
+});
+
+// Mixtures of columns whose means `given` are from `low` to `high`, by the revised simplex method.
+// Returns a function that minimises a cost over them, or null if there are none.
+function programme(given, low, high) {
+  const n = given[0].length;
+  const rows = 2 * given.length + 1;
+  const unit = (i, size) => Array.from({ length: rows }, (_, j) => (i === j ? size : 0));
+  const column = (j) => { // mixed, then slack (below high, above low), then artificial
+    if (j < n) return [...given.flatMap((g) => [g[j], g[j]]), 1];
+    return j < n + rows - 1 ? unit(j - n, (j - n) % 2 ? -1 : 1) : unit(j - n - rows + 1, 1);
+  };
+  const basis = Array.from({ length: rows }, (_, i) => n + rows - 1 + i);
+  const inverse = basis.map((_, i) => unit(i, 1));
+  const x = [...given.flatMap((_, q) => [high[q], low[q]]), 1];
+  const minimise = (cost) => {
+    for (let turn = 0; turn < 2000; turn++) {
+      const dual = inverse[0].map((_, i) =>
+        basis.reduce((sum, j, row) => sum + cost(j) * inverse[row][i], 0));
+      const weights = given.map((_, q) => dual[2 * q] + dual[2 * q + 1]);
+      let least = -TINY;
+      let enters = -1;
+      for (let j = 0; j < n + rows - 1; j++) {
+        let price = cost(j);
+        if (j >= n) price -= dual[j - n] * ((j - n) % 2 ? -1 : 1);
+        else {
+          price -= dual[rows - 1];
+          for (let q = 0; q < given.length; q++) price -= weights[q] * given[q][j];
+        }
+        if (price < least) [least, enters] = [price, j];
+      }
+      if (enters < 0) break;
+      const entering = column(enters);
+      const step = inverse.map((row) => row.reduce((sum, v, i) => sum + v * entering[i], 0));
+      const ratio = (i) => (step[i] > 1e-10 ? x[i] / step[i] : Infinity);
+      const leaves = basis.reduce((best, _, i) => (ratio(i) < ratio(best) ? i : best), 0);
+      if (ratio(leaves) === Infinity) break;
+      const size = step[leaves];
+      inverse[leaves] = inverse[leaves].map((v) => v / size);
+      x[leaves] /= size;
+      for (let i = 0; i < rows; i++) {
+        if (i === leaves) continue;
+        inverse[i] = inverse[i].map((v, j) => v - step[i] * inverse[leaves][j]);
+        x[i] = Math.max(x[i] - step[i] * x[leaves], 0);
+      }
+      basis[leaves] = enters;
+    }
+    return basis.reduce((sum, j, i) => sum + cost(j) * x[i], 0);
+  };
+  if (minimise((j) => (j < n + rows - 1 ? 0 : 1)) > 1e-9) return null;
+  return (costs) => minimise((j) => (j < n ? costs[j] : 0));
+}
+
+// One end of Wilson's interval; `share` is the squared quantile by users.
+const wilson = (v, sign, share) =>
+  (v + share / 2 + sign * Math.sqrt(share * v * (1 - v) + share ** 2 / 4)) / (1 + share);
+
+// Lowest and highest exact metrics by name, or null if the printed texts contradict each other.
+function reported(printed, n, m, users) {
+  const known = Object.keys(printed);
+  const share = users ? QUANTILES[known.length - 1] ** 2 / users : 0;
+  const halves = known.map((name) => 0.5 / 10 ** (printed[name].split(".")[1] ?? "").length);
+  const end = (sign) => known.map((name, q) =>
+    wilson(Math.min(Math.max(Number(printed[name]) + sign * halves[q], 0), 1), sign, share));
+  const given = known.map((name) => sampledMeans(CREDITS[name], n, m));
+  const least = programme(given, end(-1), end(1));
+  return least && Object.fromEntries(known.map((name) => {
+    const exact = meansUpTo(n, CREDITS[name]);
+    return [name, [least(exact), -least(exact.map((v) => -v))]];
+  }));
+}
+
+const FIELDS = ["hr", "ndcg", "of", "n", "users"];
+const percent = (value) => `${(100 * value).toFixed(Math.abs(value) < 0.09995 ? 2 : 1)} %`;
+let measured = null; // afterwards, by the same authors, with the numbers it belongs to
+
+// What is wrong with the fields, or an empty text.
+function wrong(printed, n, m, users) {
+  const bad = Object.keys(printed).find((name) => !(printed[name] > 0 && printed[name] < 1));
+  if (bad) return `${METRICS[bad]} must be a fraction such as 0.8245.`;
+  if (!Object.keys(printed).length) return "Type HR@10, NDCG@10 or both.";
+  if (!Number.isInteger(m) || m < 1) return "m must be a whole number, such as 100.";
+  if (!Number.isInteger(n) || n <= m || n > MOST_ITEMS) return "n must be from m + 1 to 1,000,000.";
+  return users >= 0 ? "" : "users must be a whole number.";
+}
+
+function rangeRow(name, [low, high], value) {
+  const bar = make("i", {});
+  const mark = make("u", { className: "printed" });
+  Object.assign(bar.style, { left: `${100 * low}%`, width: `${100 * (high - low)}%` });
+  mark.style.left = `${100 * value}%`;
+  const track = make("span", { className: "track" }, bar, mark);
+  if (name === "hr" && measured?.hr === element("hr").value) {
+    const line = make("u", {});
+    line.style.left = `${100 * measured.value}%`;
+    track.append(line);
+  }
+  const words = make("span", {}, `${percent(low)} to ${percent(high)}`);
+  return make("div", { className: "range" }, make("b", {}, METRICS[name]), track, words);
+}
+
+function answer() {
+  const texts = Object.fromEntries(FIELDS.map((id) => [id, element(id).value.trim()]));
+  const [m, n, users] = ["of", "n", "users"].map((id) => Number(texts[id].replaceAll(",", "")));
+  const printed = Object.fromEntries(
+    Object.keys(METRICS).filter((id) => texts[id]).map((id) => [id, texts[id]]));
+  const problem = wrong(printed, n, m, users);
+  const ranges = problem ? null : reported(printed, n, m, users);
+  const rows = Object.entries(ranges ?? {});
+  element("paper-bars").replaceChildren(
+    ...rows.map(([name, ends]) => rangeRow(name, ends, Number(printed[name]))));
+  if (!rows.length) {
+    element("paper-words").textContent = problem
+      || "No distribution of true ranks gives these numbers: check them, m and n.";
+    return;
+  }
+  const [[name, [low, high]]] = rows;
+  const after = name === "hr" && measured?.hr === printed.hr;
+  element("paper-words").textContent = `${METRICS[name]} of ${percent(Number(printed[name]))} `
+    + `(dotted) against ${m} random items means between ${percent(low)} and ${percent(high)} `
+    + `against all ${n.toLocaleString("en")} items.${after
+      ? ` Measured against all: ${percent(measured.value)} (line).` : ""}`;
+}
+
+function fill(values) {
+  for (const id of FIELDS) element(id).value = values[id] ?? "";
+  measured = values.measured ? { hr: values.hr, value: Number(values.measured) } : null;
+  answer();
+}
+
+if (element("paper")) {
+  const examples = [...document.querySelectorAll(".examples button")];
+  for (const button of examples) {
+    button.addEventListener("click", () => {
+      fill(button.dataset);
+      remember(button.dataset, {});
+    });
+  }
+  const usual = Object.fromEntries(FIELDS.map((id) => [id, ""]));
+  const typed = () => Object.fromEntries(FIELDS.map((id) => [id, element(id).value]));
+  for (const id of FIELDS) element(id).addEventListener("input", answer);
+  element("paper").addEventListener("change", () => remember(typed(), usual));
+  const asked = Object.fromEntries(FIELDS.map((id) => [id, address.get(id)]));
+  fill(Object.values(asked).some(Boolean) ? asked : examples[0].dataset);
+}
