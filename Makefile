@@ -115,14 +115,11 @@ reference: $(STAMP) ## run the study and keep its results in results/reference
 	snakemake --cores $(CORES) spread
 	cp results/spread.csv results/starts.csv results/band.csv results/reference/
 	snakemake --cores $(CORES)
-	snakemake --cores $(CORES) audit
-	python -m sampled_metrics.study.keep reversal results/reference/reversal results/ranks/*.parquet
-	rm results/reference/reversal.svg results/reference/reversal.pdf
 	python -m sampled_metrics.study.keep ranks results/reference/ranks results/ranks/*.parquet
 	rm -rf results/reference/tables results/reference/figures
 	cp -r results/tables results/figures results/reference/
 	$(MAKE) picture
-	cp results/scorecard.* results/claims.* results/audit.* results/ranges.csv results/provenance.json results/reference/
+	cp results/scorecard.* results/claims.* results/ranges.csv results/provenance.json results/reference/
 
 reference-ml-100k: $(STAMP) ## the same for the study on MovieLens 100K
 	snakemake --cores $(CORES) --configfile config/ml-100k.yaml

@@ -33,8 +33,6 @@ CARD = pd.DataFrame(
 TABLES = {
     **{n: pd.read_csv(ROOT / f"results/reference/figures/figure{n}.csv") for n in range(1, 7)},
     "z": z_scores(CARD),
-    "reversal": pd.DataFrame({"recommender": ["X", "Z"], "exact": [7.7, 9.4],
-                              "sampled": [66.1, 54.2]}),
 }  # fmt: skip
 
 
@@ -147,13 +145,6 @@ def test_strip_of_z_scores_by_hand(figures):
     assert points(below) == [[[1.5, 0], [-1, 0], [2.5, 1]]]
     labels = [tick.get_text() for tick in below.get_yticklabels()]
     assert labels == [r"Table 3: _a\$b", "Table 4: X vs Y"]
-
-
-def test_order_by_all_items_beside_that_by_a_sample(figures):
-    (axes,) = figures["reversal"].axes
-    ends = [line.get_ydata().tolist() for line in axes.get_lines()]
-    np.testing.assert_allclose(ends, [[0.065, 0.935], [0.935, 0.065]])
-    assert words(axes)[:4] == ["X  7.7 %", "66.1 %  X", "Z  9.4 %", "54.2 %  Z"]
 
 
 def contrast(colour):

@@ -3,6 +3,6 @@
 - `config`: the configuration; `steps`: what each rule of the workflow runs.
 - `tables`: Tables 1 to 4; `curves`: the data of Figures 1 to 6, and ranges that samples allow.
 - `printed`: tables as Markdown and LaTeX. `scorecard`: each published cell beside ours.
-- `starts`, `audit`: what the paper leaves open, measured.
+- `starts`: what the paper leaves open, measured.
 - `claims`, `measurements`: its sentences with a number in them.
 """

@@ -316,12 +316,6 @@ class Study(Settings):
         folders = {"ml-1m": REFERENCE, "ml-100k": REFERENCE / "ml-100k"}
         return folders.get(self.dataset.name)  # no table has the name of a MovieLens
 
-    def _made(self, name: str) -> list[str]:
-        """File of this run if it has been made, or else of the reference run."""
-        own = Path(self.results, name)
-        kept = [f"{self._reference}/{name}"] if self._reference else []
-        return [str(own)] if self.ranks == "trained" and own.exists() else kept
-
     @property
     def tables(self) -> tuple[int, ...]:
         """Numbers of the tables to make; the paper's toys are shown beside its data."""
@@ -353,8 +347,8 @@ class Study(Settings):
 
     @property
     def audit(self) -> list[str]:
-        """The audit of this run once `snakemake audit` has made it, else the reference run's."""
-        return self._made("audit.csv") if self.is_papers_data else []
+        """Readings of the paper, as they were measured once."""
+        return [f"{REFERENCE}/audit.csv"] if self.is_papers_data else []
 
     @property
     def orders(self) -> list[str]:

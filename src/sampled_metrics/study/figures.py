@@ -397,24 +397,6 @@ def z_scores(figure: Figure, table: pd.DataFrame) -> None:
     below.tick_params(axis="y", length=0)
 
 
-def reversal(figure: Figure, table: pd.DataFrame) -> None:
-    """Slopes from Recall@10 among all items to that among 100; each side has its own scale."""
-    axes = panels(figure, 1, 1, {"height": 1.3, "left": 0.1, "right": 0.1, "top": 0.26})[0, 0]
-    heights = table.set_index("recommender")
-    heights = (heights - heights.min()) / (heights.max() - heights.min())
-    heights = heights.apply(lambda side: apart(side.to_numpy(), 0.13))
-    for i, (row, ends) in enumerate(zip(table.itertuples(), heights.to_numpy(), strict=True)):
-        axes.plot([0, 1], ends, linewidth=2, color=f"C{i % 8}")
-        name, look = shown(row.recommender), {"color": f"C{i % 8}", "va": "center"}
-        axes.text(-0.04, ends[0], f"{name}  {row.exact:.1f} %", ha="right", **look)
-        axes.text(1.04, ends[1], f"{row.sampled:.1f} %  {name}", **look)
-    for x, head in enumerate(("all items (exact)", "100 random items")):
-        axes.text(x, 1.2, head, color=GREY, ha="center")
-    axes.set(xlim=(-0.55, 1.55), ylim=(-0.1, 1.25))
-    axes.set_title("Recall@10 on MovieLens 1M, 6,040 users", loc="center", pad=7)
-    axes.axis("off")
-
-
 FIGURES: Mapping[int | str, Callable[[Figure, pd.DataFrame], None]] = {
     1: metric_against_rank,
     2: toys_against_samples,
@@ -423,5 +405,4 @@ FIGURES: Mapping[int | str, Callable[[Figure, pd.DataFrame], None]] = {
     5: rank_distribution,
     6: recall_against_samples,
     "z": z_scores,
-    "reversal": reversal,
 }

@@ -1,7 +1,6 @@
 """What `make reference` and `make schema` keep of a run, and the schema of the configuration.
 
-`python -m sampled_metrics.study.keep` with `ranks FOLDER FILE...`, `reversal STEM FILE...` or
-`schema FILE`.
+`python -m sampled_metrics.study.keep` with `ranks FOLDER FILE...` or `schema FILE`.
 """
 
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from sampled_metrics._base.files import write_text
-from sampled_metrics.ranks.reading import read_by_name, read_single
+from sampled_metrics.ranks.reading import read_single
 
 
 def ranks(folder: Path, paths: Sequence[Path]) -> None:
@@ -19,21 +18,6 @@ def ranks(folder: Path, paths: Sequence[Path]) -> None:
     for path in paths:
         records, source = read_single(path), "reference run; nothing was trained here"
         records.replace(users=np.arange(len(records)), source=source).write(folder / path.name)
-
-
-def reversal(stem: Path, paths: Sequence[Path]) -> None:
-    """Draw the order by Recall@10 among all items beside that among 100 random items."""
-    import pandas as pd
-
-    from sampled_metrics.study.config import ExperimentSettings
-    from sampled_metrics.study.figures import draw
-    from sampled_metrics.study.tables import run_experiment
-
-    settings, rows = ExperimentSettings(metrics=("recall@10",), estimators=("sampled",)), []
-    for name, ranks in read_by_name(paths).items():
-        experiment = run_experiment(name, ranks, settings.replaced(repetitions=2))
-        rows.append((name, 100 * experiment.exact[0], 100 * experiment.expected.mean[0, 0]))
-    draw("reversal", pd.DataFrame(rows, columns=["recommender", "exact", "sampled"]), stem)
 
 
 def schema(path: Path) -> None:
@@ -52,4 +36,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "schema":
         schema(paths[0])
     else:
-        (ranks if sys.argv[1] == "ranks" else reversal)(paths[0], paths[1:])
+        ranks(paths[0], paths[1:])

@@ -20,7 +20,6 @@ from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import listed, range_bars, range_panel
 from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.study import config as study
-from sampled_metrics.study.audit import agrees, spelled
 from sampled_metrics.study.curves import COLUMNS as CURVES
 from sampled_metrics.study.curves import RANGE
 from sampled_metrics.study.datasets.settings import CATALOGUE
@@ -46,7 +45,7 @@ _METHODS = {
     ("budget", "popularity"): "The top of each user's list by popularity, then adaptively",
     ("budget", "als"): "The same by a small factor model",
 }
-RANGES = (20, 100, 1000)  # negatives of the ranges that are shown
+RANGES = (10, 100, 1000)  # negatives of the ranges that are shown
 PRICE, _FEWEST = 100, 10  # scores per user; runs, with fewer of which a share says little
 
 
@@ -122,7 +121,6 @@ def collect(
         if is_paper
         else [],
         "audit": _audit(audit) if audit else [],
-        "audit_of_reference": audit is not None and "reference" in audit.parts,
         "origin": origin,
         "run": run,
         "facts": list(pd.json_normalize(origin, sep=": ").iloc[0].items()),
@@ -192,9 +190,10 @@ def _audit(path: Path) -> list[tuple[str, list[str], list[list[str]]]]:
     """Topics, the readings that agree with the paper in all rows, and the lines of all readings."""
     columns = ("topic", "reading", "quantity", "value", "published", "reproduces")
     table, found = read_texts(path, columns), []
-    table["value"] = table["value"].astype(float).map(spelled)
+    table["value"] = [f"{float(value):.3f}".removesuffix(".000") for value in table["value"]]
     for topic, of_topic in groups(table, "topic"):
-        agreeing = [reading for reading, rows in groups(of_topic, "reading") if agrees(rows)]
+        readings = groups(of_topic, "reading")
+        agreeing = [name for name, rows in readings if (rows["reproduces"] == "yes").all()]
         found.append((topic, agreeing, of_topic[[*columns[1:]]].values.tolist()))
     return found
 

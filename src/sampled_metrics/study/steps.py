@@ -248,18 +248,6 @@ def spread(job: Any) -> None:
     write_table(spread, Path(job.output.spread), "%.6g")
 
 
-def audit(job: Any) -> None:
-    """Measure each reading of the paper where its text and its numbers disagree."""
-    from sampled_metrics.study.audit import Material, run_audit, write_audit
-    from sampled_metrics.study.config import Entry, ExperimentSettings
-
-    entries = [Entry(**entry) for entry in job.params.recommenders]
-    files = Path(job.input.archive[0]), Path(job.input.split), _paths(job.input.ranks)
-    settings, published = ExperimentSettings(**job.params.experiment), Path(job.input.published[0])
-    readings = run_audit(Material.load(*files, entries, settings, published, job.threads))
-    write_audit(readings, *map(Path, job.output))
-
-
 def page(job: Any) -> None:
     """Compare with the paper, record where numbers come from, put all on one page."""
     from sampled_metrics.pages import render
