@@ -108,7 +108,7 @@ verdicts: $(STAMP) ## measure how often pairs of recommenders are put in order, 
 coverage-reported: $(STAMP) ## measure how often ranges from printed numbers hold the exact value
 	python tests/benchmarks/reported.py
 
-literature: $(STAMP) ## compute the ranges of the numbers in config/literature.csv for docs/literature.md
+literature: $(STAMP) ## compute the ranges of the numbers in config/literature.csv for docs/measured/literature.md
 	python tests/benchmarks/literature.py
 
 reference: $(STAMP) ## run the study and keep its results in results/reference

@@ -1,6 +1,6 @@
 """What printed sampled metrics say: ranges of the exact HR@10 in the literature; `make literature`.
 
-Reads config/literature.csv and writes docs/literature.md.
+Reads config/literature.csv and writes docs/measured/literature.md.
 """
 
 from itertools import combinations
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 HEAD = """# What the literature's numbers say
 
 Sampled metrics printed in papers and repositories, and the range that they leave for the exact
-metric over all items ([method](reported.md)); `make literature` writes this page from
+metric over all items ([method](../reported.md)); `make literature` writes this page from
 `config/literature.csv`, which has the place of every number, n, m, and how they are known. Only
 numbers seen in a named source are in it. A range assumes that no rank is likelier than the one
 before it, at 95 %.
@@ -85,7 +85,7 @@ def main() -> None:
     )
     last = "## No range\n\n" + "\n".join(refused) + "\n"
     page = HEAD.format(summary=summary) + "\n".join(lines) + "\n" + last
-    (ROOT / "docs/literature.md").write_text(page, encoding="utf-8")
+    (ROOT / "docs/measured/literature.md").write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

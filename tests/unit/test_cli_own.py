@@ -117,7 +117,7 @@ def test_words_of_a_comparison(run, folder):
     line = shlex.split("compare r.csv r2.csv r3.csv --n-items 100 --metric ap")
     text = run(*line, "--test", "t").stdout
     assert "p_value" in text
-    assert re.search(r"\nr2 +r3 +ap .* undecided \([\d,]+ users\)", text)
+    assert re.search(r"\nr2 +r3 +ap .* undecided \([\d,]+\)", text)
     assert "corrected for 3 pairs (holm)" in " ".join(text.split())
     assert max(map(len, text.splitlines())) < 110
     text = run(*line, "--correction", "none").stdout

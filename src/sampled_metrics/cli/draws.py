@@ -135,4 +135,9 @@ def metrics(form: options.Form = Format.TABLE, output: options.Output = None) ->
     for name in known_measures():
         aliases = ", ".join(METRICS[name.partition("@")[0].removesuffix("BETA")].aliases)
         rows.append({"library": "sampled-metrics", "theirs": aliases, "ours": name, "note": ""})
-    emit(rows + synonyms(), form, output)
+    rows, note = rows + synonyms(), ""
+    if form is Format.TABLE:
+        noted = [row for row in rows if row["note"]]
+        note = "\n".join(f"{row['library']} {row['theirs']}: {row['note']}." for row in noted)
+        rows = [{key: row[key] for key in row if key != "note"} for row in rows]
+    emit(rows, form, output, note)

@@ -27,18 +27,14 @@ class Format(StrEnum):
     CSV = "csv"
 
 
-def emit(
-    rows: Sequence[Row], form: Format, output: Path | None, note: str = "", hidden: str = ""
-) -> None:
+def emit(rows: Sequence[Row], form: Format, output: Path | None, note: str = "") -> None:
     """Print rows of the same keys, or write them to a file, all or nothing.
 
-    `note` stands below a table only; `hidden` names keys, by blanks, that a table leaves out.
-    Numbers that do not exist are null in JSON and empty in CSV.
+    `note` stands below a table only. Numbers that do not exist are null in JSON and empty in CSV.
     """
     import pandas as pd
 
     if form is Format.TABLE:
-        rows = [{k: v for k, v in row.items() if k not in hidden.split()} for row in rows]
         emit_text(text_of([rows, note] if note else [rows]), output)
     elif form is Format.JSON:
         emit_text(json.dumps(plain(rows), indent=2, ensure_ascii=False) + "\n", output)

@@ -8,8 +8,9 @@ import typer
 
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.text import text_of
 from sampled_metrics.cli import options
-from sampled_metrics.cli.output import Format, emit, emit_results
+from sampled_metrics.cli.output import Format, emit, emit_results, emit_text
 from sampled_metrics.ranks import Sampling
 
 app = typer.Typer()
@@ -47,8 +48,12 @@ def evaluate(
             evaluated = evaluation.evaluate(ranks, metric or defaults.METRICS, **tests)
         rows += [{"file": str(path)} | asdict(result) for result in evaluated]
         results += evaluated
-    note = evaluation.evaluated_note(results, confidence)
-    emit(rows, form, output, note, "ties effective_users")
+    if form is Format.TABLE:
+        table, note = evaluation.evaluated_parts(results, confidence)
+        named = [{"file": of["file"]} | row for of, row in zip(rows, table, strict=True)]
+        emit_text(text_of([named, note]), output)
+    else:
+        emit(rows, form, output)
 
 
 @app.command()

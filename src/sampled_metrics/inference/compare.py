@@ -19,7 +19,7 @@ from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.inference import ranges
 from sampled_metrics.inference.brackets import ASSUMED
 from sampled_metrics.inference.correct import Solved, solve
-from sampled_metrics.inference.evaluate import known_values, prior_shape
+from sampled_metrics.inference.evaluate import extent, known_values, prior_shape
 from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.plan import deciding_differences
 from sampled_metrics.inference.population import Shape, estimate
@@ -410,27 +410,20 @@ def _sampled_parts(
     """Orders from sampled ranks, what would decide open ones, and ranges and estimates."""
     rows, rule = _orders(results, confidence, correction, "range")
     lines = [f"{rule}, {ASSUMED[shape]}.", *pairing]
-    first = {(result.a, result.b, result.metric): result for result in reversed(results)}
-    undecided = [result for result in reversed(first.values()) if result.order == UNDECIDED]
-    widest: dict[str, dict[str, float]] = {}
-    of_each = deciding_differences(undecided, samples, shape, confidence)
-    for result, differences in zip(undecided, of_each, strict=True):
-        found = widest.setdefault(result.metric, {})
-        found |= {words: max(found.get(words, 0.0), x) for words, x in differences.items()}
+    undecided = {(x.a, x.b, x.metric): x for x in results if x.order == UNDECIDED}
+    widest = deciding_differences(list(undecided.values()), samples, shape, confidence)
     for metric, differences in widest.items():
         (here, least), *others = differences.items()
         verb = "decides" if here == "1 negative" else "decide"
-        says = [f"{metric}: {here} {verb} differences above about {least:.2g}"]
-        says += [
-            f"{what.removesuffix(' negatives')} above {more:.2g}"
-            for what, more in others
-            if more < least
-        ]
-        lines.append(", ".join(says) + ".")
+        line = f"{metric}: {here} {verb} differences above about {least:.2g}"
+        for what, more in others:
+            if more < least:
+                line += f", {what.removesuffix(' negatives')} above {more:.2g}"
+        lines.append(f"{line}.")
     lines += [INSTEAD] if widest else []
-    if len(first) > _MOST_ROWS:
+    if "metric" not in rows[0]:
         words = "Ranges of the exact metrics (`correct` prints the estimates):"
-        estimates = _by_metric([row for row in estimates if row["metric"]], [""], "range")
+        estimates = _by_metric([row for row in estimates if row["range"]], [""], "range")
         return [rows, "\n".join(lines), words, estimates]
     words = "Ranges of the exact metrics, and estimates, which may be ordered otherwise:"
     return [rows, "\n".join(lines), words, estimates]
@@ -455,23 +448,22 @@ def _orders(
         span = f"{result.range_low:.4f} to {result.range_high:.4f}"
         row[f"b - a ({100 * confidence:g} %)"] = span
         needed = result.verdict.partition("; about ")[2].partition(" would")[0]
-        row["order"] = result.in_words() + f" ({needed} users)" * bool(needed)
+        row["order"] = result.in_words() + f" ({needed})" * bool(needed)
         if p_values:
             row["p_value"] = result.p_value
         rows.setdefault((result.a, result.b, result.metric), row | {"sign": _SIGNS[result.order]})
-    users = sorted({result.n_users for result in results})
     paired = {result.paired for result in results}
-    words = f"{users[0]:,} to {users[-1]:,} users" if users[1:] else count(users[0], "user")
+    words = extent([result.n_users for result in results], "user")
     words += ", paired" if paired == {True} else "" if True in paired else ", not paired"
     pairs, shown = len({(x.a, x.b) for x in results}), list(rows.values())
     rule = f"{words}. order: of the exact metrics; decided if the {kind} of b - a excludes 0"
     if pairs > 1 and correction != "none":
         rule += f", also corrected for {pairs} pairs ({correction})"
-    if any("users)" in row["order"] for row in shown):
-        rule += "; in brackets the users that would decide it"
     if len(shown) > _MOST_ROWS:
-        rule = f"<, >: b or a has the higher exact metric; ?: undecided. {rule}"
-        return _by_metric(shown, ["a", "b"], "sign"), rule
+        signs = "<, >: b or a has the higher exact metric; ?: undecided. JSON and CSV say more."
+        return _by_metric(shown, ["a", "b"], "sign"), f"{signs}\n{rule}"
+    if any(row["order"].startswith(f"{UNDECIDED} (") for row in shown):
+        rule += "; in brackets the users that would decide it"
     return [{key: row[key] for key in row if key != "sign"} for row in shown], rule
 
 

@@ -2,8 +2,9 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +12,9 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, check_arguments, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS
 from sampled_metrics._base.errors import InputWarning
-from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.population import Shape, estimate
-from sampled_metrics.inference.results import FLAT, Results, count
+from sampled_metrics.inference.results import FLAT, Results, Row, count
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
@@ -131,7 +131,7 @@ def evaluate(
                 effective_users=float(values.sum()) ** 2 / squares if squares > 0.0 else 0.0,
             )
         )
-    return Results(results, partial(_parts, confidence=confidence))
+    return Results(results, partial(evaluated_parts, confidence=confidence))
 
 
 def values_by_user(
@@ -190,9 +190,25 @@ def prior_shape(measure: Measure, ranks: Ranks) -> Shape:
     return Shape.of(measure.at(places, n), weights)
 
 
-def evaluated_note(results: Sequence[Evaluated], confidence: float) -> str:
-    """Say what the intervals of exact metrics cover, and where they are too narrow."""
-    lines = [f"Fractions, ties {results[0].ties}. The interval covers the variation over users."]
+def extent(numbers: Sequence[int], noun: str) -> str:
+    """Write how many things there are, such as 6,040 users or 943 to 6,040 users."""
+    least, most = min(numbers, default=0), max(numbers, default=0)
+    return f"{least:,} to {most:,} {noun}s" if least < most else count(most, noun) * bool(most)
+
+
+def evaluated_parts(results: Sequence[Evaluated], confidence: float) -> tuple[list[Row], str]:
+    """Return a row for each result, and say what they are of and where intervals are too narrow."""
+    rows: list[Row] = []
+    for result in results:
+        row: Row = {"metric": result.metric, "value": result.value, "std_error": result.std_error}
+        span = None if isnan(result.ci_low) else f"{result.ci_low:.4f} to {result.ci_high:.4f}"
+        rows.append(row | {f"interval ({100 * confidence:g} %)": span})
+    users = extent([result.n_users for result in results], "user")
+    items = extent([result.n_items for result in results if result.n_items], "candidate")
+    lines = [
+        f"{users}{f', {items}' if items else ''}. Fractions, ties {results[0].ties}. The interval "
+        "covers the variation over users."
+    ]
     few = {
         result.metric: result
         for result in results
@@ -205,11 +221,4 @@ def evaluated_note(results: Sequence[Evaluated], confidence: float) -> str:
             f"narrow, and holds the metric of other users like these in fewer than "
             f"{100 * confidence:g} % of evaluations."
         )
-    return "\n".join(lines)
-
-
-def _parts(results: Sequence[Evaluated], confidence: float) -> Parts:
-    rows = [asdict(result) for result in results]
-    for row in rows:
-        del row["ties"], row["effective_users"]
-    return [rows, evaluated_note(results, confidence)]
+    return rows, "\n".join(lines)

@@ -184,14 +184,15 @@ def deciding_differences(
     samples: Mapping[str, SampledRanks],
     shape: str = SHAPE,
     confidence: float = CONFIDENCE,
-) -> list[dict[str, float]]:
+) -> dict[str, dict[str, float]]:
     """Calculate the differences that the negatives drawn, more, and full rankings may decide.
 
-    One dictionary for each result, by the number of negatives in words. The differences follow from
+    The largest of all results, by metric and by the number of negatives in words. They follow from
     the width of the range, which depends little on which of the distributions of true ranks that
     fit the sampled ranks is the right one.
     """
-    z, found, fitted = float(ndtri((1.0 + confidence) / 2.0)), [], {}
+    z, fitted = float(ndtri((1.0 + confidence) / 2.0)), {}
+    found: dict[str, dict[str, float]] = {}
     for name in {name for result in results for name in (result.a, result.b)}:
         ranks = samples[name]
         counts = np.bincount(ranks.sampled_ranks - 1, minlength=ranks.n_negatives + 1)
@@ -208,7 +209,8 @@ def deciding_differences(
         if more < min(samples[name].mean_candidates for name in (result.a, result.b)) - 1:
             differences[count(more, "negative")] = _decision(pair, measure, more, shape, z)[1]
         differences["full rankings"] = _decision(pair, measure, None, shape, z)[1]
-        found.append(differences)
+        largest = found.setdefault(result.metric, {})
+        largest |= {words: max(x, largest.get(words, 0.0)) for words, x in differences.items()}
     return found
 
 
