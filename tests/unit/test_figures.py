@@ -2,7 +2,6 @@
 
 import re
 from itertools import combinations
-from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -18,7 +17,7 @@ from sampled_metrics.study.figures import FIGURES, SIZES, STYLE, draw
 from sampled_metrics.study.scorecard import z_scores
 from tests.conftest import ROOT
 
-NOTE = "Ranks: made up by this test"
+NOTE = "Ranks: 0.001, made up by this test"
 CARD = pd.DataFrame(
     [
         (2, "A", "AUC", "Sampled", "deterministic", "0.0100", "0.0000"),
@@ -158,7 +157,7 @@ def visible(figure):
     texts = [*figure.texts]
     for axes in figure.axes:
         texts += [axes.title, axes._left_title, axes._right_title, *axes.texts]
-        for axis in (axes.xaxis, axes.yaxis):
+        for axis in (axes.xaxis, axes.yaxis) if axes.axison else ():
             low, high = sorted(axis.get_view_interval())
             ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
             texts += [axis.label, *(t.label1 for t in ticks if low <= t.get_loc() <= high)]
@@ -215,7 +214,7 @@ def test_files_whatever_the_users_settings_are(tmp_path):
     assert sorted(saved) == ["z.pdf", "z.png", "z.svg"]
     assert not [name for name in saved if matplotlib.__version__.encode() in saved[name]]
     assert f">{NOTE}</text>".encode() in saved["z.svg"]
-    assert not re.findall(rb"\d\.\d{3}", saved["z.svg"])
+    assert not re.findall(rb"<[^>]*\d\.\d{3}", saved["z.svg"])
     assert saved["z.pdf"].count(b"/FontFile2") == 1 > saved["z.pdf"].count(b"/Type3")
     with matplotlib.rc_context({"font.size": 20, "lines.linewidth": 9, "svg.hashsalt": "other"}):
         before = dict(matplotlib.rcParams)
@@ -225,19 +224,13 @@ def test_files_whatever_the_users_settings_are(tmp_path):
 
 
 def test_a_failure_leaves_no_half_figure(tmp_path, monkeypatch):
-    before = {f"figure1.{kind}": b"old" for kind in ("svg", "pdf", "png")}
-    for name, content in before.items():
-        (tmp_path / name).write_bytes(content)
+    (tmp_path / "figure1.png").write_bytes(b"old")
 
-    print_png = FigureCanvasAgg.print_png
-
-    def fail(canvas, path, **options):
-        if not isinstance(path, Path):  # a buffer, to measure text
-            return print_png(canvas, path, **options)
+    def fail(_canvas, path, **_options):
         path.write_bytes(b"half")
         raise OSError(28, "disk full")
 
     monkeypatch.setattr(FigureCanvasAgg, "print_png", fail)
     with pytest.raises(InputError, match="disk full"):
         draw(1, TABLES[1], tmp_path / "figure1")
-    assert contents(tmp_path) == before
+    assert contents(tmp_path) == {"figure1.png": b"old"}

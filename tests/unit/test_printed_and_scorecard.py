@@ -195,18 +195,6 @@ def test_a_cell_that_rests_on_the_order_of_tied_samples(ours, uniform, verdict):
     assert float(line["tolerance"]) == pytest.approx(0.065)
 
 
-def test_cells_by_kind():
-    # 0.990 is printed for 0.9895 to 0.9905, 1.2 standard errors of 0.013 / sqrt(1000) away
-    for row, kind in (
-        (cell(3, "Y", "AP", "Exact", 4.32), "deterministic"),
-        (cell(4, "X vs Y", "AP", "CLS", 31, None, 100), "random"),
-        (cell(4, "X vs Y", "AP", "Sampled", 0, None, 100), "near-certain"),
-        (cell(2, "A", "AUC", "Sampled", 0.99, 0.013, 9), "random"),
-        (cell(2, "A", "AUC", "Sampled", 0.99, 0.005, 9), "near-certain"),
-    ):
-        assert judged(row)["kind"] == kind
-
-
 def binomial(share):
     """Probabilities of 0 ... 100."""
     return np.array([comb(100, k) * share**k * (1 - share) ** (100 - k) for k in range(101)])

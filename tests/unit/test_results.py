@@ -77,6 +77,8 @@ def test_plot_of_estimates(corrected):
         assert (x == 1) == (sampled.value > axes.get_xlim()[1])
         assert [text.get_text() for text in axes.texts] == [f"{sampled.value:.3g}"] * (x == 1)
     assert [drawn(axes, "exact") for axes in panels] == [[[[0.25, 0]]], []]
+    (legend,) = panels[0].figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["range", "sampled", "cls", "exact"]
     assert sum(len(drawn(axes, "sampled")) for axes in panels) == 2
 
 

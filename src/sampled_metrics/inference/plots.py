@@ -58,9 +58,11 @@ def _draw(table: pd.DataFrame, exact: "pd.DataFrame | Mapping[Any, float]", axes
         _draw_metric(panel, rows, names, exact)
         panel.set_title(_verdict(metric, rows))
     panels[-1].set_xlabel(value)
-    handles = dict(zip(*reversed(panels[0].get_legend_handles_labels()), strict=True))
+    drawn = {line.get_label(): line for panel in panels for line in reversed(panel.lines)}
+    labels = [name for name in (line, *table["estimator"].unique(), "exact") if name in drawn]
     where: dict[str, Any] = {"loc": "outside upper left", "ncols": 6} if own else {}
-    (panels[0].figure if own else panels[0]).legend(handles.values(), handles.keys(), **where)
+    legend = (panels[0].figure if own else panels[0]).legend
+    legend([drawn[name] for name in labels], labels, **where)
     return axes
 
 

@@ -75,7 +75,7 @@ class Run:
     """
 
     def __init__(self, cells: pd.DataFrame, ranks: Mapping[str, Ranks] | None = None) -> None:
-        kinds = cells.columns.intersection(["value", "expected", "expected_std"])
+        kinds = cells.columns.intersection(["expected", "expected_std"])
         self._numbers = {kind: cells.set_index(KEY)[kind].to_dict() for kind in kinds}
         self.ranks = ranks or {}
 
@@ -85,11 +85,9 @@ class Run:
         holds, words = getattr(self, name)(*arguments)
         return bool(holds), words
 
-    def at(
-        self, row: str, metric: str, column: str, table: int = 3, kind: str = "expected"
-    ) -> float:
-        """Return a cell; KeyError if it was not computed."""
-        return float(self._numbers[kind][table, row, metric, column])
+    def at(self, *cell: str, table: int = 3, kind: str = "expected") -> float:
+        """Return a cell by row, metric and column; KeyError if it was not computed."""
+        return float(self._numbers[kind][table, *cell])
 
     def means(self, metric: str, column: str) -> dict[str, float]:
         """Return a column of Table 3 for a metric, by recommender."""
@@ -109,7 +107,7 @@ class Run:
     def counts(self, column: str) -> dict[tuple[str, str], float]:
         """Return a column of Table 4 by pair and metric."""
         keys = [(pair, metric) for pair in PAIRS for metric in METRICS]
-        return {key: self.at(*key, column, COUNTS) for key in keys}
+        return {key: self.at(*key, column, table=COUNTS) for key in keys}
 
     # Section 6.1 and Figure 5.
 
@@ -122,7 +120,7 @@ class Run:
         return random > 1600, f"{random:,} with ties at random, {last:,} with ties ranked last"
 
     def users(self, which: str, low: str, high: str) -> Found:
-        users = int(self.at("X", USERS[1], which, USERS[0]))
+        users = int(self.at("X", USERS[1], which, table=USERS[0]))
         return int(low) <= users <= int(high), f"{users:,} of X"
 
     # Section 6.2: sampled metrics.
@@ -156,9 +154,8 @@ class Run:
         return ranked(exact) == ranked(sampled), words
 
     def metrics_that_change_the_order(self) -> Found:
-        changed = [
-            m for m in METRICS if ranked(self.means(m, EXACT)) != ranked(self.means(m, SAMPLED))
-        ]
+        orders = {m: [ranked(self.means(m, c)) for c in (EXACT, SAMPLED)] for m in METRICS}
+        changed = [metric for metric, (exact, sampled) in orders.items() if exact != sampled]
         return changed == list(TOP_HEAVY), f"order changes for {', '.join(changed)}"
 
     # Sections 5.3, 6.3 and 7: corrections.
@@ -173,10 +170,9 @@ class Run:
         return holds, _each({column: sds[place] for column, sds in by_column.items()}, "{:.2f}")
 
     def corrections_are_closer(self) -> Found:
-        keys = [(c, name, m) for m in METRICS for c in CORRECTIONS for name in NAMES]
-        farther = [
-            m for c, name, m in keys if self.bias(name, m, c) > self.bias(name, m, SAMPLED) + 1e-9
-        ]
+        keys = [((name, m), c) for m in METRICS for c in CORRECTIONS for name in NAMES]
+        excess = [self.bias(*cell, column) - self.bias(*cell, SAMPLED) for cell, column in keys]
+        farther = [m for ((_, m), _), more in zip(keys, excess, strict=True) if more > 1e-9]
         top = sum(metric in TOP_HEAVY for metric in farther)
         words = f"farther in {len(farther)} of {len(keys)} cells, in {top} of Recall, NDCG and AP"
         return not farther, words
@@ -196,10 +192,8 @@ class Run:
         return right == len(leads), words
 
     def corrections_that_order_x_and_y(self) -> Found:
-        right = {
-            c: [m for m in TOP_HEAVY if self.at("Y", m, c) > self.at("X", m, c)]
-            for c in CORRECTIONS
-        }
+        x, y = ({c: [self.at(n, m, c) for m in TOP_HEAVY] for c in CORRECTIONS} for n in "XY")
+        right = {c: [m for m, a, b in zip(TOP_HEAVY, x[c], y[c], strict=True) if b > a] for c in x}
         words = {column: ", ".join(metrics) or "none" for column, metrics in right.items()}
         return all(right[column] == list(TOP_HEAVY) for column in LOW_GAMMA), _each(words)
 
@@ -211,9 +205,8 @@ class Run:
 
     def order_by_low_gamma(self) -> Found:
         orders = {(c, m): ranked(self.means(m, c)) for m in METRICS for c in LOW_GAMMA}
-        wrong = [
-            f"{c} {m}: {o}" for (c, m), o in orders.items() if o != ranked(self.means(m, EXACT))
-        ]
+        exact = {metric: ranked(self.means(metric, EXACT)) for metric in METRICS}
+        wrong = [f"{c} {m}: {o}" for (c, m), o in orders.items() if o != exact[m]]
         right = f"right in {len(orders) - len(wrong)} of {len(orders)}"
         return not wrong, "; ".join([right, *wrong])
 
@@ -258,24 +251,24 @@ class Run:
 
 def this_run(cells: pd.DataFrame, ranks: Mapping[str, Ranks], figure6: pd.DataFrame) -> Run:
     """Collect the cells of Tables 3 and 4, and the numbers on Figures 5 and 6."""
-    scale = scale_of_counts(cells["table"], cells["repetitions"])
-    cells = cells.assign(value=cells["value"] * scale, expected=cells["expected"] * scale)
+    expected = cells["expected"] * scale_of_counts(cells["table"], cells["repetitions"])
     ordered = figure6[(figure6["kind"] == "ordered") & (figure6["recommender"] == "X vs Y")]
     counts = users_by_rank(ranks["X"]) if "X" in ranks else {}
-    rows = [(USERS[0], "X", USERS[1], which, users, users) for which, users in counts.items()]
-    rows += [
-        (SIZES[0], "X vs Y", SIZES[1], name, m, m)
-        for name, m in zip(ordered["estimator"], ordered["n_negatives"], strict=True)
-    ]
-    others = pd.DataFrame(rows, columns=[*KEY, "value", "expected"])
-    return Run(pd.concat([cells, others]), ranks)
+    sizes = zip(ordered["estimator"], ordered["n_negatives"], strict=True)
+    rows = [(USERS[0], "X", USERS[1], which, users) for which, users in counts.items()]
+    rows += [(SIZES[0], "X vs Y", SIZES[1], name, m) for name, m in sizes]
+    others = pd.DataFrame(rows, columns=[*KEY, "expected"])
+    return Run(pd.concat([cells.assign(expected=expected), others]), ranks)
 
 
 def printed_run(published: pd.DataFrame) -> Run:
     """Take the printed tables; their means and counts are also what they expect."""
     cells = published[published["table"] >= 3]
-    value = cells["value"].astype(float)
-    return Run(cells.assign(value=value, expected=value, expected_std=pd.to_numeric(cells["std"])))
+    numbers = {
+        "expected": cells["value"].astype(float),
+        "expected_std": pd.to_numeric(cells["std"]),
+    }
+    return Run(cells.assign(**numbers))
 
 
 def ledger(run: Run, printed: Run, starts: Iterable[Run]) -> pd.DataFrame:
@@ -292,11 +285,8 @@ def claims() -> list[dict[str, str]]:
 
 
 def _row(claim: dict[str, str], run: Run, printed: Run, starts: list[Run]) -> tuple[str, ...]:
-    about, name, published = (
-        [claim["section"], claim["quote"]],
-        claim["measurement"],
-        claim["published"],
-    )
+    about, name = (claim["section"], claim["quote"]), claim["measurement"]
+    published = claim["published"]
     if not name:
         return (*about, published, claim["ours"], claim["verdict"], claim["note"])
     notes, in_print = [claim["note"]], True  # where the paper says it in words

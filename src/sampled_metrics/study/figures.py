@@ -1,5 +1,6 @@
 """The figures of the paper and of the study, each drawn from its table by one function."""
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from sampled_metrics._base.files import replacing
 from sampled_metrics.study.printed import groups
 from sampled_metrics.study.tables import EXACT, SAMPLED
 
+logging.getLogger("fontTools").setLevel(logging.WARNING)  # or it lists the tables of each font
 STYLE = Path(inference.__file__).with_name("plots.mplstyle")
 INK, GREY, LIGHT = "#1a1a1a", "#555555", "#767676"  # exact values, text, background curves
 TOYS = {"A": "#8a1538", "B": "#006d77", "C": "#7a5c00"}
@@ -62,11 +64,11 @@ def compact(svg: str) -> str:
 
     Examples
     --------
-    >>> compact('<g id="line2d_1">\n  <path d="M 1.125 2 \nL 3 4 \n" style="fill: none"/>')
-    '<g>\n<path d="M1.12 2L3 4" style="fill:none"/>'
+    >>> compact('<g id="line2d_1">\n  <path d="M 1.125 2 \nL 3 4 \n" style="fill: none"/>1.125')
+    '<g>\n<path d="M1.12 2L3 4" style="fill:none"/>1.125'
     """
     svg = re.sub(r'<g id="[a-z0-9_.]+">', "<g>", svg)
-    svg = re.sub(r"(\d\.\d\d)\d+", r"\1", svg)
+    svg = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), svg)
     svg = re.sub(r' d="[^"]*', lambda path: re.sub(r"\s*([A-Z]|$)\s*", r"\1", path[0]), svg)
     svg = re.sub(r'style="[^"]*', lambda style: re.sub("([:;]) ", r"\1", style[0]), svg)
     return re.sub(r"\s*\n\s*", "\n", svg)
@@ -358,9 +360,9 @@ def recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
 
 
 def _words_of_orders(ordered: pd.DataFrame, sure: pd.DataFrame, first: int) -> str:
-    """Say from which m on pairs are in the right order on average, or how many are."""
+    """Say from which m on pairs are in the right order on average."""
     if len(ordered) > MOST_PAIRS:
-        return f"{len(ordered)} pairs in the right order\nfrom the rings on"
+        return "ring: from there on a pair\nis in the right order"
     lines = ["Right order on average:"] * (len(ordered) > 0)
     for _, pair, _, m, _ in ordered.sort_values("n_negatives").itertuples(index=False):
         words = f"from m = {m:,}" if m > first else "at every m"

@@ -45,7 +45,7 @@ METRICS = tuple(parse_measure(name) for name in ("auc", "ap", "ndcg", "recall@10
 class Row(NamedTuple):
     """One cell: a fraction in Tables 1 and 2, percent in Table 3, a count in Table 4.
 
-    `value` and `std` are the mean and standard deviation over repetitions, 0 for an exact value;
+    `value` and `std` are mean and standard deviation over `repetitions`, 0 for an exact value;
     `expected` and `expected_std` the same in closed form. `ranks` says where the ranks come from.
     """
 
