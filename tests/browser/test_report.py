@@ -11,7 +11,6 @@ from sampled_metrics.pages import render
 from sampled_metrics.pages.own import own_sampled
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import draw_sampled_ranks
-from sampled_metrics.sampling.probability import pmf
 from tests.browser.conftest import Opened
 from tests.unit.test_page import REFERENCE
 
@@ -22,7 +21,6 @@ PRINTED = [
     ({"hr": "0.8245"}, 3416, 100, None),
     ({"hr": "0.4854", "ndcg": "0.3219"}, 57_289, 100, None),
     ({"ndcg": "0.3691"}, 3541, 99, 6040),
-    ({"hr": "0.72", "ndcg": "0.439"}, 3541, 99, 6040),
     ({"hr": "0.1", "ndcg": "0.09"}, 500, 400, 1000),
     ({"hr": "0.3", "ndcg": "0.15"}, 60, 59, 50),
 ]
@@ -48,17 +46,9 @@ def test_printed_numbers_that_contradict_each_other(opened):
     assert opened.page.locator("#paper-bars .range").count() == 0
 
 
-@pytest.mark.parametrize(("r", "n", "m"), [(1, 50, 49), (7, 3541, 100), (3500, 3541, 100)])
-def test_chances_of_one_item(opened, r, n, m):
-    script = "([r, n, m]) => Array.from({ length: m + 1 }, (_, i) => chance(i, r, n, m))"
-    found = opened.page.evaluate(script, [r, n, m])
-    np.testing.assert_allclose(found, pmf(r, n, m, "without-replacement")[0], atol=1e-10)
-
-
 def test_controls_rewrite_the_headline_and_the_address(fresh):
     page, head = fresh.page, "You asked for Recall@10. Against 100 random items"
     assert page.inner_text("h1").startswith(f"{head} you measured about Recall@3")
-    truth = page.inner_text("#truth")
     page.check("#correct")
     assert page.inner_text("h1").startswith(f"{head}, by BV 0.1, you measured about Recall@1")
     assert page.inner_text("#verdict") == "The order is right on average."
@@ -69,12 +59,11 @@ def test_controls_rewrite_the_headline_and_the_address(fresh):
     assert page.inner_text("h1").endswith("nothing: all 2 are among the best 10.")
     assert page.inner_text("#verdict") == "Nobody can be told apart."
     page.select_option("#metric", "ndcg@10")
-    assert page.inner_text("#truth") != truth
+    assert page.inner_text("#truth").endswith("X 3.73\u00a0%")
     page.focus("#m")
     page.keyboard.press("End")
     address = page.evaluate("location.hash")
-    assert re.search(r"\bm=\d+", address)
-    assert "metric=ndcg%4010" in address
+    assert re.search(r"\bm=\d+.*metric=ndcg%4010", address)
     head = page.inner_text("h1")
     page.reload()
     assert page.inner_text("h1") == head
@@ -91,7 +80,6 @@ def test_page_of_ones_own_sampled_ranks(browser, tmp_path):
     path.write_text(render(content, "own.html"), encoding="utf-8")
     found = Opened(browser.new_context(viewport={"width": 320, "height": 640}), path)
     assert "It says X > Y > Z." in found.page.inner_text("h1")
-    assert found.page.locator(".range").count() == 3
     found.page.check("#correct")
     assert ", by BV 0.1, you measured" in found.page.inner_text("#headline")
     assert found.page.evaluate("document.documentElement.scrollWidth") <= 320
@@ -108,8 +96,8 @@ def test_page_fits_the_screen_in_light_and_dark(fresh, width, scheme):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     ink = page.evaluate("getComputedStyle(document.querySelector('#verdict')).color")
-    ground, ink = (sum(map(int, re.findall(r"\d+", colour))) > 384 for colour in (ground, ink))
-    assert (ground, ink) == ((True, False) if scheme == "light" else (False, True))
+    bright = [sum(map(int, re.findall(r"\d+", colour))) > 384 for colour in (ground, ink)]
+    assert bright == [scheme == "light", scheme == "dark"]
     # The chart, its controls and its sentences are in one view, and its labels inside of it.
     top, last = (page.locator(name).bounding_box() for name in ("#headline", "#pairs"))
     assert last["y"] + last["height"] - top["y"] <= 844

@@ -98,6 +98,11 @@ class Estimator:
         label = DECLARED[self.name].label
         return label if self.parameter is None else f"{label} {self.parameter:g}"
 
+    @property
+    def fitted(self) -> bool:
+        """Whether its vectors depend on the sampled ranks that it is applied to."""
+        return DECLARED[self.name].fitted
+
 
 def parse_estimator(text: str) -> Estimator:
     """Return the estimator of a name; an unknown one raises InputError with the known names.

@@ -39,13 +39,12 @@ def grouped(ranks: Ranks) -> Population:
     Ranks up to 100 are kept, later ones differ within a group by at most 3 %, and the numbers of
     candidates by 6 %. The error of an expected metric is of second order, below 1e-4.
     """
-
-    def place(rank: Int) -> Int:
-        return np.where(rank <= SINGLE, rank, SINGLE + np.rint(np.log(rank) / NEAR)).astype(int)
-
     n, best, tied = ranks.n_candidates, ranks.best_rank, ranks.n_tied
-    sizes = np.rint(np.log(n) / NEAR_SIZES).astype(int)
-    keys = np.column_stack([sizes, place(best), np.where(tied, place(ranks.worst_rank), 0)])
+    places = (
+        np.where(rank <= SINGLE, rank, SINGLE + np.rint(np.log(rank) / NEAR))
+        for rank in (best, ranks.worst_rank)
+    )
+    keys = np.column_stack([*places, tied > 0, np.rint(np.log(n) / NEAR_SIZES)])
     _, group, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
     sums = (np.bincount(group.ravel(), values) for values in (n, best - 1, tied))
     n, above, tied = (np.rint(total / count).astype(int) for total in sums)
@@ -91,13 +90,10 @@ def settings(
         given = pmf_at(ks[at], nodes[node], m, sampling) @ vectors.T
         by_rank = np.zeros((ks.size, len(vectors)))
         np.add.at(by_rank, at, given * (count / count.sum())[node, None])
+        falls = np.ptp(by_rank[ks <= nodes.min()], axis=0) > EQUAL
         for i, (measure, estimator) in enumerate(product(measures, kept)):
-            half = None
-            if (
-                not measure.metric.needs_candidates
-                and np.ptp(by_rank[ks <= nodes.min(), i]) > EQUAL
-            ):
-                half = behaves_like(vectors[i], n, sampling)
+            halves = falls[i] and not measure.metric.needs_candidates
+            half = behaves_like(vectors[i], n, sampling) if halves else None
             of_all = (mean[:, i], sd[:, i], by_rank[:, i], half)
             found.append(Setting(measure, estimator, m, n, *of_all))
     return found
@@ -106,9 +102,8 @@ def settings(
 def right_order(exact: Float, mean: Float, sd: Float) -> Orders:
     """Compare the order of each pair with the exact one.
 
-    Returns, by pair, 1 if the means are in the right order, -1 if not, 0 for a tie; and the
-    probability that one experiment is right, by the normal approximation, None if all experiments
-    tie. Pairs that tie among all items are left out.
+    Returns, by pair that does not tie among all items, 1 if the means are in the right order, -1 if
+    not, 0 for a tie; and the probability that one run is right, None if all runs tie.
     """
     found: dict[tuple[int, int], tuple[int, float | None]] = {}
     for a, b in combinations(range(exact.size), 2):
@@ -157,11 +152,10 @@ class Chart(NamedTuple):
         Returns `lines`, each with the place of its name, where it is furthest from the others, and
         the `most` that a lead is, in percent.
         """
-        shares = (
-            [np.clip((k - ranks.n_better) / (ranks.n_tied + 1), 0, 1).mean() for k in self.ks]
-            for ranks in records.values()
-        )
-        recall = np.array(list(shares))
+        recall = np.empty((len(records), self.ks.size))
+        for row, ranks in zip(recall, records.values(), strict=True):
+            above, tied = ranks.n_better, ranks.n_tied
+            row[:] = [np.clip((k - above) / (tied + 1), 0, 1).mean() for k in self.ks]
         if len(recall) > 1:
             recall = recall / np.maximum(recall.mean(axis=0), 1e-12) - 1.0
         most = float(np.abs(recall).max()) or 1.0
@@ -172,11 +166,9 @@ class Chart(NamedTuple):
         for name, y, alone in zip(records, ys, between.min(axis=1), strict=True):
             i = int(np.argmax(np.where(self.xs < 0.95 * WIDTH, alone, 0.0)))
             d = "L".join(f"{a:.0f} {b:.0f}" for a, b in zip(self.xs, y, strict=True))
-            place = {
-                "x": round(max(float(self.xs[i]) / 10, 2.0), 1),
-                "y": round(100 * y[i] / HEIGHT),
-            }
-            lines.append({"name": name, "d": f"M{d}", **place, "above": bool(y[i] <= MIDDLE)})
+            line = {"name": name, "d": f"M{d}", "above": bool(y[i] <= MIDDLE)}
+            x = max(float(self.xs[i]) / 10, 2.0)
+            lines.append(line | {"x": round(x, 1), "y": round(100 * y[i] / HEIGHT)})
         return {"lines": lines, "most": round(100 * most)}
 
 
@@ -234,7 +226,9 @@ def lens(
     return {
         "views": views,
         "asked": asked,
-        "estimators": {str(estimator): estimator.label for estimator in estimators},
+        "estimators": {
+            str(e): e.label for e in estimators if any(f" {e} " in key for key in views)
+        },
         "truth": {str(measure): standings(values) for measure, values in exact.items()},
         "exact": {str(measure): values.round(6).tolist() for measure, values in exact.items()},
         "sizes": sizes,

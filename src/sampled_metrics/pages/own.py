@@ -83,33 +83,28 @@ def own_sampled(
     options are those of `correct` and `compare`.
     """
     first, names, measures = next(iter(samples.values())), list(samples), parse_measures(metrics)
+    m, chosen = first.n_negatives, [*dict.fromkeys(("sampled", *estimators))]
     corrected: dict[str, Any] = {}
     for name, sample in samples.items():
         with reading(name):
-            corrected[name] = correct(sample, metrics, estimators, **options)
-    compared: Any = compare(samples, metrics, estimators[:1], **options) if names[1:] else []
-    m = first.n_negatives
+            corrected[name] = correct(sample, metrics, chosen, **options)
+    compared: Any = compare(samples, metrics, chosen[:1], **options) if names[1:] else []
     ends = [(r.metric, m, r.a, r.b, r.range_low, r.range_high) for r in compared]
-    for name, results in corrected.items():
-        ends += [(r.metric, m, name, "", r.range_low, r.range_high) for r in results]
-    panel = range_panel(ends, names)
-    sampled = [
-        [float(measure.at(s.sampled_ranks, m + 1).mean()) for s in samples.values()]
-        for measure in measures
-    ]
-    bars = [
-        {"label": measure.label, **range_bars(panel, names, str(measure), m, values)}
-        for measure, values in zip(measures, sampled, strict=True)
-    ]
+    results = [(name, r) for name, of_name in corrected.items() for r in of_name]
+    ends += [(r.metric, m, name, "", r.range_low, r.range_high) for name, r in results]
+    panel, bars = range_panel(ends, names), []
+    for measure in measures:
+        of_metric = [r for _, r in results if r.metric == str(measure)]
+        sampled = [r.value for r in of_metric if r.estimator == "sampled"]
+        group = range_bars(panel, names, str(measure), m, sampled)
+        bars.append({"label": measure.label, "sampled": sampled, **group})
+    fixed = [estimator for estimator in parse_estimators(chosen) if not estimator.fitted]
     candidates = np.atleast_1d(first.n_items)
-    shown = window.lens(
-        *({}, measures, parse_estimators(estimators), m, None, candidates),
-        sampling=first.sampling,
-    )
+    shown = window.lens({}, measures, fixed, m, None, candidates, sampling=first.sampling)
     users = max(map(len, samples.values()))
     tables = [_table("values", corrected), *([_table("comparisons", compared)] if compared else [])]
     return _page(tables, shown) | {
-        "says": _says(measures[0].label, names, sampled[0]),
+        "says": _says(measures[0].label, names, bars[0]["sampled"]),
         "names": names,
         "bars": bars,
         "m": m,
@@ -128,10 +123,9 @@ def own_full(
     if len(rankings) > 1:
         tables.append(_table("comparisons", compare(rankings, metrics, **options)))
     m = min(_M, min(int(ranks.n_candidates.min()) for ranks in rankings.values()) - 1)
-    estimators = parse_estimators(window.ESTIMATORS)
-    shown = window.lens(rankings, parse_measures(metrics), estimators, m)
-    users = max(map(len, rankings.values()))
-    return _page(tables, shown) | {"users": users, "who": listed(list(rankings))}
+    of_all = (parse_measures(metrics), parse_estimators(window.ESTIMATORS), m)
+    about = {"users": max(map(len, rankings.values())), "who": listed(list(rankings))}
+    return _page(tables, window.lens(rankings, *of_all)) | about
 
 
 def _page(tables: list[dict[str, Any]], shown: dict[str, Any]) -> dict[str, Any]:

@@ -29,13 +29,7 @@ class Setting(NamedTuple):
 
 
 def percent(value: float) -> str:
-    r"""Write a share in percent, with two decimals below 10 %.
-
-    Examples
-    --------
-    >>> percent(0.0775), percent(0.6612)
-    ('7.75\xa0%', '66.1\xa0%')
-    """
+    """Write a share in percent, with two decimals below 10 %."""
     return f"{100 * value:.{2 if abs(value) < 0.09995 else 1}f}\xa0%"
 
 
@@ -45,13 +39,7 @@ def items(m: int) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Write names as a list.
-
-    Examples
-    --------
-    >>> listed(["X"]), listed(["X", "Y", "Z"])
-    ('X', 'X, Y and Z')
-    """
+    """Write names as a list, such as X, Y and Z."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
@@ -96,18 +84,17 @@ def verdict(orders: Orders) -> str:
 
 def in_words(names: Sequence[str], exact: Float, orders: Orders) -> list[tuple[int, str]]:
     """Say of the pairs that come out worst who looks better and who is, after the sign."""
-    worst = sorted(orders, key=lambda pair: orders[pair][1] or 0.0)[:MOST_PAIRS]
-    found = []
-    for a, b in sorted(worst):
+    found, worst = [], sorted(orders, key=lambda pair: orders[pair][1] or 0.0)
+    for a, b in sorted(worst[:MOST_PAIRS]):
         sign, chance = orders[a, b]
         better, other = (names[i] for i in ((a, b) if exact[a] > exact[b] else (b, a)))
-        said = f"{other} looks better than {better}; {better} is."
-        if sign >= 0:
-            said = f"{better} looks better than {other}, and is."
-        if chance is None:
-            found.append((0, f"{better} and {other} look the same; {better} is better."))
-        else:
-            found.append((sign, f"{said} Right in {100 * chance:.0f}\xa0% of runs."))
+        said = f"{better} looks better than {other}, and is."
+        if sign < 0:
+            said = f"{other} looks better than {better}; {better} is."
+        elif chance is None:
+            said = f"{better} and {other} look the same; {better} is better."
+        share = "" if chance is None else f" Right in {100 * chance:.0f}\xa0% of runs."
+        found.append((sign, said + share))
     return found
 
 

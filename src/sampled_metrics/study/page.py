@@ -12,7 +12,6 @@ from typing import Any
 import pandas as pd
 
 from sampled_metrics._base.arrays import Float
-from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_json, read_table
 from sampled_metrics.estimators import Estimator, parse_estimators
 from sampled_metrics.metrics.measures import Measure
@@ -45,6 +44,8 @@ _METHODS = {
     ("budget", "popularity"): "The top of each user's list by popularity, then adaptively",
     ("budget", "als"): "The same by a small factor model",
 }
+_OF_MACHINE = ("archive", "cache", "path")  # settings of the dataset that are not shown
+CLAIM = ["claim", "section", "verdict", "published", "ours", "note"]
 RANGES = (10, 100, 1000)  # negatives of the ranges that are shown
 PRICE, _FEWEST = 100, 10  # scores per user; runs, with fewer of which a share says little
 
@@ -83,12 +84,11 @@ def collect(
     panel = range_panel(ranges.itertuples(index=False, name=None), names)
     sizes = [size for size in RANGES if size in panel["sizes"]] or panel["sizes"][-1:]
     card = read_texts(results / "scorecard.csv", SCORECARD) if is_paper else None
+    claims = read_texts(results / "claims.csv", CLAIM)[CLAIM] if is_paper else pd.DataFrame()
     verdicts = [] if card is None else card["verdict"].tolist()
-    claims = ["claim", "section", "verdict", "published", "ours", "note"]
     origin = read_json(results / "provenance.json")
-    run, data = origin.get("provenance", origin), dict(config.get("dataset", {}))
-    for of_machine in ("archive", "cache", "path"):
-        data.pop(of_machine, None)
+    run = origin.get("provenance", origin)
+    data = {k: v for k, v in config.get("dataset", {}).items() if k not in _OF_MACHINE}
     kinds = [f"{entry['name']} ({entry['kind']})" for entry in config.get("recommenders", [])]
     name, version = run.get("source", {}).get("dataset", ""), run["versions"]["sampled-metrics"]
     title = CATALOGUE[name].title if name in CATALOGUE else name
@@ -117,9 +117,7 @@ def collect(
         "figures": [
             picture(n, figures) for n in (study.ALL_FIGURES if is_paper else study.FIGURES_OF_DATA)
         ],
-        "claims": read_texts(results / "claims.csv", claims)[claims].values.tolist()
-        if is_paper
-        else [],
+        "claims": claims.values.tolist(),
         "audit": _audit(audit) if audit else [],
         "origin": origin,
         "run": run,
@@ -145,10 +143,10 @@ def price(path: Path, shown: Mapping[str, Any]) -> dict[str, Any] | None:
     table = table[close & (table["metric"] == "recall@10") & (table["runs"] >= _FEWEST)]
     pairs = [f"{a} vs {b}" for a, b in combinations(names, 2)]
     rows = []
-    for estimator in ("sampled", "bv:0.1"):
+    for estimator, label in (("sampled", "uncorrected"), ("bv:0.1", "BV 0.1")):
         right = shown["views"].get(f"recall@10 {estimator} {PRICE}", {"right": []})["right"]
-        name = f"{PRICE} random items, {shown['estimators'][estimator]}"
-        rows.append([name, *(f"{100 * chance:.0f} %" for *_, chance in right)])
+        chances = [f"{100 * p:.0f} %" for *_, p in right if p is not None]
+        rows.append([f"{PRICE} random items, {label}", *chances])
     for (method, proxy), name in _METHODS.items():
         of_method = table[(table["method"] == method) & (table["proxy"] == proxy)].set_index("pair")
         counts = of_method.reindex(pairs)[["right", "runs"]].dropna().itertuples(index=False)
@@ -215,10 +213,8 @@ def download(path: Path) -> dict[str, str]:
 
 def inline_svg(text: str, prefix: str) -> str:
     """Make an SVG file part of a page: no prolog, comments and size, and a prefix to its ids."""
-    start = text.find("<svg")
-    if start < 0:
-        raise InputError("a figure is not SVG: it has no <svg>")
-    body = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", text[start:], flags=re.DOTALL)
+    text = text[text.index("<svg") :]
+    body = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     head, bracket, rest = body.partition(">")
     head = re.sub(r'\s(width|height)="[^"]*"', "", head).replace("<svg", '<svg aria-hidden="true"')
     rest = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}", rest)
