@@ -88,6 +88,11 @@ class TestEstimate:
         assert found.ci_high == pytest.approx(max(np.roots(terms)))
         assert (found.value, found.std_error, found.ci_low) == (0.0, 0.0, 0.0)
 
+    def test_tiny_values_have_the_interval_of_large_ones_scaled(self):
+        ones, tiny = (Shape.of(scale * np.array([0, 0, 1])) for scale in (1.0, 1e-60))
+        one, small = (estimate(shape, 9, shape) for shape in (ones, tiny))
+        assert small.ci_high == pytest.approx(1e-60 * one.ci_high)
+
     def test_few_users_and_values_that_do_not_vary(self):
         one = estimate(Shape.of([0.3]), 1, PRIOR)
         assert (one.value, one.n_users) == (0.3, 1)

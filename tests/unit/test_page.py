@@ -91,14 +91,13 @@ def document(page):
     return Document(page)
 
 
-def test_page_is_well_formed_and_small(document, page, content):
+def test_page_is_well_formed_and_small(document, page):
     assert document.open == []
     ids = [attrs["id"] for _, attrs in document.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
     targets = [attrs.get("href", "") for tag, attrs in document.elements if tag in {"a", "use"}]
     assert {target[1:] for target in targets if target.startswith("#")} <= set(ids)
-    drawings = sum(len(figure["svg"]) for figure in (*content["figures"], content["scores"]))
-    assert len(page.encode()) - drawings <= 600_000
+    assert len(page.encode()) <= 900_000
 
 
 def test_nothing_asks_the_network(document):

@@ -264,7 +264,8 @@ def estimate(
     below, above = 0.0, 0.0
     if second > 0.0:
         # Roots of (1 - t^2 c/2D) x^2 - t^2 (k3/v)/D x - t^2 v/D, the distance from the mean.
-        curvature = fourth / second**2 - 3.0 - third**2 / second**3
+        skewness = third / second / math.sqrt(second)  # in this order, because values may be tiny
+        curvature = fourth / second / second - 3.0 - skewness**2
         step = float(stdtrit(n_users - 1, (1.0 + confidence) / 2.0)) ** 2 / n_users
         # A heavy tail would make the parabola open the wrong way for few users.
         leading = max(1.0 - step * max(curvature, _LEAST_CURVATURE) / 2.0, 0.5)

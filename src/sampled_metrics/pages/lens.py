@@ -28,7 +28,7 @@ ESTIMATORS = ("sampled", "rank-estimate", "bv:0.1")
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 MOST_CORRECTED, LARGEST = 500, 2000  # negatives; beyond 500, least squares take seconds
 SINGLE, NEAR, NEAR_SIZES = 100, 0.03, 0.06  # see `grouped`
-WIDTH, HEIGHT, MIDDLE = 1000, 400, 160  # of the chart, and the place of no lead
+WIDTH, HEIGHT, MIDDLE, ROOM = 1000, 400, 160, 15  # of the chart, of no lead, for a line's name
 BASE, UP, DOWN = 350, 90, 45  # of windows: the axis, and the tallest parts above and below
 EQUAL = 1e-9  # relative difference of values that are equal up to rounding
 
@@ -166,9 +166,9 @@ class Chart(NamedTuple):
         for name, y, alone in zip(records, ys, between.min(axis=1), strict=True):
             i = int(np.argmax(np.where(self.xs < 0.95 * WIDTH, alone, 0.0)))
             d = "L".join(f"{a:.0f} {b:.0f}" for a, b in zip(self.xs, y, strict=True))
-            line = {"name": name, "d": f"M{d}", "above": bool(y[i] <= MIDDLE)}
-            x = max(float(self.xs[i]) / 10, 2.0)
-            lines.append(line | {"x": round(x, 1), "y": round(100 * y[i] / HEIGHT)})
+            label = {"name": name if alone[i] > ROOM else "", "above": bool(y[i] <= MIDDLE)}
+            place = {"x": round(float(self.xs[i]) / 10, 1), "y": round(100 * y[i] / HEIGHT)}
+            lines.append({"d": f"M{d}", **label, **place})
         return {"lines": lines, "most": round(100 * most)}
 
 
@@ -186,8 +186,7 @@ def lens(
 
     `wanted` are further numbers of negatives, None for no other than m. Without records,
     `candidates` of the users give windows alone. `vectors_of` are by default those of `correct`.
-    Returns all that the page shows: `views`, what changes with the controls, by metric, estimator
-    and m.
+    Returns all that the page shows: as `views` what changes with metric, estimator and m.
     """
     if candidates is None:
         candidates = np.concatenate([ranks.n_candidates for ranks in records.values()])

@@ -11,7 +11,7 @@ from sampled_metrics.estimators import Estimator
 from sampled_metrics.inference.results import FLAT
 from sampled_metrics.metrics.measures import Measure, parse_measure
 
-MOST_PAIRS, MOST_NAMED = 3, 4  # in words
+MOST_PAIRS, MOST_NAMED, RUNS = 3, 4, 20  # in words; RUNS are drawn as marks
 Orders = Mapping[tuple[int, int], tuple[int, float | None]]  # sign and probability by pair
 
 
@@ -82,8 +82,8 @@ def verdict(orders: Orders) -> str:
     return "The order is right on average."
 
 
-def in_words(names: Sequence[str], exact: Float, orders: Orders) -> list[tuple[int, str]]:
-    """Say of the pairs that come out worst who looks better and who is, after the sign."""
+def in_words(names: Sequence[str], exact: Float, orders: Orders) -> list[tuple[Any, ...]]:
+    """Signs of the pairs that come out worst, who looks better and who is, and runs that say so."""
     found, worst = [], sorted(orders, key=lambda pair: orders[pair][1] or 0.0)
     for a, b in sorted(worst[:MOST_PAIRS]):
         sign, chance = orders[a, b]
@@ -94,7 +94,7 @@ def in_words(names: Sequence[str], exact: Float, orders: Orders) -> list[tuple[i
         elif chance is None:
             said = f"{better} and {other} look the same; {better} is better."
         share = "" if chance is None else f" Right in {100 * chance:.0f}\xa0% of runs."
-        found.append((sign, said + share))
+        found.append((sign, said + share, None if chance is None else round(RUNS * chance)))
     return found
 
 

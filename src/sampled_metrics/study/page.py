@@ -38,12 +38,12 @@ FIGURES: dict[int | str, str] = {
     "samples, and those of X its start, so they are not as many independent draws.",
 }
 _OF_CARD = ("ours", "ours_std", "published", "published_std", "difference", "tolerance", "z")
-# Methods and proxies that were repeated with the same number of scores.
-_METHODS = {
+_METHODS = {  # by method and proxy
     ("users", "all items"): "All items, of as many users as that pays for",
     ("budget", "popularity"): "The top of each user's list by popularity, then adaptively",
     ("budget", "als"): "The same by a small factor model",
 }
+_KINDS = {"als": "matrix factorisation", "itemknn": "neighbours of items"}
 _OF_MACHINE = ("archive", "cache", "path")  # settings of the dataset that are not shown
 CLAIM = ["claim", "section", "verdict", "published", "ours", "note"]
 RANGES = (10, 100, 1000)  # negatives of the ranges that are shown
@@ -89,7 +89,8 @@ def collect(
     origin = read_json(results / "provenance.json")
     run = origin.get("provenance", origin)
     data = {k: v for k, v in config.get("dataset", {}).items() if k not in _OF_MACHINE}
-    kinds = [f"{entry['name']} ({entry['kind']})" for entry in config.get("recommenders", [])]
+    entries = config.get("recommenders", [])
+    kinds = [f"{entry['name']} ({_KINDS.get(entry['kind'], entry['kind'])})" for entry in entries]
     name, version = run.get("source", {}).get("dataset", ""), run["versions"]["sampled-metrics"]
     title = CATALOGUE[name].title if name in CATALOGUE else name
     return {

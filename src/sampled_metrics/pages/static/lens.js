@@ -45,14 +45,15 @@ function showView() {
   element("asked-window").setAttribute("d", exact.up);
   element("asked-line").setAttribute("d", exact.up ? "" : `M${10 * exact.at} 24V350`);
   element("asked-at").style.left = `${exact.up ? 3 : exact.at}%`;
-  element("measured-at").style.left = `${Math.min(Math.max(view.at, 8), 92)}%`;
+  element("measured-at").style.setProperty("--x", `${view.at}%`);
   if (names.length) {
     listStandings(element("read"), view.read);
     listStandings(element("truth"), truth[state.metric]);
     element("verdict").textContent = view.verdict;
     [element("noisy").textContent, element("noise").textContent] = view.noise;
-    element("pairs").replaceChildren(...view.pairs.map(([sign, words]) => {
-      const line = make("li", {}, words);
+    element("pairs").replaceChildren(...view.pairs.map(([sign, words, right]) => {
+      const marks = right === null ? "" : "●".repeat(right) + "×".repeat(20 - right);
+      const line = make("li", {}, `${words} `, make("span", { ariaHidden: "true" }, marks));
       line.dataset.sign = sign;
       return line;
     }));
