@@ -140,6 +140,10 @@ def test_nothing_is_wrong_for_assistive_technology(fresh):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     hidden = {"exclude": [[".drawing svg"]]}
     fresh.page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
+    rest = "tbody tr:nth-child(n + 6)"  # like the rows before them
+    fresh.page.evaluate(
+        "(rest) => document.querySelectorAll(rest).forEach((x) => x.remove())", rest
+    )
     found = axe.run(fresh.page, hidden, {"resultTypes": ["violations"]})
     assert [each["id"] for each in found.response["violations"]] == []
     fresh.show(390, 800, color_scheme="dark")

@@ -37,8 +37,7 @@ class Project:
         for name in FILES:
             shutil.copy(ROOT / name, folder)
         for name in ("config", "workflow", "src", "results/reference"):
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+            shutil.copytree(ROOT / name, folder / name)  # with what is compiled already
         # `make` finds its environment made, and on the path the one that runs the tests.
         (folder / ".venv").mkdir()
         (folder / ".venv/.installed").touch()
