@@ -41,8 +41,10 @@ from types import SimpleNamespace as Space
 from sampled_metrics.cli import main
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study import config, steps, tables
+class Files(list):
+    figures = property(list)
 for output, (step, given, params) in json.loads(sys.argv[1]).items():
-    job = Space(input=Space(**given), params=Space(**params), output=[output])
+    job = Space(input=Space(**given), params=Space(**params), output=Files([output]))
     job.threads, job.wildcards = 2, {}
     getattr(steps, step)(job)
 settings = config.ExperimentSettings(**json.loads(sys.argv[2]))

@@ -54,7 +54,7 @@ def test_everything_is_there(finished):
 X_ALONE = {"models/X.npz", "ranks/X.parquet", *SAMPLES}
 CHANGES = [
     (("recommenders", 0, "settings"), {"iterations": 3}, {*X_ALONE, *BELOW_RANKS}),
-    (("exact",), {"metrics": ["auc"]}, {*SAMPLES, *TABLES, *CARD, *PAGE}),
+    (("exact",), {"metrics": ["auc"]}, {*SAMPLES, *TABLES, *FIGURES, *CARD, *PAGE}),
     (("experiment",), {"repetitions": 30}, {*SAMPLES, *BELOW_RANKS}),
     (("split",), {"tie_break": "first"}, {*SPLIT, *MODELS, *RANKS, *SAMPLES, *BELOW_RANKS}),
 ]

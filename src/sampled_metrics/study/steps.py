@@ -162,7 +162,7 @@ def ranges(job: Any) -> None:
 
 
 def tables(job: Any) -> None:
-    """Compute exact metrics, repeated sampled evaluations with corrections, and Tables 1 to 4."""
+    """Compute exact, sampled and corrected metrics, Tables 1 to 4, and Figures 5 and 6."""
     from sampled_metrics.ranks.reading import read_by_name, sources
     from sampled_metrics.study import tables as study
     from sampled_metrics.study.config import ExactSettings, ExperimentSettings, ToySettings
@@ -184,6 +184,7 @@ def tables(job: Any) -> None:
     for path, (number, table) in zip(job.output.cells, made.items(), strict=True):
         write_table(table, Path(path), "%.17g")
         write_printed(number, table, published, folder / f"table{number}")
+    figures(job)
 
 
 def figures(job: Any) -> None:
@@ -197,7 +198,7 @@ def figures(job: Any) -> None:
     band = Path(job.input.band[0]) if job.input.band else None
     for number in job.params.numbers:
         table, note = figure_data(number, ranks, settings, band)
-        stem = Path(job.output[0]).with_name(f"figure{number}")
+        stem = Path(job.output.figures[0]).with_name(f"figure{number}")
         write_table(table, stem.with_suffix(".csv"), "%.10g")
         draw(number, table, stem, note)
 
