@@ -328,3 +328,13 @@ def test_refused_with_the_statistic(case):
     with pytest.raises(InputError) as caught:
         compare({"first": valid, "second": broken}, ["recall@10"], ["cls"])
     assert caught.value.path == "second"
+
+
+def test_users_that_would_decide_an_order():
+    # Of 100 users, 10 are right by b alone and 5 by a alone: mean .05, variance .15 - .05^2.
+    a, b, none = np.zeros((3, 100), int)
+    a[:10], b[10:15] = 1, 1
+    (found,) = compare({"a": Ranks(none + 9, a, none), "b": Ranks(none + 9, b, none)}, "hr@1")
+    needed = 100 * (1.959964 * math.sqrt(0.1475 / 99) / 0.05) ** 2
+    assert 220 < needed < 230
+    assert found.verdict == "undecided with 100 users; about 230 would do"
