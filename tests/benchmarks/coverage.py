@@ -118,11 +118,13 @@ def populations() -> dict[str, Simulated]:
     }
 
 
-def cells(name: str, m: int, users: list[int], experiments: int) -> list[dict[str, object]]:
+def cells(
+    name: str, m: int, users: list[int], shapes: list[str], experiments: int
+) -> list[dict[str, object]]:
     """Run the experiments with one population and number of negatives; a row for each metric."""
     population, rows = populations()[name], []
     for n_users in users:
-        for shape in SHAPES:
+        for shape in shapes:
             rng, found = generator(0, name, m, n_users), []
             for _ in range(experiments):
                 kind = population.users(n_users, rng)
@@ -274,7 +276,9 @@ def expectations(jobs: Jobs) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--experiments", type=int, default=100, help="of each cell")
-    parser.add_argument("--expectations", type=int, default=1000)
+    parser.add_argument("--expectations", type=int, default=1000, help="the same; 0 for none")
+    parser.add_argument("--shapes", nargs="*", default=SHAPES)
+    parser.add_argument("--negatives", type=int, nargs="+", default=NEGATIVES)
     parser.add_argument("--populations", nargs="*", default=list(populations()))
     parser.add_argument("--users", type=int, nargs="+", default=USERS)
     parser.add_argument("--output", type=Path, default=REFERENCE)
@@ -285,11 +289,16 @@ def main() -> None:
             published = populations()[name].published is not None
             # More users than 1,000 would share the one draw published too much.
             users = [each for each in options.users if each <= 1000 or not published]
-            for m in (PUBLISHED,) if published else NEGATIVES:
-                jobs.append(pool.submit(cells, name, m, users, options.experiments))
-        below = submit(pool, options.expectations)
+            for m in (PUBLISHED,) if published else options.negatives:
+                job = cells, name, m, users, options.shapes, options.experiments
+                jobs.append(pool.submit(*job))
+        below = submit(pool, options.expectations) if options.expectations else {}
         table = pd.DataFrame([row for job in jobs for row in job.result()])
-        expected = list(expectations(below))
+        expected = list(expectations(below)) if below else []
+        if expected:
+            head = f"Percent of {options.expectations:,} experiments. The expectation of an"
+            head = f"\n# Coverage of expectations\n\n{head} estimate is not the exact metric."
+            expected.insert(0, head)
     table.to_csv(options.output / "coverage.csv", index=False, float_format="%.5g")
     lines = [
         "# Coverage of the 95 % range and of the 95 % intervals\n",
@@ -302,8 +311,6 @@ def main() -> None:
         "of the chi-square. Refused because inverted is not held. Last: mean ends for recall@10 "
         "and the most users, divided by the exact metric.",
         *report(table),
-        f"\n# Coverage of expectations\n\nPercent of {options.expectations:,} experiments. The "
-        "expectation of an estimate is not the exact metric.",
         *expected,
     ]
     (options.output / "coverage.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
