@@ -1,6 +1,7 @@
 """What `make reference` and `make schema` keep of a run, and the schema of the configuration.
 
-`python -m sampled_metrics.study.keep` with `ranks FOLDER FILE...` or `schema FILE`.
+`python -m sampled_metrics.study.keep` with `ranks FOLDER FILE...`, `schema FILE`, or `orders STEM
+FILE` for the figure of what methods of evaluation are worth (`results/reference/beyond`).
 """
 
 import sys
@@ -20,6 +21,26 @@ def ranks(folder: Path, paths: Sequence[Path]) -> None:
         records.replace(users=np.arange(len(records)), source=source).write(folder / path.name)
 
 
+def orders(stem: Path, paths: Sequence[Path]) -> None:
+    """Draw how often methods order pairs by Recall@10 rightly at about 100 scores per user.
+
+    Those of at least ten runs, with negatives drawn for each recommender.
+    """
+    import pandas as pd
+
+    from sampled_metrics.study.figures import draw
+
+    (table,) = map(pd.read_csv, paths)
+    near = (table["scores_per_user"] / 100 - 1).abs() < 0.1
+    apart = near & (table["metric"] == "recall@10") & (table["proxy"] != "uniform, shared")
+    apart &= table["runs"] >= 10
+    named = {"sampled": "100 random items", "users": "some users, all items"}
+    names = table["method"].map(named).fillna(table["method"])
+    proxies = table["proxy"].where(table["method"] == "budget")
+    table["method"] = names.where(proxies.isna(), "budget by " + proxies)
+    draw("orders", table[apart], stem)
+
+
 def schema(path: Path) -> None:
     """Write the JSON schema of the configuration, by which editors complete and check keys."""
     import yaml
@@ -36,4 +57,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "schema":
         schema(paths[0])
     else:
-        ranks(paths[0], paths[1:])
+        (ranks if sys.argv[1] == "ranks" else orders)(paths[0], paths[1:])
