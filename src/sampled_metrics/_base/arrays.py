@@ -28,7 +28,6 @@ MEMORY = 1 << 20  # float64 numbers that a step may hold: 8 MB
 CORRECTIONS = ("none", "holm")
 _FLAGS = {"complete", "intervals", "several_items"}
 _LEAST = {"block_size": 1, "n_items": 2, "n_users": 1, "seed": 0}
-_NUMBERS = {"confidence": "above 0 and below 1"}
 _OPTIONAL = {"n_items", "n_users", "sampling", "test", "ties"}
 _controller = cache(ThreadpoolController)  # of the libraries that are loaded at its first use
 
@@ -107,10 +106,10 @@ def check_arguments(**given: Any) -> None:
             continue
         if name in _LEAST:
             whole_number(name, value, _LEAST[name], None if name == "seed" else MOST_ITEMS)
-        elif name in _NUMBERS:
+        elif name == "confidence":
             require_type(name, value, int, float, np.integer, np.floating)
-            if not (0.0 < value < 1.0 if name == "confidence" else 0.0 <= value < np.inf):
-                raise InputError(f"{name} is {value}, expected a number {_NUMBERS[name]}")
+            if not 0.0 < value < 1.0:
+                raise InputError(f"{name} is {value}, expected a number above 0 and below 1")
         else:
             require_type(name, value, *((bool, np.bool_) if name in _FLAGS else (str,)))
 

@@ -235,8 +235,8 @@ def state(
         value, decimals = _number(name, number)
         half = 0.5 * 10.0 ** -(decimals if digits is None else digits)
         names.append(f"{name}={number}")
-        low.append(_wilson(max(value - half, 0.0), -1.0, share))
-        high.append(_wilson(min(value + half, 1.0), 1.0, share))
+        low.append(wilson(max(value - half, 0.0), -1.0, share))
+        high.append(wilson(min(value + half, 1.0), 1.0, share))
     given = expected_sampled(list(map(parse_measure, printed)), n, m, kind)
     return Problem(names, _mixed(given, shape), np.array(low), np.array(high), n, shape)
 
@@ -298,10 +298,10 @@ def _number(name: str, number: float | str) -> tuple[float, int]:
     return float(decimal), max(-int(decimal.as_tuple().exponent), 0)
 
 
-def _wilson(value: float, sign: float, share: float) -> float:
+def wilson(value: Any, sign: float, share: Any) -> Any:
     """One end of Wilson's interval; `share` is the squared quantile by users."""
     root = np.sqrt(share * value * (1.0 - value) + share**2 / 4.0)
-    return float((value + share / 2.0 + sign * root) / (1.0 + share))
+    return (value + share / 2.0 + sign * root) / (1.0 + share)
 
 
 def _least(cost: Float | None, problem: Problem, columns: Int) -> tuple[float, Float]:

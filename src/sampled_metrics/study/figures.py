@@ -21,6 +21,7 @@ from matplotlib.ticker import NullLocator
 from sampled_metrics import inference
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.files import replacing
+from sampled_metrics.inference.reported import wilson
 from sampled_metrics.study.printed import groups
 from sampled_metrics.study.tables import EXACT, SAMPLED
 
@@ -151,7 +152,7 @@ def shown(name: object, longest: int = 18) -> str:
 
 
 def apart(places: Float, size: float) -> Float:
-    """Move places to be `size` apart, and `size` / 2 from 0 and 1 if there is room.
+    """Move places apart, by at least `size`, and inside of 0 to 1 by half of that if they fit.
 
     Examples
     --------
@@ -167,7 +168,7 @@ def apart(places: Float, size: float) -> Float:
 
 
 def name_ends(axes: Axes, ends: Sequence[tuple[str, float, float, Any]], head: str = "") -> None:
-    """Write names to the right of where curves end, at least a line apart, and a word above.
+    """Write a name to the right of each curve's end, one below the other, and `head` above them.
 
     `ends` are name, x, y and colour; a thin line leads to the end.
     """
@@ -412,9 +413,8 @@ def right_orders(figure: Figure, table: pd.DataFrame) -> None:
     grid = panels(figure, 1, len(pairs), space, sharey=True)[0]
     for axes, (pair, rows) in zip(grid, pairs, strict=True):
         rows = rows.set_index("method").reindex(names)
-        p, n, z = rows["share"], rows["runs"], NormalDist().inv_cdf(0.975)
-        middle, root = p + z**2 / (2 * n), z * np.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2)
-        low, high = (100 * (middle + side * root) / (1 + z**2 / n) for side in (-1, 1))
+        p, squares = rows["share"], NormalDist().inv_cdf(0.975) ** 2 / rows["runs"]
+        low, high = (100 * wilson(p, sign, squares) for sign in (-1.0, 1.0))
         axes.hlines(range(len(names)), low, high, color="C0", alpha=0.5, linewidth=3)
         axes.plot(100 * p, range(len(names)), "o", color=INK, markersize=3, clip_on=False)
         axes.set(xlim=(0, 100), xticks=(0, 50, 100), ylim=(len(names) - 0.4, -0.6))

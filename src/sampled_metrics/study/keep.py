@@ -22,23 +22,17 @@ def ranks(folder: Path, paths: Sequence[Path]) -> None:
 
 
 def orders(stem: Path, paths: Sequence[Path]) -> None:
-    """Draw how often methods order pairs by Recall@10 rightly at about 100 scores per user.
-
-    Those of at least ten runs, with negatives drawn for each recommender.
-    """
-    import pandas as pd
-
+    """Draw how often methods, with negatives drawn for each recommender, order pairs rightly."""
     from sampled_metrics.study.figures import draw
+    from sampled_metrics.study.page import orders_at_price
 
-    (table,) = map(pd.read_csv, paths)
-    near = (table["scores_per_user"] / 100 - 1).abs() < 0.1
-    apart = near & (table["metric"] == "recall@10") & (table["proxy"] != "uniform, shared")
-    apart &= table["runs"] >= 10
+    table = orders_at_price(paths[0])
+    table = table[table["proxy"] != "uniform, shared"]
     named = {"sampled": "100 random items", "users": "some users, all items"}
     names = table["method"].map(named).fillna(table["method"])
     proxies = table["proxy"].where(table["method"] == "budget")
-    table["method"] = names.where(proxies.isna(), "budget by " + proxies)
-    draw("orders", table[apart], stem)
+    names = names.where(proxies.isna(), "budget by " + proxies)
+    draw("orders", table.assign(method=names), stem)
 
 
 def schema(path: Path) -> None:

@@ -132,16 +132,21 @@ def read_texts(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     return read_table(path, columns, dtype=str, keep_default_na=False)
 
 
+def orders_at_price(path: Path) -> pd.DataFrame:
+    """Read how often methods order pairs by Recall@10 rightly at about 100 scores per user."""
+    columns = ("method", "proxy", "scores_per_user", "pair", "metric", "right", "runs")
+    table = read_table(path, columns)
+    close = (table["scores_per_user"] / PRICE - 1.0).abs() < 0.1
+    return table[close & (table["metric"] == "recall@10") & (table["runs"] >= _FEWEST)]
+
+
 def price(path: Path, shown: Mapping[str, Any]) -> dict[str, Any] | None:
     """Share of right orders by Recall@10 that about 100 scores per user buy, by method and pair.
 
     That of 100 negatives is expected, as in the lens `shown`; those of other methods are counted in
     `beyond/orders.csv`. None without such runs of these pairs.
     """
-    columns = ("method", "proxy", "scores_per_user", "pair", "metric", "right", "runs")
-    table, names = read_table(path, columns), shown["names"]
-    close = (table["scores_per_user"] / PRICE - 1.0).abs() < 0.1
-    table = table[close & (table["metric"] == "recall@10") & (table["runs"] >= _FEWEST)]
+    table, names = orders_at_price(path), shown["names"]
     pairs = [f"{a} vs {b}" for a, b in combinations(names, 2)]
     rows = []
     for estimator, label in (("sampled", "uncorrected"), ("bv:0.1", "BV 0.1")):
