@@ -46,7 +46,10 @@ def plain(settings):
 
 FORMS = ("csv", "svg", "pdf", "png")
 SCORED = ["scorecard", "claims"] if STUDY.is_papers_data else []
-PUBLISHED = [own(STUDY.scorecard.published)] if STUDY.is_papers_data else []
+
+
+def of_paper(path):
+    return [own(path)] if STUDY.is_papers_data else []
 
 
 def ranks_of(name):
@@ -54,17 +57,20 @@ def ranks_of(name):
 
 
 def source_of(name):
-    """What ranks are computed from: the trained model, or the file made elsewhere."""
+    """What ranks are computed from: a file made elsewhere, or a model that several jobs need."""
     entry = STUDY.recommender(name)
-    return entry.settings.path if entry.kind == "external" else f"<results>/models/{name}.npz"
+    if entry.kind == "external":
+        return entry.settings.path
+    return f"<results>/models/{name}.npz" if len(PIECES) > 1 else []
 
 
-def pairs_mb(wildcards, input):
-    """Memory for the similarity of all pairs of items, where itemknn keeps all neighbours."""
+def memory_of_recommender(wildcards, input, attempt):
+    """Memory to train or to rank, where itemknn may keep the similarity of all pairs of items."""
     entry = STUDY.recommender(wildcards.recommender)
-    if entry.kind != "itemknn" or {entry.settings.k, entry.settings.k_prime} != {None}:
-        return 0
-    return 1.4e-5 * json.loads(Path(input.counts).read_text("utf-8"))["items"] ** 2
+    memory = 700 + 25 * input.size_mb
+    if entry.kind == "itemknn" and {entry.settings.k, entry.settings.k_prime} == {None}:
+        memory += 1.4e-5 * json.loads(Path(input.counts).read_text("utf-8"))["items"] ** 2
+    return attempt * memory
 
 
 def files(folder, stem, names, forms):

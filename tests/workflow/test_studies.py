@@ -133,7 +133,7 @@ def test_studies_that_come_with_the_project_can_be_planned(tmp_path, name):
     assert done.returncode == 0, done.stdout
     rows = dict(re.findall(r"(?m)^(\w+) +(\d+)$", done.stdout))
     study = yaml.safe_load((ROOT / f"config/{name}.yaml").read_text())
-    assert rows["train"] == str(len(study.get("recommenders", "XYZ")))
+    assert rows["rank"] == str(len(study.get("recommenders", "XYZ")))
     assert ("theory" in rows) == (name == "ml-1m-more")
     assert not (tmp_path / "results").exists()
 

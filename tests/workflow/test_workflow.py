@@ -10,7 +10,6 @@ import pytest
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 
 RANKS = {f"ranks/{name}.parquet" for name in "XYZ"}
-MODELS = {f"models/{name}.npz" for name in "XYZ"}
 SAMPLES = {f"samples/{name}.npz" for name in "XYZ"}
 SPLIT = {"split/split.npz", "split/split.json"}
 TABLES = {
@@ -38,7 +37,7 @@ def finished(make_project, small_archive):
 
 
 def test_everything_is_there(finished):
-    expected = {*RANKS, *MODELS, *SAMPLES, *SPLIT, *BELOW_RANKS, *THEORY}
+    expected = {*RANKS, *SAMPLES, *SPLIT, *BELOW_RANKS, *THEORY}
     assert all(finished.result(name) for name in expected)
     assert not finished.hidden()
     record = json.loads(finished.result("provenance.json"))
@@ -51,12 +50,11 @@ def test_everything_is_there(finished):
     assert "60 users" in finished.result("report.html").decode()
 
 
-X_ALONE = {"models/X.npz", "ranks/X.parquet", *SAMPLES}
 CHANGES = [
-    (("recommenders", 0, "settings"), {"iterations": 3}, {*X_ALONE, *BELOW_RANKS}),
+    (("recommenders", 0, "settings"), {"iterations": 3}, {"ranks/X.parquet", *SAMPLES, *BELOW_RANKS}),
     (("exact",), {"metrics": ["auc"]}, {*SAMPLES, *TABLES, *FIGURES, *CARD, *PAGE}),
     (("experiment",), {"repetitions": 30}, {*SAMPLES, *BELOW_RANKS}),
-    (("split",), {"tie_break": "first"}, {*SPLIT, *MODELS, *RANKS, *SAMPLES, *BELOW_RANKS}),
+    (("split",), {"tie_break": "first"}, {*SPLIT, *RANKS, *SAMPLES, *BELOW_RANKS}),
 ]
 
 
@@ -72,22 +70,22 @@ def test_a_change_runs_only_what_depends_on_it(finished, path, values, expected)
 
 
 def test_only_a_change_of_content_runs_anything(finished):
-    model, other = (finished.results / f"models/{name}.npz" for name in "YZ")
-    for path in (finished.folder / "config/config.yaml", model):
+    ranks, other = (finished.results / f"ranks/{name}.parquet" for name in "YZ")
+    for path in (finished.folder / "config/config.yaml", ranks):
         os.utime(path)
     assert finished.planned() == set()
-    before = model.read_bytes()
+    before = ranks.read_bytes()
     try:
-        model.write_bytes(other.read_bytes())
-        assert finished.planned() == {"ranks/Y.parquet", *SAMPLES, *BELOW_RANKS}
+        ranks.write_bytes(other.read_bytes())
+        assert finished.planned() == {*SAMPLES, *BELOW_RANKS}
     finally:
-        model.write_bytes(before)
+        ranks.write_bytes(before)
 
 
 def test_kills_pieces_and_cores_do_not_change_a_byte(finished, make_project, small_archive):
     project = make_project(small_archive)
     project.change("ranking", pieces=3)
-    names = ["models/Y.npz", "ranks/X.parquet"]
+    names = ["split/split.json", "ranks/X.parquet"]
     command = ["make", "reproduce", f"TARGETS={' '.join(f'results/{n}' for n in names)}"]
     split = project.results / "split/split.npz"
     assert project.killed([*command, "CORES=2"], lambda _: project.hidden() or split.exists())
@@ -117,4 +115,4 @@ def test_an_archive_with_other_ratings_is_read_again(finished, small_archive):
         planned = finished.planned("results/ranks/X.parquet")
     finally:
         small_archive.write_bytes(before)
-    assert {"data/ml-1m.zip", *SPLIT, "models/X.npz", "ranks/X.parquet"} <= planned
+    assert {"data/ml-1m.zip", *SPLIT, "ranks/X.parquet"} <= planned

@@ -105,35 +105,42 @@ def split(job: Any) -> None:
 def train(job: Any) -> None:
     """Train a recommender."""
     from sampled_metrics.study.datasets.split import load_split
-    from sampled_metrics.study.recommenders import create, save_recommender
+    from sampled_metrics.study.recommenders import save_recommender
 
-    model = create(job.params.entry["kind"], job.params.entry["settings"])
-    model.fit(load_split(Path(job.input.split)).train, job.threads)
-    save_recommender(Path(job.output[0]), model)
+    save_recommender(Path(job.output[0]), _trained(job, load_split(Path(job.input.split))))
+
+
+def _trained(job: Any, data: Any) -> Any:
+    from sampled_metrics.study.recommenders import create
+
+    entry = job.params.entry
+    return create(entry["kind"], entry["settings"]).fit(data.train, job.threads)
 
 
 def rank(job: Any) -> None:
-    """Rank each held-out item among all candidates of its user."""
+    """Rank each held-out item among all candidates of its user, by a recommender or from a file."""
     from sampled_metrics.study.datasets.split import load_split, require_candidates
     from sampled_metrics.study.pieces import rank_piece, read_aligned, users_of_piece
     from sampled_metrics.study.recommenders import load_recommender
     from sampled_metrics.study.recommenders.external import External
 
-    data, source = load_split(Path(job.input.split)), Path(job.input.source)
-    entry, size = job.params.entry, job.params.block_size
+    data, entry, size = load_split(Path(job.input.split)), job.params.entry, job.params.block_size
     require_candidates(data, job.input.split)
     piece = job.wildcards.get("piece", "1-of-1")
     users = users_of_piece(piece, data.held_out.size)
     rows = slice(users.start, users.stop)
+    source: Any = next(iter(_paths(job.input.source)), None)  # None: trained here
     with reading(source):
         if entry["kind"] == "external" and entry["settings"]["format"] == "ranks":
             words, records = f"ranks from {source.name}", read_aligned(source, data).take(rows)
         else:
             score: Any
+            words = "trained in this run"
             if entry["kind"] == "external":
                 score, words = External.read(source, data).score, f"scores from {source.name}"
             else:
-                score, words = load_recommender(source).scorer, "trained in this run"
+                model = _trained(job, data) if source is None else load_recommender(source)
+                score = model.scorer
             records = rank_piece(score, data, piece, block_size=size)
     records = records.replace(users=data.evaluated_ids[rows], source=words)
     records.write(Path(job.output[0]), items=data.held_out_ids[rows])
@@ -162,7 +169,7 @@ def ranges(job: Any) -> None:
 
 
 def tables(job: Any) -> None:
-    """Compute exact, sampled and corrected metrics, Tables 1 to 4, and Figures 5 and 6."""
+    """Compute Tables 1 to 4, Figures 5 and 6, and the scorecard."""
     from sampled_metrics.ranks.reading import read_by_name, sources
     from sampled_metrics.study import tables as study
     from sampled_metrics.study.config import ExactSettings, ExperimentSettings, ToySettings
@@ -185,6 +192,8 @@ def tables(job: Any) -> None:
         write_table(table, Path(path), "%.17g")
         write_printed(number, table, published, folder / f"table{number}")
     figures(job)
+    if job.output.scorecard:
+        _scorecard(job, ranks, settings)
 
 
 def figures(job: Any) -> None:
@@ -203,22 +212,19 @@ def figures(job: Any) -> None:
         draw(number, table, stem, note)
 
 
-def _scorecard(job: Any) -> None:
+def _scorecard(job: Any, ranks: Any, settings: Any) -> None:
     """Compare every published cell with ours, and measure every claim."""
-    from sampled_metrics.ranks.reading import read_by_name, sources
+    from sampled_metrics.ranks.reading import sources
     from sampled_metrics.study import scorecard as study
     from sampled_metrics.study.claims import Run, ledger, printed_run, this_run, write_claims
-    from sampled_metrics.study.config import ExperimentSettings
     from sampled_metrics.study.figures import draw
     from sampled_metrics.study.starts import COLUMNS, uniform_ties
     from sampled_metrics.study.tables import SPREAD_COLUMNS, TEXTS, read_cells, read_published
 
-    ours = read_cells(_paths(job.input.cells))
+    ours = read_cells(_paths(job.output.cells))
     published = read_published(Path(job.input.published[0]))
     spread = read_table(Path(job.input.spread[0]), SPREAD_COLUMNS, TEXTS)
-    ranks = read_by_name(_paths(job.input.ranks))
-    experiment = ExperimentSettings(**job.params.study["experiment"])
-    card = study.scorecard(ours, published, spread, uniform_ties(ranks, experiment))
+    card = study.scorecard(ours, published, spread, uniform_ties(ranks, settings))
     study.write_scorecard(card, sources(ours["ranks"]), *_paths(job.output.scorecard))
     z = study.z_scores(card)
     write_table(z, Path(job.output.z[0]), "%.6g")
@@ -252,12 +258,10 @@ def spread(job: Any) -> None:
 
 
 def page(job: Any) -> None:
-    """Compare with the paper, record where numbers come from, put all on one page."""
+    """Record where numbers come from, and put all on one page."""
     from sampled_metrics.pages import render
     from sampled_metrics.study.page import collect
 
-    if job.output.scorecard:
-        _scorecard(job)
     record = {"ranks": job.params.study["ranks"]}
     record |= {path.stem: read_json(path) for path in _paths(job.input.origin)}
     record |= job.params.identity
@@ -270,7 +274,7 @@ def page(job: Any) -> None:
         Path(job.output.page).parent,
         ranks=_paths(job.input.ranks),
         config=job.params.study,
-        is_paper=bool(job.output.scorecard),
+        is_paper=bool(job.input.scorecard),
         audit=next(iter(_paths(job.input.audit)), None),
         orders=next(iter(_paths(job.input.orders)), None),
     )
