@@ -103,8 +103,7 @@ class Table:
         """Raise InputError for the first of `names` that is missing."""
         for name in names:
             if name not in self.columns:
-                found = ", ".join(self.names)
-                raise InputError(f"lacks column {name}; found {found}", path=self.path)
+                raise self._lacks(name)
 
     def whole(
         self, name: str, least: int, most: int | Int | None = None, expected: str | None = None
@@ -249,13 +248,18 @@ class Table:
 
     def _complete(self, name: str, expected: str, decode: bool = True) -> Any:
         """Return a column, or raise InputError where it is missing or a value is."""
-        self.require(name)
+        if name not in self.columns:
+            raise self._lacks(name)
         column = self.columns[name]
         if column.null_count:
             row = int(np.argmax(column.is_null().to_numpy()))
             raise self.error(name, row, "nothing", expected)
         dictionary = decode and pa.types.is_dictionary(column.type)
         return column.cast(column.type.value_type) if dictionary else column
+
+    def _lacks(self, name: str) -> InputError:
+        found = ", ".join(self.names)
+        return InputError(f"lacks column {name}; found {found}", path=self.path)
 
     def _wrong_type(self, name: str, column: Any, expected: str) -> InputError:
         found = "bytes, not UTF-8" if pa.types.is_binary(column.type) else f"type {column.type}"

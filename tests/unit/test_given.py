@@ -8,7 +8,6 @@ import pytest
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from sampled_metrics.inference.ranges import warn_of_low_ranks
 from sampled_metrics.ranks.sampled import TIES, Drawn, as_sampled
 
 N, M, USERS = 1571, 100, 400
@@ -168,10 +167,10 @@ def test_sampled_ranks_that_look_like_others_are_questioned(study):
     rng = np.random.default_rng(0)
     ranks = 1 + rng.binomial(10, rng.random(120))
     with pytest.warns(sm.InputWarning, match="largest sampled rank is 11.* were 10 drawn"):
-        warn_of_low_ranks(sm.SampledRanks(ranks, N, 100))
-    warn_of_low_ranks(sm.SampledRanks(ranks, N, 10))
+        as_sampled(ranks, Drawn(N, 100))
+    as_sampled(1 + rng.binomial(10, 0.4 * rng.random(120)), Drawn(N, 10))
     for m in (20, 100, 1000):  # those of a good recommender are not
-        warn_of_low_ranks(sm.SampledRanks(1 + rng.binomial(m, rng.beta(0.3, 6, 6000)), 5000, m))
+        as_sampled(1 + rng.binomial(m, rng.beta(0.3, 6, 6000)), Drawn(5000, m))
 
 
 # Two users: held-out items at ranks 2 and 1 of 3.

@@ -51,7 +51,11 @@ def test_everything_is_there(finished):
 
 
 CHANGES = [
-    (("recommenders", 0, "settings"), {"iterations": 3}, {"ranks/X.parquet", *SAMPLES, *BELOW_RANKS}),
+    (
+        ("recommenders", 0, "settings"),
+        {"iterations": 3},
+        {"ranks/X.parquet", *SAMPLES, *BELOW_RANKS},
+    ),
     (("exact",), {"metrics": ["auc"]}, {*SAMPLES, *TABLES, *FIGURES, *CARD, *PAGE}),
     (("experiment",), {"repetitions": 30}, {*SAMPLES, *BELOW_RANKS}),
     (("split",), {"tie_break": "first"}, {*SPLIT, *RANKS, *SAMPLES, *BELOW_RANKS}),

@@ -106,24 +106,26 @@ def check_arguments(**given: Any) -> None:
             continue
         if name in _LEAST:
             whole_number(name, value, _LEAST[name], None if name == "seed" else MOST_ITEMS)
-        elif name == "confidence":
-            require_type(name, value, int, float, np.integer, np.floating)
-            if not 0.0 < value < 1.0:
-                raise InputError(f"{name} is {value}, expected a number above 0 and below 1")
-        else:
-            require_type(name, value, *((bool, np.bool_) if name in _FLAGS else (str,)))
+            continue
+        kinds: Any = (bool, np.bool_) if name in _FLAGS else (str,)
+        if name == "confidence":
+            kinds = (int, float, np.integer, np.floating)
+        if not isinstance(value, kinds):
+            raise wrong_type(name, value, *kinds)
+        if name == "confidence" and not 0.0 < value < 1.0:
+            raise InputError(f"{name} is {value}, expected a number above 0 and below 1")
 
 
-def require_type(name: str, value: Any, *kinds: type) -> None:
-    """Raise InputError unless a value is of one of these types."""
-    if not isinstance(value, kinds):
-        expected = " or ".join(dict.fromkeys(kind.__name__.strip("_") for kind in kinds))
-        raise InputError(f"{name} is of type {type(value).__name__}, expected {expected}")
+def wrong_type(name: str, value: Any, *kinds: type) -> InputError:
+    """Make the error for a value that is of none of these types."""
+    expected = " or ".join(dict.fromkeys(kind.__name__.strip("_") for kind in kinds))
+    return InputError(f"{name} is of type {type(value).__name__}, expected {expected}")
 
 
 def path_of(path: Any) -> Path:
     """Return the name of a file as a path."""
-    require_type("path", path, str, PathLike)
+    if not isinstance(path, str | PathLike):
+        raise wrong_type("path", path, str, PathLike)
     return Path(path)
 
 

@@ -5,6 +5,7 @@ Those of the paper (section 5) are fixed; `em` is fitted to the sampled ranks.
 
 from sampled_metrics.estimators.least_squares import bias_variance, monotone, reduced
 from sampled_metrics.estimators.registry import (
+    DECLARED,
     Estimator,
     Problem,
     em_step,
@@ -15,6 +16,7 @@ from sampled_metrics.estimators.registry import (
 )
 
 __all__ = [
+    "DECLARED",
     "Estimator",
     "Problem",
     "bias_variance",

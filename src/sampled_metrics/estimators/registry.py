@@ -98,11 +98,6 @@ class Estimator:
         label = DECLARED[self.name].label
         return label if self.parameter is None else f"{label} {self.parameter:g}"
 
-    @property
-    def fitted(self) -> bool:
-        """Whether its vectors depend on the sampled ranks that it is applied to."""
-        return DECLARED[self.name].fitted
-
 
 def parse_estimator(text: str) -> Estimator:
     """Return the estimator of a name; an unknown one raises InputError with the known names.
@@ -162,11 +157,11 @@ def estimator_matrix(
     return values
 
 
-@register("sampled", label="Sampled")
-def _sampled(problem: Problem) -> Float:
-    """Uncorrected metric of a ranking of m + 1 items."""
-    size = problem.m + 1
-    return np.array([measure.at(np.arange(1, size + 1), size) for measure in problem.measures])
+register("sampled", label="Sampled")(  # the metric of a ranking of m + 1 items
+    lambda problem: np.array(
+        [measure.at(np.arange(1, problem.m + 2), problem.m + 1) for measure in problem.measures]
+    )
+)
 
 
 @register("rank-estimate", label="Rank Estimate")

@@ -172,39 +172,32 @@ def bracket(
     """Compute lower and upper vectors of a metric, two arrays of shape (rows, m + 1).
 
     Each row of `shares`, likely distributions of sampled ranks in the bins of `table`, has vectors
-    of its own, to be averaged over `n_users`; `z` is the weight of the standard error.
+    of its own, to be averaged over `n_users`; `z` is the weight of the standard error. The upper
+    vectors have the least expected upper ends among those with expectations above the metric.
     """
     low, high = (float(value) for value in measure.at(np.array([table.n, 1]), table.n))
     if high <= low:
         constant = np.full((len(shares), table.m + 1), low)
         return constant, constant
-    span = max(high - low, np.finfo(float).tiny)
-    target, weight = (table.metric(measure) - low) / span, z / np.sqrt(n_users)
-    lower = -_one_sided(-target, table, measure, shares, weight)
-    upper = _one_sided(target, table, measure, shares, weight)
-    lower, upper = (low + span * np.repeat(end, table.widths, axis=1) for end in (lower, upper))
-    return lower, upper
-
-
-def _one_sided(
-    target: Float, table: Kernel, measure: Measure, shares: Float, weight: float
-) -> Float:
-    """Least expected upper ends among vectors of the bins with expectations above the target."""
-    rows = spread_rows(table, *_OF_PROGRAMME, measure.cutoff)
-    vectors = np.empty(shares.shape)
-    for place, likely in enumerate(shares):
-        for _ in range(_ROUNDS):
-            vector = _solve(table.given[rows], target[rows], likely, weight)
-            lacking = target - table.given @ vector
-            if lacking.max() <= _TOLERANCE:
-                break
-            beside = np.pad(lacking, 1, constant_values=-np.inf)
-            peaks = (lacking >= beside[:-2]) & (lacking > beside[2:]) & (lacking > _TOLERANCE)
-            rows = np.union1d(rows, np.flatnonzero(peaks))
-        if table.points.size < table.n:
-            lacking += _between(lacking, table)
-        vectors[place] = vector + max(float(lacking.max()), 0.0)
-    return vectors
+    span, weight = max(high - low, np.finfo(float).tiny), z / np.sqrt(n_users)
+    ends, exact = [], (table.metric(measure) - low) / span
+    for sign in (-1.0, 1.0):  # lower vectors are upper ones of the negative
+        target, vectors = sign * exact, np.empty(shares.shape)
+        rows = spread_rows(table, *_OF_PROGRAMME, measure.cutoff)
+        for place, likely in enumerate(shares):
+            for _ in range(_ROUNDS):
+                vector = _solve(table.given[rows], target[rows], likely, weight)
+                lacking = target - table.given @ vector
+                if lacking.max() <= _TOLERANCE:
+                    break
+                beside = np.pad(lacking, 1, constant_values=-np.inf)
+                peaks = (lacking >= beside[:-2]) & (lacking > beside[2:]) & (lacking > _TOLERANCE)
+                rows = np.union1d(rows, np.flatnonzero(peaks))
+            if table.points.size < table.n:
+                lacking += _between(lacking, table)
+            vectors[place] = vector + max(float(lacking.max()), 0.0)
+        ends.append(low + span * np.repeat(sign * vectors, table.widths, axis=1))
+    return ends[0], ends[1]
 
 
 def _solve(given: Float, target: Float, shares: Float, weight: float) -> Float:

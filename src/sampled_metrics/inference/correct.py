@@ -11,7 +11,12 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, check_arguments, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.text import Parts
-from sampled_metrics.estimators import Estimator, estimator_matrix, parse_estimators
+from sampled_metrics.estimators import (
+    DECLARED,
+    Estimator,
+    estimator_matrix,
+    parse_estimators,
+)
 from sampled_metrics.estimators.least_squares import sums_up_to
 from sampled_metrics.inference.brackets import ASSUMED, rank_grid
 from sampled_metrics.inference.population import Population, Shape, estimate
@@ -194,7 +199,7 @@ def solve(
 ) -> Solved:
     """Solve for vectors; fitted estimators are fitted to all rows, with equal weights of users."""
     n, m, rows, histogram = ranks.mean_candidates, ranks.n_negatives, np.bincount(user), None
-    if any(estimator.fitted for estimator in estimators):
+    if any(DECLARED[estimator.name].fitted for estimator in estimators):
         weighted = np.bincount(ranks.sampled_ranks - 1, 1.0 / rows[user], m + 1)
         histogram = tuple(weighted.tolist())
     wanted = tuple(estimators), tuple(measures)

@@ -15,7 +15,6 @@ assumption: many distributions outside of a class, and many ways to draw negativ
 ranks that a distribution inside explains.
 """
 
-import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
@@ -27,7 +26,7 @@ from scipy.special import chdtrc, stdtrit, xlogy
 
 from sampled_metrics._base.arrays import Float, Int, first_duplicate, generator
 from sampled_metrics._base.defaults import CONFIDENCE
-from sampled_metrics._base.errors import InputError, InputWarning
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.brackets import (
     NON_INCREASING,
     bracket,
@@ -48,9 +47,6 @@ _REFUSED = 0.005  # p below which sampled ranks are refused
 _LEAST_EXPECTED, _LEAST_VARIANCE = 5.0, 0.5  # users in a cell
 _REWEIGHTINGS = 3
 _OF_ITEMS = ("recall", "auc")  # the mean over a user's items is the metric of the user
-_LEAST = 8  # largest rank that may be an end: ranks near 1 are frequent anyway
-_ENOUGH = 8  # rows near the largest rank that make an end suspicious
-_USUAL, _SUSPICIOUS = {10, 20, 50, 99, 100}, 3  # usual numbers of negatives need fewer rows
 
 
 class Range(NamedTuple):
@@ -169,7 +165,6 @@ def checked_ranges(
     )
     if shape == NON_INCREASING:
         causes += ", or low ranks are likelier than high ones (try --shape none)"
-    warn_of_low_ranks(sample)
     test = misfit(sample, shape)
     if test.p_value < _REFUSED:
         raise InputError(
@@ -317,23 +312,6 @@ def misfit(sample: SampledRanks, shape: str = NON_INCREASING) -> Misfit:
     statistic = 2.0 * float((xlogy(observed, observed / expected) - observed + expected).sum())
     degrees = max(cells.size - int(np.count_nonzero(weights)) + 1, 1)
     return Misfit(statistic, degrees, float(chdtrc(degrees, max(statistic, 0.0))))
-
-
-def warn_of_low_ranks(ranks: SampledRanks) -> None:
-    """Warn if many ranks are near the largest one although that is below m + 1."""
-    m, largest = ranks.n_negatives, int(ranks.sampled_ranks.max())
-    width = min(-(-largest // 10), m + 1 - largest)
-    near = int(np.count_nonzero(ranks.sampled_ranks > largest - width))
-    usual = width == 0 or largest < _LEAST or ranks.sampling is Sampling.DISTINCT
-    suspected = largest - 1 in _USUAL and 2 * largest <= m
-    if usual or near < (_SUSPICIOUS if suspected else _ENOUGH):
-        return
-    warnings.warn(
-        f"the largest sampled rank is {largest}, and {near:,} of {len(ranks):,} rows are near it, "
-        f"but with {m} negatives ranks go up to {m + 1}: were {largest - 1} drawn?",
-        InputWarning,
-        stacklevel=5,  # the caller of the public function, which is wrapped
-    )
 
 
 def _difference(a: Bracketed, b: Bracketed, place: int) -> OfLevel:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sampled_metrics._base.arrays import check_arguments, require_type
+from sampled_metrics._base.arrays import check_arguments, wrong_type
 from sampled_metrics._base.defaults import BUDGET
 from sampled_metrics._base.text import Parts, html_of, text_of
 from sampled_metrics.metrics.measures import parse_measure
@@ -45,8 +45,8 @@ class Shown(ABC):
         """
         from sampled_metrics.inference.plots import draw
 
-        if exact is not None:
-            require_type("exact", exact, Shown, Mapping)
+        if not isinstance(exact, Shown | Mapping | None):
+            raise wrong_type("exact", exact, Shown, Mapping)
         known = exact.to_frame() if isinstance(exact, Shown) else exact or {}
         return draw(self.to_frame(), known, axes)
 

@@ -12,7 +12,7 @@ from sampled_metrics._base.arrays import check_arguments, path_of
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import write_text
-from sampled_metrics.estimators import parse_estimators
+from sampled_metrics.estimators import DECLARED, parse_estimators
 from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.evaluate import evaluate
@@ -98,7 +98,9 @@ def own_sampled(
         sampled = [r.value for r in of_metric if r.estimator == "sampled"]
         group = range_bars(panel, names, str(measure), m, sampled)
         bars.append({"label": measure.label, "sampled": sampled, **group})
-    fixed = [estimator for estimator in parse_estimators(chosen) if not estimator.fitted]
+    fixed = [
+        estimator for estimator in parse_estimators(chosen) if not DECLARED[estimator.name].fitted
+    ]
     candidates = np.atleast_1d(first.n_items)
     shown = window.lens({}, measures, fixed, m, None, candidates, sampling=first.sampling)
     users = max(map(len, samples.values()))

@@ -10,6 +10,9 @@ from sampled_metrics._base.errors import InputWarning
 from sampled_metrics.ranks.ranks import Ranks
 
 _MANY = 50  # rows, of which the mean rank tells a random order from a poor one
+_LEAST = 8  # largest sampled rank that may be an end: ranks near 1 are frequent anyway
+_ENOUGH = 8  # rows near the largest rank that make an end suspicious
+_USUAL, _SUSPICIOUS = {10, 20, 50, 99, 100}, 3  # usual numbers of negatives need fewer rows
 _EXPECTED = 5.0  # rows with two ties, from which on their absence tells something
 
 
@@ -49,13 +52,28 @@ def question_ties(tied: Int, others: Int, *, full: bool = False) -> None:
         )
 
 
-def question_samples(ranks: Int, n_items: Int, m: int, users: object) -> None:
-    """Ask about sampled ranks in random order, of all candidates, or of `users` found again."""
+def question_samples(
+    ranks: Int, n_items: Int, m: int, users: object, *, distinct: bool = False
+) -> None:
+    """Ask about sampled ranks in random order, of all candidates, or of `users` found again.
+
+    Also about many rows near a largest rank below m + 1, but not if only the `distinct` ones of m
+    negatives were ranked.
+    """
     _ask_of_order(1.0 - (ranks - 1) / m, "negatives: is positive (--positive) their column")
     if (n_items == m + 1).all():
         ask(
             f"n_items (--n-items) is {m + 1}, the held-out item and its {m} negatives: is it the "
             "number of candidates of a full ranking?"
+        )
+    largest = int(ranks.max())
+    width = min(-(-largest // 10), m + 1 - largest)
+    near = int(np.count_nonzero(ranks > largest - width))
+    enough = _SUSPICIOUS if largest - 1 in _USUAL and 2 * largest <= m else _ENOUGH
+    if width > 0 and largest >= _LEAST and near >= enough and not distinct:
+        ask(
+            f"the largest sampled rank is {largest}, and {near:,} of {ranks.size:,} rows are near "
+            f"it, but with {m} negatives ranks go up to {m + 1}: were {largest - 1} drawn?"
         )
     rows = np.ones(1) if users is None else np.unique(np.asarray(users), return_counts=True)[1]
     if rows.max() > 1:

@@ -218,7 +218,8 @@ class Drawn(NamedTuple):
         ranks, m = self._thinned(ranks, m, way) if np.ndim(m) else (ranks, m)
         made = SampledRanks(ranks, n_items, m, way, users, several_items)
         once = None if repeated or several_items else made.users
-        question_samples(made.sampled_ranks, made.n_items, made.n_negatives, once)
+        about = made.sampled_ranks, made.n_items, made.n_negatives
+        question_samples(*about, once, distinct=way is Sampling.DISTINCT)
         return made
 
     def _thinned(self, ranks: Int, m: Int, way: Sampling) -> tuple[Int, int]:
@@ -430,8 +431,7 @@ def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
         least = 2 if most is None else int(np.max(most)) + 1
         items = table.whole("n_candidates", least, MOST_ITEMS)
     if "repetition" in table.columns:
-        table.require(USER)
-        ids = [name for name in (USER, ITEM) if name in table.columns]
+        ids = [USER, ITEM] if ITEM in table.columns else [USER]
         repetition = table.whole("repetition", 0)
         again = first_duplicate(repetition, *(table.codes(name)[0] for name in ids))
         if again is not None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Int, blocks, check_arguments, require_type, whole_number
+from sampled_metrics._base.arrays import Int, blocks, check_arguments, whole_number, wrong_type
 from sampled_metrics._base.defaults import MOST_NEGATIVES
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks, Sampling
@@ -34,12 +34,15 @@ def draw_sampled_ranks(
     >>> draw_sampled_ranks(ranks, 10, np.random.default_rng(1)).tolist()
     [1, 8, 11]
     """
-    require_type("ranks", ranks, Ranks)
+    if not isinstance(ranks, Ranks):
+        raise wrong_type("ranks", ranks, Ranks)
     check_arguments(sampling=sampling, ties=ties)
     generators = [rng] if isinstance(rng, np.random.Generator) else rng
-    require_type("rng", generators, Sequence)
+    if not isinstance(generators, Sequence):
+        raise wrong_type("rng", generators, Sequence)
     for each in generators:
-        require_type("rng", each, np.random.Generator)
+        if not isinstance(each, np.random.Generator):
+            raise wrong_type("rng", each, np.random.Generator)
     parts = list(_drawn(ranks, m, generators, sampling, ties))
     drawn = np.ascontiguousarray(np.concatenate(parts).T + 1)
     return drawn[0] if isinstance(rng, np.random.Generator) else drawn
