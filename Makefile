@@ -75,10 +75,8 @@ test-lowest: ## the library's tests in an environment of the lowest versions (Py
 	PATH="$(CURDIR)/.venv-lowest/bin:$$PATH" pytest -W default src --ignore=src/sampled_metrics/study \
 	  tests/golden $$(grep -L 'sampled_metrics[.]study' tests/unit/test_*.py tests/contract/test_*.py)
 
-IF_POSSIBLE ?= # --if-possible, to end well where no SLURM can be started
 test-cluster: $(STAMP) ## the study on a SLURM started on this machine (Debian, root)
-	python -m pip install --quiet --no-deps --require-hashes --requirement requirements-cluster.lock
-	python -m tests.cluster $(IF_POSSIBLE)
+	python -m tests.cluster
 
 bench: $(STAMP) ## time and memory of commands
 	python tests/benchmarks/own.py
@@ -152,15 +150,14 @@ picture: $(STAMP) ## take the picture of the page in the README (needs Chromium)
 schema: $(STAMP) ## generate the schema of the configuration
 	python -m sampled_metrics.study.keep schema workflow/schemas/config.schema.yaml
 
-LOCK = uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 \
-  --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command 'make lock'
 lock: ## pin all dependencies again (needs uv); then update environment.yml
-	$(LOCK) --extra study --extra terminal --extra docs --extra dev \
-	  --output-file requirements.lock pyproject.toml
-	echo flit_core | $(LOCK) --extra study --extra terminal --constraint requirements.lock \
-	  --output-file requirements-study.lock pyproject.toml -
-	printf 'snakemake-executor-plugin-slurm%s\n' '' -jobstep | $(LOCK) --no-deps \
-	  --output-file requirements-cluster.lock -
+	uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --all-extras \
+	  --generate-hashes --no-emit-index-url --no-annotate \
+	  --custom-compile-command 'make lock' --output-file requirements.lock pyproject.toml
+	echo flit_core | uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 \
+	  --extra study --extra terminal --constraint requirements.lock \
+	  --generate-hashes --no-emit-index-url --no-annotate \
+	  --custom-compile-command 'make lock' --output-file requirements-study.lock pyproject.toml -
 
 clean: ## remove the environment and all results but the reference run
 	rm -rf $(VENV) .venv-lowest .venv-mutants .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
