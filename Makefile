@@ -18,6 +18,7 @@ $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -m venv --clear $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --require-hashes --requirement requirements.lock
 	$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(VENV)/bin/python -m compileall -q src # as pip does with what it copies
 	@touch $@
 
 # Written if the publisher's server cannot be reached, and on no other failure.

@@ -166,8 +166,8 @@ def _paper(ranks: Ranks, better: Float, sampling: Sampling | str) -> Float:
         width = np.maximum(np.arange(m - s + 1), 1)
         chances = better[rows, s, None] * given / width
         steps[rows, s] += chances.sum(axis=1)
-        for t, chance in enumerate(chances.T):
-            steps[rows, s + width[t]] -= chance
+        steps[rows, s + 1] -= chances[:, 0]
+        steps[rows, s + 1 : m + 1] -= chances[:, 1:]
     spread = np.maximum(np.cumsum(steps[:, :-1], axis=1), 0.0)
     return spread / spread.sum(axis=1, keepdims=True)
 
