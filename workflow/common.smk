@@ -65,12 +65,13 @@ def source_of(name):
 
 
 def memory_of_recommender(wildcards, input, attempt):
-    """Memory to train or to rank, where itemknn may keep the similarity of all pairs of items."""
-    entry = STUDY.recommender(wildcards.recommender)
-    memory = 700 + 25 * input.size_mb
+    """Memory to rank by a model or a file, or to train: itemknn may keep all pairs of items."""
+    if input.get("source"):
+        return attempt * (700 + 15 * input.size_mb)
+    entry, pairs = STUDY.recommender(wildcards.recommender), 0
     if entry.kind == "itemknn" and {entry.settings.k, entry.settings.k_prime} == {None}:
-        memory += 1.4e-5 * json.loads(Path(input.counts).read_text("utf-8"))["items"] ** 2
-    return attempt * memory
+        pairs = 1.4e-5 * json.loads(Path(input.counts).read_text("utf-8"))["items"] ** 2
+    return attempt * (700 + 25 * input.size_mb + pairs)
 
 
 def files(folder, stem, names, forms):
