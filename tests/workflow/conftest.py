@@ -86,7 +86,8 @@ class Project:
         return running.wait() == -signal.SIGKILL
 
     def snakemake(self, *arguments, cores=2):
-        done = self.run("snakemake", "--cores", str(cores), *arguments)
+        words = ("--profile", "workflow/profiles/local", "--cores", str(cores))
+        done = self.run("snakemake", *words, *arguments)
         assert done.returncode == 0, done.stdout
         return done.stdout
 

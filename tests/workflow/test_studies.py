@@ -126,7 +126,7 @@ def test_what_is_the_papers_is_not_made_of_other_data(own):
     assert not {"scorecard", "claims", "audit", "table1", "figure1"} & made
 
 
-@pytest.mark.parametrize("name", ["ml-100k", "ml-1m-more", "global-time"])
+@pytest.mark.parametrize("name", ["ml-1m-more", "global-time"])
 def test_studies_that_come_with_the_project_can_be_planned(tmp_path, name):
     options = ("--snakefile", f"{ROOT}/Snakefile", "--directory", tmp_path, "--dry-run")
     done = snakemake(ROOT, *options, "--configfile", ROOT / f"config/{name}.yaml")
