@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, poisson
+from scipy.stats import chi2, poisson, t
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.budget.audit import Errors, Phase
+from sampled_metrics.budget.audit import Errors, Phase, estimates
 from sampled_metrics.budget.keyed import hashed, permuted, stream, uniform
 from sampled_metrics.budget.model import PoissonMeans, edges, over_ties, parse_metrics
 
@@ -96,6 +96,12 @@ def test_what_users_add_to_an_audit_by_hand() -> None:
     assert found.assumed[1] == pytest.approx([(0 + 0.6**2 * (1 - 0.5) / 0.5**2) / 2])
     assert found.shift == pytest.approx(np.array([[0.1, 0, -0.2 / 0.5]]))
     assert found.noise == pytest.approx(np.array([[0, 0, -0.2 / np.sqrt(0.5) * 0.3]]))
+    # What is assumed exceeds the variance of the other user, 0.2^2 (1 / 0.5^2 - 1 / 0.5) and noise.
+    total, square = 0.8 + 0.3**2, 0.04 * 2 + 0.04 / 0.5 * 0.3**2
+    ((result,),), _ = estimates([audited], np.array([[[-9.0]], [[9.0]]]), 0.9)
+    centre, half = (1.4 + 0.1 - 0.4) / 3, t.ppf(0.95, (total / square) ** 2) * np.sqrt(total) / 3
+    assert result[1:4] == pytest.approx((centre - half, centre + half, centre))
+    assert result.value == pytest.approx(1.4 / 3)  # the model's: the error is within a deviation
 
 
 def test_the_variance_of_an_audit_is_unbiased() -> None:

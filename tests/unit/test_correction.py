@@ -154,6 +154,14 @@ class TestUsers:
         assert (found.value, found.std_error) == pytest.approx((by_user.mean(), error))
         assert (found.n_users, found.n_items, found.n_negatives) == (3, 500, 10)
 
+    def test_fitted_estimators_give_users_equal_weights(self):
+        once, twice = (
+            SampledRanks([1, 3, *[2] * rows], 20, 4, users=["a", "a", *["b"] * rows])
+            for rows in (1, 2)
+        )
+        expected = correct(once, ["ap"], ["em:3"])[0].value
+        assert correct(twice, ["ap"], ["em:3"])[0].value == pytest.approx(expected)
+
     @settings(deadline=None, max_examples=15)
     @given(st.data())
     def test_rows_of_different_n_are_corrected_for_its_mean(self, data):

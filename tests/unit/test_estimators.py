@@ -243,6 +243,15 @@ class TestFitted:
             numerical = (ends[0] - ends[1]) / 2e-4
             np.testing.assert_allclose(ours[:, i], numerical, rtol=1e-4, atol=1e-5)
 
+    def test_sampled_ranks_that_cannot_occur_count_for_nothing(self):
+        """Four draws from two items: one distinct with probability 1/8, never more than two.
+
+        Given sampled rank 1, true rank 1 is 16 times as probable as 2; given 2, rank 2 is 15/2
+        times as probable as 3. The AUC of true ranks 1, 2, 3 is 1, 1/2, 0.
+        """
+        found = matrix(["em:1"], MEASURES[3:], 3, 4, sampling="distinct", histogram=[1] * 5)
+        assert found[0, 0] == pytest.approx([(16 + 1 / 2) / 17, 7.5 / 2 / 8.5, 0, 0, 0])
+
     def test_many_candidates_are_summed_by_rule(self):
         """Beyond 16,384 candidates, nodes stand for several ranks each."""
         n, m, measures = 20_000, 20, [parse_measure("recall@100"), parse_measure("auc")]

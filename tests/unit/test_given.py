@@ -126,7 +126,7 @@ class TestScoresOfAPositiveAndItsNegatives:
         [
             ([[0.1, 0.2]], {}, "give positive"),
             ([[0.1, 0.2]], {"positive": 2}, "expected one of the columns 0 to 1"),
-            ([[0.1, np.nan]], {"positive": 0}, "the score in column 1 is nan"),
+            ([[0.1, 0.2], [0.1, np.nan]], {"positive": 0}, "^row 2: the score in column 1 is nan"),
             ([[0.1, 0.2], [0.1]], {"positive": 0}, "rows of the list differ in length"),
             ([[0.1, 0.2]], {"positive": 0, "n_negatives": 5}, "found n_negatives 1, but"),
             ([[0.1, 0.2]], {"positive": 0, "n_items": "50"}, "n_items has dtype <U2"),

@@ -42,6 +42,8 @@ class TestShape:
         assert shape[4:] == (min(values), max(values))
         about = [np.mean((np.array(values) - centre) ** k) for k in (2, 3, 4)]
         assert shape.about(centre) == pytest.approx(about, abs=1e-12)
+        pairs = Shape.of(np.subtract.outer(values, values))
+        assert shape.difference() == pytest.approx(pairs, abs=1e-12)
 
     @pytest.mark.parametrize(("n_a", "n_b"), [(2, 2), (3, 2), (1, 3), (2, 4)])
     def test_means_of_all_samples(self, n_a, n_b):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
-from scipy.stats import chisquare
+from scipy.stats import chisquare, norm
 
 from sampled_metrics import InputError
 from sampled_metrics.sampling.negatives import check_negatives, draw_negatives
@@ -104,6 +104,19 @@ def test_chi_square_is_pearsons_where_nothing_is_excluded():
     checks = check_negatives(user, items.ravel(), nothing, nothing)
     found = {check.name: check.found for check in checks}["uniformity"]
     assert found == pytest.approx(chisquare(np.bincount(items.ravel(), minlength=ITEMS)).statistic)
+
+
+def test_p_value_of_a_mean_place_by_hand():
+    """Two of places 1 ... 5, at 1 and 2: variance 2/2 (5 - 2)/(5 - 1) of their mean, 3/2 below 3.
+
+    Item 5 is held out. Holm's method takes the least of three p-values three times.
+    """
+    held_out = csr_array(np.eye(1, 6, k=5))
+    checks = check_negatives(np.array([0, 0]), np.array([0, 1]), csr_array((1, 6)), held_out)
+    found = {check.name: check for check in checks}
+    assert found["ids"].p_value == pytest.approx(3 * 2 * norm.sf(1.5 / np.sqrt(3 / 4)))
+    assert (found["ids"].found, found["ids"].expected) == pytest.approx((1 / 6, 2.5 / 6))
+    assert {found[name].expected for name in ("seen items", "duplicates", "number")} == {0.0}
 
 
 def test_all_candidates_as_negatives_pass():

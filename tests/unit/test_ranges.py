@@ -324,3 +324,7 @@ class TestMisfit:
         expected = 2 * (30 * np.log(30 / 50) + 70 * np.log(70 / 50))
         assert found.statistic == pytest.approx(expected, rel=0.01)
         assert found.p_value == pytest.approx(chi2.sf(found.statistic, found.degrees))
+        # Of true ranks 1, 2, 3, rank 2 comes closest: 3 cells less 1 point, and 1.
+        sample = SampledRanks([1] * 10 + [2] * 80 + [3] * 10, 3, 2, "with-replacement")
+        expected = 2 * (20 * np.log(10 / 25) + 80 * np.log(80 / 50))
+        assert misfit(sample, "none")[:2] == (pytest.approx(expected), 3)

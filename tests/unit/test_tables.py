@@ -14,6 +14,7 @@ from pyarrow import parquet
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.study.datasets.events import read_interactions
 from sampled_metrics.study.datasets.settings import Columns
+from sampled_metrics.tables import places
 
 
 @pytest.fixture
@@ -151,3 +152,7 @@ def test_no_table_of_interactions(read, content, place, problem):
     assert (error.row, error.line, error.column) == place
     assert error.problem.startswith(problem)
     assert "\n" not in str(error)
+
+
+def test_places_of_ids():
+    assert places(np.array([3, 7]), np.array(["7", "x", "07"])).tolist() == [-1, 0]

@@ -119,6 +119,7 @@ def test_signatures_and_reprs_are_short():
     for public, _ in CALLS[:-2]:  # options of a table's parts depend on the table
         parameters = inspect.signature(public).parameters.values()
         assert all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters)
+        assert all(parameter.default == 0 for parameter in parameters if parameter.name == "seed")
     assert inspect.signature(sm.rank).parameters["score"].annotation == "Score | Vectors | Any"
     ones, ids = np.ones(6000, int), np.arange(6000).astype(str)
     assert len(repr(sm.SampledRanks(ones, 9, 2, users=ids))) < 300
