@@ -4,7 +4,6 @@ A job has `input`, `output`, `params`, `log`, `threads` and `wildcards`, as in t
 in the functions, because a step needs few of them and some take long.
 """
 
-import gc
 import logging
 import os
 import platform
@@ -202,7 +201,6 @@ def figures(job: Any) -> None:
     from sampled_metrics.study.curves import figure_data
     from sampled_metrics.study.figures import draw
 
-    gc.disable()  # of the many small objects of a drawing, few are garbage before the end
     settings, ranks = ExperimentSettings(**job.params.experiment), _paths(job.input.ranks)
     band = Path(job.input.band[0]) if job.input.band else None
     for number in job.params.numbers:
