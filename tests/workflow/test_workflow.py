@@ -88,7 +88,7 @@ def test_only_a_change_of_content_runs_anything(finished):
 
 def test_kills_pieces_and_cores_do_not_change_a_byte(finished, make_project, small_archive):
     project = make_project(small_archive)
-    project.change("ranking", pieces=3)
+    project.change("ranking", pieces=2)
     names = ["split/split.json", "ranks/X.parquet"]
     command = ["make", "reproduce", f"TARGETS={' '.join(f'results/{n}' for n in names)}"]
     split = project.results / "split/split.npz"
@@ -107,8 +107,8 @@ def test_kills_pieces_and_cores_do_not_change_a_byte(finished, make_project, sma
     assert done.returncode == 0, done.stdout
     assert all(project.result(name) == finished.result(name) for name in names)
     assert [path.name for path in (project.results / "ranks").iterdir()] == ["X.parquet"]
-    logs = [path.read_text() for path in sorted(project.results.glob("logs/rank/X.*-of-3.log"))]
-    assert [text.split()[1] for text in logs] == ["20", "20", "20"]
+    logs = [path.read_text() for path in sorted(project.results.glob("logs/rank/X.*-of-2.log"))]
+    assert [text.split()[1] for text in logs] == ["30", "30"]
     assert not project.hidden()
 
 
