@@ -118,9 +118,8 @@ def small_archive(tmp_path_factory):
 def make_project(tmp_path_factory):
     def make(archive=None, small=True):
         project = Project(tmp_path_factory.mktemp("project"), archive, small)
-        if small:
-            with (project.folder / "src/sampled_metrics/study/figures.py").open("a") as module:
-                module.write(UNDRAWN)
+        with (project.folder / "src/sampled_metrics/study/figures.py").open("a") as module:
+            module.write(UNDRAWN)
         return project
 
     return make
