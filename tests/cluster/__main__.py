@@ -28,8 +28,8 @@ EDITS = {
     "slurm-init-seconds-before-status-checks: 20": "slurm-init-seconds-before-status-checks: 10",
 }
 RULE = "rule_rank_wildcards"
-# Dates, and the number of pieces on the page, tell of one run.
-LEFT_OUT = ("logs/", "reference/", "data/source.json", "provenance.json", "report.html")
+# Dates, the number of pieces on the page, and models that pieces share tell of one run.
+LEFT_OUT = ("logs/", "reference/", "models/", "data/source.json", "provenance.json", "report.html")
 
 
 def edited(profile):
