@@ -45,7 +45,9 @@ def moments(project, seconds, count):
 
 def clean(project):
     for path in project.results.iterdir():
-        if path.name != "reference":
+        if path.is_file():
+            path.unlink()
+        elif path.name != "reference":
             shutil.rmtree(path)
     shutil.rmtree(project.folder / ".snakemake", ignore_errors=True)
 
