@@ -26,7 +26,9 @@ CACHE = 1 << 17  # float64 numbers that stay in a processor's cache: 1 MB
 _LARGEST = np.iinfo(np.int64).max
 MEMORY = 1 << 20  # float64 numbers that a step may hold: 8 MB
 CORRECTIONS = ("none", "holm")
-_FLAGS = {"complete", "intervals", "several_items"}
+_FLAGS = ("complete", "intervals", "several_items")
+_TYPES: dict[str, Any] = dict.fromkeys(_FLAGS, (bool, np.bool_))  # of other arguments: str
+_TYPES["confidence"] = (int, float, np.integer, np.floating)
 _LEAST = {"block_size": 1, "n_items": 2, "n_users": 1, "seed": 0}
 _OPTIONAL = {"n_items", "n_users", "sampling", "test", "ties"}
 _controller = cache(ThreadpoolController)  # of the libraries that are loaded at its first use
@@ -107,9 +109,7 @@ def check_arguments(**given: Any) -> None:
         if name in _LEAST:
             whole_number(name, value, _LEAST[name], None if name == "seed" else MOST_ITEMS)
             continue
-        kinds: Any = (bool, np.bool_) if name in _FLAGS else (str,)
-        if name == "confidence":
-            kinds = (int, float, np.integer, np.floating)
+        kinds = _TYPES.get(name, (str,))
         if not isinstance(value, kinds):
             raise wrong_type(name, value, *kinds)
         if name == "confidence" and not 0.0 < value < 1.0:

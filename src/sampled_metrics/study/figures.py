@@ -152,7 +152,9 @@ def shown(name: object, longest: int = 18) -> str:
 
 
 def apart(places: Float, size: float) -> Float:
-    """Move places apart, by at least `size`, and inside of 0 to 1 by half of that if they fit.
+    """Move places until neighbours are at least `size` apart.
+
+    All stay between `size` / 2 and 1 - `size` / 2 if there is room for them.
 
     Examples
     --------
