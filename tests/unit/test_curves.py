@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sampled_metrics._base.arrays import generator
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 from sampled_metrics.study import curves
 from sampled_metrics.study.claims import Run
@@ -144,7 +145,7 @@ def test_the_band_is_the_range_over_the_starts():
 @pytest.mark.parametrize("number", range(1, 6))
 def test_reference_ranks_give_the_reference_figures(number):
     reference = ROOT / "results/reference"
-    ranks = [reference / f"ranks/{name}.parquet" for name in "XYZ"]
+    ranks = read_by_name([reference / f"ranks/{name}.parquet" for name in "XYZ"])
     found, _ = curves.figure_data(number, ranks, SETTINGS)
     kept = pd.read_csv(reference / f"figures/figure{number}.csv")
     pd.testing.assert_frame_equal(found.reset_index(drop=True), kept, rtol=1e-8, check_dtype=False)

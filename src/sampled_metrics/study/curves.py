@@ -28,7 +28,7 @@ from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.ranges import bracket_users, difference_range
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
-from sampled_metrics.ranks.reading import read_by_name, sources
+from sampled_metrics.ranks.reading import sources
 from sampled_metrics.sampling import (
     draw_sampled_ranks,
     expected_values,
@@ -56,16 +56,18 @@ Expected: TypeAlias = Callable[[str, int, int], Moments]
 
 @one_thread()
 def figure_data(
-    number: int, paths: Sequence[Path], settings: ExperimentSettings, band: Path | None = None
+    number: int,
+    records: Mapping[str, Ranks],
+    settings: ExperimentSettings,
+    band: Path | None = None,
 ) -> tuple[pd.DataFrame, str]:
     """Return the table that a figure plots, and a note on where its ranks come from.
 
-    Figures 5 and 6 read rank records, named by their files; 6 also a `band_over_starts`.
+    Figures 5 and 6 need the ranks of recommenders; 6 also reads a `band_over_starts`.
     """
     theory = (metric_against_rank, toy_against_samples, sampled_against_rank, corrected_ap)
     if number <= len(theory):
         return theory[number - 1](), ""
-    records = read_by_name(paths)
     note = f"Ranks: {sources(ranks.source for ranks in records.values())}"
     if number == 5:
         return rank_distribution(records), note

@@ -190,18 +190,24 @@ def tables(job: Any) -> None:
     for path, (number, table) in zip(job.output.cells, made.items(), strict=True):
         write_table(table, Path(path), "%.17g")
         write_printed(number, table, published, folder / f"table{number}")
-    figures(job)
+    _figures(job, ranks, settings)
     if job.output.scorecard:
         _scorecard(job, ranks, settings)
 
 
 def figures(job: Any) -> None:
     """Compute what the figures plot, and draw them."""
+    from sampled_metrics.ranks.reading import read_by_name
     from sampled_metrics.study.config import ExperimentSettings
+
+    ranks = read_by_name(_paths(job.input.ranks))
+    _figures(job, ranks, ExperimentSettings(**job.params.experiment))
+
+
+def _figures(job: Any, ranks: Any, settings: Any) -> None:
     from sampled_metrics.study.curves import figure_data
     from sampled_metrics.study.figures import draw
 
-    settings, ranks = ExperimentSettings(**job.params.experiment), _paths(job.input.ranks)
     band = Path(job.input.band[0]) if job.input.band else None
     for number in job.params.numbers:
         table, note = figure_data(number, ranks, settings, band)
