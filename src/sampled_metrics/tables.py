@@ -511,7 +511,7 @@ def encoded(column: Any) -> tuple[Codes, pa.Array]:
     codes = np.concatenate([as_numpy(chunk.indices) for chunk in column.chunks])
     if is_encoded:  # a dictionary may hold values that no row has
         used = np.bincount(codes, minlength=len(names)) > 0
-        codes, names = (np.cumsum(used) - 1)[codes], names.filter(pa.array(used))
+        codes, names = (np.cumsum(used) - 1)[codes], names.take(as_arrow(np.flatnonzero(used)))
     return codes.astype(np.int32, copy=False), names
 
 

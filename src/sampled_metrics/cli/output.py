@@ -32,13 +32,13 @@ def emit(rows: Sequence[Row], form: Format, output: Path | None, note: str = "")
 
     `note` stands below a table only. Numbers that do not exist are null in JSON and empty in CSV.
     """
-    import pandas as pd
-
     if form is Format.TABLE:
         emit_text(text_of([rows, note] if note else [rows]), output)
     elif form is Format.JSON:
         emit_text(json.dumps(plain(rows), indent=2, ensure_ascii=False) + "\n", output)
     else:
+        import pandas as pd  # takes long
+
         table = pd.DataFrame(plain(rows), dtype=object)
         emit_text(table.to_csv(index=False, lineterminator="\n"), output)
 
