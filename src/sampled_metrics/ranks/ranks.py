@@ -333,7 +333,7 @@ def _check_counts(counts: Mapping[str, Int]) -> Int:
     require("n_better", better, above, "0 to less than its user's n_candidates or depth")
     fits = (tied >= 0) & (~known[user] | (better + tied < n[user]))
     require("n_tied", tied, fits, "at least 0, and n_better + n_tied below n_candidates")
-    return np.lexsort((better, user))
+    return np.arange(user.size) if (found == 1).all() else np.lexsort((better, user))
 
 
 def _check_levels(counts: Mapping[str, Int]) -> None:
