@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, csr_matrix, issparse
 
 from sampled_metrics._base.arrays import (
+    Float,
     Ids,
     Int,
     array_of,
     check_arguments,
     integers,
+    one_thread,
     ordered_floats,
     ranges,
 )
@@ -25,6 +27,7 @@ from sampled_metrics.ranks.ranks import Ranks, id_column, require
 
 BLOCK_SIZE = 512
 _ROWS = 32  # users counted at a time, few enough to stay in the processor's cache
+_ROWS_OF_PRODUCT = 128  # of a matrix product, which is slower for fewer
 
 Scores = NDArray[np.floating[Any]]
 Score = Callable[[Int], Any]
@@ -101,6 +104,7 @@ def rank(
     rows, n_rows = np.flatnonzero(sizes), 0 if users is not None else n_users
     if isinstance(score, tuple) and len(score) == 2:
         score = inner_products(score[0], score[1], n_users)
+        block_size = min(block_size, _ROWS_OF_PRODUCT)
     function: Any = score
     if not callable(score):
         matrix = scores_of(score, name="score")
@@ -164,7 +168,8 @@ class _Task(NamedTuple):
             if scores.dtype.kind not in "fiu":
                 raise InputError(f"scores have dtype {scores.dtype}, expected numbers")
             for row in range(0, block.size, _ROWS):
-                yield self._count(scores[row : row + _ROWS], block[row : row + _ROWS])
+                part = slice(row, row + _ROWS)
+                yield self._settled(score, scores[part], block[part])
 
     def _check_items(self, n_items: int) -> None:
         for kind, lists in ((self.kind, self.ranked), ("seen", self.seen)):
@@ -175,7 +180,23 @@ class _Task(NamedTuple):
                 found = f"{kind} item of user {self.users[user]} is {lists.item[place]}"
                 raise InputError(f"{found}, expected 0 to {n_items - 1}")
 
-    def _count(self, scores: Scores, users: Int) -> tuple[Int, Int, Int]:
+    def _settled(self, score: Score, scores: Scores, users: Int) -> tuple[Int, Int, Int]:
+        """Count; and again, by exact scores, where others come close in a matrix product."""
+        if not isinstance(score, Products):
+            return self._count(scores, users)
+        n_candidates, n_better, n_close = self._count(scores, users, score.margin(users))
+        row, _ = self.ranked.select(users)
+        unsure = np.unique(row[n_close != 0])
+        if unsure.size:
+            again = np.isin(row, unsure)
+            exact = self._count(score.exact(users[unsure]), users[unsure])
+            _, n_better[again], n_close[again] = exact
+        return n_candidates, n_better, n_close
+
+    def _count(
+        self, scores: Scores, users: Int, margin: Float | None = None
+    ) -> tuple[Int, Int, Int]:
+        """Count candidates, better ones, and those tied or within a margin of each user."""
         if scores.size and not scores.max() < np.inf:  # the maximum is NaN if any score is
             place = np.argwhere(~(scores < np.inf))[0]
             user, item = self._names(users, *place)
@@ -191,16 +212,22 @@ class _Task(NamedTuple):
             why = "has score -inf" if is_masked else "is among the seen items"
             names = "item {1} of user {0}".format(*self._names(users, row[first], item[first]))
             raise InputError(f"{self.kind} {names} {why}, so it is no candidate")
+        low: Any = own
+        high: Any = own
+        if margin is not None:
+            low = own - margin[row]
+            high = own + margin[row]
         if row.size == users.size:  # one item per user
-            above, level = candidates > own[:, np.newaxis], candidates == own[:, np.newaxis]
+            above = candidates > high[:, np.newaxis]
+            level = (candidates >= low[:, np.newaxis]) ^ above
             return _count(candidates > -np.inf), _count(above), _count(level) - 1
         n_better, n_tied = np.empty(row.size, np.int64), np.empty(row.size, np.int64)
         bounds = np.searchsorted(row, np.arange(len(scores) + 1))
         for user, in_order in enumerate(np.sort(candidates, axis=1)):
             mine = slice(bounds[user], bounds[user + 1])
-            not_above = np.searchsorted(in_order, own[mine], side="right")
+            not_above = np.searchsorted(in_order, high[mine], side="right")
             n_better[mine] = in_order.size - not_above
-            n_tied[mine] = not_above - np.searchsorted(in_order, own[mine], side="left") - 1
+            n_tied[mine] = not_above - np.searchsorted(in_order, low[mine], side="left") - 1
         return _count(candidates > -np.inf), n_better, n_tied
 
     def _names(self, users: Int, row: int, item: int) -> tuple[Any, Any]:
@@ -232,12 +259,38 @@ def _marked(marked: Any, name: str) -> _Items:
     return _Items(table.indptr.astype(np.int64), table.indices, table.shape[1])
 
 
-def inner_products(users: ArrayLike, items: ArrayLike, n_users: int) -> Score:
-    """Return the function of scores that are inner products of two vectors.
+class Products:
+    """Scores that are inner products of two vectors, as a function of rows of users.
 
-    Those of einsum, other than those of a matrix product, are the same for any block of users, and
-    equal for equal vectors.
+    The last digits of a matrix product depend on its size. So a product only tells which items
+    score clearly more or less, by `margin`; where others come closer, those of `exact` count.
     """
+
+    def __init__(self, users: Float, items: Float) -> None:
+        self.users = users
+        self.items = items
+        # A sum of d products is within d eps / 2 of the sum of their sizes, in any order; four
+        # such errors part two differences. This is twice as much.
+        largest_sum = np.abs(items).sum(axis=1).max(initial=0.0)
+        self._relative = 4 * (items.shape[1] + 4) * np.finfo(np.float64).eps * largest_sum
+
+    @one_thread()  # more cost more than they save where processors are busy
+    def __call__(self, rows: Int) -> Float:
+        """Return the scores of all items for some users; the last digits depend on the others."""
+        return self.users[rows] @ self.items.T
+
+    def exact(self, rows: Int) -> Float:
+        """Return them the same for any other users, and equal for equal vectors."""
+        return np.einsum("uf,if->ui", self.users[rows], self.items)
+
+    def margin(self, rows: Int) -> Float:
+        """Return how much two products of a user may differ if their exact scores do not."""
+        largest = np.abs(self.users[rows]).max(axis=1, initial=0.0)
+        return self._relative * largest + np.finfo(np.float64).tiny
+
+
+def inner_products(users: ArrayLike, items: ArrayLike, n_users: int) -> Products:
+    """Check vectors of users and items, and return the function of scores that they make."""
     arrays = [np.atleast_1d(array_of("score", vectors)) for vectors in (users, items)]
     expected = (n_users, *arrays[0].shape[1:2]), (len(arrays[1]), *arrays[0].shape[1:2])
     for name, array, shape in zip(("users", "items"), arrays, expected, strict=True):
@@ -246,4 +299,4 @@ def inner_products(users: ArrayLike, items: ArrayLike, n_users: int) -> Score:
             found = f"{array.dtype} of shape {array.shape}"
             raise InputError(f"score: vectors of {name} are {found}; expected finite, of {shape}")
     left, right = (np.ascontiguousarray(array, np.float64) for array in arrays)
-    return lambda rows: np.einsum("uf,if->ui", left[rows], right)
+    return Products(left, right)

@@ -323,7 +323,7 @@ def rank_by_scores(ranked: Ranked, own: Mapping[str, Any], path: Path | None = N
     relevant = _relevant(ranked, scores.shape, axes, own.get("held_out"))
     seen = _seen(ranked, scores.shape, axes, own)
     ranks = rank(
-        lambda rows: scores[rows],
+        getattr(scores, "function", lambda rows: scores[rows]),
         seen,
         relevant,
         users=ids["user_ids"],
