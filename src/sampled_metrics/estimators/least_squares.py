@@ -37,6 +37,7 @@ _BLOCK_ROWS = 2048
 _MAX_CONDITION = 1e8
 _TIE_BREAK = 1e-12  # gamma of constrained least squares
 _ITERATIONS = 30  # of constrained least squares, per unknown
+_ROUNDING = 1e-13  # of steps down, as a share of the largest
 ONE_BY_ONE = 1 << 14  # up to so many ranks, each is taken by itself; those of the paper are
 _NODES = 20
 _EDGE = 128  # ranks taken one by one at both ends
@@ -135,12 +136,16 @@ def monotone(system: Reduced, nonnegative: bool = True) -> Float:
     columns = np.hstack([steps[:, -1:], steps[:, :-1], targets])
     triangle = np.asarray(np.linalg.qr(columns, mode="r"))[:size]
     first = 0 if nonnegative else 1  # of those that must be at least 0
-    left, vectors = triangle[:, :size], []
+    left, targets = triangle[:, :size], triangle[:, size:]
+    vectors = []
     try:
-        for z in triangle[:, size:].T:
-            d = nnls(left[first:, first:], z[first:], maxiter=_ITERATIONS * (size - first))[0]
-            if not nonnegative:
-                d = np.append((z[0] - left[0, 1:] @ d) / left[0, 0], d)
+        for z, d in zip(targets.T, scipy.linalg.solve_triangular(left, targets).T, strict=True):
+            # A vector that falls all the way, as of AUC, would take active sets m + 1 turns.
+            if d[first:].min() < -_ROUNDING * np.abs(d).max():
+                d = nnls(left[first:, first:], z[first:], maxiter=_ITERATIONS * (size - first))[0]
+                if not nonnegative:
+                    d = np.append((z[0] - left[0, 1:] @ d) / left[0, 0], d)
+            d[first:] = np.maximum(d[first:], 0.0)
             vectors.append(np.cumsum(np.roll(d, -1)[::-1])[::-1])
     except RuntimeError:
         problem = f"constrained least squares with {size} unknowns does not settle"
