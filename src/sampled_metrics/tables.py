@@ -438,9 +438,10 @@ def _without_header(table: Table, names: Sequence[str]) -> Table:
     same = np.ones(len(table), dtype=bool)
     for name, column in zip(names, table.columns.values(), strict=True):
         parts = [part.dictionary if hasattr(part, "dictionary") else part for part in column.chunks]
-        if not any(x.type in _TEXT and compute.index(x, name).as_py() >= 0 for x in parts):
+        text = as_arrow(np.array([name]))[0]
+        if not any(x.type in _TEXT and compute.index(x, text).as_py() >= 0 for x in parts):
             return table
-        same &= compute.fill_null(compute.equal(column, name), False).to_numpy()
+        same &= compute.fill_null(compute.equal(column, text), False).to_numpy()
     if same.any():
         raise table.error_at(int(np.argmax(same)), "the header again; remove this row")
     return table
@@ -474,18 +475,21 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
         yield from enumerate(text, start=1)
 
 
+# pyarrow imports pandas to convert arrays, lists and scalars of Python, which takes longer than to
+# read most files. These do without.
 def as_numpy(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     """Return numbers or text without missing values as an array, which may be read-only."""
     if column.type in _TEXT:
         return np.asarray(column.to_pylist(), dtype=object)
-    # pyarrow's own conversions import pandas, which takes longer than to read most files.
     return np.from_dlpack(column.combine_chunks() if hasattr(column, "chunks") else column)
 
 
 def as_arrow(values: NDArray[Any]) -> pa.Array:
     """Return an array of numbers or text as one of pyarrow."""
     if values.dtype.kind == "U":
-        return pa.array(values, pa.string())
+        texts = [text.encode() for text in values.tolist()]
+        ends = pa.py_buffer(np.cumsum([0, *map(len, texts)], dtype=np.int32))
+        return pa.StringArray.from_buffers(len(texts), ends, pa.py_buffer(b"".join(texts)))
     buffer = pa.py_buffer(np.ascontiguousarray(values))
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), values.size, [None, buffer])
 
@@ -498,7 +502,8 @@ def places(ids: Any, among: Any) -> Int:
     ids, among = (as_arrow(c) if isinstance(c, np.ndarray) else c for c in (ids, among))
     if ids.type != among.type:
         ids, among = ids.cast(pa.string()), among.cast(pa.string())
-    return as_numpy(compute.fill_null(compute.index_in(ids, among), -1)).astype(np.int64)
+    missing = as_arrow(np.array([-1], dtype=np.int32))[0]
+    return as_numpy(compute.fill_null(compute.index_in(ids, among), missing)).astype(np.int64)
 
 
 def encoded(column: Any) -> tuple[Codes, pa.Array]:

@@ -234,3 +234,21 @@ def test_ended_from_outside_leaves_nothing_half_written(tmp_path):
     command = [sys.executable, "-c", KILLED_WHILE_WRITING]
     assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 143
     assert [path.name for path in tmp_path.iterdir()] == ["r.csv"]
+
+
+def test_tables_and_json_are_written_without_pandas(folder):
+    # Its import takes longer than most of what these commands compute.
+    lines = [EVALUATE, CORRECT, COMPARE, PLAN]
+    lines.append("reported HR@10=0.7 --n-items 100 --n-negatives 20")
+    code = (
+        "import sys\n"
+        "from sampled_metrics.cli import app\n"
+        "for words in sys.argv[1:]:\n"
+        "    app(words.split(), standalone_mode=False)\n"
+        "    assert 'pandas' not in sys.modules, words\n"
+    )
+    for form in ("table", "json"):
+        arguments = [f"{line} --format {form}" for line in lines]
+        command = [sys.executable, "-c", code, *arguments]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
