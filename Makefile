@@ -8,7 +8,7 @@ comma := ,
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster test-lowest bench bench-large coverage coverage-reported verdicts literature kills mutants reference reference-ml-100k reference-global-time reference-ncf dist docs picture schema lock clean
+.PHONY: help reproduce test test-cluster test-lowest bench bench-large bench-limits bench-peers coverage coverage-reported verdicts literature kills mutants reference reference-ml-100k reference-global-time reference-ncf dist docs picture schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -84,6 +84,21 @@ bench: $(STAMP) ## time and memory of commands
 
 bench-large: $(STAMP) ## time and memory of splitting and ranking a large dataset
 	python tests/benchmarks/large.py
+
+bench-limits: $(STAMP) ## time as a multiple of what no program can do without
+	python tests/benchmarks/limits.py
+
+# Packages that evaluate, each in an environment of its own.
+PEERS := cornac ranx pytrec_eval rectools
+PACKAGE_pytrec_eval := pytrec-eval-terrier
+.venv-peers/%/.installed:
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install --quiet $(or $(PACKAGE_$*),$*)
+	@touch $@
+.PRECIOUS: .venv-peers/%/.installed
+
+bench-peers: $(STAMP) $(PEERS:%=.venv-peers/%/.installed) ## time evaluations by this package and by others
+	python tests/benchmarks/peers.py $(foreach name,$(PEERS),$(name)=.venv-peers/$(name)/bin/python)
 
 coverage: $(STAMP) ## measure how often ranges and intervals hold what they should
 	python tests/benchmarks/coverage.py
@@ -161,5 +176,5 @@ lock: ## pin all dependencies again (needs uv); then update environment.yml
 	  --custom-compile-command 'make lock' --output-file requirements-study.lock pyproject.toml -
 
 clean: ## remove the environment and all results but the reference run
-	rm -rf $(VENV) .venv-lowest .venv-mutants .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-mutants .venv-peers .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf $(filter-out results/reference,$(wildcard results/*))
