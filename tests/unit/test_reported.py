@@ -121,7 +121,7 @@ def test_sampling_error_widens_by_wilsons_interval():
 
 def test_many_items_are_interpolated():
     n, m, measures = 60_000, 300, [parse_measure(name) for name in ("HR@10", "MRR", "AUC")]
-    found = expected_sampled(measures, n, m, Sampling.WITHOUT_REPLACEMENT)
+    found = expected_sampled(measures, n, m, Sampling.WITHOUT_REPLACEMENT, "none")
     for r in (1, 100, 513, 700, 2345, 12_345, 30_000, 59_400, 59_999):
         i = np.arange(m + 1)
         ways = [math.comb(r - 1, int(k)) * math.comb(n - r, m - int(k)) for k in i]
