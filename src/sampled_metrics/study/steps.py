@@ -168,11 +168,11 @@ def ranges(job: Any) -> None:
 
 
 def tables(job: Any) -> None:
-    """Compute Tables 1 to 4, Figures 5 and 6, and the scorecard."""
+    """Compute Tables 3 and 4, Figures 5 and 6, and the scorecard."""
     from sampled_metrics.ranks.reading import read_by_name, sources
     from sampled_metrics.study import tables as study
-    from sampled_metrics.study.config import ExactSettings, ExperimentSettings, ToySettings
-    from sampled_metrics.study.printed import write_exact, write_printed
+    from sampled_metrics.study.config import ExactSettings, ExperimentSettings
+    from sampled_metrics.study.printed import write_exact
 
     ranks = read_by_name(_paths(job.input.ranks))
     settings = ExperimentSettings(**job.params.experiment)
@@ -182,17 +182,31 @@ def tables(job: Any) -> None:
     experiments = {name: study.run_experiment(name, ranks[name], settings) for name in ranks}
     for path, experiment in zip(_paths(job.output.samples), experiments.values(), strict=True):
         study.save_experiment(path, experiment)
-    made = {3: study.table3(experiments), 4: study.table4(experiments)}
-    published = study.read_published(Path(job.input.published[0])) if job.input.published else None
-    if published is not None:
-        made = study.toy_tables(ToySettings(**job.params.toy)) | made
-    folder = Path(job.output.exact[0]).parent
-    for path, (number, table) in zip(job.output.cells, made.items(), strict=True):
-        write_table(table, Path(path), "%.17g")
-        write_printed(number, table, published, folder / f"table{number}")
+    _tables(job, {3: study.table3(experiments), 4: study.table4(experiments)})
     _figures(job, ranks, settings)
     if job.output.scorecard:
         _scorecard(job, ranks, settings)
+
+
+def theory(job: Any) -> None:
+    """Compute what needs no data: Tables 1 and 2, Figures 1 to 4."""
+    from sampled_metrics.study.config import ToySettings
+    from sampled_metrics.study.tables import toy_tables
+
+    _tables(job, toy_tables(ToySettings(**job.params.toy)))
+    figures(job)
+
+
+def _tables(job: Any, made: dict[int, Any]) -> None:
+    """Write the cells of some tables, and each table as the paper prints it."""
+    from sampled_metrics.study.printed import write_printed
+    from sampled_metrics.study.tables import read_published
+
+    published = read_published(Path(job.input.published[0])) if job.input.published else None
+    folder = Path(job.output.tables[0]).parent
+    for path, (number, table) in zip(job.output.cells, made.items(), strict=True):
+        write_table(table, Path(path), "%.17g")
+        write_printed(number, table, published, folder / f"table{number}")
 
 
 def figures(job: Any) -> None:
@@ -225,7 +239,7 @@ def _scorecard(job: Any, ranks: Any, settings: Any) -> None:
     from sampled_metrics.study.starts import COLUMNS, uniform_ties
     from sampled_metrics.study.tables import SPREAD_COLUMNS, TEXTS, read_cells, read_published
 
-    ours = read_cells(_paths(job.output.cells))
+    ours = read_cells(_paths(job.input.toys) + _paths(job.output.cells))
     published = read_published(Path(job.input.published[0]))
     spread = read_table(Path(job.input.spread[0]), SPREAD_COLUMNS, TEXTS)
     card = study.scorecard(ours, published, spread, uniform_ties(ranks, settings))
