@@ -57,6 +57,11 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 
+def flag(name: str) -> str:
+    """Return the option of the command line for an argument of Python."""
+    return f"--{name.replace('_', '-')}"
+
+
 class InputWarning(UserWarning):
     """Data is valid, but looks like something else than it is taken for.
 

@@ -19,7 +19,7 @@ from sampled_metrics.budget.audit import Audited, audit, estimates
 from sampled_metrics.budget.candidates import Order
 from sampled_metrics.budget.model import Asked, Asking, Counts, Frame, Model, parse_metrics
 from sampled_metrics.budget.result import LEAST_CONFIRMED, BudgetResult, depth_of
-from sampled_metrics.inference.compare import UNDECIDED
+from sampled_metrics.inference.results import UNDECIDED
 
 MODEL_SHARE = 0.75  # of the budget; the rest is the audit's
 # Budget spent at each look of an evaluation that may stop early, and its part of 1 - confidence.

@@ -12,8 +12,8 @@ from scipy.special import stdtr, stdtrit
 from sampled_metrics._base.text import Parts
 from sampled_metrics.budget.audit import Audited, Estimate
 from sampled_metrics.budget.model import Model
-from sampled_metrics.inference.compare import UNDECIDED, Compared, decided
-from sampled_metrics.inference.results import Results, Shown
+from sampled_metrics.inference.compare import decided
+from sampled_metrics.inference.results import UNDECIDED, Compared, Results, Shown
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -23,77 +23,26 @@ from sampled_metrics.inference.evaluate import extent, known_values, prior_shape
 from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.plan import deciding_differences
 from sampled_metrics.inference.population import Shape, estimate
-from sampled_metrics.inference.results import INSTEAD, Results, Row, acts_like, count, resolution
+from sampled_metrics.inference.results import (
+    INSTEAD,
+    UNDECIDED,
+    Compared,
+    Results,
+    Row,
+    acts_like,
+    count,
+    resolution,
+)
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.options import Ranked
 from sampled_metrics.ranks.sampled import Drawn, all_alike
 
-UNDECIDED, EXACT = "undecided", "exact"
+EXACT = "exact"
 _MANY_USERS = 10_000_000
 _MOST_ROWS = 30  # of a table of pairs and metrics; more are in a row for each pair
 _SIGNS = {"a": ">", "b": "<", UNDECIDED: "?"}
 _ROUNDING = 1e-13
-
-
-@dataclass(frozen=True, kw_only=True)
-class Compared:
-    """The difference of one metric between recommenders `a` and `b`; fields also as in `Corrected`.
-
-    Attributes
-    ----------
-    estimator
-        `exact` from full rankings.
-    value_a, value_b, difference
-        Values as fractions, over the common users if users are paired, and value_b - value_a.
-    std_error, ci_low, ci_high
-        Of the expectation of this difference. That of estimates from sampled ranks is not the
-        difference of the exact metrics.
-    range_low, range_high
-        Values of the difference of the exact metrics that the sampled ranks allow; from full
-        rankings the interval.
-    order
-        The recommender with the higher exact metric, `a` or `b`, or `undecided`.
-    p_value
-        One less the highest confidence at which the range excludes 0, or from full rankings that
-        of a t-test; adjusted for all pairs of the same metric.
-    verdict
-        The order, and what the estimates say at their resolution, in words.
-    n_users
-        Number of pairs if users are `paired`, or else the smaller number of users.
-    """
-
-    a: str
-    b: str
-    metric: str
-    estimator: str
-    value_a: float
-    value_b: float
-    difference: float
-    std_error: float
-    ci_low: float
-    ci_high: float
-    range_low: float
-    range_high: float
-    order: str = UNDECIDED
-    p_value: float
-    behaves_like: int | None = None
-    verdict: str = ""
-    paired: bool
-    n_users: int
-    n_items: int | None = None
-    n_negatives: int | None = None
-    sampling: str | None = None
-
-    def in_words(self, order: str | None = None, verb: str = "") -> str:
-        """Put an order, its own by default, in words."""
-        words = {"a": f"{self.a} {verb}above {self.b}", "b": f"{self.b} {verb}above {self.a}"}
-        return words.get(order or self.order, UNDECIDED)
-
-    @property
-    def order_of_estimates(self) -> str:
-        """Order by the interval of the estimates, which is not about the exact metrics."""
-        return "b" if self.ci_low > 0.0 else "a" if self.ci_high < 0.0 else UNDECIDED
 
 
 @one_thread()

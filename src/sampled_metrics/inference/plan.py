@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -29,14 +29,11 @@ from sampled_metrics.inference.brackets import (
 from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.population import Moments, Population
 from sampled_metrics.inference.ranges import common_users, unbiased_auc
-from sampled_metrics.inference.results import INSTEAD, Results, count
+from sampled_metrics.inference.results import INSTEAD, Compared, Results, count
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
 from sampled_metrics.ranks.options import Ranked
 from sampled_metrics.ranks.reading import as_ranks
-
-if TYPE_CHECKING:
-    from sampled_metrics.inference.compare import Compared
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 _DECIDED = 0.95
@@ -180,7 +177,7 @@ def plan(
 
 
 def deciding_differences(
-    results: Sequence["Compared"],
+    results: Sequence[Compared],
     samples: Mapping[str, SampledRanks],
     shape: str = SHAPE,
     confidence: float = CONFIDENCE,

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sampled_metrics._base.arrays import check_arguments, wrong_type
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 Row = dict[str, Any]
+UNDECIDED = "undecided"
 FLAT = ("f", "hit", "precision", "recall")  # the same credit down to the cut-off
 INSTEAD = (
     "To know more, rank fully where scores are cheap (`evaluate`); where each is expensive, "
@@ -86,6 +87,66 @@ class Results(Shown, list[Result]):
         return pd.DataFrame([asdict(result) for result in self])  # type: ignore[call-overload]
 
     __repr__ = Shown.__str__
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """The difference of one metric between recommenders `a` and `b`; fields also as in `Corrected`.
+
+    Attributes
+    ----------
+    estimator
+        `exact` from full rankings.
+    value_a, value_b, difference
+        Values as fractions, over the common users if users are paired, and value_b - value_a.
+    std_error, ci_low, ci_high
+        Of the expectation of this difference. That of estimates from sampled ranks is not the
+        difference of the exact metrics.
+    range_low, range_high
+        Values of the difference of the exact metrics that the sampled ranks allow; from full
+        rankings the interval.
+    order
+        The recommender with the higher exact metric, `a` or `b`, or `undecided`.
+    p_value
+        One less the highest confidence at which the range excludes 0, or from full rankings that
+        of a t-test; adjusted for all pairs of the same metric.
+    verdict
+        The order, and what the estimates say at their resolution, in words.
+    n_users
+        Number of pairs if users are `paired`, or else the smaller number of users.
+    """
+
+    a: str
+    b: str
+    metric: str
+    estimator: str
+    value_a: float
+    value_b: float
+    difference: float
+    std_error: float
+    ci_low: float
+    ci_high: float
+    range_low: float
+    range_high: float
+    order: str = UNDECIDED
+    p_value: float
+    behaves_like: int | None = None
+    verdict: str = ""
+    paired: bool
+    n_users: int
+    n_items: int | None = None
+    n_negatives: int | None = None
+    sampling: str | None = None
+
+    def in_words(self, order: str | None = None, verb: str = "") -> str:
+        """Put an order, its own by default, in words."""
+        words = {"a": f"{self.a} {verb}above {self.b}", "b": f"{self.b} {verb}above {self.a}"}
+        return words.get(order or self.order, UNDECIDED)
+
+    @property
+    def order_of_estimates(self) -> str:
+        """Order by the interval of the estimates, which is not about the exact metrics."""
+        return "b" if self.ci_low > 0.0 else "a" if self.ci_high < 0.0 else UNDECIDED
 
 
 def resolution(metric: str, behaves_like: int | None) -> str:

@@ -4,13 +4,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
-from sampled_metrics._base.arrays import integers
+from sampled_metrics._base.arrays import Float, Int, array_of, integers, one_thread
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.options import as_array, is_table
 from sampled_metrics.tables import ITEM, USER
 
+Score = Callable[[Int], Any]  # scores of all items, for some rows of users
 _SEVERAL = (list, tuple, set, frozenset, np.ndarray)
 
 
@@ -39,14 +41,55 @@ def scores_of(data: Any, n_users: int | None = None, name: str = "data") -> Any:
             raise InputError("a function of users needs relevant as columns or a matrix")
         return Rows(data, (n_users, np.shape(data(np.arange(min(n_users, 1))))[-1]))
     if is_pair(data):
-        from sampled_metrics.ranks.ranking import inner_products
-
         users, items = map(as_array, data)
         return Rows(inner_products(users, items, n_users or len(users)), (len(users), len(items)))
     if issparse(data):
         matrix = csr_array(data)
         return Rows(lambda rows: matrix[rows].toarray(), matrix.shape)
     return as_array(data, name)
+
+
+class Products:
+    """Scores that are inner products of two vectors, as a function of rows of users.
+
+    The last digits of a matrix product depend on its size. So a product only tells which items
+    score clearly more or less, by `margin`; where others come closer, those of `exact` count.
+    """
+
+    def __init__(self, users: Float, items: Float) -> None:
+        self.users = users
+        self.items = items
+        # A sum of d products is within d eps / 2 of the sum of their sizes, in any order; four
+        # such errors part two differences. This is twice as much.
+        largest_sum = np.abs(items).sum(axis=1).max(initial=0.0)
+        self._relative = 4 * (items.shape[1] + 4) * np.finfo(np.float64).eps * largest_sum
+
+    @one_thread()  # more cost more than they save where processors are busy
+    def __call__(self, rows: Int) -> Float:
+        """Return the scores of all items for some users; the last digits depend on the others."""
+        return self.users[rows] @ self.items.T
+
+    def exact(self, rows: Int) -> Float:
+        """Return them the same for any other users, and equal for equal vectors."""
+        return np.einsum("uf,if->ui", self.users[rows], self.items)
+
+    def margin(self, rows: Int) -> Float:
+        """Return how much two products of a user may differ if their exact scores do not."""
+        largest = np.abs(self.users[rows]).max(axis=1, initial=0.0)
+        return self._relative * largest + np.finfo(np.float64).tiny
+
+
+def inner_products(users: ArrayLike, items: ArrayLike, n_users: int) -> Products:
+    """Check vectors of users and items, and return the function of scores that they make."""
+    arrays = [np.atleast_1d(array_of("score", vectors)) for vectors in (users, items)]
+    expected = (n_users, *arrays[0].shape[1:2]), (len(arrays[1]), *arrays[0].shape[1:2])
+    for name, array, shape in zip(("users", "items"), arrays, expected, strict=True):
+        numbers = array.ndim == 2 and array.dtype.kind in "fiu" and np.isfinite(array).all()
+        if not numbers or array.shape != shape:
+            found = f"{array.dtype} of shape {array.shape}"
+            raise InputError(f"score: vectors of {name} are {found}; expected finite, of {shape}")
+    left, right = (np.ascontiguousarray(array, np.float64) for array in arrays)
+    return Products(left, right)
 
 
 def lists_of(data: Any, name: str = "data") -> Any:

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from sampled_metrics import tables
 from sampled_metrics._base.arrays import array_of
-from sampled_metrics._base.errors import InputError, InputWarning
-from sampled_metrics.ranks.ranks import flag
+from sampled_metrics._base.errors import InputError, InputWarning, flag
 
 SEVERAL = 10  # users and items, of which fewer are complete by chance
 # Options allowed beside each kind of input; those that are numbers must agree with the input.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,13 +16,12 @@ from sampled_metrics._base.arrays import (
     array_of,
     check_arguments,
     integers,
-    one_thread,
     ordered_floats,
     ranges,
 )
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical
-from sampled_metrics.ranks.kinds import items_of, scores_of
+from sampled_metrics.ranks.kinds import Products, Score, inner_products, items_of, scores_of
 from sampled_metrics.ranks.ranks import Ranks, id_column, require
 
 BLOCK_SIZE = 512
@@ -30,7 +29,6 @@ _ROWS = 32  # users counted at a time, few enough to stay in the processor's cac
 _ROWS_OF_PRODUCT = 128  # of a matrix product, which is slower for fewer
 
 Scores = NDArray[np.floating[Any]]
-Score = Callable[[Int], Any]
 Vectors = tuple[ArrayLike, ArrayLike]
 Marked: TypeAlias = csr_array | csr_matrix | NDArray[np.bool_]
 
@@ -257,46 +255,3 @@ def _marked(marked: Any, name: str) -> _Items:
         raise InputError(f"{name} is {found}; expected nonzeros of users x items")
     table = canonical(marked)
     return _Items(table.indptr.astype(np.int64), table.indices, table.shape[1])
-
-
-class Products:
-    """Scores that are inner products of two vectors, as a function of rows of users.
-
-    The last digits of a matrix product depend on its size. So a product only tells which items
-    score clearly more or less, by `margin`; where others come closer, those of `exact` count.
-    """
-
-    def __init__(self, users: Float, items: Float) -> None:
-        self.users = users
-        self.items = items
-        # A sum of d products is within d eps / 2 of the sum of their sizes, in any order; four
-        # such errors part two differences. This is twice as much.
-        largest_sum = np.abs(items).sum(axis=1).max(initial=0.0)
-        self._relative = 4 * (items.shape[1] + 4) * np.finfo(np.float64).eps * largest_sum
-
-    @one_thread()  # more cost more than they save where processors are busy
-    def __call__(self, rows: Int) -> Float:
-        """Return the scores of all items for some users; the last digits depend on the others."""
-        return self.users[rows] @ self.items.T
-
-    def exact(self, rows: Int) -> Float:
-        """Return them the same for any other users, and equal for equal vectors."""
-        return np.einsum("uf,if->ui", self.users[rows], self.items)
-
-    def margin(self, rows: Int) -> Float:
-        """Return how much two products of a user may differ if their exact scores do not."""
-        largest = np.abs(self.users[rows]).max(axis=1, initial=0.0)
-        return self._relative * largest + np.finfo(np.float64).tiny
-
-
-def inner_products(users: ArrayLike, items: ArrayLike, n_users: int) -> Products:
-    """Check vectors of users and items, and return the function of scores that they make."""
-    arrays = [np.atleast_1d(array_of("score", vectors)) for vectors in (users, items)]
-    expected = (n_users, *arrays[0].shape[1:2]), (len(arrays[1]), *arrays[0].shape[1:2])
-    for name, array, shape in zip(("users", "items"), arrays, expected, strict=True):
-        numbers = array.ndim == 2 and array.dtype.kind in "fiu" and np.isfinite(array).all()
-        if not numbers or array.shape != shape:
-            found = f"{array.dtype} of shape {array.shape}"
-            raise InputError(f"score: vectors of {name} are {found}; expected finite, of {shape}")
-    left, right = (np.ascontiguousarray(array, np.float64) for array in arrays)
-    return Products(left, right)

@@ -29,7 +29,7 @@ from sampled_metrics._base.arrays import (
     short_repr,
     starts,
 )
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, flag
 
 COLUMNS = ("n_candidates", "n_better", "n_tied")
 _OF_USERS = ("n_candidates", "n_found", "n_relevant", "depth")
@@ -271,11 +271,6 @@ def require(column: str, values: Float | Int, good: NDArray[np.bool_], expected:
     if not good.all():
         row = int(np.argmin(good))
         raise InputError(f"{values[row]}, expected {expected}", row=row + 1, column=column)
-
-
-def flag(name: str) -> str:
-    """Return the option of the command line for an argument of Python."""
-    return f"--{name.replace('_', '-')}"
 
 
 def require_same(name: str, option: Any, found_name: str, found: Any) -> None:

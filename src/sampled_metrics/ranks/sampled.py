@@ -24,14 +24,13 @@ from sampled_metrics._base.arrays import (
     whole_number,
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics.ranks.kinds import lists_of, table_of
 from sampled_metrics.ranks.options import Ranked, as_array, without_names
 from sampled_metrics.ranks.pairs import Pairs, read_relevant
 from sampled_metrics.ranks.questions import ask, question_samples, question_ties
 from sampled_metrics.ranks.ranks import (
     Ranks,
-    flag,
     id_column,
     require,
     require_same,
