@@ -13,7 +13,8 @@ from sampled_metrics._base.text import Parts
 from sampled_metrics.budget.audit import Audited, Estimate
 from sampled_metrics.budget.model import Model
 from sampled_metrics.inference.compare import decided
-from sampled_metrics.inference.results import UNDECIDED, Compared, Results, Shown
+from sampled_metrics.inference.orders import is_above, order_in_words
+from sampled_metrics.inference.results import UNDECIDED, Compared, Results, Row, Shown, count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,22 +66,38 @@ class BudgetResult(Shown):
     depth: tuple[float, ...]
     seconds_per_score: tuple[float, ...] = ()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """Return one row per recommender and metric, with its price and its proxy.
 
         Depth is None where too few users were ranked fully, and so is weakness unless it shows.
         """
-        rows: list[dict[str, Any]] = []
-        shared = ("n_users", "n_held_out", "n_candidates", "n_asked", "n_audited", "proxy")
+        rows = []
         for number, name in enumerate(self.names):
-            depth = None if math.isnan(self.depth[number]) else self.depth[number]
-            weak = self.weak[number] or (None if depth is None else False)
-            about = {key: getattr(self, key) for key in shared} | {"n_asked": self.n_asked[number]}
-            about |= {"depth": depth, "weak_proxy": weak}
+            depth = None
+            if not math.isnan(self.depth[number]):
+                depth = self.depth[number]
+            weak = None
+            if self.weak[number] or depth is not None:
+                weak = self.weak[number]
             for metric, x in zip(self.metrics, self.estimates[number], strict=True):
-                row = {"recommender": name, "metric": metric, "value": x.value}
-                row |= {"std_error": x.std_error, "ci_low": x.low, "ci_high": x.high}
-                rows.append(row | {"model": x.model} | about)
+                row: Row = {
+                    "recommender": name,
+                    "metric": metric,
+                    "value": x.value,
+                    "std_error": x.std_error,
+                    "ci_low": x.low,
+                    "ci_high": x.high,
+                    "model": x.model,
+                    "n_users": self.n_users,
+                    "n_held_out": self.n_held_out,
+                    "n_candidates": self.n_candidates,
+                    "n_asked": self.n_asked[number],
+                    "n_audited": self.n_audited,
+                    "proxy": self.proxy,
+                    "depth": depth,
+                    "weak_proxy": weak,
+                }
+                rows.append(row)
         return rows
 
     def to_frame(self) -> "pd.DataFrame":
@@ -96,41 +113,60 @@ class BudgetResult(Shown):
         for the number of pairs (`none` or `holm`). `difference` is the value to rank by. The audit
         moves it for each pair, whose errors partly cancel, so it need not be `value_b - value_a`.
         """
+        results = []
+        for result in decided(list(self._pairs()), correction, self.confidence):
+            results.append(replace(result, verdict=self._verdict(result)))
+        return Results(results, partial(_order_parts, confidence=self.confidence))
+
+    def _pairs(self) -> Iterator[Compared]:
+        """Compare pairs, orders open."""
         looks = (1.0 - self.confidence) / (1.0 - self.level)  # at which it might have stopped
         n_items = round((self.n_candidates + self.n_held_out) / self.n_users)
-        pairs = []
         for (a, b), leads in self.differences.items():
-            values = zip(self.metrics, leads, self.estimates[a], self.estimates[b], strict=True)
-            for metric, x, of_a, of_b in values:
-                p = min(1.0, p_value(x, self.level) * looks)
-                row: dict[str, Any] = {"a": self.names[a], "b": self.names[b], "metric": metric}
-                row |= {"value_a": of_a.value, "value_b": of_b.value, "difference": x.value}
-                row |= {"std_error": x.std_error, "ci_low": x.low, "ci_high": x.high}
-                row |= {"range_low": x.low, "range_high": x.high, "p_value": p, "paired": True}
-                row |= {"estimator": "budget", "n_users": self.n_users, "n_items": n_items}
-                pairs.append(Compared(**row))
-        asked, results = max(self.scores_per_user), []
-        for pair in decided(pairs, correction, self.confidence):
-            higher = pair.difference > 0 if pair.order == UNDECIDED else pair.order == "b"
-            above, below = (pair.b, pair.a) if higher else (pair.a, pair.b)
-            verdict = f"{above} is above {below}"
-            if pair.order == UNDECIDED:
-                verdict = f"undecided after {asked:.4g} scores per user"
-                verdict += f"; the estimates put {above} above {below}" * bool(pair.difference)
-            results.append(replace(pair, verdict=verdict))
-        return Results(results, partial(_order_rows, confidence=self.confidence))
+            for i, metric in enumerate(self.metrics):
+                lead = leads[i]
+                yield Compared(
+                    a=self.names[a],
+                    b=self.names[b],
+                    metric=metric,
+                    estimator="budget",
+                    value_a=self.estimates[a][i].value,
+                    value_b=self.estimates[b][i].value,
+                    difference=lead.value,
+                    std_error=lead.std_error,
+                    ci_low=lead.low,
+                    ci_high=lead.high,
+                    range_low=lead.low,
+                    range_high=lead.high,
+                    p_value=min(1.0, p_value(lead, self.level) * looks),
+                    paired=True,
+                    n_users=self.n_users,
+                    n_items=n_items,
+                )
+
+    def _verdict(self, result: Compared) -> str:
+        if result.order != UNDECIDED:
+            return is_above(result, result.order)
+        words = f"undecided after {max(self.scores_per_user):.4g} scores per user"
+        if result.difference > 0.0:
+            return f"{words}; the estimates put {result.b} above {result.a}"
+        if result.difference < 0.0:
+            return f"{words}; the estimates put {result.a} above {result.b}"
+        return words
 
     def parts(self, correction: str = "holm", **_: Any) -> Parts:
         """Return tables of metrics and orders, and what the numbers mean and cost."""
-        interval = f"interval ({100 * self.confidence:g} %)"
-        table = [
-            {name: row[name] for name in ("recommender", "metric", "value")}
-            | {interval: f"{row['ci_low']:.4f} to {row['ci_high']:.4f}"}
-            for row in self.rows()
-        ]
+        table = []
+        for number, name in enumerate(self.names):
+            for metric, x in zip(self.metrics, self.estimates[number], strict=True):
+                row: Row = {"recommender": name, "metric": metric, "value": x.value}
+                row[f"interval ({100 * self.confidence:g} %)"] = f"{x.low:.4f} to {x.high:.4f}"
+                table.append(row)
         orders = self.compare(correction)
         notes = "\n".join(self._notes(orders, correction))
-        return [table, *(_order_rows(orders, self.confidence) if orders else []), notes]
+        if not orders:
+            return [table, notes]
+        return [table, *orders.parts(), notes]
 
     @property
     def scores_per_user(self) -> tuple[float, ...]:
@@ -144,17 +180,10 @@ class BudgetResult(Shown):
 
     def _notes(self, orders: list[Compared], correction: str) -> Iterator[str]:
         """Say what the numbers are, what they cost, how the proxy fits, and what to do."""
-        users = f"{self.n_users:,} user{'s' * (self.n_users > 1)}"
-        several = len(self.names) > 1
-        asked = zip(self.names, self.scores_per_user, strict=True)
-        prices = ", ".join(f"{name + ' ' if several else ''}{price:.4g}" for name, price in asked)
-        price = (
-            f"price: {prices} scores per user of {self.n_candidates / self.n_users:,.5g} "
-            "candidates, held-out items not counted."
-        )
+        users = count(self.n_users, "user")
         if min(self.n_asked) == self.n_candidates:
             yield f"Exact metrics of these {users}, because all candidates were scored. Fractions."
-            yield price
+            yield self._price()
             return
         yield f"Exact metrics of these {users}, estimated on a budget. Fractions."
         yield from self._notes_on_values(orders)
@@ -163,43 +192,77 @@ class BudgetResult(Shown):
             f"{self.n_audited:,} of them; other users like these are not covered."
         )
         if orders:
-            pairs, adjusted = len(self.differences), ""
-            if pairs > 1 and correction != "none":
-                adjusted = f", also corrected for {pairs} pairs ({correction})"
-            yield f"order: decided if the interval of b - a excludes 0{adjusted}."
-            if any(pair.order == UNDECIDED for pair in orders):
-                yield "  An undecided order needs a larger budget, a better proxy or full rankings."
-        yield price
+            yield from self._notes_on_orders(orders, correction)
+        yield self._price()
         yield from self._notes_on_proxy()
         if self.seconds_per_score:
-            pairs = self.n_candidates + self.n_held_out
-            seconds = pairs * sum(self.seconds_per_score)
-            count = f"{len(self.names)} x " if several else ""
-            yield f"full ranking: {count}{pairs:,} scores, about {float(f'{seconds:.2g}'):,g} s."
-            if seconds < SOON:
-                yield "  That is soon: rank fully (sampled_metrics.rank), which leaves no error."
+            yield from self._notes_on_time(sum(self.seconds_per_score))
+
+    def _price(self) -> str:
+        prices = []
+        for name, price in zip(self.names, self.scores_per_user, strict=True):
+            if len(self.names) > 1:
+                prices.append(f"{name} {price:.4g}")
+            else:
+                prices.append(f"{price:.4g}")
+        return (
+            f"price: {', '.join(prices)} scores per user of "
+            f"{self.n_candidates / self.n_users:,.5g} candidates, held-out items not counted."
+        )
 
     def _notes_on_values(self, orders: list[Compared]) -> Iterator[str]:
-        weak = ", ".join(name for name, weak in zip(self.names, self.weak, strict=True) if weak)
-        yield "value: the model's" + (
-            f"; the audit's for {weak}, where both differ." if weak else "."
-        )
+        weak = [name for name, is_weak in zip(self.names, self.weak, strict=True) if is_weak]
+        if weak:
+            yield f"value: the model's; the audit's for {', '.join(weak)}, where both differ."
+        else:
+            yield "value: the model's."
         if any(abs(x.difference - (x.value_b - x.value_a)) > ROUNDING for x in orders):
             yield "b - a: to rank by; not the difference of the values, as errors of a pair cancel."
 
+    def _notes_on_orders(self, orders: list[Compared], correction: str) -> Iterator[str]:
+        n_pairs = len(self.differences)
+        rule = "order: decided if the interval of b - a excludes 0"
+        if n_pairs > 1 and correction != "none":
+            rule += f", also corrected for {n_pairs} pairs ({correction})"
+        yield f"{rule}."
+        if any(pair.order == UNDECIDED for pair in orders):
+            yield "  An undecided order needs a larger budget, a better proxy or full rankings."
+
     def _notes_on_proxy(self) -> Iterator[str]:
-        depths = dict(zip(self.names, self.depth, strict=True))
-        order = "most popular" if self.proxy == "popularity" else "highest by it"
-        known = [(n, x) for n, x in depths.items() if not math.isnan(x)]
-        where = ", ".join(f"the {x:,.0f} {order}" + f" ({n})" * (len(depths) > 1) for n, x in known)
-        lie = f"; 90 % of the items that beat the held-out one are among {where}" if known else ""
-        yield f"proxy: {self.proxy}{lie}."
-        unknown = ", ".join(name for name, depth in depths.items() if math.isnan(depth))
+        order = "highest by it"
+        if self.proxy == "popularity":
+            order = "most popular"
+        known = []
+        unknown = []
+        for name, depth in zip(self.names, self.depth, strict=True):
+            if math.isnan(depth):
+                unknown.append(name)
+            elif len(self.names) > 1:
+                known.append(f"the {depth:,.0f} {order} ({name})")
+            else:
+                known.append(f"the {depth:,.0f} {order}")
+        if known:
+            yield (
+                f"proxy: {self.proxy}; 90 % of the items that beat the held-out one are among "
+                f"{', '.join(known)}."
+            )
+        else:
+            yield f"proxy: {self.proxy}."
         if unknown:
             yield (
-                f"  {unknown}: too few users were ranked fully to judge the proxy, and where it "
-                "hides what they like, the interval is too narrow. Take a larger budget."
+                f"  {', '.join(unknown)}: too few users were ranked fully to judge the proxy, and "
+                "where it hides what they like, the interval is too narrow. Take a larger budget."
             )
+
+    def _notes_on_time(self, seconds_per_score: float) -> Iterator[str]:
+        n_scores = self.n_candidates + self.n_held_out
+        seconds = n_scores * seconds_per_score
+        scores = f"{n_scores:,} scores"
+        if len(self.names) > 1:
+            scores = f"{len(self.names)} x {scores}"
+        yield f"full ranking: {scores}, about {float(f'{seconds:.2g}'):,g} s."
+        if seconds < SOON:
+            yield "  That is soon: rank fully (sampled_metrics.rank), which leaves no error."
 
 
 def depth_of(model: Model, audited: Audited) -> float:
@@ -238,10 +301,13 @@ def p_value(estimate: Estimate, level: float) -> float:
     return max(p, risk) if low <= 0.0 <= high else min(p, float(np.nextafter(risk, 0.0)))
 
 
-def _order_rows(orders: list[Compared], confidence: float) -> Parts:
-    rows: list[dict[str, Any]] = []
-    for x in orders:
-        row = {"a": x.a, "b": x.b, "metric": x.metric, "b - a": x.difference}
-        interval = {f"interval ({100 * confidence:g} %)": f"{x.ci_low:.4f} to {x.ci_high:.4f}"}
-        rows.append(row | interval | {"order": x.in_words()})
+def _order_parts(orders: list[Compared], confidence: float) -> Parts:
+    rows = []
+    for result in orders:
+        row: Row = {"a": result.a, "b": result.b, "metric": result.metric}
+        row["b - a"] = result.difference
+        span = f"{result.ci_low:.4f} to {result.ci_high:.4f}"
+        row[f"interval ({100 * confidence:g} %)"] = span
+        row["order"] = order_in_words(result)
+        rows.append(row)
     return [rows]

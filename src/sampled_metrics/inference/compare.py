@@ -6,43 +6,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri, stdtr
 
-from sampled_metrics._base.arrays import Float, adjusted, check_arguments, one_thread
+from sampled_metrics._base.arrays import Float, Int, adjusted, check_arguments, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, InputWarning, reading
-from sampled_metrics._base.text import Parts
-from sampled_metrics.estimators import parse_estimators
-from sampled_metrics.inference import ranges
-from sampled_metrics.inference.brackets import ASSUMED
+from sampled_metrics.estimators import Estimator, parse_estimators
+from sampled_metrics.inference import orders, ranges
 from sampled_metrics.inference.correct import Solved, solve
-from sampled_metrics.inference.evaluate import extent, known_values, prior_shape
+from sampled_metrics.inference.evaluate import known_values, prior_shape
 from sampled_metrics.inference.pairing import paired_users
-from sampled_metrics.inference.plan import deciding_differences
-from sampled_metrics.inference.population import Shape, estimate
-from sampled_metrics.inference.results import (
-    INSTEAD,
-    UNDECIDED,
-    Compared,
-    Results,
-    Row,
-    acts_like,
-    count,
-    resolution,
-)
-from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
+from sampled_metrics.inference.population import Estimate, Shape, estimate
+from sampled_metrics.inference.results import UNDECIDED, Compared, Results
+from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.options import Ranked
 from sampled_metrics.ranks.sampled import Drawn, all_alike
 
 EXACT = "exact"
-_MANY_USERS = 10_000_000
-_MOST_ROWS = 30  # of a table of pairs and metrics; more are in a row for each pair
-_SIGNS = {"a": ">", "b": "<", UNDECIDED: "?"}
 _ROUNDING = 1e-13
+_LEAST_RATIO = 1e-5  # of a difference to its error, so that users needed fit into int64
 
 
 @one_thread()
@@ -100,36 +86,48 @@ def compare(
         raise InputError(f"data is of type {type(data).__name__}; expected a dictionary by name")
     if len(data) < 2:
         raise InputError(f"{len(data)} recommender to compare; give two or more")
-    tests = {"test": test, "correction": correction, "confidence": confidence}
-    check_arguments(ties=ties, shape=shape, **tests)
+    check_arguments(ties=ties, shape=shape, test=test, correction=correction, confidence=confidence)
     drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties or "random", seed)
     samples, rankings = all_alike(data, drawn, Ranked(n_items, relevant, seen, complete))
     _warn_if_unlike(samples or rankings)
-    samples, pairing = paired_users(samples) if samples else (samples, [])
-    rankings, pairing = paired_users(rankings) if rankings else (rankings, pairing)
+    if samples:
+        samples, pairing = paired_users(samples)
+    else:
+        rankings, pairing = paired_users(rankings)
     measures = parse_measures(metrics)
     if test not in (None, "t"):
         raise InputError(f"unknown test {test!r}; known: t")
-    show: dict[str, Any] = {"confidence": confidence, "correction": correction, "pairing": pairing}
     if samples:
         if test is not None:
             raise InputError("test (--test) is for full rankings, these are sampled")
         names = ESTIMATORS if estimators is None else estimators
-        results, found = _by_samples(samples, measures, names, shape, correction, confidence)
-        show |= {"shape": shape, "samples": samples, "estimates": found}
-        return Results(results, partial(_sampled_parts, **show))
+        found = _solved(samples, measures, names, shape, confidence)
+        results = decided(list(_by_samples(found, measures, confidence)), correction, confidence)
+        values = {name: of_name.values(measures) for name, of_name in found.items()}
+        show_sampled = partial(
+            orders.sampled_parts,
+            confidence=confidence,
+            correction=correction,
+            pairing=pairing,
+            shape=shape,
+            samples=samples,
+            values=values,
+        )
+        return Results(_with_sampled_verdicts(results, values), show_sampled)
     if estimators is not None:
         raise InputError(
             "estimators (--estimator) are for sampled rankings; give n_negatives (--n-negatives)"
         )
     single = list(_by_rankings(rankings, measures, ties or "expected", confidence, seed))
-    results = []
-    for result, alone in zip(decided(single, correction, confidence), single, strict=True):
-        # What a correction for several pairs asks of this one.
-        strictness = alone.p_value / result.p_value if result.p_value > 0.0 else 1.0
-        verdict = _exact_verdict(result, 1.0 - (1.0 - confidence) * strictness)
-        results.append(replace(result, verdict=verdict))
-    return Results(results, partial(_full_parts, **show, p_values=test is not None))
+    results = decided(single, correction, confidence)
+    show_full = partial(
+        orders.full_parts,
+        confidence=confidence,
+        correction=correction,
+        pairing=pairing,
+        p_values=test is not None,
+    )
+    return Results(_with_exact_verdicts(results, single, confidence), show_full)
 
 
 def _by_rankings(
@@ -141,144 +139,218 @@ def _by_rankings(
 ) -> Iterator[Compared]:
     """Compare pairs by their full rankings, orders open."""
     values = {name: known_values(measures, ranks, ties, seed) for name, ranks in rankings.items()}
-    measures = [measure for measure in measures if all(measure in v for v in values.values())]
-    for names in combinations(rankings, 2):
-        both = [rankings[name] for name in names]
-        rows = ranges.common_users(both[0].users, both[1].users)
-        n_a, n_b = (ranks.mean_candidates for ranks in both)
+    known = [measure for measure in measures if all(measure in v for v in values.values())]
+    for a, b in combinations(rankings, 2):
+        common = ranges.common_users(rankings[a].users, rankings[b].users)
+        n_items = None
+        if rankings[a].mean_candidates == rankings[b].mean_candidates:
+            n_items = rankings[a].mean_candidates or None
+        both = (rankings[a], rankings[b])
         larger = max(both, key=lambda ranks: ranks.mean_candidates)  # so that a and b may change
-        for measure in measures:
-            a, b = (values[name][measure] for name in names)
-            if rows is not None:
-                a, b = a[rows[0]], b[rows[1]]
-            n_items, paired = n_a if n_a and n_a == n_b else None, rows is not None
-            fields = {"metric": str(measure), "estimator": EXACT, "p_value": p_value(a, b, paired)}
+        for measure in known:
+            of_a, of_b = _of_common(values[a][measure], values[b][measure], common)
+            paired = common is not None
             prior = prior_shape(measure, larger)
-            yield _compared(names, a, b, paired, prior, confidence, n_items=n_items, **fields)
+            mean = _mean_difference(of_a, of_b, paired, prior, confidence)
+            yield Compared(
+                a=a,
+                b=b,
+                metric=str(measure),
+                estimator=EXACT,
+                value_a=float(of_a.mean()),
+                value_b=float(of_b.mean()),
+                difference=mean.value,
+                std_error=mean.std_error,
+                ci_low=mean.ci_low,
+                ci_high=mean.ci_high,
+                range_low=mean.ci_low,
+                range_high=mean.ci_high,
+                p_value=p_value(of_a, of_b, paired),
+                paired=paired,
+                n_users=mean.n_users,
+                n_items=n_items,
+            )
 
 
-def _by_samples(
+class _Sampled(NamedTuple):
+    """What the sampled ranks of one recommender say: estimates of users and ranges, by metric."""
+
+    solved: Solved
+    estimators: Sequence[Estimator]
+    bracketed: ranges.Bracketed
+    ranges: Sequence[ranges.Range]
+
+    def values(self, measures: Sequence[Measure]) -> orders.SampledValues:
+        """Average estimates over users."""
+        estimates = {}
+        for i, measure in enumerate(measures):
+            for j, estimator in enumerate(self.estimators):
+                mean = self.solved.user_values(i, j).mean()
+                estimates[str(measure), str(estimator)] = float(mean)
+        names = map(str, measures)
+        return orders.SampledValues(dict(zip(names, self.ranges, strict=True)), estimates)
+
+
+def _solved(
     samples: Mapping[str, SampledRanks],
     measures: Sequence[Measure],
     estimators: str | Sequence[str],
     shape: str,
-    correction: str,
     confidence: float,
-) -> tuple[list[Compared], list[Row]]:
-    """Compare pairs by their sampled ranks; also return ranges and estimates of each."""
+) -> dict[str, _Sampled]:
+    """Compute ranges and estimates of each recommender; all must have been drawn alike."""
     for field in ("n_negatives", "sampling"):
         kinds = {str(getattr(sample, field)): name for name, sample in samples.items()}
         if len(kinds) > 1:
             (kind_a, a), (kind_b, b) = list(kinds.items())[:2]
             raise InputError(f"{field} is {kind_a} for {a} and {kind_b} for {b}; draw both alike")
     parsed = parse_estimators(estimators)
-    bracketed, solved = {}, {}
-    allowed: dict[tuple[str, str], ranges.Range] = {}
+    found = {}
     for name, sample in samples.items():
         with reading(name):
-            bracketed[name], of_name = ranges.checked_ranges(measures, sample, shape, confidence)
-        allowed |= {(name, str(x)): found for x, found in zip(measures, of_name, strict=True)}
-        solved[name] = solve(sample, measures, parsed, bracketed[name].user)
-    results = []
-    for names in combinations(samples, 2):
-        first, second = (solved[name] for name in names)
-        pair = [bracketed[name] for name in names]
-        rows = ranges.common_users(pair[0].users, pair[1].users)
-        fields: dict[str, Any] = {
-            "n_items": round((first.ranks.mean_candidates + second.ranks.mean_candidates) / 2),
-            "n_negatives": first.ranks.n_negatives,
-            "sampling": str(first.ranks.sampling),
-        }
+            bracketed, allowed = ranges.checked_ranges(measures, sample, shape, confidence)
+        solved = solve(sample, measures, parsed, bracketed.user)
+        found[name] = _Sampled(solved, parsed, bracketed, allowed)
+    return found
+
+
+def _by_samples(
+    found: Mapping[str, _Sampled], measures: Sequence[Measure], confidence: float
+) -> Iterator[Compared]:
+    """Compare pairs by their sampled ranks, orders open."""
+    for a, b in combinations(found, 2):
+        first = found[a].solved
+        second = found[b].solved
+        bracketed_a = found[a].bracketed
+        bracketed_b = found[b].bracketed
+        common = ranges.common_users(bracketed_a.users, bracketed_b.users)
+        n_items = round((first.ranks.mean_candidates + second.ranks.mean_candidates) / 2)
         for i, measure in enumerate(measures):
-            low, high, _ = ranges.difference_range(pair[0], pair[1], i)
-            fields |= {"metric": str(measure), "range_low": low, "range_high": high}
-            fields["p_value"] = ranges.order_p_value(pair[0], pair[1], i)
-            for j, estimator in enumerate(parsed):
-                x, y = first.user_values(i, j), second.user_values(i, j)
-                if rows is not None:
-                    x, y = x[rows[0]], y[rows[1]]
-                fields |= {"estimator": str(estimator), "behaves_like": first.behaves_like(i, j)}
-                prior, paired = Shape.of(first.vectors[i, j]), rows is not None
-                results.append(_compared(names, x, y, paired, prior, confidence, **fields))
-    return [
-        replace(x, verdict=_sampled_verdict(x, allowed[x.a, x.metric], allowed[x.b, x.metric]))
-        for x in decided(results, correction, confidence)
-    ], _estimates(results, solved, allowed)
+            allowed = ranges.difference_range(bracketed_a, bracketed_b, i)
+            p = ranges.order_p_value(bracketed_a, bracketed_b, i)
+            for j, estimator in enumerate(found[a].estimators):
+                of_a, of_b = _of_common(first.user_values(i, j), second.user_values(i, j), common)
+                paired = common is not None
+                prior = Shape.of(first.vectors[i, j])
+                mean = _mean_difference(of_a, of_b, paired, prior, confidence)
+                yield Compared(
+                    a=a,
+                    b=b,
+                    metric=str(measure),
+                    estimator=str(estimator),
+                    value_a=float(of_a.mean()),
+                    value_b=float(of_b.mean()),
+                    difference=mean.value,
+                    std_error=mean.std_error,
+                    ci_low=mean.ci_low,
+                    ci_high=mean.ci_high,
+                    range_low=allowed.low,
+                    range_high=allowed.high,
+                    p_value=p,
+                    behaves_like=first.behaves_like(i, j),
+                    paired=paired,
+                    n_users=mean.n_users,
+                    n_items=n_items,
+                    n_negatives=first.ranks.n_negatives,
+                    sampling=str(first.ranks.sampling),
+                )
 
 
-def _estimates(
-    results: Sequence[Compared],
-    solved: Mapping[str, Solved],
-    allowed: Mapping[tuple[str, str], ranges.Range],
-) -> list[Row]:
-    """One row for each metric and recommender, and below them what the estimates act like."""
-    rows: list[Row] = []
-    estimators = list(dict.fromkeys(result.estimator for result in results))
-    for i, metric in enumerate(dict.fromkeys(result.metric for result in results)):
-        for name, of_name in solved.items():
-            low, high, _ = allowed[name, metric]
-            row: Row = {"": name, "metric": metric, "range": f"{low:.4f} to {high:.4f}"}
-            for j, estimator in enumerate(estimators):
-                row[estimator] = f"{of_name.user_values(i, j).mean():.5f}"
-            rows.append(row)
-        kind = parse_measure(metric).kind
-        row = {"": "acts like", "metric": kind, "range": ""}
-        for x in [x for x in results if x.metric == metric][: len(estimators)]:
-            like, _, exact = acts_like(metric, x.behaves_like, x.n_items or 0).partition(" (")
-            row |= {x.estimator: like.removeprefix(kind), "metric": f"({exact}" if exact else kind}
-        rows.append(row)
-    return rows
+def _of_common(a: Float, b: Float, common: tuple[Int, Int] | None) -> tuple[Float, Float]:
+    """Values of the users that both have, if there are such."""
+    if common is None:
+        return a, b
+    return a[common[0]], b[common[1]]
 
 
-def _compared(
-    names: tuple[str, str],
-    a: Float,
-    b: Float,
-    paired: bool,
-    prior: Shape,
-    confidence: float,
-    **fields: Any,
-) -> Compared:
-    """Estimate a difference; its range is the interval unless it is among the other `fields`."""
+def _mean_difference(a: Float, b: Float, paired: bool, prior: Shape, confidence: float) -> Estimate:
+    """Estimate the mean of b - a over users; `prior` is the shape of the values of one of both."""
     if paired:
         difference = b - a
         difference[np.abs(difference) < _ROUNDING] = 0.0
-        shape, size = Shape.of(difference), a.size
+        shape = Shape.of(difference)
+        n_users = a.size
     else:
-        shape, size = Shape.of_means(Shape.of(a), a.size, Shape.of(b), b.size)
-    mean = estimate(shape, size, prior.difference(), confidence)
-    found = mean._asdict() | {"value_a": float(a.mean()), "value_b": float(b.mean())}
-    found |= {"difference": found.pop("value"), "range_low": mean.ci_low}
-    found |= {"range_high": mean.ci_high, "paired": paired} | fields
-    return Compared(a=names[0], b=names[1], **found)
+        shape, n_users = Shape.of_means(Shape.of(a), a.size, Shape.of(b), b.size)
+    return estimate(shape, n_users, prior.difference(), confidence)
 
 
 def decided(results: Sequence[Compared], correction: str, confidence: float) -> list[Compared]:
     """Adjust the p-values of each metric for its pairs, and fill in the orders."""
-    corrected: dict[tuple[str, str, str], float] = {}
-    for metric in dict.fromkeys(result.metric for result in results):
-        pairs = {(metric, x.a, x.b): x.p_value for x in results if x.metric == metric}
-        corrected |= zip(pairs, adjusted(list(pairs.values()), correction), strict=True)
+    by_metric: dict[str, dict[tuple[str, str], float]] = {}
+    for result in results:
+        pairs = by_metric.setdefault(result.metric, {})
+        pairs[result.a, result.b] = result.p_value
+    for metric, pairs in by_metric.items():
+        corrected = adjusted(list(pairs.values()), correction)
+        by_metric[metric] = dict(zip(pairs, corrected, strict=True))
     filled = []
     for result in results:
-        p, order = corrected[result.metric, result.a, result.b], UNDECIDED
-        if p < 1.0 - confidence and not result.range_low <= 0.0 <= result.range_high:
-            order = "b" if result.range_low > 0.0 else "a"
+        p = by_metric[result.metric][result.a, result.b]
+        order = UNDECIDED
+        if p < 1.0 - confidence:
+            if result.range_low > 0.0:
+                order = "b"
+            elif result.range_high < 0.0:
+                order = "a"
         filled.append(replace(result, p_value=p, order=order))
     return filled
+
+
+def _with_exact_verdicts(
+    results: Sequence[Compared], single: Sequence[Compared], confidence: float
+) -> Iterator[Compared]:
+    """Fill in verdicts and users needed; `single` are the results before their correction."""
+    for result, alone in zip(results, single, strict=True):
+        strictness = 1.0  # what a correction for several pairs asks of this one
+        if result.p_value > 0.0:
+            strictness = alone.p_value / result.p_value
+        needed = None
+        if result.order == UNDECIDED:
+            needed = users_needed(result, 1.0 - (1.0 - confidence) * strictness)
+        counted = replace(result, users_needed=needed)
+        yield replace(counted, verdict=orders.exact_verdict(counted))
+
+
+def _with_sampled_verdicts(
+    results: Sequence[Compared], values: Mapping[str, orders.SampledValues]
+) -> Iterator[Compared]:
+    for result in results:
+        range_a = values[result.a].ranges[result.metric]
+        range_b = values[result.b].ranges[result.metric]
+        yield replace(result, verdict=orders.sampled_verdict(result, range_a, range_b))
+
+
+def users_needed(result: Compared, confidence: float) -> int | None:
+    """Predict how many users decide a difference that grows no smaller with them, to two digits."""
+    if not result.difference or not result.std_error > 0.0:
+        return None
+    ratio = max(abs(result.difference / result.std_error), _LEAST_RATIO)
+    wanted = float(ndtri((1.0 + confidence) / 2.0))
+    needed = max(result.n_users * (wanted / ratio) ** 2, result.n_users + 1.0)
+    unit = 10 ** max(0, math.floor(math.log10(needed)) - 1)  # a prediction is no more precise
+    return math.ceil(needed / unit) * unit
 
 
 def p_value(a: Float, b: Float, paired: bool) -> float:
     """Test whether two recommenders have the same mean, two-sided; Student's or Welch's test."""
     if min(a.size, b.size) < 2:
         return 1.0
-    samples = [b - a] if paired else [a, b]
+    if paired:
+        samples = [b - a]
+        difference = samples[0].mean()
+    else:
+        samples = [a, b]
+        difference = b.mean() - a.mean()
     if all(np.ptp(values) == 0.0 for values in samples):
         return 1.0 if a[0] == b[0] else 0.0
-    difference = samples[0].mean() if paired else b.mean() - a.mean()
-    variances = [values.var(ddof=1) / values.size for values in samples]
-    variance, parts = sum(variances), zip(variances, samples, strict=True)
-    freedom = variance**2 / sum(part**2 / (values.size - 1) for part, values in parts)
+    variance = 0.0
+    scatter = 0.0
+    for values in samples:
+        of_mean = values.var(ddof=1) / values.size
+        variance += of_mean
+        scatter += of_mean**2 / (values.size - 1)
+    freedom = variance**2 / scatter
     return float(2.0 * stdtr(freedom, -abs(difference) / np.sqrt(variance)))
 
 
@@ -298,128 +370,3 @@ def _warn_if_unlike(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
     for words in found:
         words = f"{words}: are these evaluations on the same data?"
         warnings.warn(words, InputWarning, stacklevel=4)  # the caller of the public function
-
-
-def _exact_verdict(result: Compared, confidence: float) -> str:
-    """Put a difference between full rankings in words, with how many users would decide it."""
-    if result.order != UNDECIDED:
-        return result.in_words(verb="is ")
-    words = f"undecided with {count(result.n_users, 'user')}"
-    if not result.difference or not result.std_error > 0.0:
-        return words
-    observed = max(abs(result.difference / result.std_error), 1e-9)
-    needed = result.n_users * (ndtri((1.0 + confidence) / 2.0) / observed) ** 2
-    if needed > _MANY_USERS:
-        return f"{words}; more than {_MANY_USERS:,} would be needed"
-    needed = max(needed, result.n_users + 1.0)
-    unit = 10 ** max(0, math.floor(math.log10(needed)) - 1)  # a prediction is no more precise
-    return f"{words}; about {math.ceil(needed / unit) * unit:,} would do"
-
-
-def _sampled_verdict(result: Compared, range_a: ranges.Range, range_b: ranges.Range) -> str:
-    """Put the order of the exact metrics in words, or what ranges and estimates say of it."""
-    if result.order != UNDECIDED:
-        return result.in_words(verb="is ")
-    m, estimated = result.n_negatives, result.order_of_estimates
-    leaves = "1 uniform negative leaves" if m == 1 else f"{m:,} uniform negatives leave"
-    spans = [
-        f"between {found.low:.3f} and {found.high:.3f} for {name}"
-        for found, name in ((range_a, result.a), (range_b, result.b))
-    ]
-    words = f"undecided: {leaves} {result.metric} {' and '.join(spans)}"
-    seen = resolution(result.metric, result.behaves_like)
-    where = f"with {seen}" if seen.startswith("half credit") else f"at {seen}"
-    if estimated == UNDECIDED:
-        return f"{words}; not distinguishable {where} either"
-    return f"{words}; {result.in_words(estimated, verb='is ')} {where}"
-
-
-def _full_parts(
-    results: Sequence[Compared],
-    confidence: float,
-    correction: str,
-    pairing: Sequence[str],
-    p_values: bool,
-) -> Parts:
-    """Orders from full rankings, and how many users would decide what is undecided."""
-    rows, rule = _orders(results, confidence, correction, "interval", p_values)
-    lines = [f"{rule}.", *pairing]
-    return [rows, "\n".join(lines)]
-
-
-def _sampled_parts(
-    results: Sequence[Compared],
-    confidence: float,
-    correction: str,
-    pairing: Sequence[str],
-    shape: str,
-    samples: Mapping[str, SampledRanks],
-    estimates: Sequence[Row],
-) -> Parts:
-    """Orders from sampled ranks, what would decide open ones, and ranges and estimates."""
-    rows, rule = _orders(results, confidence, correction, "range")
-    lines = [f"{rule}, {ASSUMED[shape]}.", *pairing]
-    undecided = {(x.a, x.b, x.metric): x for x in results if x.order == UNDECIDED}
-    widest = deciding_differences(list(undecided.values()), samples, shape, confidence)
-    for metric, differences in widest.items():
-        (here, least), *others = differences.items()
-        verb = "decides" if here == "1 negative" else "decide"
-        line = f"{metric}: {here} {verb} differences above about {least:.2g}"
-        for what, more in others:
-            if more < least:
-                line += f", {what.removesuffix(' negatives')} above {more:.2g}"
-        lines.append(f"{line}.")
-    lines += [INSTEAD] if widest else []
-    if "metric" not in rows[0]:
-        words = "Ranges of the exact metrics (`correct` prints the estimates):"
-        estimates = _by_metric([row for row in estimates if row["range"]], [""], "range")
-        return [rows, "\n".join(lines), words, estimates]
-    words = "Ranges of the exact metrics, and estimates, which may be ordered otherwise:"
-    return [rows, "\n".join(lines), words, estimates]
-
-
-def _orders(
-    results: Sequence[Compared],
-    confidence: float,
-    correction: str,
-    kind: str,
-    p_values: bool = False,
-) -> tuple[list[Row], str]:
-    """One row for each pair and metric, with the order in words, and when it is decided.
-
-    Many are a row for each pair, with signs for the orders by metric.
-    """
-    rows: dict[tuple[str, str, str], Row] = {}
-    for result in results:
-        row: Row = {"a": result.a, "b": result.b, "metric": result.metric}
-        if kind == "interval":
-            row |= {"value_a": result.value_a, "value_b": result.value_b}
-        span = f"{result.range_low:.4f} to {result.range_high:.4f}"
-        row[f"b - a ({100 * confidence:g} %)"] = span
-        needed = result.verdict.partition("; about ")[2].partition(" would")[0]
-        row["order"] = result.in_words() + f" ({needed})" * bool(needed)
-        if p_values:
-            row["p_value"] = result.p_value
-        rows.setdefault((result.a, result.b, result.metric), row | {"sign": _SIGNS[result.order]})
-    paired = {result.paired for result in results}
-    words = extent([result.n_users for result in results], "user")
-    words += ", paired" if paired == {True} else "" if True in paired else ", not paired"
-    pairs, shown = len({(x.a, x.b) for x in results}), list(rows.values())
-    rule = f"{words}. order: of the exact metrics; decided if the {kind} of b - a excludes 0"
-    if pairs > 1 and correction != "none":
-        rule += f", also corrected for {pairs} pairs ({correction})"
-    if len(shown) > _MOST_ROWS:
-        signs = "<, >: b or a has the higher exact metric; ?: undecided. JSON and CSV say more."
-        return _by_metric(shown, ["a", "b"], "sign"), f"{signs}\n{rule}"
-    if any(row["order"].startswith(f"{UNDECIDED} (") for row in shown):
-        rule += "; in brackets the users that would decide it"
-    return [{key: row[key] for key in row if key != "sign"} for row in shown], rule
-
-
-def _by_metric(rows: Sequence[Row], keys: Sequence[str], value: str) -> list[Row]:
-    """One row for rows with the same keys, and a column of values for each metric."""
-    table: dict[tuple[str, ...], Row] = {}
-    for row in rows:
-        name = tuple(row[key] for key in keys)
-        table.setdefault(name, {key: row[key] for key in keys})[row["metric"]] = row[value]
-    return list(table.values())

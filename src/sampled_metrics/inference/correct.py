@@ -21,7 +21,7 @@ from sampled_metrics.estimators.least_squares import sums_up_to
 from sampled_metrics.inference.brackets import ASSUMED, rank_grid
 from sampled_metrics.inference.population import Population, Shape, estimate
 from sampled_metrics.inference.ranges import checked_ranges
-from sampled_metrics.inference.results import Results, Row, acts_like, count
+from sampled_metrics.inference.results import Results, Row, count, likeness
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
 from sampled_metrics.ranks.sampled import Drawn, as_sampled
@@ -158,7 +158,11 @@ def correct(
                 Corrected(
                     metric=str(measure),
                     estimator=str(estimator),
-                    **mean._asdict(),
+                    value=mean.value,
+                    std_error=mean.std_error,
+                    ci_low=mean.ci_low,
+                    ci_high=mean.ci_high,
+                    n_users=mean.n_users,
                     range_low=ranges[i].low,
                     range_high=ranges[i].high,
                     range_middle=ranges[i].middle,
@@ -250,8 +254,8 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
         row |= {"estimator": result.estimator, "value": result.value}
         if intervals:
             row["interval"] = f"{result.ci_low:.4f} to {result.ci_high:.4f}"
-        seen = acts_like(result.metric, result.behaves_like, result.n_items)
-        rows.append(row | {"acts like": seen})
+        row["acts like"] = str(likeness(result.metric, result.behaves_like, result.n_items))
+        rows.append(row)
     first = results[0]
     drawn = "and kept once" if first.sampling == "distinct" else first.sampling.replace("-", " ")
     lines = [

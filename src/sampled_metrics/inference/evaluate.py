@@ -14,7 +14,7 @@ from sampled_metrics._base.defaults import CONFIDENCE, METRICS
 from sampled_metrics._base.errors import InputWarning
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.population import Shape, estimate
-from sampled_metrics.inference.results import FLAT, Results, Row, count
+from sampled_metrics.inference.results import FLAT, Results, Row, count, extent
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
@@ -122,13 +122,20 @@ def evaluate(
     for measure, values in known_values(parse_measures(metrics), ranks, ties, seed).items():
         mean = estimate(Shape.of(values), values.size, prior_shape(measure, ranks), confidence)
         squares = float(np.square(values).sum())
+        effective_users = 0.0
+        if squares > 0.0:
+            effective_users = float(values.sum()) ** 2 / squares
         results.append(
             Evaluated(
                 metric=str(measure),
                 ties=ties,
-                **mean._asdict(),
+                value=mean.value,
+                std_error=mean.std_error,
+                ci_low=mean.ci_low,
+                ci_high=mean.ci_high,
+                n_users=mean.n_users,
                 n_items=ranks.mean_candidates or None,
-                effective_users=float(values.sum()) ** 2 / squares if squares > 0.0 else 0.0,
+                effective_users=effective_users,
             )
         )
     return Results(results, partial(evaluated_parts, confidence=confidence))
@@ -161,16 +168,18 @@ def values_by_user(
     check_arguments(ties=ties, seed=seed)
     ranks = as_ranks(data, Ranked(n_items, relevant, seen, complete))
     measures = parse_measures(metrics)
-    index = pd.Index(np.arange(len(ranks)) if ranks.users is None else ranks.users, name="user_id")
-    known = known_values(measures, ranks, ties, seed).items()
-    return pd.DataFrame({str(measure): values for measure, values in known}, index=index)
+    users = np.arange(len(ranks)) if ranks.users is None else ranks.users
+    index = pd.Index(users, name="user_id")
+    known = known_values(measures, ranks, ties, seed)
+    return pd.DataFrame({str(measure): known[measure] for measure in known}, index=index)
 
 
 def known_values(
     measures: Sequence[Measure], ranks: Ranks, ties: str, seed: int
 ) -> dict[Measure, Float]:
     """Calculate metrics of each user; a warning names those that lists are too short for."""
-    known, unknown = {}, []
+    known: dict[Measure, Float] = {}
+    unknown = []
     for measure in measures:
         try:
             known[measure] = exact_values(measure, ranks, ties, generator(seed, "ties"))
@@ -190,35 +199,33 @@ def prior_shape(measure: Measure, ranks: Ranks) -> Shape:
     return Shape.of(measure.at(places, n), weights)
 
 
-def extent(numbers: Sequence[int], noun: str) -> str:
-    """Write how many things there are, such as 6,040 users or 943 to 6,040 users."""
-    least, most = min(numbers, default=0), max(numbers, default=0)
-    return f"{least:,} to {most:,} {noun}s" if least < most else count(most, noun) * bool(most)
-
-
 def evaluated_parts(results: Sequence[Evaluated], confidence: float) -> tuple[list[Row], str]:
     """Return a row for each result, and say what they are of and where intervals are too narrow."""
+    percent = f"{100 * confidence:g} %"
     rows: list[Row] = []
+    few: dict[str, Evaluated] = {}
     for result in results:
-        row: Row = {"metric": result.metric, "value": result.value, "std_error": result.std_error}
-        span = None if isnan(result.ci_low) else f"{result.ci_low:.4f} to {result.ci_high:.4f}"
-        rows.append(row | {f"interval ({100 * confidence:g} %)": span})
-    users = extent([result.n_users for result in results], "user")
+        span = f"{result.ci_low:.4f} to {result.ci_high:.4f}"
+        row: Row = {
+            "metric": result.metric,
+            "value": result.value,
+            "std_error": result.std_error,
+            f"interval ({percent})": None if isnan(result.ci_low) else span,
+        }
+        rows.append(row)
+        if result.effective_users < _FEW and parse_measure(result.metric).kind not in FLAT:
+            few[result.metric] = result
+    words = extent([result.n_users for result in results], "user")
     items = extent([result.n_items for result in results if result.n_items], "candidate")
-    lines = [
-        f"{users}{f', {items}' if items else ''}. Fractions, ties {results[0].ties}. The interval "
-        "covers the variation over users."
-    ]
-    few = {
-        result.metric: result
-        for result in results
-        if result.effective_users < _FEW and parse_measure(result.metric).kind not in FLAT
-    }
+    if items:
+        words += f", {items}"
+    words += f". Fractions, ties {results[0].ties}. The interval covers the variation over users."
+    lines = [words]
     for result in few.values():
         lines.append(
             f"{result.metric}: about {max(round(result.effective_users), 1)} of "
             f"{count(result.n_users, 'user')} carry most of the value; its interval is too "
             f"narrow, and holds the metric of other users like these in fewer than "
-            f"{100 * confidence:g} % of evaluations."
+            f"{percent} of evaluations."
         )
     return rows, "\n".join(lines)

@@ -181,34 +181,49 @@ def deciding_differences(
     samples: Mapping[str, SampledRanks],
     shape: str = SHAPE,
     confidence: float = CONFIDENCE,
-) -> dict[str, dict[str, float]]:
+) -> dict[str, dict[int | None, float]]:
     """Calculate the differences that the negatives drawn, more, and full rankings may decide.
 
-    The largest of all results, by metric and by the number of negatives in words. They follow from
-    the width of the range, which depends little on which of the distributions of true ranks that
-    fit the sampled ranks is the right one.
+    The largest of all results, by metric and by number of negatives, of which the first are those
+    drawn and None stands for full rankings. They follow from the width of the range, which depends
+    little on which of the distributions of true ranks that fit the sampled ranks is the right one.
     """
-    z, fitted = float(ndtri((1.0 + confidence) / 2.0)), {}
-    found: dict[str, dict[str, float]] = {}
-    for name in {name for result in results for name in (result.a, result.b)}:
-        ranks = samples[name]
-        counts = np.bincount(ranks.sampled_ranks - 1, minlength=ranks.n_negatives + 1)
-        known = counts, ranks.mean_candidates, ranks.sampling
-        if shape == NON_INCREASING:
-            fitted[name] = Population.non_increasing(*known)
-        else:
-            fitted[name], _ = Population.estimated(*known)
+    z = float(ndtri((1.0 + confidence) / 2.0))
+    fitted: dict[str, Population] = {}
+    largest: dict[str, dict[int | None, float]] = {}
     for result in results:
-        m, sampling = samples[result.a].n_negatives, samples[result.a].sampling
-        pair = Pair(fitted[result.a], fitted[result.b], result.n_users, True, sampling=sampling)
-        differences = {count(m, "negative"): (result.range_high - result.range_low) / 2.0}
-        measure, more = parse_measure(result.metric), max(_MORE, 2 * m)
-        if more < min(samples[name].mean_candidates for name in (result.a, result.b)) - 1:
-            differences[count(more, "negative")] = _decision(pair, measure, more, shape, z)[1]
-        differences["full rankings"] = _decision(pair, measure, None, shape, z)[1]
-        largest = found.setdefault(result.metric, {})
-        largest |= {words: max(x, largest.get(words, 0.0)) for words, x in differences.items()}
-    return found
+        for name in (result.a, result.b):
+            if name not in fitted:
+                fitted[name] = _fitted(samples[name], shape)
+        a = samples[result.a]
+        b = samples[result.b]
+        pair = Pair(
+            fitted[result.a],
+            fitted[result.b],
+            result.n_users,
+            drawn=True,
+            sampling=a.sampling,
+        )
+        measure = parse_measure(result.metric)
+        found: dict[int | None, float] = {}
+        found[a.n_negatives] = (result.range_high - result.range_low) / 2.0
+        more = max(_MORE, 2 * a.n_negatives)
+        if more < min(a.mean_candidates, b.mean_candidates) - 1:
+            found[more] = _decision(pair, measure, more, shape, z)[1]
+        found[None] = _decision(pair, measure, None, shape, z)[1]
+        of_metric = largest.setdefault(result.metric, {})
+        for n_negatives, difference in found.items():
+            of_metric[n_negatives] = max(difference, of_metric.get(n_negatives, 0.0))
+    return largest
+
+
+def _fitted(sample: SampledRanks, shape: str) -> Population:
+    """Fit a distribution of true ranks to sampled ranks."""
+    counts = np.bincount(sample.sampled_ranks - 1, minlength=sample.n_negatives + 1)
+    if shape == NON_INCREASING:
+        return Population.non_increasing(counts, sample.mean_candidates, sample.sampling)
+    population, _ = Population.estimated(counts, sample.mean_candidates, sample.sampling)
+    return population
 
 
 def _decision(

@@ -1,9 +1,12 @@
-"""Results that print as tables with a few lines below, in notebooks as well, and their plots."""
+"""Results that print as tables with a few lines below, in notebooks as well, and their plots.
+
+Also the record of a comparison, and what results of several kinds say in the same words.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sampled_metrics._base.arrays import check_arguments, wrong_type
 from sampled_metrics._base.defaults import BUDGET
@@ -114,6 +117,9 @@ class Compared:
         The order, and what the estimates say at their resolution, in words.
     n_users
         Number of pairs if users are `paired`, or else the smaller number of users.
+    users_needed
+        About how many users would decide an undecided order of full rankings if they differed as
+        these do; None of other orders, and without a difference.
     """
 
     a: str
@@ -137,38 +143,82 @@ class Compared:
     n_items: int | None = None
     n_negatives: int | None = None
     sampling: str | None = None
-
-    def in_words(self, order: str | None = None, verb: str = "") -> str:
-        """Put an order, its own by default, in words."""
-        words = {"a": f"{self.a} {verb}above {self.b}", "b": f"{self.b} {verb}above {self.a}"}
-        return words.get(order or self.order, UNDECIDED)
+    users_needed: int | None = None
 
     @property
     def order_of_estimates(self) -> str:
         """Order by the interval of the estimates, which is not about the exact metrics."""
-        return "b" if self.ci_low > 0.0 else "a" if self.ci_high < 0.0 else UNDECIDED
+        if self.ci_low > 0.0:
+            return "b"
+        if self.ci_high < 0.0:
+            return "a"
+        return UNDECIDED
 
 
-def resolution(metric: str, behaves_like: int | None) -> str:
-    """Name the metric that an estimate acts like, such as `about recall@17`."""
+class Likeness(NamedTuple):
+    """What an estimate acts like, by how its expected credit falls with the true rank.
+
+    Attributes
+    ----------
+    name
+        Of a metric whose credit is the same down to its cut-off, which is then about `rank`; or of
+        AUC, which sampling does not distort. None of other metrics.
+    rank
+        The first true rank with at most half of the credit of rank 1; None for AUC, and where no
+        rank has as little.
+    exact_rank
+        That of the exact metric; None if `name` is known or `rank` is not.
+    """
+
+    name: str | None = None
+    rank: int | None = None
+    exact_rank: int | None = None
+
+    def __str__(self) -> str:
+        if self.name is not None and self.rank is not None:
+            return f"{self.name}@{self.rank}"
+        if self.name is not None:
+            return self.name
+        if self.rank is not None:
+            return f"rank {self.rank} (not {self.exact_rank})"
+        return "no rank"
+
+
+def likeness(metric: str, behaves_like: int | None, n_items: int) -> Likeness:
+    """Find what an estimate of a metric acts like from its resolution, see `Corrected`.
+
+    Examples
+    --------
+    >>> str(likeness("recall@10", 17, 1000)), str(likeness("ndcg@10", 17, 1000))
+    ('recall@17', 'rank 17 (not 3)')
+    """
     measure = parse_measure(metric)
     if measure.metric.needs_candidates:
-        return metric  # AUC, which sampling does not distort
-    if behaves_like is not None and measure.kind in FLAT:
-        return f"about {measure.name}@{behaves_like}"
-    return f"half credit at {'no rank' if behaves_like is None else f'rank {behaves_like}'}"
-
-
-def acts_like(metric: str, behaves_like: int | None, n: int) -> str:
-    """Name the metric that an estimate acts like, or the ranks at which both fall to half."""
-    seen, measure = resolution(metric, behaves_like), parse_measure(metric)
-    seen = seen.removeprefix("about ").removeprefix("half credit at ")
-    if behaves_like is None or measure.kind in FLAT:
-        return seen
-    credit = (measure.at([k], n)[0] / measure.at([1], n)[0] for k in range(2, n))
-    return f"{seen} (not {next((k for k, c in enumerate(credit, 2) if c <= 0.5), n)})"
+        return Likeness(name=metric)
+    if behaves_like is None:
+        return Likeness()
+    if measure.kind in FLAT:
+        return Likeness(name=measure.name, rank=behaves_like)
+    half = measure.at([1], n_items)[0] / 2.0
+    rank = 2
+    while rank < n_items and measure.at([rank], n_items)[0] > half:
+        rank += 1
+    return Likeness(rank=behaves_like, exact_rank=rank)
 
 
 def count(number: int, noun: str) -> str:
     """Write a number of things, such as 1 user or 6,040 users."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+    if number == 1:
+        return f"{number:,} {noun}"
+    return f"{number:,} {noun}s"
+
+
+def extent(numbers: Sequence[int], noun: str) -> str:
+    """Write how many things there are, such as 6,040 users or 943 to 6,040 users."""
+    least = min(numbers, default=0)
+    most = max(numbers, default=0)
+    if least < most:
+        return f"{least:,} to {most:,} {noun}s"
+    if most == 0:
+        return ""
+    return count(most, noun)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,10 +12,12 @@ from sampled_metrics._base.arrays import check_arguments, path_of
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import write_text
+from sampled_metrics._base.text import Rows
 from sampled_metrics.estimators import DECLARED, parse_estimators
 from sampled_metrics.inference.compare import compare
-from sampled_metrics.inference.correct import correct
+from sampled_metrics.inference.correct import Corrected, correct
 from sampled_metrics.inference.evaluate import evaluate
+from sampled_metrics.inference.results import Compared, Results
 from sampled_metrics.metrics.measures import parse_measures
 from sampled_metrics.pages import lens as window
 from sampled_metrics.pages import render
@@ -57,7 +59,8 @@ def report(
     if not isinstance(data, Mapping) or not data:
         raise InputError("data is no dictionary of recommenders by name; expected one or more")
     check_arguments(ties=ties, shape=shape, confidence=confidence)
-    file, measures = path_of(path), [str(measure) for measure in parse_measures(metrics)]
+    file = path_of(path)
+    measures = [str(measure) for measure in parse_measures(metrics)]
     drawn = Drawn(n_items, n_negatives, sampling, positive, relevant)
     samples, full = all_alike(data, drawn, Ranked(n_items, relevant, seen))
     for name, ranks in full.items():
@@ -75,59 +78,80 @@ def own_sampled(
     samples: Mapping[str, SampledRanks],
     metrics: Sequence[str],
     estimators: Sequence[str],
-    **options: Any,
+    shape: str = SHAPE,
+    confidence: float = CONFIDENCE,
 ) -> dict[str, Any]:
     """Collect the page of sampled ranks: what they say, ranges, comparisons, what would decide.
 
-    All recommenders have the same number of negatives. The headline is about the first metric. The
-    options are those of `correct` and `compare`.
+    All recommenders have the same number of negatives. The headline is about the first metric.
+    Options are those of `correct` and `compare`.
     """
-    first, names, measures = next(iter(samples.values())), list(samples), parse_measures(metrics)
-    m, chosen = first.n_negatives, [*dict.fromkeys(("sampled", *estimators))]
-    corrected: dict[str, Any] = {}
+    first = next(iter(samples.values()))
+    m = first.n_negatives
+    names = list(samples)
+    measures = parse_measures(metrics)
+    chosen = list(dict.fromkeys(["sampled", *estimators]))
+    corrected = {}
     for name, sample in samples.items():
         with reading(name):
-            corrected[name] = correct(sample, metrics, chosen, **options)
-    compared: Any = compare(samples, metrics, chosen[:1], **options) if names[1:] else []
-    ends = [(r.metric, m, r.a, r.b, r.range_low, r.range_high) for r in compared]
-    results = [(name, r) for name, of_name in corrected.items() for r in of_name]
-    ends += [(r.metric, m, name, "", r.range_low, r.range_high) for name, r in results]
-    panel, bars = range_panel(ends, names), []
+            corrected[name] = correct(sample, metrics, chosen, shape=shape, confidence=confidence)
+    tables = [_values(corrected)]
+    ends: list[tuple[str, int, str, str, float, float]] = []
+    if len(names) > 1:
+        compared = compare(samples, metrics, chosen[:1], shape=shape, confidence=confidence)
+        tables.append(_comparisons(compared))
+        for pair in compared:
+            ends.append((pair.metric, m, pair.a, pair.b, pair.range_low, pair.range_high))
+    for name, of_name in corrected.items():
+        for result in of_name:
+            ends.append((result.metric, m, name, "", result.range_low, result.range_high))
+    panel = range_panel(ends, names)
+    bars = []
     for measure in measures:
-        of_metric = [r for _, r in results if r.metric == str(measure)]
-        sampled = [r.value for r in of_metric if r.estimator == "sampled"]
+        sampled = [_sampled_value(of_name, str(measure)) for of_name in corrected.values()]
         group = range_bars(panel, names, str(measure), m, sampled)
-        bars.append({"label": measure.label, "sampled": sampled, **group})
-    fixed = [
-        estimator for estimator in parse_estimators(chosen) if not DECLARED[estimator.name].fitted
-    ]
+        group["label"] = measure.label
+        group["sampled"] = sampled
+        bars.append(group)
+    parsed = parse_estimators(chosen)
+    fixed = [estimator for estimator in parsed if not DECLARED[estimator.name].fitted]
     candidates = np.atleast_1d(first.n_items)
     shown = window.lens({}, measures, fixed, m, None, candidates, sampling=first.sampling)
-    users = max(map(len, samples.values()))
-    tables = [_table("values", corrected), *([_table("comparisons", compared)] if compared else [])]
-    return _page(tables, shown) | {
-        "says": _says(measures[0].label, names, bars[0]["sampled"]),
-        "names": names,
-        "bars": bars,
-        "m": m,
-        "sampling": str(first.sampling).replace("-", " "),
-        "users": users,
-        "scores": users * first.mean_candidates,
-        "numbers": {"lens": shown, "ranges": panel},
-    }
+    users = max(len(sample) for sample in samples.values())
+    content = _page(tables, shown)
+    content.update(
+        says=_says(measures[0].label, names, bars[0]["sampled"]),
+        names=names,
+        bars=bars,
+        m=m,
+        sampling=str(first.sampling).replace("-", " "),
+        users=users,
+        scores=users * first.mean_candidates,
+        numbers={"lens": shown, "ranges": panel},
+    )
+    return content
 
 
 def own_full(
-    rankings: Mapping[str, Ranks], metrics: Sequence[str], **options: Any
+    rankings: Mapping[str, Ranks], metrics: Sequence[str], ties: str, confidence: float
 ) -> dict[str, Any]:
     """Collect the page of full rankings: exact metrics, comparisons, and what sampling would do."""
-    tables = [_table("values", {n: evaluate(r, metrics, **options) for n, r in rankings.items()})]
+    evaluated = {}
+    for name, ranks in rankings.items():
+        evaluated[name] = evaluate(ranks, metrics, ties=ties, confidence=confidence)
+    tables = [_values(evaluated)]
     if len(rankings) > 1:
-        tables.append(_table("comparisons", compare(rankings, metrics, **options)))
-    m = min(_M, min(int(ranks.n_candidates.min()) for ranks in rankings.values()) - 1)
-    of_all = (parse_measures(metrics), parse_estimators(window.ESTIMATORS), m)
-    about = {"users": max(map(len, rankings.values())), "who": listed(list(rankings))}
-    return _page(tables, window.lens(rankings, *of_all)) | about
+        compared = compare(rankings, metrics, ties=ties, confidence=confidence)
+        tables.append(_comparisons(compared))
+    fewest = min(int(ranks.n_candidates.min()) for ranks in rankings.values())
+    m = min(_M, fewest - 1)
+    estimators = parse_estimators(window.ESTIMATORS)
+    content = _page(tables, window.lens(rankings, parse_measures(metrics), estimators, m))
+    content.update(
+        users=max(len(ranks) for ranks in rankings.values()),
+        who=listed(list(rankings)),
+    )
+    return content
 
 
 def _page(tables: list[dict[str, Any]], shown: dict[str, Any]) -> dict[str, Any]:
@@ -141,25 +165,59 @@ def _page(tables: list[dict[str, Any]], shown: dict[str, Any]) -> dict[str, Any]
     }
 
 
-def _table(name: str, results: Any) -> dict[str, Any]:
-    """The table that results print as, those of several recommenders in one."""
-    parts = (
-        {n: r.parts() for n, r in results.items()} if name == "values" else {"": results.parts()}
-    )
-    rows = [
-        {"recommender": of, **row} if of else row for of, part in parts.items() for row in part[0]
-    ]
-    words = next(iter(parts.values()))[1].replace("\n  ", " ")  # lines that go on
-    lines = [[f"{v:.4f}" if isinstance(v, float) else str(v) for v in row.values()] for row in rows]
-    return {"id": name, "title": name.title(), "heads": [*rows[0]], "lines": lines, "words": words}
+def _values(results: Mapping[str, Results[Any]]) -> dict[str, Any]:
+    """The tables that results of several recommenders print as, in one."""
+    rows = []
+    words = []
+    for name, of_name in results.items():
+        table, below = _printed(of_name)
+        words.append(below)
+        for row in table:
+            rows.append({"recommender": name, **row})
+    return _table("values", rows, words[0])
+
+
+def _comparisons(results: Results[Compared]) -> dict[str, Any]:
+    table, words = _printed(results)
+    return _table("comparisons", table, words)
+
+
+def _printed(results: Results[Any]) -> tuple[Rows, str]:
+    """The first table that results print as, and the words below it."""
+    table, words, *_ = results.parts()
+    return cast("Rows", table), cast("str", words)
+
+
+def _table(name: str, rows: Rows, words: str) -> dict[str, Any]:
+    lines = []
+    for row in rows:
+        lines.append([f"{x:.4f}" if isinstance(x, float) else str(x) for x in row.values()])
+    return {
+        "id": name,
+        "title": name.title(),
+        "heads": list(rows[0]),
+        "lines": lines,
+        "words": words.replace("\n  ", " "),  # lines that go on
+    }
+
+
+def _sampled_value(results: Sequence[Corrected], metric: str) -> float:
+    """The estimate of one metric by `sampled`."""
+    (value,) = (x.value for x in results if (x.metric, x.estimator) == (metric, "sampled"))
+    return value
 
 
 def _says(label: str, names: Sequence[str], values: Sequence[float]) -> str:
     """What the sampled values are, and the order that they suggest."""
     order = sorted(range(len(names)), key=lambda i: -values[i])
-    more = [f"{len(names) - MOST_NAMED} more"] * (len(names) > MOST_NAMED)
     shown = [f"{names[i]} {percent(values[i])}" for i in order[:MOST_NAMED]]
-    signs = [" = " if values[a] == values[b] else " > " for a, b in pairwise(order)]
-    chain = "".join(sign + names[i] for sign, i in zip(signs, order[1:], strict=True))
-    suggested = f" It says {names[order[0]]}{chain}." if chain else ""
-    return f"Your sampled {label} is {listed([*shown, *more])}.{suggested}"
+    if len(names) > MOST_NAMED:
+        shown.append(f"{len(names) - MOST_NAMED} more")
+    words = f"Your sampled {label} is {listed(shown)}."
+    if len(names) == 1:
+        return words
+    chain = names[order[0]]
+    for a, b in pairwise(order):
+        sign = "=" if values[a] == values[b] else ">"
+        chain += f" {sign} {names[b]}"
+    return f"{words} It says {chain}."

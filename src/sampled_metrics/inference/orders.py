@@ -1,0 +1,261 @@
+"""Orders of recommenders in words: the verdicts of comparisons, and the tables that they print."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from sampled_metrics._base.text import Parts
+from sampled_metrics.inference.brackets import ASSUMED
+from sampled_metrics.inference.plan import deciding_differences
+from sampled_metrics.inference.ranges import Range
+from sampled_metrics.inference.results import (
+    INSTEAD,
+    UNDECIDED,
+    Compared,
+    Likeness,
+    Row,
+    count,
+    extent,
+    likeness,
+)
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks import SampledRanks
+
+_MANY_USERS = 10_000_000
+_MOST_ROWS = 30  # of a table of pairs and metrics; more are in a row for each pair
+_SIGNS = {"a": ">", "b": "<", UNDECIDED: "?"}
+_OF_SIGNS = "<, >: b or a has the higher exact metric; ?: undecided. JSON and CSV say more."
+
+
+class SampledValues(NamedTuple):
+    """Ranges of one recommender by metric, and its estimates by metric and estimator."""
+
+    ranges: Mapping[str, Range]
+    estimates: Mapping[tuple[str, str], float]
+
+
+def order_in_words(result: Compared) -> str:
+    """Put an order in words, such as B above A."""
+    if result.order == "a":
+        return f"{result.a} above {result.b}"
+    if result.order == "b":
+        return f"{result.b} above {result.a}"
+    return UNDECIDED
+
+
+def is_above(result: Compared, order: str) -> str:
+    """Say who is above whom if this is the order, such as B is above A."""
+    if order == "a":
+        return f"{result.a} is above {result.b}"
+    return f"{result.b} is above {result.a}"
+
+
+def exact_verdict(result: Compared) -> str:
+    """Put a difference between full rankings in words, with how many users would decide it."""
+    if result.order != UNDECIDED:
+        return is_above(result, result.order)
+    words = f"undecided with {count(result.n_users, 'user')}"
+    if result.users_needed is None:
+        return words
+    if result.users_needed > _MANY_USERS:
+        return f"{words}; more than {_MANY_USERS:,} would be needed"
+    return f"{words}; about {result.users_needed:,} would do"
+
+
+def sampled_verdict(result: Compared, range_a: Range, range_b: Range) -> str:
+    """Put the order of the exact metrics in words, or what ranges and estimates say of it."""
+    if result.order != UNDECIDED:
+        return is_above(result, result.order)
+    leaves = f"{result.n_negatives:,} uniform negatives leave"
+    if result.n_negatives == 1:
+        leaves = "1 uniform negative leaves"
+    span_a = f"between {range_a.low:.3f} and {range_a.high:.3f} for {result.a}"
+    span_b = f"between {range_b.low:.3f} and {range_b.high:.3f} for {result.b}"
+    words = f"undecided: {leaves} {result.metric} {span_a} and {span_b}"
+    where = _resolution(_likeness(result))
+    if result.order_of_estimates == UNDECIDED:
+        return f"{words}; not distinguishable {where} either"
+    return f"{words}; {is_above(result, result.order_of_estimates)} {where}"
+
+
+def full_parts(
+    results: Sequence[Compared],
+    confidence: float,
+    correction: str,
+    pairing: Sequence[str],
+    p_values: bool,
+) -> Parts:
+    """Orders from full rankings, and how many users would decide what is undecided."""
+    rule = _rule(results, correction, "interval")
+    if _is_long(results):
+        lines = [_OF_SIGNS, f"{rule}.", *pairing]
+        return [_signs(results), "\n".join(lines)]
+    rows: list[Row] = []
+    some_needed = False
+    for result in results:
+        row: Row = {"a": result.a, "b": result.b, "metric": result.metric}
+        row["value_a"] = result.value_a
+        row["value_b"] = result.value_b
+        row[_heading(confidence)] = _span(result.range_low, result.range_high)
+        row["order"] = order_in_words(result)
+        if result.users_needed is not None and result.users_needed <= _MANY_USERS:
+            row["order"] += f" ({result.users_needed:,})"
+            some_needed = True
+        if p_values:
+            row["p_value"] = result.p_value
+        rows.append(row)
+    if some_needed:
+        rule += "; in brackets the users that would decide it"
+    return [rows, "\n".join([f"{rule}.", *pairing])]
+
+
+def sampled_parts(
+    results: Sequence[Compared],
+    confidence: float,
+    correction: str,
+    pairing: Sequence[str],
+    shape: str,
+    samples: Mapping[str, SampledRanks],
+    values: Mapping[str, SampledValues],
+) -> Parts:
+    """Orders from sampled ranks, what would decide open ones, and ranges and estimates."""
+    rule = f"{_rule(results, correction, 'range')}, {ASSUMED[shape]}."
+    lines = [rule, *pairing, *_advice(results, samples, shape, confidence)]
+    pairs = _pairs(results)
+    if _is_long(pairs):
+        words = "Ranges of the exact metrics (`correct` prints the estimates):"
+        return [_signs(pairs), "\n".join([_OF_SIGNS, *lines]), words, _ranges(values)]
+    rows = []
+    for result in pairs:
+        row: Row = {"a": result.a, "b": result.b, "metric": result.metric}
+        row[_heading(confidence)] = _span(result.range_low, result.range_high)
+        row["order"] = order_in_words(result)
+        rows.append(row)
+    words = "Ranges of the exact metrics, and estimates, which may be ordered otherwise:"
+    return [rows, "\n".join(lines), words, _estimates(results, values)]
+
+
+def _pairs(results: Sequence[Compared]) -> list[Compared]:
+    """The first of the results of each pair and metric, which have the same order."""
+    first: dict[tuple[str, str, str], Compared] = {}
+    for result in results:
+        first.setdefault((result.a, result.b, result.metric), result)
+    return list(first.values())
+
+
+def _is_long(pairs: Sequence[Compared]) -> bool:
+    return len(pairs) > _MOST_ROWS
+
+
+def _heading(confidence: float) -> str:
+    return f"b - a ({100 * confidence:g} %)"
+
+
+def _span(low: float, high: float) -> str:
+    return f"{low:.4f} to {high:.4f}"
+
+
+def _signs(pairs: Sequence[Compared]) -> list[Row]:
+    """One row for each pair, with a column of signs for the orders by each metric."""
+    rows: dict[tuple[str, str], Row] = {}
+    for result in pairs:
+        row = rows.setdefault((result.a, result.b), {"a": result.a, "b": result.b})
+        row[result.metric] = _SIGNS[result.order]
+    return list(rows.values())
+
+
+def _rule(results: Sequence[Compared], correction: str, kind: str) -> str:
+    """Say of how many users and pairs orders are, and when they are decided."""
+    words = extent([result.n_users for result in results], "user")
+    if all(result.paired for result in results):
+        words += ", paired"
+    elif not any(result.paired for result in results):
+        words += ", not paired"
+    words += f". order: of the exact metrics; decided if the {kind} of b - a excludes 0"
+    n_pairs = len({(result.a, result.b) for result in results})
+    if n_pairs > 1 and correction != "none":
+        words += f", also corrected for {n_pairs} pairs ({correction})"
+    return words
+
+
+def _advice(
+    results: Sequence[Compared],
+    samples: Mapping[str, SampledRanks],
+    shape: str,
+    confidence: float,
+) -> list[str]:
+    """Say which differences the negatives drawn decide, and what decides smaller ones."""
+    undecided = [result for result in results if result.order == UNDECIDED]
+    if not undecided:
+        return []
+    lines = []
+    drawn = next(iter(samples.values())).n_negatives
+    verb = "decides" if drawn == 1 else "decide"
+    widest = deciding_differences(_pairs(undecided), samples, shape, confidence)
+    for metric, differences in widest.items():
+        least = differences.pop(drawn)
+        line = f"{metric}: {count(drawn, 'negative')} {verb} differences above about {least:.2g}"
+        for n_negatives, difference in differences.items():
+            if difference < least:
+                name = "full rankings" if n_negatives is None else f"{n_negatives:,}"
+                line += f", {name} above {difference:.2g}"
+        lines.append(f"{line}.")
+    return [*lines, INSTEAD]
+
+
+def _ranges(values: Mapping[str, SampledValues]) -> list[Row]:
+    """One row for each recommender, with a column of ranges for each metric."""
+    rows = []
+    for name, of_name in values.items():
+        row: Row = {"": name}
+        for metric, found in of_name.ranges.items():
+            row[metric] = _span(found.low, found.high)
+        rows.append(row)
+    return rows
+
+
+def _estimates(results: Sequence[Compared], values: Mapping[str, SampledValues]) -> list[Row]:
+    """One row for each metric and recommender, and below them what the estimates act like."""
+    acts_like: dict[str, dict[str, Likeness]] = {}
+    for result in results:  # those of all pairs are the same
+        acts_like.setdefault(result.metric, {}).setdefault(result.estimator, _likeness(result))
+    rows: list[Row] = []
+    for metric, of_metric in acts_like.items():
+        for name, of_name in values.items():
+            found = of_name.ranges[metric]
+            row: Row = {"": name, "metric": metric, "range": _span(found.low, found.high)}
+            for estimator in of_metric:
+                row[estimator] = f"{of_name.estimates[metric, estimator]:.5f}"
+            rows.append(row)
+        row = {"": "acts like", "metric": parse_measure(metric).name, "range": ""}
+        for estimator, like in of_metric.items():
+            row[estimator] = _below_metric(like)
+            if like.exact_rank is not None:
+                row["metric"] = f"(not {like.exact_rank})"
+        rows.append(row)
+    return rows
+
+
+def _likeness(result: Compared) -> Likeness:
+    return likeness(result.metric, result.behaves_like, result.n_items or 0)
+
+
+def _below_metric(like: Likeness) -> str:
+    """What an estimate acts like, in a row that names the metric or its rank."""
+    if like.name is None and like.rank is None:
+        return "no rank"
+    if like.name is None:
+        return f"rank {like.rank}"
+    if like.rank is None:
+        return ""
+    return f"@{like.rank}"
+
+
+def _resolution(like: Likeness) -> str:
+    """Say where estimates tell recommenders apart, such as at about recall@17."""
+    if like.name is None and like.rank is None:
+        return "with half credit at no rank"
+    if like.name is None:
+        return f"with half credit at rank {like.rank}"
+    if like.rank is None:
+        return f"at {like.name}"
+    return f"at about {like.name}@{like.rank}"
