@@ -338,3 +338,32 @@ def test_users_that_would_decide_an_order():
     needed = 100 * (1.959964 * math.sqrt(0.1475 / 99) / 0.05) ** 2
     assert 220 < needed < 230
     assert found.verdict == "undecided with 100 users; about 230 would do"
+    assert found.users_needed == 230
+
+
+def test_users_needed_are_not_read_from_names():
+    high, low = (Ranks([100] * 400, [better] * 400, [0] * 400) for better in (0, 50))
+    results = compare({"A; about 7 would": high, "B": low, "undecided (": low}, "ap")
+    table, _, words = str(results).partition("\n\n")
+    orders = ["A; about 7 would above B", "A; about 7 would above undecided (", "undecided"]
+    assert [line.rpartition("  ")[2] for line in table.splitlines()[2:]] == orders
+    assert "in brackets" not in words
+    assert [result.users_needed for result in results] == [None] * 3
+
+
+def test_more_users_than_anybody_has():
+    a = np.random.default_rng(0).integers(0, 90, 1000)
+    b = np.roll(a, 1)
+    b[0] += 1  # one user is one rank lower
+    results = compare(named(ranks_of(a + 1), ranks_of(b + 1)), "auc")
+    assert results[0].users_needed > 10**9
+    assert results[0].verdict.endswith("; more than 10,000,000 would be needed")
+    assert "undecided\n" in str(results)
+
+
+def test_what_estimates_act_like_is_below_the_name_of_the_metric():
+    samples = named(sampled([1, 3, 2, 9] * 9), sampled([2, 1, 5, 7] * 9))
+    lines = str(compare(samples, "f1@3, ap, auc", "sampled")).splitlines()
+    rows = [line.split()[2:] for line in lines if line.startswith("acts like")]
+    ranks = [result.behaves_like for result in compare(samples, "f1@3, ap", "sampled")]
+    assert rows == [["f1", f"@{ranks[0]}"], ["(not", "2)", "rank", str(ranks[1])], ["auc"]]

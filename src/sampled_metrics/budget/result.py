@@ -14,7 +14,7 @@ from sampled_metrics.budget.audit import Audited, Estimate
 from sampled_metrics.budget.model import Model
 from sampled_metrics.inference.compare import decided
 from sampled_metrics.inference.orders import is_above, order_in_words
-from sampled_metrics.inference.results import UNDECIDED, Compared, Results, Row, Shown, count
+from sampled_metrics.inference.results import UNDECIDED, Compared, Results, Row, Shown, count, span
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,7 +160,7 @@ class BudgetResult(Shown):
         for number, name in enumerate(self.names):
             for metric, x in zip(self.metrics, self.estimates[number], strict=True):
                 row: Row = {"recommender": name, "metric": metric, "value": x.value}
-                row[f"interval ({100 * self.confidence:g} %)"] = f"{x.low:.4f} to {x.high:.4f}"
+                row[f"interval ({100 * self.confidence:g} %)"] = span(x.low, x.high)
                 table.append(row)
         orders = self.compare(correction)
         notes = "\n".join(self._notes(orders, correction))
@@ -306,8 +306,7 @@ def _order_parts(orders: list[Compared], confidence: float) -> Parts:
     for result in orders:
         row: Row = {"a": result.a, "b": result.b, "metric": result.metric}
         row["b - a"] = result.difference
-        span = f"{result.ci_low:.4f} to {result.ci_high:.4f}"
-        row[f"interval ({100 * confidence:g} %)"] = span
+        row[f"interval ({100 * confidence:g} %)"] = span(result.ci_low, result.ci_high)
         row["order"] = order_in_words(result)
         rows.append(row)
     return [rows]

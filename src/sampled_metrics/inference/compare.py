@@ -97,9 +97,13 @@ def compare(
     measures = parse_measures(metrics)
     if test not in (None, "t"):
         raise InputError(f"unknown test {test!r}; known: t")
+    if samples and test is not None:
+        raise InputError("test (--test) is for full rankings, these are sampled")
+    if rankings and estimators is not None:
+        raise InputError(
+            "estimators (--estimator) are for sampled rankings; give n_negatives (--n-negatives)"
+        )
     if samples:
-        if test is not None:
-            raise InputError("test (--test) is for full rankings, these are sampled")
         names = ESTIMATORS if estimators is None else estimators
         found = _solved(samples, measures, names, shape, confidence)
         results = decided(list(_by_samples(found, measures, confidence)), correction, confidence)
@@ -114,10 +118,6 @@ def compare(
             values=values,
         )
         return Results(_with_sampled_verdicts(results, values), show_sampled)
-    if estimators is not None:
-        raise InputError(
-            "estimators (--estimator) are for sampled rankings; give n_negatives (--n-negatives)"
-        )
     single = list(_by_rankings(rankings, measures, ties or "expected", confidence, seed))
     results = decided(single, correction, confidence)
     show_full = partial(
@@ -142,11 +142,11 @@ def _by_rankings(
     known = [measure for measure in measures if all(measure in v for v in values.values())]
     for a, b in combinations(rankings, 2):
         common = ranges.common_users(rankings[a].users, rankings[b].users)
-        n_items = None
-        if rankings[a].mean_candidates == rankings[b].mean_candidates:
-            n_items = rankings[a].mean_candidates or None
-        both = (rankings[a], rankings[b])
-        larger = max(both, key=lambda ranks: ranks.mean_candidates)  # so that a and b may change
+        larger = rankings[a]
+        n_items = larger.mean_candidates or None
+        if rankings[a].mean_candidates != rankings[b].mean_candidates:
+            larger = max(rankings[a], rankings[b], key=lambda ranks: ranks.mean_candidates)
+            n_items = None
         for measure in known:
             of_a, of_b = _of_common(values[a][measure], values[b][measure], common)
             paired = common is not None
@@ -202,7 +202,7 @@ def _solved(
     for field in ("n_negatives", "sampling"):
         kinds = {str(getattr(sample, field)): name for name, sample in samples.items()}
         if len(kinds) > 1:
-            (kind_a, a), (kind_b, b) = list(kinds.items())[:2]
+            (kind_a, a), (kind_b, b), *_ = kinds.items()
             raise InputError(f"{field} is {kind_a} for {a} and {kind_b} for {b}; draw both alike")
     parsed = parse_estimators(estimators)
     found = {}
@@ -355,18 +355,26 @@ def p_value(a: Float, b: Float, paired: bool) -> float:
 
 
 def _warn_if_unlike(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
-    """Warn of numbers of candidates that differ by more than 1 %, and of few common users."""
-    found = []
-    for (first, a), (second, b) in combinations(evaluations.items(), 2):
-        n_a, n_b = a.mean_candidates, b.mean_candidates
-        if n_a and n_b and abs(n_a - n_b) > 0.01 * max(n_a, n_b):
-            found.append(f"{first} has {n_a:,} candidates and {second} has {n_b:,}")
-        if a.users is not None and b.users is not None:
-            ids_a, ids_b = np.unique(a.users), np.unique(b.users)
-            rows = ranges.common_users(ids_a, ids_b)
-            common, least = 0 if rows is None else rows[0].size, min(ids_a.size, ids_b.size)
-            if 2 * common < least:
-                found.append(f"{first} and {second} have {common:,} of {least:,} users in common")
-    for words in found:
-        words = f"{words}: are these evaluations on the same data?"
-        warnings.warn(words, InputWarning, stacklevel=4)  # the caller of the public function
+    for a, b in combinations(evaluations, 2):
+        for words in _unlike(a, b, evaluations[a], evaluations[b]):
+            words = f"{words}: are these evaluations on the same data?"
+            warnings.warn(words, InputWarning, stacklevel=4)  # the caller of the public function
+
+
+def _unlike(
+    a: str, b: str, first: Ranks | SampledRanks, second: Ranks | SampledRanks
+) -> Iterator[str]:
+    """Say if numbers of candidates differ by more than 1 %, or users in common are few."""
+    n_a = first.mean_candidates
+    n_b = second.mean_candidates
+    if n_a and n_b and abs(n_a - n_b) > 0.01 * max(n_a, n_b):
+        yield f"{a} has {n_a:,} candidates and {b} has {n_b:,}"
+    if first.users is None or second.users is None:
+        return
+    ids_a = np.unique(first.users)
+    ids_b = np.unique(second.users)
+    rows = ranges.common_users(ids_a, ids_b)
+    common = 0 if rows is None else rows[0].size
+    least = min(ids_a.size, ids_b.size)
+    if 2 * common < least:
+        yield f"{a} and {b} have {common:,} of {least:,} users in common"

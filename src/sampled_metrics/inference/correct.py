@@ -21,7 +21,7 @@ from sampled_metrics.estimators.least_squares import sums_up_to
 from sampled_metrics.inference.brackets import ASSUMED, rank_grid
 from sampled_metrics.inference.population import Population, Shape, estimate
 from sampled_metrics.inference.ranges import checked_ranges
-from sampled_metrics.inference.results import Results, Row, count, likeness
+from sampled_metrics.inference.results import Results, Row, count, likeness, span
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
 from sampled_metrics.ranks.sampled import Drawn, as_sampled
@@ -246,14 +246,16 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
     """The range of each metric, and beside each estimate what it acts like."""
     rows: list[Row] = []
     for result in results:
-        repeated = bool(rows) and rows[-1]["metric"] == result.metric
-        span = f"{result.range_low:.4f} to {result.range_high:.4f}"
-        middle = "-" if result.range_middle is None else f"{result.range_middle:.4f}"
-        row: Row = {"metric": result.metric, "range": "" if repeated else span}
-        row |= {"middle": "" if repeated else middle}
-        row |= {"estimator": result.estimator, "value": result.value}
+        row: Row = {"metric": result.metric, "range": "", "middle": ""}
+        if not rows or rows[-1]["metric"] != result.metric:
+            row["range"] = span(result.range_low, result.range_high)
+            row["middle"] = "-"
+            if result.range_middle is not None:
+                row["middle"] = f"{result.range_middle:.4f}"
+        row["estimator"] = result.estimator
+        row["value"] = result.value
         if intervals:
-            row["interval"] = f"{result.ci_low:.4f} to {result.ci_high:.4f}"
+            row["interval"] = span(result.ci_low, result.ci_high)
         row["acts like"] = str(likeness(result.metric, result.behaves_like, result.n_items))
         rows.append(row)
     first = results[0]

@@ -14,7 +14,7 @@ from sampled_metrics._base.defaults import CONFIDENCE, METRICS
 from sampled_metrics._base.errors import InputWarning
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.population import Shape, estimate
-from sampled_metrics.inference.results import FLAT, Results, Row, count, extent
+from sampled_metrics.inference.results import FLAT, Results, Row, count, extent, span
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
@@ -205,13 +205,10 @@ def evaluated_parts(results: Sequence[Evaluated], confidence: float) -> tuple[li
     rows: list[Row] = []
     few: dict[str, Evaluated] = {}
     for result in results:
-        span = f"{result.ci_low:.4f} to {result.ci_high:.4f}"
-        row: Row = {
-            "metric": result.metric,
-            "value": result.value,
-            "std_error": result.std_error,
-            f"interval ({percent})": None if isnan(result.ci_low) else span,
-        }
+        row: Row = {"metric": result.metric, "value": result.value, "std_error": result.std_error}
+        row[f"interval ({percent})"] = None
+        if not isnan(result.ci_low):
+            row[f"interval ({percent})"] = span(result.ci_low, result.ci_high)
         rows.append(row)
         if result.effective_users < _FEW and parse_measure(result.metric).kind not in FLAT:
             few[result.metric] = result

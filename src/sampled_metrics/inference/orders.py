@@ -16,6 +16,7 @@ from sampled_metrics.inference.results import (
     count,
     extent,
     likeness,
+    span,
 )
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
@@ -95,7 +96,7 @@ def full_parts(
         row: Row = {"a": result.a, "b": result.b, "metric": result.metric}
         row["value_a"] = result.value_a
         row["value_b"] = result.value_b
-        row[_heading(confidence)] = _span(result.range_low, result.range_high)
+        row[_heading(confidence)] = span(result.range_low, result.range_high)
         row["order"] = order_in_words(result)
         if result.users_needed is not None and result.users_needed <= _MANY_USERS:
             row["order"] += f" ({result.users_needed:,})"
@@ -127,7 +128,7 @@ def sampled_parts(
     rows = []
     for result in pairs:
         row: Row = {"a": result.a, "b": result.b, "metric": result.metric}
-        row[_heading(confidence)] = _span(result.range_low, result.range_high)
+        row[_heading(confidence)] = span(result.range_low, result.range_high)
         row["order"] = order_in_words(result)
         rows.append(row)
     words = "Ranges of the exact metrics, and estimates, which may be ordered otherwise:"
@@ -148,10 +149,6 @@ def _is_long(pairs: Sequence[Compared]) -> bool:
 
 def _heading(confidence: float) -> str:
     return f"b - a ({100 * confidence:g} %)"
-
-
-def _span(low: float, high: float) -> str:
-    return f"{low:.4f} to {high:.4f}"
 
 
 def _signs(pairs: Sequence[Compared]) -> list[Row]:
@@ -208,7 +205,7 @@ def _ranges(values: Mapping[str, SampledValues]) -> list[Row]:
     for name, of_name in values.items():
         row: Row = {"": name}
         for metric, found in of_name.ranges.items():
-            row[metric] = _span(found.low, found.high)
+            row[metric] = span(found.low, found.high)
         rows.append(row)
     return rows
 
@@ -222,7 +219,7 @@ def _estimates(results: Sequence[Compared], values: Mapping[str, SampledValues])
     for metric, of_metric in acts_like.items():
         for name, of_name in values.items():
             found = of_name.ranges[metric]
-            row: Row = {"": name, "metric": metric, "range": _span(found.low, found.high)}
+            row: Row = {"": name, "metric": metric, "range": span(found.low, found.high)}
             for estimator in of_metric:
                 row[estimator] = f"{of_name.estimates[metric, estimator]:.5f}"
             rows.append(row)
@@ -241,10 +238,8 @@ def _likeness(result: Compared) -> Likeness:
 
 def _below_metric(like: Likeness) -> str:
     """What an estimate acts like, in a row that names the metric or its rank."""
-    if like.name is None and like.rank is None:
-        return "no rank"
     if like.name is None:
-        return f"rank {like.rank}"
+        return like.place
     if like.rank is None:
         return ""
     return f"@{like.rank}"
@@ -252,10 +247,8 @@ def _below_metric(like: Likeness) -> str:
 
 def _resolution(like: Likeness) -> str:
     """Say where estimates tell recommenders apart, such as at about recall@17."""
-    if like.name is None and like.rank is None:
-        return "with half credit at no rank"
     if like.name is None:
-        return f"with half credit at rank {like.rank}"
+        return f"with half credit at {like.place}"
     if like.rank is None:
-        return f"at {like.name}"
-    return f"at about {like.name}@{like.rank}"
+        return f"at {like}"
+    return f"at about {like}"

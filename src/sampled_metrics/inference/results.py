@@ -174,14 +174,21 @@ class Likeness(NamedTuple):
     rank: int | None = None
     exact_rank: int | None = None
 
+    @property
+    def place(self) -> str:
+        """Where credit has fallen to half."""
+        if self.rank is None:
+            return "no rank"
+        return f"rank {self.rank}"
+
     def __str__(self) -> str:
-        if self.name is not None and self.rank is not None:
-            return f"{self.name}@{self.rank}"
-        if self.name is not None:
+        if self.exact_rank is not None:
+            return f"{self.place} (not {self.exact_rank})"
+        if self.name is None:
+            return self.place
+        if self.rank is None:
             return self.name
-        if self.rank is not None:
-            return f"rank {self.rank} (not {self.exact_rank})"
-        return "no rank"
+        return f"{self.name}@{self.rank}"
 
 
 def likeness(metric: str, behaves_like: int | None, n_items: int) -> Likeness:
@@ -211,6 +218,11 @@ def count(number: int, noun: str) -> str:
     if number == 1:
         return f"{number:,} {noun}"
     return f"{number:,} {noun}s"
+
+
+def span(low: float, high: float) -> str:
+    """Write the ends of a range or an interval."""
+    return f"{low:.4f} to {high:.4f}"
 
 
 def extent(numbers: Sequence[int], noun: str) -> str:

@@ -15,7 +15,7 @@ from sampled_metrics._base.files import write_text
 from sampled_metrics._base.text import Rows
 from sampled_metrics.estimators import DECLARED, parse_estimators
 from sampled_metrics.inference.compare import compare
-from sampled_metrics.inference.correct import Corrected, correct
+from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.evaluate import evaluate
 from sampled_metrics.inference.results import Compared, Results
 from sampled_metrics.metrics.measures import parse_measures
@@ -102,25 +102,26 @@ def own_sampled(
         tables.append(_comparisons(compared))
         for pair in compared:
             ends.append((pair.metric, m, pair.a, pair.b, pair.range_low, pair.range_high))
+    sampled: dict[str, list[float]] = {str(measure): [] for measure in measures}
     for name, of_name in corrected.items():
         for result in of_name:
             ends.append((result.metric, m, name, "", result.range_low, result.range_high))
+            if result.estimator == "sampled":
+                sampled[result.metric].append(result.value)
     panel = range_panel(ends, names)
     bars = []
     for measure in measures:
-        sampled = [_sampled_value(of_name, str(measure)) for of_name in corrected.values()]
-        group = range_bars(panel, names, str(measure), m, sampled)
-        group["label"] = measure.label
-        group["sampled"] = sampled
-        bars.append(group)
+        of_metric = sampled[str(measure)]
+        group = range_bars(panel, names, str(measure), m, of_metric)
+        bars.append({"label": measure.label, "sampled": of_metric, **group})
     parsed = parse_estimators(chosen)
     fixed = [estimator for estimator in parsed if not DECLARED[estimator.name].fitted]
     candidates = np.atleast_1d(first.n_items)
     shown = window.lens({}, measures, fixed, m, None, candidates, sampling=first.sampling)
-    users = max(len(sample) for sample in samples.values())
+    users = max(map(len, samples.values()))
     content = _page(tables, shown)
     content.update(
-        says=_says(measures[0].label, names, bars[0]["sampled"]),
+        says=_says(measures[0].label, names, sampled[str(measures[0])]),
         names=names,
         bars=bars,
         m=m,
@@ -148,7 +149,7 @@ def own_full(
     estimators = parse_estimators(window.ESTIMATORS)
     content = _page(tables, window.lens(rankings, parse_measures(metrics), estimators, m))
     content.update(
-        users=max(len(ranks) for ranks in rankings.values()),
+        users=max(map(len, rankings.values())),
         who=listed(list(rankings)),
     )
     return content
@@ -199,12 +200,6 @@ def _table(name: str, rows: Rows, words: str) -> dict[str, Any]:
         "lines": lines,
         "words": words.replace("\n  ", " "),  # lines that go on
     }
-
-
-def _sampled_value(results: Sequence[Corrected], metric: str) -> float:
-    """The estimate of one metric by `sampled`."""
-    (value,) = (x.value for x in results if (x.metric, x.estimator) == (metric, "sampled"))
-    return value
 
 
 def _says(label: str, names: Sequence[str], values: Sequence[float]) -> str:
