@@ -87,7 +87,7 @@ def full_parts(
 ) -> Parts:
     """Orders from full rankings, and how many users would decide what is undecided."""
     rule = _rule(results, correction, "interval")
-    if _is_long(results):
+    if len(results) > _MOST_ROWS:
         lines = [_OF_SIGNS, f"{rule}.", *pairing]
         return [_signs(results), "\n".join(lines)]
     rows: list[Row] = []
@@ -122,7 +122,7 @@ def sampled_parts(
     rule = f"{_rule(results, correction, 'range')}, {ASSUMED[shape]}."
     lines = [rule, *pairing, *_advice(results, samples, shape, confidence)]
     pairs = _pairs(results)
-    if _is_long(pairs):
+    if len(pairs) > _MOST_ROWS:
         words = "Ranges of the exact metrics (`correct` prints the estimates):"
         return [_signs(pairs), "\n".join([_OF_SIGNS, *lines]), words, _ranges(values)]
     rows = []
@@ -141,10 +141,6 @@ def _pairs(results: Sequence[Compared]) -> list[Compared]:
     for result in results:
         first.setdefault((result.a, result.b, result.metric), result)
     return list(first.values())
-
-
-def _is_long(pairs: Sequence[Compared]) -> bool:
-    return len(pairs) > _MOST_ROWS
 
 
 def _heading(confidence: float) -> str:

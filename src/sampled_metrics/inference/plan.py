@@ -85,13 +85,21 @@ class Pair:
         """Mean number of candidates over users of both, rounded."""
         return round(float(np.mean([x.share @ x.ranks.n_candidates for x in (self.a, self.b)])))
 
+    def exact(self, measure: Measure) -> tuple[float, float]:
+        """Exact metric of both."""
+        return float(self.a.exact([measure])[0]), float(self.b.exact([measure])[0])
+
     def difference(self, a: Moments, b: Moments) -> tuple[float, float, float]:
         """Mean of b - a, its standard deviation, and that with users drawn anew."""
-        within, anew = a.within + b.within, a.total + b.total
+        within = a.within + b.within
+        anew = a.total + b.total
         if self.paired and self.a.kind is not None and self.b.kind is not None:
             anew = within + (b.by_kind[self.b.kind] - a.by_kind[self.a.kind]).var()
-        sd, error = np.sqrt(np.array([anew if self.drawn else within, anew]) / self.n_users)
-        return float(b.mean - a.mean), float(sd), float(error)
+        error = float(np.sqrt(anew / self.n_users))
+        sd = error
+        if not self.drawn:
+            sd = float(np.sqrt(within / self.n_users))
+        return float(b.mean - a.mean), sd, error
 
 
 @one_thread()
@@ -137,43 +145,59 @@ def plan(
     """
     check_arguments(n_users=n_users, sampling=sampling, shape=shape, confidence=confidence)
     sizes = integers("sizes", sizes, is_column=True).tolist()
-    kind, both, z = Sampling(sampling), [], float(ndtri((1.0 + confidence) / 2.0))
+    sampling = Sampling(sampling)
+    rankings = {}
     for name, data in (("a", a), ("b", b)):
         with reading(str(data) if isinstance(data, str | Path) else name):
-            both.append(as_ranks(data, Ranked(n_items)).single())
-    numbered, pairing = paired_users(dict(zip("ab", both, strict=True)))
-    both = list(numbered.values())
-    rows = common_users(both[0].users, both[1].users)
-    if rows is not None:
-        both = [ranks.take(which) for ranks, which in zip(both, rows, strict=True)]
-    size, drawn = n_users or min(map(len, both)), n_users is not None
-    x, y = map(Population.of_users, both)
-    largest = min(int(ranks.n_candidates.min()) for ranks in both) - 1
-    pair = Pair(x, y, size, drawn=drawn, paired=rows is not None, sampling=kind)
+            rankings[name] = as_ranks(data, Ranked(n_items)).single()
+    rankings, pairing = paired_users(rankings)
+    common = common_users(rankings["a"].users, rankings["b"].users)
+    if common is not None:
+        rankings["a"] = rankings["a"].take(common[0])
+        rankings["b"] = rankings["b"].take(common[1])
+    pair = Pair(
+        Population.of_users(rankings["a"]),
+        Population.of_users(rankings["b"]),
+        n_users or min(map(len, rankings.values())),
+        drawn=n_users is not None,
+        paired=common is not None,
+        sampling=sampling,
+    )
+    fewest = min(int(ranks.n_candidates.min()) for ranks in rankings.values())
+    possible = [m for m in sizes if m < fewest]
+    z = float(ndtri((1.0 + confidence) / 2.0))
     results = []
     for measure in parse_measures(metrics):
-        exact_a, exact_b = (float(each.exact([measure])[0]) for each in (x, y))
-        found, decides = list[Planned](), None
-        for m in (*[m for m in sizes if m <= largest], None):
-            lead, width = _decision(pair, measure, m, shape, z)
-            chance = float(ndtr(lead))
-            decides = m if decides is None and chance >= _DECIDED else decides
-            found.append(
-                Planned(
-                    metric=str(measure),
-                    n_negatives=m,
-                    probability=chance,
-                    decides_above=width,
-                    decides=None,
-                    exact_a=exact_a,
-                    exact_b=exact_b,
-                    n_items=pair.n_items,
-                    n_users=size,
-                    sampling=str(kind),
-                )
-            )
-        results += [replace(row, decides=decides) for row in found]
+        results += _planned(pair, measure, [*possible, None], shape, z)
     return Results(results, partial(_parts, shape=shape, pairing=pairing))
+
+
+def _planned(
+    pair: Pair, measure: Measure, sizes: Sequence[int | None], shape: str, z: float
+) -> list[Planned]:
+    """One result for each number of negatives."""
+    exact_a, exact_b = pair.exact(measure)
+    decides = None
+    found = []
+    for m in sizes:
+        lead, width = _decision(pair, measure, m, shape, z)
+        probability = float(ndtr(lead))
+        if decides is None and probability >= _DECIDED:
+            decides = m
+        planned = Planned(
+            metric=str(measure),
+            n_negatives=m,
+            probability=probability,
+            decides_above=width,
+            decides=None,
+            exact_a=exact_a,
+            exact_b=exact_b,
+            n_items=pair.n_items,
+            n_users=pair.n_users,
+            sampling=str(pair.sampling),
+        )
+        found.append(planned)
+    return [replace(planned, decides=decides) for planned in found]
 
 
 def deciding_differences(
@@ -230,22 +254,28 @@ def _decision(
     pair: Pair, measure: Measure, m: int | None, shape: str, z: float
 ) -> tuple[float, float]:
     """Standard deviations by which the expected range excludes 0, and half of its width."""
-    evaluation = pair.n_items, pair.n_users, m, Sampling(pair.sampling), shape, z
-    (low_a, high_a), (low_b, high_b) = (_ends(x, measure, *evaluation) for x in (pair.a, pair.b))
+    evaluation = (pair.n_items, pair.n_users, m, Sampling(pair.sampling), shape, z)
+    low_a, high_a = _ends(pair.a, measure, *evaluation)
+    low_b, high_b = _ends(pair.b, measure, *evaluation)
     low, sd_low, error_low = pair.difference(high_a, low_b)
     high, sd_high, error_high = pair.difference(low_a, high_b)
     width = float(high - low + z * (error_low + error_high)) / 2.0
-    exact_a, exact_b = (x.exact([measure])[0] for x in (pair.a, pair.b))
+    exact_a, exact_b = pair.exact(measure)
     if exact_a == exact_b:
         return -np.inf, width
-    above, sd = low - z * error_low, sd_low
-    if exact_b < exact_a:
-        above, sd = -high - z * error_high, sd_high
+    if exact_a < exact_b:
+        above = low - z * error_low
+        sd = sd_low
+    else:
+        above = -high - z * error_high
+        sd = sd_high
     if m is not None and not measure.metric.needs_candidates:
         sd *= _OF_FITTED
-    if sd == 0.0:
-        return (float(np.copysign(np.inf, above)) if above else 0.0), width
-    return above / sd, width
+    if sd != 0.0:
+        return above / sd, width
+    if above == 0.0:
+        return 0.0, width
+    return float(np.copysign(np.inf, above)), width
 
 
 @lru_cache(maxsize=32)
@@ -288,10 +318,12 @@ def _parts(results: Sequence[Planned], shape: str, pairing: Sequence[str]) -> Pa
         }
         for result in results
     ]
-    exact = {r.metric: (r.exact_a, r.exact_b, _words(r.decides)) for r in results}
-    lines = [
-        f"{count(results[0].n_users, 'user')} with true ranks as in these rankings:",
-        *(f"  {metric} {a:.4f} and {b:.4f}: {decide}." for metric, (a, b, decide) in exact.items()),
+    by_metric = {result.metric: result for result in results}
+    lines = [f"{count(results[0].n_users, 'user')} with true ranks as in these rankings:"]
+    for metric, result in by_metric.items():
+        words = _words(result.decides)
+        lines.append(f"  {metric} {result.exact_a:.4f} and {result.exact_b:.4f}: {words}.")
+    lines += [
         "probability: that the range of the difference excludes 0 on the right side, "
         f"{ASSUMED[shape]}.",
         "decides above: the difference from which on a decision is likely; all: full rankings.",

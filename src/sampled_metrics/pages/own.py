@@ -17,7 +17,7 @@ from sampled_metrics.estimators import DECLARED, parse_estimators
 from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.evaluate import evaluate
-from sampled_metrics.inference.results import Compared, Results
+from sampled_metrics.inference.results import Results
 from sampled_metrics.metrics.measures import parse_measures
 from sampled_metrics.pages import lens as window
 from sampled_metrics.pages import render
@@ -99,7 +99,7 @@ def own_sampled(
     ends: list[tuple[str, int, str, str, float, float]] = []
     if len(names) > 1:
         compared = compare(samples, metrics, chosen[:1], shape=shape, confidence=confidence)
-        tables.append(_comparisons(compared))
+        tables.append(_table("comparisons", *_printed(compared)))
         for pair in compared:
             ends.append((pair.metric, m, pair.a, pair.b, pair.range_low, pair.range_high))
     sampled: dict[str, list[float]] = {str(measure): [] for measure in measures}
@@ -143,7 +143,7 @@ def own_full(
     tables = [_values(evaluated)]
     if len(rankings) > 1:
         compared = compare(rankings, metrics, ties=ties, confidence=confidence)
-        tables.append(_comparisons(compared))
+        tables.append(_table("comparisons", *_printed(compared)))
     fewest = min(int(ranks.n_candidates.min()) for ranks in rankings.values())
     m = min(_M, fewest - 1)
     estimators = parse_estimators(window.ESTIMATORS)
@@ -176,11 +176,6 @@ def _values(results: Mapping[str, Results[Any]]) -> dict[str, Any]:
         for row in table:
             rows.append({"recommender": name, **row})
     return _table("values", rows, words[0])
-
-
-def _comparisons(results: Results[Compared]) -> dict[str, Any]:
-    table, words = _printed(results)
-    return _table("comparisons", table, words)
 
 
 def _printed(results: Results[Any]) -> tuple[Rows, str]:
