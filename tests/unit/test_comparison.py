@@ -12,6 +12,7 @@ from sampled_metrics import InputWarning
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.compare import compare, p_value
 from sampled_metrics.inference.correct import correct
+from sampled_metrics.inference.plan import deciding_differences
 from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.ranges import (
     bracket_users,
@@ -306,6 +307,11 @@ class TestOrder:
         error = math.sqrt(sum(each.var() for each in exact) / USERS)
         assert full == pytest.approx(1.96 * error, rel=0.2)
         assert here > more > full
+        for n_items, numbers in ((N, [100, 1000, None]), (900, [100, None])):
+            fewer = {name: replace(each, n_items=n_items) for name, each in samples.items()}
+            found = deciding_differences(results, fewer)["recall@10"]
+            assert list(found) == numbers
+            assert found[100] == (results[0].range_high - results[0].range_low) / 2
 
 
 BROKEN = {  # sampled ranks that were not made as said
