@@ -345,6 +345,11 @@ def test_users_that_would_decide_an_order():
     assert 220 < needed < 230
     assert found.verdict == "undecided with 100 users; about 230 would do"
     assert found.users_needed == 230
+    # Holm's method asks of the least p-value of three pairs a third of the risk.
+    ranks = {"a": Ranks(none + 9, a, none), "b": Ranks(none + 9, b, none)}
+    most, *_ = compare({**ranks, "c": ranks["a"]}, "hr@1")
+    wanted = stats.norm.isf(0.05 / 3 / 2) / 1.959964
+    assert most.users_needed == pytest.approx(needed * wanted**2, rel=0.05)
 
 
 def test_users_needed_are_not_read_from_names():
