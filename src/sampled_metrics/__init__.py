@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from sampled_metrics.inference.negatives import check_negatives, negatives
     from sampled_metrics.inference.plan import plan
     from sampled_metrics.inference.reported import reported
+    from sampled_metrics.metrics.ratings import mae, rmse
     from sampled_metrics.pages.own import report
     from sampled_metrics.ranks import Ranks, SampledRanks, rank
     from sampled_metrics.sampling import draw_sampled_ranks
@@ -67,11 +68,13 @@ _HOME = {
     "draw_sampled_ranks": "sampling",
     "evaluate": "inference.evaluate",
     "evaluate_on_budget": "budget",
+    "mae": "metrics.ratings",
     "negatives": "inference.negatives",
     "plan": "inference.plan",
     "rank": "ranks",
     "report": "pages.own",
     "reported": "inference.reported",
+    "rmse": "metrics.ratings",
     "values_by_user": "inference.evaluate",
 }
 __all__ = [
@@ -85,11 +88,13 @@ __all__ = [
     "draw_sampled_ranks",
     "evaluate",
     "evaluate_on_budget",
+    "mae",
     "negatives",
     "plan",
     "rank",
     "report",
     "reported",
+    "rmse",
     "values_by_user",
 ]
 

@@ -1,4 +1,4 @@
-"""Names, values by hand and tie policies of metrics of one relevant item; errors of ratings."""
+"""Names, values by hand and tie policies of metrics of one relevant item."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Commands for sampled ranks and negatives, names of metrics, and errors of ratings."""
+"""Commands for sampled ranks and negatives, and names of metrics."""
 
 from pathlib import Path
 from typing import Annotated
