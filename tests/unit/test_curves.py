@@ -48,7 +48,7 @@ def test_figure_3_auc_is_unbiased():
 
 def test_figure_5_counts_every_user_and_expects_ties():
     none = np.zeros(50, int)
-    records = {"A": Ranks(none + 250, np.arange(50) * 5, none),
+    records = {"A": Ranks(none + 251, np.arange(50) * 5, none),
                "B": Ranks(none + 249, none, none + 19)}  # fmt: skip
     table = curves.rank_distribution(records)
     users = pick(table, panel="all").groupby(["recommender", "ties"])["users"].sum().to_dict()
@@ -61,7 +61,24 @@ def test_figure_5_counts_every_user_and_expects_ties():
     top = pick(table, panel="top", recommender="A")
     assert top["users"].tolist() == [2] * 10
     assert (top["first_rank"].iloc[0], top["last_rank"].iloc[-1]) == (1, 100)
-    assert pick(table, panel="all", recommender="A")["users"].tolist() == [2] * 25
+    # as numpy counts them in 26 equal bins from rank 1 to rank 251
+    counts = np.histogram(np.arange(50) * 5 + 1, bins=26, range=(1, 251))[0]
+    assert pick(table, panel="all", recommender="A")["users"].tolist() == counts.tolist()
+
+
+def test_figure_5_has_the_papers_top_100_and_its_worst_bin():
+    records = {}
+    for name in "XYZ":
+        records[name] = Ranks.read(ROOT / f"results/reference/ranks/{name}.parquet")
+    table = pick(curves.rank_distribution(records), panel="all")
+    x = pick(table, recommender="X")
+    assert np.histogram(records["X"].best_rank, bins=37, range=(1, 3687))[0].tolist() == (
+        x["users"].tolist()
+    )
+    # "2310 items are in the top 100" and "over 1600 users in the worst bucket" of the paper
+    assert (x["users"].iloc[0], x["first_rank"].iloc[0], x["last_rank"].iloc[0]) == (2300, 1, 100)
+    z = pick(table, recommender="Z", ties="pessimistic")
+    assert (z["users"].iloc[-1], z["last_rank"].iloc[-1]) == (1592, 3687)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +89,9 @@ def test_figure_5_has_narrower_ranges_where_there_are_few_candidates(n, width, t
     table = curves.rank_distribution({"A": Ranks([n, n], [0, n - 1], [0, 0])})
     every, first = (table[table["panel"] == panel] for panel in ("all", "top"))
     widths = (every["last_rank"] - every["first_rank"] + 1).tolist()
-    assert widths[0] <= width == max(widths[1:]) == min(widths[1:])
+    assert max(widths) <= width
+    assert max(widths) - min(widths) <= 1
+    assert len(widths) == -(-n // width)
     assert (every["first_rank"].iloc[0], every["last_rank"].iloc[-1]) == (1, n)
     assert every["users"].sum() == 2
     assert (first["last_rank"].max(), len(first)) == (top, 10)

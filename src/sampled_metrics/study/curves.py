@@ -41,7 +41,7 @@ from sampled_metrics.study.moments import Moments, deviations
 from sampled_metrics.study.tables import EXACT, METRICS, PREDICTED_RANKS, corrected_items
 
 _WITH, _WITHOUT = Sampling.WITH_REPLACEMENT, Sampling.WITHOUT_REPLACEMENT
-BUCKET = 100  # ranks of Figure 5, where the worst of them are the last
+BUCKET = 100  # ranks in the worst bin of Figure 5
 TIES_MATTER = 1  # candidates tied with the held-out item, on average over users
 RECALL = parse_measure("recall@10")
 ESTIMATORS = tuple(parse_estimator(name) for name in ("sampled", "bv:0.1"))  # of Figure 6
@@ -132,16 +132,17 @@ def rank_distribution(records: Mapping[str, Ranks]) -> pd.DataFrame:
     """Figure 5: number of users whose held-out item falls in each range of ranks.
 
     `ties` is `random`, the expectation over orders of the ties, and for a recommender whose ties
-    matter also `pessimistic`, the held-out item ranked last among them. With 1,000 candidates or
-    more, panel `all` has buckets of 100 ranks, of which only the first may be narrower, and panel
-    `top` the first 100 ranks in buckets of 10. With fewer candidates they are ten or a hundred
+    matter also `pessimistic`, the held-out item ranked last among them. Panel `all` divides the
+    interval from the first to the last rank into bins of equal width, at most 100 ranks, and panel
+    `top` the first 100 ranks into ten. With fewer than 1,000 candidates bins are ten or a hundred
     times narrower, so that there are at least ten.
     """
     last = max(int(ranks.n_candidates.max()) for ranks in records.values())
     power = 10 ** (len(str(last)) - 1)  # of ten, at most `last`
-    width, top = max(1, min(BUCKET, power // 10)), max(10, min(100, power))
+    width = max(1, min(BUCKET, power // 10))
+    top = max(10, min(100, power))
     edges = {
-        "all": np.r_[0, np.arange((last - 1) % width + 1, last + 1, width)],
+        "all": equal_bins(last, width),
         "top": np.arange(0, top + 1, top // 10),
     }
     tables = []
@@ -153,6 +154,24 @@ def rank_distribution(records: Mapping[str, Ranks]) -> pd.DataFrame:
             about |= {"first_rank": ends[:-1] + 1, "last_rank": ends[1:]}
             tables.append(pd.DataFrame(about | {"users": users_by_bucket(ranks, ends, ties)}))
     return pd.concat(tables)
+
+
+def equal_bins(last: int, width: int) -> Int:
+    """Return the last rank of each of the equal bins over [1, last], after a 0.
+
+    There are as many bins as buckets of `width` ranks would be. A rank on an edge belongs to the
+    bin above, as in `numpy.histogram`.
+
+    Examples
+    --------
+    >>> equal_bins(23, 10)
+    array([ 0,  8, 15, 23])
+    """
+    count = -(-last // width)
+    edges = np.linspace(1, last, count + 1)
+    below = np.ceil(edges).astype(np.int64) - 1
+    below[-1] = last
+    return below
 
 
 def users_by_bucket(ranks: Ranks, edges: Int | Sequence[int], ties: str) -> Float:

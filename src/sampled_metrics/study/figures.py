@@ -285,8 +285,7 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 5: users by predicted rank, over all ranks and over the top ones.
 
     One row per recommender, before the others in grey; ties are in random order, and dotted where
-    ranking them last differs. The first bucket of all ranks may be narrower than the others, so
-    its users are scaled to their width.
+    ranking them last differs. Bins may differ by one rank, so users are scaled to the widest.
     """
     styles = style_of(list(table["recommender"].unique()))
     options: dict[str, Any] = {"sharex": "col", "sharey": "col", "width_ratios": (5, 4)}
@@ -294,7 +293,8 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
     for column, panel in zip(grid.T, ("all", "top"), strict=True):
         rows = table[table["panel"] == panel]
         widths = 1 + rows["last_rank"] - rows["first_rank"]
-        last, width = rows["last_rank"].max(), widths.max()
+        last = rows["last_rank"].max()
+        width = widths.max()
         rows = rows.assign(height=rows["users"] * width / widths)
         for axes, (name, style) in zip(column, styles.items(), strict=True):
             is_own, is_random = rows["recommender"] == name, rows["ties"] == "random"
@@ -307,7 +307,7 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
                     axes.stairs(points["height"], edges, baseline=None, **look)
             text, worst = shown(name, 16), rows.loc[is_own & ~is_random, "users"]
             if panel == "all":
-                words = f"in the last {width}\nif ties rank last"
+                words = f"in the last {widths.iloc[-1]}\nif ties rank last"
                 text = f"{worst.iloc[-1]:,.0f} {words}" if len(worst) else ""
             write(axes, 0.93, 0.99, text, color=style["color"], ha="right")
         linear_axis(column[0], last)
