@@ -8,7 +8,7 @@ import numpy as np
 from sampled_metrics.ranks import Ranks
 
 ALL_KINDS = (
-    *("recall", "precision", "f1", "f2", "f0.5", "hit", "rr"),
+    *("recall", "recall-micro", "precision", "f1", "f2", "f0.5", "hit", "rr"),
     *("ap", "ap-by-relevant", "ndcg", "ndcg-by-relevant", "ndcg-by-k"),
 )
 
@@ -49,7 +49,7 @@ def _gain(places):
 
 
 def _of_precision_and_recall(kind, precision, recall):
-    if kind in ("precision", "recall"):
+    if kind in ("precision", "recall", "recall-micro"):
         return precision if kind == "precision" else recall
     weight = float(kind[1:]) ** 2
     if precision == 0:

@@ -30,6 +30,8 @@ class TestNames:
             ("ap-by-relevant@5", "ap-by-relevant@5 map_cut_5 AP_by_relevant@5"),
             ("precision@5", "precision@5 P@5 p_5 precision-5"),
             ("recall@10", "recall@10 RECALL_10 recall-10"),
+            ("recall-micro@10", "recall-micro@10 Recall_micro_10"),
+            ("recall@1", "recall@1 accuracy@1 Accuracy_1"),
             ("ndcg@10", "ndcg@10 nDCG-10 ndcg_cut_10"),
             ("f1@10", "f1@10 f1.@10 F1.0@10"),
             ("f0.5@10", "f0.5@10 F0.50@10 f0.5_10"),

@@ -129,12 +129,15 @@ def metrics(form: options.Form = Format.TABLE, output: options.Output = None) ->
     Keys: library, theirs, ours, note; library is sampled-metrics for our own names, theirs being
     the other names that are understood.
     """
-    from sampled_metrics.metrics.measures import METRICS, known_measures, synonyms
+    from sampled_metrics.metrics.measures import AT_ONE, METRICS, known_measures, synonyms
 
     rows = []
     for name in known_measures():
         aliases = ", ".join(METRICS[name.partition("@")[0].removesuffix("BETA")].aliases)
         rows.append({"library": "sampled-metrics", "theirs": aliases, "ours": name, "note": ""})
+    for name, same in AT_ONE.items():
+        row = {"library": "sampled-metrics", "theirs": f"{name}@1", "ours": f"{same}@1", "note": ""}
+        rows.append(row)
     rows, note = rows + synonyms(), ""
     if form is Format.TABLE:
         noted = [row for row in rows if row["note"]]

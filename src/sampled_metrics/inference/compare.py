@@ -148,8 +148,14 @@ def _by_rankings(
             larger = max(rankings[a], rankings[b], key=lambda ranks: ranks.mean_candidates)
             n_items = None
         for measure in known:
-            of_a, of_b = _of_common(values[a][measure], values[b][measure], common)
             paired = common is not None
+            if common is not None and measure.metric.pooled:
+                in_common = (rankings[a].take(common[0]), rankings[b].take(common[1]))
+                of_a, of_b = (
+                    known_values([measure], ranks, ties, seed)[measure] for ranks in in_common
+                )
+            else:
+                of_a, of_b = _of_common(values[a][measure], values[b][measure], common)
             prior = prior_shape(measure, larger)
             mean = _mean_difference(of_a, of_b, paired, prior, confidence)
             yield Compared(

@@ -11,7 +11,7 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Float, check_arguments, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS
-from sampled_metrics._base.errors import InputWarning
+from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.population import Shape, estimate
 from sampled_metrics.inference.results import FLAT, Results, Row, count, extent, span
@@ -168,6 +168,10 @@ def values_by_user(
     check_arguments(ties=ties, seed=seed)
     ranks = as_ranks(data, Ranked(n_items, relevant, seen, complete))
     measures = parse_measures(metrics)
+    for measure in measures:
+        if measure.metric.pooled:
+            problem = f"{measure} is of all users together, and no user has a value of it"
+            raise InputError(f"{problem}; take {str(measure).replace('-micro', '')}")
     users = np.arange(len(ranks)) if ranks.users is None else ranks.users
     index = pd.Index(users, name="user_id")
     known = known_values(measures, ranks, ties, seed)

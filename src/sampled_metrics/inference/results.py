@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 Row = dict[str, Any]
 UNDECIDED = "undecided"
-FLAT = ("f", "hit", "precision", "recall")  # the same credit down to the cut-off
+FLAT = ("f", "hit", "precision", "recall", "recall-micro")  # the same credit down to the cut-off
 INSTEAD = (
     "To know more, rank fully where scores are cheap (`evaluate`); where each is expensive, "
     f"`budget` estimates exact metrics from about {BUDGET:g} scores per user."

@@ -7,7 +7,8 @@ item, all conventions but `ndcg-by-k` agree.
 
 =====================  =======================================================================
 `recall@k`             hits by |R|; eq. 4, with one relevant item eq. 9
-`precision@k`          hits by k; eq. 3 and 8
+`recall-micro@k`       hits of all users by their relevant items, |R| added up
+`precision@k`          hits by k, also of all users together (`precision-micro@k`); eq. 3 and 8
 `fBETA@k`              (1 + BETA^2) hits / (BETA^2 |R| + k)
 `hit@k`                1 if there is a hit; not recall if several items are relevant
 `rr@k`, `rr`           1 by the rank of the first relevant item
@@ -59,6 +60,20 @@ def _hits(levels: Levels, users: Ranks, measure: Measure) -> Float:
 @register("recall", "Recall", "4, 9")
 def _recall(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return _hits(levels, users, measure) / users.n_relevant
+
+
+@register("recall-micro", "Recall (micro)", pooled=True)
+def _recall_micro(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    """Values whose mean is the quotient of two sums, and whose spread is that of the quotient.
+
+    Of hits H and items L, the quotient q = mean H / mean L varies as the mean of (H - q L) / mean L
+    does, to the first order.
+    """
+    hits = _hits(levels, users, measure)
+    if (users.n_relevant == 1).all():
+        return hits
+    quotient = hits.sum() / users.n_relevant.sum()
+    return quotient + (hits - quotient * users.n_relevant) / users.n_relevant.mean()
 
 
 @register("precision", "Precision", "3, 8", aliases=["p", "prec", "precision-micro"])

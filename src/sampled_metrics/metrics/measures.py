@@ -141,10 +141,12 @@ class Metric:
     aliases: Sequence[str] = ()  # other names
     needs_candidates: bool = False  # whether the value depends on the number of candidates
     first_item_decides: bool = False  # whether the first relevant item decides the value
+    pooled: bool = False  # whether only the mean over all users has a meaning
 
 
 METRICS: dict[str, Metric] = {}
 _KINDS: dict[str, str] = {}  # by name or alias
+AT_ONE = {"accuracy": "recall"}  # names of metrics at cut-off 1, which have no meaning at others
 _NAME = re.compile(r"(.+?)(?:[@-](\d{1,9}))?", re.ASCII)
 _BETA = re.compile(r"(\D+)(\d+\.?\d*(?:e[+-]?\d+)?)", re.ASCII)
 
@@ -232,11 +234,19 @@ def parse_measure(text: str) -> Measure:
     Measure(kind='ndcg', cutoff=10, beta=None)
     >>> [str(parse_measure(name)) for name in ("AUC", "f0.50@10", "HR@5", "hit_rate_5", "map")]
     ['auc', 'f0.5@10', 'hit@5', 'hit@5', 'ap']
+    >>> str(parse_measure("accuracy@1"))
+    'recall@1'
     """
     parts = _NAME.fullmatch(text.strip().lower().replace("_", "-"))
     if parts is None:
         raise _unknown(text)
     name, cutoff = parts.groups()
+    if name in AT_ONE:
+        same = AT_ONE[name]
+        if cutoff != "1":
+            problem = f": {name} is of the first place, {name}@1, which is {same}@1;"
+            raise _unknown(text, problem=f"{problem} take recall@k or precision@k")
+        name = same
     numbered = None if name in _KINDS else _BETA.fullmatch(name)
     stem, beta = numbered.groups() if numbered else (name, None)
     if stem not in _KINDS:
