@@ -80,13 +80,13 @@ test-cluster: $(STAMP) ## the study on a SLURM started on this machine (Debian, 
 	python -m tests.cluster
 
 bench: $(STAMP) ## time and memory of commands
-	python tests/benchmarks/own.py
+	python benchmarks/own.py
 
 bench-large: $(STAMP) ## time and memory of splitting and ranking a large dataset
-	python tests/benchmarks/large.py
+	python benchmarks/large.py
 
 bench-limits: $(STAMP) ## time as a multiple of what no program can do without
-	python tests/benchmarks/limits.py
+	python benchmarks/limits.py
 
 # Packages that evaluate, each in an environment of its own.
 PEERS := cornac ranx pytrec_eval rectools
@@ -98,10 +98,10 @@ PACKAGE_pytrec_eval := pytrec-eval-terrier
 .PRECIOUS: .venv-peers/%/.installed
 
 bench-peers: $(STAMP) $(PEERS:%=.venv-peers/%/.installed) ## time evaluations by this package and by others
-	python tests/benchmarks/peers.py $(foreach name,$(PEERS),$(name)=.venv-peers/$(name)/bin/python)
+	python benchmarks/peers.py $(foreach name,$(PEERS),$(name)=.venv-peers/$(name)/bin/python)
 
 coverage: $(STAMP) ## measure how often ranges and intervals hold what they should
-	python tests/benchmarks/coverage.py
+	python benchmarks/coverage.py
 
 .venv-mutants/.installed: tests/mutants/requirements.txt
 	$(PYTHON) -m venv --clear $(@D)
@@ -115,17 +115,17 @@ mutants: $(STAMP) .venv-mutants/.installed ## change MODULE in SAMPLE places, on
 	bash tests/mutants/run.sh '$(strip $(MODULE))' '$(strip $(SAMPLE))' $(TESTS)
 
 kills: $(STAMP) ## kill 25 small runs, finish each by one command, and compare the results
-	python -m tests.benchmarks.kills
+	python -m benchmarks.kills
 
 SEEDS ?= 50
 verdicts: $(STAMP) ## measure how often pairs of recommenders are put in order, and wrongly
-	python tests/benchmarks/verdicts.py --seeds $(SEEDS)
+	python benchmarks/verdicts.py --seeds $(SEEDS)
 
 coverage-reported: $(STAMP) ## measure how often ranges from printed numbers hold the exact value
-	python tests/benchmarks/reported.py
+	python benchmarks/reported.py
 
 literature: $(STAMP) ## compute the ranges of the numbers in config/literature.csv for docs/measured/literature.md
-	python tests/benchmarks/literature.py
+	python benchmarks/literature.py
 
 reference: $(STAMP) ## run the study and keep its results in results/reference
 	snakemake --cores $(CORES) spread
@@ -149,7 +149,7 @@ reference-global-time: $(STAMP) ## the same for the split of MovieLens 1M at one
 
 NCF ?= # folder of the published weights and negatives, see config/ncf.yaml
 reference-ncf: $(STAMP) ## the same for the models of Neural Collaborative Filtering; NCF=FOLDER, MOVIELENS_ARCHIVE
-	python tests/benchmarks/ncf.py '$(NCF)' "$$MOVIELENS_ARCHIVE"
+	python benchmarks/ncf.py '$(NCF)' "$$MOVIELENS_ARCHIVE"
 	snakemake --cores $(CORES) --configfile config/ncf.yaml
 	python -m sampled_metrics.study.keep ranks results/reference/ncf results/ncf/ranks/GMF.parquet results/ncf/ranks/MLP.parquet
 

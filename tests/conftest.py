@@ -20,7 +20,7 @@ settings.load_profile("repeatable")
 ROOT = Path(__file__).parents[1]
 
 # These run in interpreters of their own or when imported, or need packages that the tests do not.
-collect_ignore_glob = ["benchmarks/*.py", "examples/*.py"]
+collect_ignore_glob = ["examples/*.py"]
 
 
 @pytest.fixture(scope="session")

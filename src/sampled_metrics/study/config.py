@@ -31,7 +31,7 @@ ALL_FIGURES, FIGURES_OF_DATA = (1, 2, 3, 4, 5, 6), (5, 6)
 
 N_ITEMS = 10_000  # of the toy recommenders
 REFERENCE = Path("results/reference")
-_IN_USE = ("config", "docs", "resources", "src", "tests", "workflow")
+_IN_USE = ("benchmarks", "config", "docs", "resources", "src", "tests", "workflow")
 
 
 def _canonical(parse: Callable[[str], object]) -> Callable[[str], str]:

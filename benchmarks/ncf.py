@@ -1,6 +1,6 @@
 """Scores by the two published models of Neural Collaborative Filtering, for config/ncf.yaml.
 
-    python tests/benchmarks/ncf.py FOLDER ARCHIVE [--output FOLDER]
+    python benchmarks/ncf.py FOLDER ARCHIVE [--output FOLDER]
 
 FOLDER has `ml-1m_GMF_8_*.h5`, `ml-1m_MLP_*.h5` and `ml-1m.test.negative` as published with "Neural
 Collaborative Filtering" (He et al., WWW 2017). ARCHIVE is MovieLens 1M. Items are numbered there in

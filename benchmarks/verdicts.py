@@ -1,6 +1,6 @@
 """How often sampled ranks put two recommenders in the right order, the wrong one or in none.
 
-    python tests/benchmarks/verdicts.py [--seeds N] [--metric NAME ...] [--negatives M ...]
+    python benchmarks/verdicts.py [--seeds N] [--metric NAME ...] [--negatives M ...]
 
 Writes results/reference/verdicts.md and verdicts.csv, for all pairs of the recommenders of the
 reference run on MovieLens 100K and on MovieLens 1M. What is right is the order of the exact metrics

@@ -12,7 +12,7 @@ from sampled_metrics import InputError, reported
 from sampled_metrics._base.text import table_of
 from sampled_metrics.metrics.measures import parse_measure
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 HEAD = """# What the literature's numbers say
 
 Sampled metrics printed in papers and repositories, and the range that they leave for the exact

@@ -1,6 +1,6 @@
 """Processor seconds of evaluations by this package and by others, on the same made-up vectors.
 
-    python tests/benchmarks/peers.py [NAME=PYTHON ...]
+    python benchmarks/peers.py [NAME=PYTHON ...]
 
 6,040 users, 3,706 items, 16 dimensions, as many events as MovieLens 1M. Each package runs in the
 interpreter given for its name, on one thread; `make bench-peers` makes their environments. What

@@ -1,6 +1,6 @@
 """Time and memory of the commands for one's own recommender, on generated files.
 
-    python tests/benchmarks/own.py [--runs R] [--only COMMAND]
+    python benchmarks/own.py [--runs R] [--only COMMAND]
 
 Median wall and processor seconds and greatest resident memory of whole processes, start
 included.
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 N_ROWS = N_ITEMS = 10**6
 N_NEGATIVES = 100
 METRICS = ("recall@10", "ndcg@10", "ap", "auc")

@@ -14,7 +14,7 @@ from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.text import table_of
 from sampled_metrics.inference import reported as module
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "results/reference"
 NAMES = {
     "MovieLens 1M": [FOLDER / f"ranks/{name}.parquet" for name in "XYZ"],

@@ -1,6 +1,6 @@
 """How often 95 % ranges hold the exact metric, and intervals their expectation, by simulation.
 
-    python tests/benchmarks/coverage.py [--experiments N] [--expectations N] [--populations NAME]
+    python benchmarks/coverage.py [--experiments N] [--expectations N] [--populations NAME]
 
 Writes results/reference/coverage.md and coverage.csv. An experiment draws users, with replacement,
 from a population whose true ranks are known, and m negatives for each user without replacement
@@ -30,7 +30,7 @@ from sampled_metrics.inference.ranges import bracket_users, misfit
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 
-REFERENCE = Path(__file__).parents[2] / "results/reference"
+REFERENCE = Path(__file__).parents[1] / "results/reference"
 N_ITEMS, N_NEGATIVES = 3541, 100
 BREAKS_SHAPE = ("anti-correlated", "X + 2", "X + 15", "100K Random")
 NEGATIVES, PUBLISHED = (5, 10, 20, 50, 100, 500), 99

@@ -1,6 +1,6 @@
 """Processor seconds as a multiple of those that no program of the kind can do without.
 
-    python tests/benchmarks/limits.py
+    python benchmarks/limits.py
 
 Both sides of a ratio are measured in turn, in one run and on one thread, so that it depends little
 on the machine and on what else it does. A side is the least of seven runs.
