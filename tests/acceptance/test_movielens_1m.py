@@ -8,7 +8,7 @@ import pytest
 
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.datasets.events import read_ratings
+from sampled_metrics.study.datasets.archives import read_ratings
 from sampled_metrics.study.datasets.split import leave_last_out
 from tests.conftest import ROOT
 from tests.workflow.conftest import Project

@@ -1,4 +1,4 @@
-"""Events of MovieLens archives, errors in their lines, and filters against loops."""
+"""Filters of events against loops, and settings of a table."""
 
 from collections import Counter
 
@@ -8,95 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.datasets.events import (
-    Interactions,
-    apply_filters,
-    read_dataset,
-    read_ratings,
-)
-from sampled_metrics.study.datasets.settings import CATALOGUE, DatasetSettings
+from sampled_metrics.study.datasets.archives import read_dataset
+from sampled_metrics.study.datasets.events import Interactions, apply_filters
+from sampled_metrics.study.datasets.settings import DatasetSettings
 from sampled_metrics.study.datasets.settings import FilterSettings as Filters
-from tests.conftest import write_archive
-
-LINES = {"ml-100k": "1\t10\t5\t9783\n1\t20\t3\t9784\n", "ml-1m": "1::10::5::9783\n1::20::3::9784\n"}
-
-
-@pytest.fixture(scope="module")
-def archive_of(tmp_path_factory):
-    """Function that writes a text into an archive."""
-    path = tmp_path_factory.mktemp("archives") / "a.zip"
-    return lambda name, text: write_archive(path, text.encode("latin-1"), CATALOGUE[name].member)
-
-
-def columns_of(events):
-    columns = (events.user, events.item, events.rating, events.timestamp)
-    return list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-@pytest.mark.parametrize(
-    ("name", "line", "row", "problem"),
-    [
-        *[
-            (name, line, None, "not lines of ratings (")
-            for name, line in (
-                ("ml-100k", "1::2::3::4"),
-                ("ml-100k", "1\t2\t3.5\t4"),
-                ("ml-1m", "1::2::3"),
-                ("ml-1m", "1::2::3::4::5"),
-                ("ml-1m", "1::2::3::four"),
-                ("ml-1m", "1::99999999999::3::4"),
-                ("ml-1m", "\xff\xfe"),
-            )
-        ],
-        ("ml-1m", "1::2::::4", 3, "no rating"),
-        ("ml-100k", "1\t\t3\t4", 3, "no item"),
-        ("ml-1m", "1::2::0::4", 3, "found rating 0; expected one of 1, 2 ... 5"),
-        ("ml-1m", "1::10::4::1", 3, "duplicate of row 1 (user 1, item 10)"),
-        ("ml-1m", "2::5::4::1\n1::20::4::1\n2::5::4::1", 4, "duplicate of row 2 (user 1, item 20)"),
-        ("ml-1m", "3::1::5::9", 3, "user 3 has 1 of the 2 events needed"),
-    ],
-)
-def test_line_that_is_wrong(archive_of, name, line, row, problem):
-    path = archive_of(name, f"{LINES[name]}{line}\n")
-    with pytest.raises(InputError) as caught:
-        apply_filters(read_ratings(path, CATALOGUE[name]))
-    assert caught.value.path == f"{path}:{CATALOGUE[name].member}"
-    assert (caught.value.row, caught.value.line) == (row, row)
-    assert caught.value.problem.startswith(problem)
-    assert "\n" not in str(caught.value)
-
-
-@given(
-    st.sampled_from(list(CATALOGUE)),
-    st.lists(
-        st.tuples(
-            st.integers(0, 10**9 - 1), st.integers(0, 10**9 - 1),
-            st.integers(1, 5), st.integers(0, 10**18 - 1),
-        ),
-        min_size=1,
-    ),
-)  # fmt: skip
-def test_agrees_with_splitting_lines(archive_of, name, rows):
-    text = "\n".join(CATALOGUE[name].separator.join(map(str, row)) for row in rows)
-    path, layout = archive_of(name, text), DatasetSettings(name=name)
-    events = read_dataset(path, layout, with_rating=True)
-    assert columns_of(events) == rows
-    assert read_dataset(path, layout).rating is None
-    assert (events.user.dtype, events.rating.dtype) == (np.int32, np.float32)
-
-
-def test_archives_that_are_none(tmp_path):
-    (tmp_path / "text.zip").write_bytes(b"not a zip archive")
-    write_archive(tmp_path / "other.zip", b"", member="ml-100k/u.data")
-    path = write_archive(tmp_path / "damaged.zip", LINES["ml-1m"].encode() * 100)
-    content = bytearray(path.read_bytes())
-    content[content.index(b"ratings.dat") + 20] ^= 0xFF
-    path.write_bytes(content)
-    for name in ("text.zip", "other.zip", "gone.zip", "damaged.zip"):
-        with pytest.raises(InputError, match=rf"{name}: not a readable MovieLens 1M archive"):
-            read_ratings(tmp_path / name)
-    with pytest.raises(InputError, match="Empty CSV file"):
-        read_ratings(write_archive(tmp_path / "empty.zip", b""))
 
 
 def test_settings_as_a_step_reads_them(tmp_path):

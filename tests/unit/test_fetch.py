@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
@@ -10,13 +11,23 @@ import pytest
 
 from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics.study import steps
+from sampled_metrics.study.datasets.catalogue import CATALOGUE, ML_1M, MovieLens
 from sampled_metrics.study.datasets.fetch import describe_tables, fetch
-from sampled_metrics.study.datasets.settings import CATALOGUE, ML_1M, DatasetSettings
+from sampled_metrics.study.datasets.settings import DatasetSettings
 from tests.conftest import write_archive
 
 # Nothing listens on the discard port.
 CLOSED = "http://127.0.0.1:9/ml-1m.zip"
 RATINGS = b"1::10::5::1\n1::20::3::2\n"
+
+
+def drip(file, body, released):
+    """Send a byte at a time, each long before the server would count as silent."""
+    with suppress(ConnectionError):
+        for byte in body:
+            file.write(bytes([byte]))
+            if released.wait(0.02):
+                return
 
 
 @pytest.fixture
@@ -33,10 +44,13 @@ def server(tmp_path):
             if answer.isdigit():
                 self.send_error(int(answer))
                 return
-            body = b"<html>Please log in.</html>" if answer == "page" else content
+            body = b"<html>Please log in.</html>" if answer == "page" else state.content
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
+            if answer == "dripping":
+                drip(self.wfile, body, released)
+                return
             self.wfile.write(body[:40] if answer in {"truncated", "stalled"} else body)
             if answer == "stalled":
                 released.wait(10)
@@ -111,6 +125,26 @@ def test_official_ratings_are_told_by_their_blob_id(tmp_path, monkeypatch, name)
     source = attempt(tmp_path, name=name, archive=str(path))
     assert source.ratings_is_official is (True if blob else None)
     assert source.ratings_sha256 == hashlib.sha256(b"hello\n").hexdigest()
+    assert source.archive_is_official is (None if dataset.checksum is None else False)
+    assert source.checksum_verified is (dataset.checksum is not None)
+
+
+def test_an_archive_without_a_published_checksum(tmp_path, server, pauses):
+    member = CATALOGUE["ml-latest-small"].member
+    text = b"userId,movieId,rating,timestamp\n1,10,4.5,7\n"
+    server.content = write_archive(tmp_path / "latest.zip", text, member).read_bytes()
+    server.answers = ["page"]
+    source = attempt(tmp_path, server.url, name="ml-latest-small")
+    assert (source.origin, source.checksum, source.checksum_verified) == ("download", None, False)
+    assert (source.archive_is_official, source.ratings_is_official) == (None, None)
+    assert source.ratings_sha256 == hashlib.sha256(text).hexdigest()
+    assert (server.requests, len(pauses)) == (2, 1)
+    assert attempt(tmp_path, server.url, name="ml-latest-small").origin == "cache"
+    server.answers = ["page"]
+    other = tmp_path / "other"
+    with pytest.raises(InputError, match=r"is no zip archive; set dataset\.archive"):
+        attempt(other, server.url, name="ml-latest-small", retries=0)
+    assert not list((other / "cache").glob("*"))
 
 
 @pytest.mark.parametrize("answers", [["503", "503"], ["truncated"]])
@@ -128,13 +162,17 @@ def test_bad_answers_then_well(tmp_path, server, pauses, answers):
         ("404", {}, InputError, "404 Client Error: Not Found"),
         ("truncated", {}, InputError, "IncompleteRead"),
         ("page", {}, InputError, "does not match the known hash"),
+        ("dripping", {"time_limit": 0.3}, InputError, "0.3 s (dataset.time_limit)"),
+        ("long", {}, InputError, "more than 40 bytes"),
         ("https", {}, InputError, "SSL"),
         ("closed", {}, UnreachableError, "Connection refused"),
         ("unresolved", {}, UnreachableError, "resolve"),
     ],
 )
-def test_no_archive(tmp_path, server, pauses, answer, options, error, problem):
+def test_no_archive(tmp_path, server, pauses, monkeypatch, answer, options, error, problem):
     """The message names the address and the remedy; nothing is left in the cache."""
+    if answer == "long":
+        monkeypatch.setattr(MovieLens, "largest_archive", 40)
     url = {
         "https": server.url.replace("http:", "https:"),
         "closed": CLOSED,
@@ -148,8 +186,10 @@ def test_no_archive(tmp_path, server, pauses, answer, options, error, problem):
     assert all(word in message for word in (problem, url, "MOVIELENS_ARCHIVE"))
     # the way on from the ranks of the reference run is only for an unreachable server
     assert ("ranks: reference" in message) == (error is UnreachableError)
-    assert len(pauses) == 1
-    assert server.requests == (2 if url == server.url else 0)
+    # neither limit is reached again by another attempt
+    attempts = 1 if answer in {"dripping", "long"} else 2
+    assert len(pauses) == attempts - 1
+    assert server.requests == (attempts if url == server.url else 0)
     assert not (tmp_path / "out").exists()
     assert not list((tmp_path / "cache").glob("*"))
 

@@ -21,7 +21,7 @@ from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.study import config as study
 from sampled_metrics.study.curves import COLUMNS as CURVES
 from sampled_metrics.study.curves import RANGE
-from sampled_metrics.study.datasets.settings import CATALOGUE
+from sampled_metrics.study.datasets.catalogue import CATALOGUE
 from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES, groups, heads
 from sampled_metrics.study.scorecard import COLUMNS as SCORECARD
 from sampled_metrics.study.scorecard import VERDICTS, z_scores

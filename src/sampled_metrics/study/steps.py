@@ -66,7 +66,8 @@ def fetch(job: Any) -> None:
 def split(job: Any) -> None:
     """Read the events of an archive, or of one or two tables, filter and split them."""
     from sampled_metrics.study.datasets import settings as config
-    from sampled_metrics.study.datasets.events import apply_filters, read_dataset
+    from sampled_metrics.study.datasets.archives import read_dataset
+    from sampled_metrics.study.datasets.events import apply_filters
     from sampled_metrics.study.datasets.split import given_split, hold_out, sample_users, save_split
 
     dataset = config.DatasetSettings(**job.params.dataset)

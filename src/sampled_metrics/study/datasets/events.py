@@ -1,36 +1,35 @@
-"""The events of a study: read from a MovieLens archive or a table, and filtered.
+"""The events of a study: read from a table, and filtered.
 
 Any rating is an interaction (section 6 of the paper); its value is checked, and kept only if a
 filter needs it.
 """
 
-import zipfile
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.datasets.settings import (
-    ML_1M,
-    Columns,
-    DatasetSettings,
-    FilterSettings,
-    MovieLens,
-)
-from sampled_metrics.tables import TYPE, Codes, Table, as_numpy, read_table
+from sampled_metrics.study.datasets.settings import Columns, FilterSettings
+from sampled_metrics.tables import TYPE, Codes, as_numpy, read_table
 
 _COLUMNS = ("user", "item", "timestamp", "rating")
 Names: TypeAlias = NDArray[np.str_] | NDArray[np.int64]
-_UNREADABLE = (OSError, EOFError, RuntimeError, KeyError, zipfile.BadZipFile, zlib.error)
+
+
+class Origin(Protocol):
+    """A file of events, for errors."""
+
+    @property
+    def path(self) -> Path | str:
+        """The file."""
+
+    def error_at(self, row: int, problem: str) -> InputError:
+        """Make the error for a row, which counts from 0."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Interactions:
     user_names: Names | None = None  # published ids in ascending order, where `user` are places
     item_names: Names | None = None
     rows: Int | None = None  # row of each event in the file, from 0; None if none was left out
-    origin: "Ratings | Table | None" = None  # the file; None for events from memory
+    origin: Origin | None = None  # the file; None for events from memory
     time_unit: str | None = None  # of timestamps since 1970, as numpy calls it; None if not known
 
     def __len__(self) -> int:
@@ -103,13 +102,6 @@ def published(ids: Any, names: Names | None) -> Any:
     return ids if names is None else names[ids]
 
 
-def read_dataset(path: Path, settings: DatasetSettings, with_rating: bool = False) -> Interactions:
-    """Read the events of an archive or table without any filter."""
-    if settings.published is not None:
-        return read_ratings(path, settings.published, with_rating)
-    return read_interactions(path, settings.columns, settings.separator, with_rating)
-
-
 def read_interactions(
     path: Path,
     columns: Columns | None = None,
@@ -145,63 +137,6 @@ def read_interactions(
     return Interactions(
         user, item, timestamp, kept, user_names, item_names, origin=table, time_unit=unit
     )
-
-
-@dataclass(frozen=True)
-class Ratings:
-    """The ratings file in an archive of MovieLens, for errors."""
-
-    path: str
-
-    def error_at(self, row: int, problem: str) -> InputError:
-        """Make the error for a row, which counts from 0."""
-        return InputError(problem, path=self.path, row=row + 1, line=row + 1)
-
-
-@contextmanager
-def open_ratings(path: Path, dataset: MovieLens) -> Iterator[Any]:
-    """Open the ratings file in an archive; damage inside the archive is an InputError."""
-    try:
-        with zipfile.ZipFile(path) as archive, archive.open(dataset.member) as file:
-            yield file
-    except _UNREADABLE as error:
-        raise InputError(f"not a readable {dataset.title} archive ({error})", path=path) from error
-
-
-def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = False) -> Interactions:
-    """Read the events of an archive of MovieLens, of which nothing is unpacked.
-
-    The file is parsed block by block, to keep memory near that of the result. `with_rating` keeps
-    the ratings.
-    """
-    ratings, separator = Ratings(f"{path}:{dataset.member}"), dataset.separator
-    # pyarrow's separators have one character, so there is an empty column in each `::`.
-    names = ["user", "1", "item", "2", "rating", "3", "timestamp"]
-    types = dict.fromkeys(names[:5:2], pa.int32()) | dict.fromkeys("123", pa.null())
-    types["timestamp"] = pa.int64()
-    with open_ratings(path, dataset) as file:
-        try:
-            table = pyarrow.csv.read_csv(
-                pa.PythonFile(file, "r"),
-                pyarrow.csv.ReadOptions(column_names=names if separator == "::" else names[::2]),
-                pyarrow.csv.ParseOptions(
-                    delimiter=separator[0], quote_char=False, ignore_empty_lines=False
-                ),
-                pyarrow.csv.ConvertOptions(column_types=types, null_values=[""]),
-            )
-        except pa.ArrowInvalid as error:
-            raise InputError(f"not lines of ratings ({error})", path=ratings.path) from error
-    for name in names[::2]:
-        if table[name].null_count:
-            row = int(np.argmax(table[name].is_null().to_numpy()))
-            raise ratings.error_at(row, f"no {name}")
-    user, item, rating, timestamp = (as_numpy(table[name]) for name in names[::2])
-    wrong = (rating < 1) | (rating > 5)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ratings.error_at(row, f"found rating {rating[row]}; expected one of 1, 2 ... 5")
-    kept = rating.astype(np.float32) if with_rating else None
-    return Interactions(user, item, timestamp, kept, origin=ratings, time_unit="s")
 
 
 def apply_filters(

@@ -1,9 +1,7 @@
 """Getting an archive of MovieLens, and where the data of a run came from."""
 
-import hashlib
 import logging
 import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,15 +12,10 @@ from pooch.core import download_action
 
 from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics._base.files import replacing
-from sampled_metrics.study.datasets.events import open_ratings
-from sampled_metrics.study.datasets.settings import (
-    CITATION,
-    FOLDER,
-    LICENCE,
-    ML_1M,
-    DatasetSettings,
-    MovieLens,
-)
+from sampled_metrics.study.datasets.archives import Ratings
+from sampled_metrics.study.datasets.catalogue import CITATION, ML_1M, MovieLens
+from sampled_metrics.study.datasets.download import Downloader, LimitError
+from sampled_metrics.study.datasets.settings import DatasetSettings
 from sampled_metrics.tables import require_file
 
 _log = logging.getLogger(__name__)
@@ -57,8 +50,9 @@ class Source:
 def fetch(output: Path, settings: DatasetSettings) -> Source:
     """Put an archive at `output`, a local, cached or downloaded one; return where it came from.
 
-    A downloaded or cached file must have the official checksum. A local archive may differ: the
-    source returned says whether it is official, and its content is checked when it is parsed.
+    A downloaded or cached file must have the official checksum, where the publisher states one. A
+    local archive may differ: the source returned says whether it is official, and its content is
+    checked when it is parsed.
     """
     dataset = settings.published
     if dataset is None:
@@ -68,12 +62,15 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
         require_file(path, f"a {dataset.title} archive")
     else:
         path, origin = _cached_or_downloaded(settings, dataset)
-    kind, digest = dataset.checksum.split(":")
-    official = pooch.file_hash(path, kind) == digest
-    with open_ratings(path, dataset) as file:
-        content = file.read()
-    blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-    known = dataset.ratings_git_blob
+    official = None
+    if dataset.checksum is not None:
+        kind, digest = dataset.checksum.split(":")
+        official = pooch.file_hash(path, kind) == digest
+    sha256, blob = Ratings(path, dataset).hashes()
+    # The content of an official archive is official; that of another one may be.
+    is_published = official or None
+    if not official and dataset.ratings_git_blob is not None:
+        is_published = blob == dataset.ratings_git_blob
     source = Source(
         dataset=dataset.name,
         origin=origin,
@@ -82,12 +79,11 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
         archive_is_official=official,
         bytes=path.stat().st_size,
         checksum=dataset.checksum,
-        checksum_verified=True,
-        ratings_sha256=hashlib.sha256(content).hexdigest(),
-        # The content of an official archive is official; that of another one may be.
-        ratings_is_official=official or (None if known is None else blob == known),
-        licence=LICENCE,
-        licence_url=f"{FOLDER}/{dataset.name}-README.txt",
+        checksum_verified=dataset.checksum is not None,
+        ratings_sha256=sha256,
+        ratings_is_official=is_published,
+        licence=dataset.licence,
+        licence_url=dataset.licence_url,
         citation=CITATION,
     )
     with replacing(output) as temporary:
@@ -113,7 +109,8 @@ def describe_tables(paths: Sequence[Path], settings: DatasetSettings) -> Source:
 
 
 def _cached_or_downloaded(settings: DatasetSettings, dataset: MovieLens) -> tuple[Path, str]:
-    name, url = f"{dataset.name}.zip", settings.url or dataset.url
+    name = f"{dataset.name}.zip"
+    url = settings.url or dataset.url
     cache = pooch.create(
         settings.cache or pooch.os_cache("sampled-metrics"),
         base_url="",
@@ -123,10 +120,9 @@ def _cached_or_downloaded(settings: DatasetSettings, dataset: MovieLens) -> tupl
     )
     path = Path(cache.path) / name
     is_cached = download_action(path, dataset.checksum)[0] == "fetch"
-    downloader = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=settings.timeout)
     try:
-        cache.fetch(name, downloader=downloader)
-    except (requests.RequestException, ValueError) as error:
+        cache.fetch(name, downloader=Downloader(settings, dataset))
+    except (requests.RequestException, ValueError, LimitError) as error:
         remedy = f"set dataset.archive or MOVIELENS_ARCHIVE to a local {name}, or try again later"
         if not _is_unreachable(error):
             raise InputError(f"{error}; {remedy}", path=url) from error

@@ -1,58 +1,12 @@
-"""The MovieLens datasets by name; settings of a study's dataset, filters and split."""
+"""Settings of a study's dataset, filters and split."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.settings import Count, Settings
-
-FOLDER = "https://files.grouplens.org/datasets/movielens"
-CITATION = (
-    "F. M. Harper and J. A. Konstan, The MovieLens Datasets: History and Context, "
-    "ACM Transactions on Interactive Intelligent Systems 5 (4), 2015, doi:10.1145/2827872"
-)
-LICENCE = (
-    "for research, acknowledged in publications, no endorsement implied, no commercial use without "
-    "permission, no redistribution without permission"
-)
-
-
-@dataclass(frozen=True)
-class MovieLens:
-    """One of the MovieLens datasets, whose ratings are 1, 2 ... 5.
-
-    The checksum of ml-100k is the MD5 that GroupLens publishes beside the archive, that of ml-1m
-    the SHA-256 of the same archive. Larger ones are read as tables, see docs/other-data.md.
-    """
-
-    name: str  # in addresses and configurations
-    title: str
-    member: str  # the ratings file inside the archive
-    separator: str  # between user, item, rating and timestamp
-    counts: dict[str, int]  # `items` are those with a rating
-    checksum: str  # of the archive, as kind:digest
-    ratings_git_blob: str | None = None  # hash of length and content of the published ratings file
-
-    @property
-    def url(self) -> str:
-        """Address of the archive."""
-        return f"{FOLDER}/{self.name}.zip"
-
-
-ML_100K = MovieLens(
-    "ml-100k", "MovieLens 100K", "ml-100k/u.data", "\t",
-    {"users": 943, "items": 1682, "interactions": 100_000},
-    "md5:0e33842e24a9c977be4e0107933c0723",
-)  # fmt: skip
-ML_1M = MovieLens(
-    "ml-1m", "MovieLens 1M", "ml-1m/ratings.dat", "::",
-    {"users": 6040, "items": 3706, "interactions": 1_000_209},
-    "sha256:a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
-    "77a7c4b150f588c23bb9e1f068aa996c0b413695",
-)  # fmt: skip
-CATALOGUE = {dataset.name: dataset for dataset in (ML_100K, ML_1M)}
+from sampled_metrics.study.datasets.catalogue import CATALOGUE, MovieLens
 
 # Snakemake takes < > { } in the name of a file for the borders of a wildcard. In pydantic's regular
 # expressions `$` matches only at the end of the text.
@@ -90,6 +44,9 @@ class DatasetSettings(Settings):
     timeout: float = Field(
         30, gt=0, le=86_400, description="Seconds without a byte after which a download fails."
     )
+    time_limit: float = Field(
+        3600, gt=0, le=604_800, description="Seconds that all attempts at a download may take."
+    )
     retries: int = Field(3, ge=0, le=100, description="Further attempts at a download.")
     path: FileName | None = Field(None, description="The table.")
     columns: Columns | None = Field(None, description="Columns; null is by default names.")
@@ -123,7 +80,7 @@ class DatasetSettings(Settings):
 
     def without_places(self) -> "DatasetSettings":
         """Return what the data is, without where this machine keeps it and how it gets there."""
-        places = {"archive", "cache", "url", "timeout", "retries", "path"}
+        places = {"archive", "cache", "url", "timeout", "time_limit", "retries", "path"}
         return DatasetSettings.model_validate(self.model_dump(exclude=places))
 
 

@@ -1,0 +1,204 @@
+"""Events of a dataset: from an archive of MovieLens, checked line by line, or from a table."""
+
+import hashlib
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.study.datasets.catalogue import ML_1M, Layout, MovieLens
+from sampled_metrics.study.datasets.events import Interactions, read_interactions
+from sampled_metrics.study.datasets.settings import DatasetSettings
+from sampled_metrics.tables import as_numpy
+
+_COLUMNS = ["user", "item", "rating", "timestamp"]
+_CHUNK = 1 << 20
+_QUOTED = 60  # bytes of a wrong line that its error repeats
+_UNREADABLE = (OSError, EOFError, RuntimeError, KeyError, zipfile.BadZipFile, zlib.error)
+
+
+def read_dataset(path: Path, settings: DatasetSettings, with_rating: bool = False) -> Interactions:
+    """Read the events of an archive or table without any filter."""
+    if settings.published is not None:
+        return read_ratings(path, settings.published, with_rating)
+    return read_interactions(path, settings.columns, settings.separator, with_rating)
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """The ratings file in an archive of MovieLens, of which nothing is unpacked."""
+
+    archive: Path
+    dataset: MovieLens
+
+    @property
+    def path(self) -> str:
+        """Archive and member, for errors."""
+        return f"{self.archive}:{self.dataset.member}"
+
+    @property
+    def first_line(self) -> int:
+        """Line, from 1, of the first event."""
+        return 2 if self.dataset.layout.header else 1
+
+    def error_at(self, row: int, problem: str) -> InputError:
+        """Make the error for a row, which counts from 0."""
+        return InputError(problem, path=self.path, row=row + 1, line=row + self.first_line)
+
+    @contextmanager
+    def open(self) -> Iterator[IO[bytes]]:
+        """Open the file; damage inside the archive is an InputError.
+
+        So are two files of the name and one much larger than the published one.
+        """
+        member = self.dataset.member
+        try:
+            with zipfile.ZipFile(self.archive) as archive:
+                size = archive.getinfo(member).file_size
+                if archive.namelist().count(member) > 1:
+                    problem = f"{member} is in the archive more than once; expected it once"
+                    raise InputError(problem, path=self.archive)
+                # zipfile reads no byte beyond the size that the archive states.
+                if size > self.dataset.largest_member:
+                    problem = f"{member} has {size:,} bytes; expected at most"
+                    limit = f"{self.dataset.largest_member:,}"
+                    raise InputError(f"{problem} {limit}", path=self.archive)
+                with archive.open(member) as file:
+                    yield file
+        except _UNREADABLE as error:
+            problem = f"not a readable {self.dataset.title} archive ({error})"
+            raise InputError(problem, path=self.archive) from error
+
+    def hashes(self) -> tuple[str, str]:
+        """Compute the SHA-256 of the content and its hash as a git blob, in hexadecimal."""
+        sha256 = hashlib.sha256()
+        with self.open() as file:
+            with zipfile.ZipFile(self.archive) as archive:
+                size = archive.getinfo(self.dataset.member).file_size
+            blob = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+            while chunk := file.read(_CHUNK):
+                sha256.update(chunk)
+                blob.update(chunk)
+        return sha256.hexdigest(), blob.hexdigest()
+
+
+def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = False) -> Interactions:
+    """Read the events of an archive of MovieLens; `with_rating` keeps the ratings.
+
+    The file is decompressed, checked and parsed block by block, to keep memory near that of the
+    result. A line that is not as in its dataset is an InputError with its number and content.
+    """
+    ratings = Ratings(path, dataset)
+    layout = dataset.layout
+    with ratings.open() as file:
+        header = b""
+        if layout.header:
+            header = file.readline()
+        if header.rstrip(b"\r\n") != layout.header.encode():
+            problem = f"found {_quoted(header)}; expected the header {layout.header}"
+            raise InputError(problem, path=ratings.path, line=1)
+        screened = _Screened(file, layout)
+        table = _parse(screened, layout)
+    if screened.is_empty:
+        raise InputError(f"no ratings; expected lines of {layout.line}", path=ratings.path)
+    if table is None or screened.is_foreign or any(table[name].null_count for name in _COLUMNS):
+        raise _wrong_line(ratings)
+    # A column is freed as soon as it is an array, because long files are to fit in memory.
+    columns = {name: table[name] for name in _COLUMNS}
+    del table
+    rating = as_numpy(columns.pop("rating"))
+    allowed = layout.allows(rating)
+    if not allowed.all():
+        row = int(np.argmin(allowed))
+        problem = f"found rating {rating[row]:g}; expected one of {layout.ratings}"
+        raise ratings.error_at(row, problem)
+    kept = rating.astype(np.float32) if with_rating else None
+    del rating
+    user = as_numpy(columns.pop("user"))
+    item = as_numpy(columns.pop("item"))
+    timestamp = as_numpy(columns.pop("timestamp"))
+    return Interactions(user, item, timestamp, kept, origin=ratings, time_unit="s")
+
+
+class _Screened:
+    """A file that ends, and is marked `is_foreign`, at a byte that no ratings file holds.
+
+    pyarrow takes more for numbers than the publisher writes: blanks, signs, hexadecimals.
+    """
+
+    def __init__(self, file: IO[bytes], layout: Layout) -> None:
+        allowed = f"0123456789\n{layout.separator}"
+        if layout.half_stars:
+            allowed += "."
+        if layout.header:
+            allowed += "\r"
+        self.file = file
+        self.allowed = allowed.encode()
+        self.is_empty = True
+        self.is_foreign = False
+        self.closed = False
+
+    def read(self, size: int = -1) -> bytes:
+        block = self.file.read(size)
+        if block:
+            self.is_empty = False
+        if block.translate(None, self.allowed):
+            self.is_foreign = True
+        return b"" if self.is_foreign else block
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _parse(file: _Screened, layout: Layout) -> pa.Table | None:
+    """Read the columns; None if a line has another number of them or holds another type."""
+    types = {"user": pa.int32(), "item": pa.int32(), "timestamp": pa.int64()}
+    types["rating"] = pa.float32() if layout.half_stars else pa.int32()
+    names = _COLUMNS
+    if layout.separator == "::":
+        # pyarrow's separators have one character, so there is an empty column in each `::`.
+        names = ["user", "1", "item", "2", "rating", "3", "timestamp"]
+        types.update(dict.fromkeys("123", pa.null()))
+    try:
+        return pyarrow.csv.read_csv(
+            pa.PythonFile(file, "r"),
+            pyarrow.csv.ReadOptions(column_names=names),
+            pyarrow.csv.ParseOptions(
+                delimiter=layout.separator[0], quote_char=False, ignore_empty_lines=False
+            ),
+            pyarrow.csv.ConvertOptions(column_types=types, null_values=[""]),
+        )
+    except pa.ArrowInvalid:
+        return None
+
+
+def _wrong_line(ratings: Ratings) -> InputError:
+    """Make the error for the first line that breaks the layout."""
+    layout = ratings.dataset.layout
+    rating = rb"\d{1,9}"
+    if layout.half_stars:
+        rating = rb"\d{1,2}(\.\d{1,3})?"
+    separator = re.escape(layout.separator.encode())
+    form = re.compile(separator.join((rb"\d{1,9}", rb"\d{1,9}", rating, rb"\d{1,18}")))
+    ends = b"\r\n" if layout.header else b"\n"
+    with ratings.open() as file:
+        for number, line in enumerate(file, start=1):
+            if number < ratings.first_line or form.fullmatch(line.rstrip(ends)):
+                continue
+            quoted = _quoted(line.removesuffix(b"\n"))
+            problem = f"found {quoted}; expected {layout.line}"
+            return InputError(problem, path=ratings.path, line=number)
+    return InputError(f"cannot be read as lines of {layout.line}", path=ratings.path)
+
+
+def _quoted(line: bytes) -> str:
+    return repr(line[:_QUOTED].decode("latin-1"))

@@ -1,0 +1,135 @@
+"""The MovieLens datasets by name: address, layout, size and checksum of each.
+
+Checksums are the MD5 that GroupLens publishes beside each archive (`NAME.zip.md5`), for ml-1m the
+SHA-256 of the same archive. `ml-latest-small` has none, because the publisher replaces it from time
+to time; its counts are those of September 2018.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FOLDER = "https://files.grouplens.org/datasets/movielens"
+CITATION = (
+    "F. M. Harper and J. A. Konstan, The MovieLens Datasets: History and Context, "
+    "ACM Transactions on Interactive Intelligent Systems 5 (4), 2015, doi:10.1145/2827872"
+)
+_TERMS = (
+    "for research, acknowledged in publications, no endorsement implied, no commercial use without "
+    "permission, "
+)
+_CLOSED = _TERMS + "no redistribution without permission"
+_OPEN = _TERMS + "redistribution under the same terms"
+_SMALL = 1 << 26  # bytes
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a ratings file is written; a line holds user, item, rating and timestamp of an event."""
+
+    separator: str
+    header: str = ""  # the first line; empty where that is an event
+    half_stars: bool = False  # whether ratings are 0.5, 1 ... 5 rather than 1, 2 ... 5
+
+    @property
+    def line(self) -> str:
+        """Description of a line, for errors."""
+        if self.separator == "\t":
+            form = "user, item, rating, timestamp with tabs between"
+        else:
+            form = self.separator.join(("user", "item", "rating", "timestamp"))
+        if self.half_stars:
+            return f"{form}, whole numbers and a rating in half stars"
+        return f"{form}, four whole numbers"
+
+    @property
+    def ratings(self) -> str:
+        """The allowed ratings, for errors."""
+        return "0.5, 1 ... 5" if self.half_stars else "1, 2 ... 5"
+
+    def allows(self, rating: NDArray[np.number[Any]]) -> NDArray[np.bool_]:
+        """Return whether each rating is allowed."""
+        steps = rating
+        most = 5
+        if self.half_stars:
+            steps = rating * 2
+            most = 10
+        return (steps >= 1) & (steps <= most) & (steps == np.floor(steps))
+
+
+@dataclass(frozen=True)
+class MovieLens:
+    """One of the MovieLens datasets."""
+
+    name: str  # in addresses and configurations
+    title: str
+    member: str  # the ratings file inside the archive
+    layout: Layout
+    counts: dict[str, int]  # `items` are those with a rating
+    checksum: str | None  # of the archive, as kind:digest; None where the publisher may replace it
+    readme: str = "README.html"  # ending of the address of the terms of use
+    licence: str = _CLOSED
+    ratings_git_blob: str | None = None  # hash of length and content of the published ratings file
+
+    @property
+    def url(self) -> str:
+        """Address of the archive."""
+        return f"{FOLDER}/{self.name}.zip"
+
+    @property
+    def licence_url(self) -> str:
+        """Address of the terms of use."""
+        return f"{FOLDER}/{self.name}-{self.readme}"
+
+    @property
+    def largest_archive(self) -> int:
+        """Bytes that an archive may have, several times those of the published one."""
+        return max(_SMALL, 32 * self.counts["interactions"])
+
+    @property
+    def largest_member(self) -> int:
+        """Bytes that the ratings file may have, likewise."""
+        return max(_SMALL, 64 * self.counts["interactions"])
+
+
+def _counts(users: int, items: int, interactions: int) -> dict[str, int]:
+    return {"users": users, "items": items, "interactions": interactions}
+
+
+_CSV = Layout(",", header="userId,movieId,rating,timestamp", half_stars=True)
+
+ML_100K = MovieLens(
+    "ml-100k", "MovieLens 100K", "ml-100k/u.data", Layout("\t"), _counts(943, 1682, 100_000),
+    "md5:0e33842e24a9c977be4e0107933c0723", readme="README.txt",
+)  # fmt: skip
+ML_1M = MovieLens(
+    "ml-1m", "MovieLens 1M", "ml-1m/ratings.dat", Layout("::"), _counts(6040, 3706, 1_000_209),
+    "sha256:a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20", readme="README.txt",
+    ratings_git_blob="77a7c4b150f588c23bb9e1f068aa996c0b413695",
+)  # fmt: skip
+ML_10M = MovieLens(
+    "ml-10m", "MovieLens 10M", "ml-10M100K/ratings.dat", Layout("::", half_stars=True),
+    _counts(69_878, 10_677, 10_000_054), "md5:ce571fd55effeba0271552578f2648bd",
+)  # fmt: skip
+ML_20M = MovieLens(
+    "ml-20m", "MovieLens 20M", "ml-20m/ratings.csv", _CSV, _counts(138_493, 26_744, 20_000_263),
+    "md5:cd245b17a1ae2cc31bb14903e1204af3",
+)  # fmt: skip
+ML_25M = MovieLens(
+    "ml-25m", "MovieLens 25M", "ml-25m/ratings.csv", _CSV, _counts(162_541, 59_047, 25_000_095),
+    "md5:6b51fb2759a8657d3bfcbfc42b592ada",
+)  # fmt: skip
+ML_32M = MovieLens(
+    "ml-32m", "MovieLens 32M", "ml-32m/ratings.csv", _CSV, _counts(200_948, 84_432, 32_000_204),
+    "md5:d472be332d4daa821edc399621853b57", licence=_OPEN,
+)  # fmt: skip
+ML_LATEST_SMALL = MovieLens(
+    "ml-latest-small", "MovieLens Latest Small", "ml-latest-small/ratings.csv", _CSV,
+    _counts(610, 9724, 100_836), None, licence=_OPEN,
+)  # fmt: skip
+CATALOGUE = {
+    dataset.name: dataset
+    for dataset in (ML_100K, ML_1M, ML_10M, ML_20M, ML_25M, ML_32M, ML_LATEST_SMALL)
+}

@@ -1,0 +1,64 @@
+"""Downloading an archive within limits of size and time."""
+
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import requests
+import urllib3
+from tqdm import tqdm
+
+from sampled_metrics.study.datasets.catalogue import MovieLens
+from sampled_metrics.study.datasets.settings import DatasetSettings
+
+_CHUNK = 1 << 16
+
+
+class LimitError(Exception):
+    """A download is too long or too slow; unlike a ValueError, pooch does not repeat it."""
+
+
+class Downloader:
+    """Function that pooch calls for each attempt; the time limit is that of all attempts."""
+
+    def __init__(self, settings: DatasetSettings, dataset: MovieLens) -> None:
+        self.timeout = min(settings.timeout, settings.time_limit)
+        self.time_limit = settings.time_limit
+        self.largest = dataset.largest_archive
+        self.is_unchecked = dataset.checksum is None
+        self.end = time.monotonic() + settings.time_limit
+
+    def __call__(self, url: str, path: str | Path, _: object) -> None:
+        """Write what the server sends to a file, as it comes, so that a slow server is noticed."""
+        with requests.get(url, stream=True, timeout=self.timeout) as response:
+            response.raise_for_status()
+            total = int(response.headers.get("content-length", 0))
+            bar = tqdm(total=total, unit="B", unit_scale=True, disable=not sys.stderr.isatty())
+            with bar, _errors_of_requests(), Path(path).open("wb") as file:
+                while chunk := response.raw.read1(_CHUNK, decode_content=True):
+                    file.write(chunk)
+                    bar.update(len(chunk))
+                    self._check_limits(file.tell())
+        # Where the publisher states no checksum, this is all that tells an archive from a web page.
+        if self.is_unchecked and not zipfile.is_zipfile(path):
+            raise ValueError(f"{url} is no zip archive")
+
+    def _check_limits(self, size: int) -> None:
+        if size > self.largest:
+            raise LimitError(f"more than {self.largest:,} bytes")
+        if time.monotonic() > self.end:
+            raise LimitError(f"not complete after {self.time_limit:g} s (dataset.time_limit)")
+
+
+@contextmanager
+def _errors_of_requests() -> Iterator[None]:
+    """Turn errors of urllib3 into those of requests, as requests itself does."""
+    try:
+        yield
+    except urllib3.exceptions.ProtocolError as error:
+        raise requests.exceptions.ChunkedEncodingError(error) from error
+    except urllib3.exceptions.HTTPError as error:
+        raise requests.ConnectionError(error) from error
