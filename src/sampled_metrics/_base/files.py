@@ -1,10 +1,12 @@
 """Writing files so that a name never holds half a result, reading them with one-line errors."""
 
+import errno
+import glob
 import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -13,37 +15,148 @@ from sampled_metrics._base.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
+try:
+    import fcntl
+except ImportError:  # Windows, where the files of killed processes are not swept
+    fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path; on success the file takes the place of `path`, else it is removed.
 
-    A link stays a link; a device or a pipe is written to.
+    The data is flushed to disk before the file gets its name, so that also a power failure leaves
+    the old file or the new one. A link stays a link; a device or a pipe is appended to.
     """
     path = Path(path)
     if path.is_dir():
         raise InputError("a folder; expected a file to write", path=path)
-    is_stream = path.exists() and not path.is_file()
-    target = path if is_stream else Path(os.path.realpath(path))
-    name = f".{uuid4().hex[:8]}.{target.name}"
-    temporary = target if is_stream else target.with_name(name)
-    try:
-        if not is_stream:
-            target.parent.mkdir(parents=True, exist_ok=True)
+    write = _appending if _is_stream(path) else _renaming
+    with _naming(path), write(path) as temporary:
         yield temporary
-        if not is_stream:
-            if target.exists():
-                shutil.copymode(target, temporary)
-            temporary.replace(target)
-    except OSError as error:
-        places = map(str, (temporary, *target.parents))
-        if error.filename is not None and str(error.filename) not in places:  # another file
-            raise
-        raise InputError(f"cannot be written ({error.strerror})", path=path) from error
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder; on success it takes the place of `path`, else it is removed."""
+    path = Path(path)
+    with _naming(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        sweep(path)
+        temporary = _temporary_name(path)
+        temporary.mkdir()
+        handle = os.open(temporary, os.O_RDONLY)
+        try:
+            _lock(handle)
+            yield temporary
+            for file in temporary.iterdir():
+                _flush(file)
+            _flush(temporary)
+            temporary.replace(path)
+            _flush(path.parent)
+        finally:
+            os.close(handle)
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def sweep(path: Path) -> None:
+    """Remove temporary files and folders of `path` that a killed process has left."""
+    for left in path.parent.glob(f".????????.{glob.escape(path.name)}"):
+        with suppress(OSError):  # locked by a process that is still writing it
+            handle = os.open(left, os.O_RDONLY)
+            try:
+                _lock(handle)
+                if left.is_dir():
+                    shutil.rmtree(left)
+                else:
+                    left.unlink()
+            finally:
+                os.close(handle)
+
+
+@contextmanager
+def _renaming(path: Path) -> Iterator[Path]:
+    """Write to a temporary file beside `path`, flush it and rename it."""
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise InputError("a link that leads back to itself", path=path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    sweep(target)
+    temporary = _temporary_name(target)
+    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with suppress(OSError):  # some file systems have no locks
+            _lock(handle)
+        yield temporary
+        if target.exists():
+            shutil.copymode(target, temporary)
+        _flush(temporary)
+        temporary.replace(target)
+        _flush(target.parent)
     finally:
-        if not is_stream and temporary.exists():
-            temporary.unlink()
+        os.close(handle)
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _appending(path: Path) -> Iterator[Path]:
+    """Write to a temporary file and append its content to a device, a pipe or standard output."""
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        temporary = Path(folder, path.name)
+        yield temporary
+        with temporary.open("rb") as whole, path.open("ab") as stream:
+            shutil.copyfileobj(whole, stream)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file in errors of writing it, such as that of a full disk."""
+    target = Path(os.path.realpath(path))
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            place = Path(error.filename)
+            is_here = place in target.parents or place in (path, target)
+            is_temporary = place.name.endswith(f".{target.name}") and place.name.startswith(".")
+            if not is_here and not is_temporary:  # another file
+                raise
+        raise InputError(f"cannot be written ({error.strerror})", path=path) from error
+
+
+def _is_stream(path: Path) -> bool:
+    """Return whether a path is a device, a pipe, or a name such as /dev/stdout of an open file."""
+    if path.exists() and not path.is_file():
+        return True
+    return str(path.parent) in {"/dev", "/dev/fd"} or path.is_relative_to("/proc")
+
+
+def _temporary_name(path: Path) -> Path:
+    """Return a new name beside `path` that ends as its name does."""
+    return path.with_name(f".{uuid4().hex[:8]}.{path.name}")
+
+
+def _lock(handle: int) -> None:
+    """Lock an open file until it is closed; OSError if another process has done so."""
+    if fcntl is not None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _flush(path: Path) -> None:
+    """Have the system write a file, or the names in a folder, to disk."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:  # Windows opens no folders
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):  # not possible here
+            raise
+    finally:
+        os.close(handle)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -6,8 +6,6 @@ the state before it or the one after it.
 """
 
 import logging
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +17,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, Ids, first_duplicate, whole_number
 from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.files import read_arrays, read_json, reading_as, write_json
+from sampled_metrics._base.files import new_folder, read_arrays, read_json, reading_as, write_json
 from sampled_metrics._base.sparse import from_structure, structure, structure_names
 from sampled_metrics.budget.candidates import Order, Proxy, make_proxy
 from sampled_metrics.budget.evaluation import Session, Settings, State, expectation
@@ -72,16 +70,10 @@ class Folder:
         """Make the folder of a new evaluation, all or nothing."""
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
             raise InputError("exists already; name a folder that is new or empty", path=path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-        try:
+        with new_folder(path) as temporary:
             np.savez(temporary / PROBLEM, **_arrays(order))
             write_json(temporary / SETTINGS, settings.model_dump())
             Session(Frame(order, settings.seed), settings).save(temporary / STATE)
-            temporary.chmod(0o755)
-            temporary.replace(path)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
         return cls(path)
 
     @classmethod

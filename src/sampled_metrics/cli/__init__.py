@@ -13,6 +13,7 @@ import sampled_metrics
 from sampled_metrics._base.errors import NO_MEMORY, InputError, InputWarning, one_line
 from sampled_metrics.cli.budget import app as budget
 from sampled_metrics.cli.draws import app as draws
+from sampled_metrics.cli.files import guard
 from sampled_metrics.cli.rankings import app as rankings
 
 WRONG_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -27,6 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for commands in (rankings, draws, budget):
+    guard(commands)
     for command in commands.registered_commands:
         # Paragraphs flow: their lines end where the terminal does, not where the source does.
         paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")

@@ -1,0 +1,57 @@
+"""Commands that refuse to write over a file that they read."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from sampled_metrics._base.errors import InputError
+
+_OF_EVALUATIONS = ("evaluation.json", "problem.npz", "state.npz")  # in the folder of a budget
+
+
+class Command(TyperCommand):
+    """A command that compares the names of its files before it runs."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, unless it would overwrite a file that it reads."""
+        require_different_files(ctx.params)
+        return super().invoke(ctx)
+
+
+def guard(app: typer.Typer) -> None:
+    """Make every command of an application one that compares the names of its files."""
+    for command in app.registered_commands:
+        command.cls = Command
+
+
+def require_different_files(parameters: Mapping[str, Any]) -> None:
+    """Raise InputError if the output of a command is also one of its inputs."""
+    output = parameters.get("output")
+    if output is None:
+        return
+    inputs = [value for name, value in parameters.items() if name != "output"]
+    for path in _paths(inputs):
+        if _is_same(path, Path(output)):
+            raise InputError("both read and written; give another --output", path=output)
+
+
+def _paths(values: Iterable[Any]) -> Iterator[Path]:
+    """Yield the files that values of parameters name, and those of folders of evaluations."""
+    for value in values:
+        if isinstance(value, list | tuple):
+            yield from _paths(value)
+        elif isinstance(value, str | Path) and "\0" not in str(value):
+            yield Path(value)
+            for name in _OF_EVALUATIONS:
+                yield Path(value, name)
+
+
+def _is_same(a: Path, b: Path) -> bool:
+    """Return whether two names are those of one file, also by links."""
+    try:
+        return a.is_file() and a.samefile(b)
+    except OSError:  # at least one does not exist, or cannot be a name
+        return False

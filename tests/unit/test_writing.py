@@ -1,0 +1,156 @@
+"""Where results are written: flushed to disk, beside no leftovers, and never over an input."""
+
+import os
+import stat
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import new_folder, replacing, write_text
+
+SAMPLED = "user_id,sampled_rank\nanna,1\nbert,3\n"
+RANKS = "user_id,rank,n_candidates\nanna,1,50\nbert,3,50\n"
+CORRECT = ["correct", "--n-negatives", 10, "--n-items", 100, "--metric", "ap", "--format", "csv"]
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from sampled_metrics._base import files
+with getattr(files, sys.argv[1])(Path(sys.argv[2])) as temporary:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def sampled(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "s.csv"
+    path.write_text(SAMPLED)
+    return path
+
+
+@pytest.fixture
+def ranks(sampled):
+    path = sampled.with_name("ranks.csv")
+    path.write_text(RANKS)
+    return path
+
+
+def test_data_is_on_disk_before_a_file_gets_its_name(tmp_path, monkeypatch):
+    done = []
+
+    def noted(name, function):
+        def call(*arguments):
+            is_folder = name == "fsync" and stat.S_ISDIR(os.fstat(arguments[0]).st_mode)
+            done.append("fsync of the folder" if is_folder else name)
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(os, "fsync", noted("fsync", os.fsync))
+    for name in ("replace", "rename"):
+        monkeypatch.setattr(os, name, noted("rename", getattr(os, name)))
+    write_text(tmp_path / "a.csv", "new\n")
+    assert done == ["fsync", "rename", "fsync of the folder"]
+
+
+@pytest.mark.parametrize("writer", ["replacing", "new_folder"])
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path, writer):
+    path = tmp_path / "a[b].csv"
+    subprocess.run([sys.executable, "-c", KILLED, writer, path], check=False)
+    assert len(list(tmp_path.iterdir())) == 1
+    (tmp_path / ".mine.a[b].csv").touch()  # not a name of ours
+    write_text(path, "new\n")
+    assert {file.name for file in tmp_path.iterdir()} == {"a[b].csv", ".mine.a[b].csv"}
+
+
+def test_what_a_living_process_writes_is_left_alone(tmp_path):
+    path = tmp_path / "a.csv"
+    with replacing(path) as slow:
+        slow.write_text("slow\n")
+        write_text(path, "quick\n")
+        assert path.read_text() == "quick\n"
+    assert path.read_text() == "slow\n"
+    assert list(tmp_path.iterdir()) == [path]
+    folder = tmp_path / "folder"
+    with new_folder(folder) as slow:
+        (slow / "inside").touch()
+        with new_folder(folder):
+            pass
+    assert [file.name for file in folder.iterdir()] == ["inside"]
+
+
+def test_a_link_to_itself_is_refused(tmp_path):
+    link = tmp_path / "link.csv"
+    link.symlink_to("link.csv")
+    with pytest.raises(InputError):
+        write_text(link, "new\n")
+    assert link.is_symlink()
+
+
+def test_standard_output_may_be_appended_to_a_file(tmp_path):
+    path = tmp_path / "log.txt"
+    path.write_text("before\n")
+    code = (
+        "from pathlib import Path; from sampled_metrics._base.files import write_text;"
+        "write_text(Path('/dev/stdout'), 'after\\n')"
+    )
+    with path.open("a") as file:
+        subprocess.run([sys.executable, "-c", code], stdout=file, check=True)
+    assert path.read_text() == "before\nafter\n"
+
+
+@pytest.mark.parametrize("spelling", ["s.csv", "./s.csv", "../{}/s.csv", "link.csv", "hard.csv"])
+def test_the_input_is_no_output(sampled, refused, spelling):
+    (sampled.parent / "link.csv").symlink_to(sampled)
+    os.link(sampled, sampled.parent / "hard.csv")
+    refused(*CORRECT, sampled, "--output", spelling.format(sampled.parent.name))
+    assert sampled.read_text() == SAMPLED
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sample ranks.csv --n-negatives 5 --output ranks.csv",
+        "evaluate ranks.csv --format csv --output ranks.csv",
+        "evaluate other.csv ranks.csv --output ranks.csv",
+        "evaluate other.csv --relevant ranks.csv --output ranks.csv",
+        "evaluate other.csv --seen ranks.csv --output ranks.csv",
+        "compare other.csv ranks.csv --output ranks.csv",
+        "plan --ranks other.csv ranks.csv --output ranks.csv",
+        "report ranks.html --output ranks.html",
+        "negatives --relevant ranks.csv --seen other.csv --n-negatives 5 --output ranks.csv",
+        "negatives --relevant x.csv --seen y.csv --items ranks.csv --n-negatives 5 "
+        "--output ranks.csv",
+        "check-negatives ranks.csv --relevant x.csv --seen y.csv --output ranks.csv",
+    ],
+)
+def test_no_command_writes_over_an_input(ranks, refused, line):
+    ranks.with_name("other.csv").write_text(RANKS)
+    ranks.with_name("ranks.html").write_text(RANKS)
+    before = {path: path.read_bytes() for path in ranks.parent.iterdir()}
+    assert "both read and written" in refused(*line.split())
+    assert {path: path.read_bytes() for path in ranks.parent.iterdir()} == before
+
+
+def test_no_command_writes_over_an_evaluation_on_a_budget(sampled, run, refused):
+    pd.DataFrame({"user_id": [1, 2], "item_id": [1, 2]}).to_csv("rel.csv", index=False)
+    seen = pd.DataFrame({"user_id": [1, 1, 2, 2], "item_id": [3, 4, 5, 6]})
+    seen.to_csv("seen.csv", index=False)
+    start = "budget start E --relevant rel.csv --seen seen.csv"
+    assert run(*start.split()).returncode == 0
+    kept = sampled.with_name("E") / "evaluation.json"
+    before = kept.read_bytes()
+    for command in ("ask", "result"):
+        refused("budget", command, "E", "--output", "E/evaluation.json")
+    assert kept.read_bytes() == before
+    assert run("budget", "ask", "E", "--output", "E/pairs.csv").returncode == 0
+    assert run("budget", "ask", "E", "--output", "E/pairs.csv").returncode == 0
+
+
+def test_a_new_file_and_a_device_are_outputs(sampled, run):
+    for output in ("new.csv", "new.csv", "/dev/null"):  # also a result of before
+        assert run(*CORRECT, sampled, "--output", output).returncode == 0
+    assert (sampled.parent / "new.csv").read_text().startswith("metric,")
