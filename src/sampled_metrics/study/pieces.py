@@ -33,9 +33,13 @@ def users_of_piece(piece: str, size: int) -> range:
 def rank_piece(score: Any, split: Split, piece: str = "1-of-1", **options: Any) -> Ranks:
     """Rank the held-out items of the users in a piece.
 
-    `score` is of all users of the split; `options` are those of `rank`.
+    `score` is of all users of the split, a function or vectors of users and of items; `options`
+    are those of `rank`.
     """
     shape = n_users, _ = split.held_out.size, split.item_ids.size
+    if isinstance(score, tuple):
+        user_vectors, item_vectors = score
+        score = (user_vectors[:n_users], item_vectors)  # users that only train come last
     users = np.asarray(users_of_piece(piece, n_users), dtype=np.int64)
     # Users without an item to rank are never scored.
     relevant = csr_array((np.ones(users.size), (users, split.held_out[users])), shape=shape)

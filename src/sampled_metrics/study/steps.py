@@ -14,15 +14,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from sampled_metrics import __version__
 from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.errors import InputError, UnreachableError, reading
 from sampled_metrics._base.files import read_json, read_table, write_json, write_table, write_text
 
 _log = logging.getLogger("sampled_metrics")
-_PACKAGES = (
-    *("sampled-metrics", "numpy", "scipy", "implicit"),
-    *("pandas", "pyarrow", "snakemake", "matplotlib"),
-)
+_PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
 
 
 def run(job: Any) -> None:
@@ -276,6 +274,17 @@ def spread(job: Any) -> None:
     write_table(spread, Path(job.output.spread), "%.6g")
 
 
+def _versions() -> dict[str, str]:
+    """Versions of Python, of this package and of the packages that numbers depend on.
+
+    The workflow runs the package of its checkout, which need not be installed.
+    """
+    versions = {"python": platform.python_version(), "sampled-metrics": __version__}
+    for name in _PACKAGES:
+        versions[name] = version(name)
+    return versions
+
+
 def page(job: Any) -> None:
     """Record where numbers come from, and put all on one page."""
     from sampled_metrics.pages import render
@@ -284,8 +293,7 @@ def page(job: Any) -> None:
     record = {"ranks": job.params.study["ranks"]}
     record |= {path.stem: read_json(path) for path in _paths(job.input.origin)}
     record |= job.params.identity
-    record["versions"] = {"python": platform.python_version()}
-    record["versions"] |= {name: version(name) for name in _PACKAGES}
+    record["versions"] = _versions()
     record["host"] = {"system": platform.system(), "machine": platform.machine()}
     record["host"]["processors"] = os.cpu_count()
     write_json(Path(job.output.provenance), record)
