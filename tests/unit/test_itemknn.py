@@ -1,13 +1,19 @@
 """Eq. 27-30 against loops written from the printed equations."""
 
 import itertools
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from sampled_metrics.ranks import rank
-from sampled_metrics.study.recommenders.neighbours import ItemKNN, ItemKNNSettings
+from sampled_metrics.study.datasets.split import Split
+from sampled_metrics.study.pieces import rank_piece
+from sampled_metrics.study.recommenders.neighbours import ItemKNN, ItemKNNSettings, Tiles
+from tests.conftest import ROOT
 
 
 def nearest(row, k):
@@ -72,23 +78,83 @@ def test_similarities_equal_on_paper_are_equal_in_the_machine():
     assert (weights[:, 0] > 0).tolist() == [False, True, False]  # the smaller number is nearer
 
 
+def split_of(train, held_out):
+    """A split whose last user only trains."""
+    n_users, n_items = train.shape
+    return Split(train, held_out[:-1], np.arange(n_users), np.arange(n_items), 0)
+
+
+def all_weights(model):
+    if model.weights is not None:
+        return model.weights.toarray()
+    return np.hstack([columns for _, columns in model.columns()])
+
+
 @pytest.mark.parametrize("neighbours", [{}, {"k": 2}, {"k_prime": 2}, {"k": 3, "k_prime": 2}])
 @pytest.mark.parametrize("self_similarity", [True, False])
-def test_slabs_and_kind_of_product_make_no_difference(monkeypatch, neighbours, self_similarity):
+def test_slabs_kind_of_product_and_what_is_kept_make_no_difference(
+    monkeypatch, neighbours, self_similarity
+):
     train, module = csr_array(random_train(1)), "sampled_metrics.study.recommenders.neighbours"
-    settings = ItemKNNSettings(**neighbours, self_similarity=self_similarity)
+    settings = ItemKNNSettings(q=1.5, **neighbours, self_similarity=self_similarity)
+    held_out = np.full(14, 4)
+    held_out[:9] = [np.flatnonzero(row == 0)[-1] for row in train.toarray()[:9]]
+    split = split_of(train, held_out)
     whole = ItemKNN(settings).fit(train)
-    ranks = rank(whole.scorer, train, np.full(14, 4))
-    for slab, gain in ((3, 1e9), (3, 0), (256, 0)):
+    ranks = rank(whole.score, split.seen, split.held_out)
+    assert ranks.n_tied.any()
+    # 11 items in slabs of 5 or 10 would leave one for the last
+    for slab, gain, kept in ((3, 1e9, 99), (3, 0, 99), (256, 0, 2), (5, 1e9, 2), (10, 0, 2)):
         monkeypatch.setattr(f"{module}._SLAB", slab)
         monkeypatch.setattr(f"{module}._GAIN", gain)
+        monkeypatch.setattr(f"{module}.MOST_KEPT", kept)
         again = ItemKNN(settings).fit(train)
-        for name, array in again.state().items():
-            np.testing.assert_array_equal(array, whole.state()[name])
-        for found in (again.scorer, again.score):
-            assert rank(found, train, np.full(14, 4)).n_better.tolist() == ranks.n_better.tolist()
+        assert isinstance(again.scorer, Tiles) == (kept == 2 and not neighbours)
+        np.testing.assert_array_equal(all_weights(again), all_weights(whole))
+        np.testing.assert_array_equal(again.score(np.arange(14)), whole.score(np.arange(14)))
+        pieces = [rank_piece(again.scorer, split, f"{n}-of-2") for n in (1, 2)]
+        for name in ("n_candidates", "n_better", "n_tied", "users"):
+            found = np.concatenate([getattr(piece, name) for piece in pieces])
+            expected = np.arange(13) if name == "users" else getattr(ranks, name)
+            assert found.tolist() == expected.tolist()
 
 
 def test_more_common_users_than_an_int16_holds():
     model = ItemKNN(ItemKNNSettings(normalise_scores=False)).fit(csr_array(np.ones((40_000, 2))))
-    np.testing.assert_allclose(model.weights, np.full((2, 2), np.sqrt(0.5)))
+    np.testing.assert_allclose(all_weights(model), np.full((2, 2), np.sqrt(0.5)))
+
+
+MEMORY = """
+import resource
+import sys
+import numpy as np
+from scipy.sparse import csr_array
+from sampled_metrics.study.datasets.split import Split
+from sampled_metrics.study.pieces import rank_piece
+from sampled_metrics.study.recommenders import neighbours, save_recommender
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+items, neighbours.MOST_KEPT = int(sys.argv[1]), int(sys.argv[2])
+rng = np.random.default_rng(0)
+events = rng.random((300, items)) < 0.002
+events[:, 0] = False  # held out
+train = csr_array(events.astype(float))
+del events
+ids = np.arange(300), np.arange(items)
+split = Split(train, np.zeros(300, np.int64), *ids, 0)
+before = peak()
+model = neighbours.ItemKNN(neighbours.ItemKNNSettings(q=2.0)).fit(train)
+rank_piece(model.scorer, split)
+print((peak() - before) / items**2)
+"""
+
+
+@pytest.mark.parametrize(("kept", "bytes_of_a_pair"), [(6000, 10), (5999, 4)])
+def test_memory_for_all_pairs(kept, bytes_of_a_pair):
+    """With slabs of some columns, 8 bytes a pair are kept; beyond the limit none are."""
+    command = [sys.executable, "-c", MEMORY, "6000", str(kept)]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert float(done.stdout) < bytes_of_a_pair

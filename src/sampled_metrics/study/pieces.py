@@ -12,13 +12,16 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sampled_metrics import tables
-from sampled_metrics._base.arrays import first_duplicate
+from sampled_metrics._base.arrays import Int, blocks, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.ranking import rank
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
 from sampled_metrics.ranks.reading import RECORDS, counts_of, read_single
 from sampled_metrics.study.datasets.split import Split, require_all
+from sampled_metrics.study.recommenders.neighbours import Tiles
 from sampled_metrics.tables import ITEM, USER, places
+
+_TILE = 1 << 19  # scores at a time
 
 
 def users_of_piece(piece: str, size: int) -> range:
@@ -33,18 +36,50 @@ def users_of_piece(piece: str, size: int) -> range:
 def rank_piece(score: Any, split: Split, piece: str = "1-of-1", **options: Any) -> Ranks:
     """Rank the held-out items of the users in a piece.
 
-    `score` is of all users of the split, a function or vectors of users and of items; `options`
-    are those of `rank`.
+    `score` is of all users of the split: a function, vectors of users and of items, or tiles;
+    `options` are those of `rank`.
     """
-    shape = n_users, _ = split.held_out.size, split.item_ids.size
+    n_users = split.held_out.size
+    shape = (n_users, split.item_ids.size)
     if isinstance(score, tuple):
         user_vectors, item_vectors = score
         score = (user_vectors[:n_users], item_vectors)  # users that only train come last
     users = np.asarray(users_of_piece(piece, n_users), dtype=np.int64)
+    if isinstance(score, Tiles):
+        return rank_by_tiles(score, split, users)
     # Users without an item to rank are never scored.
     relevant = csr_array((np.ones(users.size), (users, split.held_out[users])), shape=shape)
     ids: dict[str, Any] = {"users": split.evaluated_ids, "items": split.item_ids}
     return rank(score, split.seen, relevant, **ids, **options)
+
+
+def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
+    """Rank the held-out items of some users by scores that exist for some items at a time.
+
+    The weights are computed twice: for the scores of the held-out items, then for all others.
+    """
+    histories = tiles.histories[users]
+    held_out = split.held_out[users]
+    own = np.empty(users.size)
+    for first, columns in tiles.columns():
+        inside = np.flatnonzero((held_out >= first) & (held_out < first + columns.shape[1]))
+        for part in blocks(inside.size, columns.shape[1]):
+            place = inside[part]
+            scores = histories[place] @ columns
+            own[place] = scores[np.arange(place.size), held_out[place] - first]
+    n_better = np.zeros(users.size, dtype=np.int64)
+    n_tied = np.full(users.size, -1)  # the item itself
+    seen = split.seen[users]
+    for first, columns in tiles.columns():
+        end = first + columns.shape[1]
+        for part in blocks(users.size, columns.shape[1], _TILE):
+            scores = histories[part] @ columns
+            scores[seen[part, first:end].nonzero()] = -np.inf
+            above = own[part, np.newaxis]
+            n_better[part] += np.count_nonzero(scores > above, axis=1)
+            n_tied[part] += np.count_nonzero(scores == above, axis=1)
+    n_candidates = split.n_candidates[users]
+    return Ranks.trusted(n_candidates, n_better, n_tied, users=split.evaluated_ids[users])
 
 
 def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:

@@ -45,8 +45,8 @@ class Recommender(ABC):
         """
 
     @property
-    def scorer(self) -> Scorer:
-        """What `sampled_metrics.ranks.rank` takes: `score`, or vectors of these scores."""
+    def scorer(self) -> Any:
+        """What `pieces.rank_piece` takes: `score`, vectors of these scores, or tiles of them."""
         return self.score
 
     def state(self) -> Arrays:

@@ -1,21 +1,25 @@
 """Recommenders Y and Z, item-based filtering on cosine similarity (section 9), and on BM25."""
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy.sparse import csr_array, csr_matrix, issparse, vstack
+from scipy.sparse import csr_array, csr_matrix, vstack
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.settings import Count, Settings
 from sampled_metrics._base.sparse import from_structure, structure
-from sampled_metrics.study.recommenders.base import Arrays, Recommender, register
+from sampled_metrics.study.recommenders.base import Arrays, Recommender, Scorer, register
 
 _SLAB = 256  # rows of the similarity, or columns of the weights, that are dense at a time
 _GAIN = 20  # sums of a dense product in the time of one of a sparse product
+# Up to so many items the weights of all pairs are kept, in at most 2.1 GB; those of more items are
+# computed, some columns at a time, whenever they are needed.
+MOST_KEPT = 1 << 14
 
 
 class Neighbours(Recommender):
@@ -25,36 +29,44 @@ class Neighbours(Recommender):
     """
 
     histories: csr_array  # training events, shape (users, items)
-    weights: Any  # shape (items, items), dense or sparse
-
-    @cached_property
-    def slabs(self) -> list[Any]:
-        """The weights by columns, so many at a time that products stay in the processor's cache."""
-        if issparse(self.weights):
-            return [self.weights]
-        edges = range(0, self.weights.shape[1], _SLAB)
-        return [np.ascontiguousarray(self.weights[:, first : first + _SLAB]) for first in edges]
+    weights: csr_array | None  # shape (items, items); None if they are dense, and not kept as one
 
     def score(self, users: Int) -> Float:
         """Sum the weights of each user's history, in the order of its items."""
-        histories = self.histories[users]
-        products = [histories @ slab for slab in self.slabs]
-        return products[0].toarray() if issparse(products[0]) else np.hstack(products)
+        return (self.histories[users] @ self.weights).toarray()
 
     def state(self) -> Arrays:
-        """Return the histories and the weights."""
-        weights: Arrays = {"weights": self.weights}
-        if issparse(self.weights):
-            weights = {"weights_data": self.weights.data, **structure(self.weights, "weights_")}
-        return {**structure(self.histories, "histories_"), **weights}
+        """Return the histories and, where they are sparse, the weights."""
+        state: Arrays = structure(self.histories, "histories_")
+        if self.weights is not None:
+            state["weights_data"] = self.weights.data
+            state.update(structure(self.weights, "weights_"))
+        return state
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
         """Set the histories and the weights."""
         self.histories = from_structure(state, "histories_")
-        self.weights = state.get("weights")
-        if self.weights is None:
-            self.weights = from_structure(state, "weights_", state["weights_data"])
+        self.weights = from_structure(state, "weights_", state["weights_data"])
         return self
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Scores of all items by dense weights that exist for some items at a time.
+
+    `columns` yields some columns of the weights, after the number of the first.
+    """
+
+    histories: csr_array  # shape (users, items)
+    columns: Callable[[], Iterable[tuple[int, Float]]]
+
+    def of(self, users: Int) -> Float:
+        """Return the scores of all items for some users."""
+        histories = self.histories[users]
+        scores = np.empty(histories.shape)
+        for first, columns in self.columns():
+            scores[:, first : first + columns.shape[1]] = histories @ columns
+        return scores
 
 
 class ItemKNNSettings(Settings):
@@ -79,30 +91,70 @@ class ItemKNN(Neighbours):
     """
 
     Settings = ItemKNNSettings
+    kept: list[tuple[int, Float]] | None = None  # all dense weights, by columns, if they are kept
 
     def fit(self, train: csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
         """Compute the weights, dense where all neighbours are kept and sparse where not."""
-        settings, self.histories = self.settings, train
-        weights: Any
-        column: Any  # of each entry
-        if settings.k is None and settings.k_prime is None:
-            weights = np.concatenate(list(_slabs(train, settings.self_similarity)))
-            entries, column = weights, slice(None)
-        else:
-            weights = _similarity_of_nearest(train, settings)
-            entries, column = weights.data, weights.indices
-        np.power(entries, settings.q, out=entries, where=entries > 0.0)  # slow at 0
-        for power in (2, 1) if settings.normalise_scores else (2,):
-            powers = entries**power
-            if issparse(weights):
-                sums = np.bincount(column, powers, minlength=train.shape[1])
-            else:
-                sums = powers.sum(axis=0)
-            entries /= np.where(sums > 0.0, sums ** (1 / power), 1.0)[column]
-        if issparse(weights):
+        self.histories = train
+        self.weights = None
+        self.kept = None
+        if self.settings.k is not None or self.settings.k_prime is not None:
+            weights = _similarity_of_nearest(train, self.settings)
+            weigh(weights.data, weights.indices, train.shape[1], self.settings)
             weights.eliminate_zeros()
-        self.weights = weights
+            self.weights = weights
+        elif train.shape[1] <= MOST_KEPT:
+            self.kept = list(self.columns())
         return self
+
+    def columns(self) -> Iterable[tuple[int, Float]]:
+        """Yield some columns of the dense weights, after the number of the first."""
+        return self._computed() if self.kept is None else self.kept
+
+    def _computed(self) -> Iterator[tuple[int, Float]]:
+        first = 0
+        for similarity in _slabs(self.histories, self.settings.self_similarity):
+            columns = np.ascontiguousarray(similarity.T)  # of a symmetric matrix
+            weigh(columns, None, columns.shape[1], self.settings)
+            yield first, columns
+            first += columns.shape[1]
+
+    @property
+    def scorer(self) -> Scorer | Tiles:
+        """The function `score`, or tiles where the weights are not kept."""
+        if self.weights is None and self.kept is None:
+            return Tiles(self.histories, self.columns)
+        return self.score
+
+    def score(self, users: Int) -> Float:
+        """Sum the weights of each user's history, in the order of its items."""
+        if self.weights is None:
+            return Tiles(self.histories, self.columns).of(users)
+        return super().score(users)
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
+        """Set the histories and sparse weights; compute dense ones, which are not in the state."""
+        if "weights_data" in state:
+            return super().restore(state)
+        return self.fit(from_structure(state, "histories_"))
+
+
+def weigh(
+    entries: Float, column: NDArray[np.int32] | None, n_columns: int, settings: ItemKNNSettings
+) -> None:
+    """Turn similarities into weights, in place: powers, divided by the norm and sum of a column.
+
+    `column` is that of each entry of a sparse matrix, None for a dense one.
+    """
+    np.power(entries, settings.q, out=entries, where=entries > 0.0)  # slow at 0
+    for power in (2, 1) if settings.normalise_scores else (2,):
+        powers = entries**power
+        if column is None:
+            sums = powers.sum(axis=0)
+        else:
+            sums = np.bincount(column, powers, minlength=n_columns)
+        divisors = np.where(sums > 0.0, sums ** (1 / power), 1.0)
+        entries /= divisors if column is None else divisors[column]
 
 
 def _similarity_of_nearest(train: csr_array, settings: ItemKNNSettings) -> csr_array:
@@ -137,8 +189,11 @@ def _slabs(train: csr_array, self_similarity: bool) -> Iterator[Float]:
     by_item = by_user.T.tocsr()
     counts = np.maximum(np.diff(by_item.indptr), 1).astype(np.float64)
     is_dense = by_user.nnz * n_items < _GAIN * np.square(np.diff(by_user.indptr), dtype=float).sum()
-    for first in range(0, n_items, _SLAB):
-        rows = slice(first, min(first + _SLAB, n_items))
+    starts = list(range(0, n_items, _SLAB))
+    if len(starts) > 1 and starts[-1] == n_items - 1:
+        starts.pop()  # numpy sums a single column in another order than one of several
+    for first, end in pairwise([*starts, n_items]):
+        rows = slice(first, end)
         common: Any  # users that items have in common
         if is_dense:
             common = (by_item @ np.ascontiguousarray(by_item[rows].toarray().T)).T
@@ -192,5 +247,6 @@ class BM25(Neighbours):
         events = csr_array(train, dtype=np.float64)
         weighted = csr_matrix(bm25_weight(events.T, settings.k1, settings.b).T)
         model.fit(weighted, show_progress=False)
-        self.histories, self.weights = train, csr_array(model.similarity)
+        self.histories = train
+        self.weights = csr_array(model.similarity)
         return self
