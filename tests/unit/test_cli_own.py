@@ -112,6 +112,42 @@ def test_samples_go_to_the_corrections(rows, run):
     assert set(column(rows("correct o.csv --n-negatives 5"), "n_users")) == {2}
 
 
+def test_samples_of_a_table_of_scores(rows, folder):
+    """Ranks of b among a, b, c, d by hand: 2 of 4 for anna, without bert's seen c 1 of 3."""
+    scores = [("anna", "abcd", (9, 8, 7, 6)), ("bert", "abcd", (1, 3, 5, 2))]
+    lines = ["user_id,item_id,score"]
+    for user, items, values in scores:
+        lines += [f"{user},{item},{value}" for item, value in zip(items, values, strict=True)]
+    (folder / "scores.csv").write_text("\n".join(lines))
+    (folder / "rel.csv").write_text("user_id,item_id\nanna,b\nbert,b\n")
+    (folder / "seen.csv").write_text("user_id,item_id\nbert,c\n")
+    line = "sample scores.csv --relevant rel.csv --seen seen.csv --complete --n-negatives 2"
+    found = rows(f"{line} --repetitions 40 --seed 1")
+    n_candidates = {row["user_id"]: row["n_candidates"] for row in found}
+    assert n_candidates == {"anna": 4, "bert": 3}
+    anna = [row["sampled_rank"] for row in found if row["user_id"] == "anna"]
+    assert {row["sampled_rank"] for row in found if row["user_id"] == "bert"} == {1}
+    assert set(anna) == {1, 2}  # a is drawn or not
+
+
+def test_lists_that_may_be_cut_off_are_not_sampled(refused, folder):
+    del folder
+    line = "sample list.csv --relevant relevant.csv --n-negatives 1 --n-items 9"
+    assert "--complete" in refused(*line.split())
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["correct", "evaluate", "compare", "report --output o.html", "sample --n-negatives 5"],
+)
+def test_printed_numbers_are_for_another_command(refused, folder, command):
+    del folder
+    for numbers in ("HR@10=0.82", "HR@10=0.82 NDCG@10=.5"):
+        assert "`sampled-metrics reported HR@10=0.82`" in refused(
+            *command.split(), *numbers.split()
+        )
+
+
 def test_words_of_a_comparison(run, folder):
     (folder / "r3.csv").write_text("user_id,rank\nbert,5\nanna,9\ncora,1\n")
     line = shlex.split("compare r.csv r2.csv r3.csv --n-items 100 --metric ap")
@@ -168,7 +204,7 @@ compare r.csv r.csv --n-items 100 | r.csv: the same file twice
 {COMPARE} --estimator bv:0.1 | --estimator & n_negatives
 plan --ranks r.csv | --ranks
 sample r.csv --n-items 100 --n-negatives 100 | r.csv: a ranking has 100 candidates
-sample list.csv --relevant relevant.csv --n-negatives 1 | list.csv: user anna has & fully ranked
+sample list.csv --relevant relevant.csv --n-negatives 1 | list.csv: & --complete
 """
 WRONG_FILES = {
     "last.csv": "sampled_rank\n" + "101\n" * 300,

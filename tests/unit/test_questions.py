@@ -106,3 +106,27 @@ def test_refused(call, words, tmp_path):
     (tmp_path / "t.csv").write_text(HEADER)
     with pytest.raises(sm.InputError, match=words):
         call(tmp_path / "t.csv")
+
+
+def test_an_error_inside_a_function_of_the_user_is_raised_as_it_is():
+    """It says what is wrong in the function; no message about data may take its place."""
+    error = IndexError("index 99 is out of bounds for axis 0 with size 60")
+
+    def broken(*_):
+        raise error
+
+    seen = np.zeros(ALL.shape, bool)
+    calls = (
+        lambda: sm.rank(broken, None, HELD),
+        lambda: sm.rank(broken, seen, HELD),
+        lambda: sm.evaluate(broken, "hr@10", relevant=HELD),
+        lambda: sm.compare({"a": broken, "b": ALL}, "hr@10", relevant=HELD),
+        lambda: sm.report({"a": broken}, "/dev/null", "hr@10", relevant=HELD),
+        lambda: sm.evaluate_on_budget(broken, "hr@10", relevant=HELD, seen=seen),
+        lambda: sm.evaluate_on_budget(ALL, "hr@10", relevant=HELD, seen=seen, proxy=broken),
+    )
+    for call in calls:
+        with pytest.raises(IndexError) as caught:
+            call()
+        assert caught.value is error
+        assert caught.traceback[-1].name == "broken"

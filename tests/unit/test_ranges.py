@@ -10,7 +10,7 @@ from scipy.optimize import linprog, minimize
 from scipy.stats import beta, chi2, norm
 from scipy.stats import t as student
 
-from sampled_metrics import InputError
+from sampled_metrics import InputError, InputWarning, correct
 from sampled_metrics.inference.brackets import SHAPES, bracket, kernel, likely_mixture
 from sampled_metrics.inference.correct import behaves_like
 from sampled_metrics.inference.ranges import misfit, upper_bound
@@ -21,6 +21,13 @@ from sampled_metrics.sampling.probability import pmf_at
 from tests.conftest import difference_ranges, metric_ranges
 
 N, M = 3541, 100
+BROKEN = {  # what a correction does: (refuses the ranks, asks about them)
+    "every negative twice": (True, False),
+    "ten negatives given as a hundred": (True, True),
+    "two negatives given as a hundred": (True, False),
+    "counted from two": (True, False),
+    "popular negatives": (False, True),  # some true ranks explain them, those of a poor recommender
+}
 METRICS = ("recall@3", "precision@2", "f1@4", "hit@1", "ndcg@5", "ndcg", "ap@3", "ap", "rr@7")
 RECALL = [parse_measure("recall@10")]
 each_sampling = pytest.mark.parametrize("sampling", Sampling)
@@ -310,6 +317,31 @@ class TestMisfit:
             ranks = sampled(power_ranks(users, exponent, rng), m, rng)
             refused += misfit(SampledRanks(ranks, N, m), shape).p_value < 0.01
         assert refused <= 3  # of 60
+
+    def broken(self, case):
+        rng = np.random.default_rng(11)
+        true = power_ranks(4000, 0.25, rng)
+        if case == "every negative twice":
+            return 2 * sampled(true, 50, rng) - 1
+        if case == "ten negatives given as a hundred":
+            return sampled(true, 10, rng)
+        if case == "two negatives given as a hundred":
+            return sampled(true, 2, rng)
+        if case == "counted from two":
+            return np.minimum(sampled(true, M, rng) + 1, M + 1)
+        assert case == "popular negatives"  # of which the share above is near 1
+        return 1 + rng.binomial(M, 1 - (true - 1) / N)
+
+    @pytest.mark.parametrize("case", BROKEN)
+    def test_broken_data_is_refused_or_asked_about(self, case, recwarn):
+        """Each of these made up mistakes must not pass in silence, by the public function."""
+        refused = False
+        try:
+            correct(self.broken(case), "recall@10", "cls", n_items=N, n_negatives=M)
+        except InputError:
+            refused = True
+        asked = any(issubclass(each.category, InputWarning) for each in recwarn)
+        assert (refused, asked) == BROKEN[case]
 
     def test_one_row_per_user(self):
         rng = np.random.default_rng(13)

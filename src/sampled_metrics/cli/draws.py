@@ -30,12 +30,15 @@ def sample(
     n_items: options.Items = None,
     relevant: options.Relevant = None,
     seen: options.Seen = None,
+    complete: options.Complete = False,
     form: options.Form = Format.CSV,
     output: options.Output = None,
 ) -> None:
     """Draw sampled ranks from full rankings, as if negatives had been sampled.
 
-    Several held-out items of a user are a row each; the negatives of one may include the others.
+    Rankings are exact ranks, or scores: a matrix with --relevant, or a table of user_id, item_id
+    and score of all candidates with --relevant and --complete. Several held-out items of a user
+    are a row each; the negatives of one may include the others.
 
     Keys: repetition (from 0), user_id (if the file has it; with --repetitions else the row from 1),
     item_id (if users have several held-out items, running numbers from 0), n_candidates,
@@ -47,7 +50,10 @@ def sample(
     from sampled_metrics.ranks import Ranks
     from sampled_metrics.sampling import draw_sampled_ranks
 
-    ranks = Ranks.read(file, n_items=n_items, relevant=relevant, seen=seen)
+    ranks = Ranks.read(file, n_items=n_items, relevant=relevant, seen=seen, complete=complete)
+    if ranks.depth is not None and not ranks.is_complete:
+        problem = "the lists may be cut off; if they hold all candidates, give --complete"
+        raise InputError(problem, path=file)
     items = ranks
     if ranks.is_complete and not ranks.is_single:  # each held-out item as a user of its own
         n_candidates = np.repeat(ranks.n_candidates, ranks.n_found)

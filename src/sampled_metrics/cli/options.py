@@ -29,6 +29,27 @@ def _by_suffix(context: typer.Context, form: Format) -> Format:
     return next((by_name for by_name in Format if suffix == f".{by_name}"), form)
 
 
+def _no_printed_number(path: Path) -> Path:
+    """Return the file to read, or raise InputError if it is a printed metric such as HR@10=0.82."""
+    metric, equals, value = str(path).partition("=")
+    if equals and _is_number(value) and not path.exists():
+        remedy = f"`sampled-metrics reported {path}` takes it, with --n-items and --n-negatives"
+        raise InputError(f"{path} is a printed metric, {metric}, and no file; {remedy}")
+    return path
+
+
+def _no_printed_numbers(paths: list[Path]) -> list[Path]:
+    return list(map(_no_printed_number, paths))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _known_suffix(context: typer.Context, output: Path | None) -> Path | None:
     """Return the file to write, or raise InputError unless its suffix is one that is written."""
     known = _PAGES if context.command.name == "report" else _RESULTS
@@ -67,9 +88,9 @@ _HELD_OUT = "Held-out items: a table of user_id and item_id, or qrels."
 _SEEN = "Items seen in training, to exclude from lists and scores."
 _ALL_ITEMS = "All items: a table with item_id, if some are in no other file."
 
-SampledFile = Annotated[Path, typer.Argument(help=_SAMPLED)]
-RankFile = Annotated[Path, typer.Argument(help=_RANKS)]
-RankFiles = Annotated[list[Path], typer.Argument(help=_RANKS)]
+SampledFile = Annotated[Path, typer.Argument(help=_SAMPLED, callback=_no_printed_number)]
+RankFile = Annotated[Path, typer.Argument(help=_RANKS, callback=_no_printed_number)]
+RankFiles = Annotated[list[Path], typer.Argument(help=_RANKS, callback=_no_printed_numbers)]
 Metrics = Annotated[list[str] | None, option("NAMES", _METRICS)]
 Estimators = Annotated[list[str] | None, option("NAMES", _ESTIMATORS)]
 Ties = Annotated[str, option("POLICY", "expected, random, optimistic or pessimistic.")]
