@@ -159,7 +159,7 @@ def one_thread() -> Iterator[None]:
     On several, a sum depends on their number in its last digit, and small matrices take up to ten
     times as long.
     """
-    import scipy.linalg  # noqa: F401, whose library has threads of its own
+    import scipy.special  # noqa: F401, which loads scipy's library, with threads of its own
 
     with _controller().limit(limits=1, user_api="blas"):
         yield

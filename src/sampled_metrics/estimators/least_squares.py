@@ -28,6 +28,7 @@ import scipy  # `scipy.linalg` takes long to import, so only where it is used
 
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.solvers import nonnegative_least_squares
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import checked, pmf_at
@@ -37,6 +38,7 @@ _BLOCK_ROWS = 2048
 _MAX_CONDITION = 1e8
 _TIE_BREAK = 1e-12  # gamma of constrained least squares
 _ITERATIONS = 30  # of constrained least squares, per unknown
+_FEW = 128  # unknowns, up to which solutions are as precise without scipy.optimize
 _ROUNDING = 1e-13  # of steps down, as a share of the largest
 ONE_BY_ONE = 1 << 14  # up to so many ranks, each is taken by itself; those of the paper are
 _NODES = 20
@@ -102,11 +104,13 @@ def bias_variance(system: Reduced, gamma: float) -> Float:
     """
     size = system.marginal.size
     triangle = np.asarray(np.linalg.qr(np.hstack(_augmented(system, gamma)), mode="r"))
-    reciprocal, _ = scipy.linalg.lapack.dtrcon(triangle[:size, :size])
-    if reciprocal * _MAX_CONDITION < 1.0:
+    left = triangle[:size, :size]
+    # The condition number in the 1-norm is at most `size` times the other, at most 1/sqrt(gamma).
+    may_fail = size > _MAX_CONDITION * np.sqrt(gamma)
+    if may_fail and scipy.linalg.lapack.dtrcon(left)[0] * _MAX_CONDITION < 1.0:
         problem = f"gamma {gamma:g} with {size - 1} negatives is ill-conditioned"
         raise ConditioningError(f"{problem}; use fewer negatives or a larger gamma")
-    scaled = scipy.linalg.solve_triangular(triangle[:size, :size], triangle[:size, size:])
+    scaled = np.linalg.solve(left, triangle[:size, size:])
     return scaled.T / np.sqrt(system.marginal)
 
 
@@ -127,8 +131,6 @@ def monotone(system: Reduced, nonnegative: bool = True) -> Float:
     >>> monotone(system)[0, :3].round(5) + 0
     array([0.48764, 0.     , 0.     ])
     """
-    from scipy.optimize import nnls  # takes long to import
-
     size = system.marginal.size
     matrix, targets = _augmented(system, _TIE_BREAK)
     steps = np.cumsum(matrix * np.sqrt(system.marginal), axis=1)
@@ -139,10 +141,10 @@ def monotone(system: Reduced, nonnegative: bool = True) -> Float:
     left, targets = triangle[:, :size], triangle[:, size:]
     vectors = []
     try:
-        for z, d in zip(targets.T, scipy.linalg.solve_triangular(left, targets).T, strict=True):
+        for z, d in zip(targets.T, np.linalg.solve(left, targets).T, strict=True):
             # A vector that falls all the way, as of AUC, would take active sets m + 1 turns.
             if d[first:].min() < -_ROUNDING * np.abs(d).max():
-                d = nnls(left[first:, first:], z[first:], maxiter=_ITERATIONS * (size - first))[0]
+                d = _nonnegative(left[first:, first:], z[first:])
                 if not nonnegative:
                     d = np.append((z[0] - left[0, 1:] @ d) / left[0, 0], d)
             d[first:] = np.maximum(d[first:], 0.0)
@@ -151,6 +153,16 @@ def monotone(system: Reduced, nonnegative: bool = True) -> Float:
         problem = f"constrained least squares with {size} unknowns does not settle"
         raise ConditioningError(f"{problem}; use fewer negatives") from None
     return np.array(vectors)
+
+
+def _nonnegative(matrix: Float, target: Float) -> Float:
+    """Least squares with unknowns of at least 0; raises RuntimeError if these do not settle."""
+    unknowns = target.size
+    if unknowns <= _FEW:
+        return nonnegative_least_squares(matrix, target, _ITERATIONS * unknowns)
+    from scipy.optimize import nnls  # takes long to import
+
+    return np.asarray(nnls(matrix, target, maxiter=_ITERATIONS * unknowns)[0])
 
 
 def _augmented(system: Reduced, gamma: float) -> tuple[Float, Float]:

@@ -40,6 +40,7 @@ from sampled_metrics.sampling import sampled_rank_distribution
 _SINGLE_RANKS = 1000  # up to here every rank is a block of its own
 _BLOCKS_PER_E_FOLD = 200  # beyond, a block of ranks is half a percent wide
 _ITERATIONS = 100
+_KEPT = 1 << 22  # probabilities that are kept for the next recommender: 32 MB
 _PRIOR_USERS = 0.5
 _LIKELY_USERS = 50.0
 _LEAST_CURVATURE = -2.0  # that of a share of successes, V(mu) = mu (1 - mu)
@@ -140,7 +141,7 @@ class Population:
         flat = np.reshape(vectors, (-1, columns))
         expected, square = np.empty((2, len(flat), len(self.ranks)))
         for rows in blocks(len(self.ranks), columns):
-            given = sampled_rank_distribution(self.ranks.take(rows), columns - 1, sampling)
+            given = self._distribution(rows, columns - 1, sampling)
             for place, vector in enumerate(flat):
                 expected[place, rows] = given @ vector
                 square[place, rows] = given @ np.square(vector)
@@ -155,9 +156,23 @@ class Population:
         """Calculate the expected shares of users at every sampled rank; shape (m + 1,)."""
         shares = np.zeros(m + 1)
         for rows in blocks(len(self.ranks), m + 1):
-            given = sampled_rank_distribution(self.ranks.take(rows), m, sampling)
+            given = self._distribution(rows, m, sampling)
             shares += self.share[rows] @ given
         return shares
+
+    def _distribution(self, rows: slice, m: int, sampling: Sampling | str) -> Float:
+        """Distribution of the sampled rank of some kinds; shape (rows, m + 1)."""
+        ranks = self.ranks
+        n = int(ranks.n_candidates[0])
+        if ranks is rank_blocks(n) and len(ranks) * (m + 1) <= _KEPT:
+            return _of_blocks(n, m, Sampling(sampling))[rows]
+        return sampled_rank_distribution(ranks.take(rows), m, sampling)
+
+
+@lru_cache(maxsize=1)
+def _of_blocks(n: int, m: int, sampling: Sampling) -> Float:
+    """Distribution of the sampled rank of each of `rank_blocks`, which recommenders share."""
+    return sampled_rank_distribution(rank_blocks(n), m, sampling)
 
 
 @lru_cache(maxsize=8)

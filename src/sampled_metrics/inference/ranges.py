@@ -20,13 +20,13 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import scipy  # `scipy.optimize` takes long to import, so only where it is used
 from numpy.typing import ArrayLike
 from scipy.special import chdtrc, stdtrit, xlogy
 
 from sampled_metrics._base.arrays import Float, Int, first_duplicate, generator
 from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.solvers import nonnegative_least_squares, root_between
 from sampled_metrics.inference.brackets import (
     NON_INCREASING,
     bracket,
@@ -45,7 +45,7 @@ _ROUNDING, _LEAST_P, _MOST_P = 1e-9, 1e-6, 1.0 - 1e-3
 
 _REFUSED = 0.005  # p below which sampled ranks are refused
 _LEAST_EXPECTED, _LEAST_VARIANCE = 5.0, 0.5  # users in a cell
-_REWEIGHTINGS = 3
+_REWEIGHTINGS, _TURNS = 3, 30  # of fits, and of active sets per unknown
 _OF_ITEMS = ("recall", "auc")  # the mean over a user's items is the metric of the user
 
 
@@ -243,7 +243,7 @@ def upper_bound(values: Float, largest: float, confidence: float) -> float:
         return largest - span * mean * float(np.exp(divergence - allowed))
     if tilted(far)[0] >= allowed:
         return float(values.mean())
-    root = scipy.optimize.brentq(lambda at: tilted(at)[0] - allowed, near, far)
+    root = root_between(lambda at: tilted(at)[0] - allowed, near, far)
     return largest - span * tilted(root)[1]
 
 
@@ -307,7 +307,8 @@ def misfit(sample: SampledRanks, shape: str = NON_INCREASING) -> Misfit:
     expected = np.add.reduceat(likely, cells)
     for _ in range(_REWEIGHTINGS):
         root = np.sqrt(np.maximum(expected, _LEAST_VARIANCE))
-        weights, _ = scipy.optimize.nnls(given.T / root[:, None], observed / root)
+        turns = _TURNS * len(given)
+        weights = nonnegative_least_squares(given.T / root[:, None], observed / root, turns)
         expected = weights @ given
     statistic = 2.0 * float((xlogy(observed, observed / expected) - observed + expected).sum())
     degrees = max(cells.size - int(np.count_nonzero(weights)) + 1, 1)

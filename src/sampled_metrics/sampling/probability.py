@@ -244,13 +244,20 @@ def _hypergeometric(rank: Int | Float, n: Int, m: int) -> Float:
     """Cumulated log ratios p(i + 1)/p(i) = (r - 1 - i)(m - i) / ((i + 1)(n - r - m + i + 1))."""
     i = np.arange(m, dtype=np.float64)
     others = (n - rank + 0.0)[:, None] - m + i + 1.0
-    impossible = others <= 0.0  # i items are too few for m draws, and p(i) = 0
-    ratio = np.maximum((rank - 1.0)[:, None] - i, 0.0) * ((m - i) / (i + 1.0))
-    ratio[impossible] = others[impossible] = 1.0
+    ratio = (rank - 1.0)[:, None] - i
+    np.maximum(ratio, 0.0, out=ratio)
+    ratio *= (m - i) / (i + 1.0)
+    impossible = None
+    if others.size and others.min() <= 0.0:  # i items are too few for m draws, and p(i) = 0
+        impossible = others <= 0.0
+        ratio[impossible] = others[impossible] = 1.0
     logs = np.zeros((rank.size, m + 1))
+    np.divide(ratio, others, out=ratio)
     with np.errstate(divide="ignore"):
-        np.cumsum(np.log(ratio / others), axis=1, out=logs[:, 1:])
-    logs[:, :-1][impossible] = _LOG_ZERO
+        np.log(ratio, out=ratio)
+        np.cumsum(ratio, axis=1, out=logs[:, 1:])
+    if impossible is not None:
+        logs[:, :-1][impossible] = _LOG_ZERO
     return logs
 
 

@@ -1,0 +1,42 @@
+"""Roots and least squares with signs, against scipy.optimize."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import brentq, nnls
+
+from sampled_metrics._base.solvers import nonnegative_least_squares, root_between
+
+
+@given(st.floats(-40.0, 40.0), st.floats(1e-3, 1e3), st.floats(0.0, 10.0))
+def test_roots_are_those_of_scipy(root, scale, bend):
+    def function(x):
+        return float(np.tanh(scale * (x - root)) + bend * (x - root) ** 3)
+
+    assert root_between(function, -45.0, 45.0) == brentq(function, -45.0, 45.0)
+
+
+def test_roots_at_the_ends_are_found():
+    assert root_between(lambda x: x, 0.0, 3.0) == 0.0
+    assert root_between(lambda x: x, -3.0, 0.0) == 0.0
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 12), st.booleans())
+def test_least_squares_fit_as_those_of_scipy(seed, rows, unknowns, positive):
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(size=(rows, unknowns))
+    if positive:
+        matrix = np.abs(matrix)
+    target = rng.normal(size=rows)
+    found = nonnegative_least_squares(matrix, target, 30 * unknowns)
+    expected, distance = nnls(matrix, target)
+    assert found.min() >= 0.0
+    assert np.linalg.norm(matrix @ found - target) == pytest.approx(distance, abs=1e-9)
+    if rows >= unknowns:
+        assert found == pytest.approx(expected, abs=1e-7)
+
+
+def test_sets_that_do_not_settle_in_time_are_an_error():
+    with pytest.raises(RuntimeError):
+        nonnegative_least_squares(np.eye(5), np.ones(5), 3)
