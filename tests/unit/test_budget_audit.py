@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sampled_metrics.budget.audit import after_draws, audit, estimates, random_draws
+from sampled_metrics.budget.audit import audit
 from sampled_metrics.budget.candidates import Order, make_proxy
+from sampled_metrics.budget.estimates import estimates
 from sampled_metrics.budget.evaluation import LOOKS
+from sampled_metrics.budget.first_places import after_draws, random_draws
 from sampled_metrics.budget.keyed import hashed
 from sampled_metrics.budget.model import Counts, Frame, Model, View, parse_metrics
 from sampled_metrics.budget.problem import Problem

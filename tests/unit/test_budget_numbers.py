@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import chi2, poisson, t
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.budget.audit import Errors, Phase, estimates
+from sampled_metrics.budget.audit import Phase
+from sampled_metrics.budget.estimates import Errors, estimates
 from sampled_metrics.budget.keyed import hashed, permuted, stream, uniform
 from sampled_metrics.budget.model import PoissonMeans, edges, over_ties, parse_metrics
 

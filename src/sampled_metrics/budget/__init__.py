@@ -5,11 +5,12 @@ the metrics, and a model of latent classes of users turns them into estimates. A
 drawn with known probabilities corrects the model and gives the intervals.
 
 Modules in the order of the data: `problem` (users, items, scores), `candidates` (proxies, order),
-`model` (scores, classes, posterior), `audit`, `evaluation` (the method as a generator of batches),
-`result`, and `folder` (the evaluation of functions, or from files).
+`model` (scores, classes, posterior), `audit` with `first_places`, `estimates`, `evaluation` (the
+method as a generator of batches), `result`, and `folder` (the evaluation of functions, or from
+files).
 """
 
-from sampled_metrics.budget.audit import Estimate
+from sampled_metrics.budget.estimates import Estimate
 from sampled_metrics.budget.folder import evaluate_on_budget
 from sampled_metrics.budget.result import BudgetResult
 

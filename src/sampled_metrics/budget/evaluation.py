@@ -15,8 +15,9 @@ from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE, MOST_ITEMS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, reading_as, replacing
-from sampled_metrics.budget.audit import Audited, audit, estimates
+from sampled_metrics.budget.audit import Audited, audit
 from sampled_metrics.budget.candidates import Order
+from sampled_metrics.budget.estimates import estimates
 from sampled_metrics.budget.model import Asked, Asking, Counts, Frame, Model, parse_metrics
 from sampled_metrics.budget.result import LEAST_CONFIRMED, BudgetResult, depth_of
 from sampled_metrics.inference.results import UNDECIDED

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from sampled_metrics._base.text import Parts
-from sampled_metrics.budget.audit import Audited, Estimate
+from sampled_metrics.budget.audit import Audited
+from sampled_metrics.budget.estimates import Estimate
 from sampled_metrics.budget.model import Model
 from sampled_metrics.inference.compare import decided
 from sampled_metrics.inference.orders import is_above, order_in_words
