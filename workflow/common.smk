@@ -1,6 +1,7 @@
 import fcntl
 import gc
 import json
+import marshal
 import os
 import re
 import sys
@@ -11,9 +12,20 @@ from snakemake.utils import min_version, update_config
 
 min_version("9.19")
 
+
+def remove_truncated(package):
+    """Remove compiled files that a full disk cut off: Python neither runs nor renews them."""
+    for path in Path(package).rglob(f"*.{sys.implementation.cache_tag}*.pyc"):
+        try:
+            marshal.loads(path.read_bytes()[16:])
+        except (EOFError, TypeError, ValueError):
+            path.unlink(missing_ok=True)
+
+
 # The workflow runs the package of its own checkout; used as a module from afar, the installed one.
 ROOT = Path(workflow.current_basedir, "..").resolve()
 if Path(ROOT, "src").is_dir():
+    remove_truncated(f"{ROOT}/src")
     sys.path.insert(0, f"{ROOT}/src")
     search = [f"{ROOT}/src", os.environ.get("PYTHONPATH")]
     os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, search)))
