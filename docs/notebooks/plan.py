@@ -25,3 +25,19 @@ sm.plan(a, b, "HR@10", n_items=2000)
 # %% [markdown]
 # A range can be seen to decide, while the sign of an estimate may be
 # wrong with certainty.
+
+# %% [markdown]
+# ## Without rankings
+#
+# If nothing is ranked yet, say which difference you want to see, from
+# which value of the metric on. Ranks are then taken to follow power
+# laws with these two values, independently for both recommenders.
+
+# %%
+sm.plan(
+    metrics="HR@10",
+    effect=0.05,
+    value=0.1,
+    n_items=3000,
+    n_users=6000,
+)

@@ -27,6 +27,7 @@ FILES = {
 EVALUATE, CORRECT = "evaluate r.csv --n-items 100", "correct s.csv --n-negatives 10 --n-items 100"
 COMPARE = "compare r.csv r2.csv --n-items 100"
 PLAN = "plan --ranks r.csv r2.csv --n-items 100"
+EFFECT = "plan --effect 0.3 --value 0.2 --metric hit@10 --n-items 100 --n-users 40"
 DRAW = "sample r.csv --n-items 100 --n-negatives 9"
 
 
@@ -78,6 +79,7 @@ def column(rows, *keys):
          {"a": "s3", "b": "s", "paired": True, "behaves_like": None}),
         (f"{PLAN} --metric auc", {"n_users": 3, "exact_a": (99 + 97 + 89) / 99 / 3}),
         (f"{PLAN} --n-users 9", {"n_users": 9, "n_negatives": 1}),
+        (EFFECT, {"n_users": 40, "n_items": 100, "exact_a": 0.2, "exact_b": 0.5}),
     ],
 )  # fmt: skip
 def test_first_row(rows, folder, line, first):
@@ -194,6 +196,8 @@ evaluate r.csv --n-items 1 | '--n-items'
 {CORRECT} --ties paper | '--ties'
 {COMPARE} --test z | '--test'
 {PLAN} --n-users 0 | '--n-users'
+{PLAN} --effect 0.1 --value 0.1 | effect & rankings
+plan --n-items 100 | --effect
 evaluate r.csv | r.csv & --n-items & n_candidates
 evaluate r.csv --n-items 10 | r.csv, row 3 (line 4), column rank: found 11
 correct s.csv --n-items 100 | (--n-negatives)

@@ -178,3 +178,68 @@ class TestPlan:
     def test_errors(self, ranks, options, word):
         with pytest.raises(InputError, match=word):
             plan(ranks, ranks, **options)
+
+
+ABOUT = {"effect": 0.05, "value": 0.2, "n_items": 400, "n_users": 900}
+
+
+class TestWithoutRankings:
+    """Power laws with the metrics asked for, in the place of two full rankings."""
+
+    @pytest.mark.parametrize("metric", ["recall@10", "ndcg@10", "ap", "auc"])
+    def test_metrics_are_those_asked_for(self, metric):
+        value = 0.7 if metric == "auc" else 0.2
+        for row in plan(metrics=metric, **(ABOUT | {"value": value}), sizes=[5]):
+            assert row.exact_a == pytest.approx(value, abs=1e-9)
+            assert row.exact_b == pytest.approx(value + 0.05, abs=1e-9)
+            assert (row.n_items, row.n_users) == (400, 900)
+
+    def test_full_rankings_by_hand(self):
+        """Means of 900 ones and zeros each, of which a share of .2 and .25 are ones."""
+        (row,) = plan(metrics="hit@10", **ABOUT, sizes=[], confidence=0.9)
+        error = math.sqrt((0.2 * 0.8 + 0.25 * 0.75) / 900)
+        z = stats.norm.ppf(0.95)
+        assert row.n_negatives is None
+        assert row.decides_above == pytest.approx(z * error)
+        assert row.probability == pytest.approx(stats.norm.cdf(0.05 / error - z))
+
+    def test_exponents_by_hand(self):
+        """A hit among 10 of 400 for a share (10/400)^e of users, so that e = log(.2)/log(1/40)."""
+        exponents = [math.log(share) / math.log(1 / 40) for share in (0.2, 0.25)]
+        users = 20_000
+        a, b = (power(400, e, users, i * users) for i, e in enumerate(exponents))
+        options = {"n_users": 900, "sizes": [50, 200]}
+        of_ranks = plan(a, b, "hit@10", **options)
+        assumed = plan(metrics="hit@10", **(ABOUT | options))
+        for one, other in zip(assumed, of_ranks, strict=True):
+            assert one.probability == pytest.approx(other.probability, abs=0.01)
+            assert one.decides_above == pytest.approx(other.decides_above, rel=0.01)
+
+    def test_more_users_and_larger_effects_need_fewer_negatives(self):
+        def probabilities(**changed):
+            sizes = {"sizes": [50, 100, 200]}
+            return [x.probability for x in plan(metrics="hit@10", **(ABOUT | changed | sizes))]
+
+        few = probabilities()
+        assert few == sorted(few)
+        assert all(x < y for x, y in zip(few, probabilities(n_users=9000), strict=True))
+        assert all(x < y for x, y in zip(few, probabilities(effect=0.1), strict=True))
+
+    @pytest.mark.parametrize(
+        ("changed", "word"),
+        [
+            ({"value": None}, "--value"),
+            ({"effect": None}, "--effect"),
+            ({"n_items": None}, "--n-items"),
+            ({"n_users": None}, "--n-users"),
+            ({"effect": -0.1}, "effect is -0.1"),
+            ({"value": 0.01}, "a random order"),
+            ({"effect": 0.9}, "not between"),
+            ({"metrics": "hit@10,ap"}, "one metric"),
+            ({"a": [1, 2], "b": [2, 1]}, "without rankings"),
+            ({"value": None, "effect": None}, "two rankings"),
+        ],
+    )
+    def test_errors(self, changed, word):
+        with pytest.raises(InputError, match=word):
+            plan(**(ABOUT | {"metrics": "hit@10"} | changed))

@@ -222,7 +222,15 @@ def compare_files(
 
 @app.command()
 def plan(
-    ranks: Annotated[tuple[Path, Path], options.option("A B", "Exact ranks of two recommenders.")],
+    ranks: Annotated[
+        tuple[Path, Path] | None, options.option("A B", "Exact ranks of two recommenders.")
+    ] = None,
+    effect: Annotated[
+        float | None, options.option("D", "Without --ranks: the difference to be decided.")
+    ] = None,
+    value: Annotated[
+        float | None, options.option("V", "Without --ranks: the metric of the one with less.")
+    ] = None,
     n_items: options.Items = None,
     metric: options.Metrics = None,
     n_users: Annotated[
@@ -241,16 +249,32 @@ def plan(
     For two recommenders whose full rankings are known, with the same users, or with --n-users as
     many users like them. An order is decided if the range of the exact difference excludes 0.
 
+    Without rankings: sampled-metrics plan --effect 0.02 --value 0.1 --metric HR@10 --n-items 3000
+    --n-users 6000. Ranks are then taken to follow power laws with these metrics, independently for
+    both recommenders.
+
     Keys: metric, n_negatives (null: full rankings), probability, decides_above (the difference from
     which on a decision is likely), decides (the least n_negatives with a probability of 0.95),
     exact_a, exact_b, n_items, n_users, sampling.
     """
     from sampled_metrics.inference import plan as planning
 
-    options.by_name(ranks)
-    about: Any = {"n_items": n_items, "n_users": n_users, "sampling": sampling, "shape": shape}
-    names = metric or defaults.METRICS[:1]
-    results = planning.plan(*ranks, names, **about, confidence=confidence)
+    a = b = None
+    if ranks is not None:
+        options.by_name(ranks)
+        a, b = ranks
+    results = planning.plan(
+        a,
+        b,
+        metric or defaults.METRICS[:1],
+        effect=effect,
+        value=value,
+        n_items=n_items,
+        n_users=n_users,
+        sampling=sampling,
+        shape=shape,
+        confidence=confidence,
+    )
     emit_results(results, form, output)
 
 

@@ -10,15 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from sampled_metrics._base.arrays import Float, check_arguments, integers, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE
-from sampled_metrics._base.errors import reading
+from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics._base.text import Parts
+from sampled_metrics.inference.assumed import power_law_with
 from sampled_metrics.inference.brackets import (
     ASSUMED,
     NON_INCREASING,
@@ -36,8 +37,14 @@ from sampled_metrics.ranks.options import Ranked
 from sampled_metrics.ranks.reading import as_ranks
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+Number = TypeVar("Number", int, float)
 _DECIDED = 0.95
 _OF_FITTED = 2.0  # vectors fitted to each sample about double the sd of an end, by simulation
+_POWER_LAW = (
+    "Assumed: a share (k/n)^e of users has a rank of at most k, with the exponents e of these "
+    "metrics, and both recommenders' ranks are independent. If they rank alike for the same users, "
+    "fewer negatives decide. `--ranks` takes rankings instead."
+)
 _MORE = 1000  # negatives that an undecided comparison is told about, or twice those drawn
 
 
@@ -104,10 +111,12 @@ class Pair:
 
 @one_thread()
 def plan(
-    a: Any,
-    b: Any,
+    a: Any = None,
+    b: Any = None,
     metrics: str | Sequence[str] = METRICS[:1],
     *,
+    effect: float | None = None,
+    value: float | None = None,
     n_items: int | None = None,
     n_users: int | None = None,
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
@@ -123,9 +132,15 @@ def plan(
     ----------
     a, b
         Full rankings of two recommenders, as `evaluate` takes them, one relevant item per user;
-        users are paired by ids, or without ids by row.
+        users are paired by ids, or without ids by row. Leave them out if nothing is ranked yet, and
+        give `effect` and `value`.
     metrics, n_items
         See `evaluate`.
+    effect, value
+        The difference to be decided, and the exact metric of the recommender with less. Then the
+        share of users with a rank of at most k is taken to be (k/n)^e in both, with the exponents
+        e that give these metrics, and the ranks of both to be independent. That is cautious:
+        recommenders that rank alike for the same users need fewer negatives.
     n_users
         Users of the evaluation. By default those of the rankings, with negatives drawn anew; if
         given, they are drawn from users like those.
@@ -142,10 +157,39 @@ def plan(
     10 0.02 0.35
     100 0.95 0.11
     None 1.0 0.02
+    >>> about = {"n_items": 3000, "n_users": 6000, "sizes": [100, 200]}
+    >>> plan(metrics="recall@10", effect=0.08, value=0.1, **about)[0].decides
+    200
     """
     check_arguments(n_users=n_users, sampling=sampling, shape=shape, confidence=confidence)
     sizes = integers("sizes", sizes, is_column=True).tolist()
     sampling = Sampling(sampling)
+    measures = parse_measures(metrics)
+    if effect is None and value is None:
+        pair, pairing = _ranked_pair(a, b, n_items, n_users, sampling)
+        of_ranks = "as in these rankings"
+        fewest = min(int(each.ranks.n_candidates.min()) for each in (pair.a, pair.b))
+    else:
+        if a is not None or b is not None:
+            raise InputError("effect and value are for a plan without rankings; leave them out")
+        pair = _assumed_pair(measures, effect, value, n_items, n_users, sampling)
+        pairing = [_POWER_LAW]
+        of_ranks = "by a power law"
+        fewest = pair.n_items
+    possible = [m for m in sizes if m < fewest]
+    z = float(ndtri((1.0 + confidence) / 2.0))
+    results = []
+    for measure in measures:
+        results += _planned(pair, measure, [*possible, None], shape, z)
+    return Results(results, partial(_parts, shape=shape, of_ranks=of_ranks, pairing=pairing))
+
+
+def _ranked_pair(
+    a: Any, b: Any, n_items: int | None, n_users: int | None, sampling: Sampling
+) -> tuple[Pair, list[str]]:
+    """Read two full rankings; the words say how their users are paired."""
+    if a is None or b is None:
+        raise InputError("give two rankings, or without any effect (--effect) and value (--value)")
     rankings = {}
     for name, data in (("a", a), ("b", b)):
         with reading(str(data) if isinstance(data, str | Path) else name):
@@ -163,13 +207,41 @@ def plan(
         paired=common is not None,
         sampling=sampling,
     )
-    fewest = min(int(ranks.n_candidates.min()) for ranks in rankings.values())
-    possible = [m for m in sizes if m < fewest]
-    z = float(ndtri((1.0 + confidence) / 2.0))
-    results = []
-    for measure in parse_measures(metrics):
-        results += _planned(pair, measure, [*possible, None], shape, z)
-    return Results(results, partial(_parts, shape=shape, pairing=pairing))
+    return pair, pairing
+
+
+def _assumed_pair(
+    measures: Sequence[Measure],
+    effect: float | None,
+    value: float | None,
+    n_items: int | None,
+    n_users: int | None,
+    sampling: Sampling,
+) -> Pair:
+    """Make two power laws of which one has a metric of `value` and the other `effect` more."""
+    effect = _needed("effect", effect)
+    value = _needed("value", value)
+    n = _needed("n_items", n_items)
+    users = _needed("n_users", n_users)
+    if len(measures) != 1:
+        raise InputError("effect and value are of one metric; give one")
+    if not 0.0 < effect < 1.0:
+        raise InputError(f"effect is {effect:g}; expected a difference between 0 and 1")
+    check_arguments(n_items=n)
+    return Pair(
+        power_law_with(measures[0], value, n),
+        power_law_with(measures[0], value + effect, n),
+        users,
+        drawn=True,
+        sampling=sampling,
+    )
+
+
+def _needed(name: str, number: Number | None) -> Number:
+    """Return an argument that a plan without rankings cannot do without."""
+    if number is None:
+        raise InputError(f"a plan without rankings needs {name} ({flag(name)})")
+    return number
 
 
 def _planned(
@@ -307,7 +379,7 @@ def _ends(
     return Moments(*(field[0] for field in both)), Moments(*(field[1] for field in both))
 
 
-def _parts(results: Sequence[Planned], shape: str, pairing: Sequence[str]) -> Parts:
+def _parts(results: Sequence[Planned], shape: str, of_ranks: str, pairing: Sequence[str]) -> Parts:
     """The probability of a decision by metric and number of negatives."""
     rows = [
         {
@@ -319,7 +391,7 @@ def _parts(results: Sequence[Planned], shape: str, pairing: Sequence[str]) -> Pa
         for result in results
     ]
     by_metric = {result.metric: result for result in results}
-    lines = [f"{count(results[0].n_users, 'user')} with true ranks as in these rankings:"]
+    lines = [f"{count(results[0].n_users, 'user')} with true ranks {of_ranks}:"]
     for metric, result in by_metric.items():
         words = _words(result.decides)
         lines.append(f"  {metric} {result.exact_a:.4f} and {result.exact_b:.4f}: {words}.")
