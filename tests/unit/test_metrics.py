@@ -180,3 +180,27 @@ class TestTies:
         for policy in ("middle", "random"):  # the latter without a generator
             with pytest.raises(InputError, match=policy):
                 values(parse_measure("ap"), Ranks([9], [3], [2]), policy)
+
+
+@pytest.mark.parametrize("ties", ["expected", "optimistic", "pessimistic", "random"])
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("same_n", [False, True])
+def test_many_users_have_the_values_that_few_have(ties, tied, same_n):
+    # Values of many users are looked up by place, those of a few thousand are calculated.
+    rng = np.random.default_rng(0)
+    users = 12_000
+    n = np.full(users, 900)
+    if not same_n:
+        n += rng.integers(0, 90, users)
+    better = (800 * rng.random(users) ** 3).astype(int)
+    ties_of_users = np.zeros(users, int)
+    if tied:
+        ties_of_users = rng.integers(0, 4, users) * (rng.random(users) < 0.1)
+    ranks = Ranks(n, better, ties_of_users)
+    names = "recall@10,precision@5,f0.5@7,hit@10,rr,rr@9,ap,ap@20,ndcg,ndcg@10,ndcg-by-k@5,auc"
+    for measure in parse_measures(names):
+        found = values(measure, ranks, ties, np.random.default_rng(1))
+        numbers = np.random.default_rng(1)
+        parts = [slice(start, start + 4000) for start in range(0, users, 4000)]
+        expected = [values(measure, ranks.take(part), ties, numbers) for part in parts]
+        assert np.array_equal(found, np.concatenate(expected))

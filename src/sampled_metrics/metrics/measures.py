@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._base.arrays import Float, Int, ranges, starts
 from sampled_metrics._base.errors import InputError
@@ -22,6 +22,10 @@ from sampled_metrics.ranks import Ranks
 
 Formula = TypeVar("Formula", bound=Callable[..., Float])
 T = TypeVar("T")
+
+
+_MANY = 10_000  # users, from which on values are looked up by place
+_MOST_PLACES = 1 << 20  # of such a table
 
 
 class DepthError(InputError):
@@ -330,8 +334,35 @@ def values(
     """
     if ties not in TIES:
         raise InputError(f"unknown tie policy {ties!r}; known: {', '.join(TIES)}")
+    if len(ranks) >= _MANY and ranks.is_single:
+        tied = ranks.n_tied > 0
+        # A random order draws a number for each user, tied or not.
+        is_drawn = ties == "random" and bool(tied.any())
+        if not is_drawn and _has_table(measure, ranks):
+            return _by_place(measure, ranks, ties, tied)
     _require_depth(measure, ranks)
     return measure.metric.of_levels(TIES[ties](Levels.of(ranks), rng), ranks, measure)
+
+
+def _has_table(measure: Measure, ranks: Ranks) -> bool:
+    """Return whether the place of an item tells the metric, in a table that is not too long."""
+    if ranks.n_better.max() >= _MOST_PLACES:
+        return False
+    if not measure.metric.needs_candidates:
+        return True
+    return bool((ranks.n_candidates == ranks.n_candidates[0]).all())
+
+
+def _by_place(measure: Measure, ranks: Ranks, ties: str, tied: NDArray[np.bool_]) -> Float:
+    """Return the metric of each user with one relevant item: of most by a table of places."""
+    places = np.arange(1, int(ranks.n_better.max()) + 2)
+    table = measure.at(places, int(ranks.n_candidates[0]))
+    found = table[ranks.n_better]
+    if tied.any():
+        some = ranks.take(tied)
+        levels = TIES[ties](Levels.of(some), None)
+        found[tied] = measure.metric.of_levels(levels, some, measure)
+    return found
 
 
 def _require_depth(measure: Measure, ranks: Ranks) -> None:
