@@ -140,6 +140,29 @@ def test_the_loop_ends_with_the_result_of_python(ok, finish, world):
     assert Path("result.txt").read_text() == str(expected).partition("full ranking: ")[0]
 
 
+EXPECTED = r"expected so far(?: of (\w+))?, not audited: (\S+) ([\d.]+), (\S+) ([\d.]+)"
+
+
+def test_what_the_model_expects_is_printed_after_each_round(ok, finish, world):
+    """With all candidates scored it is the exact metric, here by sorting; before, on the way."""
+    ok("start", "state", *TABLES, "--name", "A", "--name", "B", "--metric", "recall@5,MAP")
+    first, *others = finish()
+    assert not re.findall(EXPECTED, first)  # only held-out items are scored
+    assert others
+    for printed in others:
+        told = re.findall(EXPECTED, printed)
+        assert [(x[0], x[1], x[3]) for x in told] == [(n, "recall@5", "ap") for n in "AB"]
+    rows = np.arange(USERS)
+    for name, _, recall, _, ap in told:
+        scores = np.where(world.seen.toarray() > 0, -np.inf, world.scores[name])
+        own = scores[rows, world.held]
+        above = (scores > own[:, None]).sum(axis=1)
+        tied = (scores == own[:, None]).sum(axis=1)
+        places = [above[u] + 1 + np.arange(tied[u]) for u in rows]  # of the tied, in any order
+        assert float(recall) == pytest.approx(np.mean([(x <= 5).mean() for x in places]), abs=1e-4)
+        assert float(ap) == pytest.approx(np.mean([(1 / x).mean() for x in places]), abs=1e-4)
+
+
 @pytest.mark.parametrize("proxy", ["als", "proxy.csv"])
 def test_a_proxy_and_users_without_held_out_items(ok, finish, world, proxy):
     others = world.table([90, 90, 91], [1, 2, 2])

@@ -107,6 +107,7 @@ class Session:
         self._frame, self._settings = frame, settings
         owner = frame.owner
         self._metrics = parse_metrics(settings.metrics, single=owner.size == frame.order.n.size)
+        self._models: list[Model] = []
         self._steps = self._evaluation()
         self.result: BudgetResult | None = None
         self.state = _following((), 0, next(self._steps))
@@ -150,6 +151,18 @@ class Session:
             raise InputError("the evaluation is not complete; ask for the next batch")
         return self.result
 
+    def expected(self) -> dict[str, dict[str, float]]:
+        """Return the metrics of each recommender that the model expects by the scores so far.
+
+        They are not audited, so they may be far off; empty until candidates were scored.
+        """
+        found: dict[str, dict[str, float]] = {}
+        for name, model in zip(self._settings.names, self._models, strict=False):
+            if model.counts.m.any():
+                means = model.view().mean.mean(axis=-1)
+                found[name] = dict(zip(map(str, self._metrics), means.tolist(), strict=True))
+        return found
+
     def save(self, path: Path) -> None:
         """Write the state as `.npz`, all or nothing."""
         answers, check, batch, part = self.state
@@ -171,6 +184,7 @@ class Session:
         number = np.repeat(np.arange(count), items.size)
         held = yield Batch(number, np.tile(frame.owner, count), np.tile(items, count))
         models = [Model(Counts(frame, x), self._metrics) for x in held.reshape(count, -1)]
+        self._models = models
         for share, risk in LOOKS if settings.until_decided else ((1.0, 1.0),):
             if MODEL_SHARE * share * limit < first_round and share < 1.0:
                 continue

@@ -97,7 +97,7 @@ class Folder:
         return {x: ids[c] for (x, ids), c in zip(self._ids.items(), columns, strict=False)}
 
     def tell(self, paths: Sequence[Path]) -> str:
-        """Take the scores of the pairs asked from files; return what they cost so far."""
+        """Take the scores of the pairs asked from files; return their price and what they tell."""
         scores = self._read_scores(paths)
         session = self.session()
         session.tell(scores)
@@ -109,10 +109,11 @@ class Folder:
         following = "complete: `sampled-metrics budget result` prints the result."
         if self.state.batch is not None:
             following = f"{self.state.batch.users.size:,} pairs to score next."
-        return (
+        price = (
             f"round {len(answers)}: {n_asked:,} of at most {self.n_allowed:,} scores, "
             f"{per_user:.4g} per user{' and recommender' * (count > 1)}; {following}"
         )
+        return "\n".join([price, *_words(session.expected())])
 
     def result(self) -> BudgetResult:
         """Return the result of a complete evaluation."""
@@ -155,6 +156,14 @@ class Folder:
             problem = f"no score of {pair}; {missing.size:,} of {wanted.size:,} pairs lack one"
             raise InputError(problem, path=" and ".join(map(str, paths)))
         return scores
+
+
+def _words(expected: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+    """Say what the model expects of each recommender."""
+    for name, metrics in expected.items():
+        values = ", ".join(f"{metric} {value:.4f}" for metric, value in metrics.items())
+        of_several = f" of {name}" if len(expected) > 1 else ""
+        yield f"expected so far{of_several}, not audited: {values}"
 
 
 def _arrays(order: Order) -> dict[str, Any]:

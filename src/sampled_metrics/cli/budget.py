@@ -109,7 +109,10 @@ def tell(
         ),
     ],
 ) -> None:
-    """Take the scores of the pairs asked, all of them; print how many there are so far."""
+    """Take the scores of the pairs asked, all of them; print how many there are so far.
+
+    Also the metrics that the model expects by them, which are not audited before the result.
+    """
     from sampled_metrics.budget.folder import Folder
 
     typer.echo(Folder(folder).tell(scores))
