@@ -32,6 +32,7 @@ if Path(ROOT, "src").is_dir():
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.study.config import Study
+from sampled_metrics.study.departures import departures
 
 
 def own(path):
@@ -59,6 +60,15 @@ def plain(settings):
 
 FORMS = ("csv", "svg", "pdf", "png")
 SCORED = ["scorecard", "claims"] if STUDY.is_papers_data else []
+
+
+# Settings that are not the paper's, on its data.
+DEPARTURES = departures(STUDY) if STUDY.is_papers_data else []
+
+
+def departures_in(*tables):
+    """Those that change some of these tables, or Figure 6, as Snakemake compares them."""
+    return [list(departure) for departure in DEPARTURES if {*departure.tables} & {*tables}]
 
 
 def of_paper(path):

@@ -7,7 +7,8 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.config import ExperimentSettings, ToySettings
+from sampled_metrics.study.config import ToySettings
+from sampled_metrics.study.departures import PAPERS_EXPERIMENT
 from sampled_metrics.study.moments import Moments
 from sampled_metrics.study.tables import (
     Experiment,
@@ -21,7 +22,7 @@ from sampled_metrics.study.tables import (
 )
 from tests.conftest import ROOT
 
-SETTINGS = ExperimentSettings()
+SETTINGS = PAPERS_EXPERIMENT
 PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
 
 

@@ -19,6 +19,7 @@ from sampled_metrics.pages import render
 from sampled_metrics.pages.lens import settings
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution
+from sampled_metrics.study.config import Study
 from sampled_metrics.study.moments import expected_moments
 from sampled_metrics.study.page import collect
 from tests.conftest import ROOT
@@ -29,7 +30,9 @@ VOID = {"meta", "link", "br", "img", "input", "hr", "path", "rect", "use"}
 
 
 def config():
-    return yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    """The paper's study as the workflow passes it, with what its settings leave to defaults."""
+    settings = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    return Study.of(settings, "config").model_dump(mode="json", by_alias=True)
 
 
 def sources(folder=REFERENCE, **changed):

@@ -224,8 +224,11 @@ def test_tolerance_of_means_and_with_a_spread():
 def test_verdicts_part_the_cells_of_the_reference():
     card = pd.read_csv(ROOT / "results/reference/scorecard.csv", dtype=str).fillna("")
     counts = summary(card).set_index("table")
-    assert counts.loc["all"].tolist() == [(card["verdict"] == v).sum() for v in VERDICTS] + [204]
-    assert (counts[list(VERDICTS)].sum(axis=1) == counts["cells"]).all()
+    exact = card[card["verdict"] == "exact"]["kind"]
+    by_kind = [(exact == kind).sum() for kind in ("deterministic", "near-certain", "random")]
+    others = [(card["verdict"] == verdict).sum() for verdict in VERDICTS[1:]]
+    assert counts.loc["all"].tolist() == [*by_kind, *others, 204]
+    assert (counts.drop(columns="cells").sum(axis=1) == counts["cells"]).all()
     # same digits where nothing is left open, and nowhere else; a cause for each explained cell
     same = (card["ours"] == card["published"]) & (card["verdict"] != "explained")
     assert (same == (card["verdict"] == "exact")).all()
@@ -250,9 +253,11 @@ def test_files_of_the_scorecard(tmp_path):
     markdown = (tmp_path / "s.md").read_text()
     assert "Ranks: from a test." in markdown
     assert all(verdict in markdown for verdict in VERDICTS)
+    assert "2 cells that are `explained` are 1 event," in markdown
     assert "initialisation of X, 2" in markdown
     (line,) = [line for line in markdown.splitlines() if line.startswith("| all")]
-    # X's AUC is exact; all cells that were not computed differ
-    assert [c.strip() for c in line.split("|")[2:-1]] == ["3", "0", "2", "199", "204"]
+    # X's AUC and A's are identities, a count of 0 is nearly certain; the rest was not computed
+    counts = [c.strip() for c in line.split("|")[2:-1]]
+    assert counts == ["2", "1", "0", "0", "2", "0", "199", "204"]
     uncomputed = card[card["note"] == "not computed in this run"]
-    assert (len(uncomputed), *set(uncomputed["verdict"])) == (199, "differs")
+    assert (len(uncomputed), *set(uncomputed["verdict"])) == (199, "not comparable")

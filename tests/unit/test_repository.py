@@ -147,6 +147,9 @@ def test_the_guide_states_the_totals_of_the_reference_run():
     counts, words = card["verdict"].value_counts(), words_of("docs/study.md")
     assert set(counts.index) == {"exact", "within noise", "explained"}
     assert f"Of the {len(card)} published cells of Tables 1-4, {counts['exact']} have" in words
+    kinds = card.loc[card["verdict"] == "exact", "kind"].value_counts()
+    by_kind = (kinds["deterministic"], kinds["near-certain"], kinds["random"])
+    assert "{} deterministic ones, {} near-certain ones, and {} random".format(*by_kind) in words
     assert f"{counts['within noise']} differ by what the paper's repetitions explain" in words
     assert f"{counts['explained']} rest on what the paper leaves open" in words
     claims = pd.read_csv(REFERENCE / "claims.csv")

@@ -53,7 +53,7 @@ rule mine:
     default_target: True
     input:
         rules.sampled_all.input,
-        exact=rules.sampled_tables.output.exact,
+        exact=rules.sampled_exact.output,
     output:
         "mine.txt",
     shell:

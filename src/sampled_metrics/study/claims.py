@@ -19,10 +19,12 @@ from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.curves import in_worst_bucket
 from sampled_metrics.study.printed import markdown
+from sampled_metrics.study.scorecard import NOT_COMPARABLE
 from sampled_metrics.study.starts import SIZES, USERS, users_by_rank
 from sampled_metrics.study.tables import COUNTS, EXACT, KEY, SAMPLED, scale_of_counts
 
 Found = tuple[bool | np.bool_, str]  # whether a claim holds, and what was measured
+NOT_MEASURED = "not computed in this run, or not with the paper's settings"
 HOLDS, DEPENDS, DOES_NOT = "holds", "depends on the start", "does not hold"
 OFTEN = 0.95  # share of runs in which a claim must hold to hold in general
 
@@ -261,6 +263,19 @@ def this_run(cells: pd.DataFrame, ranks: Mapping[str, Ranks], figure6: pd.DataFr
     return Run(pd.concat([cells.assign(expected=expected), others]), ranks)
 
 
+def comparable_run(
+    cells: pd.DataFrame, card: pd.DataFrame, ranks: Mapping[str, Ranks], figure6: pd.DataFrame
+) -> Run:
+    """Collect what this run computed with the paper's settings, by the scorecard `card`.
+
+    Ranks of a recommender are comparable where one of its exact metrics is.
+    """
+    comparable = card.loc[card["verdict"] != NOT_COMPARABLE, KEY]
+    kept = cells.merge(comparable, on=KEY)
+    of_ranks = kept.loc[(kept["table"] == 3) & (kept["column"] == EXACT), "row"].unique()
+    return this_run(kept, {name: ranks[name] for name in of_ranks}, figure6)
+
+
 def printed_run(published: pd.DataFrame) -> Run:
     """Take the printed tables; their means and counts are also what they expect."""
     cells = published[published["table"] >= 3]
@@ -296,7 +311,7 @@ def _row(claim: dict[str, str], run: Run, printed: Run, starts: list[Run]) -> tu
             in_print, published = printed.measure(name)
         count = sum(start.measure(name)[0] for start in starts if claim["varies_with"])
     except LookupError:
-        return (*about, published, "", "not measured", "not computed in this run")
+        return (*about, published, "", "not measured", NOT_MEASURED)
     verdict = HOLDS if holds else DOES_NOT
     if claim["varies_with"]:
         share, others = (count + holds) / (len(starts) + 1), f"{count} of {len(starts)} others"

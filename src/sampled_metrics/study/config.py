@@ -129,11 +129,13 @@ class ExperimentSettings(Settings):
     """How often the sampled evaluation is repeated."""
     sampling: Sampling = SamplingEnum.WITHOUT_REPLACEMENT
     """How negatives are drawn; distinct drops duplicates after drawing with replacement."""
-    assumed_sampling: Sampling = SamplingEnum.WITH_REPLACEMENT
-    """How the corrections assume that negatives are drawn."""
-    ties: Literal["paper", "random", "optimistic", "pessimistic"] = "paper"
+    assumed_sampling: Sampling | None = None
+    """How the corrections assume that negatives are drawn; null is as they are drawn. The paper's
+    study, with-replacement."""
+    ties: Literal["paper", "random", "optimistic", "pessimistic"] = "random"
     """Place of the held-out item among the T sampled items that tie with it: equally likely from 0
-    to T (random) or to T - 1 (paper), 0 (optimistic) or T (pessimistic)."""
+    to T (random) or to T - 1 (paper), 0 (optimistic) or T (pessimistic). The paper's study,
+    paper, which is biased upwards where items tie."""
     shared_samples: bool = True
     """Whether all estimators of a repetition use the same samples, or each draws its own."""
     shared_ties: bool = False
@@ -145,10 +147,15 @@ class ExperimentSettings(Settings):
     """Whether the estimates of constrained least squares (cls) must be at least 0."""
     rounding: Literal["floor", "linear"] = "floor"
     """How the metric is taken at an estimated rank between two ranks, eq. 20."""
-    divisor: Literal["m", "m+1"] = "m+1"
-    """Divisor of the estimated rank, eq. 20, which is printed with m."""
+    divisor: Literal["m", "m+1"] = "m"
+    """Divisor of the estimated rank, eq. 20. The paper's study, m+1."""
     seed: Seed = 0
     """Seed of the draws."""
+
+    @property
+    def correction_sampling(self) -> SamplingEnum:
+        """How the corrections assume that negatives are drawn."""
+        return self.sampling if self.assumed_sampling is None else self.assumed_sampling
 
     @property
     def measures(self) -> list[Measure]:
@@ -159,6 +166,14 @@ class ExperimentSettings(Settings):
     def corrections(self) -> list[Estimator]:
         """The estimators, parsed."""
         return [parse_estimator(name) for name in self.estimators]
+
+
+PAPERS_NAMES = ("X", "Y", "Z")  # recommenders of the paper
+PAPERS_CHOICES = {  # in its experiment; no other study should inherit them
+    "ties": "paper",
+    "divisor": "m+1",
+    "assumed_sampling": SamplingEnum.WITH_REPLACEMENT,
+}
 
 
 class ScorecardSettings(Settings):
@@ -250,6 +265,17 @@ class Study(Settings):
     scorecard: ScorecardSettings
     """Comparison with the published tables."""
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _choose(cls, values: Any, validate: Callable[[Any], Self]) -> Self:
+        """Take the paper's choices in the paper's study, where the configuration leaves them."""
+        study = validate(values)
+        if not study.is_papers_study:
+            return study
+        given = study.experiment.model_fields_set
+        chosen = {name: value for name, value in PAPERS_CHOICES.items() if name not in given}
+        return study.replaced(experiment=study.experiment.replaced(**chosen))
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         for name in self.names:
@@ -307,6 +333,12 @@ class Study(Settings):
     def is_papers_data(self) -> bool:
         """Whether the published numbers are about this dataset and split."""
         return self._reference == REFERENCE
+
+    @property
+    def is_papers_study(self) -> bool:
+        """Whether recommenders of the paper are evaluated on its data, unfiltered."""
+        has_one = any(name in PAPERS_NAMES for name in self.names)
+        return self.is_papers_data and has_one and not self.filters.on
 
     @property
     def _reference(self) -> Path | None:

@@ -49,6 +49,7 @@ SMALLEST = 10  # with fewer negatives, every sampled rank is at most 10
 LARGEST = 2000  # beyond it the corrections of a large catalogue take hours to solve
 SURE = 0.95
 COLUMNS = ["kind", "recommender", "estimator", "n_negatives", "value"]  # of Figure 6
+DISTRIBUTION = ("panel", "recommender", "ties", "first_rank", "last_rank", "users")  # Figure 5
 RANGE = ["metric", "n_negatives", "a", "b", "low", "high"]
 RANGE_SIZES = (1, 10, 100, 1000)
 Expected: TypeAlias = Callable[[str, int, int], Moments]
@@ -151,8 +152,9 @@ def rank_distribution(records: Mapping[str, Ranks]) -> pd.DataFrame:
         for panel, ties in product(edges, policies):
             ends = edges[panel]
             about = {"panel": panel, "recommender": name, "ties": ties}
-            about |= {"first_rank": ends[:-1] + 1, "last_rank": ends[1:]}
-            tables.append(pd.DataFrame(about | {"users": users_by_bucket(ranks, ends, ties)}))
+            table = pd.DataFrame({"first_rank": ends[:-1] + 1, "last_rank": ends[1:]})
+            table["users"] = users_by_bucket(ranks, ends, ties)
+            tables.append(table.assign(**about)[list(DISTRIBUTION)])
     return pd.concat(tables)
 
 
@@ -264,7 +266,7 @@ def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) 
         gamma = ESTIMATORS[estimator].parameter
         if gamma is None:
             return 100.0 * RECALL.at(np.arange(1, m + 2), m + 1)
-        return 100.0 * _bias_variance(n, m, settings.assumed_sampling, gamma)
+        return 100.0 * _bias_variance(n, m, settings.correction_sampling, gamma)
 
     @cache
     def at(name: str, estimator: int, m: int) -> Moments:

@@ -380,6 +380,9 @@ def _words_of_orders(ordered: pd.DataFrame, sure: pd.DataFrame, first: int) -> s
 
 def z_scores(figure: Figure, table: pd.DataFrame) -> None:
     """All z-scores as a histogram beside the standard normal, and below it by table and row."""
+    if not len(table):
+        figure.text(0.02, 0.5, "No random cell is comparable with the paper's.")
+        return
     rows = table[["table", "row"]].drop_duplicates().itertuples(index=False)
     names = [f"Table {number}: {shown(name, 24)}" for number, name in rows]
     space = {"height": 1.3, "left": 0.15 + 0.058 * max(map(len, names)), "between": (0.14, 0)}

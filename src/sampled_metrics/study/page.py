@@ -24,7 +24,7 @@ from sampled_metrics.study.curves import RANGE
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
 from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES, groups, heads
 from sampled_metrics.study.scorecard import COLUMNS as SCORECARD
-from sampled_metrics.study.scorecard import VERDICTS, z_scores
+from sampled_metrics.study.scorecard import NOT_COMPARABLE, VERDICTS, z_scores
 from sampled_metrics.study.tables import COLUMNS, KEY, estimator_vectors
 
 FIGURES: dict[int | str, str] = {
@@ -86,6 +86,9 @@ def collect(
     card = read_texts(results / "scorecard.csv", SCORECARD) if is_paper else None
     claims = read_texts(results / "claims.csv", CLAIM)[CLAIM] if is_paper else pd.DataFrame()
     verdicts = [] if card is None else card["verdict"].tolist()
+    cells = [verdict for verdict in verdicts if verdict != NOT_COMPARABLE]
+    is_reproduction = is_paper and len(cells) == len(verdicts)
+    what = "reproduction" if is_reproduction else "study"
     origin = read_json(results / "provenance.json")
     run = origin.get("provenance", origin)
     data = {k: v for k, v in config.get("dataset", {}).items() if k not in _OF_MACHINE}
@@ -96,7 +99,7 @@ def collect(
     return {
         "title": "On sampled metrics for item recommendation: the study",
         "byline": "On Sampled Metrics for Item Recommendation (Krichene and Rendle, KDD 2020): an "
-        f"independent {'reproduction' if is_paper else 'study'} with sampled-metrics {version}",
+        f"independent {what} with sampled-metrics {version}",
         "version": version,
         "who": f"{listed(kinds or names)}{f' on {title}' if title else ''}",
         "users": max(map(len, users.values())),
@@ -106,14 +109,18 @@ def collect(
         "grid": curves[curves["kind"] == "curve"]["n_negatives"].agg(["min", "max"]).to_dict(),
         "ranges": [range_bars(panel, names, metric, m, shown["exact"][metric]) for m in sizes],
         "price": price(orders, shown) if orders else None,
-        "cells": verdicts,
-        "verdicts": {verdict: verdicts.count(verdict) for verdict in VERDICTS},
+        "is_paper": is_paper,
+        "is_reproduction": is_reproduction,
+        "cells": cells,
+        "verdicts": {verdict: cells.count(verdict) for verdict in VERDICTS[:-1]},
+        "not_comparable": len(verdicts) - len(cells),
+        "of_other_settings": [] if card is None else other_settings(card),
         "tables": [
             table_grid(n, read_texts(made / f"table{n}.csv", COLUMNS), card)
             | {"csv": download(made / f"table{n}.csv")}
             for n in (study.ALL_TABLES if is_paper else study.TABLES_OF_DATA)
         ],
-        "scores": picture("z", figures) if is_paper else None,
+        "scores": picture("z", figures) if "exact" in cells else None,
         "exact": download(made / "exact.csv"),
         "figures": [
             picture(n, figures) for n in (study.ALL_FIGURES if is_paper else study.FIGURES_OF_DATA)
@@ -130,6 +137,12 @@ def collect(
 def read_texts(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     """Read a table as text."""
     return read_table(path, columns, dtype=str, keep_default_na=False)
+
+
+def other_settings(card: pd.DataFrame) -> list[tuple[str, int]]:
+    """List what keeps published cells from being compared, each with their number."""
+    notes = card.loc[card["verdict"] == NOT_COMPARABLE, "note"].str.split("; ").explode()
+    return [(str(note), int(number)) for note, number in notes.value_counts(sort=False).items()]
 
 
 def orders_at_price(path: Path) -> pd.DataFrame:

@@ -5,6 +5,7 @@ each, and one order of Z's ties for the published exact metric beside our expect
 of tied samples. `study.starts` measures them. No verdict has a seed: ours is in closed form.
 """
 
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ import pandas as pd
 import scipy  # `scipy.special` takes long to import, so only where it is used
 
 from sampled_metrics._base.files import write_table, write_text
+from sampled_metrics.study.departures import notes
 from sampled_metrics.study.printed import markdown
 from sampled_metrics.study.tables import (
     COUNTS,
@@ -27,7 +29,13 @@ from sampled_metrics.study.tables import (
 SIGMAS = 3.0
 UNITS = {table: 10.0**-decimals for table, decimals in DECIMALS.items()}  # of the last digit
 CERTAIN = 0.9  # probability of one printed outcome from which on a cell says little
-VERDICTS = ("exact", "within noise", "explained", "differs")
+NOT_COMPARABLE = "not comparable"
+VERDICTS = ("exact", "within noise", "explained", "differs", NOT_COMPARABLE)
+EXACT_BY_KIND = {  # what the same digits say, by the kind of the cell
+    "deterministic": "exact: deterministic",
+    "near-certain": "exact: near-certain",
+    "random": "exact: by chance",
+}
 COLUMNS = (
     *(*KEY, "published", "published_std", "ours", "ours_std"),
     *("difference", "tolerance", "verdict", "note", "kind", "error"),
@@ -83,16 +91,21 @@ def count_tolerance(expected: float, spread: float = 0.0) -> Tolerance:
 
 
 def scorecard(
-    table: pd.DataFrame, published: pd.DataFrame, spread: pd.DataFrame, uniform: pd.DataFrame
+    table: pd.DataFrame,
+    published: pd.DataFrame,
+    spread: pd.DataFrame,
+    uniform: pd.DataFrame,
+    departures: Iterable[Sequence[Any]] = (),
 ) -> pd.DataFrame:
     """Compare unrounded cells with the published ones.
 
     `table` has the columns of `study.tables.Row`, `published` those of `config/paper/tables.csv`;
     `spread`, by cell, the standard deviation of what the paper leaves open with its `cause`, and
-    `uniform` our expectation if all orders of tied samples were equally likely.
+    `uniform` our expectation if all orders of tied samples were equally likely. `departures` are
+    settings that are not the paper's, with the cells that they change, see `study.departures`.
 
     Returns one row for each published cell, in its order, with the columns `COLUMNS`. Cells that
-    this run did not compute get the verdict `differs`.
+    this run did not compute, or computed for other settings, are not comparable.
     """
     ours = table.assign(
         expected=table["expected"] * scale_of_counts(table["table"], table["repetitions"]),
@@ -104,6 +117,7 @@ def scorecard(
     cells = published.merge(ours, on=KEY, how="left", suffixes=suffixes, validate="1:1")
     for more in (spread, uniform):
         cells = cells.merge(more, on=KEY, how="left", validate="1:1")
+    cells["departure"] = notes(cells, departures)
     return pd.DataFrame([_judge(cell) for cell in cells.itertuples(index=False)], columns=COLUMNS)
 
 
@@ -112,8 +126,12 @@ def _judge(cell: Any) -> tuple[Any, ...]:
     key = tuple(getattr(cell, name) for name in KEY)
     shown = (cell.value_published, cell.std_published)
     if pd.isna(cell.expected):
-        return (*key, *shown, *[""] * 4, "differs", "not computed in this run", "", "")
+        reason = cell.departure or "not computed in this run"
+        return (*key, *shown, *[""] * 4, NOT_COMPARABLE, reason, "", "")
     difference = cell.expected - float(cell.value_published)
+    if cell.departure:
+        ours = (cell.printed, cell.printed_std, f"{difference:z.4f}")
+        return (*key, *shown, *ours, "", NOT_COMPARABLE, cell.departure, "", "")
     noise = _tolerance(cell)
     widest = noise if pd.isna(cell.spread) else _tolerance(cell, float(cell.spread))
     used, verdict, note = noise, "differs", ""
@@ -152,8 +170,11 @@ def z_scores(card: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary(card: pd.DataFrame) -> pd.DataFrame:
-    """Count the cells of each table by verdict; each cell has one."""
-    counts = pd.crosstab(card["table"], card["verdict"]).reindex(columns=VERDICTS, fill_value=0)
+    """Count the cells of each table by verdict, exact ones by kind; each cell is in one column."""
+    by_kind = card["kind"].map(EXACT_BY_KIND)
+    columns = card["verdict"].mask(card["verdict"] == "exact", by_kind)
+    names = [*EXACT_BY_KIND.values(), *VERDICTS[1:]]
+    counts = pd.crosstab(card["table"], columns).reindex(columns=names, fill_value=0)
     counts["cells"] = counts.sum(axis=1)
     counts = counts.astype(object)
     counts.loc["all"] = counts.sum()
@@ -163,30 +184,51 @@ def summary(card: pd.DataFrame) -> pd.DataFrame:
 def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None:
     """Write the scorecard as CSV, and as Markdown below its summary; `ranks` is their source."""
     write_table(card, csv)
-    causes = card.loc[card["verdict"] == "explained", "note"].str.split("; ").str[0]
-    cells = [f"{cause}, {n}" for cause, n in causes.value_counts(sort=False).items()]
-    z = z_scores(card)["z"]
-    parts = (
+    parts = [
         "# Scorecard against the published tables",
         f"Ranks: {ranks}.",
         markdown(summary(card), decimals=0),
         _RULES,
-        f"Cells that are `explained`, by cause: {'; '.join(cells) or 'none'}.",
-        f"Differences of the {len(z)} random cells over their standard errors have the mean "
-        f"{z.mean():.2f} and the standard deviation {z.std():.2f}. Independent ones would have 0 "
-        "and 1, but cells of a recommender share its samples and its start.",
-        "## Cells",
-        markdown(card),
+        _explained(card),
+    ]
+    z = z_scores(card)["z"]
+    if len(z) > 1:
+        parts.append(
+            f"Differences of the {len(z)} random cells over their standard errors have the mean "
+            f"{z.mean():.2f} and the standard deviation {z.std():.2f}. Independent ones would have "
+            "0 and 1, but cells of a recommender share its samples and its start."
+        )
+    others = card.loc[card["verdict"] == NOT_COMPARABLE, "note"].value_counts(sort=False)
+    if len(others):
+        listed = "\n".join(f"- {note}: {n}" for note, n in others.items())
+        parts.append(f"Cells that are not comparable, by setting:\n\n{listed}")
+    write_text(md, "\n\n".join([*parts, "## Cells", markdown(card)]) + "\n")
+
+
+def _explained(card: pd.DataFrame) -> str:
+    """Count the explained cells by cause, because those of one cause are one event."""
+    notes_of_cells = card.loc[card["verdict"] == "explained", "note"]
+    causes = notes_of_cells.str.split("; ").str[0].value_counts(sort=False)
+    if not len(causes):
+        return "No cell is `explained`."
+    cells = "; ".join(f"{cause}, {n}" for cause, n in causes.items())
+    events = f"{len(causes)} event{'s' * (len(causes) > 1)}"
+    return (
+        f"The {causes.sum()} cells that are `explained` are {events}, because one draw that the "
+        f"paper leaves open moves all cells that rest on it. By cause: {cells}."
     )
-    write_text(md, "\n\n".join(parts) + "\n")
 
 
 _RULES = """\
 Ours is the exact metric, or the expectation over sampling in closed form, so no verdict depends on
-a seed. A cell is `exact` if it has the same digits. A published mean is `within noise` if it lies
+a seed. A cell is `exact` if it has the same digits: of the deterministic ones that is an identity;
+near-certain ones hardly could differ; random ones might as well have come out `within noise`, so
+they have the same digits by chance. A published mean is `within noise` if it lies
 at most 3 of its standard errors plus half a unit of the last digit from ours, a published count of
 Table 4 anywhere but in the outer 0.135 % of its binomial distribution on either side.
 Cells are `explained` that would differ without what the paper leaves open: the initialisation of X,
 the order of Z's ties, or that of its tied samples. The kind of a cell is `deterministic`, `random`,
 or `near-certain`: sampled, but one printed outcome, such as 0 or 100, has a probability of at least
-90 %."""
+90 %.
+A cell is `not comparable` if this run did not compute it, or for another setting than the paper's,
+which its note names."""

@@ -166,25 +166,34 @@ def ranges(job: Any) -> None:
     write_table(allowed_ranges(ranks, settings.metrics, settings.seed), Path(job.output[0]), "%.6f")
 
 
-def tables(job: Any) -> None:
-    """Compute Tables 3 and 4, Figures 5 and 6, and the scorecard."""
+def exact(job: Any) -> None:
+    """Compute the exact metrics under each tie policy."""
     from sampled_metrics.ranks.reading import read_by_name, sources
-    from sampled_metrics.study import tables as study
-    from sampled_metrics.study.config import ExactSettings, ExperimentSettings
+    from sampled_metrics.study.config import ExactSettings
     from sampled_metrics.study.printed import write_exact
+    from sampled_metrics.study.tables import exact_table
+
+    ranks = read_by_name(_paths(job.input.ranks))
+    table = exact_table(ranks, ExactSettings(**job.params.exact))
+    write_exact(table, sources(records.source for records in ranks.values()), *_paths(job.output))
+
+
+def tables(job: Any) -> None:
+    """Compute Tables 3 and 4, Figures 5 and 6, and what other orders of ties make of the tables."""
+    from sampled_metrics.ranks.reading import read_by_name
+    from sampled_metrics.study import tables as study
+    from sampled_metrics.study.config import ExperimentSettings
+    from sampled_metrics.study.starts import uniform_ties
 
     ranks = read_by_name(_paths(job.input.ranks))
     settings = ExperimentSettings(**job.params.experiment)
-    source = sources(records.source for records in ranks.values())
-    exact = study.exact_table(ranks, ExactSettings(**job.params.exact))
-    write_exact(exact, source, *_paths(job.output.exact))
     experiments = {name: study.run_experiment(name, ranks[name], settings) for name in ranks}
     for path, experiment in zip(_paths(job.output.samples), experiments.values(), strict=True):
         study.save_experiment(path, experiment)
     _tables(job, {3: study.table3(experiments), 4: study.table4(experiments)})
     _figures(job, ranks, settings)
-    if job.output.scorecard:
-        _scorecard(job, ranks, settings)
+    if job.output.uniform:
+        write_table(uniform_ties(ranks, settings), Path(job.output.uniform[0]), "%.17g")
 
 
 def theory(job: Any) -> None:
@@ -198,10 +207,15 @@ def theory(job: Any) -> None:
 
 def _tables(job: Any, made: dict[int, Any]) -> None:
     """Write the cells of some tables, and each table as the paper prints it."""
+    from sampled_metrics.study.departures import notes
     from sampled_metrics.study.printed import write_printed
     from sampled_metrics.study.tables import read_published
 
-    published = read_published(Path(job.input.published[0])) if job.input.published else None
+    published = None
+    if job.input.published:
+        published = read_published(Path(job.input.published[0]))
+        is_comparable = [not note for note in notes(published, job.params.departures)]
+        published = published[is_comparable]
     folder = Path(job.output.tables[0]).parent
     for path, (number, table) in zip(job.output.cells, made.items(), strict=True):
         write_table(table, Path(path), "%.17g")
@@ -229,26 +243,32 @@ def _figures(job: Any, ranks: Any, settings: Any) -> None:
         draw(number, table, stem, note)
 
 
-def _scorecard(job: Any, ranks: Any, settings: Any) -> None:
+def scorecard(job: Any) -> None:
     """Compare every published cell with ours, and measure every claim."""
-    from sampled_metrics.ranks.reading import sources
+    from sampled_metrics.ranks.reading import read_by_name, sources
     from sampled_metrics.study import scorecard as study
-    from sampled_metrics.study.claims import Run, ledger, printed_run, this_run, write_claims
+    from sampled_metrics.study.claims import Run, comparable_run, ledger, printed_run, write_claims
+    from sampled_metrics.study.departures import changed_tables
     from sampled_metrics.study.figures import draw
-    from sampled_metrics.study.starts import COLUMNS, uniform_ties
-    from sampled_metrics.study.tables import SPREAD_COLUMNS, TEXTS, read_cells, read_published
+    from sampled_metrics.study.starts import COLUMNS
+    from sampled_metrics.study.tables import KEY, SPREAD_COLUMNS, TEXTS, read_cells, read_published
 
-    ours = read_cells(_paths(job.input.toys) + _paths(job.output.cells))
-    published = read_published(Path(job.input.published[0]))
-    spread = read_table(Path(job.input.spread[0]), SPREAD_COLUMNS, TEXTS)
-    card = study.scorecard(ours, published, spread, uniform_ties(ranks, settings))
+    departures = job.params.departures
+    ranks = read_by_name(_paths(job.input.ranks))
+    ours = read_cells(_paths(job.input.cells))
+    published = read_published(Path(job.input.published))
+    spread = read_table(Path(job.input.spread), SPREAD_COLUMNS, TEXTS)
+    uniform = read_table(Path(job.input.uniform[0]), (*KEY, "uniform"), TEXTS)
+    card = study.scorecard(ours, published, spread, uniform, departures)
     study.write_scorecard(card, sources(ours["ranks"]), *_paths(job.output.scorecard))
     z = study.z_scores(card)
     write_table(z, Path(job.output.z[0]), "%.6g")
     draw("z", z, Path(job.output.z[0]).with_suffix(""))
-    starts = read_table(Path(job.input.starts[0]), COLUMNS, TEXTS)
-    figure6 = Path(job.output.z[0]).with_name("figure6.csv")
-    run = this_run(ours[ours["table"] >= 3], ranks, read_table(figure6, ["kind"]))
+    starts = read_table(Path(job.input.starts), COLUMNS, TEXTS)
+    figure6 = read_table(Path(job.input.figure6), ["kind"])
+    if 6 in changed_tables(departures):
+        figure6 = figure6[:0]
+    run = comparable_run(ours[ours["table"] >= 3], card, ranks, figure6)
     claims = ledger(run, printed_run(published), [Run(rows) for _, rows in starts.groupby("start")])
     write_claims(claims, sources(r.source for r in ranks.values()), *_paths(job.output.claims))
     totals = card["verdict"].value_counts().to_dict(), claims["verdict"].value_counts().to_dict()

@@ -111,7 +111,7 @@ def estimator_vectors(n_items: int, settings: ExperimentSettings) -> Float:
     """Return estimators as vectors over sampled ranks, shape (measures, estimators, m + 1)."""
     vectors = estimator_matrix(
         *(settings.corrections, settings.measures, n_items, settings.n_negatives),
-        sampling=settings.assumed_sampling,
+        sampling=settings.correction_sampling,
         cls_nonnegative=settings.cls_nonnegative,
         rounding=settings.rounding,
         divisor=settings.divisor,

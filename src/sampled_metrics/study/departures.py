@@ -1,0 +1,168 @@
+"""Settings in which a study on the paper's data departs from the paper's, and cells they change.
+
+A published cell is comparable with ours if both are of the same settings. What does not move an
+expectation is no departure: repetitions, seeds, shared samples. Nor is the random start of X, which
+the paper leaves open and `study.starts` measures.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sampled_metrics.estimators import parse_estimator
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.study.config import (
+    PAPERS_CHOICES,
+    ExperimentSettings,
+    Study,
+    ToySettings,
+)
+
+if TYPE_CHECKING:  # Snakemake's own process needs no pandas
+    import pandas as pd
+
+PAPERS_EXPERIMENT = ExperimentSettings(**PAPERS_CHOICES)  # type: ignore[arg-type]
+PAPERS_RECOMMENDERS: dict[str, tuple[str, dict[str, Any]]] = {  # kind and settings, section 9
+    "X": ("als", {"d": 16, "lambda": 10, "alpha": 0.2}),
+    "Y": (
+        "itemknn",
+        {
+            "q": 3,
+            "k": None,
+            "k_prime": None,
+            "self_similarity": True,
+            "normalise_scores": False,
+        },
+    ),
+    "Z": (
+        "itemknn",
+        {
+            "q": 1,
+            "k": None,
+            "k_prime": 10,
+            "neighbour_axis": "column",
+            "self_similarity": False,
+            "normalise_scores": False,
+        },
+    ),
+}
+OF_DATA = (3, 4, 6)  # tables and the figure that are made of the recommenders' ranks
+_ESTIMATES = ("Sampled", "Rank Estimate", "CLS", "BV")  # how columns of estimates begin
+_COLUMNS = {  # columns that each setting of the experiment changes
+    "n_negatives": _ESTIMATES,
+    "sampling": _ESTIMATES,
+    "ties": _ESTIMATES,
+    "assumed_sampling": ("CLS", "BV"),
+    "n_items": ("Rank Estimate", "CLS", "BV"),
+    "cls_nonnegative": ("CLS",),
+    "rounding": ("Rank Estimate",),
+    "divisor": ("Rank Estimate",),
+}
+_OF_CURVES = ("sampling", "assumed_sampling", "n_items")  # that also change Figure 6
+
+
+class Departure(NamedTuple):
+    """A setting that is not the paper's, in words, and the cells that it changes.
+
+    An empty `row`, `metric` or `columns` stands for all of them. `row` is a recommender, also of
+    the pairs of Table 4; `columns` are the beginnings of their names.
+    """
+
+    words: str
+    tables: tuple[int, ...]
+    row: str = ""
+    metric: str = ""
+    columns: tuple[str, ...] = ()
+
+    def changes(self, cell: Any) -> bool:
+        """Whether a cell, with the key of the published ones, is of other settings."""
+        rows = cell.row.split(" vs ")
+        return (
+            cell.table in self.tables
+            and self.row in ("", *rows)
+            and self.metric in ("", cell.metric)
+            and (not self.columns or cell.column.startswith(self.columns))
+        )
+
+
+def notes(cells: "pd.DataFrame", departures: Iterable[Sequence[Any]]) -> list[str]:
+    """Say for each cell which setting is not the paper's; an empty text if it is comparable."""
+    found = [Departure(*values) for values in departures]
+    texts = []
+    for cell in cells.itertuples(index=False):
+        words = [departure.words for departure in found if departure.changes(cell)]
+        texts.append("; ".join(words))
+    return texts
+
+
+def changed_tables(departures: Iterable[Sequence[Any]]) -> set[int]:
+    """Return the numbers of tables, and of Figure 6, that some departure changes."""
+    return {number for values in departures for number in Departure(*values).tables}
+
+
+def departures(study: Study) -> list[Departure]:
+    """Compare a study on the paper's data with the paper's settings."""
+    found = [*_of_toys(study.toy), *_of_data(study), *_of_experiment(study.experiment)]
+    if study.ranks == "trained":
+        for entry in study.recommenders:
+            found += _of_recommender(entry.name, entry.kind, entry.settings)
+    for name in PAPERS_RECOMMENDERS:
+        if name not in study.names:
+            found.append(Departure(f"recommenders has no {name}", OF_DATA, row=name))
+    return found
+
+
+def _of_toys(toy: ToySettings) -> Iterator[Departure]:
+    paper = ToySettings()
+    for name in ("n_negatives", "sampling"):
+        words = _different(f"toy.{name}", getattr(toy, name), getattr(paper, name))
+        if words:
+            yield Departure(words, (2,))
+
+
+def _of_data(study: Study) -> Iterator[Departure]:
+    for name, value in study.filters.on.items():
+        yield Departure(f"filters.{name} is {value}, the paper's null", OF_DATA)
+    words = _different("split.tie_break", study.split.tie_break, "ncf")
+    if words:
+        yield Departure(words, OF_DATA)
+
+
+def _of_experiment(experiment: ExperimentSettings) -> Iterator[Departure]:
+    for name, columns in _COLUMNS.items():
+        ours = getattr(experiment, name)
+        words = _different(f"experiment.{name}", ours, getattr(PAPERS_EXPERIMENT, name))
+        if words:
+            tables = OF_DATA if name in _OF_CURVES else (3, 4)
+            yield Departure(words, tables, columns=columns)
+    for metric in PAPERS_EXPERIMENT.metrics:
+        if metric not in experiment.metrics:
+            label = parse_measure(metric).label
+            yield Departure(f"experiment.metrics has no {metric}", (3, 4), metric=label)
+    for estimator in PAPERS_EXPERIMENT.estimators:
+        if estimator not in experiment.estimators:
+            columns = (parse_estimator(estimator).label,)
+            yield Departure(f"experiment.estimators has no {estimator}", (3, 4), columns=columns)
+
+
+def _of_recommender(name: str, kind: str, settings: Any) -> Iterator[Departure]:
+    """Compare a recommender by its name; one from a file may be anything."""
+    if name not in PAPERS_RECOMMENDERS or kind == "external":
+        return
+    papers_kind, papers = PAPERS_RECOMMENDERS[name]
+    words = _different(f"{name} is of kind", kind, papers_kind)
+    if words:
+        yield Departure(words, OF_DATA, row=name)
+        return
+    given = settings.model_dump(by_alias=True)
+    for key, value in papers.items():
+        words = _different(f"{key} of {name}", given[key], value)
+        if words:
+            yield Departure(words, OF_DATA, row=name)
+
+
+def _different(setting: str, ours: object, papers: object) -> str:
+    """Name a setting with both values if they differ."""
+    if ours == papers:
+        return ""
+    shown = ["null" if value is None else str(value) for value in (ours, papers)]
+    return f"{setting} is {shown[0]}, the paper's {shown[1]}"
