@@ -180,8 +180,8 @@ def test_own_names_come_first_and_relevance_above_0(tmp_path):
     path = write(
         tmp_path, "t.csv", "user,user_id,item_id,relevance\n1,2,3,0.5\n1,9,3,0\n1,8,3,-1\n"
     )
-    with pytest.warns(sm.InputWarning, match="relevance has grades"):
-        assert read_relevant(path).user_ids.to_pylist() == [2]
+    pairs = read_relevant(path)
+    assert (pairs.user_ids.to_pylist(), pairs.relevance.tolist()) == ([2], [0.5])
     with pytest.raises(sm.InputError, match="duplicate column user_id"):
         read_relevant(write(tmp_path, "t.csv", "user,uid,item_id\n1,2,3\n"))
 

@@ -35,7 +35,7 @@ WRONG += [
 ]
 
 ALL: dict[str, Any] = {"n_items": None, "relevant": HELD, "seen": SEEN}
-ALL |= {"complete": False, "ties": "random", "seed": 1}
+ALL |= {"min_relevance": 0, "complete": False, "ties": "random", "seed": 1}
 DRAWN: dict[str, Any] = {"n_items": 9, "n_negatives": 4, "sampling": "distinct", "positive": None}
 DRAWN |= {"shape": "none", "confidence": 0.9}
 PAIRS = {"relevant": {"a": [1], "b": [2]}, "seen": {"a": [3], "b": [3]}}
@@ -44,10 +44,11 @@ READ = {"sampling": None, "relevant": None, "positive": None, "ties": "random", 
 # Functions, and arguments with which they work; each argument is replaced in turn.
 CALLS: list[tuple[Any, dict[str, Any]]] = [
     (sm.Ranks, {"n_candidates": [9, 9], "n_better": [0, 1], "n_tied": [0, 0], "n_found": [1, 1]}
-     | {"n_relevant": [1, 1], "depth": [9, 9]}
+     | {"n_relevant": [1, 1], "depth": [9, 9], "relevance": [1, 2]}
      | {"users": ["a", "b"], "source": "x"}),
     (sm.Ranks.read, {"path": "ranks.csv", "n_items": 9}),
     (FULL.take, {"rows": [0, 1]}),
+    (FULL.at_least, {"min_relevance": 1}),
     (FULL.replace, {"source": "x", "users": USERS}),
     (FULL.write, {"path": "written.parquet", "items": None}),
     (sm.SampledRanks, {"sampled_ranks": [1, 2], "n_items": 9, "n_negatives": 4, "users": [3, 4]}
@@ -56,7 +57,7 @@ CALLS: list[tuple[Any, dict[str, Any]]] = [
     (SAMPLED.take, {"rows": [0, 1]}),
     (SAMPLED.write, {"path": "written.parquet"}),
     (sm.rank, {"score": lambda users: SCORES[users], "seen": SEEN, "relevant": HELD, "users": USERS}
-     | {"items": range(9), "block_size": 5}),
+     | {"items": range(9), "min_relevance": 0, "block_size": 5}),
     (sm.rank, {"score": (SCORES, np.eye(9)), "seen": None, "relevant": SEEN}),
     (sm.evaluate, {"data": SCORES, "confidence": 0.9, **HR, **ALL}),
     (sm.values_by_user, {"data": SCORES, **HR, **ALL}),

@@ -29,6 +29,7 @@ CORRECTIONS = ("none", "holm")
 _FLAGS = ("complete", "intervals", "several_items")
 _TYPES: dict[str, Any] = dict.fromkeys(_FLAGS, (bool, np.bool_))  # of other arguments: str
 _TYPES["confidence"] = (int, float, np.integer, np.floating)
+_TYPES["min_relevance"] = _TYPES["confidence"]
 _LEAST = {"block_size": 1, "n_items": 2, "n_users": 1, "seed": 0}
 _OPTIONAL = {"n_items", "n_users", "sampling", "test", "ties"}
 _controller = cache(ThreadpoolController)  # of the libraries that are loaded at its first use
@@ -114,6 +115,8 @@ def check_arguments(**given: Any) -> None:
             raise wrong_type(name, value, *kinds)
         if name == "confidence" and not 0.0 < value < 1.0:
             raise InputError(f"{name} is {value}, expected a number above 0 and below 1")
+        if name == "min_relevance" and not 0.0 <= value < np.inf:
+            raise InputError(f"{name} is {value}, expected a finite number of at least 0")
 
 
 def wrong_type(name: str, value: Any, *kinds: type) -> InputError:

@@ -12,8 +12,8 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical, marked
 from sampled_metrics.ranks.kinds import items_of, lists_of
 from sampled_metrics.ranks.options import as_array
-from sampled_metrics.ranks.pairs import read_known_items
-from sampled_metrics.ranks.ranks import id_column, require_unique
+from sampled_metrics.ranks.pairs import ask_of_grades, read_known_items
+from sampled_metrics.ranks.ranks import grades_of, id_column, require_unique
 from sampled_metrics.tables import ITEM, is_frame, places
 
 Scorer = Callable[[Int, Int], Any]
@@ -137,7 +137,9 @@ def _held_out(relevant: Any, seen: csr_array) -> tuple[Int, Int]:
     if held.shape != expected:
         raise InputError(f"relevant has shape {held.shape}; expected {expected}, as seen has")
     if held.ndim == 2:
-        row, item = canonical(held).nonzero()
+        table = canonical(held)
+        ask_of_grades(grades_of(table.data.astype(np.float64)))
+        row, item = table.nonzero()
     else:
         row, item = np.arange(held.size), integers("relevant", held)
     if not row.size:

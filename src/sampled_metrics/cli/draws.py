@@ -54,6 +54,7 @@ def sample(
     if ranks.depth is not None and not ranks.is_complete:
         problem = "the lists may be cut off; if they hold all candidates, give --complete"
         raise InputError(problem, path=file)
+    ranks = ranks.binary
     items = ranks
     if ranks.is_complete and not ranks.is_single:  # each held-out item as a user of its own
         n_candidates = np.repeat(ranks.n_candidates, ranks.n_found)

@@ -105,6 +105,11 @@ Relevant = Annotated[
     option("FILE", "Relevant or held-out items of lists and scores: qrels, or user_id, item_id."),
 ]
 HeldOut = Annotated[Path, option("FILE", _HELD_OUT, "--relevant", "--held-out")]
+_LEAST = (
+    "Least grade (qrels, column relevance or matrix) of an item that is relevant for metrics other "
+    "than ndcg; by default any above 0."
+)
+MinRelevance = Annotated[float, option("GRADE", _LEAST, min=0.0, show_default=False)]
 Complete = Annotated[bool, option("", "Lists hold all candidates of their users.", "--complete")]
 Seen = Annotated[Path | None, option("FILE", _SEEN)]
 SeenPairs = Annotated[

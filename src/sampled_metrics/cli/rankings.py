@@ -24,6 +24,7 @@ def evaluate(
     n_items: options.Items = None,
     relevant: options.Relevant = None,
     seen: options.Seen = None,
+    min_relevance: options.MinRelevance = 0.0,
     complete: options.Complete = False,
     confidence: options.Confidence = defaults.CONFIDENCE,
     seed: options.Seed = 0,
@@ -38,18 +39,20 @@ def evaluate(
     from sampled_metrics.inference import evaluate as evaluation
     from sampled_metrics.ranks import Ranks
 
-    given: dict[str, Any] = {"relevant": relevant, "seen": seen}
+    given: dict[str, Any] = {"relevant": relevant, "seen": seen, "min_relevance": min_relevance}
     tests: dict[str, Any] = {"ties": ties, "seed": seed, "confidence": confidence}
     results: list[evaluation.Evaluated] = []
     rows = []
+    note = ""
     for path in files:
         ranks = Ranks.read(path, n_items=n_items, complete=complete, **given)
+        note = note or evaluation.relevance_note([ranks])
         with reading(path):
             evaluated = evaluation.evaluate(ranks, metric or defaults.METRICS, **tests)
         rows += [{"file": str(path)} | asdict(result) for result in evaluated]
         results += evaluated
     if form is Format.TABLE:
-        table, note = evaluation.evaluated_parts(results, confidence)
+        table, note = evaluation.evaluated_parts(results, confidence, note)
         named = [{"file": of["file"]} | row for of, row in zip(rows, table, strict=True)]
         emit_text(text_of([named, note]), output)
     else:
@@ -182,6 +185,7 @@ def compare_files(
     ] = None,
     relevant: options.Relevant = None,
     seen: options.Seen = None,
+    min_relevance: options.MinRelevance = 0.0,
     complete: options.Complete = False,
     shape: options.Shape = defaults.SHAPE,
     test: options.Test = None,
@@ -214,7 +218,7 @@ def compare_files(
     given: Any = {"relevant": relevant, "seen": seen, "n_items": n_items}
     given |= {"complete": complete, "positive": positive, "n_negatives": n_negatives}
     given |= {"sampling": sampling, "ties": ties, "seed": seed, "shape": shape, "test": test}
-    given |= {"correction": correction, "confidence": confidence}
+    given |= {"correction": correction, "confidence": confidence, "min_relevance": min_relevance}
     with options.naming_files(paths):
         results = compare(paths, metric or defaults.METRICS, estimator, **given)
     emit_results(results, form, output)

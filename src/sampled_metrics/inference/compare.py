@@ -17,7 +17,7 @@ from sampled_metrics._base.errors import InputError, InputWarning, reading
 from sampled_metrics.estimators import Estimator, parse_estimators
 from sampled_metrics.inference import orders, ranges
 from sampled_metrics.inference.correct import Solved, solve
-from sampled_metrics.inference.evaluate import known_values, prior_shape
+from sampled_metrics.inference.evaluate import known_values, prior_shape, relevance_note
 from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.population import Estimate, Shape, estimate
 from sampled_metrics.inference.results import UNDECIDED, Compared, Results
@@ -40,6 +40,7 @@ def compare(
     relevant: Any = None,
     seen: Any = None,
     n_items: int | None = None,
+    min_relevance: float = 0.0,
     complete: bool = False,
     positive: Any = None,
     n_negatives: int | None = None,
@@ -65,7 +66,7 @@ def compare(
     data
         What `evaluate` takes for each recommender, or what `correct` takes; two or more. Negatives
         must be as many for all, and drawn in the same way.
-    metrics, relevant, seen, n_items, complete, ties, confidence
+    metrics, relevant, seen, n_items, min_relevance, complete, ties, confidence
         See `evaluate`; ties of scores among negatives are `random` by default.
     estimators, positive, n_negatives, sampling, shape
         For sampled rankings, see `correct`; data is taken for such if `positive` or `n_negatives`
@@ -88,7 +89,8 @@ def compare(
         raise InputError(f"{len(data)} recommender to compare; give two or more")
     check_arguments(ties=ties, shape=shape, test=test, correction=correction, confidence=confidence)
     drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties or "random", seed)
-    samples, rankings = all_alike(data, drawn, Ranked(n_items, relevant, seen, complete))
+    ranked = Ranked(n_items, relevant, seen, complete, min_relevance)
+    samples, rankings = all_alike(data, drawn, ranked)
     _warn_if_unlike(samples or rankings)
     if samples:
         samples, pairing = paired_users(samples)
@@ -124,7 +126,7 @@ def compare(
         orders.full_parts,
         confidence=confidence,
         correction=correction,
-        pairing=pairing,
+        notes=[*pairing, *filter(None, [relevance_note(rankings.values())])],
         p_values=test is not None,
     )
     return Results(_with_exact_verdicts(results, single, confidence), show_full)

@@ -1,7 +1,7 @@
 """Exact metrics of full rankings, with error bars."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
@@ -68,6 +68,7 @@ def evaluate(
     relevant: Any = None,
     seen: Any = None,
     n_items: int | None = None,
+    min_relevance: float = 0.0,
     complete: bool = False,
     ties: str = "expected",
     confidence: float = CONFIDENCE,
@@ -85,9 +86,13 @@ def evaluate(
         Names, several with commas or in a list; by default recall@10, ndcg@10, ap and auc.
     relevant, seen
         Of scores and lists, the relevant items and those seen in training, as tables, columns or
-        matrices.
+        matrices. Relevant items may have grades, in qrels, a column `relevance`, a dictionary of
+        dictionaries or a matrix, which NDCG takes as gains.
     n_items
         Candidates of each ranking, if the data does not say.
+    min_relevance
+        Least grade of an item that is relevant for other metrics; by default any above 0. Users
+        without such an item are left out.
     complete
         Whether lists hold all candidates of their users.
     ties
@@ -106,9 +111,15 @@ def evaluate(
     >>> scores = [[0.3, 0.9, 0.5], [0.8, 0.1, 0.4]]
     >>> [result.value for result in evaluate(scores, "hr@1", relevant=[1, 2])]
     [0.5]
+
+    Items with grades 1, 2 and 3 in the worst order:
+
+    >>> worst = evaluate([[0.9, 0.5, 0.1]], "ndcg@3", relevant=[[1, 2, 3]])
+    >>> round(worst[0].value, 3)
+    0.79
     """
     check_arguments(ties=ties, confidence=confidence, seed=seed)
-    ranks = as_ranks(data, Ranked(n_items, relevant, seen, complete))
+    ranks = as_ranks(data, Ranked(n_items, relevant, seen, complete, min_relevance))
     n = ranks.n_candidates
     if len(ranks) >= _SEVERAL and n[0] in _SAMPLE_SIZES and (n == n[0]).all():
         warnings.warn(
@@ -138,7 +149,8 @@ def evaluate(
                 effective_users=effective_users,
             )
         )
-    return Results(results, partial(evaluated_parts, confidence=confidence))
+    note = relevance_note([ranks])
+    return Results(results, partial(evaluated_parts, confidence=confidence, note=note))
 
 
 def values_by_user(
@@ -148,6 +160,7 @@ def values_by_user(
     relevant: Any = None,
     seen: Any = None,
     n_items: int | None = None,
+    min_relevance: float = 0.0,
     complete: bool = False,
     ties: str = "expected",
     seed: int = 0,
@@ -166,7 +179,7 @@ def values_by_user(
     import pandas as pd
 
     check_arguments(ties=ties, seed=seed)
-    ranks = as_ranks(data, Ranked(n_items, relevant, seen, complete))
+    ranks = as_ranks(data, Ranked(n_items, relevant, seen, complete, min_relevance))
     measures = parse_measures(metrics)
     for measure in measures:
         if measure.metric.pooled:
@@ -203,7 +216,20 @@ def prior_shape(measure: Measure, ranks: Ranks) -> Shape:
     return Shape.of(measure.at(places, n), weights)
 
 
-def evaluated_parts(results: Sequence[Evaluated], confidence: float) -> tuple[list[Row], str]:
+def relevance_note(rankings: Iterable[Ranks]) -> str:
+    """Say which metrics use grades, if any rankings have them."""
+    for ranks in rankings:
+        if ranks.relevance is not None:
+            least = "above 0"
+            if ranks.min_relevance > 0.0:
+                least = f"of at least {ranks.min_relevance:g}"
+            return f"ndcg takes grades as gains; for other metrics items {least} are relevant."
+    return ""
+
+
+def evaluated_parts(
+    results: Sequence[Evaluated], confidence: float, note: str = ""
+) -> tuple[list[Row], str]:
     """Return a row for each result, and say what they are of and where intervals are too narrow."""
     percent = f"{100 * confidence:g} %"
     rows: list[Row] = []
@@ -222,6 +248,8 @@ def evaluated_parts(results: Sequence[Evaluated], confidence: float) -> tuple[li
         words += f", {items}"
     words += f". Fractions, ties {results[0].ties}. The interval covers the variation over users."
     lines = [words]
+    if note:
+        lines.append(note)
     for result in few.values():
         lines.append(
             f"{result.metric}: about {max(round(result.effective_users), 1)} of "

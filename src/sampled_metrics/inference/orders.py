@@ -82,13 +82,13 @@ def full_parts(
     results: Sequence[Compared],
     confidence: float,
     correction: str,
-    pairing: Sequence[str],
+    notes: Sequence[str],
     p_values: bool,
 ) -> Parts:
     """Orders from full rankings, and how many users would decide what is undecided."""
     rule = _rule(results, correction, "interval")
     if len(results) > _MOST_ROWS:
-        lines = [_OF_SIGNS, f"{rule}.", *pairing]
+        lines = [_OF_SIGNS, f"{rule}.", *notes]
         return [_signs(results), "\n".join(lines)]
     rows: list[Row] = []
     some_needed = False
@@ -106,7 +106,7 @@ def full_parts(
         rows.append(row)
     if some_needed:
         rule += "; in brackets the users that would decide it"
-    return [rows, "\n".join([f"{rule}.", *pairing])]
+    return [rows, "\n".join([f"{rule}.", *notes])]
 
 
 def sampled_parts(

@@ -14,7 +14,8 @@ item, all conventions but `ndcg-by-k` agree.
 `rr@k`, `rr`           1 by the rank of the first relevant item
 `ap@k`, `ap`           sum of Prec_i over relevant places i <= k, by min(|R|, k); eq. 5, 10, 12
 `ap-by-relevant@k`     the same sum by |R|: trec_eval's map_cut
-`ndcg@k`, `ndcg`       the ideal list has min(|R|, k) relevant items; eq. 6, 11, 13
+`ndcg@k`, `ndcg`       the ideal list has min(|R|, k) relevant items; eq. 6, 11, 13; items gain
+                       their grades, if they have any
 `ndcg-by-relevant@k`   the ideal list has |R| relevant items, also those beyond place k
 `ndcg-by-k@k`          the ideal list has k relevant items, even if |R| < k: RecTools' default;
                        such a user cannot reach 1
@@ -100,7 +101,7 @@ def _hit(levels: Levels, users: Ranks, measure: Measure) -> Float:
     product over j = 0 ... h - 1 of 1 - m/(s - j).
     """
     first = levels.first()
-    level = np.repeat(np.arange(first.hits.size), first.hits)
+    level = first.of_item
     left = first.size[level] - ranges(0, first.hits)
     share = np.minimum(first.places(measure.cutoff)[level] / left, 1.0)
     with np.errstate(divide="ignore"):
@@ -200,8 +201,12 @@ def _discount(place: Float | Int) -> Float:
     return 1.0 / np.log2(place + 1.0)
 
 
-def gains(levels: Levels, k: int, gain: Callable[[Int], Float]) -> Float:
+def gains(
+    levels: Levels, k: int, gain: Callable[[Int], Float], weight: Float | Int | None = None
+) -> Float:
     """Expected sum of `gain(place)` over a level's relevant items among the first k places.
+
+    `weight` is the sum over a level of what the gain of each item is multiplied by; default 1 each.
 
     Examples
     --------
@@ -216,19 +221,32 @@ def gains(levels: Levels, k: int, gain: Callable[[Int], Float]) -> Float:
     start, end = (a[several].astype(np.int64) for a in (start, start + places))
     table = np.concatenate([[0.0], np.cumsum(gain(np.arange(1, int(end.max(initial=0)) + 1)))])
     values[several] = table[end] - table[start]
-    return levels.hits / levels.size * values
+    total = levels.hits if weight is None else weight
+    return total / levels.size * values
 
 
-@register("ndcg", "NDCG", "6, 11, 13", cutoff="optional", aliases=["ndcg-cut"])
+@register("ndcg", "NDCG", "6, 11, 13", cutoff="optional", graded=True, aliases=["ndcg-cut"])
 def _ndcg(levels: Levels, users: Ranks, measure: Measure, whole: bool = False) -> Float:
-    """Divide by the gain of the list of all relevant items, ended at k if not `whole`."""
+    """Divide by the gain of the list of all relevant items, ended at k if not `whole`.
+
+    The gain of an item is its grade, if it has one; that list then has high grades first.
+    """
     k = _cutoff(levels, measure)
     ideal_k = users.n_relevant if whole else np.minimum(users.n_relevant, k)
-    ideal = np.cumsum(_discount(np.arange(1, int(ideal_k.max(initial=1)) + 1)))[ideal_k - 1]
-    return levels.per_user(users, gains(levels, k, _discount)) / ideal
+    if users.relevance is None or levels.relevance is None:
+        ideal = np.cumsum(_discount(np.arange(1, int(ideal_k.max(initial=1)) + 1)))[ideal_k - 1]
+        return levels.per_user(users, gains(levels, k, _discount)) / ideal
+    weight = np.bincount(levels.of_item, levels.relevance, levels.hits.size)
+    gained = levels.per_user(users, gains(levels, k, _discount, weight))
+    user = np.repeat(np.arange(len(users)), users.n_relevant)
+    best_first = users.relevance[np.lexsort((-users.relevance, user))]
+    place = ranges(1, users.n_relevant)
+    counted = place <= ideal_k[user]
+    discounted = np.where(counted, best_first * _discount(place), 0.0)
+    return gained / np.bincount(user, discounted, len(users))
 
 
-register("ndcg-by-relevant", "NDCG by relevant")(partial(_ndcg, whole=True))
+register("ndcg-by-relevant", "NDCG by relevant", graded=True)(partial(_ndcg, whole=True))
 
 
 @register("ndcg-by-k", "NDCG by k")

@@ -45,6 +45,7 @@ class Levels:
     size: Int  # candidates in the level, relevant or not
     hits: Int  # the relevant ones among them
     hits_above: Int  # relevant items of the user above the level
+    relevance: Float | None = None  # grade of each relevant item, level by level
 
     @classmethod
     def of(cls, ranks: Ranks) -> "Levels":
@@ -62,14 +63,22 @@ class Levels:
         first = np.flatnonzero(begins)
         hits_above = first - starts(ranks.n_found)[user[first]]
         hits, size = np.diff(first, append=user.size), ranks.n_tied[first] + 1
-        return cls(user[first], above[first], size, hits, hits_above)
+        relevance = ranks.relevance
+        if relevance is not None:
+            relevance = relevance[ranges(starts(ranks.n_relevant), ranks.n_found)]
+        return cls(user[first], above[first], size, hits, hits_above, relevance)
+
+    @property
+    def of_item(self) -> Int:
+        """Number of the level of each relevant item, level by level."""
+        return np.repeat(np.arange(self.hits.size), self.hits)
 
     def places(self, k: int | None) -> Int:
         """Count the places of each level among the first k of the ranking, or of all of it."""
         return self.size if k is None else np.clip(k - self.above, 0, self.size)
 
     def first(self) -> "Levels":
-        """Select the best level of each user."""
+        """Select the best level of each user, without grades."""
         columns = (self.user, self.above, self.size, self.hits, self.hits_above)
         return Levels(*(column[self.hits_above == 0] for column in columns))
 
@@ -77,6 +86,21 @@ class Levels:
         """Sum a number per level over the levels of each user; float64, shape (users,)."""
         sums = np.bincount(self.user, values, users.n_candidates.size)
         return sums.astype(np.float64, copy=False)
+
+    def apart(self, place: Int, key: Int | Float) -> "Levels":
+        """Make a level of each relevant item; ascending places go to ascending keys."""
+        level = self.of_item
+        relevance = self.relevance
+        if relevance is not None:
+            relevance = relevance[np.lexsort((key, level))]
+        return Levels(
+            user=self.user[level],
+            above=self.above[level] + place,
+            size=np.ones_like(level),
+            hits=np.ones_like(level),
+            hits_above=self.hits_above[level] + ranges(0, self.hits),
+            relevance=relevance,
+        )
 
 
 def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:
@@ -104,9 +128,13 @@ def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:
 
 
 def _extreme(levels: Levels, _: np.random.Generator | None, last: bool) -> Levels:
-    """Put the relevant items first or last among their ties."""
+    """Put the relevant items first or last among their ties, high grades first or last."""
     above = levels.above + last * (levels.size - levels.hits)
-    return replace(levels, above=above, size=levels.hits)
+    together = replace(levels, above=above, size=levels.hits)
+    if together.relevance is None:
+        return together
+    key = together.relevance if last else -together.relevance
+    return together.apart(ranges(0, together.hits), key)
 
 
 def _random(levels: Levels, rng: np.random.Generator | None) -> Levels:
@@ -115,11 +143,12 @@ def _random(levels: Levels, rng: np.random.Generator | None) -> Levels:
         raise InputError("tie policy 'random' needs a random generator")
     if levels.hits.max(initial=1) == 1:
         return replace(levels, above=levels.above + rng.integers(0, levels.size), size=levels.hits)
-    level = np.repeat(np.arange(levels.hits.size), levels.hits)
-    place, one = random_places(levels.size, levels.hits, rng), np.ones_like(level)
-    above = levels.above[level] + place[np.lexsort((place, level))]
-    hits_above = levels.hits_above[level] + ranges(0, levels.hits)
-    return Levels(levels.user[level], above, one, one, hits_above)
+    level = levels.of_item
+    place = random_places(levels.size, levels.hits, rng)
+    key = place
+    if levels.relevance is not None:
+        key = rng.permutation(level.size)
+    return levels.apart(place[np.lexsort((place, level))], key)
 
 
 TIES: dict[str, Callable[[Levels, np.random.Generator | None], Levels]] = {
@@ -145,6 +174,7 @@ class Metric:
     aliases: Sequence[str] = ()  # other names
     needs_candidates: bool = False  # whether the value depends on the number of candidates
     first_item_decides: bool = False  # whether the first relevant item decides the value
+    graded: bool = False  # whether grades count, rather than items of at least `min_relevance`
     pooled: bool = False  # whether only the mean over all users has a meaning
 
 
@@ -315,8 +345,9 @@ def values(
     Parameters
     ----------
     ranks
-        Ranks of the relevant items. In a list that is cut, candidates below the cut count as not
-        tied with those above; one that ends too early to know the value raises InputError.
+        Ranks of the relevant items, whose grades only NDCG uses. In a list that is cut, candidates
+        below the cut count as not tied with those above; one that ends too early to know the value
+        raises InputError.
     ties
         `expected` (mean over a uniformly random order of candidates with equal scores, relevant
         and irrelevant alike), `random` (one such order, drawn with `rng`), `optimistic` (relevant
@@ -340,6 +371,8 @@ def values(
         is_drawn = ties == "random" and bool(tied.any())
         if not is_drawn and _has_table(measure, ranks):
             return _by_place(measure, ranks, ties, tied)
+    if not measure.metric.graded:
+        ranks = ranks.binary
     _require_depth(measure, ranks)
     return measure.metric.of_levels(TIES[ties](Levels.of(ranks), rng), ranks, measure)
 

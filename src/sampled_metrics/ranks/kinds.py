@@ -1,6 +1,6 @@
 """Kinds of data that people hold in memory, made scores with rows, columns or tables."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from sampled_metrics.ranks.options import as_array, is_table
 from sampled_metrics.tables import ITEM, USER
 
 Score = Callable[[Int], Any]  # scores of all items, for some rows of users
+_NUMBERS = {"data": "score", "relevant": "relevance"}  # what numbers by user and item are
 _SEVERAL = (list, tuple, set, frozenset, np.ndarray)
 
 
@@ -102,11 +103,26 @@ def lists_of(data: Any, name: str = "data") -> Any:
         return data
     import pandas as pd
 
+    numbers = _NUMBERS.get(name)  # of {user: {item: number}}
+    if numbers is not None and any(isinstance(items, Mapping) for items in data.values()):
+        rows = [
+            (user, item, number)
+            for user, items in data.items()
+            for item, number in _pairs_of(user, items, name)
+        ]
+        return pd.DataFrame(rows, columns=[USER, ITEM, numbers])
     items = pd.Series(dict(data), dtype=object).explode().dropna()
     if items.empty:
         raise InputError(f"{name}: no items in the lists; expected items for each user")
     frame = pd.DataFrame({USER: items.index, ITEM: items.to_numpy()})
     return frame.assign(rank=frame.groupby(USER).cumcount() + 1)
+
+
+def _pairs_of(user: Any, items: Any, name: str) -> Iterable[tuple[Any, Any]]:
+    if isinstance(items, Mapping):
+        return items.items()
+    found = f"{name}: user {user} has a {type(items).__name__} of items"
+    raise InputError(f"{found}; expected a dictionary, as other users have")
 
 
 def items_of(given: Any, name: str, shape: tuple[int, ...] | None = None) -> Any:
@@ -147,4 +163,7 @@ def table_of(given: Any, name: str) -> Any:
     if items.ndim == 1:
         return pd.DataFrame({USER: np.arange(items.size), ITEM: items})
     marks = csr_array(items).tocoo()
-    return pd.DataFrame({USER: marks.row, ITEM: marks.col})
+    table = pd.DataFrame({USER: marks.row, ITEM: marks.col})
+    if name == "relevant":
+        table["relevance"] = marks.data.astype(np.float64)
+    return table

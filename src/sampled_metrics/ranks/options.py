@@ -15,10 +15,10 @@ from sampled_metrics._base.errors import InputError, InputWarning, flag
 SEVERAL = 10  # users and items, of which fewer are complete by chance
 # Options allowed beside each kind of input; those that are numbers must agree with the input.
 _ALLOWED = {
-    "Ranks": (),
-    "ranks": ("n_items",),
-    "scores": ("n_items", "relevant", "seen"),
-    "lists": ("n_items", "relevant", "seen", "complete"),
+    "Ranks": ("min_relevance",),
+    "ranks": ("n_items", "min_relevance"),
+    "scores": ("n_items", "relevant", "seen", "min_relevance"),
+    "lists": ("n_items", "relevant", "seen", "complete", "min_relevance"),
 }
 
 
@@ -37,12 +37,15 @@ class Ranked(NamedTuple):
         Items that are no candidates, of lists and scores, likewise.
     complete
         Whether lists hold all candidates of their users, whose number they then give.
+    min_relevance
+        Least grade of an item that is relevant for metrics other than NDCG; 0 for any above 0.
     """
 
     n_items: int | None = None
     relevant: Any = None
     seen: Any = None
     complete: bool = False
+    min_relevance: float = 0.0
 
     def check(self, kind: str, path: Path | None = None) -> None:
         """Raise InputError for an option that `kind` of input does not allow."""

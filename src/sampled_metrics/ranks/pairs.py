@@ -8,9 +8,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sampled_metrics._base.arrays import Ids, Int, first_duplicate
+from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.questions import ask
+from sampled_metrics.ranks.ranks import grades_of
 from sampled_metrics.tables import ITEM, QRELS, USER, Table, as_numpy, encoded, places, read_table
 
 RELEVANT = "relevant items"
@@ -18,12 +19,13 @@ SEEN = "seen items (user_id, item_id)"
 
 
 class Pairs(NamedTuple):
-    """Different pairs of users and items, one a row."""
+    """Different pairs of users and items, one a row, and maybe the grade of each."""
 
     user: Int  # codes from 0 in the order in which the ids first appear
     item: Int
     user_ids: Any  # pyarrow arrays of int64 or text, by code
     item_ids: Any
+    relevance: Float | None = None
 
     @classmethod
     def of(cls, table: Table, *, unique: bool = True) -> "Pairs":
@@ -64,15 +66,25 @@ class Pairs(NamedTuple):
         return user * len(self.item_ids) + item
 
 
-def read_relevant(path: Any) -> Pairs:
+def read_relevant(path: Any, min_relevance: float = 0.0) -> Pairs:
     """Read relevant items: qrels, or a table with columns `user_id` and `item_id`.
 
     In qrels, four columns separated by blanks, a document with relevance above 0 is relevant, as
     for trec_eval. In a table every pair is relevant, or those above 0 in a column `relevance`;
-    other columns, such as ratings, are ignored. Users without a relevant item are left out.
+    other columns, such as ratings, are ignored. Users without an item of at least `min_relevance`
+    are left out.
     """
     table = read_pairs(path, RELEVANT)
-    return Pairs.of(table).take(relevant_rows(table))
+    pairs = Pairs.of(table)
+    rows, grades = relevant_rows(table)
+    if grades is not None and min_relevance > 0.0:
+        enough = np.zeros(len(pairs.user_ids), bool)
+        enough[pairs.user[rows][grades >= min_relevance]] = True
+        kept = enough[pairs.user[rows]]
+        if kept.any():
+            rows = rows[kept]
+            grades = grades[kept]
+    return pairs.take(rows)._replace(relevance=grades)
 
 
 def read_pairs(data: Any, what: str) -> Table:
@@ -82,17 +94,27 @@ def read_pairs(data: Any, what: str) -> Table:
     return table
 
 
-def relevant_rows(table: Table) -> Int:
-    """Return the rows with a relevance above 0, at least one; all without such a column."""
+def relevant_rows(table: Table) -> tuple[Int, Float | None]:
+    """Return the rows with a relevance above 0, at least one, and their grades, unless all are 1.
+
+    Without a column `relevance` these are all rows.
+    """
     if "relevance" not in table.columns:
-        return np.arange(len(table))
+        return np.arange(len(table)), None
     relevance = table.finite("relevance")
     rows = np.flatnonzero(relevance > 0.0)
     if not rows.size:
         raise InputError("no relevance above 0; expected relevant items", path=table.path)
-    if (relevance[rows] != 1.0).any():
-        ask("relevance has grades: all above 0 are relevant alike, and ndcg takes none as gains")
-    return rows
+    return rows, grades_of(relevance[rows])
+
+
+def ask_of_grades(grades: Float | None) -> None:
+    """Warn that grades are not used, if there are any."""
+    if grades is not None:
+        ask(
+            "relevance has grades, which are not used here: items with any above 0 are relevant "
+            "alike, also for ndcg; from full rankings `evaluate` takes grades as gains"
+        )
 
 
 class KnownItems(NamedTuple):
@@ -122,7 +144,8 @@ def read_known_items(
         (places(table.ids(USER), user_ids), places(table.ids(ITEM), item_ids))
         for table in (held, of_seen)
     )
-    rows = relevant_rows(held)
+    rows, grades = relevant_rows(held)
+    ask_of_grades(grades)
     mine = seen_user >= 0
     other = np.unique(of_seen.codes(USER)[0][~mine], return_inverse=True)[1]
     sizes = (user_ids.size, user_ids.size, other.max(initial=-1) + 1)

@@ -22,7 +22,7 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical
 from sampled_metrics.ranks.kinds import Products, Score, inner_products, items_of, scores_of
-from sampled_metrics.ranks.ranks import Ranks, id_column, require
+from sampled_metrics.ranks.ranks import Ranks, grades_of, id_column, require
 
 BLOCK_SIZE = 512
 _ROWS = 32  # users counted at a time, few enough to stay in the processor's cache
@@ -40,6 +40,7 @@ def rank(
     *,
     users: ArrayLike | None = None,
     items: ArrayLike | None = None,
+    min_relevance: float = 0.0,
     block_size: int = BLOCK_SIZE,
 ) -> Ranks:
     """Rank each user's relevant items among all items that the user has not seen.
@@ -58,12 +59,15 @@ def rank(
         Nonzero where a user has seen an item, which is then no candidate: scipy.sparse or bool,
         shape (users, items). None if nobody has seen anything.
     relevant
-        Column of each user's held-out item, shape (users,), -1 or None without one. Or nonzero
-        where an item is relevant: scipy.sparse or bool, shape (users, items). Users without a
-        relevant item are left out and never scored.
+        Column of each user's held-out item, shape (users,), -1 or None without one. Or above 0
+        where an item is relevant: scipy.sparse or an array, shape (users, items), whose numbers
+        other than 1 are grades. Users without a relevant item are left out and never scored.
     users, items
         Ids, shapes (users,) and (items,); default row and column numbers. Those of users are kept
         in the result, those of items only appear in errors.
+    min_relevance
+        Least grade of an item that is relevant for metrics other than NDCG, which takes all grades
+        as gains; users without such an item are left out. By default any above 0.
     block_size
         Users scored at a time, which bounds the memory; the result does not depend on it.
 
@@ -78,12 +82,12 @@ def rank(
     >>> ranks.users, ranks.n_better
     (array([1]), array([0, 1]))
     """
-    check_arguments(block_size=block_size)
+    check_arguments(block_size=block_size, min_relevance=min_relevance)
     if isinstance(relevant, list | tuple) or getattr(relevant, "ndim", 0) == 1:
         size = len(relevant)  # type: ignore[arg-type]
         relevant = items_of(relevant, "relevant") if size else np.zeros(0, np.int64)
     held_out = not issparse(relevant) and array_of("relevant", relevant).ndim != 2
-    ranked = _held_out_items(relevant) if held_out else _marked(relevant, "relevant")
+    ranked = _held_out_items(relevant) if held_out else _relevant(relevant)
     sizes = np.diff(ranked.start)
     n_users, no_items = sizes.size, np.zeros(0, dtype=np.int64)
     task = _Task(
@@ -113,16 +117,19 @@ def rank(
     n_candidates, n_better, n_tied = (np.concatenate(column) for column in columns)
     if held_out:
         require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")
-        return Ranks.trusted(n_candidates, n_better, n_tied, users=task.users, n_rows=n_rows)
+        single = Ranks.trusted(n_candidates, n_better, n_tied, users=task.users, n_rows=n_rows)
+        return single.at_least(min_relevance)
     order = np.lexsort((n_better, np.repeat(rows, sizes[rows])))
-    return Ranks.trusted(
+    several = Ranks.trusted(
         n_candidates,
         n_better[order],
         n_tied[order],
         n_found=sizes[rows],
+        relevance=None if ranked.relevance is None else ranked.relevance[order],
         users=task.users[rows],
         n_rows=n_rows,
     )
+    return several.at_least(min_relevance)
 
 
 class _Items(NamedTuple):
@@ -131,6 +138,7 @@ class _Items(NamedTuple):
     start: Int
     item: Int
     n_items: int | None = None
+    relevance: Float | None = None  # grade of each item, if there are any
 
     def select(self, users: Int) -> tuple[Int, Int]:
         """Return the items of some users, each with the place of its user within `users`."""
@@ -247,11 +255,30 @@ def _held_out_items(columns: ArrayLike) -> _Items:
     return _Items(np.arange(items.size + 1), integers("relevant", items))
 
 
+def _relevant(grades: Any) -> _Items:
+    """Return the items with a number above 0 in a matrix, users x items, and their grades."""
+    table = _nonzeros(grades, "relevant")
+    if table.dtype.kind == "b":
+        return _items(table)
+    table.data = table.data.astype(np.float64)
+    require("relevant", table.data, np.isfinite(table.data), "finite numbers")
+    table.data = np.maximum(table.data, 0.0)
+    table.eliminate_zeros()
+    return _items(table)._replace(relevance=grades_of(table.data))
+
+
 def _marked(marked: Any, name: str) -> _Items:
     """Return the items of each user at the nonzeros of a matrix, users x items."""
+    return _items(_nonzeros(marked, name))
+
+
+def _items(table: csr_array) -> _Items:
+    return _Items(table.indptr.astype(np.int64), table.indices, table.shape[1])
+
+
+def _nonzeros(marked: Any, name: str) -> csr_array:
     marked = marked if issparse(marked) else array_of(name, marked)
     if marked.ndim != 2 or marked.dtype.kind not in "biuf":
         found = f"{marked.dtype} of shape {marked.shape}"
         raise InputError(f"{name} is {found}; expected nonzeros of users x items")
-    table = canonical(marked)
-    return _Items(table.indptr.astype(np.int64), table.indices, table.shape[1])
+    return canonical(marked)

@@ -59,12 +59,17 @@ class Ranks:
     depth
         Places known of each user's ranking: `n_candidates`, the default, or K for a list of the
         top K; a relevant item not found is below. int64, shape (users,).
+    relevance
+        Grade of each relevant item: for each user those found, in order, then the others. float64
+        above 0, shape (sum of n_relevant,). None if items are relevant or not.
     users
         Ids of the users, integers or text, each once; shape (users,). None if not known.
     source
         Where the ranks come from; repeated in everything made from them.
     n_rows
         Rows of the matrix that `users` number, where it has no ids; 0 otherwise.
+    min_relevance
+        Least grade of an item that is relevant for metrics other than NDCG; set by `at_least`.
 
     Examples
     --------
@@ -76,6 +81,11 @@ class Ranks:
 
     >>> Ranks([0], [1, 5], [0, 0], n_found=[2], n_relevant=[3], depth=[10]).n_found
     array([2])
+
+    Grades 1 and 3 in the wrong order:
+
+    >>> Ranks([9], [0, 1], [0, 0], n_found=[2], relevance=[1, 3]).relevance
+    array([1., 3.])
     """
 
     n_candidates: Int
@@ -84,9 +94,11 @@ class Ranks:
     n_found: Int
     n_relevant: Int
     depth: Int
+    relevance: Float | None
     users: Ids | None
     source: str
     n_rows: ClassVar[int] = 0
+    min_relevance: ClassVar[float] = 0.0
 
     def __init__(
         self,
@@ -97,6 +109,7 @@ class Ranks:
         n_found: ArrayLike | None = None,
         n_relevant: ArrayLike | None = None,
         depth: ArrayLike | None = None,
+        relevance: ArrayLike | None = None,
         users: ArrayLike | None = None,
         source: str = "unknown",
     ) -> None:
@@ -119,10 +132,13 @@ class Ranks:
         order = _check_counts(counts)
         counts |= {name: counts[name][order] for name in ("n_better", "n_tied")}
         _check_levels(counts)
+        grades = None
+        if relevance is not None:
+            grades = _checked_relevance(relevance, counts, order)
         ids = None if users is None else id_column("users", users, n.size)
         if ids is not None:
             require_unique("user_id", ids)
-        self.__dict__.update(counts, users=ids, source=source)
+        self.__dict__.update(counts, relevance=grades, users=ids, source=source)
 
     @classmethod
     def trusted(cls, n_candidates: Int, n_better: Int, n_tied: Int, **others: Any) -> Self:
@@ -133,6 +149,7 @@ class Ranks:
         made = object.__new__(cls)
         n_found = others.setdefault("n_found", np.ones_like(n_candidates))
         made.__dict__.update(n_relevant=n_found, depth=n_candidates, users=None, source="unknown")
+        made.__dict__.update(relevance=None)
         made.__dict__.update(others, n_candidates=n_candidates, n_better=n_better, n_tied=n_tied)
         return made
 
@@ -171,6 +188,57 @@ class Ranks:
         one = (self.n_relevant == 1) & (self.n_candidates > 1)
         return self.is_complete and bool(one.all())
 
+    @property
+    def binary(self) -> Self:
+        """The same rankings without grades: items of at least `min_relevance` are relevant."""
+        if self.relevance is None:
+            return self
+        relevant = self.relevance >= self.min_relevance
+        user = np.repeat(np.arange(len(self)), self.n_relevant)
+        found = ranges(starts(self.n_relevant), self.n_found)
+        items = relevant[found]
+        return self.trusted(
+            self.n_candidates,
+            self.n_better[items],
+            self.n_tied[items],
+            n_found=np.bincount(user[found][items], minlength=len(self)),
+            n_relevant=np.bincount(user[relevant], minlength=len(self)),
+            depth=self.depth,
+            users=self.users,
+            source=self.source,
+            n_rows=self.n_rows,
+        )
+
+    def at_least(self, min_relevance: float) -> Self:
+        """Take items of at least a grade as relevant, and leave out users who have none.
+
+        NDCG takes all grades of the other users as gains, also lower ones.
+
+        Examples
+        --------
+        >>> ranks = Ranks([9, 9], [0, 1, 4], [0, 0, 0], n_found=[2, 1], relevance=[1, 3, 2])
+        >>> len(ranks.at_least(3)), ranks.at_least(3).binary.n_better
+        (1, array([1]))
+        """
+        check_arguments(min_relevance=min_relevance)
+        if self.relevance is None:
+            if min_relevance <= 1.0:
+                return self
+            raise InputError(
+                f"min_relevance (--min-relevance) is {min_relevance:g}, but there are no grades; "
+                "expected a column relevance, qrels or a matrix with grades"
+            )
+        user = np.repeat(np.arange(len(self)), self.n_relevant)
+        enough = np.bincount(user[self.relevance >= min_relevance], minlength=len(self)) > 0
+        if not enough.any():
+            raise InputError(
+                f"min_relevance (--min-relevance) is {min_relevance:g}, but the highest relevance "
+                f"is {self.relevance.max(initial=0.0):g}"
+            )
+        changed = self.take(enough)
+        changed.__dict__.update(min_relevance=float(min_relevance))
+        return changed
+
     def single(self) -> Self:
         """Return the ranks if each user has one held-out item, fully ranked, else InputError."""
         if self.is_single:
@@ -188,10 +256,16 @@ class Ranks:
         """Return the ranks of some users, selected as an array's elements are."""
         users = np.arange(len(self))[rows]
         items = ranges(starts(self.n_found)[users], self.n_found[users])
+        relevance = None
+        if self.relevance is not None:
+            relevant = ranges(starts(self.n_relevant)[users], self.n_relevant[users])
+            relevance = self.relevance[relevant]
         return self.trusted(
             n_better=self.n_better[items],
             n_tied=self.n_tied[items],
             **{name: getattr(self, name)[users] for name in _OF_USERS},
+            relevance=relevance,
+            min_relevance=self.min_relevance,
             users=None if self.users is None else self.users[users],
             source=self.source,
             n_rows=self.n_rows,
@@ -214,19 +288,21 @@ class Ranks:
         n_items: int | None = None,
         relevant: Any = None,
         seen: Any = None,
+        min_relevance: float = 0.0,
         complete: bool = False,
     ) -> Ranks:
         """Read ranks, lists or scores; options are as for `evaluate`."""
         from sampled_metrics.ranks.options import Ranked
         from sampled_metrics.ranks.reading import as_ranks
 
-        return as_ranks(path_of(path), Ranked(n_items, relevant, seen, complete))
+        ranked = Ranked(n_items, relevant, seen, complete, min_relevance)
+        return as_ranks(path_of(path), ranked)
 
     def write(self, path: Path | str, *, items: Ids | None = None) -> None:
-        """Write one row per relevant item as parquet: the ids, if any, then the three counts.
+        """Write one row per relevant item as parquet: ids and grades, if any, and three counts.
 
         Integers are written as int32 if all of a column fit. `items` are the ids of the relevant
-        items. Lists that are cut cannot be written.
+        items. Lists that are cut cannot be written. Grades are the column `relevance`.
         """
         if not self.is_complete:
             raise InputError("only full rankings can be written; these are cut at some depth")
@@ -235,6 +311,7 @@ class Ranks:
         columns = {"user_id": users, "item_id": ids}
         columns |= {"n_candidates": np.repeat(self.n_candidates, self.n_found)}
         columns |= {"n_better": self.n_better, "n_tied": self.n_tied}
+        columns["relevance"] = self.relevance
         int32 = np.iinfo(np.int32)
         for name, values in columns.items():
             if (
@@ -243,7 +320,10 @@ class Ranks:
                 and (not values.size or int32.min <= values.min() <= values.max() <= int32.max)
             ):
                 columns[name] = values.astype(np.int32)
-        write_columns(path_of(path), columns, {b"source": self.source.encode()})
+        metadata = {b"source": self.source.encode()}
+        if self.min_relevance > 0.0:
+            metadata[b"min_relevance"] = repr(self.min_relevance).encode()
+        write_columns(path_of(path), columns, metadata)
 
 
 def id_column(name: str, values: ArrayLike, rows: int) -> Ids:
@@ -280,6 +360,11 @@ def require_same(name: str, option: Any, found_name: str, found: Any) -> None:
     values = np.unique(found)
     said = f"{values[0]}" if values.size == 1 else f"{values[0]} to {values[-1]}"
     raise InputError(f"found {found_name} {said}, but {name} ({flag(name)}) is {option}")
+
+
+def grades_of(relevance: Float) -> Float | None:
+    """Return the relevance of items as grades, or None where it is 1 for all."""
+    return relevance if (relevance != 1.0).any() else None
 
 
 def write_columns(path: Path, columns: Mapping[str, Any], metadata: Any = None) -> None:
@@ -329,6 +414,19 @@ def _check_counts(counts: Mapping[str, Int]) -> Int:
     fits = (tied >= 0) & (~known[user] | (better + tied < n[user]))
     require("n_tied", tied, fits, "at least 0, and n_better + n_tied below n_candidates")
     return np.arange(user.size) if (found == 1).all() else np.lexsort((better, user))
+
+
+def _checked_relevance(relevance: ArrayLike, counts: Mapping[str, Int], order: Int) -> Float:
+    """Raise InputError unless grades fit; return them with those of the items found in order."""
+    n_relevant = counts["n_relevant"]
+    grades = array_of("relevance", relevance, np.float64).copy()
+    if grades.shape != (n_relevant.sum(),):
+        raise InputError(f"relevance has shape {grades.shape}; expected {(n_relevant.sum(),)}")
+    good = np.isfinite(grades) & (grades > 0.0)
+    require("relevance", grades, good, "a finite number above 0")
+    found = ranges(starts(n_relevant), counts["n_found"])
+    grades[found] = grades[found][order]
+    return grades
 
 
 def _check_levels(counts: Mapping[str, Int]) -> None:

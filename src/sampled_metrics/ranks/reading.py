@@ -11,7 +11,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, load_npz
 
-from sampled_metrics._base.arrays import Int, check_arguments, first_duplicate, ranges, starts
+from sampled_metrics._base.arrays import (
+    Float,
+    Int,
+    check_arguments,
+    first_duplicate,
+    ranges,
+    starts,
+)
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, InputWarning, one_line, reading
 from sampled_metrics._base.files import read_array, read_arrays
@@ -29,6 +36,7 @@ from sampled_metrics.ranks.ranking import rank
 from sampled_metrics.ranks.ranks import (
     COLUMNS,
     Ranks,
+    grades_of,
     id_column,
     require,
     require_same,
@@ -77,7 +85,17 @@ def as_ranks(data: Any, ranked: Ranked) -> Ranks:
     >>> as_ranks({"anna": [7, 9]}, Ranked(relevant={"anna": [9]})).best_rank
     array([2])
     """
-    check_arguments(n_items=ranked.n_items, complete=ranked.complete)
+    least = ranked.min_relevance
+    check_arguments(n_items=ranked.n_items, complete=ranked.complete, min_relevance=least)
+    ranks = _ranks_of(data, ranked)
+    if least == 0.0:
+        return ranks
+    with reading(data):
+        return ranks.at_least(least)
+
+
+def _ranks_of(data: Any, ranked: Ranked) -> Ranks:
+    """Return the ranks of all items with a relevance above 0."""
     if isinstance(data, Ranks):
         ranked.check("Ranks")
         return data
@@ -107,12 +125,20 @@ def as_ranks(data: Any, ranked: Ranked) -> Ranks:
                 table, has_places = replace(table, columns=found | {"score": score}), True
             is_list = has_places and "n_candidates" not in found
             return question_ranks((_of_lists if is_list else _of_table)(table, ranked))
-    known = relevant is not None and not is_table(relevant)
-    scores = scores_of(data, items_of(relevant, "relevant").shape[0] if known else None)
+    scores = scores_of(data, _n_users(relevant))
     if scores.ndim == 2:
         return question_ranks(rank_by_scores(ranked, own | {"scores": scores}))
     table = Table(Path("ranks"), {"rank": pa.chunked_array([scores])}, ("rank",))
     return question_ranks(_of_table(table, ranked))
+
+
+def _n_users(relevant: Any) -> int | None:
+    """Count the users of relevant items given by position."""
+    if relevant is None or is_table(relevant):
+        return None
+    if isinstance(relevant, list | tuple):
+        return len(relevant)
+    return int(items_of(relevant, "relevant").shape[0])
 
 
 def read_single(path: Path) -> Ranks:
@@ -179,15 +205,29 @@ def _of_table(table: Table, ranked: Ranked) -> Ranks:
             f"found columns {', '.join(table.names)}; expected {', '.join(COLUMNS)}, or rank, or "
             "user_id, item_id and rank or score"
         )
-    ranks = _by_user(table, n_candidates, n_better, n_tied)
+    ranks = _by_user(table, n_candidates, n_better, n_tied, _relevance_of(table))
     require_same("n_items", n_items, "n_candidates", ranks.n_candidates)
+    least = float(table.metadata.get(b"min_relevance", b"0"))
+    if least > 0.0:
+        return ranks.at_least(least)
     return ranks
 
 
-def _by_user(table: Table, n_candidates: Int, n_better: Int, n_tied: Int) -> Ranks:
+def _relevance_of(table: Table) -> Float | None:
+    """Return the grades of rank records, if there are any."""
+    if "relevance" not in table.columns:
+        return None
+    relevance = table.finite("relevance")
+    table.refuse("relevance", relevance <= 0.0, relevance, "numbers above 0")
+    return grades_of(relevance)
+
+
+def _by_user(
+    table: Table, n_candidates: Int, n_better: Int, n_tied: Int, relevance: Float | None
+) -> Ranks:
     source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
     if USER not in table.columns:
-        return Ranks.trusted(n_candidates, n_better, n_tied, source=source)
+        return Ranks.trusted(n_candidates, n_better, n_tied, relevance=relevance, source=source)
     user, user_ids = table.codes(USER)
     n_found = np.bincount(user)
     order = np.argsort(user, kind="stable")
@@ -199,8 +239,15 @@ def _by_user(table: Table, n_candidates: Int, n_better: Int, n_tied: Int) -> Ran
         n_candidates,
         lambda row: f"{of_user[user[row]]}, as in row {first[user[row]] + 1} of the same user",
     )
-    columns: dict[str, Any] = {"n_found": n_found, "users": as_numpy(user_ids), "source": source}
-    return Ranks(of_user, n_better[order], n_tied[order], **columns)
+    return Ranks(
+        of_user,
+        n_better[order],
+        n_tied[order],
+        n_found=n_found,
+        relevance=None if relevance is None else relevance[order],
+        users=as_numpy(user_ids),
+        source=source,
+    )
 
 
 def _of_lists(table: Table, ranked: Ranked) -> Ranks:
@@ -217,7 +264,7 @@ def _of_lists(table: Table, ranked: Ranked) -> Ranks:
         raise InputError("lists need a file of relevant items, --relevant")
     if ranked.complete and n_items is not None:
         raise InputError("--complete lists say how many items are ranked; leave --n-items out")
-    relevant = read_relevant(ranked.relevant)
+    relevant = read_relevant(ranked.relevant, ranked.min_relevance)
     lists, score = _scored_lists(table, relevant, ranked)
     n_better, n_tied = by_score(lists.user, score)
     list_of = places(relevant.user_ids, lists.user_ids)
@@ -247,6 +294,7 @@ def _of_lists(table: Table, ranked: Ranked) -> Ranks:
         n_found=np.bincount(relevant.user[found], minlength=n_relevant.size),
         n_relevant=n_relevant,
         depth=depth,
+        relevance=None if relevant.relevance is None else relevant.relevance[order],
         users=as_numpy(relevant.user_ids),
     )
 
@@ -364,13 +412,14 @@ def _matrix(given: Any, what: str, axes: Any) -> Any:
         else table.places(name, ids, "an id of the scores")
         for name, ids, size in axes
     )
+    values: NDArray[Any] = np.ones(row.size, dtype=bool)
     if what == RELEVANT:
         Pairs.of(table)  # refuses duplicates
-        rows = relevant_rows(table)
-        row, item = row[rows], item[rows]
-    return csr_array(
-        (np.ones(row.size, dtype=bool), (row, item)), shape=[size for *_, size in axes]
-    )
+        rows, grades = relevant_rows(table)
+        row = row[rows]
+        item = item[rows]
+        values = values[rows] if grades is None else grades
+    return csr_array((values, (row, item)), shape=[size for *_, size in axes])
 
 
 def _relevant(ranked: Ranked, shape: tuple[int, ...], axes: Any, held_out: Any) -> Any:

@@ -27,7 +27,7 @@ from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics.ranks.kinds import lists_of, table_of
 from sampled_metrics.ranks.options import Ranked, as_array, without_names
-from sampled_metrics.ranks.pairs import Pairs, read_relevant
+from sampled_metrics.ranks.pairs import Pairs, ask_of_grades, read_relevant
 from sampled_metrics.ranks.questions import ask, question_samples, question_ties
 from sampled_metrics.ranks.ranks import (
     Ranks,
@@ -393,7 +393,10 @@ def _of_scores(table: Table, drawn: Drawn) -> SampledRanks:
         table.require("sampled_rank")
     if drawn.relevant is None and "label" not in table.columns:
         raise InputError("found scores; add a column label (1 or 0), or give --relevant")
-    relevant = None if drawn.relevant is None else read_relevant(drawn.relevant)
+    relevant = None
+    if drawn.relevant is not None:
+        relevant = read_relevant(drawn.relevant)
+        ask_of_grades(relevant.relevance)
     codes, user_ids = table.codes(USER)
     user = codes.astype(np.int64)
     score = table.ordered("score") if "score" in table.columns else -table.ordered("rank")
