@@ -13,8 +13,9 @@ from sampled_metrics.budget.estimates import estimates
 from sampled_metrics.budget.evaluation import LOOKS
 from sampled_metrics.budget.first_places import after_draws, random_draws
 from sampled_metrics.budget.keyed import hashed
-from sampled_metrics.budget.model import Counts, Frame, Model, View, parse_metrics
+from sampled_metrics.budget.model import Model, View, parse_metrics
 from sampled_metrics.budget.problem import Problem
+from sampled_metrics.budget.strata import Counts, Frame
 
 METRICS = parse_metrics(["recall@3", "ndcg@3", "ap"])
 

@@ -10,7 +10,9 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget.audit import Phase
 from sampled_metrics.budget.estimates import Errors, estimates
 from sampled_metrics.budget.keyed import hashed, permuted, stream, uniform
-from sampled_metrics.budget.model import PoissonMeans, edges, over_ties, parse_metrics
+from sampled_metrics.budget.model import over_ties, parse_metrics
+from sampled_metrics.budget.poisson import PoissonMeans
+from sampled_metrics.budget.strata import edges
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 10, 25, 97, 1000])

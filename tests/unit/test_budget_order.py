@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 from sampled_metrics._base.arrays import blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget.candidates import LEAST_HEAD, Order, als, make_proxy
-from sampled_metrics.budget.model import Counts, Frame
 from sampled_metrics.budget.problem import Problem
+from sampled_metrics.budget.strata import Counts, Frame
 from sampled_metrics.study.recommenders import create
 
 USERS, ITEMS = 7, 40

@@ -5,9 +5,9 @@ the metrics, and a model of latent classes of users turns them into estimates. A
 drawn with known probabilities corrects the model and gives the intervals.
 
 Modules in the order of the data: `problem` (users, items, scores), `candidates` (proxies, order),
-`model` (scores, classes, posterior), `audit` with `first_places`, `estimates`, `evaluation` (the
-method as a generator of batches), `result`, and `folder` (the evaluation of functions, or from
-files).
+`strata` (scores), `model` (classes, posterior) with `poisson`, `audit` with `first_places`,
+`estimates`, `evaluation` (the method as a generator of batches), `result`, and `folder` (the
+evaluation of functions, or from files).
 """
 
 from sampled_metrics.budget.estimates import Estimate

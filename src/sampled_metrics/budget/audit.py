@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.budget.first_places import FirstPlaces
 from sampled_metrics.budget.keyed import stream, uniform
-from sampled_metrics.budget.model import Asked, Asking, Model, View
+from sampled_metrics.budget.model import Model, View
+from sampled_metrics.budget.strata import Asked, Asking
 
 FLOOR = 0.001  # share of the squared greatest value added to the variance a model states
 PHASES = 4  # of scanning in the proxy's order

@@ -18,8 +18,9 @@ from sampled_metrics._base.files import read_arrays, reading_as, replacing
 from sampled_metrics.budget.audit import Audited, audit
 from sampled_metrics.budget.candidates import Order
 from sampled_metrics.budget.estimates import estimates
-from sampled_metrics.budget.model import Asked, Asking, Counts, Frame, Model, parse_metrics
+from sampled_metrics.budget.model import Model, parse_metrics
 from sampled_metrics.budget.result import LEAST_CONFIRMED, BudgetResult, depth_of
+from sampled_metrics.budget.strata import Asked, Asking, Counts, Frame
 from sampled_metrics.inference.results import UNDECIDED
 
 MODEL_SHARE = 0.75  # of the budget; the rest is the audit's

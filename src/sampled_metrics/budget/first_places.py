@@ -4,7 +4,7 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int, ranges
 from sampled_metrics.budget.keyed import Words, hashed, permuted, uniform
-from sampled_metrics.budget.model import Counts
+from sampled_metrics.budget.strata import Counts
 
 FOUND = 3.0  # better ones expected of the random draws of a first turn
 GROWTH = 8.0  # of the number of draws, from turn to turn

@@ -21,9 +21,9 @@ from sampled_metrics._base.files import new_folder, read_arrays, read_json, read
 from sampled_metrics._base.sparse import from_structure, structure, structure_names
 from sampled_metrics.budget.candidates import Order, Proxy, make_proxy
 from sampled_metrics.budget.evaluation import Session, Settings, State, expectation
-from sampled_metrics.budget.model import Frame
 from sampled_metrics.budget.problem import Grid, Problem, numbers
 from sampled_metrics.budget.result import BudgetResult
+from sampled_metrics.budget.strata import Frame
 from sampled_metrics.tables import ITEM, USER, places, read_table
 
 _log = logging.getLogger("sampled_metrics")

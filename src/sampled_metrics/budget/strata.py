@@ -1,0 +1,126 @@
+"""Strata of the proxy's order, and counts of better candidates in them."""
+
+from collections.abc import Generator
+from typing import NamedTuple
+
+import numpy as np
+
+from sampled_metrics._base.arrays import Float, Int, ranges
+from sampled_metrics.budget.candidates import Order
+from sampled_metrics.budget.keyed import hashed, permuted, stream
+
+# Narrow where a proxy puts the items that outrank the held-out one, wide in the tail.
+EDGES = (0, 5, 15, 40, 100, 250, 600, 1400)
+GROWTH = 2.4  # of the edges beyond
+LAST = 0.9  # share of the candidates below which edges lie
+
+
+def edges(n_largest: int) -> Int:
+    """Edges of the strata of up to `n_largest` candidates.
+
+    Examples
+    --------
+    >>> edges(3700)
+    array([   0,    5,   15,   40,  100,  250,  600, 1400, 3700])
+    """
+    inner: list[float] = list(EDGES)
+    while inner[-1] * GROWTH < LAST * n_largest:
+        inner.append(inner[-1] * GROWTH)
+    rounded = [round(edge) for edge in inner if edge < LAST * n_largest]
+    if not rounded:
+        rounded = [0]
+    return np.array([*rounded, max(n_largest, 1)])
+
+
+class Frame:
+    """Strata of all users, the same for all recommenders, so that common errors cancel."""
+
+    def __init__(self, order: Order, seed: int) -> None:
+        self.order = order
+        self.own = order.own
+        self.seed = seed
+        self.owner = order.problem.owner
+        self.edges = edges(int(order.n.max()))
+        # Candidates of each user in each stratum, shape (users, strata).
+        lower = self.edges[:-1]
+        self.n = np.clip(order.n[:, np.newaxis], lower, self.edges[1:]) - lower
+        users = np.arange(order.n.size + 1)
+        self._first_row = np.searchsorted(self.owner, users)
+        self._key = stream(seed, "order within strata")
+
+    def items(self, user: Int, stratum: Int, index: Int) -> Int:
+        """Items by their place in the random order within a stratum."""
+        key = hashed(self._key, user, stratum)
+        place = permuted(index, self.n[user, stratum], key)
+        return self.order.items(user, self.edges[stratum] + place)
+
+    def rows_of(self, user: Int) -> tuple[Int, Int]:
+        """Pairs (place within `user`, held-out row) for the rows of some users."""
+        first = self._first_row[user]
+        count = np.diff(self._first_row)[user]
+        place = np.repeat(np.arange(user.size), count)
+        return place, ranges(first, count)
+
+    def by_user(self, rows: Float) -> Float:
+        """Sum over the held-out rows of each user; rows are the last axis."""
+        return np.add.reduceat(rows, self._first_row[:-1], axis=-1)
+
+
+class Asked(NamedTuple):
+    """Pairs to be scored, in the order of users, strata and places."""
+
+    user: Int
+    item: Int
+
+
+Asking = Generator[Asked, Float, None]
+
+
+class Counts:
+    """Scores of one recommender, compared with those of the held-out items."""
+
+    def __init__(self, frame: Frame, held_scores: Float) -> None:
+        self.frame = frame
+        self._held_scores = held_scores
+        # Scores asked, shape (users, strata): the first so many of the random order. Those of them
+        # above, or equal to, the held-out score, shape (rows, strata).
+        self.m: Int = np.zeros(frame.n.shape, np.int64)
+        self.better: Int = np.zeros((frame.owner.size, frame.n.shape[1]), np.int64)
+        self.tied: Int = np.zeros_like(self.better)
+        # Held-out items of the same user that score higher, ties in the order given.
+        order = np.lexsort((-held_scores, frame.owner))
+        first = np.searchsorted(frame.owner, frame.owner)
+        self.above: Int = np.empty(order.size, np.int64)
+        self.above[order] = np.arange(order.size) - first
+
+    def ask(self, more: Int) -> Asking:
+        """Ask for and count the next `more` scores, shape (users, strata)."""
+        some_user, some_stratum = np.nonzero(more)
+        count = more[some_user, some_stratum]
+        index = ranges(self.m[some_user, some_stratum], count)
+        user = np.repeat(some_user, count)
+        stratum = np.repeat(some_stratum, count)
+        scores = yield Asked(user, self.frame.items(user, stratum, index))
+        self.m += more
+        # Each score is compared with that of every held-out item of its user.
+        place, row = self.frame.rows_of(user)
+        cell = (row, stratum[place])
+        score = scores[place]
+        held_score = self._held_scores[row]
+        np.add.at(self.better, cell, score > held_score)
+        np.add.at(self.tied, cell, score == held_score)
+
+    @property
+    def left(self) -> Int:
+        """Scores not asked yet, shape (users, strata)."""
+        return self.frame.n - self.m
+
+    @property
+    def known(self) -> Int:
+        """Better candidates known of each held-out row, held-out ones included."""
+        return self.better.sum(1) + self.above
+
+    @property
+    def expected_better(self) -> Float:
+        """Better candidates among those scored, with half of the tied, shape (rows, strata)."""
+        return self.better + 0.5 * self.tied
