@@ -9,12 +9,15 @@ from scipy.sparse import csr_array, csr_matrix, issparse
 
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.budget.problem import Grid, Problem, numbers
+from sampled_metrics.budget.problem import Grid, Problem, Scorer, numbers
 from sampled_metrics.ranks.pairs import Pairs
 from sampled_metrics.tables import ITEM, USER, places, read_table
 
 HEAD_ENTRIES = 1 << 25  # items of all users' heads together: 128 MB
 LEAST_HEAD = 1400  # items of a user's head, however many users there are
+DIMENSIONS = 8  # of the vectors of ALS
+ALPHA = 0.2  # weight of pairs without an event in the loss of ALS
+PENALTY = 10.0  # lambda in it
 
 
 class Proxy(NamedTuple):
@@ -34,26 +37,47 @@ def make_proxy(proxy: Any, problem: Problem, seed: int) -> Proxy:
     if isinstance(proxy, Proxy):
         return proxy
     if isinstance(proxy, str | Path):
-        if proxy == "popularity":
-            return by_popularity(problem.events, problem.events.shape[0] == problem.user_ids.size)
-        if proxy != "als":
-            return _by_table(Path(proxy), problem)
-        return by_factors(*als(problem.events, seed))
-    if not callable(proxy):
-        table = Grid.of("proxy", proxy)
-        row, column = problem.places("proxy", table)
-        return Proxy("matrix", lambda users: _dense(table.values[row[users]])[:, column])
-    items, score = np.arange(problem.item_ids.size), problem.scorer("proxy", proxy)
+        return _by_name(proxy, problem, seed)
+    if callable(proxy):
+        return _by_function(proxy, problem)
+    return _by_matrix(Grid.of("proxy", proxy), problem)
+
+
+def _by_name(proxy: str | Path, problem: Problem, seed: int) -> Proxy:
+    """Score by `popularity`, `als` or a table in a file."""
+    if proxy == "popularity":
+        all_are_evaluated = problem.events.shape[0] == problem.user_ids.size
+        return by_popularity(problem.events, all_are_evaluated)
+    if proxy == "als":
+        user_vectors, item_vectors = als(problem.events, seed)
+        return by_factors(user_vectors, item_vectors)
+    return _by_table(Path(proxy), problem)
+
+
+def _by_function(function: Scorer, problem: Problem) -> Proxy:
+    """Score by a function of pairs of ids."""
+    score = problem.scorer("proxy", function)
+    items = np.arange(problem.item_ids.size)
 
     def scores(users: Int) -> Any:
-        found = score(np.repeat(users, items.size), np.tile(items, users.size))
-        return numbers("proxy", found, (users.size * items.size,)).reshape(users.size, -1)
+        shape = (users.size, items.size)
+        pairs = score(np.repeat(users, items.size), np.tile(items, users.size))
+        return numbers("proxy", pairs, (users.size * items.size,)).reshape(shape)
 
     return Proxy("function", scores)
 
 
-def _dense(rows: Any) -> Any:
-    return rows.toarray() if issparse(rows) else rows
+def _by_matrix(grid: Grid, problem: Problem) -> Proxy:
+    """Score by a dense or sparse matrix."""
+    row, column = problem.places("proxy", grid)
+
+    def scores(users: Int) -> Any:
+        values = grid.values[row[users]]
+        if issparse(values):
+            values = values.toarray()
+        return values[:, column]
+
+    return Proxy("matrix", scores)
 
 
 def _by_table(path: Path, problem: Problem) -> Proxy:
@@ -61,11 +85,13 @@ def _by_table(path: Path, problem: Problem) -> Proxy:
     what = "popularity, als or a table of scores (user_id, item_id, score)"
     table = read_table(path, what, (USER, ITEM, "score"))
     table.require(USER, ITEM, "score")
-    score, pairs = table.finite("score"), Pairs.of(table)
+    score = table.finite("score")
+    pairs = Pairs.of(table)
     user = places(pairs.user_ids, problem.user_ids)[pairs.user]
     item = places(pairs.item_ids, problem.item_ids)[pairs.item]
-    inside, shape = (user >= 0) & (item >= 0), (problem.user_ids.size, problem.item_ids.size)
-    missing = np.setdiff1d(np.arange(shape[0]), user[inside])
+    inside = (user >= 0) & (item >= 0)
+    shape = (problem.user_ids.size, problem.item_ids.size)
+    missing = np.setdiff1d(np.arange(problem.user_ids.size), user[inside])
     if missing.size:
         raise InputError(f"no score for user_id {problem.user_ids[missing[0]]}", path=path)
     # Only the order counts: places from 1, so that candidates without a score come last.
@@ -76,20 +102,32 @@ def _by_table(path: Path, problem: Problem) -> Proxy:
 
 def by_popularity(seen: csr_array, is_common: bool = True) -> Proxy:
     """Score items by their number of events in `seen`."""
-    events = np.bincount(seen.indices, minlength=seen.shape[1])
-    scores = lambda users: np.broadcast_to(events, (users.size, events.size))  # noqa: E731
+    events = _events(seen)
+
+    def scores(users: Int) -> Int:
+        return np.broadcast_to(events, (users.size, events.size))
+
     return Proxy("popularity", scores, is_common)
+
+
+def _events(seen: csr_array) -> Int:
+    """Number of events of each item."""
+    return np.bincount(seen.indices, minlength=seen.shape[1])
 
 
 def by_factors(user_vectors: Float, item_vectors: Float) -> Proxy:
     """Score by inner products, one by one: a matrix product's last bits depend on the block."""
-    return Proxy("als", lambda users: np.einsum("uf,if->ui", user_vectors[users], item_vectors))
+
+    def scores(users: Int) -> Float:
+        return np.einsum("uf,if->ui", user_vectors[users], item_vectors)
+
+    return Proxy("als", scores)
 
 
 def als(seen: csr_array, seed: int) -> tuple[Float, Float]:
-    """Return vectors of users and items by ALS in 8 dimensions, as `recommenders.als` of the study.
+    """Return vectors of users and items by ALS, as `recommenders.als` of the study.
 
-    They minimise the paper's loss with alpha = 0.2 and lambda = 10.
+    They minimise the paper's loss.
     """
     try:
         from implicit.cpu.als import AlternatingLeastSquares
@@ -97,24 +135,23 @@ def als(seen: csr_array, seed: int) -> tuple[Float, Float]:
         raise InputError("proxy 'als' needs implicit: pip install implicit") from None
     from threadpoolctl import threadpool_limits
 
-    alpha, penalty, dimensions = 0.2, 10.0, 8
     confidence = csr_matrix(seen, dtype=np.float32)
-    confidence.data[:] = 1 + 1 / alpha
+    confidence.data[:] = 1 + 1 / ALPHA
     with threadpool_limits(1, user_api="blas"):
         model = AlternatingLeastSquares(
-            factors=dimensions,
-            regularization=penalty * (1 + alpha) / alpha,
+            factors=DIMENSIONS,
+            regularization=PENALTY * (1 + ALPHA) / ALPHA,
             alpha=1.0,
             dtype=np.float64,
             use_cg=False,
             iterations=15,
             num_threads=1,
         )
-        model.user_factors = np.zeros((seen.shape[0], dimensions))  # solved for first
+        model.user_factors = np.zeros((seen.shape[0], DIMENSIONS))  # solved for first
         rng = np.random.default_rng(np.random.SeedSequence(seed))
-        model.item_factors = rng.uniform(0.0, 0.01, (seen.shape[1], dimensions))
+        model.item_factors = rng.uniform(0.0, 0.01, (seen.shape[1], DIMENSIONS))
         model.fit(confidence, show_progress=False)
-    scale = np.sqrt(1 + alpha)
+    scale = np.sqrt(1 + ALPHA)
     return model.user_factors / scale, model.item_factors / scale
 
 
@@ -131,73 +168,106 @@ class Order:
         head_entries: int = HEAD_ENTRIES,
         kept: tuple[NDArray[np.int32], Float] | None = None,  # head and own of an equal order
     ) -> None:
-        self.problem, self.proxy, seen = problem, proxy, problem.seen
-        n_users = seen.shape[0]
-        n_seen, n_held = np.diff(seen.indptr).astype(np.int64), np.bincount(problem.owner)
-        self.n = seen.shape[1] - n_seen - n_held  # candidates but for the held-out items
-        # The common order beyond the head may be the proxy's own.
-        room = 0 if proxy.is_common else max(LEAST_HEAD, head_entries // n_users)
+        seen = problem.seen
+        n_users, n_items = seen.shape
+        self.problem = problem
+        self.proxy = proxy
+        n_seen = np.diff(seen.indptr).astype(np.int64)
+        n_held_out = np.bincount(problem.owner)
+        self.n = n_items - n_seen - n_held_out  # candidates but for the held-out items
+        room = max(LEAST_HEAD, head_entries // n_users)
+        if proxy.is_common:
+            room = 0  # the common order beyond the head is the proxy's own
         length = np.minimum(self.n, room)
         self._start = np.concatenate([[0], np.cumsum(length)])
+        if kept is None:
+            kept = _heads(self, self._start)
         # Head, and the share of the other candidates that each held-out item comes after.
-        self.head, self.own = kept or _heads(self, self._start)
-        self._common = np.argsort(
-            -np.bincount(seen.indices, minlength=seen.shape[1]), kind="stable"
-        )
-        width = self._common.size + 1
-        absent = np.empty(0, np.int64)  # from a user's tail: places in the common order, as keys
+        self.head, self.own = kept
+        self._common = np.argsort(-_events(seen), kind="stable")
+        absent = np.empty(0, np.int64)
         if (length < self.n).any():
-            place = np.empty(width - 1, np.int64)
-            place[self._common] = np.arange(width - 1)
-            users = np.arange(n_users)
-            absent = np.concatenate(
-                [
-                    np.repeat(users, np.diff(seen.indptr)) * width + place[seen.indices],
-                    problem.owner * width + place[problem.item],
-                    np.repeat(users, length) * width + place[self.head],
-                ]
-            )
-            absent.sort()
-        self._absent_of = np.searchsorted(absent, np.arange(n_users + 1) * width)
-        rank = np.arange(absent.size) - np.repeat(self._absent_of[:-1], np.diff(self._absent_of))
-        self._gaps = absent - rank  # tail items before each absent one
+            absent = self._absent(length)
+        users = np.arange(n_users + 1)
+        self._absent_of = np.searchsorted(absent, users * self._width)
+        first = np.repeat(self._absent_of[:-1], np.diff(self._absent_of))
+        self._gaps = absent - (np.arange(absent.size) - first)  # tail items before each absent one
+
+    @property
+    def _width(self) -> int:
+        """Distance of users in the keys of pairs: number of places in the common order, and one."""
+        return self._common.size + 1
+
+    def _absent(self, length: Int) -> Int:
+        """Keys of places in the common order that are not in a user's tail, sorted."""
+        seen = self.problem.seen
+        users = np.arange(length.size)
+        place = np.empty(self._common.size, np.int64)
+        place[self._common] = np.arange(self._common.size)
+        of_seen = np.repeat(users, np.diff(seen.indptr)) * self._width + place[seen.indices]
+        of_held_out = self.problem.owner * self._width + place[self.problem.item]
+        of_head = np.repeat(users, length) * self._width + place[self.head]
+        absent = np.concatenate([of_seen, of_held_out, of_head])
+        absent.sort()
+        return absent
 
     def items(self, users: Int, positions: Int) -> Int:
         """Items at some positions of some users' orders."""
-        head = np.diff(self._start)[users]
+        length = np.diff(self._start)[users]
+        inside = positions < length
+        place = self._start[users] + positions
         items = np.empty(users.size, np.int64)
-        inside = positions < head
-        items[inside] = self.head[(self._start[users] + positions)[inside]]
-        user, position = users[~inside], (positions - head)[~inside]
-        key = user * (self._common.size + 1) + position
-        before = np.searchsorted(self._gaps, key, side="right") - self._absent_of[user]
-        items[~inside] = self._common[position + before]
+        items[inside] = self.head[place[inside]]
+        user = users[~inside]
+        position = (positions - length)[~inside]
+        key = user * self._width + position
+        n_absent = np.searchsorted(self._gaps, key, side="right") - self._absent_of[user]
+        items[~inside] = self._common[position + n_absent]
         return items
 
 
 def _heads(order: Order, start: Int) -> tuple[NDArray[np.int32], Float]:
     """First items of each user, and the place of each held-out item among the others."""
-    owner_of, item, seen = order.problem.owner, order.problem.item, order.problem.seen
-    head, own = np.empty(start[-1], np.int32), np.empty(owner_of.size)
-    largest = np.finfo(np.float64).max
+    problem = order.problem
+    seen = problem.seen
+    head = np.empty(start[-1], np.int32)
+    own = np.empty(problem.owner.size)
     for block in blocks(*seen.shape):
         users = np.arange(seen.shape[0])[block]
-        scores = np.array(order.proxy.scores(users), dtype=np.float64)
-        if np.isnan(scores).any():
-            user = users[np.isnan(scores).any(1)][0]
-            raise InputError(f"the proxy's scores of user {user} have NaN")
-        np.clip(scores, -largest, largest, out=scores)
-        rows = slice(*np.searchsorted(owner_of, [users[0], users[-1] + 1]))
-        owner = owner_of[rows] - users[0]
-        mine = scores[owner, item[rows], np.newaxis]
+        scores = _finite_scores(order.proxy, users)
+        first, end = np.searchsorted(problem.owner, [users[0], users[-1] + 1])
+        owner = problem.owner[first:end] - users[0]
+        item = problem.item[first:end]
+        held_score = scores[owner, item, np.newaxis]
+        # Only candidates are ranked.
         scores[seen[users].toarray() != 0] = -np.inf
-        scores[owner, item[rows]] = -np.inf
-        above = (scores[owner] > mine).sum(axis=1) + 0.5 * (scores[owner] == mine).sum(axis=1)
-        own[rows] = above / np.maximum(order.n[users[owner]], 1)
-        for row, first, end in zip(-scores, start[users], start[users + 1], strict=True):
-            near = np.arange(row.size)
-            if 0 < end - first < row.size // 4:  # sort only what may be among the first
-                near = np.flatnonzero(row <= np.partition(row, end - first)[end - first])
-            if end > first:
-                head[first:end] = near[np.argsort(row[near], kind="stable")[: end - first]]
+        scores[owner, item] = -np.inf
+        better = (scores[owner] > held_score).sum(axis=1)
+        tied = (scores[owner] == held_score).sum(axis=1)
+        own[first:end] = (better + 0.5 * tied) / np.maximum(order.n[users[owner]], 1)
+        for row, user in zip(scores, users, strict=True):
+            length = start[user + 1] - start[user]
+            if length > 0:
+                head[start[user] : start[user + 1]] = _best(row, length)
     return head, own
+
+
+def _finite_scores(proxy: Proxy, users: Int) -> Float:
+    """Scores of all items, infinite ones as the largest numbers."""
+    scores = np.array(proxy.scores(users), dtype=np.float64)
+    is_nan = np.isnan(scores)
+    if is_nan.any():
+        user = users[is_nan.any(1)][0]
+        raise InputError(f"the proxy's scores of user {user} have NaN")
+    largest = np.finfo(np.float64).max
+    return np.clip(scores, -largest, largest, out=scores)
+
+
+def _best(scores: Float, length: int) -> Int:
+    """Items with the highest scores, ties in their order."""
+    loss = -scores
+    near = np.arange(loss.size)
+    if length < loss.size // 4:  # sort only what may be among the first
+        near = np.flatnonzero(loss <= np.partition(loss, length)[length])
+    order = np.argsort(loss[near], kind="stable")
+    return near[order[:length]]

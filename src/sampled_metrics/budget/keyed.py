@@ -13,7 +13,10 @@ Words = NDArray[np.uint64]
 
 _ROUNDS = 12  # of the Feistel network; fewer place pairs unevenly in small strata
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+_ONE = np.uint64(1)
+_HALF_WORD = np.uint64(32)
 
 
 def stream(seed: int, name: str) -> int:
@@ -23,15 +26,18 @@ def stream(seed: int, name: str) -> int:
 
 def hashed(*keys: ArrayLike) -> Words:
     """Mix integer keys, broadcast against each other, into uniform 64-bit words (SplitMix64)."""
-    word = np.zeros(np.broadcast_shapes(*map(np.shape, keys)) or (1,), np.uint64)
+    shape = np.broadcast_shapes(*map(np.shape, keys)) or (1,)
+    word = np.zeros(shape, np.uint64)
     for key in keys:
-        word = _mixed(word * _GOLDEN + np.asarray(key).astype(np.uint64) + _GOLDEN)
+        number = np.asarray(key).astype(np.uint64)
+        word = _mixed(word * _GOLDEN + number + _GOLDEN)
     return word
 
 
 def uniform(*keys: ArrayLike) -> Float:
     """Return uniform numbers in (0, 1), one per combination of keys."""
-    return ((hashed(*keys) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    digits = hashed(*keys) >> np.uint64(11)
+    return (digits.astype(np.float64) + 0.5) * 2.0**-53
 
 
 def permuted(index: Int, size: Int, key: Words) -> Int:
@@ -42,21 +48,29 @@ def permuted(index: Int, size: Int, key: Words) -> Int:
     """
     place = np.array(index, np.int64)
     width = np.ceil(np.sqrt(size)).astype(np.uint64)
-    height = (size.astype(np.uint64) + width - np.uint64(1)) // np.maximum(width, np.uint64(1))
-    todo = np.arange(place.size)
-    while todo.size:
-        w, h, k = width[todo], height[todo], key[todo]
-        cell = place[todo].astype(np.uint64)
-        row, column = cell // w, cell % w
-        for turn in range(_ROUNDS):
-            salt = k + np.uint64((turn + 1) * int(_GOLDEN) % 2**64)
-            if turn % 2:
-                row = (row + (_mixed(salt ^ (column * _SECOND)) >> np.uint64(32))) % h
-            else:
-                column = (column + (_mixed(salt ^ (row * _SECOND)) >> np.uint64(32))) % w
-        place[todo] = (row * w + column).astype(np.int64)
-        todo = todo[place[todo] >= size[todo]]
+    height = (size.astype(np.uint64) + width - _ONE) // np.maximum(width, _ONE)
+    outside = np.arange(place.size)
+    while outside.size:
+        cell = place[outside].astype(np.uint64)
+        cell = _permuted_cells(cell, width[outside], height[outside], key[outside])
+        place[outside] = cell.astype(np.int64)
+        outside = outside[place[outside] >= size[outside]]
     return place
+
+
+def _permuted_cells(cell: Words, width: Words, height: Words, key: Words) -> Words:
+    """Map the cells of a grid to each other, in rounds of the Feistel network."""
+    row = cell // width
+    column = cell % width
+    for turn in range(_ROUNDS):
+        salt = key + np.uint64((turn + 1) * int(_GOLDEN) % 2**64)
+        if turn % 2:
+            step = _mixed(salt ^ (column * _SECOND)) >> _HALF_WORD
+            row = (row + step) % height
+        else:
+            step = _mixed(salt ^ (row * _SECOND)) >> _HALF_WORD
+            column = (column + step) % width
+    return row * width + column
 
 
 def _mixed(word: Words) -> Words:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from sampled_metrics._base.arrays import Ids, Int, integers
@@ -34,17 +35,20 @@ class Grid(NamedTuple):
             raise InputError(f"{name} has shape {values.shape}; expected users x items")
         if not is_frame(data):
             return cls(values)
-        axes = zip((data.index, data.columns), values.shape, strict=True)
-        ids = [id_column(f"ids of {name}", axis, size) for axis, size in axes]
-        for axis in ids:
-            require_unique(f"id of {name}", axis)
-        return cls(values, *ids)
+        n_users, n_items = values.shape
+        user_ids = id_column(f"ids of {name}", data.index, n_users)
+        item_ids = id_column(f"ids of {name}", data.columns, n_items)
+        require_unique(f"id of {name}", user_ids)
+        require_unique(f"id of {name}", item_ids)
+        return cls(values, user_ids, item_ids)
 
     def items(self) -> Any:
         """Return a table of all items, None without ids."""
+        if self.item_ids is None:
+            return None
         import pandas as pd
 
-        return None if self.item_ids is None else pd.DataFrame({ITEM: self.item_ids})
+        return pd.DataFrame({ITEM: self.item_ids})
 
 
 class Problem(NamedTuple):
@@ -75,14 +79,18 @@ class Problem(NamedTuple):
         A table of `items` names those that are in no other.
         """
         relevant = lists_of(relevant, "relevant")
-        tables = [isinstance(data, str | Path) or is_frame(data) for data in (relevant, seen)]
-        if all(tables):
+        if _is_table(relevant) and _is_table(seen):
             known = read_known_items(relevant, seen, items)
             events = marked(vstack([known.seen, known.seen_by_others], format="csr"))
             owner, item = csr_array(known.held_out).sorted_indices().nonzero()
             return cls(events, owner, item, known.user_ids, known.item_ids)
-        if any(tables):
+        if _is_table(relevant) or _is_table(seen):
             raise InputError("one of relevant and seen has ids; give both as tables, or none")
+        return cls._of_matrix(relevant, seen)
+
+    @classmethod
+    def _of_matrix(cls, relevant: Any, seen: Any) -> "Problem":
+        """Take a matrix of what users have seen, and put users with held-out items first."""
         events = canonical(Grid.of("seen", seen).values)
         if np.isnan(events.data).any():
             raise InputError("seen has NaN; expected 0 or 1")
@@ -90,8 +98,14 @@ class Problem(NamedTuple):
         row, item = _held_out(relevant, events)
         user_ids, owner = np.unique(row, return_inverse=True)
         others = np.setdiff1d(np.arange(events.shape[0]), user_ids)
-        columns = np.arange(events.shape[1])
-        return cls(events[np.append(user_ids, others)], owner, item, user_ids, columns, by_id=False)
+        return cls(
+            events=events[np.append(user_ids, others)],
+            owner=owner,
+            item=item,
+            user_ids=user_ids,
+            item_ids=np.arange(events.shape[1]),
+            by_id=False,
+        )
 
     @property
     def seen(self) -> csr_array:
@@ -107,19 +121,31 @@ class Problem(NamedTuple):
 
     def places(self, name: str, grid: Grid) -> tuple[Any, Any]:
         """Return the rows and columns of a matrix."""
-        shape = self.events.shape
-        if not self.by_id and grid.values.shape != shape:
-            raise InputError(f"{name} has shape {grid.values.shape}; expected {shape}, as seen has")
         if not self.by_id:
+            _require_shape(name, grid.values.shape, self.events.shape)
             return self.user_ids, self.item_ids
         if grid.user_ids is None:
             raise InputError(f"{name} has no ids; expected a DataFrame with index and columns")
-        found = []
-        for ids, among in ((self.user_ids, grid.user_ids), (self.item_ids, grid.item_ids)):
-            found.append(places(ids, among))
-            if (found[-1] < 0).any():
-                raise InputError(f"{name} lacks {ids[np.argmin(found[-1])]}, an id of the others")
-        return found[0], found[1]
+        row = _places(name, self.user_ids, grid.user_ids)
+        column = _places(name, self.item_ids, grid.item_ids)
+        return row, column
+
+
+def _is_table(data: Any) -> bool:
+    return isinstance(data, str | Path) or is_frame(data)
+
+
+def _places(name: str, ids: Ids, among: Ids) -> Int:
+    """Place of each id among those of a grid."""
+    found = places(ids, among)
+    if (found < 0).any():
+        raise InputError(f"{name} lacks {ids[np.argmin(found)]}, an id of the others")
+    return found
+
+
+def _require_shape(name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    if shape != expected:
+        raise InputError(f"{name} has shape {shape}; expected {expected}, as seen has")
 
 
 def numbers(name: str, values: Any, shape: tuple[int, ...]) -> Any:
@@ -133,21 +159,22 @@ def numbers(name: str, values: Any, shape: tuple[int, ...]) -> Any:
 def _held_out(relevant: Any, seen: csr_array) -> tuple[Int, Int]:
     """Return row and column of each held-out item."""
     held: Any = items_of(relevant, "relevant", seen.shape)
-    expected = seen.shape[: held.ndim]
-    if held.shape != expected:
-        raise InputError(f"relevant has shape {held.shape}; expected {expected}, as seen has")
+    _require_shape("relevant", held.shape, seen.shape[: held.ndim])
     if held.ndim == 2:
         table = canonical(held)
         ask_of_grades(grades_of(table.data.astype(np.float64)))
         row, item = table.nonzero()
     else:
-        row, item = np.arange(held.size), integers("relevant", held)
+        row = np.arange(held.size)
+        item = integers("relevant", held)
     if not row.size:
         raise InputError("relevant has no items; expected at least one")
-    outside = (item < 0) | (item >= seen.shape[1])
-    listed = np.ravel(seen[row, np.where(outside, 0, item)]) != 0
-    for bad, problem in ((outside, "not in the catalogue"), (listed, "seen")):
-        if bad.any():
-            at = int(np.argmax(bad))
-            raise InputError(f"relevant: held-out item {item[at]} of user {row[at]} is {problem}")
+    _refuse(row, item, (item < 0) | (item >= seen.shape[1]), "not in the catalogue")
+    _refuse(row, item, np.ravel(seen[row, item]) != 0, "seen")
     return row, item
+
+
+def _refuse(row: Int, item: Int, is_bad: NDArray[np.bool_], problem: str) -> None:
+    if is_bad.any():
+        at = int(np.argmax(is_bad))
+        raise InputError(f"relevant: held-out item {item[at]} of user {row[at]} is {problem}")
