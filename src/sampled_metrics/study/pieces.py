@@ -4,7 +4,7 @@ Users are independent of each other, so the gathered ranks equal those of a sing
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sampled_metrics import tables
-from sampled_metrics._base.arrays import Int, blocks, first_duplicate
+from sampled_metrics._base.arrays import Float, Int, blocks, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.ranking import rank
 from sampled_metrics.ranks.ranks import COLUMNS, Ranks
@@ -21,7 +21,8 @@ from sampled_metrics.study.datasets.split import Split, require_all
 from sampled_metrics.study.recommenders.neighbours import Tiles
 from sampled_metrics.tables import ITEM, USER, places
 
-_TILE = 1 << 19  # scores at a time
+_IN_CACHE = 1 << 19  # weights that stay in the processor's cache
+_NARROWEST = 16
 
 
 def users_of_piece(piece: str, size: int) -> range:
@@ -69,17 +70,24 @@ def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
             own[place] = scores[np.arange(place.size), held_out[place] - first]
     n_better = np.zeros(users.size, dtype=np.int64)
     n_tied = np.full(users.size, -1)  # the item itself
-    seen = split.seen[users]
+    seen = split.seen[users].tocsc()
+    own = own[:, np.newaxis]
     for first, columns in tiles.columns():
-        end = first + columns.shape[1]
-        for part in blocks(users.size, columns.shape[1], _TILE):
-            scores = histories[part] @ columns
-            scores[seen[part, first:end].nonzero()] = -np.inf
-            above = own[part, np.newaxis]
-            n_better[part] += np.count_nonzero(scores > above, axis=1)
-            n_tied[part] += np.count_nonzero(scores == above, axis=1)
+        for start, narrow in _narrow(columns):
+            scores = histories @ narrow
+            begin = first + start
+            scores[seen[:, begin : begin + narrow.shape[1]].nonzero()] = -np.inf
+            n_better += np.count_nonzero(scores > own, axis=1)
+            n_tied += np.count_nonzero(scores == own, axis=1)
     n_candidates = split.n_candidates[users]
     return Ranks.trusted(n_candidates, n_better, n_tied, users=split.evaluated_ids[users])
+
+
+def _narrow(columns: Float) -> Iterator[tuple[int, Float]]:
+    """Cut columns into copies of few of them, which stay in the processor's cache."""
+    width = max(_NARROWEST, _IN_CACHE // columns.shape[0])
+    for start in range(0, columns.shape[1], width):
+        yield start, np.ascontiguousarray(columns[:, start : start + width])
 
 
 def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
