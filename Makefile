@@ -82,7 +82,7 @@ test-cluster: $(STAMP) ## the study on a SLURM started on this machine (Debian, 
 bench: $(STAMP) ## time and memory of commands
 	python benchmarks/own.py
 
-bench-large: $(STAMP) ## time and memory of splitting and ranking a large dataset
+bench-large: $(STAMP) ## time and memory of the workflow at the size of MovieLens 1M, 10M and 20M
 	python benchmarks/large.py
 
 bench-limits: $(STAMP) ## time as a multiple of what no program can do without

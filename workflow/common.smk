@@ -1,6 +1,5 @@
 import fcntl
 import gc
-import json
 import marshal
 import os
 import re
@@ -32,6 +31,7 @@ if Path(ROOT, "src").is_dir():
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.study.config import Study
+from sampled_metrics.study.resources import memory_of, minutes_of
 from sampled_metrics.study.departures import departures
 
 
@@ -85,16 +85,6 @@ def source_of(name):
     if entry.kind == "external":
         return entry.settings.path
     return f"<results>/models/{name}.npz" if len(PIECES) > 1 else []
-
-
-def memory_of_recommender(wildcards, input, attempt):
-    """Memory to rank by a model or a file, or to train: itemknn may keep all pairs of items."""
-    if input.get("source"):
-        return attempt * (700 + 15 * input.size_mb)
-    entry, pairs = STUDY.recommender(wildcards.recommender), 0
-    if entry.kind == "itemknn" and {entry.settings.k, entry.settings.k_prime} == {None}:
-        pairs = 1.4e-5 * json.loads(Path(input.counts).read_text("utf-8"))["items"] ** 2
-    return attempt * (700 + 25 * input.size_mb + pairs)
 
 
 def files(folder, stem, names, forms):

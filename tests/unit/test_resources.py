@@ -1,0 +1,111 @@
+"""What rules request of a scheduler: more as the data grows, as the documentation says."""
+
+import json
+import re
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from sampled_metrics.study.config import Study
+from sampled_metrics.study.resources import REQUESTS, memory_of, minutes_of
+from tests.conftest import ROOT
+
+SNAKEFILE = (ROOT / "workflow/Snakefile").read_text("utf-8")
+RULES = dict(
+    re.findall(
+        r"(?ms)^ *(?:use rule \w+ as|rule) (\w+)(?: with)?:\n(.*?)(?=^ *(?:use )?rule |\Z)",
+        SNAKEFILE,
+    )
+)
+STUDY = Study.of(yaml.safe_load((ROOT / "config/config.yaml").read_text()), "config")
+X, Y, Z = (SimpleNamespace(recommender=name) for name in "XYZ")
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    """Inputs of given sizes in MB, named as in the rules, with counts of a split."""
+
+    def make(items=0, training_events=0, **sizes):
+        found = {}
+        for name, megabytes in sizes.items():
+            with (tmp_path / name).open("wb") as file:
+                file.truncate(int(megabytes * 1e6))
+            found[name] = str(tmp_path / name)
+        found["counts"] = str(tmp_path / "split.json")
+        counts = {"items": items, "training_events": training_events}
+        (tmp_path / "split.json").write_text(json.dumps(counts))
+        return SimpleNamespace(get=found.get, **found)
+
+    return make
+
+
+def test_every_rule_that_is_submitted_requests_memory_and_time():
+    assert set(RULES) - {"all", "fetch"} == set(REQUESTS)
+    assert "localrule: True" in RULES["fetch"]
+    for name in REQUESTS:
+        study = ", STUDY" if name in ("train", "rank") else ""
+        for resource in (
+            f'mem_mb=memory_of("{name}"{study}),',
+            f'runtime=minutes_of("{name}"{study}),',
+        ):
+            assert resource in RULES[name]
+
+
+@pytest.mark.parametrize("rule", REQUESTS)
+def test_a_request_is_a_base_and_a_factor(inputs, rule):
+    request = REQUESTS[rule]
+    sizes = dict.fromkeys(request.counted, 3)
+    for function, base, factor in (
+        (memory_of(rule), request.memory, request.memory_per_mb),
+        (minutes_of(rule), request.minutes, request.minutes_per_mb),
+    ):
+        expected = base + 3 * len(sizes) * factor
+        found = [function(X, inputs(**sizes, logs=5), attempt) for attempt in (1, 2, 3)]
+        assert expected <= found[0] < expected + 1
+        assert found == [found[0], 2 * found[0], 3 * found[0]]
+
+
+def test_several_files_of_an_input_and_none(inputs):
+    both = inputs(one=4, two=6)
+    several = SimpleNamespace(get={"ranks": [both.one, both.two]}.get)
+    assert memory_of("page")(X, several, 1) == memory_of("page")(X, inputs(ranks=10), 1)
+    without = SimpleNamespace(get={"split": both.one, "source": []}.get)
+    assert memory_of("rank")(X, without, 1) == memory_of("rank")(X, inputs(split=4), 1)
+    with pytest.raises(FileNotFoundError):  # by which Snakemake decides later
+        memory_of("page")(X, SimpleNamespace(get={"ranks": "gone.parquet"}.get), 1)
+
+
+@pytest.mark.parametrize("rule", ["train", "rank"])
+def test_all_pairs_of_items_count_where_all_neighbours_are_kept(inputs, rule):
+    memory, minutes = memory_of(rule, STUDY), minutes_of(rule, STUDY)
+    kept = inputs(split=80, items=16_000, training_events=10**7)
+    assert memory(X, kept, 1) == memory_of(rule)(X, kept, 1)
+    assert memory(Z, kept, 1) == memory(X, kept, 1)
+    # 9 bytes for each pair, and a third as much again
+    assert memory(Y, kept, 1) - memory(X, kept, 1) >= 1.3 * 9 * 16_000**2 / 1e6
+    assert memory(Y, kept, 2) == 2 * memory(Y, kept, 1)
+    # beyond the limit weights are not kept, and a slab of 256 rows is held a few times
+    large = inputs(split=80, items=27_000, training_events=2 * 10**7)
+    assert 4 * 256 * 8 * 27_000 / 1e6 <= memory(Y, large, 1) - memory(X, large, 1) <= 1000
+    # a sum for each event and item, in 3 ns or more
+    assert minutes(Y, large, 1) - minutes(X, large, 1) >= 2e7 * 27_000 * 3e-9 / 60
+
+
+def test_the_documentation_has_the_requests():
+    text = (ROOT / "docs/cluster.md").read_text("utf-8")
+    rows = [re.split(r" *\| *", line.strip("| ")) for line in text.splitlines() if "| `" in line]
+    expected = [
+        [
+            *(f"`{rule}`", ", ".join(request.counted) or "none", f"{request.memory:,}"),
+            *(f"{request.memory_per_mb:g}", str(request.minutes), f"{request.minutes_per_mb:g}"),
+        ]
+        for rule, request in REQUESTS.items()
+    ]
+    assert rows == expected
+
+
+def test_groups_of_the_profile_are_rules():
+    profile = yaml.safe_load((ROOT / "workflow/profiles/slurm/config.yaml").read_text())
+    grouped = [group.partition("=")[0] for group in profile["groups"]]
+    assert set(grouped) < set(REQUESTS)
