@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from sampled_metrics import InputError, correct, reported
-from sampled_metrics.inference.reported import advice, expected_sampled, order_of
+from sampled_metrics.inference.reported import advice, exact_metric, expected_sampled, order_of
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Sampling
+from sampled_metrics.sampling.probability import pmf
 
 CREDIT = {
     "HR@1": lambda r, _: r <= 1,
@@ -129,6 +130,23 @@ def test_many_items_are_interpolated():
         chance = np.array([way / whole for way in ways])
         wanted = [chance @ CREDIT[name](i + 1, m + 1) for name in ("HR@10", "MRR", "AUC")]
         assert found[:, r - 1] == pytest.approx(wanted, abs=1e-11)
+
+
+@pytest.mark.parametrize("shape", ["none", "non-increasing"])
+def test_sums_over_many_items_are_those_of_single_ranks(shape):
+    n, m = 30_000, 60
+    measures = [parse_measure(name) for name in ("hr@10", "ndcg", "ap", "auc", "recall@700")]
+    ranks = np.arange(1, n + 1)
+    credit = np.array([measure.at(np.arange(1, m + 2), m + 1) for measure in measures])
+    wanted = [pmf(ranks, n, m, Sampling.WITHOUT_REPLACEMENT) @ values for values in credit]
+    exact = [measure.at(ranks, n) for measure in measures]
+    if shape == "non-increasing":  # uniform on the first k
+        wanted = [np.cumsum(values) / ranks for values in wanted]
+        exact = [np.cumsum(values) / ranks for values in exact]
+    found = expected_sampled(measures, n, m, Sampling.WITHOUT_REPLACEMENT, shape)
+    assert found == pytest.approx(np.array(wanted), abs=1e-13)
+    for measure, values in zip(measures, exact, strict=True):
+        assert exact_metric(measure, n, shape) == pytest.approx(values, abs=1e-13)
 
 
 def test_published_numbers():

@@ -11,7 +11,7 @@ the ends are those of all columns, to about 1e-10. Among more than 200,000 candi
 than 100,000 from both ends have columns in steps of a 50,000th of that distance.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import partial
@@ -23,7 +23,7 @@ import scipy  # `scipy.optimize` takes long to import, so only where it is used
 from numpy.polynomial import chebyshev
 from scipy.special import ndtri
 
-from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, check_arguments, whole_number
+from sampled_metrics._base.arrays import Float, Int, check_arguments, whole_number
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts
@@ -36,6 +36,7 @@ from sampled_metrics.sampling.probability import pmf_at
 
 MOST_ITEMS = 10_000_000
 _EDGE, _RATIO, _NODES = 512, 1.25, 40  # single ranks at both ends, growth and nodes of panels
+_EULER_MACLAURIN = ((1, 1 / 12), (3, -1 / 720), (5, 1 / 30240))  # derivatives and their factors
 _SPREAD, _ADDED = 200, 50  # columns to start with, and at most in each round
 _FINE = 50_000  # steps in the distance of a rank from the nearer end, at least
 _COLUMNS = np.zeros(0, np.int64)  # besides these
@@ -246,9 +247,7 @@ def state(
 
 def solve(problem: Problem, measure: Measure) -> list[tuple[float, Float]]:
     """Return the lowest and the highest exact metric, each with the weights that give it."""
-    rows = blocks(problem.n, 1, CACHE)
-    parts = (measure.at(np.arange(x.start + 1, x.stop + 1), problem.n)[None] for x in rows)
-    exact = _of_points(parts, problem.n, problem.shape)[0]
+    exact = exact_metric(measure, problem.n, problem.shape)
     violation, weights = _least(None, problem, _COLUMNS)
     if violation > _VIOLATED:
         raise _contradiction(problem)
@@ -266,46 +265,75 @@ def expected_sampled(
 
     For large n by Chebyshev interpolation, to about 1e-12.
     """
-    return _of_points(_expected(measures, n, m, kind), n, shape)
-
-
-def _expected(measures: Sequence[Measure], n: int, m: int, kind: Sampling) -> Iterator[Float]:
-    """Yield expected sampled metrics of all true ranks, some at a time."""
     credit = np.stack([measure.at(np.arange(1, m + 2), m + 1) for measure in measures], axis=1)
-    edge = max(m + 2, _EDGE)
-    if n <= max(ALL_POINTS, 4 * edge):
-        yield (pmf_at(np.arange(1, n + 1), n, m, kind) @ credit).T
-        return
-    yield (pmf_at(np.arange(1, edge + 1), n, m, kind) @ credit).T
-    panels = int(np.log(n / edge) / np.log(_RATIO)) + 1
-    ends = np.geomspace(edge, n - edge, panels + 1).round().astype(np.int64)
-    for first, last in pairwise(ends):
-        middle, half = (first + last) / 2.0, (last - first) / 2.0
-        nodes = chebyshev.chebpts1(_NODES)
-        values = pmf_at(middle + half * nodes, n, m, kind) @ credit
-        coefficients = chebyshev.chebfit(nodes, values, _NODES - 1)
-        for some in blocks(last - first, len(measures), CACHE):
-            ranks = np.arange(first + some.start + 1, first + some.stop + 1)
-            yield chebyshev.chebval((ranks - middle) / half, coefficients)
-    yield (pmf_at(np.arange(n - edge + 1, n + 1), n, m, kind) @ credit).T
+    return _of_points(lambda ranks: pmf_at(ranks, n, m, kind) @ credit, n, max(m + 2, _EDGE), shape)
 
 
-def _of_points(parts: Iterator[Float], n: int, shape: str) -> Float:
-    """Values under each extreme point, from those of all ranks, which come in parts."""
-    last_ranks, found = _last_ranks(n), []
-    total: Any = 0.0
-    first = 1
-    for part in parts:
-        ranks = np.arange(first, first + part.shape[1])
-        values = part
+def exact_metric(measure: Measure, n: int, shape: str) -> Float:
+    """Exact metric under each extreme point; shape (points,)."""
+    # Beyond a cut-off a metric is 0; before, it is taken rank by rank.
+    edge = max(_EDGE, (measure.cutoff or 0) + 1)
+    return _of_points(lambda ranks: measure.at(ranks, n)[:, None], n, edge, shape)[0]
+
+
+def _of_points(values: Callable[[Any], Float], n: int, edge: int, shape: str) -> Float:
+    """Mean of some functions of the rank under each extreme point; shape (functions, points).
+
+    `values` returns a row for each rank, which need not be whole. Of large n, all but the first
+    and last ranks, `edge` at both ends, are cut into panels where values are polynomials.
+    """
+    last_ranks = _last_ranks(n)
+    panels = _panels(n, edge)
+    found = []
+    total: Any = 0.0  # over all ranks before a panel
+    for first, last in panels:
+        begin, end = np.searchsorted(last_ranks, [first + 1, last + 1])
+        chosen = last_ranks[begin:end]
+        is_smooth = edge <= first and last <= n - edge and len(panels) > 1
+        if is_smooth:
+            means, sums = _of_polynomials(values, first, last, chosen)
+        else:
+            singly = values(np.arange(first + 1, last + 1)).T
+            means = singly[:, chosen - first - 1]
+            sums = np.cumsum(singly, axis=1)[:, np.append(chosen, last) - first - 1]
         if shape == NON_INCREASING:
-            sums = total + np.cumsum(part, axis=1)
-            total = sums[:, -1:]
-            values = sums / ranks
-        chosen = np.searchsorted(last_ranks, [ranks[0], ranks[-1] + 1])
-        found.append(values[:, last_ranks[slice(*chosen)] - first])
-        first += ranks.size
+            means = (total + sums[:, :-1]) / chosen
+            total = total + sums[:, -1:]
+        found.append(means)
     return np.hstack(found)
+
+
+def _panels(n: int, edge: int) -> list[tuple[int, int]]:
+    """Cut the ranks 1 ... n into panels, each from the rank after the first of a pair on."""
+    if n <= max(ALL_POINTS, 4 * edge):
+        return [(0, n)]
+    number = int(np.log(n / edge) / np.log(_RATIO)) + 1
+    ends = np.geomspace(edge, n - edge, number + 1).round().astype(np.int64).tolist()
+    return [*pairwise([0, *ends, n])]
+
+
+def _of_polynomials(
+    values: Callable[[Any], Float], first: int, last: int, chosen: Int
+) -> tuple[Float, Float]:
+    """Values at some ranks of a panel, and their sums from its first rank to each, and to its last.
+
+    By a polynomial through the values, and the formula of Euler and Maclaurin for its sums.
+    """
+    middle = (first + last) / 2.0
+    half = (last - first) / 2.0
+    nodes = chebyshev.chebpts1(_NODES)
+    fitted = chebyshev.chebfit(nodes, values(middle + half * nodes), _NODES - 1)
+    terms = [chebyshev.chebint(fitted) * half, fitted / 2.0]
+    for order, factor in _EULER_MACLAURIN:
+        terms.append(chebyshev.chebder(fitted, order) * (factor / half**order))
+    sums = np.zeros_like(terms[0])
+    for term in terms:
+        sums[: len(term)] += term
+    sums[0] -= chebyshev.chebval(-1.0, sums)
+    places = (np.append(chosen, last) - middle) / half
+    means = np.asarray(chebyshev.chebval(places[:-1], fitted), np.float64)
+    totals = np.asarray(chebyshev.chebval(places, sums), np.float64)
+    return means, totals
 
 
 def _last_ranks(n: int) -> Int:
@@ -315,7 +343,9 @@ def _last_ranks(n: int) -> Int:
     for step in range(1, half // _FINE + 1):
         near.append(np.arange(step * _FINE, min((step + 1) * _FINE, half + 1), step))
     ranks = np.concatenate(near)
-    return np.union1d(ranks, n + 1 - ranks)
+    both = np.concatenate([ranks, n + 1 - ranks[::-1]])
+    again = np.diff(both, prepend=0) == 0  # the rank in the middle
+    return both[~again]
 
 
 def _number(name: str, number: float | str) -> tuple[float, int]:
