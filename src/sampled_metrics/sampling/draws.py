@@ -45,7 +45,9 @@ def draw_sampled_ranks(
             raise wrong_type("rng", each, np.random.Generator)
     parts = list(_drawn(ranks, m, generators, sampling, ties))
     drawn = np.ascontiguousarray(np.concatenate(parts).T + 1)
-    return drawn[0] if isinstance(rng, np.random.Generator) else drawn
+    if isinstance(rng, np.random.Generator):
+        return drawn[0]
+    return drawn
 
 
 def histograms(
@@ -91,7 +93,9 @@ def shared_histograms(
     if Sampling(sampling) is Sampling.DISTINCT:
         raise InputError("evaluations that share their negatives keep duplicates; use another way")
     counts = np.empty((len(places), len(samples), m + 1), dtype=np.int64)
-    others, n_better, n_tied = ranks.n_candidates - 1, ranks.n_better, ranks.n_tied
+    n_better = ranks.n_better
+    n_tied = ranks.n_tied
+    others = ranks.n_candidates - 1
     rest = others - n_better
     for repetition, rng in enumerate(samples):
         if Sampling(sampling) is Sampling.WITH_REPLACEMENT:
@@ -101,12 +105,22 @@ def shared_histograms(
             better = rng.hypergeometric(n_better, rest, m)
             tied = rng.hypergeometric(n_tied, rest - n_tied, m - better)
         for evaluation, generators in enumerate(places):
-            before = tied * (ties == "pessimistic")
-            if ties in ("random", "paper"):
-                width = tied + 1 if ties == "random" else np.maximum(tied, 1)
-                before = (generators[repetition].random(tied.size) * width).astype(np.int64)
+            before = _tied_before(tied, ties, generators[repetition])
             counts[evaluation, repetition] = np.bincount(better + before, minlength=m + 1)
     return counts
+
+
+def _tied_before(tied: Int, ties: str, rng: np.random.Generator) -> Int:
+    """Draw how many of the sampled ties come before the held-out item."""
+    if ties == "pessimistic":
+        return tied
+    if ties == "random":
+        width = tied + 1
+    elif ties == "paper":
+        width = np.maximum(tied, 1)
+    else:
+        return np.zeros_like(tied)
+    return (rng.random(tied.size) * width).astype(np.int64)
 
 
 def _drawn(

@@ -80,61 +80,118 @@ def check_negatives(
     >>> [check.name for check in check_negatives(user, item, seen, held_out) if not check.passed]
     ['seen items', 'duplicates']
     """
-    n_users, n_items = seen_items.shape
-    seen, held_out = marked(seen_items), marked(held_out_items)
+    seen = marked(seen_items)
+    held_out = marked(held_out_items)
     is_held = _contains(held_out, user, item)
     is_seen = _contains(seen, user, item) & ~is_held
-    n_held, n_seen = np.unique(user[is_held]).size, int(is_seen.sum())
-    number = np.bincount(user, minlength=n_users)
-    usual = int(np.bincount(number).argmax())
-    n_unusual = int((number != usual).sum())
-
-    # From here on without held-out items.
-    user, item = user[~is_held], item[~is_held]
-    counts = np.bincount(user, minlength=n_users)
-    excluded = held_out if n_seen else marked(seen_items + held_out_items)
-    size = n_items - np.diff(excluded.indptr)
-    n_repeated = user.size - np.unique(user * n_items + item).size
-    absent = size * np.exp(counts * np.log1p(-1.0 / np.maximum(size, 2)))
-    repeats = poisson(float((counts - (size - absent)).sum()))  # with replacement
-    independent = min(repeats.cdf(n_repeated), repeats.sf(n_repeated - 1)) > LEVEL / 2
-    remedy = "correct them with --sampling with-replacement" if independent else "draw again"
-    n_shared, n_comparable = _shared(user, item, counts, size)
+    # Where seen items were drawn too, they are candidates.
+    excluded = held_out
+    if not is_seen.any():
+        excluded = marked(seen_items + held_out_items)
+    draws = _Draws.of(user[~is_held], item[~is_held], excluded)
+    n_shared, n_comparable = draws.shared(user[~is_held])
+    n_items = seen.shape[1]
+    n_seen_expected = draws.counts @ np.diff(seen.indptr) / n_items
     checks = [
-        Check(name, not found, found, 0.0, np.nan, remark if found else "")
-        for name, found, remark in (
-            ("held-out item", n_held, f"{n_held:,} users have their held-out item: leave it out, "
-             "and count one negative fewer for them"),
-            ("seen items", n_seen, f"{n_seen:,} of {is_seen.size:,} were seen in training, "
-             f"{counts @ np.diff(seen.indptr) / n_items:,.0f} expected if all items are drawn: n "
-             f"is then {n_items:,}, and the corrected metric ranks among seen items too"),
-            ("duplicates", n_repeated, f"{n_repeated:,} repeat an item of the user, "
-             f"{repeats.mean():,.0f} expected with replacement: {remedy}"),
-            ("number", n_unusual, f"{n_unusual:,} users have not {usual} negatives but "
-             f"{number.min()} to {number.max()}: correct the others, or draw what is missing"),
-            ("shared", n_shared, f"{n_shared:,} users have the negatives of another one: intervals "
-             "and ranges are too narrow; draw for each user"),
-        )
-    ]  # fmt: skip
+        _check_held_out(user[is_held]),
+        _check_seen(is_seen, n_seen_expected, n_items),
+        _check_duplicates(draws),
+        _check_number(np.bincount(user, minlength=seen.shape[0])),
+        _counted(
+            "shared",
+            n_shared,
+            f"{n_shared:,} users have the negatives of another one: intervals and ranges are too "
+            "narrow; draw for each user",
+        ),
+    ]
     if 2 * n_shared >= n_comparable >= 2:
         return checks
     checks[-1] = replace(checks[-1], passed=True)
-    # Draws without replacement vary less, by the share of candidates that were not drawn.
-    share = np.ones(n_users) if n_repeated else 1.0 - (counts - 1) / np.maximum(size - 1, 1)
-    draws = _Draws(item, counts, size, share, excluded)
-    lower = float(np.mean(item < n_items / 2)) if item.size else 0.0
-    popularity = draws.trend(np.bincount(seen.indices, minlength=n_items))
-    popular = "popular" if popularity[0] > popularity[1] else "unpopular"
-    tests = (
-        ("uniformity", draws.uniformity(), f"some items are drawn more often; {_NOT_UNIFORM}"),
-        ("ids", draws.trend(np.arange(n_items)),
-         f"{lower:.1%} come from the lower half of the ids; the sampler prefers some ids"),
-        ("popularity", popularity, f"{popular} items are preferred; {_NOT_UNIFORM} and can be far "
-         "off: draw uniform negatives"),
-    )  # fmt: skip
-    p_values = adjusted([p for _, (_, _, p), _ in tests], "holm")
-    for (name, (found, expected, _), remark), p in zip(tests, p_values, strict=True):
-        checks.append(Check(name, p >= LEVEL, found, expected, p, "" if p >= LEVEL else remark))
+    return checks + _tests(draws, np.bincount(seen.indices, minlength=n_items))
+
+
+def _counted(name: str, found: int, remark: str) -> Check:
+    """Check of a number that is 0 for sound negatives."""
+    if not found:
+        remark = ""
+    return Check(
+        name=name, passed=not found, found=found, expected=0.0, p_value=np.nan, remark=remark
+    )
+
+
+def _check_held_out(user: Int) -> Check:
+    n_held = np.unique(user).size
+    remark = (
+        f"{n_held:,} users have their held-out item: leave it out, and count one negative fewer "
+        "for them"
+    )
+    return _counted("held-out item", n_held, remark)
+
+
+def _check_seen(is_seen: NDArray[np.bool_], expected: float, n_items: int) -> Check:
+    n_seen = int(is_seen.sum())
+    remark = (
+        f"{n_seen:,} of {is_seen.size:,} were seen in training, {expected:,.0f} expected if all "
+        f"items are drawn: n is then {n_items:,}, and the corrected metric ranks among seen items "
+        "too"
+    )
+    return _counted("seen items", n_seen, remark)
+
+
+def _check_duplicates(draws: "_Draws") -> Check:
+    absent = draws.size * np.exp(draws.counts * np.log1p(-1.0 / np.maximum(draws.size, 2)))
+    repeats = poisson(float((draws.counts - (draws.size - absent)).sum()))  # with replacement
+    n_repeated = draws.n_repeated
+    p_value = min(repeats.cdf(n_repeated), repeats.sf(n_repeated - 1))
+    remedy = "draw again"
+    if p_value > LEVEL / 2:
+        remedy = "correct them with --sampling with-replacement"
+    remark = (
+        f"{n_repeated:,} repeat an item of the user, {repeats.mean():,.0f} expected with "
+        f"replacement: {remedy}"
+    )
+    return _counted("duplicates", n_repeated, remark)
+
+
+def _check_number(number: Int) -> Check:
+    usual = int(np.bincount(number).argmax())
+    n_unusual = int((number != usual).sum())
+    remark = (
+        f"{n_unusual:,} users have not {usual} negatives but {number.min()} to {number.max()}: "
+        "correct the others, or draw what is missing"
+    )
+    return _counted("number", n_unusual, remark)
+
+
+def _tests(draws: "_Draws", events: Int) -> list[Check]:
+    """Tests of uniformity; `events` is the number of events of each item."""
+    n_items = events.size
+    lower = 0.0
+    if draws.item.size:
+        lower = float(np.mean(draws.item < n_items / 2))
+    popularity = draws.trend(events)
+    preferred = "unpopular"
+    if popularity.found > popularity.expected:
+        preferred = "popular"
+    remarks = {
+        "uniformity": f"some items are drawn more often; {_NOT_UNIFORM}",
+        "ids": f"{lower:.1%} come from the lower half of the ids; the sampler prefers some ids",
+        "popularity": f"{preferred} items are preferred; {_NOT_UNIFORM} and can be far off: draw "
+        "uniform negatives",
+    }
+    tests = {
+        "uniformity": draws.uniformity(),
+        "ids": draws.trend(np.arange(n_items)),
+        "popularity": popularity,
+    }
+    p_values = adjusted([test.p_value for test in tests.values()], "holm")
+    checks = []
+    for (name, test), p_value in zip(tests.items(), p_values, strict=True):
+        passed = p_value >= LEVEL
+        if passed:
+            remarks[name] = ""
+        check = Check(name, passed, test.found, test.expected, p_value, remarks[name])
+        checks.append(check)
     return checks
 
 
@@ -144,13 +201,12 @@ def _contains(table: csr_array, row: Int, column: Int) -> NDArray[np.bool_]:
     return np.isin(row * width + column, rows.astype(np.int64) * width + columns)
 
 
-def _shared(user: Int, item: Int, counts: Int, size: Int) -> tuple[int, int]:
-    """Count users whose set of negatives another one has, and users for whom it would be chance."""
-    key = generator(0, "sets").integers(1 << 62, size=int(item.max(initial=0)) + 1)
-    sets = np.zeros(counts.size, dtype=np.int64)
-    np.add.at(sets, user, key[item])  # compared by the sum of a random number of each item
-    choice = sets[(counts > 0) & (2 * counts < size)]
-    return choice.size - np.unique(choice).size, choice.size
+class _Test(NamedTuple):
+    """Result of a statistical test."""
+
+    found: float
+    expected: float
+    p_value: float
 
 
 class _Draws(NamedTuple):
@@ -161,34 +217,70 @@ class _Draws(NamedTuple):
     size: Int
     share: Float
     excluded: csr_array
+    n_repeated: int
 
-    def uniformity(self) -> tuple[float, float, float]:
-        """Chi-square test of how often each item was drawn: statistic, its mean, p-value."""
-        ratio, n_items = self.counts / np.maximum(self.size, 1), self.excluded.shape[1]
-        expected, variance = (  # sums over the users of whom an item is a candidate
-            rate.sum() - self.excluded.T @ rate for rate in (ratio, ratio * self.share)
-        )
+    @classmethod
+    def of(cls, user: Int, item: Int, excluded: csr_array) -> "_Draws":
+        """Count negatives; items not in `excluded` are candidates."""
+        n_users, n_items = excluded.shape
+        counts = np.bincount(user, minlength=n_users)
+        size = n_items - np.diff(excluded.indptr)
+        n_repeated = user.size - np.unique(user * n_items + item).size
+        share = np.ones(n_users)
+        if not n_repeated:
+            # Draws without replacement vary less, by the share of candidates not drawn.
+            share = 1.0 - (counts - 1) / np.maximum(size - 1, 1)
+        return cls(item, counts, size, share, excluded, n_repeated)
+
+    def shared(self, user: Int) -> tuple[int, int]:
+        """Count users whose set another one has, and users for whom that would be chance."""
+        n_items = int(self.item.max(initial=0)) + 1
+        key = generator(0, "sets").integers(1 << 62, size=n_items)
+        sets = np.zeros(self.counts.size, dtype=np.int64)
+        np.add.at(sets, user, key[self.item])  # compared by the sum of a random number of each item
+        is_choice = (self.counts > 0) & (2 * self.counts < self.size)
+        choice = sets[is_choice]
+        return choice.size - np.unique(choice).size, choice.size
+
+    def uniformity(self) -> _Test:
+        """Chi-square test of how often each item was drawn."""
+        n_items = self.excluded.shape[1]
+        rate = self.counts / np.maximum(self.size, 1)
+        expected = self._over_users(rate)
+        variance = self._over_users(rate * self.share)
         # Items next to each other are pooled until enough draws are expected.
         group = (np.cumsum(expected) / LEAST_EXPECTED).astype(np.int64)
         group = np.unique(group, return_inverse=True)[1]
-        difference = np.bincount(group, np.bincount(self.item, minlength=n_items) - expected)
+        drawn = np.bincount(self.item, minlength=n_items)
+        difference = np.bincount(group, drawn - expected)
         spread = np.bincount(group, variance)
         possible = spread > 0
         freedom = float(max(possible.sum() - 1, 1))
         found = float((difference[possible] ** 2 / spread[possible]).sum())
-        return found, freedom, float(chi2.sf(found, freedom)) if possible.sum() > 1 else 1.0
+        p_value = 1.0
+        if possible.sum() > 1:
+            p_value = float(chi2.sf(found, freedom))
+        return _Test(found, freedom, p_value)
 
-    def trend(self, order: Int) -> tuple[float, float, float]:
-        """Normal test of the mean place in an order of the items: place, its mean, p-value."""
+    def _over_users(self, rate: Float) -> Float:
+        """Sum over the users of whom an item is a candidate, for each item."""
+        return rate.sum() - self.excluded.T @ rate
+
+    def trend(self, order: Int) -> _Test:
+        """Normal test of the mean place in an order of the items."""
         place = (rankdata(order) - 0.5) / max(order.size, 1)  # from 0 to 1
-        mean, square = (  # over the candidates of each user
-            (values.sum() - self.excluded @ values) / np.maximum(self.size, 1)
-            for values in (place, place**2)
-        )
+        mean = self._over_candidates(place)
+        square = self._over_candidates(place**2)
         variance = np.maximum(square - mean**2, 0.0)
         total = max(int(self.counts.sum()), 1)
         found = float(place[self.item].sum()) / total
         expected = float(self.counts @ mean) / total
         deviation = np.sqrt(float((self.counts * self.share) @ variance)) / total
-        p_value = float(2.0 * norm.sf(abs(found - expected) / deviation)) if deviation else 1.0
-        return found, expected, p_value
+        p_value = 1.0
+        if deviation:
+            p_value = float(2.0 * norm.sf(abs(found - expected) / deviation))
+        return _Test(found, expected, p_value)
+
+    def _over_candidates(self, values: Float) -> Float:
+        """Mean over the candidates of each user."""
+        return (values.sum() - self.excluded @ values) / np.maximum(self.size, 1)
