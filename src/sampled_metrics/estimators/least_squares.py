@@ -3,7 +3,7 @@
 With D = diag(sqrt(p(r))), A = D p(sampled rank | r) and b = D M(r) (eq. 23), the columns of
 [A b] are rotated to an upper triangle: ||A x - b|| differs from ||R x - z|| by a constant. Rows are
 taken in blocks, each stacked on the triangle so far, so that neither the n x (m + 1) grid exists as
-a whole nor A^T A, whose condition number is the square of A's. p(r) is uniform.
+a whole nor A^T A, whose condition number is the square of A's. p(r) is uniform unless given.
 
 With y = sqrt(c) x and B = A / sqrt(c), c being the probability of each sampled rank, eq. 24 is, up
 to a constant,
@@ -25,8 +25,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy  # `scipy.linalg` takes long to import, so only where it is used
+from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arrays import Float, Int, blocks
+from sampled_metrics._base.arrays import Float, Int, array_of, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.solvers import nonnegative_least_squares
 from sampled_metrics.metrics.measures import Measure
@@ -60,10 +61,17 @@ class Reduced:
     marginal: Float  # c of eq. 25, the probability of every sampled rank; shape (m + 1,), positive
 
 
-def reduced(measures: Sequence[Measure], n: int, m: int, sampling: Sampling | str) -> Reduced:
+def reduced(
+    measures: Sequence[Measure],
+    n: int,
+    m: int,
+    sampling: Sampling | str,
+    prior: ArrayLike | None = None,
+) -> Reduced:
     """Set up eq. 21 for some metrics and reduce it to a triangle.
 
-    Time is proportional to n m^2 up to n = 16,384, else to about 1,000 m^2.
+    Time is proportional to n m^2 up to n = 16,384 and for a `prior`, else to about 1,000 m^2. A
+    prior has a weight for each true rank, shape (n,); by default all have the same.
 
     Examples
     --------
@@ -71,8 +79,15 @@ def reduced(measures: Sequence[Measure], n: int, m: int, sampling: Sampling | st
     array([0.5, 0.5])
     """
     checked(1, n, m, sampling)
-    ranks, weights = rank_rule(measures, n, m)
-    weights = weights / n
+    if prior is None:
+        ranks, counts = rank_rule(measures, n, m)
+        weights = counts / n
+    else:
+        _require_few(m)
+        shares = _shares(prior, n)
+        possible = np.flatnonzero(shares)
+        ranks = np.asarray(possible + 1, np.float64)
+        weights = shares[possible]
     marginal, system = np.zeros(m + 1), np.zeros((0, m + 1 + len(measures)))
     for rows in blocks(ranks.size, 1, max(_BLOCK_ROWS, 2 * m)):
         grid = pmf_at(ranks[rows], n, m, sampling)
@@ -83,10 +98,31 @@ def reduced(measures: Sequence[Measure], n: int, m: int, sampling: Sampling | st
     impossible = np.flatnonzero(marginal <= np.finfo(np.float64).tiny)
     if impossible.size:
         place = f"sampled rank {impossible[0] + 1} of {m + 1}"
-        raise InputError(f"{place} has probability 0 with {n} candidates")
+        cause = f"{n} candidates"
+        if prior is not None:
+            cause += " and this prior"
+        raise InputError(f"{place} has probability 0 with {cause}")
     square = np.zeros((m + 1, system.shape[1]))
     square[: len(system)] = system[: m + 1]
     return Reduced(square[:, : m + 1], square[:, m + 1 :], marginal)
+
+
+def _shares(prior: ArrayLike, n: int) -> Float:
+    """Check the weights of all true ranks, and scale them to a sum of 1."""
+    weights = array_of("prior", prior)
+    if weights.shape != (n,) or weights.dtype.kind not in "iuf":
+        found = f"{weights.dtype} of shape {weights.shape}"
+        raise InputError(f"prior is {found}; expected a weight for each of {n} ranks")
+    shares = weights.astype(np.float64)
+    total = float(shares.sum())
+    if not (shares >= 0.0).all() or not 0.0 < total < np.inf:
+        raise InputError("prior has a weight that is negative or not finite, or only zeros")
+    return shares / total
+
+
+def _require_few(m: int) -> None:
+    if m > MOST_NEGATIVES:
+        raise InputError(f"cls, bv and em take at most {MOST_NEGATIVES:,} negatives, not {m:,}")
 
 
 def bias_variance(system: Reduced, gamma: float) -> Float:
@@ -185,8 +221,7 @@ def rank_rule(measures: Sequence[Measure], n: int, m: int) -> tuple[Float, Float
     >>> ranks.size, round(float(weights.sum()), 6), round(float(weights @ ranks), 3)
     (596, 1000000.0, 500000500000.0)
     """
-    if m > MOST_NEGATIVES:
-        raise InputError(f"cls, bv and em take at most {MOST_NEGATIVES:,} negatives, not {m:,}")
+    _require_few(m)
     if n <= ONE_BY_ONE:
         return np.arange(1.0, n + 1.0), np.ones(n)
     edge = n if m >= _MANY * n else _EDGE

@@ -35,6 +35,7 @@ class Problem:
     m: int  # number of negatives
     sampling: Sampling | str  # how all but `sampled` and `rank-estimate` take them to be drawn
     histogram: ArrayLike | None = None  # users at every sampled rank, shape (m + 1,), for `em`
+    prior: ArrayLike | None = None  # p(r) of eq. 21 and 25, for `cls` and `bv`; shape (n,)
     # Options of the paper's Table 3: whether entries of `cls` must be at least 0, and the rank of
     # `rank-estimate`: `linear` interpolates between whole ranks; `m` is as eq. 20 is printed.
     cls_nonnegative: bool = True
@@ -44,7 +45,7 @@ class Problem:
     @cached_property
     def system(self) -> Reduced:
         """Least-squares problem of eq. 21, shared by all estimators that solve it."""
-        return reduced(self.measures, self.n, self.m, self.sampling)
+        return reduced(self.measures, self.n, self.m, self.sampling, self.prior)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, check_arguments, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators import (
     DECLARED,
@@ -86,6 +87,7 @@ def correct(
     sampling: str | None = None,
     positive: ArrayLike | None = None,
     relevant: Any = None,
+    prior: ArrayLike | None = None,
     ties: str = "random",
     seed: int = 0,
     shape: str = SHAPE,
@@ -112,6 +114,9 @@ def correct(
         m, and how the negatives were drawn, if the data does not say.
     positive, relevant
         Of scores, the column of the held-out items; of lists and runs, the held-out items.
+    prior
+        p(r) of eq. 21 and 25, for `cls` and `bv`: a weight for each true rank from 1 to n, such as
+        the users of another recommender at each rank; by default uniform.
     ties, seed
         Place among negatives with the same score: `random`, `optimistic` or `pessimistic`.
     shape
@@ -141,7 +146,7 @@ def correct(
     ranks = as_sampled(data, drawn)
     measures, parsed = parse_measures(metrics), parse_estimators(estimators)
     bracketed, ranges = checked_ranges(measures, ranks, shape, confidence)
-    solved = solve(ranks, measures, parsed, bracketed.user)
+    solved = solve(ranks, measures, parsed, bracketed.user, prior)
     n, m, kind = ranks.mean_candidates, ranks.n_negatives, ranks.sampling
     counts, likely = np.bincount(ranks.sampled_ranks - 1, minlength=m + 1), None
     single = solved.n_users == solved.user.size
@@ -199,15 +204,24 @@ class Solved(NamedTuple):
 
 
 def solve(
-    ranks: SampledRanks, measures: Sequence[Measure], estimators: Sequence[Estimator], user: Int
+    ranks: SampledRanks,
+    measures: Sequence[Measure],
+    estimators: Sequence[Estimator],
+    user: Int,
+    prior: ArrayLike | None = None,
 ) -> Solved:
     """Solve for vectors; fitted estimators are fitted to all rows, with equal weights of users."""
     n, m, rows, histogram = ranks.mean_candidates, ranks.n_negatives, np.bincount(user), None
     if any(DECLARED[estimator.name].fitted for estimator in estimators):
         weighted = np.bincount(ranks.sampled_ranks - 1, 1.0 / rows[user], m + 1)
         histogram = tuple(weighted.tolist())
-    wanted = tuple(estimators), tuple(measures)
-    vectors = _vectors(*wanted, n, m, sampling=ranks.sampling, histogram=histogram)
+    options: dict[str, Any] = {"sampling": ranks.sampling, "histogram": histogram}
+    if prior is None:
+        vectors = _vectors(tuple(estimators), tuple(measures), n, m, **options)
+    else:
+        if not any(estimator.name in ("cls", "bv") for estimator in estimators):
+            raise InputError("prior is for the estimators cls and bv; take one of them")
+        vectors = estimator_matrix(estimators, measures, n, m, prior=prior, **options)
     return Solved(ranks, measures, vectors, user, rows.size)
 
 
