@@ -46,6 +46,21 @@ def own(path):
 # A study in another folder, or that uses this one as a module, sets only what differs.
 SETTINGS = yaml.safe_load(Path(own("workflow/../config/config.yaml")).read_text("utf-8"))
 update_config(SETTINGS, config)
+
+
+def typed(value):
+    """A mapping or list of `--config`, in which Snakemake leaves numbers as texts."""
+    if isinstance(value, dict):
+        return {key: part if key == "name" else typed(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [typed(part) for part in value]
+    number = yaml.safe_load(value) if isinstance(value, str) else value
+    return number if number is None or isinstance(number, (bool, int, float)) else value
+
+
+GIVEN = workflow.config_settings.config or {}
+GIVEN = {key: value for key, value in GIVEN.items() if isinstance(value, (dict, list))}
+update_config(SETTINGS, {key: typed(value) for key, value in GIVEN.items() if key in config})
 try:
     STUDY = Study.of(SETTINGS, "config")
     STUDY.check_files(own)
@@ -105,7 +120,7 @@ pathvars:
 
 
 wildcard_constraints:
-    recommender="|".join(STUDY.names).replace(".", r"\."),
+    recommender="|".join(map(re.escape, STUDY.names)),
     piece="|".join(PIECES),
 
 

@@ -87,16 +87,16 @@ def test_the_papers_study():
     [
         ("ranks", "both", "'trained' or 'reference'"),
         ("ranks", KeyError, "Field required"),
-        ("colour", 1, "Extra inputs"),
+        ("colour", 1, "unknown key, with the value 1; known keys: ranks, results"),
         ("dataset", None, "valid dictionary"),
-        ("dataset.url", "ftp://x", "^https?://"),
+        ("dataset.url", "ftp://x", "'ftp://x' must be an address that begins with https://"),
         ("dataset.timeout", float("inf"), "finite number"),
         ("results", "results/reference/", "reference run"),
         ("results", "results/../../x", "not a folder below"),
         ("results", "/etc", "not a folder below"),
         ("results", "src", "not for results"),
         ("results", ".git", "not for results"),
-        ("results", "a{b}", "should match pattern"),
+        ("results", "a{b}", "'a{b}' must be a folder of letters"),
         ("filters.duplicates", "drop", "'refuse', 'first' or 'last'"),
         ("filters.min_rating", float("nan"), "finite number"),
         ("filters.min_user_events", True, "valid integer"),
@@ -105,9 +105,20 @@ def test_the_papers_study():
         ("recommenders", [], "at least 1 item"),
         ("recommenders.0.kind", "svd", "'als', 'bm25'"),
         ("recommenders.0.kind", KeyError, "discriminator 'kind'"),
-        ("recommenders.0.kind", "random", "settings.d: Extra inputs"),
-        ("recommenders.0.name", "X\n", "als.name: String should match pattern"),
-        ("recommenders.0.settings.alpha", -1, "als.settings.alpha: Input should be greater than 0"),
+        (
+            "recommenders.0.kind",
+            "random",
+            "settings.d: unknown key, with the value 16; known",
+        ),
+        ("recommenders.0.name", "X\n", "als.name: 'X\\n' must be a name of letters"),
+        ("recommenders.0.name", "X/Y", "single spaces, because files have it too"),
+        ("recommenders.0.name", "X vs Y", "reads like a pair"),
+        (
+            "recommenders.0.settings.alpha",
+            -1,
+            "als.settings.alpha: Input should be greater than 0",
+        ),
+        ("recommenders.0.settings.lamda", 1, "did you mean lambda? known keys: d, lambda"),
         ("recommenders.1.settings.self_similarity", "no", "valid boolean"),
         ("recommenders.1", {"name": "E", "kind": "external"}, "external.settings: Field required"),
         ("recommenders.1.name", "X", "duplicate name X"),
@@ -117,7 +128,9 @@ def test_the_papers_study():
         ("toy.n_negatives", 10_000, "less than 10000"),
         ("experiment.estimators", ["bv:0.10"], "as bv:0.1"),
         ("experiment.sampling", "none", "unknown sampling"),
-        ("experiment.noise", "binomial", "Extra inputs"),
+        ("experiment.noise", "binomial", "known keys: metrics, estimators, n_negatives"),
+        ("experiment.n_negatives", "fifty", "valid integer, not 'fifty'"),
+        ("experiment.n_negatives", [10, 50], "results=results/other"),
     ],
 )
 def test_place_and_problem_of_an_invalid_value(place, value, words):
@@ -126,17 +139,30 @@ def test_place_and_problem_of_an_invalid_value(place, value, words):
     assert words in problem
 
 
+def test_names_may_have_spaces():
+    assert changed("recommenders.0.name", "Best sellers").names[0] == "Best sellers"
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ([{"dataset": {"name": "ml-2m"}}], "dataset: unknown name 'ml-2m'; known: ml-100k"),
         ([{"dataset": {"path": "x.csv"}}], "dataset: path is set but format is movielens"),
         ([TABLE, {"dataset": {"path": None}}], "dataset.path is missing"),
-        ([TABLE, {"dataset": {"path": "{day}.csv"}}], "dataset.path: String should match"),
+        (
+            [TABLE, {"dataset": {"path": "{day}.csv"}}],
+            "dataset.path: '{day}.csv' must be",
+        ),
         ([TABLE, {"dataset": {"name": "ml-1m"}}], "dataset: name ml-1m is that of a MovieLens"),
         ([TABLE, {"dataset": {"columns": ["u"]}}], "dataset.columns: Input should be a valid dict"),
-        ([TABLE, {"dataset": {"columns": {"who": "u"}}}], "dataset.columns.who: Extra inputs"),
-        ([TABLE, {"dataset": {"separator": "\t\n"}}], "dataset.separator: String should match"),
+        (
+            [TABLE, {"dataset": {"columns": {"who": "u"}}}],
+            "dataset.columns.who: unknown key",
+        ),
+        (
+            [TABLE, {"dataset": {"separator": "\t\n"}}],
+            "dataset.separator: '\\t\\n' must be",
+        ),
         ([{"split": {"cut": 2}}], "split: cut is set but method is leave-last-out"),
         ([{"split": {"method": "global-time"}}], "split: cut is missing but method is global-time"),
         ([{"split": {"method": "given"}}], "split: train is missing but method is given"),

@@ -34,6 +34,7 @@ OWN = {
             "settings": {"path": f"{NASTY}.csv", "format": "scores"},
         },
         {"name": "1.50", "kind": "popularity"},
+        {"name": "Best sellers", "kind": "popularity"},
     ],
     "experiment": {"n_negatives": 10, "repetitions": 20},
 }
@@ -118,6 +119,22 @@ def test_a_table_of_ones_own_with_scores_made_elsewhere(own):
     value = exact.set_index(["recommender", "metric", "ties"])["value"]
     assert value["Elsewhere", "auc", "expected"] > value["1.50", "auc", "expected"]
     assert "Somebody (2026)." in (own / "results/report.html").read_text()
+
+
+def test_a_name_with_a_space_names_files(own):
+    best, same = (own / f"results/ranks/{name}.parquet" for name in ("Best sellers", "1.50"))
+    assert best.read_bytes() == same.read_bytes()
+    table = pd.read_csv(own / "results/tables/table4.csv")
+    assert "1.50 vs Best sellers" in table["row"].tolist()
+
+
+def test_numbers_of_the_command_line_reach_the_settings():
+    options = ("--dry-run", "--config", "ranks=reference")
+    taken = snakemake(ROOT, *options, "experiment={n_negatives: 50, rounding: linear}")
+    assert taken.returncode == 0, taken.stdout
+    refused = snakemake(ROOT, *options, "experiment={n_negatives: 0}")
+    assert "config: experiment.n_negatives: " in refused.stdout
+    assert "not 0" in refused.stdout
 
 
 def test_what_is_the_papers_is_not_made_of_other_data(own):

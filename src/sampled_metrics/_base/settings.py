@@ -1,12 +1,22 @@
 """Settings: frozen models whose first validation error becomes one line."""
 
-from typing import Annotated, Self
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Annotated, Any, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sampled_metrics._base.errors import InputError
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]  # within what compiled libraries can hold
+
+_PATTERNS: dict[str, str] = {}
+
+
+def described_pattern(pattern: str, words: str, **options: Any) -> Any:
+    """Return a field of texts that match a pattern, which errors put in words."""
+    _PATTERNS[pattern] = words
+    return Field(pattern=pattern, **options)
 
 
 class Settings(BaseModel):
@@ -20,16 +30,78 @@ class Settings(BaseModel):
     def of(cls, values: object, place: str) -> Self:
         """Validate settings by name, as read from YAML or JSON from `place`.
 
-        The first problem becomes an InputError of the place, the dotted key and pydantic's message.
+        The first problem becomes an InputError of the place, the dotted key, what it must be and
+        what it is; of an unknown key, the known ones.
         """
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            first = error.errors()[0]
-            key = ".".join(map(str, first["loc"]))
-            problem = first["msg"].removeprefix("Value error, ")
-            raise InputError(f"{key}: {problem}" if key else problem, path=place) from None
+            raise InputError(_problem(cls, error.errors()[0]), path=place) from None
 
     def replaced(self, **changes: object) -> Self:
         """Return a copy with other values, which are trusted."""
         return self.model_copy(update=changes)
+
+
+def _problem(model: type[Settings], error: Any) -> str:
+    """Say what is wrong with a value, with its dotted key."""
+    kind = error["type"]
+    place = error["loc"]
+    value = error["input"]
+    words = error["msg"].removeprefix("Value error, ")
+    if kind == "extra_forbidden":
+        words = _unknown_key(
+            str(place[-1]),
+            value,
+            _keys_at(model, place[:-1]),
+        )
+    elif kind == "string_pattern_mismatch":
+        pattern = error["ctx"]["pattern"]
+        words = f"{value!r} must be {_PATTERNS[pattern]}"
+    elif kind not in ("missing", "value_error") and not isinstance(value, dict | list):
+        words = f"{words}, not {value!r}"
+    key = ".".join(map(str, place))
+    if not key:
+        return words
+    return f"{key}: {words}"
+
+
+def _unknown_key(key: str, value: object, known: list[str]) -> str:
+    close = get_close_matches(key, known, n=1)
+    meant = ""
+    if close:
+        meant = f"did you mean {close[0]}? "
+    listed = ", ".join(known)
+    return f"unknown key, with the value {value!r}; {meant}known keys: {listed}"
+
+
+def _keys_at(model: type[Settings], place: tuple[int | str, ...]) -> list[str]:
+    """Return the keys that settings may have at a place of a model."""
+    models = [model]
+    for step in place:
+        below: list[type[Settings]] = []
+        for one in models:
+            below += _models_below(one, step)
+        if not below:  # a place in a list, or the kind of a member of a union
+            below = [one for one in models if one.__name__ == step]
+        if below:
+            models = below
+    keys: dict[str, None] = {}
+    for one in models:
+        for name, field in one.model_fields.items():
+            keys[field.alias or name] = None
+    return list(keys)
+
+
+def _models_below(model: type[Settings], key: int | str) -> Iterator[type[Settings]]:
+    """Yield the models that the value of a key may have."""
+    for name, field in model.model_fields.items():
+        if key in (name, field.alias):
+            yield from _models_in(field.annotation)
+
+
+def _models_in(annotation: Any) -> Iterator[type[Settings]]:
+    if isinstance(annotation, type) and issubclass(annotation, Settings):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)

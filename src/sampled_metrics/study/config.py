@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, create_model, model
 
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.settings import Count, Settings
+from sampled_metrics._base.settings import Count, Settings, described_pattern
 from sampled_metrics.estimators import Estimator, parse_estimator
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Sampling as SamplingEnum
@@ -52,6 +52,24 @@ def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+def _no_pair(name: str) -> str:
+    """Refuse a name that reads like a pair of recommenders."""
+    if " vs " in name:
+        raise InputError(f"{name!r} reads like a pair of recommenders; leave out vs")
+    return name
+
+
+def _one_size(value: object) -> object:
+    """Refuse several numbers of negatives, and say what has them."""
+    if isinstance(value, list | tuple):
+        raise InputError(
+            f"one number of negatives, not {value}; Figure 6 and ranges.csv have others, and "
+            "tables of others are a study with its own folder of results: --config "
+            f"'experiment={{n_negatives: {value[-1] if value else 50}}}' results=results/other"
+        )
+    return value
+
+
 def _folder(path: str) -> str:
     """Spell a folder as Snakemake does, without a slash at its end; refuse one that is in use."""
     folder = Path(os.path.normpath(path))
@@ -67,7 +85,11 @@ def _folder(path: str) -> str:
 
 
 ResultsFolder = Annotated[
-    str, Field(pattern="^[A-Za-z0-9._/][A-Za-z0-9._/-]*$"), AfterValidator(_folder)
+    str,
+    described_pattern(
+        "^[A-Za-z0-9._/][A-Za-z0-9._/-]*$", "a folder of letters, digits, dots, _ and -"
+    ),
+    AfterValidator(_folder),
 ]
 _LIST = (Field(strict=False, min_length=1), AfterValidator(_no_duplicates))
 Metrics = Annotated[tuple[Annotated[str, AfterValidator(_canonical(parse_measure))], ...], *_LIST]
@@ -123,7 +145,7 @@ class ExperimentSettings(Settings):
         "sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001",
     )  # fmt: skip
     """Estimators; gamma of eq. 25 follows the colon."""
-    n_negatives: Count = 100
+    n_negatives: Annotated[Count, BeforeValidator(_one_size)] = 100
     """Negatives sampled for each user, m."""
     repetitions: Annotated[int, Field(ge=2, le=1_000_000)] = 100
     """How often the sampled evaluation is repeated."""
@@ -205,7 +227,14 @@ class ExternalSettings(Settings):
 class Entry(Settings):
     """A recommender of the study."""
 
-    name: Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    name: Annotated[
+        str,
+        described_pattern(
+            "^[A-Za-z0-9][A-Za-z0-9._-]*( [A-Za-z0-9._-]+)*$",
+            "a name of letters, digits, . _ - and single spaces, because files have it too",
+        ),
+        AfterValidator(_no_pair),
+    ]
     """Name in files, tables and figures."""
     kind: str
     """Kind of recommender."""

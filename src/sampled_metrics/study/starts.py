@@ -147,7 +147,9 @@ def spread_table(
     the standard deviation of exact metrics, in percent, over 1,000 random orders, because the
     published number comes from one order and ours is the expectation over all.
     """
-    cells = starts[starts["table"].isin((3, COUNTS)) & (starts["row"].str.split().str[0] == name)]
+    cells = starts[
+        starts["table"].isin((3, COUNTS)) & (starts["row"].str.split(" vs ").str[0] == name)
+    ]
     scale = scale_of_counts(cells["table"], settings.repetitions)
     cells = cells.assign(spread=cells["expected"] * scale)
     table = cells.groupby(KEY, sort=False)["spread"].std(ddof=1).reset_index()

@@ -5,17 +5,30 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.settings import Count, Settings
+from sampled_metrics._base.settings import Count, Settings, described_pattern
 from sampled_metrics.study.datasets.catalogue import CATALOGUE, MovieLens
 
 # Snakemake takes < > { } in the name of a file for the borders of a wildcard. In pydantic's regular
 # expressions `$` matches only at the end of the text.
 FileName = Annotated[
-    str, Field(pattern=r"^[^<>{}\x00-\x1f\x7f-][^<>{}\x00-\x1f\x7f]*$", max_length=1000)
+    str,
+    described_pattern(
+        r"^[^<>{}\x00-\x1f\x7f-][^<>{}\x00-\x1f\x7f]*$",
+        "a name without < > { } and control characters that does not begin with -",
+        max_length=1000,
+    ),
 ]
-Place = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=1000)]
-Url = Annotated[str, Field(pattern=r"^https?://[^\x00-\x20\x7f]+$")]
-Separator = Annotated[str, Field(pattern=r"^[\t !#-~]$")]
+Place = Annotated[
+    str,
+    described_pattern(r"^[^\x00-\x1f\x7f]+$", "a path of printed characters", max_length=1000),
+]
+Url = Annotated[
+    str,
+    described_pattern(r"^https?://[^\x00-\x20\x7f]+$", "an address that begins with https://"),
+]
+Separator = Annotated[
+    str, described_pattern(r"^[\t !#-~]$", "one character, such as a tab, a comma or a semicolon")
+]
 TieBreak = Literal["ncf", "first", "last", "random"]
 Column = Annotated[str, Field(min_length=1)]
 
