@@ -8,7 +8,7 @@ comma := ,
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster test-lowest bench bench-large bench-limits bench-peers coverage coverage-reported verdicts literature kills mutants reference reference-ml-100k reference-global-time reference-ncf dist docs picture schema lock clean
+.PHONY: help reproduce test test-cluster test-lowest bench bench-large bench-limits bench-peers coverage coverage-reported verdicts literature kills mutants reference reference-ml-100k reference-global-time reference-ncf ways dist docs picture schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -75,6 +75,12 @@ test-lowest: ## the library's tests in an environment of the lowest versions (Py
 	.venv-lowest/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	PATH="$(CURDIR)/.venv-lowest/bin:$$PATH" pytest -W default src --ignore=src/sampled_metrics/study \
 	  tests/golden $$(grep -L 'sampled_metrics[.]study' tests/unit/test_*.py tests/contract/test_*.py)
+
+# Ways that take too long for the tests, or need more than they have. The table of all is tests/ways/ways.tsv.
+WAYS ?= bench bench-large bench-limits bench-peers coverage coverage-reported literature verdicts kills mutants test-lowest
+ways: $(STAMP) ## run the ways that the tests leave out, one after another
+	@failed=; for way in $(WAYS); do echo "== make $$way"; $(MAKE) --no-print-directory $$way || failed="$$failed $$way"; done; \
+	  if test -n "$$failed"; then echo "failed:$$failed"; exit 1; fi
 
 test-cluster: $(STAMP) ## the study on a SLURM started on this machine (Debian, root)
 	python -m tests.cluster

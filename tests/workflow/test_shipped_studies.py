@@ -1,0 +1,138 @@
+"""Each configuration that is shipped, and the targets that keep results, on small data."""
+
+import shutil
+import zipfile
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from sampled_metrics.study.datasets.events import Interactions
+from tests.browser.conftest import executable
+from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
+from tests.workflow.conftest import Project
+
+USERS = 60
+# Shapes of the published weights, but for the numbers of users and items.
+MLP = {"layer1": (64, 32), "layer2": (32, 16), "layer3": (16, 8)}
+
+
+def contemporaries():
+    """Small events whose users all live at the same time, as a split at one time needs."""
+    events = synthetic_interactions()
+    return Interactions(events.user, events.item, events.timestamp % 1000)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """The project with a small archive, two starts of X, and the reference run left out."""
+    folder = tmp_path_factory.mktemp("shipped")
+    archive = write_archive(folder / "ml-1m.zip", as_ratings(contemporaries()))
+    (folder / "project").mkdir()
+    made = Project(folder / "project", archive, small=True)
+    made.change("scorecard", starts=2)
+    for name in ("benchmarks", "tests"):
+        shutil.copytree(ROOT / name, made.folder / name)
+    return made
+
+
+def make(project, *words):
+    done = project.run("make", "CORES=2", *words)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def names_in(config):
+    study = yaml.safe_load((ROOT / f"config/{config}.yaml").read_text())
+    return [entry["name"] for entry in study.get("recommenders", [])] or list("XYZ")
+
+
+def require_kept(project, results, kept, names):
+    """The kept ranks are those of the run, without ids of MovieLens."""
+    for name in names:
+        made = pd.read_parquet(project.results / results / f"ranks/{name}.parquet")
+        found = pd.read_parquet(project.results / "reference" / kept / f"{name}.parquet")
+        assert found["user_id"].tolist() == list(range(len(made)))
+        assert "item_id" not in found
+        for column in ("n_candidates", "n_better", "n_tied"):
+            assert found[column].tolist() == made[column].tolist()
+
+
+def test_reference(project):
+    """`make reference`: the spread over starts, the study, its ranks, and the picture."""
+    if not executable():
+        pytest.skip("no chromium on the path (apt-get install chromium)")
+    picture = project.results / "reference/report.png"
+    picture.unlink()
+    make(project, "reference")
+    require_kept(project, "", "ranks", "XYZ")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    for name in ("scorecard.csv", "claims.md", "ranges.csv", "spread.csv", "tables/table3.csv"):
+        assert project.result(f"reference/{name}") == project.result(name)
+    starts = pd.read_csv(project.results / "reference/starts.csv")
+    assert starts["start"].nunique() == 2
+
+
+def test_global_time(project):
+    make(project, "reference-global-time")
+    require_kept(project, "global-time", "global-time/ranks", names_in("global-time"))
+    assert len(pd.read_parquet(project.results / "global-time/ranks/X.parquet")) < USERS
+
+
+def test_ml_100k(project, monkeypatch):
+    archive = project.folder / "ml-100k.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("ml-100k/u.data", as_ratings(contemporaries()).replace(b"::", b"\t"))
+    monkeypatch.setitem(project.environment, "MOVIELENS_ARCHIVE", str(archive))
+    make(project, "reference-ml-100k")
+    names = names_in("ml-100k")
+    assert len(names) == 8
+    require_kept(project, "ml-100k", "ml-100k/ranks", names)
+    assert (project.results / "ml-100k/report.html").exists()
+
+
+def test_ml_1m_more(project):
+    project.snakemake("--configfile", "config/ml-1m-more.yaml")
+    for name in names_in("ml-1m-more"):
+        assert len(pd.read_parquet(project.results / f"ml-1m-more/ranks/{name}.parquet")) == USERS
+    assert (project.results / "ml-1m-more/report.html").exists()
+
+
+def write_weights(folder, items, rng):
+    """Weights of both models of Neural Collaborative Filtering, and negatives, as published."""
+    folder.mkdir()
+    arrays = {"user_embedding_W": (USERS, 8), "item_embedding_W": (items, 8)}
+    gmf = {name: rng.normal(size=shape) for name, shape in arrays.items()}
+    gmf["prediction_W"] = rng.normal(size=(8, 1))
+    mlp = {
+        "user_embedding_W": rng.normal(size=(USERS, 32)),
+        "item_embedding_W": rng.normal(size=(items, 32)),
+        "prediction_W": rng.normal(size=(8, 1)),
+    }
+    for layer, shape in MLP.items():
+        mlp[f"{layer}_W"] = rng.normal(size=shape)
+        mlp[f"{layer}_b"] = rng.normal(size=shape[1])
+    for name, weights in {"ml-1m_GMF_8_1": gmf, "ml-1m_MLP_1": mlp}.items():
+        with h5py.File(folder / f"{name}.h5", "w") as file:
+            for key, values in weights.items():
+                file[f"layer/{key}"] = values
+    lines = "".join(f"({user},0)\t1\t2\n" for user in range(USERS))
+    (folder / "ml-1m.test.negative").write_text(lines)
+    return gmf
+
+
+def test_ncf(project):
+    """`make reference-ncf`, by made-up weights; the first user's rank by GMF is counted."""
+    events = contemporaries()
+    ids = pd.unique(events.item)
+    gmf = write_weights(project.folder / "NCF", ids.size, np.random.default_rng(0))
+    make(project, "reference-ncf", "NCF=NCF")
+    require_kept(project, "ncf", "ncf", ["GMF", "MLP"])
+    ranks = pd.read_parquet(project.results / "ncf/ranks/GMF.parquet").iloc[0]
+    own = set(events.item[events.user == 1]) - {ranks["item_id"]}
+    scores = gmf["item_embedding_W"] @ (gmf["user_embedding_W"][0] * gmf["prediction_W"][:, 0])
+    held_out = scores[ids == ranks["item_id"]]
+    better = set(ids[scores.astype(np.float32) > held_out.astype(np.float32)]) - own
+    assert (ranks["n_candidates"], ranks["n_better"]) == (ids.size - len(own), len(better))
