@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg, optimize
 
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics.estimators import bias_variance, least_squares, reduced
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.metrics.measures import parse_measure
@@ -200,3 +200,13 @@ def test_range_and_resolution():
     (auc,) = correct(evaluation, ["auc"], ["sampled"])
     assert auc.behaves_like is None
     assert auc.range_low < auc.value < auc.range_high
+
+
+def test_many_negatives_leave_slow_estimators_out_of_the_defaults():
+    ranks = SampledRanks([1, 3, 200, 900, 1501], n_items=1700, n_negatives=1501)
+    with pytest.warns(InputWarning, match="cls"):
+        found = correct(ranks, "recall@10")
+    assert [result.estimator for result in found] == ["sampled"]
+    (named,) = correct(ranks, "recall@10", ["rank-estimate"])
+    assert named.estimator == "rank-estimate"
+    assert (named.range_low, named.range_high) == (found[0].range_low, found[0].range_high)

@@ -14,9 +14,9 @@ from scipy.special import ndtri, stdtr
 from sampled_metrics._base.arrays import Float, Int, adjusted, check_arguments, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, InputWarning, reading
-from sampled_metrics.estimators import Estimator, parse_estimators
+from sampled_metrics.estimators import Estimator
 from sampled_metrics.inference import orders, ranges
-from sampled_metrics.inference.correct import Solved, solve
+from sampled_metrics.inference.correct import Solved, chosen_estimators, solve
 from sampled_metrics.inference.evaluate import known_values, prior_shape, relevance_note
 from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.population import Estimate, Shape, estimate
@@ -212,7 +212,8 @@ def _solved(
         if len(kinds) > 1:
             (kind_a, a), (kind_b, b), *_ = kinds.items()
             raise InputError(f"{field} is {kind_a} for {a} and {kind_b} for {b}; draw both alike")
-    parsed = parse_estimators(estimators)
+    n_negatives = next(iter(samples.values())).n_negatives
+    parsed = chosen_estimators(estimators, n_negatives)
     found = {}
     for name, sample in samples.items():
         with reading(name):

@@ -1,5 +1,6 @@
 """Corrected metrics of sampled ranks, and the range of the exact ones."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, check_arguments, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators import (
     DECLARED,
@@ -29,6 +30,7 @@ from sampled_metrics.ranks.sampled import Drawn, as_sampled
 from sampled_metrics.sampling.probability import pmf_at
 
 _ROUNDING = 1e-12
+_MOST_BY_DEFAULT = 1500  # negatives, beyond which cls takes more than 2 s and bv not much less
 _SMOOTHING = 30  # steps of the fit that smooths sampled ranks, stopped early as regularisation
 _vectors = lru_cache(maxsize=32)(estimator_matrix)  # recommenders compared have the same
 
@@ -107,7 +109,8 @@ def correct(
     metrics
         Names, several with commas or in a list; by default recall@10, ndcg@10, ap and auc.
     estimators
-        Likewise; by default sampled, cls, bv:0.1 and bv:0.01.
+        Likewise; by default sampled, cls, bv:0.1 and bv:0.01, of more than 1,500 negatives sampled
+        only, because the others take long.
     n_items
         n: candidates of a full ranking, the held-out item included, if the data does not say.
     n_negatives, sampling
@@ -144,7 +147,8 @@ def correct(
     check_arguments(shape=shape, confidence=confidence)
     drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties, seed)
     ranks = as_sampled(data, drawn)
-    measures, parsed = parse_measures(metrics), parse_estimators(estimators)
+    measures = parse_measures(metrics)
+    parsed = chosen_estimators(estimators, ranks.n_negatives)
     bracketed, ranges = checked_ranges(measures, ranks, shape, confidence)
     solved = solve(ranks, measures, parsed, bracketed.user, prior)
     n, m, kind = ranks.mean_candidates, ranks.n_negatives, ranks.sampling
@@ -179,6 +183,16 @@ def correct(
                 )
             )
     return Results(results, partial(_parts, confidence=confidence))
+
+
+def chosen_estimators(names: str | Sequence[str], m: int) -> list[Estimator]:
+    """Return the estimators of these names; of the default ones those that are fast for m."""
+    if names == ESTIMATORS and m > _MOST_BY_DEFAULT:
+        left_out = ", ".join(ESTIMATORS[1:])
+        problem = f"left out: {left_out}, which take long for {m:,} negatives"
+        warnings.warn(f"{problem}; name them to have them", InputWarning, stacklevel=4)
+        names = ESTIMATORS[:1]
+    return parse_estimators(names)
 
 
 class Solved(NamedTuple):
