@@ -86,5 +86,5 @@ def test_its_study_has_the_papers_recommenders_and_says_what_is_missing(tmp_path
     assert study.recommenders[:3] == Study.of(paper, "config").recommenders
     assert study.is_papers_data
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"results/ncf/GMF\.npz; tests"):
+    with pytest.raises(InputError, match=r"results/ncf/GMF\.npz; benchmarks"):
         study.check_files()
