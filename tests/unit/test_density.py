@@ -22,7 +22,7 @@ CEILINGS = {  # nodes of syntax a line, and compressed ones in 1,000 lines; peer
     "metrics": (7.5, 66),
     "pages": (7.9, 71),
     "ranks": (7.0, 75),
-    "sampling": (7.0, 20),
+    "sampling": (7.0, 12),
     "study": (7.2, 56),
 }
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, integers
 from sampled_metrics._base.errors import InputError
@@ -48,7 +48,8 @@ def pmf(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> Floa
            [0.25, 0.5 , 0.25],
            [0.  , 0.  , 1.  ]])
     """
-    return pmf_at(*checked(rank, n, m, sampling), m, sampling)
+    ranks, candidates = checked(rank, n, m, sampling)
+    return pmf_at(ranks, candidates, m, sampling)
 
 
 def pmf_at(rank: Int | Float, n: Int | int, m: int, sampling: Sampling | str) -> Float:
@@ -56,12 +57,14 @@ def pmf_at(rank: Int | Float, n: Int | int, m: int, sampling: Sampling | str) ->
 
     Except with replacement, fractional ranks need more than m candidates on both sides.
     """
-    kind, candidates = Sampling(sampling), np.broadcast_to(n, rank.shape)
+    kind = Sampling(sampling)
+    candidates = np.broadcast_to(n, rank.shape)
     if kind is Sampling.DISTINCT:
-        return _mixture(
-            *(candidates, m),
-            lambda rows, size: pmf_at(rank[rows], candidates[rows], size, _WITHOUT),
-        )
+
+        def of_size(rows: Int, size: int) -> Float:
+            return pmf_at(rank[rows], candidates[rows], size, _WITHOUT)
+
+        return _mixture(candidates, m, of_size)
     logs_of = _hypergeometric if kind is _WITHOUT else _binomial
     grid = np.empty((rank.size, m + 1))
     for rows in blocks(rank.size, m + 1, CACHE):
@@ -120,11 +123,14 @@ def sampled_rank_distribution(
     if ties not in TIES:
         raise InputError(f"unknown tie policy {ties!r}; known: {', '.join(TIES)}")
     if Sampling(sampling) is Sampling.DISTINCT:
-        return _mixture(
-            *(ranks.n_candidates, m),
-            lambda rows, size: sampled_rank_distribution(ranks.take(rows), size, _WITHOUT, ties),
-        )
-    rank = ranks.worst_rank if ties == "pessimistic" else ranks.n_better + 1
+
+        def of_size(rows: Int, size: int) -> Float:
+            return sampled_rank_distribution(ranks.take(rows), size, _WITHOUT, ties)
+
+        return _mixture(ranks.n_candidates, m, of_size)
+    rank = ranks.n_better + 1
+    if ties == "pessimistic":
+        rank = ranks.worst_rank
     rank, n = checked(rank, ranks.n_candidates, m, sampling)
     distribution = pmf_at(rank, n, m, sampling)
     tied = np.flatnonzero(ranks.n_tied)
@@ -146,7 +152,8 @@ def _random(best: Int, tied: Int, n: Int, m: int, sampling: Sampling | str) -> F
     C(m, i) p^i (1 - p)^(m - i) up to x is P(B(m + 1, x) > i)/(m + 1).
     """
     one = int(Sampling(sampling) is _WITHOUT)
-    n, worst = n + one, best + tied
+    n = n + one
+    worst = best + tied
     low = pmf_at(best, n, m + 1, sampling) - pmf_at(worst + one, n, m + 1, sampling)
     scale = (n - 1) / ((m + 1.0) * (tied + one))
     mean = np.maximum(np.cumsum(low, axis=1)[:, :-1] * scale[:, None], 0.0)
@@ -179,15 +186,17 @@ def checked(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> 
         raise InputError(f"rank has shape {ranks.shape}; expected a number or one dimension")
     if m < 1:
         raise InputError(f"m is {m}; it must be at least 1")
-    enough = candidates > (m if Sampling(sampling) is _WITHOUT else 1)
-    for name, values, good, remedy in (
-        ("n", candidates, candidates > 1, "at least 2"),
-        ("rank", ranks, (ranks >= 1) & (ranks <= candidates), "from 1 to n"),
-        ("n", candidates, enough, f"above m = {m} without replacement"),
-    ):
-        if not good.all():
-            raise InputError(f"{name} is {values[np.argmin(good)]}; it must be {remedy}")
+    _require("n", candidates, candidates > 1, "at least 2")
+    _require("rank", ranks, (ranks >= 1) & (ranks <= candidates), "from 1 to n")
+    if Sampling(sampling) is _WITHOUT:
+        _require("n", candidates, candidates > m, f"above m = {m} without replacement")
     return ranks, candidates
+
+
+def _require(name: str, values: Int, good: NDArray[np.bool_], expected: str) -> None:
+    """Raise InputError with the first value that is not good."""
+    if not good.all():
+        raise InputError(f"{name} is {values[np.argmin(good)]}; it must be {expected}")
 
 
 @lru_cache(maxsize=4096)
@@ -217,27 +226,32 @@ def distinct_items(others: int, m: int) -> Float:
 def _mixture(n: Int, m: int, given: Callable[[Int, int], Float]) -> Float:
     """Average distributions of rows of `n`, given the number of distinct items, over it."""
     sizes, place = np.unique(n, return_inverse=True)
-    table = np.array([distinct_items(int(size) - 1, m) for size in sizes]).reshape(-1, m + 1)
+    laws = [distinct_items(int(size) - 1, m) for size in sizes]
+    table = np.array(laws).reshape(-1, m + 1)
     # Large numbers stay, or the last sampled ranks would be impossible.
     first = np.argmax(np.cumsum(table, axis=1) > _NEGLIGIBLE, axis=1)
     table[np.arange(m + 1) < first[:, None]] = 0.0
     table /= table.sum(axis=1, keepdims=True)
     mixture = np.zeros((n.size, m + 1))
     for count in np.flatnonzero(table.any(axis=0)).tolist():
-        rows = np.flatnonzero(table[place, count])
-        mixture[rows, : count + 1] += given(rows, count) * table[place[rows], count, None]
+        probability = table[place, count]
+        rows = np.flatnonzero(probability)
+        mixture[rows, : count + 1] += given(rows, count) * probability[rows, None]
     return mixture
 
 
 def _binomial(rank: Int | Float, n: Int, m: int) -> Float:
     """Logarithms, up to a constant."""
     successes = np.arange(m + 1)
-    better, worse = (
-        np.log(p, out=np.full(p.shape, _LOG_ZERO), where=p > 0.0)
-        for p in ((rank - 1) / (n - 1), (n - rank) / (n - 1))
-    )
+    better = _log((rank - 1) / (n - 1))
+    worse = _log((n - rank) / (n - 1))
     logs = np.multiply.outer(better, successes) + np.multiply.outer(worse, m - successes)
     return np.asarray(logs + _log_choose(m))
+
+
+def _log(probability: Float) -> Float:
+    logs = np.full(probability.shape, _LOG_ZERO)
+    return np.log(probability, out=logs, where=probability > 0.0)
 
 
 def _hypergeometric(rank: Int | Float, n: Int, m: int) -> Float:
