@@ -9,7 +9,7 @@ SCRIPTS = ("lens", "paper", "item", "page")
 
 
 def render(content: Mapping[str, Any], template: str = "page.html") -> str:
-    """Return the page of what `study.collect`, `own_sampled` or `own_full` returned.
+    """Return the page of what `study.page.collect`, `own_sampled` or `own_full` returned.
 
     All texts in `content` are escaped; scripts, styles, numbers and downloads are embedded.
     """

@@ -132,6 +132,7 @@ def range_bars(
         if low > 0.0 or high < 0.0
     ]
     bars = [(*of_one, mark) for of_one, mark in zip(ends["ranges"][place], marks, strict=True)]
-    most = 1.01 * max(max(high, mark) for _, high, mark in bars)  # so that the last mark is seen
+    highest = max(max(high, mark) for _, high, mark in bars)
+    most = min(1.01 * highest, 1.0)  # a little more, so that the last mark is seen
     open_ones = len(ends["differences"][place]) - len(decided)
     return {"m": items(m), "bars": bars, "most": most, "decided": decided, "open": open_ones}
