@@ -3,7 +3,7 @@
     python benchmarks/limits.py
 
 Both sides of a ratio are measured in turn, in one run and on one thread, so that it depends little
-on the machine and on what else it does. A side is the least of seven runs.
+on the machine and on what else it does. A side is the least of five runs.
 """
 
 import os
@@ -19,9 +19,10 @@ import numpy as np
 import sampled_metrics as sm
 from sampled_metrics._base.arrays import one_thread
 
-RUNS = 7
+RUNS = 5
 N_USERS, N_ITEMS, N_DIMENSIONS, N_NEGATIVES, REPETITIONS = 6040, 3706, 16, 100, 100
 IMPORTS = "import numpy, scipy.special, pyarrow.csv, typer"
+LARGE = (2000, 27000, 64)  # users, items, dimensions
 METRICS = ["recall@10", "ndcg@10", "ap", "auc"]
 
 
@@ -47,16 +48,27 @@ def show(what: str, ours: Callable[[], float], limit: Callable[[], float]) -> No
     print(f"{what:52}{least:8.3f}{bound:8.3f}{least / bound:7.1f}", flush=True)
 
 
+def made(
+    rng: np.random.Generator, n_users: int, n_items: int, n_dimensions: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Make vectors of users and items, and one item held out for each user."""
+    users = rng.gamma(1.0, 1.0, (n_users, n_dimensions))
+    items = rng.gamma(0.5, 1.0, (n_items, n_dimensions))
+    return users, items, rng.integers(0, n_items, n_users)
+
+
 def main() -> None:
     rng = np.random.default_rng(0)
-    users = rng.gamma(1.0, 1.0, (N_USERS, N_DIMENSIONS))
-    items = rng.gamma(0.5, 1.0, (N_ITEMS, N_DIMENSIONS))
-    held_out = rng.integers(0, N_ITEMS, N_USERS)
+    users, items, held_out = made(rng, N_USERS, N_ITEMS, N_DIMENSIONS)
+    large_users, large_items, large_held_out = made(rng, *LARGE)
     ranks = sm.rank((users, items), None, held_out)
     numbers = np.zeros((REPETITIONS, N_USERS))
 
     def ranked() -> object:
         return sm.evaluate(sm.rank((users, items), None, held_out), METRICS)
+
+    def large_ranked() -> object:
+        return sm.evaluate(sm.rank((large_users, large_items), None, large_held_out), METRICS)
 
     def drawn() -> object:
         generators = np.random.default_rng(0).spawn(REPETITIONS)
@@ -68,6 +80,11 @@ def main() -> None:
             "rank and evaluate by vectors / matrix product",
             lambda: cpu(ranked),
             lambda: cpu(lambda: users @ items.T),
+        )
+        show(
+            "the same, 2,000 users x 27,000 items x 64",
+            lambda: cpu(large_ranked),
+            lambda: cpu(lambda: large_users @ large_items.T),
         )
         show(
             "100 draws for each user / random numbers, copied",
@@ -84,7 +101,13 @@ def main() -> None:
         imports = ["-c", IMPORTS]
         show("correct / imports of its libraries", lambda: of_process(*correct),
              lambda: of_process(*imports))  # fmt: skip
-        show("correct --metric HR@10 / the same", lambda: of_process(*correct, "--metric", "HR@10"),
+        hits = ["--metric", "HR@10"]
+        show("correct --metric HR@10 / the same", lambda: of_process(*correct, *hits),
+             lambda: of_process(*imports))  # fmt: skip
+        other = Path(folder, "other.csv")
+        other.write_text(file.read_text())
+        compare = ["-m", "sampled_metrics", "compare", str(file), str(other), *sizes, *hits]
+        show("compare --metric HR@10 / the same", lambda: of_process(*compare),
              lambda: of_process(*imports))  # fmt: skip
     print(f"\nload {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
 
