@@ -107,6 +107,13 @@ def test_page_fits_the_screen_in_light_and_dark(fresh, width, scheme):
         assert box["x"] + box["width"] <= width
 
 
+def test_opened_tables_fit_a_phone(browser, report):
+    found = Opened(browser.new_context(viewport={"width": 375, "height": 700}), report)
+    found.page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
+    assert found.page.evaluate("document.documentElement.scrollWidth") <= 375
+    found.page.context.close()
+
+
 def test_nothing_moves_and_few_stops_lead_to_the_evidence(browser, report):
     found = Opened(browser.new_context(viewport={"width": 1280, "height": 900}), report)
     shifts = """() => new Promise((done) => new PerformanceObserver((list) =>
