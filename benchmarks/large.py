@@ -4,7 +4,7 @@
 
 The events are made up, with users and items of unequal popularity, and read from an archive in the
 layout of MovieLens 20M. Each step is one call of Snakemake; memory is the largest resident set of
-any process of it. Prints the tables of docs/measured/scale.md.
+any process of it.
 """
 
 import argparse

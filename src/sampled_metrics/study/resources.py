@@ -1,7 +1,6 @@
 """Memory and run time that each rule requests from a scheduler, by the size of its inputs.
 
-The requests are at least one and a half times the memory and three times the processor time that
-`benchmarks/large.py` measures (docs/measured/scale.md), with what Snakemake takes beside a job.
+`benchmarks/large.py` measures steps of the workflow on larger data.
 """
 
 import json
