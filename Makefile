@@ -8,7 +8,7 @@ comma := ,
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster test-lowest bench bench-large bench-limits bench-peers coverage coverage-reported verdicts literature kills mutants reference reference-ml-100k reference-global-time reference-ncf ways dist docs picture schema lock clean
+.PHONY: help reproduce test test-cluster test-lowest bench bench-large bench-limits bench-peers exports coverage coverage-reported verdicts literature kills mutants reference reference-ml-100k reference-global-time reference-ncf ways dist docs picture schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -106,6 +106,18 @@ PACKAGE_pytrec_eval := pytrec-eval-terrier
 bench-peers: $(STAMP) $(PEERS:%=.venv-peers/%/.installed) ## time evaluations by this package and by others
 	python benchmarks/peers.py $(foreach name,$(PEERS),$(name)=.venv-peers/$(name)/bin/python)
 
+.venv-exports/%/.installed: benchmarks/exports/%.txt
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install --quiet --requirement $<
+	@touch $@
+.PRECIOUS: .venv-exports/%/.installed
+
+PACKAGES ?= rectools recbole # whose exports to make
+exports: $(STAMP) $(foreach name,$(PACKAGES),.venv-exports/$(name)/.installed) ## make the exports of RecTools and RecBole again (PyTorch), and compare them with those of the tests
+	for name in $(PACKAGES); do \
+	  .venv-exports/$$name/bin/python benchmarks/exports/export_$$name.py results/exports/$$name \
+	  && python benchmarks/exports/compare.py results/exports/$$name tests/golden/peers/$$name || exit 1; done
+
 coverage: $(STAMP) ## measure how often ranges and intervals hold what they should
 	python benchmarks/coverage.py
 
@@ -182,5 +194,5 @@ lock: ## pin all dependencies again (needs uv); then update environment.yml
 	  --custom-compile-command 'make lock' --output-file requirements-study.lock pyproject.toml -
 
 clean: ## remove the environment and all results but the reference run
-	rm -rf $(VENV) .venv-lowest .venv-mutants .venv-peers .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-mutants .venv-peers .venv-exports .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf $(filter-out results/reference,$(wildcard results/*))
