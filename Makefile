@@ -8,7 +8,7 @@ comma := ,
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster test-lowest bench bench-large bench-limits bench-peers exports coverage coverage-reported verdicts literature kills mutants reference reference-ml-100k reference-global-time reference-ncf ways dist docs picture schema lock clean
+.PHONY: help reproduce test test-cluster test-lowest bench bench-large bench-limits bench-peers exports coverage coverage-reported verdicts audit price future literature kills mutants reference reference-ml-100k reference-global-time reference-ncf ways dist docs picture schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -119,7 +119,8 @@ exports: $(STAMP) $(foreach name,$(PACKAGES),.venv-exports/$(name)/.installed) #
 	  && python benchmarks/exports/compare.py results/exports/$$name tests/golden/peers/$$name || exit 1; done
 
 coverage: $(STAMP) ## measure how often ranges and intervals hold what they should
-	python benchmarks/coverage.py
+	python benchmarks/coverage.py --experiments 400 --expectations 2000 --users 1000 \
+	  --shapes non-increasing --negatives 10 100 500 --populations Z "100K BPR" "100K BM25" GMF
 
 .venv-mutants/.installed: tests/mutants/requirements.txt
 	$(PYTHON) -m venv --clear $(@D)
@@ -141,6 +142,15 @@ verdicts: $(STAMP) ## measure how often pairs of recommenders are put in order, 
 
 coverage-reported: $(STAMP) ## measure how often ranges from printed numbers hold the exact value
 	python benchmarks/reported.py
+
+audit: $(STAMP) ## measure which reading of the paper gives which of its numbers (MOVIELENS_ARCHIVE)
+	python benchmarks/audit.py
+
+price: $(STAMP) ## count right orders of X, Y and Z by 100 scores per user (MOVIELENS_ARCHIVE)
+	python benchmarks/price.py
+
+future: $(STAMP) ## count training events that are later than held-out ones (MOVIELENS_ARCHIVE)
+	python benchmarks/future.py
 
 literature: $(STAMP) ## compute the ranges of the numbers in config/literature.csv for docs/measured/literature.md
 	python benchmarks/literature.py

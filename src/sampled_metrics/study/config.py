@@ -408,13 +408,13 @@ class Study(Settings):
 
     @property
     def audit(self) -> list[str]:
-        """Readings of the paper, as they were measured once."""
+        """Readings of the paper, as benchmarks/audit.py measured them."""
         return [f"{REFERENCE}/audit.csv"] if self.is_papers_data else []
 
     @property
     def orders(self) -> list[str]:
         """Right orders by other methods of evaluation, as a reference run measured them."""
-        return [str(self._reference / "beyond/orders.csv")] if self._reference else []
+        return [f"{REFERENCE}/beyond/orders.csv"] if self.is_papers_data else []
 
     @property
     def archive(self) -> str:

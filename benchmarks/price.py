@@ -1,0 +1,146 @@
+"""How often 100 scores per user put X, Y and Z of the paper in the right order.
+
+    MOVIELENS_ARCHIVE=ml-1m.zip python benchmarks/price.py [--runs N] [--users N]
+
+Writes results/reference/beyond/orders.csv. `users` ranks all items of as many users as the scores
+pay for, drawn without replacement, the same for all recommenders. `budget` is
+`sm.evaluate_on_budget`, whose random numbers differ between the runs. An order is right if the
+difference of the two estimates has the sign of the exact one; `significantly_wrong` counts
+intervals that exclude 0 on the wrong side.
+"""
+
+import argparse
+import logging
+import os
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from paper import REFERENCE, Paper, read_paper
+from scipy.special import stdtrit
+
+import sampled_metrics as sm
+from sampled_metrics._base.arrays import Float, generator, one_thread
+from sampled_metrics.metrics import values
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks import rank
+
+METRICS = ("recall@10", "ndcg@10", "ap")
+NAMES = ("X", "Y", "Z")
+PAIRS = tuple(combinations(range(len(NAMES)), 2))
+PROXIES = ("popularity", "als")
+BUDGET = 100
+COLUMNS = (
+    *("method", "proxy", "budget", "scores_per_user"),
+    *("pair", "metric", "right", "significantly_wrong", "runs"),
+)
+Outcome = tuple[str, str, float, bool, bool]  # pair, metric, scores per user, right, wrong
+
+
+def name_of(pair: tuple[int, int]) -> str:
+    """Name of a pair as in the paper's tables."""
+    first, second = pair
+    return f"{NAMES[first]} vs {NAMES[second]}"
+
+
+def outcome(
+    pair: tuple[int, int],
+    metric: str,
+    price: float,
+    exact: float,
+    estimate: tuple[float, float, float],
+) -> Outcome:
+    """Judge an estimated difference and its interval by the exact difference."""
+    value, low, high = estimate
+    wrong = high < 0 if exact > 0 else low > 0
+    return name_of(pair), metric, price, value * exact > 0, wrong
+
+
+def of_users(paper: Paper, scores: Mapping[str, Float]) -> Float:
+    """Exact metrics of each user, shape (recommenders, metrics, users)."""
+    found = []
+    for of_recommender in scores.values():
+        ranks = rank(of_recommender, paper.split.seen, paper.split.held_out)
+        found.append([values(parse_measure(metric), ranks) for metric in METRICS])
+    return np.array(found)
+
+
+def by_users(runs: int) -> Iterator[Outcome]:
+    """Full rankings of some users."""
+    paper = read_paper()
+    scores = {name: paper.scores(name) for name in NAMES}
+    exact = of_users(paper, scores)
+    price = rank(scores["X"], paper.split.seen, paper.split.held_out).n_candidates - 1
+    n_users = price.size
+    count = round(BUDGET * n_users / price.mean())
+    for run in range(runs):
+        rng = generator(0, "users", BUDGET, run)
+        drawn = rng.choice(n_users, count, replace=False)
+        paid = price[drawn].sum() / n_users
+        for pair in PAIRS:
+            differences = exact[pair[1]] - exact[pair[0]]
+            for place, metric in enumerate(METRICS):
+                sample = differences[place, drawn]
+                error = sample.std(ddof=1) * np.sqrt((1 - count / n_users) / count)
+                half = stdtrit(count - 1, 0.975) * error
+                mean = sample.mean()
+                estimate = mean, mean - half, mean + half
+                yield outcome(pair, metric, paid, differences[place].mean(), estimate)
+
+
+def by_budget(proxy: str, runs: int) -> Iterator[Outcome]:
+    """Evaluations on a budget."""
+    paper = read_paper()
+    scores = {name: paper.scores(name) for name in NAMES}
+    exact = of_users(paper, scores).mean(axis=2)
+    data = {"relevant": paper.split.held_out, "seen": paper.split.seen}
+    for run in range(runs):
+        result = sm.evaluate_on_budget(
+            scores, METRICS, proxy=proxy, budget=BUDGET, seed=run, **data
+        )
+        paid = float(np.mean(result.scores_per_user))
+        for pair in PAIRS:
+            differences = exact[pair[1]] - exact[pair[0]]
+            for place, found in enumerate(result.differences[pair]):
+                estimate = found.value, found.low, found.high
+                yield outcome(pair, METRICS[place], paid, differences[place], estimate)
+
+
+@one_thread()
+def counted(method: str, proxy: str, runs: int) -> pd.DataFrame:
+    """Run one method, and count the outcomes of each pair and metric."""
+    logging.disable()
+    began = time.process_time()
+    outcomes = by_users(runs) if method == "users" else by_budget(proxy, runs)
+    columns = ["pair", "metric", "scores_per_user", "right", "significantly_wrong"]
+    table = pd.DataFrame(outcomes, columns=columns)
+    groups = table.groupby(["pair", "metric"], sort=False)
+    counts = groups[["right", "significantly_wrong"]].sum()
+    counts["runs"] = groups.size()
+    counts = counts.reset_index()
+    counts["method"] = method
+    counts["proxy"] = proxy
+    counts["budget"] = BUDGET
+    counts["scores_per_user"] = table["scores_per_user"].mean()
+    print(f"{runs} runs of {method}, {proxy}: {time.process_time() - began:.0f} s CPU", flush=True)
+    return counts[list(COLUMNS)]
+
+
+def main() -> None:
+    """Run all methods, print what they took, and keep the counts."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=10, help="evaluations on a budget, per proxy")
+    parser.add_argument("--users", type=int, default=100, help="full rankings of some users")
+    options = parser.parse_args()
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        jobs = [pool.submit(counted, "budget", proxy, options.runs) for proxy in PROXIES]
+        jobs.insert(0, pool.submit(counted, "users", "all items", options.users))
+        table = pd.concat([job.result() for job in jobs])
+    table.to_csv(REFERENCE / "beyond/orders.csv", index=False, float_format="%.10g")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""Numbers that the documentation quotes are those of the files that commands of the head write."""
+
+import importlib
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sampled_metrics as sm
+from tests.conftest import ROOT
+
+REFERENCE = ROOT / "results/reference"
+GUIDE = (ROOT / "docs/artifact.md").read_text(encoding="utf-8")
+SECTION = GUIDE.split("## Which number comes from which command")[1].split("\n## ")[0]
+ROWS = [
+    [cell.strip().strip("`") for cell in line.strip("|").split("|")]
+    for line in SECTION.splitlines()
+    if line.startswith("| ") and "`" in line
+]
+# Pages of numbers that this repository computed; docs/measured/literature.md cites others' commits.
+PAGES = [
+    ROOT / "README.md",
+    *(path for path in ROOT.glob("docs/*.md") if path.name != "artifact.md"),
+    *(path for path in ROOT.glob("docs/measured/*.md") if path.name != "literature.md"),
+    *ROOT.glob("results/reference/**/*.md"),
+    *ROOT.glob("src/sampled_metrics/pages/templates/*.html"),
+]
+
+
+def words_of(name):
+    return " ".join((ROOT / name).read_text(encoding="utf-8").split())
+
+
+@pytest.mark.parametrize(("file", "command", "commit"), [(row[1], row[2], row[4]) for row in ROWS])
+def test_each_quoted_number_has_a_file_a_command_and_a_commit(file, command, commit):
+    assert (ROOT / file).exists()
+    assert re.fullmatch("[0-9a-f]{7,40}", commit)
+    program, argument = command.split()
+    if program == "make":
+        makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+        assert re.search(rf"(?m)^{re.escape(argument)}:", makefile)
+    else:
+        assert program == "pytest"
+        assert (ROOT / argument).is_file()
+
+
+def test_every_script_of_the_makefile_exists():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    scripts = re.findall(r"benchmarks/\w+\.py", makefile)
+    assert scripts
+    assert all((ROOT / script).is_file() for script in scripts)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=str)
+def test_no_page_quotes_an_older_commit(path):
+    assert not re.search(r"(?i)\bcommit `?[0-9a-f]{7}\b", path.read_text(encoding="utf-8"))
+
+
+def test_share_of_training_events_from_the_future():
+    (share,) = re.findall(
+        r"MovieLens 1M, ([\d.]+) % on average", words_of("docs/measured/future.md")
+    )
+    for guide in ("docs/study.md", "docs/other-data.md"):
+        text = words_of(guide)
+        assert f"{share} % of" in text
+        assert "measured/future.md" in text
+
+
+@pytest.mark.parametrize(
+    ("method", "folder"), [("leave-last-out", "ranks"), ("global-time", "global-time/ranks")]
+)
+def test_recall_by_split_follows_from_the_ranks(method, folder):
+    (line,) = re.findall(rf"(?m)^\| `{method}`.*\| .* (?:X|Z) \|$", text_of("docs/other-data.md"))
+    _, users, *values, _ = [cell.strip() for cell in line.strip("|").split("|")]
+    for name, value in zip("XYZ", values, strict=True):
+        ranks = sm.Ranks.read(REFERENCE / folder / f"{name}.parquet")
+        assert f"{len(ranks):,}" == users
+        recall = np.mean(1 / (ranks.n_tied + 1) * np.clip(10 - ranks.n_better, 0, ranks.n_tied + 1))
+        assert f"{recall:.4f}".lstrip("0") == value
+
+
+def text_of(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_coverage_of_intervals():
+    section = text_of("results/reference/coverage.md").split("## Estimates from 100 negatives")[1]
+    rows = re.findall(r"(?m)^\| ([XYZ]) \| [\d,]+ \| ([\d.]+) \| [\d.]+ \| ([\d.]+)", section)
+    of_estimates = rows[:18]  # three recommenders, six numbers of users; exact metrics follow
+    least = min(float(low) for _, low, _ in of_estimates)
+    greatest = max(float(high) for *_, high in of_estimates)
+    assert f"{least} to {greatest} % of 2,000 experiments" in words_of("docs/estimators.md")
+
+
+def test_wrong_orders():
+    table = pd.read_csv(REFERENCE / "verdicts.csv")
+    draws = table["seeds"].sum()
+    assert table["range wrong"].sum() == 0
+    shares = [100 * table[f"{name} wrong"].sum() / draws for name in ("bv:0.1", "cls")]
+    words = "wrong in {:.0f} to {:.0f} % of the draws".format(*shares)
+    assert words in words_of("docs/estimators.md")
+
+
+def test_every_range_of_printed_numbers_held():
+    cells = re.findall(r"\| +([\d.]+) +(?=\|)", text_of("docs/measured/reported.md"))
+    assert set(cells) == {"100.0"}
+    assert "in simulations every range held the exact value" in words_of("docs/reported.md")
+
+
+def test_divisors_of_the_rank_estimate():
+    audit = pd.read_csv(REFERENCE / "audit.csv", dtype={"published": str})
+    topic = audit[audit["topic"].str.startswith("13.")].set_index(["reading", "quantity"])["value"]
+    printed, ours = topic["divided by m, as printed; floor"], topic["divided by m+1; floor"]
+    auc = "Y, AUC, Rank Estimate"
+    words = f"is expected to be {ours[auc]:.2f} so and {printed[auc]:.2f} with m"
+    assert words in words_of("docs/estimators.md")
+    assert (ours - printed).drop(auc).abs().max() < 0.01
+
+
+def test_the_page_of_readings_shows_the_kept_rows():
+    audit = pd.read_csv(REFERENCE / "audit.csv", dtype=str)
+    lines = [line for line in text_of("results/reference/audit.md").splitlines() if "|" in line]
+    shown = [[cell.strip() for cell in line.strip("|").split("|")][1:] for line in lines]
+    shown = [row for row in shown if row[-1] in ("yes", "no")]
+    assert len(shown) == len(audit)
+    for (quantity, ours, published, verdict), row in zip(shown, audit.itertuples(), strict=True):
+        assert (quantity, verdict) == (row.quantity, row.reproduces)
+        assert published == row.published
+        assert float(ours) == pytest.approx(float(row.value), abs=0.00056)
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """Import a script of benchmarks/ as its own interpreter would."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return importlib.import_module
+
+
+def test_shares_of_later_events_by_hand(script):
+    shares = script("future").shares_later(np.array([5, 1, 3, 3]), np.array([0, 3, 5]))
+    assert shares.tolist() == [1.0, 0.25, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("exact", "estimate", "right", "wrong"),
+    [
+        (0.1, (0.2, 0.1, 0.3), True, False),
+        (0.1, (-0.1, -0.2, 0.1), False, False),
+        (0.1, (-0.2, -0.3, -0.1), False, True),
+        (-0.1, (0.2, 0.1, 0.3), False, True),
+        (-0.1, (-0.2, -0.3, -0.1), True, False),
+    ],
+)
+def test_orders_are_judged_by_the_exact_difference(script, exact, estimate, right, wrong):
+    found = script("price").outcome((0, 2), "ap", 99.5, exact, estimate)
+    assert found == ("X vs Z", "ap", 99.5, right, wrong)
+
+
+@pytest.mark.parametrize(
+    ("value", "published", "tolerance", "expected"),
+    [
+        (8.8411, "8.84", 0.005, True),
+        (8.8461, "8.84", 0.005, False),
+        (207.0, "< 300", 0.0, True),
+        (300.0, "< 300", 0.0, False),
+        (1592.0, "> 1600", 0.0, False),
+        (1736.0, "> 1600", 0.0, True),
+    ],
+)
+def test_a_reading_reproduces_a_number_or_a_bound(script, value, published, tolerance, expected):
+    quantity = script("audit_readings").Quantity("Y", value, published, tolerance)
+    assert quantity.is_reproduced == expected
