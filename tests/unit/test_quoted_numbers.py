@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import sampled_metrics as sm
 from tests.conftest import ROOT
 
 REFERENCE = ROOT / "results/reference"
@@ -65,19 +64,6 @@ def test_share_of_training_events_from_the_future():
         text = words_of(guide)
         assert f"{share} % of" in text
         assert "measured/future.md" in text
-
-
-@pytest.mark.parametrize(
-    ("method", "folder"), [("leave-last-out", "ranks"), ("global-time", "global-time/ranks")]
-)
-def test_recall_by_split_follows_from_the_ranks(method, folder):
-    (line,) = re.findall(rf"(?m)^\| `{method}`.*\| .* (?:X|Z) \|$", text_of("docs/other-data.md"))
-    _, users, *values, _ = [cell.strip() for cell in line.strip("|").split("|")]
-    for name, value in zip("XYZ", values, strict=True):
-        ranks = sm.Ranks.read(REFERENCE / folder / f"{name}.parquet")
-        assert f"{len(ranks):,}" == users
-        recall = np.mean(1 / (ranks.n_tied + 1) * np.clip(10 - ranks.n_better, 0, ranks.n_tied + 1))
-        assert f"{recall:.4f}".lstrip("0") == value
 
 
 def text_of(name):
