@@ -187,7 +187,8 @@ def correct(
 
 def chosen_estimators(names: str | Sequence[str], m: int) -> list[Estimator]:
     """Return the estimators of these names; of the default ones those that are fast for m."""
-    if names == ESTIMATORS and m > _MOST_BY_DEFAULT:
+    is_default = isinstance(names, tuple) and names == ESTIMATORS
+    if is_default and m > _MOST_BY_DEFAULT:
         left_out = ", ".join(ESTIMATORS[1:])
         problem = f"left out: {left_out}, which take long for {m:,} negatives"
         warnings.warn(f"{problem}; name them to have them", InputWarning, stacklevel=4)
