@@ -13,7 +13,8 @@ from sampled_metrics._base.arrays import Float, generator
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks, rank
 from sampled_metrics.study.config import Entry, Study
-from sampled_metrics.study.datasets.events import Interactions, apply_filters, read_dataset
+from sampled_metrics.study.datasets.archives import read_dataset
+from sampled_metrics.study.datasets.events import Interactions, apply_filters
 from sampled_metrics.study.datasets.split import Split, hold_out
 from sampled_metrics.study.recommenders import create
 from sampled_metrics.study.tables import EXACT, read_published
