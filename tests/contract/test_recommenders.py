@@ -90,8 +90,8 @@ def test_training_is_silent_and_leaves_its_data_alone(case, capfd):
     ("kind", "settings", "problem"),
     [
         ("svd", {}, "unknown recommender kind 'svd'; known: als, bm25"),
-        ("als", {"factors": 3}, "factors: Extra inputs"),
-        ("popularity", {"k": 3}, "k: Extra inputs"),
+        ("als", {"factors": 3}, "factors: unknown key, with the value 3; known keys: d, lambda"),
+        ("popularity", {"k": 3}, "k: unknown key, with the value 3; there are no settings here"),
         ("itemknn", {"k": 0}, "k: Input should be greater than or equal to 1"),
     ],
 )

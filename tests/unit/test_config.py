@@ -59,11 +59,14 @@ def refused(make, *arguments):
 )
 def test_other_studies_are_valid(path):
     text = (ROOT / path).read_text(encoding="utf-8")
+    configurations = [text]
     if path.endswith(".md"):
-        (text,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    other = study(yaml.safe_load(text))
-    assert not other.is_papers_data
-    assert (other.tables, other.figures, other.audit) == ((3, 4), (5, 6), [])
+        configurations = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    assert configurations
+    for configuration in configurations:
+        other = study(yaml.safe_load(configuration))
+        assert not other.is_papers_data
+        assert (other.tables, other.figures, other.audit) == ((3, 4), (5, 6), [])
 
 
 def test_the_papers_study():

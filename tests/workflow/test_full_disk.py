@@ -36,7 +36,7 @@ def test_python_stops_at_a_truncated_module(compiled):
     project, _ = compiled
     place = {"cwd": project.folder / "src", "env": project.environment | {"PYTHONPATH": "."}}
     done = run("python", "-c", "import sampled_metrics.study.config", **place)
-    assert "EOFError: marshal data too short" in done.stdout
+    assert "EOFError: " in done.stdout  # which, depends on where the file ends
 
 
 def test_reproduce_runs_with_truncated_modules(compiled):

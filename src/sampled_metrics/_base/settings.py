@@ -67,6 +67,8 @@ def _problem(model: type[Settings], error: Any) -> str:
 
 
 def _unknown_key(key: str, value: object, known: list[str]) -> str:
+    if not known:
+        return f"unknown key, with the value {value!r}; there are no settings here"
     close = get_close_matches(key, known, n=1)
     meant = ""
     if close:
