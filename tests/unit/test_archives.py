@@ -30,7 +30,7 @@ LINES = {
     "ml-32m": HALVES,
     "ml-latest-small": HALVES.replace("\n", "\r\n"),
 }
-# Users, items and ratings as the READMEs of the archives state them, items those with a rating.
+# Users, items with a rating, and ratings of each archive.
 COUNTS = {
     "ml-100k": (943, 1682, 100_000),
     "ml-1m": (6040, 3706, 1_000_209),
