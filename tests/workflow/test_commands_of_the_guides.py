@@ -88,7 +88,8 @@ def test_commands_on_the_reference_ranks(project):
 
 
 def test_help_names_every_target(project):
-    listed = {line.split()[0] for line in shell(project, "make --no-print-directory help").splitlines()}
+    printed = shell(project, "make --no-print-directory help")
+    listed = {line.split()[0] for line in printed.splitlines()}
     targets = re.findall(r"(?m)^([a-z0-9-]+):.*##", (ROOT / "Makefile").read_text())
     assert listed == set(targets)
 
