@@ -1,10 +1,12 @@
-"""What every recommender must do."""
+"""What every recommender must do: those of the registry, by SETTINGS or else by their defaults."""
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.study.datasets.split import Split
+from sampled_metrics.study.pieces import rank_piece
 from sampled_metrics.study.recommenders import KINDS, create, load_recommender, save_recommender
 
 SETTINGS = {
@@ -14,9 +16,10 @@ SETTINGS = {
     "bm25": {"k": 12},
     "bm25, all neighbours": {"k": 100, "k1": 2, "b": 0},
     "bpr": {"d": 4, "learning_rate": 0.1, "regularization": 0, "iterations": 200, "seed": 1},
-    "popularity": {},
     "random": {"seed": 7},
 }
+SETTINGS.update({kind: {} for kind in KINDS if kind not in SETTINGS})
+SEEDED = [kind for kind in KINDS if "seed" in KINDS[kind].Settings.model_fields]
 ALL, SCATTERED = np.arange(33), np.random.default_rng(5).random((33, 17)) < 0.3
 # A user with events of all items but one, which has none.
 EXTREME = SCATTERED.copy()
@@ -35,6 +38,30 @@ def case(request):
 
 def test_every_kind_is_here():
     assert {case.split(",")[0] for case in SETTINGS} == set(KINDS)
+
+
+@pytest.mark.parametrize("evaluated", [33, 20])
+def test_ranks_are_those_of_its_scores(case, evaluated):
+    """Also where users only train: they come last, and are not ranked."""
+    model, shown = make(case), SCATTERED[:evaluated]
+    unseen = np.where(shown, -1, np.random.default_rng(1).random(shown.shape))
+    held_out = unseen.argmax(axis=1)
+    split = Split(csr_array(SCATTERED.astype(float)), held_out, ALL, np.arange(17), tied_users=0)
+    ranks = rank_piece(model.scorer, split)
+    np.testing.assert_array_equal(ranks.users, ALL[:evaluated])
+    np.testing.assert_array_equal(ranks.n_candidates, (~shown).sum(axis=1))
+    scores = np.where(shown, -np.inf, model.score(ALL[:evaluated]))
+    own = scores[np.arange(evaluated), held_out, np.newaxis]
+    np.testing.assert_array_equal(ranks.n_better, (scores > own).sum(axis=1))
+    np.testing.assert_array_equal(ranks.n_tied, (scores == own).sum(axis=1) - 1)
+
+
+@pytest.mark.parametrize("kind", SEEDED)
+def test_scores_follow_the_seed(kind):
+    train = csr_array(SCATTERED.astype(float))
+    first, again, other = (create(kind, {"seed": seed}).fit(train).score(ALL) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
 
 
 @pytest.mark.parametrize(
