@@ -6,7 +6,6 @@ runs. Commands are whole processes, start included, on generated files.
 """
 
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -16,11 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from conditions import conditions
 
 import sampled_metrics as sm
 from sampled_metrics._base.arrays import one_thread
 
 ROOT = Path(__file__).resolve().parents[1]
+LAUNCHER = ROOT / "benchmarks/launch.py"
 PAGE = ROOT / "docs/measured/speed.md"
 METRICS = ["recall@10", "ndcg@10", "ap", "auc"]
 N_USERS, N_ITEMS, N_DIMENSIONS = 6040, 3706, 16  # of MovieLens 1M, and vectors of the study
@@ -28,7 +29,7 @@ LARGE = (2000, 27000, 64)  # users, items, dimensions
 MILLION = 10**6
 N_NEGATIVES = REPETITIONS = 100
 IMPORTS = ["-c", "import numpy, scipy.special, pyarrow.csv, typer"]
-RUNS_OF_RATIOS = 7
+RUNS_OF_RATIOS = 5
 RUNS_OF_COMMANDS = 3
 
 TITLE = """\
@@ -41,7 +42,8 @@ RATIOS = """\
 ## Multiples of a bound
 
 Processor seconds of functions and commands, and of what no program of the kind can do without. Both
-are measured in turn, on one thread, and are the least of {} runs.
+are measured in turn, on one thread, and are the least of {} runs. The libraries of a command are
+numpy, scipy.special, pyarrow.csv and typer; start and imports of an interpreter are measured.
 
 | what | CPU s | beside | CPU s | ratio |
 | :-- | --: | :-- | --: | --: |
@@ -69,15 +71,12 @@ class Use:
 
 def used(arguments: list[str], folder: Path) -> Use:
     """Return what an interpreter with these arguments uses, start included."""
-    began = time.perf_counter()
-    process = subprocess.Popen([sys.executable, *arguments], cwd=folder, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{' '.join(arguments)}: exit status {process.returncode}")
-    cpu = usage.ru_utime + usage.ru_stime
-    return Use(cpu=cpu, wall=wall, memory=usage.ru_maxrss / 1024)
+    command = [sys.executable, str(LAUNCHER), sys.executable, *arguments]
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(arguments)}: exit status {done.returncode}")
+    cpu, wall, memory = map(float, done.stdout.split())
+    return Use(cpu=cpu, wall=wall, memory=memory)
 
 
 def seconds(task: Callable[[], object]) -> float:
@@ -227,7 +226,7 @@ def ratios_of_commands(folder: Path) -> list[str]:
         row = ratio(
             what,
             lambda arguments=arguments: used(arguments, folder).cpu,
-            "imports of numpy, scipy.special, pyarrow.csv, typer",
+            "imports of its libraries",
             lambda: used(IMPORTS, folder).cpu,
         )
         rows.append(row)
@@ -276,16 +275,6 @@ def table(head: str, rows: list[str]) -> str:
     text = head + "\n".join(rows) + "\n"
     print(text, flush=True)
     return text
-
-
-def conditions() -> str:
-    """Return the sentence on the commit, the versions and the machine of a run."""
-    git = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=7", "--exclude=*"]
-    described = subprocess.run(git, capture_output=True, text=True)
-    commit = described.stdout.strip() or "no checkout"
-    load = os.getloadavg()[0]
-    versions = f"Python {platform.python_version()}, numpy {np.__version__}"
-    return f"Commit {commit}, {versions}, {os.cpu_count()} processors, load {load:.1f}.\n"
 
 
 def main() -> None:
