@@ -16,5 +16,4 @@ def conditions() -> str:
     described = subprocess.run(git, capture_output=True, text=True)
     commit = described.stdout.strip() or "unknown"
     versions = f"Python {platform.python_version()}, numpy {np.__version__}"
-    load = os.getloadavg()[0]
-    return f"Commit {commit}, {versions}, {os.cpu_count()} processors, load {load:.1f}.\n"
+    return f"Commit {commit}, {versions}, {os.cpu_count()} processors.\n"

@@ -4,8 +4,8 @@
 
 6,040 users, 3,706 items, 16 dimensions, as many events as MovieLens 1M. Each package runs in the
 interpreter given for its name, on one thread; `make bench-peers` makes their environments. What
-starts from lists of the top 10 includes making them by numpy. A row is the least of up to
-five runs and how many times ours it is. Metrics that differ from ours end the run. The tables are written to
+starts from lists of the top 10 includes making them by numpy. A row is the least of up to five runs
+and how many times ours it is. Metrics that differ from ours end the run. The tables are written to
 results/reference/peers.md.
 """
 

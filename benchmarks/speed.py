@@ -91,7 +91,7 @@ def ratio(what: str, ours: Callable[[], float], bound_name: str, bound: Callable
     pairs = [(ours(), bound()) for _ in range(RUNS_OF_RATIOS)]
     least, bound_least = np.min(pairs, axis=0)
     times = least / bound_least
-    return f"| {what} | {least:.3f} | {bound_name} | {bound_least:.3f} | {times:.1f} |"
+    return f"| {what} | {least:.4f} | {bound_name} | {bound_least:.4f} | {times:.1f} |"
 
 
 def vectors(
