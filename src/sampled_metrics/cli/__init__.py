@@ -13,7 +13,7 @@ import sampled_metrics
 from sampled_metrics._base.errors import NO_MEMORY, InputError, InputWarning, one_line
 from sampled_metrics.cli.budget import app as budget
 from sampled_metrics.cli.draws import app as draws
-from sampled_metrics.cli.files import guard
+from sampled_metrics.cli.files import Group, guard
 from sampled_metrics.cli.rankings import app as rankings
 
 WRONG_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -24,6 +24,7 @@ _log = logging.getLogger("sampled_metrics")
 app = typer.Typer(
     name="sampled-metrics",
     help="Metrics of item recommendation under sampling, and their correction.",
+    cls=Group,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -33,7 +34,7 @@ for commands in (rankings, draws, budget):
         # Paragraphs flow: their lines end where the terminal does, not where the source does.
         paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
         command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    app.add_typer(commands, name="budget" if commands is budget else None)
+    app.add_typer(commands, name="budget" if commands is budget else None, cls=Group)
 
 
 def _print_version(wanted: bool) -> None:

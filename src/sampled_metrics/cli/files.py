@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.cli.values import take_plain_values
 
 _OF_EVALUATIONS = ("evaluation.json", "problem.npz", "state.npz")  # in the folder of a budget
 
@@ -15,10 +16,26 @@ _OF_EVALUATIONS = ("evaluation.json", "problem.npz", "state.npz")  # in the fold
 class Command(TyperCommand):
     """A command that compares the names of its files before it runs."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse words of the command line; values that are plain without typer's conversion."""
+        for parameter in self.get_params(ctx):
+            take_plain_values(parameter)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command, unless it would overwrite a file that it reads."""
         require_different_files(ctx.params)
         return super().invoke(ctx)
+
+
+class Group(TyperGroup):
+    """The commands, whose own options are taken without typer's conversion too."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse words of the command line up to the name of a command."""
+        for parameter in self.get_params(ctx):
+            take_plain_values(parameter)
+        return super().parse_args(ctx, args)
 
 
 def guard(app: typer.Typer) -> None:

@@ -1,0 +1,89 @@
+"""Values of options that need no conversion by pydantic, whose import takes a tenth of a second.
+
+typer has every value of a command converted by pydantic. Here those that are what they should be,
+or plainly written, are taken as they are; all others are left to typer, with its messages.
+"""
+
+import os
+import re
+from enum import Enum
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+_OTHER = object()  # stands for a value that typer must convert, or refuse
+_WHOLE = re.compile(r"\d{1,18}", re.ASCII)
+_DECIMAL = re.compile(r"\d{0,15}\.\d{1,15}", re.ASCII)
+
+
+def take_plain_values(parameter: Any) -> None:
+    """Make a parameter of a command convert plain values without typer."""
+    by_typer = parameter.process_value
+
+    def process_value(context: Any, value: Any) -> Any:
+        described = getattr(parameter, "type_descriptor", None)
+        if described is None:  # in another version of typer
+            return by_typer(context, value)
+        plain = _plain(described.annotation, described.parameter_info, value)
+        if plain is _OTHER or (parameter.required and not plain):
+            return by_typer(context, value)
+        if parameter.callback is not None:
+            return parameter.callback(context, parameter, plain)
+        return plain
+
+    parameter.process_value = process_value
+
+
+def _plain(kind: Any, about: Any, value: Any) -> Any:
+    """Convert a value, or a tuple of values, that is plainly of a type."""
+    origin = get_origin(kind)
+    if origin is list:
+        if value is None:  # the option is not given
+            return ()
+        return _plain_list(get_args(kind) * len(value), about, value)
+    if value is None:
+        return None
+    if origin is tuple:
+        items = _plain_list(get_args(kind), about, value)
+        return _OTHER if items is _OTHER else tuple(items)
+    return _plain_item(kind, about, value)
+
+
+def _plain_list(kinds: Any, about: Any, values: Any) -> Any:
+    if not isinstance(values, list | tuple) or len(values) != len(kinds):
+        return _OTHER
+    items = [_plain_item(kind, about, value) for kind, value in zip(kinds, values, strict=True)]
+    return _OTHER if _OTHER in items else items
+
+
+def _plain_item(kind: Any, about: Any, value: Any) -> Any:
+    if get_origin(kind) is Literal:
+        return value if value in get_args(kind) else _OTHER
+    found: Any = _OTHER
+    if not isinstance(kind, type) or about.parser not in (None, kind):
+        return found
+    if isinstance(value, kind):  # text, or a default
+        found = value
+    elif isinstance(value, str):
+        found = _of_text(kind, about, value)
+    return found
+
+
+def _of_text(kind: type, about: Any, text: str) -> Any:
+    found: Any = _OTHER
+    if issubclass(kind, Enum):
+        if text in [member.value for member in kind]:
+            found = kind(text)
+    elif kind is Path:
+        if "\0" not in text and (os.access(text, os.R_OK) or not os.access(text, os.F_OK)):
+            found = Path(text)
+    elif kind is int and _WHOLE.fullmatch(text):
+        found = _within(int(text), about)
+    elif kind is float and _DECIMAL.fullmatch(text):
+        found = _within(float(text), about)
+    return found
+
+
+def _within(number: float, about: Any) -> Any:
+    too_small = about.min is not None and number < about.min
+    too_large = about.max is not None and number > about.max
+    return _OTHER if too_small or too_large else number

@@ -1,0 +1,46 @@
+"""Values that commands take without typer's conversion are those that typer would make of them."""
+
+import pytest
+import typer
+from typer.main import get_command
+
+from sampled_metrics.cli import app
+from sampled_metrics.cli.values import take_plain_values
+
+TEXTS = (
+    *("7", "0", "-1", "1", "1.0", ".25", "1e-3", "٣", "nan", "", "x", " 7", "9" * 30, "1_0"),
+    *("json", "JSON", "none", "random", "without-replacement", "/", "/missing/file", "a\0b", "t"),
+)
+
+
+def parameters(command, path=()):
+    for name, child in getattr(command, "commands", {}).items():
+        yield from parameters(child, (*path, name))
+    for parameter in command.params:
+        yield pytest.param(parameter, id=" ".join((*path, parameter.name)))
+
+
+def settled(process, parameter, value):
+    """The value, with its type, or the message of the error."""
+    context = typer.Context(get_command(app))
+    callback, parameter.callback = parameter.callback, None
+    try:
+        made = process(context, value)
+    except Exception as error:
+        return type(error), str(error)
+    finally:
+        parameter.callback = callback
+    return type(made), repr(made)
+
+
+@pytest.mark.parametrize("parameter", list(parameters(get_command(app))))
+def test_plain_values_are_those_of_typer(parameter):
+    by_typer = parameter.process_value
+    take_plain_values(parameter)
+    plainly = parameter.process_value
+    assert plainly != by_typer
+    values = [None, parameter.default, *TEXTS]
+    if parameter.nargs != 1 or parameter.multiple:
+        values += [(), *((text,) for text in TEXTS), *((text, "x") for text in TEXTS), ("7", "8")]
+    for value in values:
+        assert settled(plainly, parameter, value) == settled(by_typer, parameter, value), value
