@@ -1,6 +1,8 @@
 """`rank` against counting by hand and one by one, by scores and by vectors."""
 
 import math
+import operator
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -182,3 +184,60 @@ def test_more_that_is_refused_and_an_empty_ranking():
     with pytest.raises(ZeroDivisionError):  # errors of the scorer pass
         rank(lambda _: 1 / 0, None, [0])
     assert len(rank(lambda _: np.ones((0, 0)), None, [])) == 0
+
+
+def exact_products(users, items):
+    """Inner products in exact arithmetic, users x items."""
+    return [[sum(map(operator.mul, map(Fraction, u), map(Fraction, v))) for v in items.tolist()]
+            for u in users.tolist()]  # fmt: skip
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-500, 2.0**400])
+@pytest.mark.parametrize("several", [False, True])
+def test_near_ties_of_whole_numbers_are_ranked_as_exact_arithmetic_does(scale, several):
+    """Sums of products up to 2^52 are exact; many differ by 1, far within the margin."""
+    rng = np.random.default_rng(1)
+    users = 2.0**24 + rng.integers(0, 3, (9, 8))
+    items = 2.0**24 + rng.integers(0, 3, (60, 8))
+    items[40:] = rng.permuted(items[20:40], axis=1)
+    items[:10] = items[10:20]
+    exact = exact_products(users, items)
+    relevant = rng.random((9, 60)) < 0.2 if several else rng.integers(0, 60, 9)
+    ranks = rank((scale * users, items), None, relevant)
+    better, tied = [], []
+    for scores, mine in zip(exact, relevant, strict=True):
+        own = [scores[item] for item in (np.flatnonzero(mine) if several else [mine])]
+        for value in sorted(own, reverse=True):
+            better.append(sum(score > value for score in scores))
+            tied.append(sum(score == value for score in scores) - 1)
+    assert ranks.n_better.tolist() == better
+    assert ranks.n_tied.tolist() == tied
+    assert max(tied) > 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_near_ties_of_fractions_are_ranked_as_exact_arithmetic_does(seed):
+    """Up to the rounding of one sum; equal vectors are tied, whatever the block."""
+    rng = np.random.default_rng(seed)
+    users = rng.normal(size=(12, 7))
+    items = np.repeat(rng.normal(size=(6, 7)), 12, axis=0)
+    ulps = rng.integers(-8, 9, items.shape) * (rng.random(items.shape) < 0.5)
+    items += ulps * np.spacing(items)
+    items[::3] = items[1::3]
+    held_out = rng.integers(0, 72, 12)
+    ranks = rank((users, items), None, held_out)
+    for block_size in (1, 5):
+        other = rank((users, items), None, held_out, block_size=block_size)
+        assert np.array_equal(ranks.n_better, other.n_better)
+        assert np.array_equal(ranks.n_tied, other.n_tied)
+    exact = exact_products(users, items)
+    sizes = exact_products(np.abs(users), np.abs(items))
+    for user, item in enumerate(held_out):
+        rounding = [7 * Fraction(2) ** -52 * size for size in sizes[user]]
+        above = [score - exact[user][item] for score in exact[user]]
+        surely = sum(x > r for x, r in zip(above, rounding, strict=True))
+        maybe = sum(x >= -r for x, r in zip(above, rounding, strict=True)) - 1
+        same = (items == items[item]).all(axis=1).sum() - 1
+        assert surely <= ranks.n_better[user]
+        assert same <= ranks.n_tied[user]
+        assert ranks.n_better[user] + ranks.n_tied[user] <= maybe

@@ -63,6 +63,9 @@ class Products:
         # A sum of d products is within d eps / 2 of the sum of their sizes, in any order; four
         # such errors part two differences. This is twice as much.
         largest_sum = np.abs(items).sum(axis=1).max(initial=0.0)
+        largest = np.abs(users).max(initial=0.0)
+        with np.errstate(over="ignore"):
+            self.is_finite = bool(largest * largest_sum < np.finfo(np.float64).max / 4.0)
         self._relative = 4 * (items.shape[1] + 4) * np.finfo(np.float64).eps * largest_sum
 
     @one_thread()  # more cost more than they save where processors are busy

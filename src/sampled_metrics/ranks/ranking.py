@@ -142,9 +142,13 @@ class _Items(NamedTuple):
 
     def select(self, users: Int) -> tuple[Int, Int]:
         """Return the items of some users, each with the place of its user within `users`."""
-        counts = self.start[users + 1] - self.start[users]
+        counts = self.sizes(users)
         places = ranges(self.start[users], counts)
         return np.repeat(np.arange(users.size), counts), self.item[places]
+
+    def sizes(self, users: Int) -> Int:
+        """Count the items of some users."""
+        return self.start[users + 1] - self.start[users]
 
 
 class _Task(NamedTuple):
@@ -173,8 +177,9 @@ class _Task(NamedTuple):
                 raise InputError(f"scores have shape {scores.shape}, expected {expected}")
             if scores.dtype.kind not in "fiu":
                 raise InputError(f"scores have dtype {scores.dtype}, expected numbers")
-            for row in range(0, block.size, _ROWS):
-                part = slice(row, row + _ROWS)
+            step = block.size if isinstance(score, Products) else _ROWS
+            for row in range(0, block.size, step):
+                part = slice(row, row + step)
                 yield self._settled(score, scores[part], block[part])
 
     def _check_items(self, n_items: int) -> None:
@@ -190,7 +195,14 @@ class _Task(NamedTuple):
         """Count; and again, by exact scores, where others come close in a matrix product."""
         if not isinstance(score, Products):
             return self._count(scores, users)
-        n_candidates, n_better, n_close = self._count(scores, users, score.margin(users))
+        if score.is_finite:  # and a new array
+            candidates = scores
+            candidates[self.seen.select(users)] = -np.inf
+            n_candidates = scores.shape[1] - self.seen.sizes(users)
+        else:
+            candidates = self._candidates(scores, users)
+            n_candidates = _count(candidates > -np.inf)
+        n_better, n_close = self._compare(candidates, users, score.margin(users))
         row, _ = self.ranked.select(users)
         unsure = np.unique(row[n_close != 0])
         if unsure.size:
@@ -199,10 +211,14 @@ class _Task(NamedTuple):
             _, n_better[again], n_close[again] = exact
         return n_candidates, n_better, n_close
 
-    def _count(
-        self, scores: Scores, users: Int, margin: Float | None = None
-    ) -> tuple[Int, Int, Int]:
-        """Count candidates, better ones, and those tied or within a margin of each user."""
+    def _count(self, scores: Scores, users: Int) -> tuple[Int, Int, Int]:
+        """Count candidates of each user, and better and tied ones of each item to rank."""
+        candidates = self._candidates(scores, users)
+        n_better, n_tied = self._compare(candidates, users, np.zeros(users.size))
+        return _count(candidates > -np.inf), n_better, n_tied
+
+    def _candidates(self, scores: Scores, users: Int) -> Scores:
+        """Return a copy of checked scores, -inf where an item is no candidate."""
         if scores.size and not scores.max() < np.inf:  # the maximum is NaN if any score is
             place = np.argwhere(~(scores < np.inf))[0]
             user, item = self._names(users, *place)
@@ -210,31 +226,38 @@ class _Task(NamedTuple):
             raise InputError(f"{problem}; expected a finite number, or -inf for no candidate")
         candidates = scores.copy() if scores.dtype.kind == "f" else ordered_floats(scores)
         candidates[self.seen.select(users)] = -np.inf
+        return candidates
+
+    def _compare(self, candidates: Scores, users: Int, margin: Float) -> tuple[Int, Int]:
+        """Count for each item to rank those above it, and the others within a margin of it.
+
+        The margins are those of users.
+        """
         row, item = self.ranked.select(users)
         own = candidates[row, item]
         if np.isneginf(own).any():
             first = int(np.argmin(own))
-            is_masked = np.isneginf(scores[row[first], item[first]])
-            why = "has score -inf" if is_masked else "is among the seen items"
+            column = self.seen.select(users[row[first : first + 1]])[1]
+            is_seen = np.isin(item[first], column)
+            why = "is among the seen items" if is_seen else "has score -inf"
             names = "item {1} of user {0}".format(*self._names(users, row[first], item[first]))
             raise InputError(f"{self.kind} {names} {why}, so it is no candidate")
         low: Any = own
         high: Any = own
-        if margin is not None:
+        if margin.any():
             low = own - margin[row]
             high = own + margin[row]
         if row.size == users.size:  # one item per user
-            above = candidates > high[:, np.newaxis]
-            level = (candidates >= low[:, np.newaxis]) ^ above
-            return _count(candidates > -np.inf), _count(above), _count(level) - 1
+            n_better = _count(candidates > high[:, np.newaxis])
+            return n_better, _count(candidates >= low[:, np.newaxis]) - n_better - 1
         n_better, n_tied = np.empty(row.size, np.int64), np.empty(row.size, np.int64)
-        bounds = np.searchsorted(row, np.arange(len(scores) + 1))
+        bounds = np.searchsorted(row, np.arange(len(candidates) + 1))
         for user, in_order in enumerate(np.sort(candidates, axis=1)):
             mine = slice(bounds[user], bounds[user + 1])
             not_above = np.searchsorted(in_order, high[mine], side="right")
             n_better[mine] = in_order.size - not_above
             n_tied[mine] = not_above - np.searchsorted(in_order, low[mine], side="left") - 1
-        return _count(candidates > -np.inf), n_better, n_tied
+        return n_better, n_tied
 
     def _names(self, users: Int, row: int, item: int) -> tuple[Any, Any]:
         return self.users[users[row]], item if self.items is None else self.items[item]
