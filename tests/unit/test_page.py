@@ -16,7 +16,7 @@ import yaml
 from sampled_metrics.estimators import estimator_matrix, parse_estimators
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.pages import render
-from sampled_metrics.pages.lens import settings
+from sampled_metrics.pages.lens import grouped, settings
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.study.config import Study
@@ -265,3 +265,12 @@ def test_estimate_is_the_windows_mean_of_recall(metric):
         assert weights @ recall == pytest.approx(expected.mean, abs=1e-9)
         assert setting.mean[0] == pytest.approx(expected.mean, abs=2e-4)
         assert setting.sd[0] == pytest.approx(expected.sd, rel=0.01)
+
+
+def test_users_ranked_last_stay_within_their_candidates_when_grouped():
+    # Both means end in .5, and both are rounded to 716.
+    ranks = Ranks([716, 717], [715, 716], [0, 0])
+    assert ranks.n_candidates.mean() == 716.5
+    population = grouped(ranks)
+    assert (population.ranks.n_candidates, population.ranks.n_better) == (716, 715)
+    assert population.moments(np.array([[1.0, 0.0]]), "without-replacement").mean == 0.0

@@ -8,7 +8,7 @@ only show what is computed here.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,10 +26,18 @@ from sampled_metrics.sampling.probability import pmf_at
 
 ESTIMATORS = ("sampled", "rank-estimate", "bv:0.1")
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-MOST_CORRECTED, LARGEST = 500, 2000  # negatives; beyond 500, least squares take seconds
-SINGLE, NEAR, NEAR_SIZES = 100, 0.03, 0.06  # see `grouped`
-WIDTH, HEIGHT, MIDDLE, ROOM = 1000, 400, 160, 15  # of the chart, of no lead, for a line's name
-BASE, UP, DOWN = 350, 90, 45  # of windows: the axis, and the tallest parts above and below
+MOST_CORRECTED = 500  # negatives, beyond which least squares take seconds
+LARGEST = 2000  # negatives of the lens
+SINGLE = 100  # ranks up to which users are not grouped
+NEAR = 0.03  # relative difference of ranks in a group
+NEAR_SIZES = 0.06  # relative difference of numbers of candidates in a group
+WIDTH = 1000  # of the chart
+HEIGHT = 400
+MIDDLE = 160  # height of no lead
+ROOM = 15  # distance to other lines that the name of a line needs
+BASE = 350  # height of the axis of windows
+UP = 90  # tallest part of a window above the axis
+DOWN = 45  # and below
 EQUAL = 1e-9  # relative difference of values that are equal up to rounding
 
 
@@ -39,23 +47,91 @@ def grouped(ranks: Ranks) -> Population:
     Ranks up to 100 are kept, later ones differ within a group by at most 3 %, and the numbers of
     candidates by 6 %. The error of an expected metric is of second order, below 1e-4.
     """
-    n, best, tied = ranks.n_candidates, ranks.best_rank, ranks.n_tied
-    places = (
-        np.where(rank <= SINGLE, rank, SINGLE + np.rint(np.log(rank) / NEAR))
-        for rank in (best, ranks.worst_rank)
+    keys = np.column_stack(
+        [
+            _nearly(ranks.best_rank),
+            _nearly(ranks.worst_rank),
+            ranks.n_tied > 0,
+            _near_size(ranks.n_candidates),
+        ]
     )
-    keys = np.column_stack([*places, tied > 0, np.rint(np.log(n) / NEAR_SIZES)])
     _, group, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-    sums = (np.bincount(group.ravel(), values) for values in (n, best - 1, tied))
-    n, above, tied = (np.rint(total / count).astype(int) for total in sums)
-    return Population(Ranks.trusted(n, above, np.minimum(tied, n - 1 - above)), count / len(ranks))
+    n = _means(group.ravel(), ranks.n_candidates, count)
+    n_better = _means(group.ravel(), ranks.n_better, count)
+    n_better = np.minimum(n_better, n - 1)  # rounded halves may exceed it
+    n_tied = _means(group.ravel(), ranks.n_tied, count)
+    n_tied = np.minimum(n_tied, n - 1 - n_better)
+    return Population(Ranks.trusted(n, n_better, n_tied), count / len(ranks))
+
+
+def _nearly(rank: Int) -> Float:
+    """Number ranks so that those of a group are equal."""
+    return np.where(rank <= SINGLE, rank, SINGLE + np.rint(np.log(rank) / NEAR))
+
+
+def _near_size(n_candidates: Int) -> Float:
+    """Number numbers of candidates so that those of a group are equal."""
+    return np.rint(np.log(n_candidates) / NEAR_SIZES)
+
+
+def _means(group: Int, values: Int, count: Int) -> Int:
+    """Return the mean of each group, rounded."""
+    means = np.bincount(group, values) / count
+    return np.rint(means).astype(int)
 
 
 def sizes_up_to(largest: int, wanted: Iterable[int]) -> list[int]:
     """Numbers of negatives: the wanted ones, and round ones that are not close to them."""
-    exactly = [*(m for m in wanted if 1 <= m <= largest), largest]
-    far = (m for m in SIZES if m < largest and np.abs(np.log(m / np.array(exactly))).min() > 0.2)
-    return sorted({*exactly, *far})
+    sizes = {m for m in wanted if 1 <= m <= largest}
+    sizes.add(largest)
+    exact = np.array(sorted(sizes))
+    for m in SIZES:
+        is_far = np.abs(np.log(m / exact)).min() > 0.2
+        if m < largest and is_far:
+            sizes.add(m)
+    return sorted(sizes)
+
+
+class Users(NamedTuple):
+    """Users of several recommenders: how well they are ranked, and among how many."""
+
+    populations: Sequence[Population]  # of each recommender
+    counts: Int  # users of each recommender, shape (recommenders, 1)
+    n: int  # mean number of candidates
+    sizes: Int  # numbers of candidates of groups of users
+    shares: Float  # of users in these groups
+
+    @classmethod
+    def of(cls, records: Mapping[str, Ranks], candidates: Int) -> "Users":
+        """Group the users of recommenders, with the candidates of all."""
+        _, group, count = np.unique(_near_size(candidates), return_inverse=True, return_counts=True)
+        return cls(
+            populations=[grouped(ranks) for ranks in records.values()],
+            counts=np.array([len(ranks) for ranks in records.values()])[:, np.newaxis],
+            n=round(float(candidates.mean())),
+            sizes=_means(group, candidates, count),
+            shares=count / count.sum(),
+        )
+
+    def moments(self, vectors: Float, sampling: Sampling | str) -> tuple[Float, Float]:
+        """Return the mean of estimates and the sd of one run, shape (recommenders, estimates)."""
+        shape = len(self.populations), len(vectors)
+        mean = np.zeros(shape)
+        variance = np.zeros(shape)
+        for row, population in enumerate(self.populations):
+            moments = population.moments(vectors, sampling)
+            mean[row] = moments.mean
+            variance[row] = moments.within
+        return mean, np.sqrt(variance / self.counts)
+
+    def by_rank(self, vectors: Float, ks: Int, sampling: Sampling | str) -> Float:
+        """Return the mean estimate of a user at each rank, shape (ranks, estimates)."""
+        size, rank = np.nonzero(ks <= self.sizes[:, np.newaxis])
+        m = vectors.shape[1] - 1
+        given = pmf_at(ks[rank], self.sizes[size], m, sampling) @ vectors.T
+        means = np.zeros((ks.size, len(vectors)))
+        np.add.at(means, rank, given * self.shares[size, np.newaxis])
+        return means
 
 
 def settings(
@@ -73,29 +149,33 @@ def settings(
     Estimates at each rank of `ks` are averaged over the `candidates` of users. Estimators with a
     parameter are left out beyond 500 negatives.
     """
-    populations = [grouped(ranks) for ranks in records.values()]
-    users = np.array([len(ranks) for ranks in records.values()])[:, None]
-    groups = np.rint(np.log(candidates) / NEAR_SIZES)
-    _, group, count = np.unique(groups, return_inverse=True, return_counts=True)
-    nodes = np.rint(np.bincount(group, candidates) / count).astype(int)
-    node, at = np.nonzero(ks <= nodes[:, None])
-    n, found = round(float(candidates.mean())), []
+    users = Users.of(records, candidates)
+    found = []
     for m in sizes:
         kept = [e for e in estimators if m <= MOST_CORRECTED or e.parameter is None]
-        vectors = vectors_of(kept, measures, n, m).reshape(-1, m + 1)
-        moments = [population.moments(vectors, sampling) for population in populations]
-        shape = len(records), len(vectors)
-        mean = np.reshape([moment.mean for moment in moments], shape)
-        sd = np.sqrt(np.reshape([moment.within for moment in moments], shape) / users)
-        given = pmf_at(ks[at], nodes[node], m, sampling) @ vectors.T
-        by_rank = np.zeros((ks.size, len(vectors)))
-        np.add.at(by_rank, at, given * (count / count.sum())[node, None])
-        falls = np.ptp(by_rank[ks <= nodes.min()], axis=0) > EQUAL
-        for i, (measure, estimator) in enumerate(product(measures, kept)):
-            halves = falls[i] and not measure.metric.needs_candidates
-            half = behaves_like(vectors[i], n, sampling) if halves else None
-            of_all = (mean[:, i], sd[:, i], by_rank[:, i], half)
-            found.append(Setting(measure, estimator, m, n, *of_all))
+        vectors = vectors_of(kept, measures, users.n, m).reshape(-1, m + 1)
+        mean, sd = users.moments(vectors, sampling)
+        by_rank = users.by_rank(vectors, ks, sampling)
+        falls = np.ptp(by_rank[ks <= users.sizes.min()], axis=0) > EQUAL
+        place = 0
+        for measure in measures:
+            for estimator in kept:
+                half = None
+                if falls[place] and not measure.metric.needs_candidates:
+                    half = behaves_like(vectors[place], users.n, sampling)
+                found.append(
+                    Setting(
+                        measure=measure,
+                        estimator=estimator,
+                        m=m,
+                        n=users.n,
+                        mean=mean[:, place],
+                        sd=sd[:, place],
+                        by_rank=by_rank[:, place],
+                        half=half,
+                    )
+                )
+                place += 1
     return found
 
 
@@ -107,16 +187,26 @@ def right_order(exact: Float, mean: Float, sd: Float) -> Orders:
     """
     found: dict[tuple[int, int], tuple[int, float | None]] = {}
     for a, b in combinations(range(exact.size), 2):
-        true, seen = (
-            0.0 if np.isclose(values[a], values[b], EQUAL, 1e-20) else values[b] - values[a]
-            for values in (exact, mean)
-        )
-        sign, spread = int(np.sign(true * seen)), float(np.hypot(sd[a], sd[b]))
-        if true and spread > EQUAL:
-            found[a, b] = sign, float(ndtr(sign * abs(seen) / spread))
-        elif true:
-            found[a, b] = sign, (sign + 1) / 2 if sign else None
+        true = _difference(exact[a], exact[b])
+        if true == 0.0:
+            continue
+        seen = _difference(mean[a], mean[b])
+        sign = int(np.sign(true * seen))
+        spread = float(np.hypot(sd[a], sd[b]))
+        chance: float | None = None
+        if spread > EQUAL:
+            chance = float(ndtr(sign * abs(seen) / spread))
+        elif sign != 0:
+            chance = float(sign > 0)
+        found[a, b] = sign, chance
     return found
+
+
+def _difference(a: float, b: float) -> float:
+    """Return b - a, or 0 for values that are equal up to rounding."""
+    if np.isclose(a, b, EQUAL, 1e-20):
+        return 0.0
+    return b - a
 
 
 class Chart(NamedTuple):
@@ -128,23 +218,44 @@ class Chart(NamedTuple):
     @classmethod
     def up_to(cls, most: int, measures: Sequence[Measure]) -> "Chart":
         """Choose ranks 1 ... most, the cut-offs of metrics among them."""
+        even = np.geomspace(1, most, 120).round()
         cutoffs = [measure.cutoff for measure in measures if (measure.cutoff or most) < most]
-        ks = np.unique(np.r_[np.geomspace(1, most, 120).round(), cutoffs, most].astype(int))
+        ks = np.unique(np.concatenate([even, cutoffs, [most]]).astype(int))
         return cls(ks, WIDTH * np.log(ks) / np.log(most))
+
+    def percent_of(self, place: int) -> float:
+        """Return how far along the axis one of its ranks is, in percent."""
+        return round(float(self.xs[place]) / 10, 1)
 
     def window(self, by_rank: Float) -> dict[str, Any]:
         """Draw the steps of a credit as areas over the axis: `up`, `down`, and the peak's `at`."""
-        widths = np.diff(self.xs, append=2 * self.xs[-1] - self.xs[-2])
+        after_last = 2 * self.xs[-1] - self.xs[-2]
+        widths = np.diff(self.xs, append=after_last)
         density = -np.diff(by_rank, append=0.0) / widths
         density /= max(density.max() / UP, -density.min() / DOWN, 1e-12)
-        up, down = (self._steps(part) for part in (density.clip(0), density.clip(None, 0)))
-        return {"up": up, "down": down, "at": round(float(self.xs[np.argmax(density)]) / 10, 1)}
+        return {
+            "up": self._steps(density.clip(0)),
+            "down": self._steps(density.clip(None, 0)),
+            "at": self.percent_of(int(np.argmax(density))),
+        }
+
+    def cut_off(self, measure: Measure) -> dict[str, Any]:
+        """Draw the window of a metric; only its place where all of the credit ends at once."""
+        window = self.window(measure.at(self.ks, int(self.ks[-1])))
+        if measure.cutoff and window["up"].count("V") < 4:
+            place = np.searchsorted(self.ks, min(measure.cutoff, self.ks[-1]))
+            window["up"] = ""
+            window["at"] = self.percent_of(int(place))
+        return window
 
     def _steps(self, heights: Float) -> str:
+        """Draw the outline of bars from the axis."""
         rounded = np.rint(heights).astype(int)
         changes = np.flatnonzero(np.diff(rounded, prepend=0))
-        lines = "".join(f"H{self.xs[i]:.0f}V{BASE - rounded[i]}" for i in changes)
-        return f"M0 {BASE}{lines}H{WIDTH}V{BASE}Z" if lines else ""
+        if not changes.size:
+            return ""
+        lines = [f"H{self.xs[i]:.0f}V{BASE - rounded[i]}" for i in changes]
+        return f"M0 {BASE}{''.join(lines)}H{WIDTH}V{BASE}Z"
 
     def leads(self, records: Mapping[str, Ranks]) -> dict[str, Any]:
         """Draw Recall@k of each recommender less the mean of all, by that; of one only Recall@k.
@@ -152,24 +263,44 @@ class Chart(NamedTuple):
         Returns `lines`, each with the place of its name, where it is furthest from the others, and
         the `most` that a lead is, in percent.
         """
-        recall = np.empty((len(records), self.ks.size))
-        for row, ranks in zip(recall, records.values(), strict=True):
-            above, tied = ranks.n_better, ranks.n_tied
-            row[:] = [np.clip((k - above) / (tied + 1), 0, 1).mean() for k in self.ks]
+        recall = self._recall(records)
         if len(recall) > 1:
             recall = recall / np.maximum(recall.mean(axis=0), 1e-12) - 1.0
         most = float(np.abs(recall).max()) or 1.0
         ys = MIDDLE - (MIDDLE - 20) * recall / most
-        between = np.abs(ys[:, None] - ys)
+        between = np.abs(ys[:, np.newaxis] - ys)
         between[np.diag_indices(len(ys))] = np.inf
-        lines = []
-        for name, y, alone in zip(records, ys, between.min(axis=1), strict=True):
-            i = int(np.argmax(np.where(self.xs < 0.95 * WIDTH, alone, 0.0)))
-            d = "L".join(f"{a:.0f} {b:.0f}" for a, b in zip(self.xs, y, strict=True))
-            label = {"name": name if alone[i] > ROOM else "", "above": bool(y[i] <= MIDDLE)}
-            place = {"x": round(float(self.xs[i]) / 10, 1), "y": round(100 * y[i] / HEIGHT)}
-            lines.append({"d": f"M{d}", **label, **place})
+        nearest = between.min(axis=1)
+        lines = [self._line(name, ys[i], nearest[i]) for i, name in enumerate(records)]
         return {"lines": lines, "most": round(100 * most)}
+
+    def _recall(self, records: Mapping[str, Ranks]) -> Float:
+        """Return Recall@k of each recommender with ties broken at random, in a row."""
+        recall = np.empty((len(records), self.ks.size))
+        for row, ranks in enumerate(records.values()):
+            for column, k in enumerate(self.ks):
+                share = (k - ranks.n_better) / (ranks.n_tied + 1)
+                recall[row, column] = np.clip(share, 0, 1).mean()
+        return recall
+
+    def _line(self, name: str, ys: Float, nearest: Float) -> dict[str, Any]:
+        """Draw one line, with its name where no other is near."""
+        place = int(np.argmax(np.where(self.xs < 0.95 * WIDTH, nearest, 0.0)))
+        points = [f"{x:.0f} {y:.0f}" for x, y in zip(self.xs, ys, strict=True)]
+        has_room = nearest[place] > ROOM
+        return {
+            "d": f"M{'L'.join(points)}",
+            "name": name if has_room else "",
+            "above": bool(ys[place] <= MIDDLE),
+            "x": self.percent_of(place),
+            "y": round(100 * ys[place] / HEIGHT),
+        }
+
+    def ticks(self) -> list[tuple[str, float]]:
+        """Return the powers of ten and their places, in percent."""
+        last = self.ks[-1]
+        powers = [10**power for power in range(len(str(last)))]
+        return [(f"{k:,}", round(100 * np.log(k) / np.log(last), 1)) for k in powers]
 
 
 def lens(
@@ -190,51 +321,55 @@ def lens(
     """
     if candidates is None:
         candidates = np.concatenate([ranks.n_candidates for ranks in records.values()])
-    chart, names = Chart.up_to(int(candidates.max()), measures), list(records)
+    if vectors_of is None:
+        vectors_of = partial(estimator_matrix, sampling=sampling)
     fewest = int(candidates.min())
-    sizes = [m] if wanted is None else sizes_up_to(min(fewest - 1, LARGEST), [m, *wanted])
-    vectors_of = vectors_of or partial(estimator_matrix, sampling=sampling)
-    exact = {
-        measure: np.array([metrics.values(measure, ranks).mean() for ranks in records.values()])
-        for measure in measures
-    }
+    sizes = [m]
+    if wanted is not None:
+        sizes = sizes_up_to(min(fewest - 1, LARGEST), [m, *wanted])
+    chart = Chart.up_to(int(candidates.max()), measures)
+    names = list(records)
+    exact = {}
+    for measure in measures:
+        means = [metrics.values(measure, ranks).mean() for ranks in records.values()]
+        exact[measure] = np.array(means)
     views = {}
-    of_all = (measures, estimators, sizes, vectors_of, sampling)
-    for setting in settings(records, candidates, chart.ks, *of_all):
-        view = chart.window(setting.by_rank) | {"head": headline(setting)}
-        if names:
-            truth = exact[setting.measure]
-            orders = right_order(truth, setting.mean, setting.sd)
-            i = int(np.argmax(setting.sd))
-            view |= {
-                "read": standings(setting.mean),
-                "verdict": verdict(orders),
-                "pairs": in_words(names, truth, orders),
-                "right": [[*pair, chance] for pair, (_, chance) in orders.items()],
-                "noise": [names[i], f"{100 * setting.sd[i]:.2f}"],
-            }
-        views[f"{setting.measure} {setting.estimator} {setting.m}"] = view
+    shown = set()
+    for setting in settings(
+        records, candidates, chart.ks, measures, estimators, sizes, vectors_of, sampling
+    ):
+        key = f"{setting.measure} {setting.estimator} {setting.m}"
+        views[key] = _view(chart, setting, names, exact[setting.measure])
+        shown.add(setting.estimator)
     asked = {}
     for measure in measures:
-        window = chart.window(measure.at(chart.ks, int(chart.ks[-1])))
-        if measure.cutoff and window["up"].count("V") < 4:  # all of the credit ends at once
-            place = np.searchsorted(chart.ks, min(measure.cutoff, chart.ks[-1]))
-            window |= {"up": "", "at": round(float(chart.xs[place]) / 10, 1)}
-        asked[str(measure)] = {"label": measure.label, **window}
-    ticks = [10**power for power in range(len(str(chart.ks[-1])))]
+        asked[str(measure)] = {"label": measure.label, **chart.cut_off(measure)}
     return {
         "views": views,
         "asked": asked,
-        "estimators": {
-            str(e): e.label for e in estimators if any(f" {e} " in key for key in views)
-        },
+        "estimators": {str(e): e.label for e in estimators if e in shown},
         "truth": {str(measure): standings(values) for measure, values in exact.items()},
         "exact": {str(measure): values.round(6).tolist() for measure, values in exact.items()},
         "sizes": sizes,
         "start": {"metric": str(measures[0]), "estimator": str(estimators[0]), "m": m},
         "lines": chart.leads(records) if names else {"lines": []},
-        "ticks": [(f"{k:,}", round(100 * np.log(k) / np.log(chart.ks[-1]), 1)) for k in ticks],
+        "ticks": chart.ticks(),
         "names": names,
         "fewest": fewest,
         "n": f"{round(float(candidates.mean())):,}",
     }
+
+
+def _view(chart: Chart, setting: Setting, names: Sequence[str], exact: Float) -> dict[str, Any]:
+    """Collect what the page shows of one metric by one estimator from m negatives."""
+    view = {**chart.window(setting.by_rank), "head": headline(setting)}
+    if not names:
+        return view
+    orders = right_order(exact, setting.mean, setting.sd)
+    noisiest = int(np.argmax(setting.sd))
+    view["read"] = standings(setting.mean)
+    view["verdict"] = verdict(orders)
+    view["pairs"] = in_words(names, exact, orders)
+    view["right"] = [[*pair, chance] for pair, (_, chance) in orders.items()]
+    view["noise"] = [names[noisiest], f"{100 * setting.sd[noisiest]:.2f}"]
+    return view
