@@ -92,15 +92,17 @@ bench-large: $(STAMP) ## time and memory of the workflow at the size of MovieLen
 	python benchmarks/large.py
 
 # Packages that evaluate, each in an environment of its own.
-PEERS := cornac ranx pytrec_eval rectools
+PEERS ?= cornac ranx pytrec_eval rectools recbole
 PACKAGE_pytrec_eval := pytrec-eval-terrier
+PACKAGE_rectools := --requirement benchmarks/exports/rectools.txt
+PACKAGE_recbole := --requirement benchmarks/exports/recbole.txt
 .venv-peers/%/.installed:
 	$(PYTHON) -m venv --clear $(@D)
 	$(@D)/bin/python -m pip install --quiet $(or $(PACKAGE_$*),$*)
 	@touch $@
 .PRECIOUS: .venv-peers/%/.installed
 
-bench-peers: $(STAMP) $(PEERS:%=.venv-peers/%/.installed) ## time evaluations by this package and by others
+bench-peers: $(STAMP) $(PEERS:%=.venv-peers/%/.installed) ## write results/reference/peers.md: times of evaluations by this package and by others
 	python benchmarks/peers.py $(foreach name,$(PEERS),$(name)=.venv-peers/$(name)/bin/python)
 
 .venv-exports/%/.installed: benchmarks/exports/%.txt

@@ -85,14 +85,19 @@ def texts(data: Data) -> dict[str, dict[str, float]]:
     return lists
 
 
-def ours(data: Data) -> Callable[[], Metrics]:
+def matrix_of_seen(data: Data) -> Any:
+    """Return a sparse matrix of users x items, true where an item was seen."""
     from scipy.sparse import csr_array
-
-    import sampled_metrics as sm
 
     start = np.arange(N_USERS + 1) * N_SEEN
     marks = np.ones(data["seen"].size, dtype=bool)
-    seen = csr_array((marks, data["seen"].ravel(), start), shape=(N_USERS, N_ITEMS))
+    return csr_array((marks, data["seen"].ravel(), start), shape=(N_USERS, N_ITEMS))
+
+
+def ours(data: Data) -> Callable[[], Metrics]:
+    import sampled_metrics as sm
+
+    seen = matrix_of_seen(data)
 
     def evaluate() -> Metrics:
         ranks = sm.rank((data["users"], data["items"]), seen, data["held_out"])
@@ -284,7 +289,7 @@ def sampled_ours(data: Data) -> Callable[[], Metrics]:
     """Rank once, and draw sampled ranks from the ranks."""
     import sampled_metrics as sm
 
-    seen = list(data["seen"])
+    seen = matrix_of_seen(data)
 
     def evaluate() -> Metrics:
         ranks = sm.rank((data["users"], data["items"]), seen, data["held_out"])

@@ -13,8 +13,9 @@ def largest_difference(made, kept):
     if made.suffix == ".npy":
         a = np.load(made)
         b = np.load(kept)
-        np.testing.assert_array_equal(np.isfinite(a), np.isfinite(b))
-        return float(np.abs(a - b)[np.isfinite(a)].max())
+        finite = np.isfinite(a)
+        np.testing.assert_array_equal(finite, np.isfinite(b))
+        return float(np.abs(a[finite] - b[finite]).max())
     if made.suffix == ".json":
         a = json.loads(made.read_text())["metrics"]
         b = json.loads(kept.read_text())["metrics"]

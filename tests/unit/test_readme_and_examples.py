@@ -36,7 +36,7 @@ def test_python_snippets_print_what_is_below_them(monkeypatch):
     assert len(snippets) > 3
     done = subprocess.run(
         [sys.executable, "-c", EACH_ALONE],
-        input=json.dumps(snippets), capture_output=True, text=True, check=False,
+        input=json.dumps(snippets), capture_output=True, text=True, check=False, cwd=ROOT,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == [text.rstrip() for text in shown]
