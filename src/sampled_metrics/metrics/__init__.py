@@ -1,8 +1,8 @@
 """Ranking metrics: names, formulas, tie policies."""
 
 from sampled_metrics.metrics import formulas  # whose declarations make names known
+from sampled_metrics.metrics.levels import TIES
 from sampled_metrics.metrics.measures import (
-    TIES,
     Measure,
     known_measures,
     parse_measure,

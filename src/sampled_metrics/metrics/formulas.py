@@ -35,7 +35,8 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int, ranges
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.metrics.measures import Levels, Measure, register
+from sampled_metrics.metrics.levels import Levels
+from sampled_metrics.metrics.measures import Measure, register
 from sampled_metrics.ranks import Ranks
 
 _NEAR = 64
@@ -86,8 +87,9 @@ def _precision(levels: Levels, users: Ranks, measure: Measure) -> Float:
 def _f(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """F-beta, linear in the hits: (1 + b^2) P R / (b^2 P + R) = (1 + b^2) hits / (b^2 |R| + k)."""
     weight = (measure.beta or 1.0) ** 2
-    hits = (1.0 + weight) * _hits(levels, users, measure)
-    return hits / (weight * users.n_relevant + _cutoff(levels, measure))
+    hits = _hits(levels, users, measure)
+    most = weight * users.n_relevant + _cutoff(levels, measure)
+    return (1.0 + weight) * hits / most
 
 
 _HIT_ALIASES = ["hr", "hits", "hit-rate", "hitrate", "hit-ratio", "success"]
@@ -103,10 +105,12 @@ def _hit(levels: Levels, users: Ranks, measure: Measure) -> Float:
     first = levels.first()
     level = first.of_item
     left = first.size[level] - ranges(0, first.hits)
-    share = np.minimum(first.places(measure.cutoff)[level] / left, 1.0)
+    places = first.places(measure.cutoff)
+    share = np.minimum(places[level] / left, 1.0)
     with np.errstate(divide="ignore"):
         logs = np.log1p(-share)
-    return first.per_user(users, -np.expm1(np.bincount(level, logs, first.user.size)))
+    log_miss = np.bincount(level, logs, first.user.size)
+    return first.per_user(users, -np.expm1(log_miss))
 
 
 # Reciprocals of places.
@@ -130,9 +134,11 @@ def reciprocals(above: Int, places: Int) -> Float:
         return square * (1 / 24 - square * (7 / 960 - square * (31 / 8064)))
 
     end = above + places
-    first, last = (np.minimum(place, _NEAR).astype(np.int64) for place in (above, end))
+    first = np.minimum(above, _NEAR).astype(np.int64)
+    last = np.minimum(end, _NEAR).astype(np.int64)
     near = _HARMONIC[last] - _HARMONIC[first]
-    lower, upper = np.maximum(above, _NEAR) + 0.5, np.maximum(end, _NEAR) + 0.5
+    lower = np.maximum(above, _NEAR) + 0.5
+    upper = np.maximum(end, _NEAR) + 0.5
     far = np.log1p((upper - lower) / lower) + beyond_log(upper) - beyond_log(lower)
     return np.where(places == 1, 1.0 / (above + 1), near + far)
 
@@ -145,7 +151,8 @@ def _reciprocal_rank(levels: Levels, users: Ranks, measure: Measure) -> Float:
     for i = 1, then times (s - h - i + 1)/(s - i) at each step. Closed forms where h is 1 or s;
     other levels are summed in a loop over the distinct ones.
     """
-    k, levels = _cutoff(levels, measure), levels.first()
+    k = _cutoff(levels, measure)
+    levels = levels.first()
     places = levels.places(k)
     values = reciprocals(levels.above, places) / levels.size
     full = levels.hits == levels.size
@@ -155,7 +162,8 @@ def _reciprocal_rank(levels: Levels, users: Ranks, measure: Measure) -> Float:
     distinct, which = np.unique(columns, axis=1, return_inverse=True)
     terms = np.empty(distinct.shape[1])
     for term, (above, size, hits) in enumerate(distinct.T):
-        place = np.arange(1, min(size - hits + 1, k - above) + 1)
+        last = min(size - hits + 1, k - above)
+        place = np.arange(1, last + 1)
         factors = (size - hits - place + 1) / (size - place)
         chance = hits / size * np.concatenate([[1.0], np.cumprod(factors[:-1])])
         terms[term] = chance @ (1.0 / (above + place))
@@ -178,8 +186,8 @@ def _sum_of_precisions(levels: Levels, users: Ranks, measure: Measure) -> Float:
     inverse = reciprocals(levels.above, places)
     density = (levels.hits - 1) / np.maximum(levels.size - 1, 1)
     between = density * (places - (levels.above + 1) * inverse)
-    total = levels.hits / levels.size * ((levels.hits_above + 1) * inverse + between)
-    return levels.per_user(users, total)
+    precisions = (levels.hits_above + 1) * inverse + between
+    return levels.per_user(users, levels.hits / levels.size * precisions)
 
 
 @register("ap", "AP", "5, 10, 12", cutoff="optional", aliases=["map"])
@@ -214,15 +222,18 @@ def gains(
     >>> gains(levels, 3, lambda place: 1.0 / place)  # 2/3 at each of the places 2 and 3
     array([0.55555556])
     """
-    start, places = np.minimum(levels.above, k), levels.places(k)
+    places = levels.places(k)
     values = np.where(places == 1, gain(levels.above + 1), 0.0)
     # A single term is exact, so only several come from differences of a cumulative sum.
     several = places > 1
-    start, end = (a[several].astype(np.int64) for a in (start, start + places))
-    table = np.concatenate([[0.0], np.cumsum(gain(np.arange(1, int(end.max(initial=0)) + 1)))])
+    start = np.minimum(levels.above, k)[several].astype(np.int64)
+    end = start + places[several].astype(np.int64)
+    place = np.arange(1, int(end.max(initial=0)) + 1)
+    table = np.concatenate([[0.0], np.cumsum(gain(place))])
     values[several] = table[end] - table[start]
-    total = levels.hits if weight is None else weight
-    return total / levels.size * values
+    if weight is None:
+        weight = levels.hits
+    return weight / levels.size * values
 
 
 @register("ndcg", "NDCG", "6, 11, 13", cutoff="optional", graded=True, aliases=["ndcg-cut"])
@@ -232,10 +243,14 @@ def _ndcg(levels: Levels, users: Ranks, measure: Measure, whole: bool = False) -
     The gain of an item is its grade, if it has one; that list then has high grades first.
     """
     k = _cutoff(levels, measure)
-    ideal_k = users.n_relevant if whole else np.minimum(users.n_relevant, k)
+    ideal_k = users.n_relevant
+    if not whole:
+        ideal_k = np.minimum(ideal_k, k)
     if users.relevance is None or levels.relevance is None:
-        ideal = np.cumsum(_discount(np.arange(1, int(ideal_k.max(initial=1)) + 1)))[ideal_k - 1]
-        return levels.per_user(users, gains(levels, k, _discount)) / ideal
+        place = np.arange(1, int(ideal_k.max(initial=1)) + 1)
+        ideal = np.cumsum(_discount(place))
+        gained = levels.per_user(users, gains(levels, k, _discount))
+        return gained / ideal[ideal_k - 1]
     weight = np.bincount(levels.of_item, levels.relevance, levels.hits.size)
     gained = levels.per_user(users, gains(levels, k, _discount, weight))
     user = np.repeat(np.arange(len(users)), users.n_relevant)
@@ -268,6 +283,8 @@ def _auc(levels: Levels, users: Ranks, _: Measure) -> Float:
             f"auc is not defined for {int((irrelevant == 0).sum())} users all of whose candidates "
             "are relevant"
         )
-    worse_or_tied = irrelevant[levels.user] - (levels.above - levels.hits_above)
-    worse = worse_or_tied - (levels.size - levels.hits) / 2.0
-    return levels.per_user(users, levels.hits * worse) / (users.n_relevant * irrelevant)
+    better = levels.above - levels.hits_above
+    tied = levels.size - levels.hits
+    worse = irrelevant[levels.user] - better - tied / 2.0
+    n_right = levels.per_user(users, levels.hits * worse)
+    return n_right / (users.n_relevant * irrelevant)

@@ -1,14 +1,13 @@
 """Declarations of metrics, names such as `recall@10` that add a cut-off, and exact values.
 
-Formulas are over levels, candidates with the same score; tie policies order those.
+Formulas are over levels, candidates with the same score.
 """
 
 import csv
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -16,8 +15,9 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.arrays import Float, Int, ranges, starts
+from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.metrics.levels import TIES, Levels
 from sampled_metrics.ranks import Ranks
 
 Formula = TypeVar("Formula", bound=Callable[..., Float])
@@ -30,133 +30,6 @@ _MOST_PLACES = 1 << 20  # of such a table
 
 class DepthError(InputError):
     """Lists end before a metric is known."""
-
-
-@dataclass(frozen=True, eq=False)
-class Levels:
-    """Levels with at least one relevant item, best first for each user; int64, shape (levels,).
-
-    A tie policy that fixes the order turns a level into smaller ones, all of them relevant. So one
-    formula per metric, its expectation over the order within levels, serves every policy.
-    """
-
-    user: Int  # row of the level's user
-    above: Int  # candidates above the level, which takes the places above + 1 to above + size
-    size: Int  # candidates in the level, relevant or not
-    hits: Int  # the relevant ones among them
-    hits_above: Int  # relevant items of the user above the level
-    relevance: Float | None = None  # grade of each relevant item, level by level
-
-    @classmethod
-    def of(cls, ranks: Ranks) -> "Levels":
-        """Group each user's relevant items by score.
-
-        Examples
-        --------
-        >>> levels = Levels.of(Ranks([9], [4, 1, 1], [0, 2, 2], n_found=[3]))
-        >>> levels.above, levels.size, levels.hits, levels.hits_above
-        (array([1, 4]), array([3, 1]), array([2, 1]), array([0, 2]))
-        """
-        user, above = np.repeat(np.arange(len(ranks)), ranks.n_found), ranks.n_better
-        begins = np.ones(user.size, bool)
-        begins[1:] = (user[1:] != user[:-1]) | (above[1:] != above[:-1])
-        first = np.flatnonzero(begins)
-        hits_above = first - starts(ranks.n_found)[user[first]]
-        hits, size = np.diff(first, append=user.size), ranks.n_tied[first] + 1
-        relevance = ranks.relevance
-        if relevance is not None:
-            relevance = relevance[ranges(starts(ranks.n_relevant), ranks.n_found)]
-        return cls(user[first], above[first], size, hits, hits_above, relevance)
-
-    @property
-    def of_item(self) -> Int:
-        """Number of the level of each relevant item, level by level."""
-        return np.repeat(np.arange(self.hits.size), self.hits)
-
-    def places(self, k: int | None) -> Int:
-        """Count the places of each level among the first k of the ranking, or of all of it."""
-        return self.size if k is None else np.clip(k - self.above, 0, self.size)
-
-    def first(self) -> "Levels":
-        """Select the best level of each user, without grades."""
-        columns = (self.user, self.above, self.size, self.hits, self.hits_above)
-        return Levels(*(column[self.hits_above == 0] for column in columns))
-
-    def per_user(self, users: Ranks, values: Float | Int) -> Float:
-        """Sum a number per level over the levels of each user; float64, shape (users,)."""
-        sums = np.bincount(self.user, values, users.n_candidates.size)
-        return sums.astype(np.float64, copy=False)
-
-    def apart(self, place: Int, key: Int | Float) -> "Levels":
-        """Make a level of each relevant item; ascending places go to ascending keys."""
-        level = self.of_item
-        relevance = self.relevance
-        if relevance is not None:
-            relevance = relevance[np.lexsort((key, level))]
-        return Levels(
-            user=self.user[level],
-            above=self.above[level] + place,
-            size=np.ones_like(level),
-            hits=np.ones_like(level),
-            hits_above=self.hits_above[level] + ranges(0, self.hits),
-            relevance=relevance,
-        )
-
-
-def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:
-    """Places 0 ... size - 1 of `hits` items in each level, every set of places equally likely.
-
-    Floyd's sampling without replacement (Bentley and Floyd, CACM 30(9), 1987). int64, shape
-    (sum of hits,), level by level, not sorted.
-
-    Examples
-    --------
-    >>> random_places(np.array([3, 1]), np.array([3, 1]), np.random.default_rng(0))
-    array([0, 1, 2, 0])
-    """
-    first = starts(hits)
-    places = np.empty(int(hits.sum()), np.int64)
-    level = np.arange(hits.size)
-    for turn in range(int(hits.max(initial=0))):
-        level = level[hits[level] > turn]
-        last = size[level] - hits[level] + turn
-        drawn = rng.integers(0, last + 1)
-        earlier = places[first[level][:, None] + np.arange(turn)]
-        taken = (earlier == drawn[:, None]).any(axis=1)
-        places[first[level] + turn] = np.where(taken, last, drawn)
-    return places
-
-
-def _extreme(levels: Levels, _: np.random.Generator | None, last: bool) -> Levels:
-    """Put the relevant items first or last among their ties, high grades first or last."""
-    above = levels.above + last * (levels.size - levels.hits)
-    together = replace(levels, above=above, size=levels.hits)
-    if together.relevance is None:
-        return together
-    key = together.relevance if last else -together.relevance
-    return together.apart(ranges(0, together.hits), key)
-
-
-def _random(levels: Levels, rng: np.random.Generator | None) -> Levels:
-    """Turn each relevant item into a level of its own, at the place drawn for it."""
-    if rng is None:
-        raise InputError("tie policy 'random' needs a random generator")
-    if levels.hits.max(initial=1) == 1:
-        return replace(levels, above=levels.above + rng.integers(0, levels.size), size=levels.hits)
-    level = levels.of_item
-    place = random_places(levels.size, levels.hits, rng)
-    key = place
-    if levels.relevance is not None:
-        key = rng.permutation(level.size)
-    return levels.apart(place[np.lexsort((place, level))], key)
-
-
-TIES: dict[str, Callable[[Levels, np.random.Generator | None], Levels]] = {
-    "expected": lambda levels, _: levels,
-    "optimistic": partial(_extreme, last=False),
-    "pessimistic": partial(_extreme, last=True),
-    "random": _random,
-}
 
 
 @dataclass(frozen=True)
@@ -211,24 +84,33 @@ class Measure:
     beta: float | None = None  # weight of recall in F-beta; None for other metrics
 
     def __post_init__(self) -> None:
-        metric, k, beta = METRICS.get(self.kind), self.cutoff, self.beta
+        metric = METRICS.get(self.kind)
+        k = self.cutoff
+        beta = self.beta
         if metric is None or metric.has_beta != (beta is not None) or (k is not None and k < 1):
             raise _unknown(str(self), self.kind)
         # A beta with more digits than a name shows would give two measures one name.
         if beta is not None and not 0.0 < beta == float(f"{beta:g}") < inf:
             raise _unknown(str(self))
-        if metric.cutoff == ("required" if k is None else "none"):
-            has = f"needs a cut-off, as in {self.kind}@10" if k is None else "has no cut-off"
-            raise _unknown(str(self), problem=f": {self.kind} {has}")
+        if metric.cutoff == "required" and k is None:
+            problem = f": {self.kind} needs a cut-off, as in {self.kind}@10"
+            raise _unknown(str(self), problem=problem)
+        if metric.cutoff == "none" and k is not None:
+            raise _unknown(str(self), problem=f": {self.kind} has no cut-off")
 
     def __str__(self) -> str:
-        beta = "" if self.beta is None else f"{self.beta:g}"
-        return self.kind + beta + ("" if self.cutoff is None else f"@{self.cutoff}")
+        name = self.kind
+        if self.beta is not None:
+            name += f"{self.beta:g}"
+        if self.cutoff is not None:
+            name += f"@{self.cutoff}"
+        return name
 
     @property
     def name(self) -> str:
         """Name without the cut-off."""
-        return str(self).partition("@")[0]
+        name, _, _ = str(self).partition("@")
+        return name
 
     @property
     def metric(self) -> Metric:
@@ -249,11 +131,13 @@ class Measure:
         array([1., 1., 0.])
         """
         rank, n = np.broadcast_arrays(rank, n_candidates)
-        above, none = rank.ravel() - 1, np.zeros(rank.size, np.int64)
+        above = rank.ravel() - 1
+        none = np.zeros(rank.size, np.int64)
         one = np.ones_like(none)
-        levels = Levels(np.arange(rank.size), above, size=one, hits=one, hits_above=none)
+        levels = Levels(user=np.arange(rank.size), above=above, size=one, hits=one, hits_above=none)
         ranks = Ranks.trusted(n.ravel(), above, none)
-        return self.metric.of_levels(levels, ranks, self).reshape(rank.shape)
+        values = self.metric.of_levels(levels, ranks, self)
+        return values.reshape(rank.shape)
 
 
 def parse_measure(text: str) -> Measure:
@@ -281,11 +165,15 @@ def parse_measure(text: str) -> Measure:
             problem = f": {name} is of the first place, {name}@1, which is {same}@1;"
             raise _unknown(text, problem=f"{problem} take recall@k or precision@k")
         name = same
-    numbered = None if name in _KINDS else _BETA.fullmatch(name)
-    stem, beta = numbered.groups() if numbered else (name, None)
-    if stem not in _KINDS:
-        raise _unknown(text, stem)
-    return Measure(_KINDS[stem], int(cutoff) if cutoff else None, float(beta) if beta else None)
+    beta = None
+    numbered = _BETA.fullmatch(name)
+    if numbered and name not in _KINDS:
+        name, digits = numbered.groups()
+        beta = float(digits)
+    if name not in _KINDS:
+        raise _unknown(text, name)
+    k = None if cutoff is None else int(cutoff)
+    return Measure(_KINDS[name], k, beta)
 
 
 def parse_measures(names: str | Sequence[str | Measure]) -> list[Measure]:
@@ -306,14 +194,17 @@ def parse_list(
 
     Entries of the kind that `parse` returns are kept. `what` names the names in errors.
     """
+    if isinstance(names, str):
+        names = [names]
     try:
-        entries = [names] if isinstance(names, str) else list(names)
+        entries = list(names)
     except TypeError:
         raise InputError(f"{what} are {names!r}; expected names") from None
     parsed: list[T] = []
     for entry in entries:
         if isinstance(entry, str):
-            parsed += map(parse, filter(None, map(str.strip, entry.split(","))))
+            parts = [part.strip() for part in entry.split(",")]
+            parsed.extend(parse(part) for part in parts if part)
         elif isinstance(entry, kind):
             parsed.append(entry)
         else:
@@ -326,15 +217,22 @@ def parse_list(
 def similar(name: str, known: Sequence[str]) -> str:
     """Ask ` did you mean ...?` with the known names most like a name, or nothing."""
     close = get_close_matches(name, known, n=2)
-    return f" did you mean {' or '.join(close)}?" if close else ""
+    if not close:
+        return ""
+    return f" did you mean {' or '.join(close)}?"
 
 
 def known_measures() -> tuple[str, ...]:
     """Return all names, with `k` and `BETA` in the place of numbers."""
-    names = {f"{kind}BETA" if m.has_beta else kind: m.cutoff for kind, m in METRICS.items()}
-    cut = sorted(name for name, cutoff in names.items() if cutoff != "none")
-    whole = sorted(name for name, cutoff in names.items() if cutoff != "required")
-    return (*(f"{name}@k" for name in cut), *whole)
+    cut = []
+    whole = []
+    for kind, metric in METRICS.items():
+        name = f"{kind}BETA" if metric.has_beta else kind
+        if metric.cutoff != "none":
+            cut.append(f"{name}@k")
+        if metric.cutoff != "required":
+            whole.append(name)
+    return (*sorted(cut), *sorted(whole))
 
 
 def values(
@@ -374,7 +272,8 @@ def values(
     if not measure.metric.graded:
         ranks = ranks.binary
     _require_depth(measure, ranks)
-    return measure.metric.of_levels(TIES[ties](Levels.of(ranks), rng), ranks, measure)
+    levels = TIES[ties](Levels.of(ranks), rng)
+    return measure.metric.of_levels(levels, ranks, measure)
 
 
 def _has_table(measure: Measure, ranks: Ranks) -> bool:
@@ -400,29 +299,43 @@ def _by_place(measure: Measure, ranks: Ranks, ties: str, tied: NDArray[np.bool_]
 
 def _require_depth(measure: Measure, ranks: Ranks) -> None:
     """Raise DepthError if a list ends before all relevant items that decide the value."""
-    metric, k = measure.metric, measure.cutoff
+    metric = measure.metric
+    k = measure.cutoff
     if metric.needs_candidates and not ranks.n_candidates.all():
         users = int((ranks.n_candidates == 0).sum())
         raise DepthError(
             f"{measure} needs n_candidates, which is 0 (not known) for {users} users; are lists "
             "--complete?"
         )
-    unknown = ranks.n_found < (1 if metric.first_item_decides else ranks.n_relevant)
+    needed = "ranks of all relevant items"
+    unknown = ranks.n_found < ranks.n_relevant
+    if metric.first_item_decides:
+        needed = "rank of the first relevant item"
+        unknown = ranks.n_found < 1
     unknown &= (ranks.n_candidates == 0) | (ranks.depth < ranks.n_candidates)
     unknown &= ranks.depth < (k or inf)
     if not unknown.any():
         return
     ends = ranks.depth[unknown]
-    first, last = int(ends.min()), int(ends.max())
-    lists = "the list of 1 user ends" if ends.size == 1 else f"the lists of {ends.size} users end"
-    lists += f" at {first}" if first == last else f" at {first} to {last}"
+    lists = _ends_of_lists(ends)
     if k is not None:
         raise DepthError(f"{measure} needs ranks down to {k}; {lists}")
-    can_be_cut = metric.cutoff == "optional" and first > 0
-    remedy = f"use {measure.name}@{first}" if can_be_cut else "full rankings are needed"
-    items = ("ranks of all relevant items", "rank of the first relevant item")
-    what = f"{measure} needs the {items[metric.first_item_decides]}"
-    raise DepthError(f"{what}, but {lists} before that; {remedy}")
+    remedy = "full rankings are needed"
+    if metric.cutoff == "optional" and ends.min() > 0:
+        remedy = f"use {measure.name}@{ends.min()}"
+    raise DepthError(f"{measure} needs the {needed}, but {lists} before that; {remedy}")
+
+
+def _ends_of_lists(ends: Int) -> str:
+    """Say where lists end."""
+    lists = f"the lists of {ends.size} users end"
+    if ends.size == 1:
+        lists = "the list of 1 user ends"
+    first = ends.min()
+    last = ends.max()
+    if first == last:
+        return f"{lists} at {first}"
+    return f"{lists} at {first} to {last}"
 
 
 def synonyms() -> list[dict[str, str]]:
