@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import compute, parquet
 from pyarrow import csv as text_reader
 
+from sampled_metrics._base import arrow
 from sampled_metrics._base.arrays import EXACT, Float, Ids, Int, ordered_floats
 from sampled_metrics._base.errors import InputError
 
@@ -150,9 +150,9 @@ class Table:
             kind = next((kind for kind in kinds if _fits(column, kind)), kinds[-1])
             column = self._cast(name, column, kind, _TIMES)
         elif pa.types.is_date(column.type):
-            column = column.cast(pa.timestamp("s"))
+            column = arrow.cast(column, pa.timestamp("s"))
         if pa.types.is_timestamp(column.type):
-            return as_numpy(column.cast(pa.int64())), str(column.type.unit)
+            return as_numpy(arrow.int64(column)), str(column.type.unit)
         values = self._numbers(name, _TIMES, column)
         self.refuse(name, ~np.isfinite(values), values, _TIMES)
         return values, None
@@ -164,7 +164,7 @@ class Table:
         differs from `7`.
         """
         codes, names = self.codes(name)
-        return pa.chunked_array([names.take(as_arrow(codes))])
+        return pa.chunked_array([arrow.take(names, as_arrow(codes))])
 
     def codes(self, name: str) -> tuple[Codes, pa.Array]:
         """Encode a column of ids: int32 codes of the rows, and the id of each code.
@@ -180,9 +180,10 @@ class Table:
             raise self._wrong_type(name, column, _IDS)
         codes, names = encoded(column)
         if kind not in _TEXT:
-            return codes, names.cast(pa.int64())
-        length = as_numpy(compute.utf8_length(names))
-        control = as_numpy(compute.match_substring_regex(names, r"[\x00-\x1f\x7f]").cast("uint8"))
+            return codes, arrow.int64(names)
+        length = as_numpy(arrow.lengths(names))
+        has_control = arrow.matches(names, r"[\x00-\x1f\x7f]")
+        control = as_numpy(arrow.cast(has_control, pa.uint8()))
         for bad, problem in (
             (length == 0, f"found nothing; expected {_IDS}"),
             (length > _LONGEST_ID, f"found an id of more than {_LONGEST_ID} characters"),
@@ -190,8 +191,8 @@ class Table:
         ):
             if bad.any():
                 raise self.error_at(int(np.argmax(bad[codes])), problem, name)
-        if compute.all(compute.match_substring_regex(names, _CANONICAL)).as_py():
-            names = names.cast(pa.int64()) if _fits(names, pa.int64()) else names
+        if arrow.all_match(names, _CANONICAL) and _fits(names, pa.int64()):
+            names = arrow.int64(names)
         return codes, names
 
     def places(self, name: str, among: Ids, expected: str) -> Int:
@@ -230,19 +231,20 @@ class Table:
         column = self._complete(name, expected) if column is None else column
         kind = column.type
         if pa.types.is_integer(kind):
-            large = kind == pa.uint64() and compute.max(column).as_py() >= 1 << 63
-            return as_numpy(column.cast(pa.float64() if large else pa.int64(), safe=False))
+            large = kind == pa.uint64() and arrow.call("max", column).as_py() >= 1 << 63
+            whole = pa.float64() if large else pa.int64()
+            return as_numpy(arrow.cast(column, whole, safe=False))
         if not (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             if pa.types.is_duration(kind) or not _fits(column, pa.string()):
                 raise self._wrong_type(name, column, expected)
-            text = compute.utf8_trim_whitespace(column.cast(pa.string()))
+            text = arrow.call("utf8_trim_whitespace", arrow.cast(column, pa.string()))
             column = self._cast(name, text, pa.float64(), expected)
-        return as_numpy(column.cast(pa.float64(), safe=False))
+        return as_numpy(arrow.cast(column, pa.float64(), safe=False))
 
     def _cast(self, name: str, text: Any, kind: Any, expected: str) -> Any:
         """Cast text, or raise InputError for the first value that does not fit."""
         if _fits(text, kind):
-            return text.cast(kind)
+            return arrow.cast(text, kind)
         row = bisect_left(range(len(text)), True, key=lambda row: not _fits(text[: row + 1], kind))
         raise self.error(name, row, repr(text[row].as_py()), expected)
 
@@ -255,7 +257,7 @@ class Table:
             row = int(np.argmax(column.is_null().to_numpy()))
             raise self.error(name, row, "nothing", expected)
         dictionary = decode and pa.types.is_dictionary(column.type)
-        return column.cast(column.type.value_type) if dictionary else column
+        return arrow.cast(column, column.type.value_type) if dictionary else column
 
     def _lacks(self, name: str) -> InputError:
         found = ", ".join(self.names)
@@ -373,6 +375,8 @@ def _read_frame(frame: Any, columns: Sequence[str]) -> Table:
 
 
 def _read_parquet(path: Path, what: str, columns: Sequence[str]) -> Table:
+    from pyarrow import parquet  # takes long
+
     require_file(path, what)
     with _parsing(path, what), parquet.ParquetFile(path) as file:
         names, wanted = selected(path, file.schema_arrow.names, columns)
@@ -438,10 +442,12 @@ def _without_header(table: Table, names: Sequence[str]) -> Table:
     same = np.ones(len(table), dtype=bool)
     for name, column in zip(names, table.columns.values(), strict=True):
         parts = [part.dictionary if hasattr(part, "dictionary") else part for part in column.chunks]
-        text = as_arrow(np.array([name]))[0]
-        if not any(x.type in _TEXT and compute.index(x, text).as_py() >= 0 for x in parts):
+        text = as_arrow(np.array([name]))
+        if not any(x.type in _TEXT and arrow.holds(x, text) for x in parts):
             return table
-        same &= compute.fill_null(compute.equal(column, text), False).to_numpy()
+        equal = arrow.call("equal", column, text[0])
+        false = arrow.cast(as_arrow(np.array([0])), pa.bool_())[0]  # where a value is missing
+        same &= arrow.call("coalesce", equal, false).to_numpy()
     if same.any():
         raise table.error_at(int(np.argmax(same)), "the header again; remove this row")
     return table
@@ -501,9 +507,10 @@ def places(ids: Any, among: Any) -> Int:
     """
     ids, among = (as_arrow(c) if isinstance(c, np.ndarray) else c for c in (ids, among))
     if ids.type != among.type:
-        ids, among = ids.cast(pa.string()), among.cast(pa.string())
+        ids = arrow.cast(ids, pa.string())
+        among = arrow.cast(among, pa.string())
     missing = as_arrow(np.array([-1], dtype=np.int32))[0]
-    return as_numpy(compute.fill_null(compute.index_in(ids, among), missing)).astype(np.int64)
+    return as_numpy(arrow.call("coalesce", arrow.places_in(ids, among), missing)).astype(np.int64)
 
 
 def encoded(column: Any) -> tuple[Codes, pa.Array]:
@@ -511,19 +518,22 @@ def encoded(column: Any) -> tuple[Codes, pa.Array]:
     column = as_arrow(column) if isinstance(column, np.ndarray) else column
     column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     is_encoded = pa.types.is_dictionary(column.type)
-    column = (column if is_encoded else column.dictionary_encode()).unify_dictionaries()
+    column = (column if is_encoded else arrow.first_codes(column)).unify_dictionaries()
     names = column.chunk(0).dictionary
     codes = np.concatenate([as_numpy(chunk.indices) for chunk in column.chunks])
     if is_encoded:  # a dictionary may hold values that no row has
         used = np.bincount(codes, minlength=len(names)) > 0
-        codes, names = (np.cumsum(used) - 1)[codes], names.take(as_arrow(np.flatnonzero(used)))
+        codes, names = (
+            (np.cumsum(used) - 1)[codes],
+            arrow.take(names, as_arrow(np.flatnonzero(used))),
+        )
     return codes.astype(np.int32, copy=False), names
 
 
 def _fits(column: Any, kind: Any) -> bool:
     """Return whether all values can be cast to a type."""
     try:
-        column.cast(kind)
+        arrow.cast(column, kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return False
     return True

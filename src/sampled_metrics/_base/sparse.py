@@ -1,16 +1,24 @@
 """Sparse matrices: one entry per place, and as arrays of a file."""
 
+from __future__ import annotations
+
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from sampled_metrics._base.errors import InputError
 
 
-def canonical(table: Any) -> csr_array:
+def is_sparse(table: Any) -> bool:
+    """Return whether a table is of scipy.sparse, which is not imported for the question."""
+    return "scipy.sparse" in sys.modules and scipy.sparse.issparse(table)
+
+
+def canonical(table: Any) -> scipy.sparse.csr_array:
     """Return a copy whose rows are sorted, without duplicate entries and zeros."""
     check = getattr(table, "check_format", None)  # of compressed formats
     try:
@@ -18,13 +26,13 @@ def canonical(table: Any) -> csr_array:
             check(full_check=True)
     except ValueError as error:
         raise InputError(f"damaged sparse matrix ({error})") from None
-    copy = csr_array(table, copy=True)
+    copy = scipy.sparse.csr_array(table, copy=True)
     copy.sum_duplicates()
     copy.eliminate_zeros()
     return copy
 
 
-def marked(table: Any) -> csr_array:
+def marked(table: Any) -> scipy.sparse.csr_array:
     """Return ones at the nonzeros of a table."""
     ones = canonical(table)
     ones.data = np.ones(ones.nnz)
@@ -36,7 +44,7 @@ def structure_names(name: str = "") -> tuple[str, ...]:
     return f"{name}shape", f"{name}indptr", f"{name}indices"
 
 
-def structure(table: csr_array, name: str = "") -> dict[str, Any]:
+def structure(table: scipy.sparse.csr_array, name: str = "") -> dict[str, Any]:
     """Return where the entries of a table are, as arrays for `numpy.savez`, prefixed by a name."""
     values = (np.array(table.shape), table.indptr, table.indices)
     return dict(zip(structure_names(name), values, strict=True))
@@ -44,11 +52,11 @@ def structure(table: csr_array, name: str = "") -> dict[str, Any]:
 
 def from_structure(
     arrays: Mapping[str, NDArray[Any]], name: str = "", data: NDArray[Any] | None = None
-) -> csr_array:
+) -> scipy.sparse.csr_array:
     """Return the table of arrays that `structure` returned, with its entries or with ones."""
     shape, indptr, indices = (arrays[key] for key in structure_names(name))
     if any(x.dtype.kind not in "iu" for x in (shape, indptr, indices)):
         raise InputError("damaged sparse matrix (its structure is no whole numbers)")
     entries = np.ones(indices.size) if data is None else data
-    table = csr_array((entries, indices, indptr), shape=tuple(shape))
+    table = scipy.sparse.csr_array((entries, indices, indptr), shape=tuple(shape))
     return canonical(table)

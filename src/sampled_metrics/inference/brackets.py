@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 
 import clarabel
 import numpy as np
-from scipy import sparse
 
 from sampled_metrics._base.arrays import MEMORY, Float, Int, blocks
 from sampled_metrics._base.errors import InputError
@@ -82,6 +81,29 @@ class Mixture(NamedTuple):
     rows: Int  # of its extreme points in a kernel
     weights: Float  # of each of them
     shares: Float  # probability of every bin, with half a user of a uniform rank; all positive
+
+
+class _Columns(NamedTuple):
+    """Nonzeros of a matrix by columns: what clarabel reads of an array of scipy.sparse.
+
+    Its import, and its checks, take longer than a solution.
+    """
+
+    shape: tuple[int, int]
+    indptr: Int
+    indices: Int
+    data: Float
+    nnz: int
+    has_canonical_format: bool = True
+
+    @classmethod
+    def of(cls, matrix: Float) -> "_Columns":
+        """Find the nonzeros."""
+        by_column = matrix.T
+        column, row = np.nonzero(by_column)
+        ends = np.cumsum(np.bincount(column, minlength=len(by_column)))
+        starts = np.concatenate([[0], ends])
+        return cls(matrix.shape, starts, row, by_column[column, row], row.size)
 
 
 @lru_cache(maxsize=16)
@@ -215,10 +237,10 @@ def _solve(given: Float, target: Float, shares: Float, weight: float) -> Float:
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _ACCURACY
     settings.iterative_refinement_max_iter = 1  # of steps that need no more accuracy
-    quadratic = sparse.csc_array((bins + 2, bins + 2))
+    none = _Columns.of(np.zeros((bins + 2, bins + 2)))
     linear = np.concatenate([shares, [0.0, weight]])
-    columns = sparse.csc_array(matrix)
-    solver = clarabel.DefaultSolver(quadratic, linear, columns, right, cones, settings)
+    columns = _Columns.of(matrix)
+    solver = clarabel.DefaultSolver(none, linear, columns, right, cones, settings)
     vector = np.array(solver.solve().x)[:bins]
     return vector if np.isfinite(vector).all() else np.full(bins, target.max())
 

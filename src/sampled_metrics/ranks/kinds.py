@@ -1,14 +1,17 @@
 """Kinds of data that people hold in memory, made scores with rows, columns or tables."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array, issparse
 
 from sampled_metrics._base.arrays import Float, Int, array_of, integers, one_thread
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.sparse import is_sparse
 from sampled_metrics.ranks.options import as_array, is_table
 from sampled_metrics.tables import ITEM, USER
 
@@ -44,8 +47,8 @@ def scores_of(data: Any, n_users: int | None = None, name: str = "data") -> Any:
     if is_pair(data):
         users, items = map(as_array, data)
         return Rows(inner_products(users, items, n_users or len(users)), (len(users), len(items)))
-    if issparse(data):
-        matrix = csr_array(data)
+    if is_sparse(data):
+        matrix = scipy.sparse.csr_array(data)
         return Rows(lambda rows: matrix[rows].toarray(), matrix.shape)
     return as_array(data, name)
 
@@ -134,7 +137,7 @@ def items_of(given: Any, name: str, shape: tuple[int, ...] | None = None) -> Any
     They are given as such, the columns with -1 or None for users without an item, or as a list of
     columns for each user.
     """
-    if issparse(given):
+    if is_sparse(given):
         return given
     if isinstance(given, list | tuple) and any(isinstance(x, _SEVERAL) for x in given):
         lists = [[] if x is None else list(np.atleast_1d(list(x))) for x in given]
@@ -153,7 +156,9 @@ def items_of(given: Any, name: str, shape: tuple[int, ...] | None = None) -> Any
         found = f"{item.min()} to {item.max()}"
         raise InputError(f"{name}: found items {found}; expected columns, 0 to {n_items - 1}")
     row = np.repeat(np.arange(len(lists)), [len(items) for items in lists])
-    return csr_array((np.ones(row.size, bool), (row, item)), shape=(len(lists), n_items))
+    return scipy.sparse.csr_array(
+        (np.ones(row.size, bool), (row, item)), shape=(len(lists), n_items)
+    )
 
 
 def table_of(given: Any, name: str) -> Any:
@@ -165,7 +170,7 @@ def table_of(given: Any, name: str) -> Any:
     items = items_of(given, name)
     if items.ndim == 1:
         return pd.DataFrame({USER: np.arange(items.size), ITEM: items})
-    marks = csr_array(items).tocoo()
+    marks = scipy.sparse.csr_array(items).tocoo()
     table = pd.DataFrame({USER: marks.row, ITEM: marks.col})
     if name == "relevant":
         table["relevance"] = marks.data.astype(np.float64)

@@ -1,12 +1,14 @@
 """Tables of relevant and seen items, as pairs of users and items."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
@@ -28,7 +30,7 @@ class Pairs(NamedTuple):
     relevance: Float | None = None
 
     @classmethod
-    def of(cls, table: Table, *, unique: bool = True) -> "Pairs":
+    def of(cls, table: Table, *, unique: bool = True) -> Pairs:
         """Encode the pairs of a table; where they must be `unique`, duplicates are an error."""
         (user, user_ids), (item, item_ids) = table.codes(USER), table.codes(ITEM)
         pairs = cls(user.astype(np.int64), item.astype(np.int64), user_ids, item_ids)
@@ -40,14 +42,14 @@ class Pairs(NamedTuple):
             raise table.error_at(again, f"duplicate of row {first} ({found})")
         return pairs
 
-    def among(self, others: "Pairs") -> NDArray[np.bool_]:
+    def among(self, others: Pairs) -> NDArray[np.bool_]:
         """Return whether each of these pairs is one of the others."""
         user = places(others.user_ids, self.user_ids)[others.user]
         item = places(others.item_ids, self.item_ids)[others.item]
         both = (user >= 0) & (item >= 0)
         return np.isin(self.key(self.user, self.item), self.key(user[both], item[both]))
 
-    def take(self, rows: Int) -> "Pairs":
+    def take(self, rows: Int) -> Pairs:
         """Return some of the pairs, with new codes."""
         user, user_ids = encoded(self.user_ids.take(self.user[rows]))
         item, item_ids = encoded(self.item_ids.take(self.item[rows]))
@@ -122,9 +124,9 @@ class KnownItems(NamedTuple):
 
     user_ids: Ids  # of users with held-out items, in ascending order
     item_ids: Ids  # of all items that any table names, likewise
-    seen: csr_array  # nonzero at seen items, shape (users, items)
-    held_out: csr_array
-    seen_by_others: csr_array  # what users without held-out items have seen
+    seen: scipy.sparse.csr_array  # nonzero at seen items, shape (users, items)
+    held_out: scipy.sparse.csr_array
+    seen_by_others: scipy.sparse.csr_array  # what users without held-out items have seen
 
 
 def read_known_items(
@@ -157,7 +159,7 @@ def read_known_items(
     marked = []
     for size, (row, column) in zip(sizes, pairs, strict=True):
         values = np.ones(row.size, dtype=bool)
-        marked.append(csr_array((values, (row, column)), shape=(size, item_ids.size)))
+        marked.append(scipy.sparse.csr_array((values, (row, column)), shape=(size, item_ids.size)))
         marked[-1].sum_duplicates()
     both = marked[0].multiply(marked[1]).tocoo()
     if both.nnz:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, csr_matrix, issparse
 
 from sampled_metrics._base.arrays import (
     Float,
@@ -20,7 +20,7 @@ from sampled_metrics._base.arrays import (
     ranges,
 )
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.sparse import canonical
+from sampled_metrics._base.sparse import canonical, is_sparse
 from sampled_metrics.ranks.kinds import Products, Score, inner_products, items_of, scores_of
 from sampled_metrics.ranks.ranks import Ranks, grades_of, id_column, require
 
@@ -30,7 +30,8 @@ _ROWS_OF_PRODUCT = 128  # of a matrix product, which is slower for fewer
 
 Scores = NDArray[np.floating[Any]]
 Vectors = tuple[ArrayLike, ArrayLike]
-Marked: TypeAlias = csr_array | csr_matrix | NDArray[np.bool_]
+if TYPE_CHECKING:
+    Marked: TypeAlias = scipy.sparse.csr_array | scipy.sparse.csr_matrix | NDArray[np.bool_]
 
 
 def rank(
@@ -86,7 +87,7 @@ def rank(
     if isinstance(relevant, list | tuple) or getattr(relevant, "ndim", 0) == 1:
         size = len(relevant)  # type: ignore[arg-type]
         relevant = items_of(relevant, "relevant") if size else np.zeros(0, np.int64)
-    held_out = not issparse(relevant) and array_of("relevant", relevant).ndim != 2
+    held_out = not is_sparse(relevant) and array_of("relevant", relevant).ndim != 2
     ranked = _held_out_items(relevant) if held_out else _relevant(relevant)
     sizes = np.diff(ranked.start)
     n_users, no_items = sizes.size, np.zeros(0, dtype=np.int64)
@@ -295,12 +296,12 @@ def _marked(marked: Any, name: str) -> _Items:
     return _items(_nonzeros(marked, name))
 
 
-def _items(table: csr_array) -> _Items:
+def _items(table: scipy.sparse.csr_array) -> _Items:
     return _Items(table.indptr.astype(np.int64), table.indices, table.shape[1])
 
 
-def _nonzeros(marked: Any, name: str) -> csr_array:
-    marked = marked if issparse(marked) else array_of(name, marked)
+def _nonzeros(marked: Any, name: str) -> scipy.sparse.csr_array:
+    marked = marked if is_sparse(marked) else array_of(name, marked)
     if marked.ndim != 2 or marked.dtype.kind not in "biuf":
         found = f"{marked.dtype} of shape {marked.shape}"
         raise InputError(f"{name} is {found}; expected nonzeros of users x items")

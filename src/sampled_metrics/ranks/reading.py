@@ -1,5 +1,7 @@
 """Ranks in full rankings from files, DataFrames, arrays, matrices of scores and lists."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -8,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, load_npz
 
 from sampled_metrics._base.arrays import (
     Float,
@@ -402,7 +404,7 @@ def _matrix(given: Any, what: str, axes: Any) -> Any:
         require_file(path, what)
         read_arrays(path, f"{what}, as scipy.sparse.save_npz writes", ("format",))
         try:
-            return load_npz(path)
+            return scipy.sparse.load_npz(path)
         except Exception as error:
             raise InputError(f"not {what} ({error})", path=path) from error
     table = read_pairs(given, what)
@@ -419,7 +421,7 @@ def _matrix(given: Any, what: str, axes: Any) -> Any:
         row = row[rows]
         item = item[rows]
         values = values[rows] if grades is None else grades
-    return csr_array((values, (row, item)), shape=[size for *_, size in axes])
+    return scipy.sparse.csr_array((values, (row, item)), shape=[size for *_, size in axes])
 
 
 def _relevant(ranked: Ranked, shape: tuple[int, ...], axes: Any, held_out: Any) -> Any:
