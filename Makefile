@@ -126,11 +126,13 @@ coverage: $(STAMP) ## measure how often ranges and intervals hold what they shou
 	$(@D)/bin/python -m pip install --quiet --requirement $<
 	@touch $@
 
-MODULE ?= inference/ranges.py # below src/sampled_metrics
-TESTS ?= tests/unit/test_ranges.py # that are to notice the changes
-SAMPLE ?= 30 # mutants of the module, by a fixed seed
-mutants: $(STAMP) .venv-mutants/.installed ## change MODULE in SAMPLE places, one at a time, and show what TESTS do not notice
-	bash tests/mutants/run.sh '$(strip $(MODULE))' '$(strip $(SAMPLE))' $(TESTS)
+SAMPLE ?= 160 # mutants, spread over the rooms
+SEED ?= 0 # of their places
+MODULE ?= # of this module only, below src/sampled_metrics
+TESTS ?= # that are to notice the changes, below tests, instead of those of tests/mutants/tests.tsv
+mutants: $(STAMP) .venv-mutants/.installed ## change the package in SAMPLE places drawn by SEED, one at a time, and show what no test notices (MODULE=, TESTS=)
+	python -m tests.mutants .venv-mutants/bin/python --sample $(SAMPLE) --seed $(SEED) \
+	  $(if $(strip $(MODULE)),--modules $(MODULE)) $(if $(strip $(TESTS)),--tests $(TESTS))
 
 kills: $(STAMP) ## kill 25 small runs, finish each by one command, and compare the results
 	python -m benchmarks.kills

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 from sampled_metrics import InputError, InputWarning, correct
 from sampled_metrics.inference.brackets import SHAPES, bracket, kernel, likely_mixture
 from sampled_metrics.inference.correct import behaves_like
-from sampled_metrics.inference.ranges import misfit, upper_bound
+from sampled_metrics.inference.ranges import bracket_users, misfit, upper_bound
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
@@ -271,6 +271,32 @@ class TestMetricRanges:
         worse = SampledRanks(sampled(rng.integers(N // 40, N // 30, 1000), M, rng), N, M)
         (found,) = metric_ranges(RECALL, worse)
         assert found.inverted
+
+
+def changed_by(ranks, user):
+    """Users whose bracketing vectors change with the rank of one user, besides that user.
+
+    Both halves are solved on the same true ranks, so vectors may also differ by some 1e-5.
+    """
+    other = ranks.copy()
+    other[user] = 40
+    before, after = (
+        bracket_users(tuple(RECALL), SampledRanks(rows, N, M)).ends[0] for rows in (ranks, other)
+    )
+    distance = np.maximum(abs(before.lower - after.lower), abs(before.upper - after.upper))
+    return set(np.flatnonzero(distance > 1e-4).tolist()) - {user}
+
+
+def test_no_user_chooses_the_vectors_applied_to_that_user():
+    """A rank moves the vectors of the other half, and no rank of those moves them in turn."""
+    ranks = sampled(power_ranks(60, 0.3, np.random.default_rng(3)), M, np.random.default_rng(4))
+    ranks = np.minimum(ranks, 20)
+    others = changed_by(ranks, 0)
+    assert 10 < len(others) < 50
+    for user in sorted(others)[:3]:
+        own = changed_by(ranks, user)
+        assert own
+        assert not own & others
 
 
 class TestDifferenceRanges:

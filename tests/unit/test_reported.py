@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from sampled_metrics import InputError, correct, reported
-from sampled_metrics.inference.reported import advice, exact_metric, expected_sampled, order_of
+from sampled_metrics.inference.reported import (
+    advice,
+    exact_metric,
+    expected_sampled,
+    order_of,
+    state,
+)
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import pmf
@@ -118,6 +124,39 @@ def test_sampling_error_widens_by_wilsons_interval():
     ends = dense({"HR@5": low}, {"HR@5": high}, "HR@5", "non-increasing", 200, 30)
     assert [found.range_low, found.range_high] == pytest.approx(ends, abs=1e-9)
     assert found.range_middle == pytest.approx(math.sqrt(ends[0] * ends[1]))
+
+
+def test_several_numbers_share_the_risk():
+    """Wilson's intervals at 1 - 0.05 / 2 each for two numbers: the normal quantile at 0.9875."""
+    values, d, z = {"HR@5": 0.3, "AUC": 0.7}, 500, 2.241402727604947
+    low, high = (
+        {
+            name: (v + z * z / 2 / d + s * z * math.sqrt(v * (1 - v) / d + z * z / 4 / d / d))
+            / (1 + z * z / d)
+            for name, v in values.items()
+        }
+        for s in (-1, 1)
+    )
+    about = {"n_items": 200, "n_negatives": 30}
+    found = reported(values, "HR@5", n_users=d, digits=12, **about)[0]
+    ends = dense(low, high, "HR@5", "non-increasing", 200, 30)
+    assert [found.range_low, found.range_high] == pytest.approx(ends, abs=1e-9)
+
+
+def test_all_expectations_lie_in_their_intervals_as_often_as_promised():
+    rng = np.random.default_rng(0)
+    names, n, m, users, runs = ["HR@1", "HR@5", "HR@10", "AUC"], 80, 20, 200, 300
+    true = 1 / np.arange(1, n + 1)
+    shares = true / true.sum() @ chances(n, m)
+    credit = np.array([CREDIT[name](np.arange(1, m + 2), m + 1) for name in names])
+    expected = credit @ shares
+    inside = 0
+    for _ in range(runs):
+        means = credit @ rng.multinomial(users, shares) / users
+        printed = dict(zip(names, means.tolist(), strict=True))
+        found = state(printed, n, m, users, 12, "without-replacement", "none", 0.8)
+        inside += bool(((found.low <= expected) & (expected <= found.high)).all())
+    assert inside / runs >= 0.8
 
 
 def test_many_items_are_interpolated():

@@ -1,0 +1,129 @@
+"""Draw mutants of modules: `draw.py FOLDER SEED < request`, in the environment of cosmic-ray.
+
+The request is JSON: `rooms`, for each room its modules (paths below FOLDER) and the number of
+mutants, and `equivalent`, those to pass over. Prints a JSON list of mutants, each with its source.
+Places of a room are drawn at random, and at each place one of the changes that cosmic-ray knows.
+Left out is what cannot change what a program does: annotations, `==` against `is`, and FLAGS.
+"""
+
+import ast
+import difflib
+import json
+import random
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator, operator_names
+
+FLAGS = re.compile(r"(frozen|kw_only|slots|strict)=$")  # what they refuse never happens
+IDENTITY = re.compile(r"_(Eq_Is|NotEq_IsNot|Is_Eq|IsNot_NotEq)$")
+LINES_OF_HEADER = 2
+
+
+def annotations(tree):
+    """Spans of the annotations of arguments, results and variables."""
+    nodes = list(ast.walk(tree))
+    found = [getattr(node, name, None) for node in nodes for name in ("annotation", "returns")]
+    return [
+        ((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))
+        for node in found
+        if node is not None
+    ]
+
+
+def places(source):
+    """The changes that can be made at each place of a module, as operators and occurrences."""
+    spans = annotations(ast.parse(source))
+    lines = source.split("\n")
+    found = defaultdict(list)
+    nodes = list(ast_nodes(get_ast(source)))
+    for name in operator_names():
+        operator_class = get_operator(name)
+        if operator_class.arguments() or IDENTITY.search(name):
+            continue
+        operator = operator_class()
+        starts = [start for node in nodes for start, _ in operator.mutation_positions(node)]
+        for occurrence, start in enumerate(starts):
+            row, column = start
+            if any(first <= start < last for first, last in spans):
+                continue
+            if FLAGS.search(lines[row - 1][:column]):
+                continue
+            found[start].append((name, occurrence))
+    return found
+
+
+def changed_lines(source, mutated):
+    """The lines that a mutant replaces and those that it has instead, without indentation."""
+    diff = list(difflib.unified_diff(source.split("\n"), mutated.split("\n"), n=0, lineterm=""))
+    lines = diff[LINES_OF_HEADER:]
+    before = [line[1:].strip() for line in lines if line.startswith("-")]
+    after = [line[1:].strip() for line in lines if line.startswith("+")]
+    return " ".join(before), " ".join(after)
+
+
+def makes_a_difference(source, mutated):
+    """Whether a mutant is a program, and another one than its source."""
+    try:
+        tree = ast.parse(mutated)
+    except SyntaxError:
+        return False
+    return ast.dump(tree) != ast.dump(ast.parse(source))
+
+
+def drawn(folder, room, modules, count, equivalent, seed):
+    """Draw `count` mutants of the modules of a room; also the number passed over as equivalent."""
+    rng = random.Random(f"{seed} {room}")  # noqa: S311
+    sources = {module: (folder / module).read_text("utf-8") for module in modules}
+    pool = [
+        (module, start, changes)
+        for module in sorted(modules)
+        for start, changes in sorted(places(sources[module]).items())
+    ]
+    rng.shuffle(pool)
+    mutants = []
+    passed_over = 0
+    for module, (row, _), changes in pool:
+        if len(mutants) == count:
+            break
+        name, occurrence = rng.choice(changes)
+        mutated = mutate_code(sources[module], get_operator(name)(), occurrence)
+        if not makes_a_difference(sources[module], mutated):
+            continue
+        before, after = changed_lines(sources[module], mutated)
+        if [module, before, after] in equivalent:
+            passed_over += 1
+            continue
+        mutants.append(
+            {
+                "room": room,
+                "module": module,
+                "line": row,
+                "before": before,
+                "after": after,
+                "source": mutated,
+            }
+        )
+    return mutants, passed_over
+
+
+def main():
+    request = json.load(sys.stdin)
+    folder = Path(sys.argv[1])
+    mutants = []
+    passed_over = 0
+    for room, asked in request["rooms"].items():
+        some, passed = drawn(
+            folder, room, asked["modules"], asked["count"], request["equivalent"], sys.argv[2]
+        )
+        mutants += some
+        passed_over += passed
+    json.dump({"mutants": mutants, "passed_over": passed_over}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

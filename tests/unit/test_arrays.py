@@ -1,0 +1,164 @@
+"""Small operations on arrays and sparse matrices, against loops over their rows."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from sampled_metrics._base.arrays import (
+    EXACT,
+    adjusted,
+    blocks,
+    check_arguments,
+    first_duplicate,
+    generator,
+    geometric_sizes,
+    integers,
+    ordered_floats,
+    ranges,
+    starts,
+    whole_number,
+)
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.sparse import canonical, from_structure, marked, structure
+
+small = st.integers(0, 5)
+
+
+@given(st.integers(0, 50), st.integers(0, 30), st.integers(1, 100))
+def test_blocks_follow_each_other_and_hold_what_they_may(rows, columns, entries):
+    parts = list(blocks(rows, columns, entries))
+    assert [row for part in parts for row in range(part.start, part.stop)] == list(range(rows))
+    for part in parts:
+        size = part.stop - part.start
+        assert size * columns <= entries or size == 1
+    for part, _ in pairwise(parts):  # and no more rows would fit
+        assert (part.stop - part.start + 1) * max(columns, 1) > entries
+
+
+@given(st.lists(st.tuples(small, small), min_size=1, max_size=9))
+def test_ranges_are_concatenated(pairs):
+    first, counts = np.array(pairs).T
+    expected = [first + i for first, count in pairs for i in range(count)]
+    assert ranges(first, counts).tolist() == expected
+    assert starts(counts).tolist() == [int(counts[:i].sum()) for i in range(counts.size)]
+
+
+@given(st.lists(st.tuples(small, small), max_size=9))
+def test_the_first_duplicate_has_an_earlier_equal(pairs):
+    expected = next((i for i, pair in enumerate(pairs) if pair in pairs[:i]), None)
+    columns = np.array(pairs, np.int64).reshape(-1, 2).T
+    assert first_duplicate(*columns) == expected
+
+
+@given(st.lists(st.integers(-(1 << 62), 1 << 62), max_size=9), st.booleans())
+def test_floats_keep_the_order_of_whole_numbers(values, is_near):
+    if is_near:  # neighbours that float64 does not tell apart
+        values = [EXACT * 4 + value % 5 for value in values]
+    floats = ordered_floats(np.array(values, np.int64))
+    assert floats.dtype == np.float64
+    for i, a in enumerate(values):
+        for j, b in enumerate(values):
+            assert (a < b) == (floats[i] < floats[j])
+
+
+def test_whole_numbers_that_float64_holds_stay():
+    assert ordered_floats(np.array([EXACT, 3, -EXACT])).tolist() == [EXACT, 3, -EXACT]
+    assert ordered_floats(np.array([EXACT + 1, 3, -7])).tolist() == [2, 1, 0]
+    assert ordered_floats(np.array([7, 3, -EXACT - 1])).tolist() == [2, 1, 0]
+
+
+def test_holm_by_hand():
+    p = [0.02, 0.6, 0.01, 0.5]
+    assert adjusted(p, "none") == p
+    # Sorted .01 * 4, .02 * 3, .5 * 2 and .6 * 1, each at least the one before, at most 1.
+    assert adjusted(p, "holm") == pytest.approx([0.06, 1.0, 0.04, 1.0])
+    with pytest.raises(InputError, match="unknown correction 'bonferroni'; known: none, holm"):
+        adjusted(p, "bonferroni")
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.floats(0.01, 0.5))
+def test_holm_rejects_step_by_step(p, level):
+    """From the smallest on while p <= level / (number left)."""
+    rejected = set()
+    for step, place in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        if p[place] * (len(p) - step) > level:
+            break
+        rejected.add(place)
+    found = {place for place, value in enumerate(adjusted(p, "holm")) if value <= level}
+    assert found == rejected
+
+
+def test_streams_depend_on_seed_and_keys_alone():
+    keys = [(0, "a"), (1, "a"), (0, "b"), (0, "a", "b"), (0, "ab"), (0, 1), (0, "1"), (0,)]
+    first = [int(generator(seed, *names).integers(1 << 62)) for seed, *names in keys]
+    assert len(set(first)) == len(keys)
+    assert first == [int(generator(seed, *names).integers(1 << 62)) for seed, *names in keys]
+    with pytest.raises(InputError, match="seed is -1"):
+        generator(-1)
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "is_valid"), [(3, 3, True), (4, None, False), (None, 2, False)]
+)
+def test_bounds_of_whole_numbers(least, most, is_valid):
+    if is_valid:
+        assert whole_number("k", np.int8(3), least, most) == 3
+    else:
+        with pytest.raises(InputError, match=r"k is 3, expected at (least 4|most 2)"):
+            whole_number("k", 3, least, most)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"confidence": 0.0}, {"confidence": 1.0}, {"confidence": "1"}, {"min_relevance": -0.1},
+     {"min_relevance": np.inf}, {"complete": 1}, {"seed": -1}, {"n_users": 0}, {"n_items": 1},
+     {"block_size": 0}, {"shape": None}],
+)  # fmt: skip
+def test_arguments_out_of_range(given):
+    with pytest.raises(InputError, match=next(iter(given))):
+        check_arguments(**given)
+
+
+def test_arguments_at_their_bounds():
+    check_arguments(confidence=1e-9, min_relevance=0, complete=True, seed=0, n_users=1, n_items=2)
+    check_arguments(n_users=None, n_items=None, sampling=None, test=None, ties=None, seed=10**12)
+
+
+def test_columns_of_whole_numbers():
+    assert integers("x", np.array([[1, 2]], np.uint8)).dtype == np.int64
+    assert integers("x", [], is_column=True).tolist() == []
+    assert integers("x", np.array([2**63 - 1], np.uint64)).tolist() == [2**63 - 1]
+    for values in ([[1]], [1.0], [True], np.array([2**63], np.uint64)):
+        with pytest.raises(InputError, match=r"^x "):
+            integers("x", values, is_column=True)
+
+
+def test_sizes_are_evenly_spaced_and_different():
+    assert geometric_sizes(1, 1000, 4) == [1, 10, 100, 1000]
+    assert geometric_sizes(1, 4, 30) == [1, 2, 3, 4]
+
+
+def test_sparse_matrices_have_one_entry_per_place():
+    row, column, value = [0, 0, 1, 1, 2], [2, 2, 1, 1, 0], [1.0, 2.0, 4.0, -4.0, 5.0]
+    twice = csr_array((value, column, [0, 2, 4, 5]), shape=(3, 3))
+    assert canonical(twice).toarray().tolist() == [[0, 0, 3], [0, 0, 0], [5, 0, 0]]
+    assert canonical(twice).nnz == 2
+    assert twice.nnz == len(row)  # the caller's is as it was
+    assert marked(twice).toarray().tolist() == [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
+    twice.indices[0] = 9
+    with pytest.raises(InputError, match="damaged sparse matrix"):
+        canonical(twice)
+
+
+def test_sparse_matrices_come_back_from_arrays():
+    table = csr_array(np.array([[0.0, 2.0], [3.0, 0.0]]))
+    arrays = structure(table, "seen_")
+    assert sorted(arrays) == ["seen_indices", "seen_indptr", "seen_shape"]
+    assert from_structure(arrays, "seen_", table.data).toarray().tolist() == [[0, 2], [3, 0]]
+    assert from_structure(arrays, "seen_").toarray().tolist() == [[0, 1], [1, 0]]
+    with pytest.raises(InputError, match="its structure is no whole numbers"):
+        from_structure(arrays | {"seen_shape": np.array([2.0, 2.0])}, "seen_")

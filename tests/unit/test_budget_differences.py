@@ -1,0 +1,111 @@
+"""Differences of two recommenders on a budget, against all outcomes of their audits."""
+
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from sampled_metrics.budget.audit import Phase
+from sampled_metrics.budget.estimates import MOST_FREEDOM, RESOLUTION, Errors, covariance, estimates
+from sampled_metrics.budget.result import depth_of
+
+WIDE = np.stack([np.full((2, 1), -99.0), np.full((2, 1), 99.0)])  # bounds that clip nothing
+
+
+def audited(change: Any, drawn: Any, n_phases: int, slack: Any = (0.0, 0.0)) -> Any:
+    """What an audit of one user found who was drawn in some phases and then no more."""
+    phases = []
+    for number in range(n_phases):
+        phase = Phase(
+            users=np.array([0]),
+            change=np.array([[change[number]]]),
+            variance=np.zeros((1, 1)),
+            drawn=np.array([drawn[number]]),
+            reached=np.array([np.prod(drawn[: number + 1])]),
+            random=np.array([0.0]),
+        )
+        phases.append(phase)
+    view = SimpleNamespace(mean=np.zeros((1, 1)), top=np.zeros((1, 1)))
+    return SimpleNamespace(before=view, phases=phases, slack=np.array(slack)[:, None], sums=[])
+
+
+def outcomes(drawn_a: Any, drawn_b: Any) -> Any:
+    """Probability of each number of phases that the user stays in either audit.
+
+    In a phase one uniform number decides for both, so that both draw the same users.
+    """
+    parts = []
+    for p, q in zip(drawn_a, drawn_b, strict=True):
+        least, most = min(p, q), max(p, q)
+        parts.append([(least, True, True), (most - least, p > q, q > p), (1 - most, False, False)])
+    for steps in product(*parts):
+        probability = np.prod([step[0] for step in steps])
+        stays_a, stays_b = (
+            int(np.cumprod([step[which] for step in steps]).sum()) for which in (1, 2)
+        )
+        yield probability, stays_a, stays_b
+
+
+@pytest.mark.parametrize("drawn_b", [(0.7, 0.5), (0.2, 0.9), (0.4, 0.6)])
+def test_the_covariance_of_two_audits_is_unbiased(drawn_b: Any) -> None:
+    drawn_a = (0.4, 0.6)
+    change_a, change_b = (0.3, -0.5), (0.2, 0.4)
+    mean, product_of_sums = 0.0, 0.0
+    for probability, stays_a, stays_b in outcomes(drawn_a, drawn_b):
+        a = Errors(audited(change_a, drawn_a, stays_a), 2)
+        b = Errors(audited(change_b, drawn_b, stays_b), 2)
+        mean += probability * covariance(a, b)[0, 0]
+        product_of_sums += probability * a.shift[0, 0] * b.shift[0, 0]
+    assert mean == pytest.approx(product_of_sums - sum(change_a) * sum(change_b))
+
+
+@pytest.mark.parametrize("drawn_b", [(0.7,), (0.4,)])
+def test_the_error_of_a_difference_is_its_standard_deviation(drawn_b: Any) -> None:
+    """Over all outcomes; errors that both recommenders share cancel."""
+    drawn_a = (0.4,)
+    change_a, change_b = (0.3,), (0.5,)
+    mean, square = 0.0, 0.0
+    for probability, stays_a, stays_b in outcomes(drawn_a, drawn_b):
+        both = [audited(change_a, drawn_a, stays_a), audited(change_b, drawn_b, stays_b)]
+        _, pairs = estimates(both, WIDE, confidence=0.95)
+        found = pairs[0, 1][0]
+        mean += probability * (found.std_error**2 - RESOLUTION**2)
+        square += probability * found.centre**2
+    assert mean == pytest.approx(square - (0.5 - 0.3) ** 2)
+
+
+@pytest.mark.parametrize(("below", "above"), [(2.0, 0.0), (0.0, 2.0), (3.0, 1.0)])
+def test_what_is_unknown_of_one_lies_on_the_other_side_of_the_difference(
+    below: float, above: float
+) -> None:
+    """Values of a may be `below` lower, so b - a may be as much higher."""
+    unsure = audited((), (), 0, slack=(below, above))
+    sure = audited((), (), 0)
+    half = t.ppf(0.975, MOST_FREEDOM) * RESOLUTION
+    for both, ends in (
+        ([unsure, sure], (-half - above, half + below)),
+        ([sure, unsure], (-half - below, half + above)),
+        ([unsure, unsure], (-half - below - above, half + below + above)),
+    ):
+        _, pairs = estimates(both, WIDE, confidence=0.95)
+        found = pairs[0, 1][0]
+        assert (found.low, found.high) == pytest.approx(ends)
+
+
+@pytest.mark.parametrize(("n_users", "is_known"), [(1, False), (14, False), (15, True)])
+def test_few_users_do_not_judge_a_proxy(n_users: int, is_known: bool) -> None:
+    """All better items of every user are at the end of the proxy's order."""
+    frame = SimpleNamespace(
+        n=np.ones((40, 2)), edges=np.array([0, 10, 100]), by_user=lambda rows: rows
+    )
+    left = np.ones((40, 2))
+    left[:n_users] = 0
+    counts = SimpleNamespace(frame=frame, left=left, better=np.tile([0, 4], (40, 1)))
+    found = SimpleNamespace(phases=[SimpleNamespace(users=np.arange(40), reached=np.ones(40))])
+    depth = depth_of(SimpleNamespace(counts=counts), found)
+    assert np.isnan(depth) == (not is_known)
+    if is_known:
+        assert depth == pytest.approx(10 + 0.9 * 90)

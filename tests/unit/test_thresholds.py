@@ -1,0 +1,92 @@
+"""From which counts on a question is asked of data, or an answer refused: just below and at it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sampled_metrics as sm
+
+M, N = 100, 3541
+
+
+def asked(recwarn):
+    return [str(each.message) for each in recwarn if each.category is sm.InputWarning]
+
+
+def good_ranks(rows):
+    """Low sampled ranks, so that no other question is asked."""
+    return np.resize([1, 2, 3, 4, 5, 6, 7], rows)
+
+
+def scores_with(equal, rows, width=20):
+    """Scores by which held-out item 0 is first; all scores of the first rows are equal."""
+    scores = np.tile(-np.arange(width, dtype=float), (rows, 1))
+    scores[:equal] = 1.0
+    return scores
+
+
+@pytest.mark.parametrize(
+    ("equal", "rows", "asks"), [(25, 50, True), (24, 50, False), (50, 50, True), (49, 49, False)]
+)
+def test_half_of_fifty_rows_without_an_order(equal, rows, asks, recwarn):
+    sm.correct(scores_with(equal, rows), "hr@1", "sampled", positive=0, n_items=N, shape="none")
+    words = f"all scores of {equal} of {rows} rows are equal"
+    assert any(words in each for each in asked(recwarn)) == asks
+
+
+@pytest.mark.parametrize(
+    ("rows", "low", "asks"),
+    [(50, 46, True), (49, 46, False), (50, 44, False), (500, 46, True), (500, 44, False)],
+)
+def test_held_out_items_above_55_percent_of_fifty_rows(rows, low, asks, recwarn, tmp_path):
+    """All ranks are `low` + 1 of 101: the items are above 100 - `low` percent of the negatives."""
+    path = tmp_path / "ranks.csv"
+    pd.DataFrame({"sampled_rank": np.full(rows, low + 1)}).to_csv(path, index=False)
+    sm.SampledRanks.read(path, M, N)
+    words = f"above {1 - low / M:.1%} of their negatives"
+    assert any(words in each for each in asked(recwarn)) == asks
+
+
+@pytest.mark.parametrize(
+    ("largest", "near", "asks"),
+    [
+        (21, 3, True),  # as if 20 were drawn
+        (21, 2, False),
+        (32, 8, True),  # 31 is no usual number: more rows are needed
+        (32, 7, False),
+        (8, 8, True),
+        (7, 8, False),  # many users have low ranks
+        (101, 9, False),  # all that can be
+    ],
+)
+def test_ranks_that_end_early(largest, near, asks, recwarn):
+    rows = np.append(np.ones(400, np.int64), np.full(near, largest))
+    table = pd.DataFrame({"sampled_rank": rows, "n_negatives": M})
+    sm.correct(table, "auc", "sampled", n_items=N, shape="none")
+    words = f"the largest sampled rank is {largest}, and {near} of {rows.size} rows are near it"
+    assert any(words in each for each in asked(recwarn)) == asks
+
+
+@pytest.mark.parametrize(("least", "is_taken"), [(90, True), (89, False), (99, True)])
+def test_at_most_a_tenth_fewer_negatives(least, is_taken):
+    table = pd.DataFrame(
+        {"sampled_rank": good_ranks(40), "n_negatives": np.resize([least, 100], 40)}
+    )
+    if is_taken:
+        with pytest.warns(sm.InputWarning, match=f"20 of 40 rows have more than {least} negatives"):
+            result = sm.correct(table, "auc", "sampled", n_items=N)
+        assert result[0].n_negatives == least
+    else:
+        with pytest.raises(sm.InputError, match="found 89 to 100 negatives per user"):
+            sm.correct(table, "auc", "sampled", n_items=N)
+
+
+@pytest.mark.parametrize("metric", ["ndcg@10", "ap", "rr@5", "hit@3", "f1@4", "precision@2"])
+def test_ranks_of_several_items_do_not_give_metrics_of_all_of_them(metric):
+    ranks = [1, 2, 5, 30] * 20
+    users = np.repeat(np.arange(40), 2)
+    several = sm.SampledRanks(ranks, 200, 50, users=users, several_items=True)
+    with pytest.raises(sm.InputError, match="users have several held-out items"):
+        sm.correct(several, metric, "cls")
+    for taken in ("recall@10", "auc"):
+        assert sm.correct(several, taken, "cls", shape="none")[0].n_users == 40
