@@ -8,13 +8,8 @@ import pytest
 
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study import claims as module
-from sampled_metrics.study.claims import (
-    Run,
-    claims,
-    ledger,
-    printed_run,
-    write_claims,
-)
+from sampled_metrics.study.claims import claims, ledger, write_claims
+from sampled_metrics.study.run import Run, printed_run
 from sampled_metrics.study.starts import SIZES, USERS
 from sampled_metrics.study.tables import KEY, read_published
 from tests.conftest import ROOT

@@ -16,9 +16,9 @@ from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 from sampled_metrics.study import curves
-from sampled_metrics.study.claims import Run
 from sampled_metrics.study.curves import smallest_from
 from sampled_metrics.study.departures import PAPERS_EXPERIMENT
+from sampled_metrics.study.run import Run
 from sampled_metrics.study.starts import band_over_starts
 from sampled_metrics.study.tables import KEY, expected_estimates
 from tests.conftest import ROOT, difference_ranges, metric_ranges

@@ -247,9 +247,10 @@ def scorecard(job: Any) -> None:
     """Compare every published cell with ours, and measure every claim."""
     from sampled_metrics.ranks.reading import read_by_name, sources
     from sampled_metrics.study import scorecard as study
-    from sampled_metrics.study.claims import Run, comparable_run, ledger, printed_run, write_claims
+    from sampled_metrics.study.claims import ledger, write_claims
     from sampled_metrics.study.departures import changed_tables
     from sampled_metrics.study.figures import draw
+    from sampled_metrics.study.run import Run, comparable_run, printed_run
     from sampled_metrics.study.starts import COLUMNS
     from sampled_metrics.study.tables import KEY, SPREAD_COLUMNS, TEXTS, read_cells, read_published
 
