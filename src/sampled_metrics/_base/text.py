@@ -11,23 +11,78 @@ from typing import Any, TypeAlias
 from sampled_metrics._base.errors import one_line
 
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
+_MISSING = "-"  # stands for a number that does not exist
+_DECIMALS = 5
 Parts: TypeAlias = Sequence[Rows | str]  # tables, and lines about them
 
 
 def table_of(rows: Rows, kind: str = "simple") -> str:
     """Lay out rows of the same keys as a table, of text or of another kind that tabulate knows."""
-    from tabulate import tabulate
-
     keys = list(rows[0] if rows else ())
-    texts = {key for row in rows for key, value in row.items() if isinstance(value, str)}
+    cells: list[dict[str, Any]] = []
+    for row in plain(rows):
+        for key, value in row.items():
+            if isinstance(value, str):
+                row[key] = one_line(value)
+        cells.append(row)
+    columns = []
+    if kind == "simple":
+        columns = [_column(key, [row[key] for row in cells]) for key in keys]
+    if not columns or None in columns:
+        return _by_tabulate(keys, cells, kind)
+    lines = []
+    for line in zip(*columns, strict=True):
+        text = "  ".join(line)
+        lines.append(text.rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _by_tabulate(keys: list[str], cells: list[dict[str, Any]], kind: str) -> str:
+    from tabulate import tabulate  # takes long to import
+
+    texts = {key for row in cells for key, value in row.items() if isinstance(value, str)}
     counts = ["," * key.startswith("n_") for key in keys]
     # Names may look like numbers.
     names = [i for i, key in enumerate(keys) if key in texts and not counts[i]]
-    cells = [
-        {k: one_line(v) if isinstance(v, str) else v for k, v in r.items()} for r in plain(rows)
-    ]
-    options: Any = {"missingval": "-", "disable_numparse": names}
+    options: Any = {"missingval": _MISSING, "disable_numparse": names}
     return tabulate(cells, "keys", kind, ".5f", counts, **options) + "\n"
+
+
+def _column(key: str, values: Sequence[Any]) -> Any:
+    """Lay out a column of names or of numbers as tabulate does, None where it is neither.
+
+    The result is a list of texts of one length: the heading, a line and the cells.
+    """
+    kinds = {type(value) for value in values if value is not None}
+    is_count = key.startswith("n_")
+    missing = _MISSING
+    if kinds == {str} and not is_count:
+        align = str.ljust
+        form = ""
+    elif kinds == {int}:
+        align = str.rjust
+        form = "," * is_count
+    elif kinds == {float}:
+        align = str.rjust
+        form = f".{_DECIMALS}f"
+        missing += " " * (_DECIMALS + 1)  # below the point
+    else:
+        return None
+    cells = []
+    for value in values:
+        cell = missing
+        if isinstance(value, str):
+            cell = value.strip()
+        elif value is not None:
+            cell = format(value, form)
+        cells.append(cell)
+    words = "".join([key, *cells])
+    # Other letters may be wider than a place; infinite numbers have no point.
+    if not words.isascii() or (kinds == {float} and "inf" in "".join(cells)):
+        return None
+    width = max(map(len, [f"{key}  ", *cells]))
+    aligned = [align(cell, width) for cell in cells]
+    return [align(key, width), "-" * width, *aligned]
 
 
 def plain(rows: Rows) -> list[dict[str, Any]]:
