@@ -31,7 +31,7 @@ FIRST_STEPS, ROUND_STEPS, LAST_STEPS = 30, 6, 40  # of expectation maximisation
 ROUNDS_PER_E, LEAST_ROUNDS = 3.0, 4  # rounds for every factor e from the first round to the budget
 BATCHES = (5, 10, 10, 12, 15, 20)  # fewest scores asked at once of a user in each stratum ...
 BATCH = 25  # ... and beyond the sixth
-WIDTHS = 0.2, 2.5  # half an interval, as a share of the metric, for a full list; as measured
+WIDTHS = 0.2, 2.5  # half an interval, as a share of the metric, for a full list; rules of thumb
 
 
 class Settings(base.Settings):
