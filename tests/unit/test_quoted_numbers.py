@@ -2,11 +2,14 @@
 
 import importlib
 import re
+import shutil
+import subprocess
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import sampled_metrics as sm
 from tests.conftest import ROOT
 
 REFERENCE = ROOT / "results/reference"
@@ -42,6 +45,21 @@ def test_each_quoted_number_has_a_file_a_command_and_a_commit(file, command, com
     else:
         assert program == "pytest"
         assert (ROOT / argument).is_file()
+
+
+def git(*arguments):
+    """What git prints in this folder; None if it fails."""
+    if shutil.which("git") is None:
+        return None
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+@pytest.mark.parametrize("commit", sorted({row[4] for row in ROWS}))
+def test_commands_were_last_run_at_commits_of_the_history(commit):
+    if git("rev-parse", "--show-prefix", "--is-shallow-repository") != "false":
+        pytest.skip("not a repository with its history")
+    assert git("merge-base", "--is-ancestor", commit, "HEAD") is not None
 
 
 def test_every_script_of_the_makefile_exists():
@@ -92,6 +110,32 @@ def test_every_range_of_printed_numbers_held():
     cells = re.findall(r"\| +([\d.]+) +(?=\|)", text_of("docs/measured/reported.md"))
     assert set(cells) == {"100.0"}
     assert "in simulations every range held the exact value" in words_of("docs/reported.md")
+
+
+def test_recall_by_split():
+    """Recall@10, users and decided orders of the table of two splits."""
+    section = text_of("docs/other-data.md").split("| Recall@10 | users |")[1].split("\n\n")[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines()[2:]
+    ]
+    folders = {"leave-last-out": "ranks", "global-time": "global-time/ranks"}
+    assert [row[0].split("`")[1] for row in rows] == [*folders]
+    for (_, users, *quoted, decided), folder in zip(rows, folders.values(), strict=True):
+        ranks = {name: sm.Ranks.read(REFERENCE / folder / f"{name}.parquet") for name in "XYZ"}
+        assert {f"{len(of_one):,}" for of_one in ranks.values()} == {users}
+        for recall, of_one in zip(quoted, ranks.values(), strict=True):
+            # Of the places that the held-out item shares with those tied, some are among the first.
+            places = np.clip(10 - of_one.n_better, 0, of_one.n_tied + 1) / (of_one.n_tied + 1)
+            assert recall == f"{places.mean():.4f}".removeprefix("0")
+        above, below = decided.split(" above ")
+        pairs = {(a, b) for a in above.split(" and ") for b in below.split(" and ")}
+        found = set()
+        for result in sm.compare(ranks, "recall@10"):
+            if result.order == "a":
+                found.add((result.a, result.b))
+            if result.order == "b":
+                found.add((result.b, result.a))
+        assert found == pairs
 
 
 def test_divisors_of_the_rank_estimate():
