@@ -11,6 +11,7 @@ from scipy import stats
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
+from sampled_metrics.inference.brackets import kernel
 from sampled_metrics.inference.plan import Pair, plan
 from sampled_metrics.inference.population import Population, rank_blocks
 from sampled_metrics.metrics.measures import parse_measure
@@ -103,6 +104,21 @@ class TestPopulation:
         assert (np.diff(density[near]) <= 1e-12).all()
         assert found.share.sum() == pytest.approx(1.0)
         assert found.sampled_shares(60, SAMPLING) == pytest.approx(shares, abs=2e-3)
+
+    @pytest.mark.parametrize("sampling", [SAMPLING, "distinct"])
+    @pytest.mark.parametrize("shape", ["non-increasing", "none"])
+    def test_moments_by_bins_are_those_by_sampled_ranks(self, shape, sampling):
+        n, m = 2500, 90
+        found = Population.non_increasing(np.r_[50, np.arange(m, 0, -1)], n, SAMPLING)
+        table = kernel(n, m, sampling, shape, 10)
+        shares = found.sampled_shares(m, sampling)
+        binned = np.add.reduceat(shares, table.starts)
+        assert found.binned_shares(table) == pytest.approx(binned, rel=1e-12, abs=1e-15)
+        heights = np.random.default_rng(0).normal(size=(2, table.starts.size))
+        vectors = np.repeat(heights, table.widths, axis=1)
+        by_bins = found.binned_moments(vectors, table)
+        for field, expected in zip(by_bins, found.moments(vectors, sampling), strict=True):
+            assert field == pytest.approx(expected, rel=1e-11, abs=1e-12)
 
 
 @pytest.mark.parametrize("drawn", [False, True])

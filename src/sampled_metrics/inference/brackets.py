@@ -74,6 +74,12 @@ class Kernel(NamedTuple):
         values[uniform] = sums_up_to(ends, lambda ranks: measure.at(ranks, self.n)) / top
         return values
 
+    def by_rank(self) -> Float:
+        """Distribution of the bins given each true rank, where every rank is a point."""
+        top = self.points[self.points <= self.last]
+        sums = top[:, None] * self.given[: top.size]
+        return np.concatenate([np.diff(sums, axis=0, prepend=0.0), self.given[top.size :]])
+
 
 class Mixture(NamedTuple):
     """The mixture of extreme points that is likeliest for some sampled ranks."""

@@ -28,7 +28,7 @@ from sampled_metrics.inference.brackets import (
     likely_mixture,
 )
 from sampled_metrics.inference.pairing import paired_users
-from sampled_metrics.inference.population import Moments, Population
+from sampled_metrics.inference.population import Moments, Population, rank_blocks
 from sampled_metrics.inference.ranges import common_users, unbiased_auc
 from sampled_metrics.inference.results import INSTEAD, Compared, Results, count
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
@@ -369,13 +369,26 @@ def _ends(
         vectors: Float = np.stack([unbiased_auc(n, m, sampling)] * 2)
     else:
         table = kernel(n, m, sampling, shape, measure.cutoff)
+        in_blocks = population.ranks is rank_blocks(n) and table.points.size == n
+        # With replacement a block is uniform on an interval, not on whole ranks.
+        in_blocks = in_blocks and sampling is not Sampling.WITH_REPLACEMENT
         # Of the closest distribution of the class, as for a sample: the population itself may be
         # outside, as that of a few users is, and then no vector is narrowest where it is.
-        expected = n_users * population.sampled_shares(m, sampling)
+        if in_blocks:
+            expected = np.zeros(m + 1)
+            expected[table.starts] = n_users * population.binned_shares(table)
+        else:
+            expected = n_users * population.sampled_shares(m, sampling)
         likely = likely_mixture(expected, table).shares
         found = bracket(measure, table, likely[None], n_users, z)
         vectors = np.concatenate(found)
-    both = population.moments(vectors, sampling)
+        if in_blocks:
+            return _of_both(population.binned_moments(vectors, table))
+    return _of_both(population.moments(vectors, sampling))
+
+
+def _of_both(both: Moments) -> tuple[Moments, Moments]:
+    """Separate the moments of the lower and of the upper end."""
     return Moments(*(field[0] for field in both)), Moments(*(field[1] for field in both))
 
 

@@ -32,7 +32,7 @@ from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import em_step
-from sampled_metrics.inference.brackets import NON_INCREASING, kernel, likely_mixture
+from sampled_metrics.inference.brackets import NON_INCREASING, Kernel, kernel, likely_mixture
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import sampled_rank_distribution
@@ -116,10 +116,8 @@ class Population:
         # Of each mixture's part on first ... k, the share up to the last rank of every block.
         first = np.where(points <= table.last, 1, points)
         widths = points - first + 1
-        up_to = [
-            mixture.weights @ (np.clip(end - first + 1, 0, widths) / widths)
-            for end in ranks.worst_rank
-        ]
+        covered = ranks.worst_rank[:, None] - (first - 1)
+        up_to = (np.clip(covered, 0, widths) / widths) @ mixture.weights
         return cls(ranks, np.diff(up_to, prepend=0.0))
 
     def exact(self, measures: Sequence[Measure]) -> Float:
@@ -146,11 +144,32 @@ class Population:
                 expected[place, rows] = given @ vector
                 square[place, rows] = given @ np.square(vector)
         shape = (*np.shape(vectors)[:-1], len(self.ranks))
-        expected, square = expected.reshape(shape), square.reshape(shape)
+        return self._moments(expected.reshape(shape), square.reshape(shape))
+
+    def binned_moments(self, vectors: Float, table: Kernel) -> Moments:
+        """Calculate the moments of estimates by vectors that are constant in the bins of a kernel.
+
+        The ranks are `rank_blocks`, and the kernel has a row for each rank.
+        """
+        of_bins = vectors[..., table.starts]
+        given = self._of_bins(table)
+        return self._moments(of_bins @ given.T, np.square(of_bins) @ given.T)
+
+    def binned_shares(self, table: Kernel) -> Float:
+        """Calculate the expected shares of users in every bin of such a kernel; shape (bins,)."""
+        return np.asarray(self.share @ self._of_bins(table))
+
+    def _moments(self, expected: Float, square: Float) -> Moments:
+        """Average expectations of estimates, and of their squares, over the kinds of users."""
         within = np.maximum(square - np.square(expected), 0.0) @ self.share
         mean = expected @ self.share
         total = np.maximum(square @ self.share - np.square(mean), 0.0)
         return Moments(mean, within, total, expected)
+
+    def _of_bins(self, table: Kernel) -> Float:
+        """Distribution of the bins of each block of ranks."""
+        sums = np.add.reduceat(table.by_rank(), self.ranks.n_better, axis=0)
+        return np.asarray(sums / (self.ranks.n_tied + 1.0)[:, None])
 
     def sampled_shares(self, m: int, sampling: Sampling | str) -> Float:
         """Calculate the expected shares of users at every sampled rank; shape (m + 1,)."""
