@@ -20,6 +20,7 @@ ROWS = [
     for line in SECTION.splitlines()
     if line.startswith("| ") and "`" in line
 ]
+TIMES = ("docs/measured/speed.md", "results/reference/peers.md")  # name the commit measured
 # Pages of numbers that this repository computed; docs/measured/literature.md cites others' commits.
 PAGES = [
     ROOT / "README.md",
@@ -28,6 +29,7 @@ PAGES = [
     *ROOT.glob("results/reference/**/*.md"),
     *ROOT.glob("src/sampled_metrics/pages/templates/*.html"),
 ]
+PAGES = [path for path in PAGES if path.relative_to(ROOT).as_posix() not in TIMES]
 
 
 def words_of(name):
@@ -86,6 +88,45 @@ def test_share_of_training_events_from_the_future():
 
 def text_of(name):
     return (ROOT / name).read_text(encoding="utf-8")
+
+
+def cells_of(text):
+    """Cells of all tables of a page, by row, heads and rulers left out."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    ruler = re.compile("[| :-]+")
+    heads = {i for i, line in enumerate(lines[1:]) if ruler.fullmatch(line)}
+    rows = []
+    for i, line in enumerate(lines):
+        if i not in heads and not ruler.fullmatch(line):
+            rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+@pytest.mark.parametrize("name", TIMES)
+def test_times_are_of_the_commit_of_the_guide(name):
+    (commit,) = re.findall("(?m)^Commit ([0-9a-f]{7}), Python ", text_of(name))
+    assert commit in [row[4] for row in ROWS if row[1] == name]
+
+
+def test_page_of_speed_is_as_its_script_writes_it(script):
+    speed = script("speed")
+    title, ratios, commands = text_of(TIMES[0]).split("\n## ")
+    assert title.startswith(speed.TITLE)
+    assert f"## {ratios}".startswith(speed.RATIOS.format(speed.RUNS_OF_RATIOS))
+    assert f"## {commands}".startswith(speed.COMMANDS.format(speed.RUNS_OF_COMMANDS))
+    assert len(cells_of(ratios)) == 9
+    for _, ours, _, bound, times in cells_of(ratios):
+        # all three are rounded
+        assert float(times) == pytest.approx(float(ours) / float(bound), abs=0.06, rel=0.04)
+    assert len(cells_of(commands)) == 10
+    for _, *numbers in cells_of(commands):
+        assert min(map(float, numbers)) > 0
+
+
+def test_times_of_other_packages():
+    assert len(cells_of(text_of(TIMES[1]))) >= 9
+    section = GUIDE.split("## Beside other packages")[1]
+    assert cells_of(section) == cells_of(text_of(TIMES[1]))
 
 
 def test_coverage_of_intervals():
