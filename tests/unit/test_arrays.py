@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from sampled_metrics._base.arrays import (
     EXACT,
@@ -17,6 +18,7 @@ from sampled_metrics._base.arrays import (
     generator,
     geometric_sizes,
     integers,
+    one_thread,
     ordered_floats,
     ranges,
     starts,
@@ -140,6 +142,18 @@ def test_columns_of_whole_numbers():
 def test_sizes_are_evenly_spaced_and_different():
     assert geometric_sizes(1, 1000, 4) == [1, 10, 100, 1000]
     assert geometric_sizes(1, 4, 30) == [1, 2, 3, 4]
+
+
+def threads_of_linear_algebra():
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+
+def test_linear_algebra_has_one_thread():
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = threads_of_linear_algebra()
+        with one_thread():
+            assert threads_of_linear_algebra() == {1}
+        assert threads_of_linear_algebra() == before
 
 
 def test_sparse_matrices_have_one_entry_per_place():

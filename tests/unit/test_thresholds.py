@@ -90,3 +90,21 @@ def test_ranks_of_several_items_do_not_give_metrics_of_all_of_them(metric):
         sm.correct(several, metric, "cls")
     for taken in ("recall@10", "auc"):
         assert sm.correct(several, taken, "cls", shape="none")[0].n_users == 40
+
+
+@pytest.mark.parametrize(
+    ("candidates", "users", "asks"),
+    [(m + more, 10, True) for m in (20, 50, 99, 100, 200, 500, 999, 1000) for more in (0, 1)]
+    + [(100, 9, False), (19, 10, False), (22, 10, False), (300, 10, False), (1002, 10, False)],
+)
+def test_ten_users_with_a_usual_number_of_candidates(candidates, users, asks, recwarn):
+    """Their lists may be a held-out item and its negatives, with or without that item counted."""
+    none = np.zeros(users, np.int64)
+    sm.evaluate(sm.Ranks(np.full(users, candidates), none, none), "recall@1")
+    words = f"all {users} users have {candidates} candidates"
+    assert any(words in each for each in asked(recwarn)) == asks
+
+
+def test_different_numbers_of_candidates_are_not_asked_about(recwarn):
+    sm.evaluate(sm.Ranks([100] * 10 + [101], [0] * 11, [0] * 11), "recall@1")
+    assert asked(recwarn) == []
