@@ -1,10 +1,11 @@
-"""Seconds and memory of the workflow on events of the size of MovieLens 1M, 10M and 20M.
+"""Time and memory of the workflow on events of the size of MovieLens 1M, 10M and 20M.
 
     make bench-large
+    python benchmarks/large.py --sizes ml-20m --steps split als
 
-The events are made up, with users and items of unequal popularity, and read from an archive in the
-layout of MovieLens 20M. Each step is one call of Snakemake; memory is the largest resident set of
-any process of it.
+The events are random, with users and items of unequal popularity, in an archive with the layout of
+MovieLens 20M. Each step is one call of Snakemake on one core. Writes docs/measured/scale.md; rows
+of sizes and steps that are not run stay there.
 """
 
 import argparse
@@ -12,92 +13,266 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import psutil
 import pyarrow as pa
 import yaml
 from pyarrow import csv
 
+from sampled_metrics.study.config import Study
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
+from sampled_metrics.study.resources import memory_of, minutes_of
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs/measured/scale.md"
 LAYOUT = CATALOGUE["ml-20m"]
 SIZES = ("ml-1m", "ml-10m", "ml-20m")
-RECOMMENDERS = {  # those of the study, and their kinds
-    "X": ("als", {}),
-    "Y": ("itemknn", {"q": 3, "normalise_scores": False}),
-    "Z": ("itemknn", {"k_prime": 100, "normalise_scores": False}),
-}
+LEAST_EVENTS = 20  # of a user of MovieLens
+CHUNK = 1 << 20  # events that are drawn at a time
+FIRST_TIME = 789_652_009
+YEARS_20 = 20 * 365 * 86_400
+
+
+@dataclass(frozen=True)
+class Step:
+    """A target of the workflow; if in several pieces, it is removed and made again."""
+
+    target: str
+    pieces: int = 1
+    sizes: tuple[str, ...] = SIZES
+
+    @property
+    def recommender(self) -> str | None:
+        """Name of the recommender whose ranks are made; None for the split."""
+        path = Path(self.target)
+        return path.stem if path.parent.name == "ranks" else None
+
+
 STEPS = {
-    "split": "split/split.npz",
-    "als": "ranks/X.parquet",
-    "itemknn, 100 neighbours": "ranks/Z.parquet",
-    "itemknn, all neighbours": "ranks/Y.parquet",
+    "split": Step("split/split.npz"),
+    "als": Step("ranks/X.parquet"),
+    "als, 4 pieces": Step("ranks/X.parquet", pieces=4, sizes=SIZES[:2]),
+    "itemknn, 10 neighbours": Step("ranks/Z.parquet"),
+    "itemknn, all neighbours": Step("ranks/Y.parquet", sizes=SIZES[:1]),
 }
+TEXT = """\
+# Time and memory by size of the data
+
+The workflow on random events of the size of MovieLens 1M, 10M and 20M: users have 20 events or more
+in a lognormal distribution, items are of unequal popularity. A recommender's step trains it and
+ranks all users. Each step ran on one core of a machine that was busy with other work at times, so
+seconds of CPU tell more than those that passed.
+
+- **GB used** is the largest sum of the resident memory of all processes of the step, Snakemake's
+  own among them; **largest** is that of the largest process alone.
+- **GB requested** and **minutes requested** are what the rule asks a scheduler for
+  ([on a cluster](../cluster.md)), by the size of its input. Of ranks in pieces it is that of one
+  job that ranks a piece; the jobs ran one after another.
+- `itemknn` with all neighbours adds up a weight for each event and each item, 5e11 of them on data
+  of MovieLens 20M's size. It is measured on the smallest data only.
+
+{table}
+
+`make bench-large` writes this page; `--sizes` and `--steps` of its script renew some rows.
+"""
+HEADER = """\
+| size | users | items | events | step | seconds | of CPU | GB used | largest | input in MB | \
+GB requested | minutes requested |
+| :-- | --: | --: | --: | :-- | --: | --: | --: | --: | --: | --: | --: |"""
 
 
-def pairs(users: int, items: int, events: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw distinct pairs of a user and an item in random order."""
-    rng = np.random.default_rng(0)
-    drawn = np.zeros(0, dtype=np.int64)
-    while drawn.size < events:
-        more = 2 * (events - drawn.size)
-        user = (users * rng.random(more) ** 1.7).astype(np.int64)
-        item = (items * rng.random(more) ** 2).astype(np.int64)
-        drawn = np.unique(np.concatenate([drawn, user * items + item]))
-    return np.divmod(rng.permutation(drawn)[:events], items)
+def sizes_of_histories(users: int, items: int, events: int) -> np.ndarray:
+    """Draw how many events each user has, `events` in all."""
+    drawn = np.random.default_rng(0).lognormal(0.0, 1.25, users)
+    above = (events - LEAST_EVENTS * users) * drawn / drawn.sum()
+    sizes = LEAST_EVENTS + np.minimum(above, items // 3).astype(np.int64)
+    smallest = np.argsort(sizes, kind="stable")
+    lacking = events - sizes.sum()
+    sizes += lacking // users
+    sizes[smallest[: lacking % users]] += 1
+    return sizes
+
+
+def histories(
+    sizes: np.ndarray, items: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw distinct items for each user; return users and items in order of both."""
+    pairs = np.zeros(0, dtype=np.int64)
+    missing = sizes
+    while missing.any():
+        user = np.repeat(np.arange(sizes.size), missing)
+        item = (items * np.square(rng.random(user.size))).astype(np.int64)
+        pairs = np.sort(np.concatenate([pairs, user * items + item]))
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]  # np.unique takes ten times as long
+        missing = sizes - np.bincount(pairs // items, minlength=sizes.size)
+    return np.divmod(pairs, items)
+
+
+def tables(users: int, items: int, events: int) -> Iterator[pa.Table]:
+    """Yield random ratings of some users at a time, with equal times as in MovieLens."""
+    sizes = sizes_of_histories(users, items, events)
+    rng = np.random.default_rng(1)
+    published = rng.permutation(items) + 1
+    bounds = np.searchsorted(np.cumsum(sizes), np.arange(CHUNK, events + CHUNK, CHUNK))
+    for first, end in zip([0, *(bounds[:-1] + 1)], bounds + 1, strict=True):
+        of_chunk = sizes[first:end]
+        user, item = histories(of_chunk, items, rng)
+        begins = FIRST_TIME + rng.integers(0, YEARS_20, of_chunk.size)
+        seconds = (2 * of_chunk[user] * rng.random(user.size)).astype(np.int64)
+        yield pa.table(
+            {
+                "userId": first + user + 1,
+                "movieId": published[item],
+                "rating": rng.integers(1, 11, user.size) / 2,
+                "timestamp": begins[user] + seconds,
+            }
+        )
 
 
 def write_archive(path: Path, users: int, items: int, events: int) -> None:
-    """Write made-up ratings as in an archive of MovieLens 20M, with some equal times."""
-    user, item = pairs(users, items, events)
-    rng = np.random.default_rng(1)
-    columns = {"userId": user + 1, "movieId": item + 1}
-    columns["rating"] = rng.integers(1, 11, user.size) / 2
-    columns["timestamp"] = rng.integers(789_652_009, 789_652_009 + 10_000_000, user.size)
+    """Write random ratings as in an archive of MovieLens 20M."""
+    chunks = tables(users, items, events)
+    first = next(chunks)
     options = csv.WriteOptions(quoting_header="none")
     with (
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
         archive.open(LAYOUT.member, "w", force_zip64=True) as member,
+        csv.CSVWriter(member, first.schema, write_options=options) as writer,
     ):
-        csv.write_csv(pa.table(columns), member, options)
+        writer.write(first)
+        for chunk in chunks:
+            writer.write(chunk)
 
 
-def measured(target: str, folder: Path) -> tuple[float, float, float]:
-    """Make a result; return seconds, seconds of CPU, and GB of the largest process."""
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--directory", str(folder)]
-    command += ["--snakefile", str(ROOT / "workflow/Snakefile")]
-    command += ["--configfile", str(folder / "study.yaml"), "--quiet", "all", "--", target]
+class Sampled(threading.Thread):
+    """Largest resident memory of a process and its descendants, in bytes: of all and of one."""
+
+    def __init__(self, process: int) -> None:
+        super().__init__(daemon=True)
+        self.root = psutil.Process(process)
+        self.of_all = 0
+        self.of_one = 0
+        self.ended = threading.Event()
+
+    def run(self) -> None:
+        """Look twenty times a second."""
+        while not self.ended.wait(0.05):
+            sizes = self.resident()
+            self.of_all = max(self.of_all, sum(sizes))
+            self.of_one = max(self.of_one, max(sizes))
+
+    def resident(self) -> list[int]:
+        """Return the memory of each process now; none if one of them ends meanwhile."""
+        try:
+            processes = [self.root, *self.root.children(recursive=True)]
+            return [process.memory_info().rss for process in processes]
+        except psutil.Error:
+            return [0]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Time in seconds and memory in GB of one step."""
+
+    seconds: float
+    cpu: float
+    of_all: float  # processes together
+    of_one: float
+
+
+def measured(target: str, folder: Path, pieces: int) -> Measured:
+    """Make a result by the workflow and measure all of its processes."""
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--directory", str(folder)]
+    command += ["--snakefile", str(ROOT / "workflow/Snakefile"), "--rerun-triggers", "mtime"]
+    command += ["--configfile", str(folder / "study.yaml")]
+    command += ["--config", f"ranking={{pieces: {pieces}}}", "--quiet", "all", "--", target]
     began = time.perf_counter()
     process = subprocess.Popen(command, cwd=folder)
+    sampled = Sampled(process.pid)
+    sampled.start()
     _, status, usage = os.wait4(process.pid, 0)
+    sampled.ended.set()
+    sampled.join()
     if status:
         sys.exit(f"{target}: Snakemake ended with {os.waitstatus_to_exitcode(status)}")
-    seconds = time.perf_counter() - began
-    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e9
+    return Measured(
+        seconds=time.perf_counter() - began,
+        cpu=usage.ru_utime + usage.ru_stime,
+        of_all=sampled.of_all / 1e9,
+        of_one=sampled.of_one / 1e9,
+    )
 
 
-def row(name: str, folder: Path, steps: list[str]) -> None:
-    """Print the rows of one size."""
+def requested(step: Step, study: Study, folder: Path) -> tuple[float, float, int]:
+    """Return MB of the rule's input, GB and minutes that it requests."""
+    results = folder / "results"
+    files: dict[str, Any] = {"events": str(folder / "ml-20m.zip")}
+    rule = "split"
+    if step.recommender is not None:
+        rule = "rank"
+        model = results / "models" / f"{step.recommender}.npz"
+        files = {
+            "split": str(results / "split/split.npz"),
+            "source": [str(model)] if step.pieces > 1 else [],
+        }
+    inputs = SimpleNamespace(get=files.get, counts=str(results / "split/split.json"), **files)
+    wildcards = SimpleNamespace(recommender=step.recommender)
+    of_study = None if rule == "split" else study
+    paths = [path for value in files.values() for path in np.atleast_1d(value)]
+    return (
+        sum(Path(path).stat().st_size for path in paths) / 1e6,
+        memory_of(rule, of_study)(wildcards, inputs, 1) / 1e3,
+        minutes_of(rule, of_study)(wildcards, inputs, 1),
+    )
+
+
+def rows(name: str, folder: Path, steps: list[str]) -> Iterator[str]:
+    """Yield the rows of one size."""
     counts = CATALOGUE[name].counts
     archive = folder / "ml-20m.zip"
     write_archive(archive, counts["users"], counts["items"], counts["interactions"])
-    recommenders = [
-        {"name": short, "kind": kind, "settings": settings}
-        for short, (kind, settings) in RECOMMENDERS.items()
-    ]
-    study = {
-        "dataset": {"name": "ml-20m", "archive": str(archive)},
-        "recommenders": recommenders,
-    }
-    (folder / "study.yaml").write_text(yaml.safe_dump(study))
+    changed = {"dataset": {"name": "ml-20m", "archive": str(archive)}}  # the paper's recommenders
+    (folder / "study.yaml").write_text(yaml.safe_dump(changed))
+    whole = yaml.safe_load((ROOT / "config/config.yaml").read_text("utf-8"))
+    study = Study.of({**whole, **changed}, "study.yaml")
     size = " | ".join(f"{counts[key]:,}" for key in ("users", "items", "interactions"))
-    for step in steps:
-        seconds, cpu, memory = measured(f"results/{STEPS[step]}", folder)
-        print(f"| {size} | {step} | {seconds:,.0f} | {cpu:,.0f} | {memory:.2f} |", flush=True)
+    for label in steps:
+        step = STEPS[label]
+        if name not in step.sizes:
+            continue
+        if step.pieces > 1:
+            (folder / "results" / step.target).unlink(missing_ok=True)
+        spent = measured(f"results/{step.target}", folder, step.pieces)
+        megabytes, memory, minutes = requested(step, study, folder)
+        yield (
+            f"| {name} | {size} | {label} | {spent.seconds:,.0f} | {spent.cpu:,.0f} "
+            f"| {spent.of_all:.2f} | {spent.of_one:.2f} | {megabytes:,.1f} | {memory:.2f} "
+            f"| {minutes:,} |"
+        )
+
+
+def key_of(row: str) -> tuple[int, int]:
+    """Return the places of a row's size and step."""
+    cells = [cell.strip() for cell in row.strip("| ").split("|")]
+    return SIZES.index(cells[0]), list(STEPS).index(cells[4])
+
+
+def write_page(new: list[str]) -> None:
+    """Write the page with rows, beside those of other sizes and steps that it has."""
+    kept = PAGE.read_text("utf-8").splitlines() if PAGE.exists() else []
+    rows_of = {key_of(row): row for row in kept if row.startswith("| ml-")}
+    rows_of.update({key_of(row): row for row in new})
+    lines = [HEADER, *(rows_of[key] for key in sorted(rows_of))]
+    PAGE.write_text(TEXT.format(table="\n".join(lines)), encoding="utf-8")
 
 
 if __name__ == "__main__":
@@ -105,8 +280,9 @@ if __name__ == "__main__":
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=SIZES)
     parser.add_argument("--steps", nargs="+", choices=STEPS, default=list(STEPS))
     chosen = parser.parse_args()
-    print("| users | items | events | step | seconds | of CPU | GB |")
-    print("| --: | --: | --: | :-- | --: | --: | --: |", flush=True)
+    print(HEADER, flush=True)
     for name in chosen.sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            row(name, Path(folder), chosen.steps)
+        with tempfile.TemporaryDirectory() as temporary:
+            for row in rows(name, Path(temporary), chosen.steps):
+                print(row, flush=True)
+                write_page([row])

@@ -112,6 +112,10 @@ def test_slabs_kind_of_product_and_what_is_kept_make_no_difference(
         assert isinstance(again.scorer, Tiles) == (kept == 2 and not neighbours)
         np.testing.assert_array_equal(all_weights(again), all_weights(whole))
         np.testing.assert_array_equal(again.score(np.arange(14)), whole.score(np.arange(14)))
+        if not neighbours:
+            chosen = np.array([0, 2, 3, 4, 7, 10])
+            some = np.hstack([columns for _, columns in again.columns(chosen)])
+            np.testing.assert_array_equal(some, all_weights(whole)[:, chosen])
         pieces = [rank_piece(again.scorer, split, f"{n}-of-2") for n in (1, 2)]
         for name in ("n_candidates", "n_better", "n_tied", "users"):
             found = np.concatenate([getattr(piece, name) for piece in pieces])

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from sampled_metrics.study.config import Study
-from sampled_metrics.study.resources import REQUESTS, memory_of, minutes_of
+from sampled_metrics.study.resources import COMPRESSED, REQUESTS, memory_of, minutes_of
 from tests.conftest import ROOT
 
 SNAKEFILE = (ROOT / "workflow/Snakefile").read_text("utf-8")
@@ -76,6 +76,17 @@ def test_several_files_of_an_input_and_none(inputs):
         memory_of("page")(X, SimpleNamespace(get={"ranks": "gone.parquet"}.get), 1)
 
 
+@pytest.mark.parametrize("name", ["a.zip", "a.csv.gz", "a.parquet", "a.PQ", "a.csv", "a.tsv"])
+def test_events_of_compressed_files_request_more(tmp_path, name):
+    path = tmp_path / name
+    with path.open("wb") as file:
+        file.truncate(4_000_000)
+    found = memory_of("split")(X, SimpleNamespace(get={"events": str(path)}.get), 1)
+    factor = COMPRESSED.get(path.suffix.lower(), REQUESTS["split"].memory_per_mb)
+    assert found == REQUESTS["split"].memory + 4 * factor
+    assert (factor == REQUESTS["split"].memory_per_mb) == (path.suffix in (".csv", ".tsv"))
+
+
 @pytest.mark.parametrize("rule", ["train", "rank"])
 def test_all_pairs_of_items_count_where_all_neighbours_are_kept(inputs, rule):
     memory, minutes = memory_of(rule, STUDY), minutes_of(rule, STUDY)
@@ -103,6 +114,9 @@ def test_the_documentation_has_the_requests():
         for rule, request in REQUESTS.items()
     ]
     assert rows == expected
+    said = re.search(r"`split` requests (.*?) MB for each MB", " ".join(text.split()))[1]
+    found = {end: float(factor) for factor, end in re.findall(r"([\d.]+) \(`(\S+?)`", said)}
+    assert found == {end: COMPRESSED[end] for end in (".zip", ".gz", ".bz2", ".parquet")}
 
 
 def test_groups_of_the_profile_are_rules():

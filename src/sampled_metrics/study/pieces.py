@@ -57,22 +57,24 @@ def rank_piece(score: Any, split: Split, piece: str = "1-of-1", **options: Any) 
 def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
     """Rank the held-out items of some users by scores that exist for some items at a time.
 
-    The weights are computed twice: for the scores of the held-out items, then for all others.
+    The weights of held-out items are computed twice: for the scores of these, then with all others.
     """
     histories = tiles.histories[users]
     held_out = split.held_out[users]
+    items = np.union1d(held_out, [0, 1])  # never a single one
+    column = np.searchsorted(items, held_out)
     own = np.empty(users.size)
-    for first, columns in tiles.columns():
-        inside = np.flatnonzero((held_out >= first) & (held_out < first + columns.shape[1]))
+    for first, columns in tiles.columns(items):
+        inside = np.flatnonzero((column >= first) & (column < first + columns.shape[1]))
         for part in blocks(inside.size, columns.shape[1]):
             place = inside[part]
             scores = histories[place] @ columns
-            own[place] = scores[np.arange(place.size), held_out[place] - first]
+            own[place] = scores[np.arange(place.size), column[place] - first]
     n_better = np.zeros(users.size, dtype=np.int64)
     n_tied = np.full(users.size, -1)  # the item itself
     seen = split.seen[users].tocsc()
     own = own[:, np.newaxis]
-    for first, columns in tiles.columns():
+    for first, columns in tiles.columns(None):
         for start, narrow in _narrow(columns):
             scores = histories @ narrow
             begin = first + start

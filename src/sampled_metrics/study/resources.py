@@ -5,7 +5,7 @@
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,9 +32,11 @@ class Request:
     minutes_per_mb: float
 
 
+# MB of memory for each MB of events in files that are not plain text, by the end of their names.
+COMPRESSED = {".zip": 15.0, ".gz": 20.0, ".bz2": 25.0, ".parquet": 75.0, ".pq": 75.0}
 REQUESTS = {
-    "split": Request(("events",), 600, 45, 10, 0.1),
-    "train": Request(("split",), 700, 25, 10, 1.5),
+    "split": Request(("events",), 600, 10, 10, 0.1),
+    "train": Request(("split",), 700, 15, 10, 1.5),
     "rank": Request(("split", "source"), 700, 25, 10, 1.5),
     "gather": Request(("split", "pieces"), 600, 15, 10, 0.1),
     "ranges": Request(("ranks",), 700, 400, 10, 10),
@@ -55,7 +57,12 @@ def memory_of(rule: str, study: Study | None = None) -> Resource:
     request = REQUESTS[rule]
 
     def mem_mb(wildcards: Any, input: Any, attempt: int) -> int:  # noqa: A002 - as Snakemake calls it
-        needed = request.memory + request.memory_per_mb * _megabytes(request, input)
+        needed: float = request.memory
+        for path in _files(request, input):
+            factor = request.memory_per_mb
+            if rule == "split":
+                factor = COMPRESSED.get(path.suffix.lower(), factor)
+            needed += factor * _megabytes(path)
         if study is not None and _has_all_pairs(study, wildcards.recommender):
             items = _counts(input)["items"]
             needed += _MB_OF_PAIR * items**2 if items <= MOST_KEPT else _MB_OF_ITEM * items
@@ -69,7 +76,8 @@ def minutes_of(rule: str, study: Study | None = None) -> Resource:
     request = REQUESTS[rule]
 
     def runtime(wildcards: Any, input: Any, attempt: int) -> int:  # noqa: A002 - as Snakemake calls it
-        needed = request.minutes + request.minutes_per_mb * _megabytes(request, input)
+        size = sum(map(_megabytes, _files(request, input)))
+        needed = request.minutes + request.minutes_per_mb * size
         if study is not None and _has_all_pairs(study, wildcards.recommender):
             counts = _counts(input)
             needed += 2 * _MINUTES_OF_PAIR * counts["items"] ** 2
@@ -79,15 +87,18 @@ def minutes_of(rule: str, study: Study | None = None) -> Resource:
     return runtime
 
 
-def _megabytes(request: Request, inputs: Any) -> float:
-    """Size of the inputs that count; by FileNotFoundError, Snakemake decides later."""
-    total = 0
+def _files(request: Request, inputs: Any) -> Iterator[Path]:
+    """Yield the files of the inputs that count."""
     for name in request.counted:
         paths = inputs.get(name) or []
         if isinstance(paths, str):
             paths = [paths]
-        total += sum(Path(path).stat().st_size for path in paths)
-    return total / 1e6
+        yield from map(Path, paths)
+
+
+def _megabytes(path: Path) -> float:
+    """Return the size of a file; by FileNotFoundError, Snakemake decides later."""
+    return path.stat().st_size / 1e6
 
 
 def _has_all_pairs(study: Study, recommender: str) -> bool:

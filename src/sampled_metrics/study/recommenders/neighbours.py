@@ -54,17 +54,18 @@ class Neighbours(Recommender):
 class Tiles:
     """Scores of all items by dense weights that exist for some items at a time.
 
-    `columns` yields some columns of the weights, after the number of the first.
+    `columns` yields some columns of the weights, after the number of the first. Given items, it
+    yields the columns of these, at least two, and the numbers are places among them.
     """
 
     histories: csr_array  # shape (users, items)
-    columns: Callable[[], Iterable[tuple[int, Float]]]
+    columns: Callable[[Int | None], Iterable[tuple[int, Float]]]
 
     def of(self, users: Int) -> Float:
         """Return the scores of all items for some users."""
         histories = self.histories[users]
         scores = np.empty(histories.shape)
-        for first, columns in self.columns():
+        for first, columns in self.columns(None):
             scores[:, first : first + columns.shape[1]] = histories @ columns
         return scores
 
@@ -107,13 +108,15 @@ class ItemKNN(Neighbours):
             self.kept = list(self.columns())
         return self
 
-    def columns(self) -> Iterable[tuple[int, Float]]:
-        """Yield some columns of the dense weights, after the number of the first."""
-        return self._computed() if self.kept is None else self.kept
+    def columns(self, items: Int | None = None) -> Iterable[tuple[int, Float]]:
+        """Yield some columns of the dense weights, as `Tiles` describes."""
+        if self.kept is None or items is not None:
+            return self._computed(items)
+        return self.kept
 
-    def _computed(self) -> Iterator[tuple[int, Float]]:
+    def _computed(self, items: Int | None) -> Iterator[tuple[int, Float]]:
         first = 0
-        for similarity in _slabs(self.histories, self.settings.self_similarity):
+        for similarity in _slabs(self.histories, self.settings.self_similarity, items):
             columns = np.ascontiguousarray(similarity.T)  # of a symmetric matrix
             weigh(columns, None, columns.shape[1], self.settings)
             yield first, columns
@@ -177,8 +180,10 @@ def _similarity_of_nearest(train: csr_array, settings: ItemKNNSettings) -> csr_a
     return csr_array(vstack(near_columns, format="csr") * (by_row > 0)) if near_columns else by_row
 
 
-def _slabs(train: csr_array, self_similarity: bool) -> Iterator[Float]:
+def _slabs(train: csr_array, self_similarity: bool, items: Int | None = None) -> Iterator[Float]:
     """Yield some rows of the cosine of all pairs of items, eq. 27 with q = 1, at a time.
+
+    Given items, at least two, yields only their rows.
 
     Computed as sqrt(c^2 / (n_i n_j)) from whole numbers, so that similarities equal on paper are
     equal in the machine and no neighbour is chosen by a rounding error. 0 where an item has no
@@ -189,11 +194,12 @@ def _slabs(train: csr_array, self_similarity: bool) -> Iterator[Float]:
     by_item = by_user.T.tocsr()
     counts = np.maximum(np.diff(by_item.indptr), 1).astype(np.float64)
     is_dense = by_user.nnz * n_items < _GAIN * np.square(np.diff(by_user.indptr), dtype=float).sum()
-    starts = list(range(0, n_items, _SLAB))
-    if len(starts) > 1 and starts[-1] == n_items - 1:
+    chosen = np.arange(n_items) if items is None else items
+    starts = list(range(0, chosen.size, _SLAB))
+    if len(starts) > 1 and starts[-1] == chosen.size - 1:
         starts.pop()  # numpy sums a single column in another order than one of several
-    for first, end in pairwise([*starts, n_items]):
-        rows = slice(first, end)
+    for first, end in pairwise([*starts, chosen.size]):
+        rows = chosen[first:end]
         common: Any  # users that items have in common
         if is_dense:
             common = (by_item @ np.ascontiguousarray(by_item[rows].toarray().T)).T
@@ -202,7 +208,7 @@ def _slabs(train: csr_array, self_similarity: bool) -> Iterator[Float]:
         common = common.astype(np.float64, order="C")
         similarity = np.sqrt(common * common / np.outer(counts[rows], counts))
         if not self_similarity:
-            np.fill_diagonal(similarity[:, first:], 0.0)
+            similarity[np.arange(rows.size), rows] = 0.0
         yield similarity
 
 

@@ -1,0 +1,103 @@
+"""Events of `make bench-large`, and what was measured on them beside what rules request."""
+
+import importlib
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import yaml
+
+from sampled_metrics.study.config import Study
+from sampled_metrics.study.datasets.archives import read_ratings
+from sampled_metrics.study.datasets.catalogue import CATALOGUE
+from sampled_metrics.study.datasets.events import apply_filters
+from sampled_metrics.study.resources import memory_of, minutes_of
+from tests.conftest import ROOT
+
+LINES = (ROOT / "docs/measured/scale.md").read_text("utf-8").splitlines()
+NAMES = ("size", "users", "items", "events", "step", "seconds", "cpu", "used", "of_one")
+NAMES += ("megabytes", "requested", "minutes")
+TEXTS = ("size", "step")
+
+
+def record_of(line):
+    """Cells of a row of the page by name, numbers without their commas."""
+    cells = [cell.strip() for cell in line.strip("| ").split("|")]
+    record = dict(zip(NAMES, cells, strict=True))
+    numbers = {name: float(record[name].replace(",", "")) for name in NAMES if name not in TEXTS}
+    return {**record, **numbers}
+
+
+ROWS = [record_of(line) for line in LINES if line.startswith("| ml-")]
+STUDY = Study.of(yaml.safe_load((ROOT / "config/config.yaml").read_text("utf-8")), "config")
+
+
+@pytest.fixture
+def large(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return importlib.import_module("large")
+
+
+def test_sizes_of_histories_add_up(large):
+    for users, items, events in ((6040, 3706, 1_000_209), (100, 300, 2000), (7, 90, 200)):
+        sizes = large.sizes_of_histories(users, items, events)
+        assert sizes.sum() == events
+        assert sizes.min() >= 20
+        assert sizes.max() <= items
+
+
+def test_histories_are_distinct_items_of_each_user(large):
+    sizes = np.array([20, 1, 29, 0, 30])
+    user, item = large.histories(sizes, 30, np.random.default_rng(0))
+    assert np.bincount(user, minlength=5).tolist() == sizes.tolist()
+    assert len(set(zip(user.tolist(), item.tolist(), strict=True))) == 80
+    assert sorted(item[user == 4].tolist()) == list(range(30))
+
+
+@pytest.mark.parametrize("chunk", [100, 1 << 20])
+def test_an_archive_holds_the_events(large, monkeypatch, tmp_path, chunk):
+    monkeypatch.setattr(large, "CHUNK", chunk)
+    large.write_archive(tmp_path / "ml-20m.zip", users=40, items=200, events=1500)
+    events = read_ratings(tmp_path / "ml-20m.zip", CATALOGUE["ml-20m"])
+    assert len(apply_filters(events)[0]) == 1500  # no duplicate is refused
+    assert set(events.user.tolist()) == set(range(1, 41))
+    assert 1 <= events.item.min() <= events.item.max() <= 200
+    last = [events.timestamp[events.user == user].tolist() for user in range(1, 41)]
+    assert 0 < sum(times.count(max(times)) > 1 for times in last) < 40
+
+
+def test_rows_of_the_page_are_those_of_the_command(large):
+    found = [(row["size"], row["step"]) for row in ROWS]
+    expected = [
+        (size, label)
+        for size in large.SIZES
+        for label in large.STEPS
+        if size in large.STEPS[label].sizes
+    ]
+    assert found == expected
+    for row in ROWS:
+        counts = CATALOGUE[row["size"]].counts
+        assert [row[name] for name in ("users", "items", "events")] == list(counts.values())
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['size']} {row['step']}")
+def test_requests_exceed_what_was_measured(large, tmp_path, row):
+    step = large.STEPS[row["step"]]
+    path = tmp_path / "events.zip"
+    with path.open("wb") as file:
+        file.truncate(int(row["megabytes"] * 1e6))
+    counts = {"items": row["items"], "training_events": row["events"] - row["users"]}
+    (tmp_path / "split.json").write_text(json.dumps(counts))
+    rule, study = ("split", None) if step.recommender is None else ("rank", STUDY)
+    files = {"events": str(path), "split": str(path), "counts": str(tmp_path / "split.json")}
+    inputs = SimpleNamespace(get=files.get, **files)
+    wildcards = SimpleNamespace(recommender=step.recommender)
+    memory = memory_of(rule, study)(wildcards, inputs, 1) / 1e3
+    minutes = minutes_of(rule, study)(wildcards, inputs, 1)
+    assert memory > row["used"] > row["of_one"]
+    assert 60 * minutes > row["cpu"]
+    # the page has today's requests
+    assert memory == pytest.approx(row["requested"], abs=0.01)
+    assert minutes == pytest.approx(row["minutes"], abs=1)
+    assert memory <= 6
