@@ -9,28 +9,29 @@
 # He et al. (WWW 2017) rank the held-out item of MovieLens 1M among 99
 # negatives. They published the weights of two of their models, GMF
 # and MLP, and the negatives. `config/ncf.yaml` ranks both among all
-# items, beside X, Y and Z of the paper, on the same split;
-# `results/reference/ncf` has what came out. HR@10 is the Recall@10
-# among the published negatives:
+# items, beside X, Y and Z of the paper, on the same split. The
+# package has the ranks. HR@10 is the Recall@10 among the published
+# negatives:
 
 # %%
-from pathlib import Path
+from importlib.resources import files
 
 import pandas as pd
 from scipy.stats import hypergeom
 
 import sampled_metrics as sm
 
-here = [Path.cwd(), *Path.cwd().parents]
-ROOT = next(path for path in here if (path / "mkdocs.yml").exists())
-REFERENCE = ROOT / "results/reference"
-FOLDERS = dict.fromkeys("XYZ", REFERENCE / "ranks")
-NCF = REFERENCE / "ncf"
+KEPT = files("sampled_metrics.study") / "gallery"
+ranks = pd.read_parquet(KEPT / "ranks.parquet")
 
 rows = {}
-for name in ("X", "Y", "Z", "GMF", "MLP"):
-    sampled = sm.SampledRanks.read(NCF / f"{name}.sampled.parquet")
-    full = sm.Ranks.read(FOLDERS.get(name, NCF) / f"{name}.parquet")
+for name, users in ranks.groupby("recommender", sort=False):
+    sampled = sm.SampledRanks(
+        users["sampled_rank"], users["n_candidates"], n_negatives=99
+    )
+    full = sm.Ranks(
+        users["n_candidates"], users["n_better"], users["n_tied"]
+    )
     (found,) = sm.correct(sampled, "recall@10", "sampled")
     (exact,) = sm.evaluate(full, "recall@10")
     span = found.range_low, found.range_high
@@ -49,7 +50,7 @@ table.sort_values("99 negatives", ascending=False).round(4)
 
 # %%
 orders = (
-    pd.read_csv(NCF / "orders.csv")
+    pd.read_csv(KEPT / "orders.csv")
     .query("metric == 'recall@10'")
     .set_index(["a", "b"])
 )
@@ -79,7 +80,7 @@ better.set_axis(
 # negatives:
 
 # %%
-pd.read_csv(NCF / "checks.csv").drop(columns="remark").set_index(
+pd.read_csv(KEPT / "checks.csv").drop(columns="remark").set_index(
     "name"
 ).round(4)
 

@@ -1,5 +1,12 @@
 """The kept results on Neural Collaborative Filtering, and the numbers of the gallery."""
 
+import filecmp
+import io
+import os
+import shutil
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +20,13 @@ from tests.conftest import ROOT
 
 REFERENCE = ROOT / "results/reference"
 NCF = REFERENCE / "ncf"
+KEPT = ROOT / "src/sampled_metrics/study/gallery"
+PRINT_TABLE = """
+import runpy, sampled_metrics
+found = runpy.run_path("gallery.py")
+print(sampled_metrics.__file__)
+print(found["table"].to_csv(), end="")
+"""
 NAMES = ("X", "Y", "Z", "GMF", "MLP")
 
 
@@ -88,3 +102,36 @@ def test_its_study_has_the_papers_recommenders_and_says_what_is_missing(tmp_path
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=r"results/ncf/GMF\.npz; benchmarks"):
         study.check_files()
+
+
+def test_gallery_runs_where_only_the_package_is(tmp_path, values):
+    shutil.copytree(ROOT / "src", tmp_path / "lib")
+    shutil.copy(ROOT / "docs/notebooks/gallery.py", tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", PRINT_TABLE],
+        cwd=tmp_path,
+        env=dict(os.environ, PYTHONPATH=str(tmp_path / "lib")),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    place, table = done.stdout.split("\n", maxsplit=1)
+    assert place.startswith(str(tmp_path))
+    shown = pd.read_csv(io.StringIO(table), index_col=0).loc[list(NAMES)]
+    expected = values.loc[list(NAMES), ["sampled", "range_low", "range_high", "exact"]]
+    np.testing.assert_allclose(shown, expected, atol=1e-4)
+
+
+def test_the_package_has_the_kept_ranks():
+    table = pd.read_parquet(KEPT / "ranks.parquet")
+    for name in NAMES:
+        rows = table[table["recommender"] == name]
+        full = ranks(name)
+        sampled = pd.read_parquet(NCF / f"{name}.sampled.parquet")
+        np.testing.assert_array_equal(rows["n_candidates"], full.n_candidates)
+        np.testing.assert_array_equal(rows["n_better"], full.n_better)
+        np.testing.assert_array_equal(rows["n_tied"], full.n_tied)
+        np.testing.assert_array_equal(rows["sampled_rank"], sampled["sampled_rank"])
+    for name in ("orders.csv", "checks.csv"):
+        assert filecmp.cmp(KEPT / name, NCF / name, shallow=False)

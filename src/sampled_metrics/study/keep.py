@@ -1,9 +1,11 @@
 """What `make reference` and `make schema` keep of a run, and the schema of the configuration.
 
-`python -m sampled_metrics.study.keep` with `ranks FOLDER FILE...`, `schema FILE`, or `orders STEM
-FILE` for the figure of what methods of evaluation are worth (`results/reference/beyond`).
+`python -m sampled_metrics.study.keep` with `ranks FOLDER FILE...`, `schema FILE`, `gallery FOLDER
+REFERENCE` for what the notebook of claims reads, or `orders STEM FILE` for the figure of what
+methods of evaluation are worth (`results/reference/beyond`).
 """
 
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from sampled_metrics._base.files import write_text
+from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.reading import read_single
+from sampled_metrics.ranks.sampled import SampledRanks
 
 
 def ranks(folder: Path, paths: Sequence[Path]) -> None:
@@ -19,6 +23,30 @@ def ranks(folder: Path, paths: Sequence[Path]) -> None:
     for path in paths:
         records, source = read_single(path), "reference run; nothing was trained here"
         records.replace(users=np.arange(len(records)), source=source).write(folder / path.name)
+
+
+def gallery(folder: Path, reference: Path) -> None:
+    """Write the kept ranks on Neural Collaborative Filtering in one table, and their checks."""
+    import pandas as pd
+
+    parts = []
+    for name in ("X", "Y", "Z", "GMF", "MLP"):
+        kept = reference / ("ranks" if len(name) == 1 else "ncf")
+        full = Ranks.read(kept / f"{name}.parquet")
+        sampled = SampledRanks.read(reference / f"ncf/{name}.sampled.parquet")
+        columns = {
+            "n_candidates": full.n_candidates,
+            "n_better": full.n_better,
+            "n_tied": full.n_tied,
+            "sampled_rank": sampled.sampled_ranks,
+        }
+        rows = pd.DataFrame(columns).astype("int16")
+        rows.insert(0, "recommender", name)
+        parts.append(rows)
+    folder.mkdir(exist_ok=True)
+    pd.concat(parts).to_parquet(folder / "ranks.parquet", index=False, compression="zstd")
+    for name in ("orders.csv", "checks.csv"):
+        shutil.copyfile(reference / "ncf" / name, folder / name)
 
 
 def orders(stem: Path, paths: Sequence[Path]) -> None:
@@ -50,5 +78,7 @@ if __name__ == "__main__":
     paths = list(map(Path, sys.argv[2:]))
     if sys.argv[1] == "schema":
         schema(paths[0])
+    elif sys.argv[1] == "gallery":
+        gallery(*paths)
     else:
         (ranks if sys.argv[1] == "ranks" else orders)(paths[0], paths[1:])
