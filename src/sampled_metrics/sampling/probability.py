@@ -67,7 +67,7 @@ def pmf_at(rank: Int | Float, n: Int | int, m: int, sampling: Sampling | str) ->
         return _mixture(candidates, m, of_size)
     logs_of = _hypergeometric if kind is _WITHOUT else _binomial
     grid = np.empty((rank.size, m + 1))
-    for rows in blocks(rank.size, m + 1, CACHE):
+    for rows in blocks(rank.size, m + 1, CACHE // 4):  # of which several arrays are held
         logs = logs_of(rank[rows], candidates[rows], m)
         logs -= logs.max(axis=1, keepdims=True)
         np.exp(logs, out=logs)
