@@ -21,28 +21,38 @@ def paired_users(
 
     The words say so, or how many users of each pair have no partner.
     """
-    without = any(each.users is None for each in evaluations.values())
-    if not without and not all(each.n_rows for each in evaluations.values()):
+    without_ids = any(ranks.users is None for ranks in evaluations.values())
+    are_numbered = all(ranks.n_rows for ranks in evaluations.values())
+    if not without_ids and not are_numbered:
         return dict(evaluations), _unpaired(evaluations)
-    sizes = {name: each.n_rows or len(each) for name, each in evaluations.items()}
-    few, many = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
+    sizes = {name: ranks.n_rows or len(ranks) for name, ranks in evaluations.items()}
+    few = min(sizes, key=sizes.__getitem__)
+    many = max(sizes, key=sizes.__getitem__)
     if sizes[few] != sizes[many]:
         raise InputError(
             f"{few} has {sizes[few]:,} users and {many} {sizes[many]:,}, without ids to pair them; "
             "give ids by users= (sm.rank, sm.Ranks, sm.SampledRanks) or in a column user_id"
         )
-    numbered = {name: copy(each) for name, each in evaluations.items()}
-    for each in numbered.values() if without else ():
-        each.__dict__["users"] = np.arange(len(each))
+    numbered = {name: copy(ranks) for name, ranks in evaluations.items()}
+    if without_ids:
+        for ranks in numbered.values():
+            ranks.__dict__["users"] = np.arange(len(ranks))
     return numbered, ["paired: by row, as there are no ids of users."]
 
 
 def _unpaired(evaluations: Mapping[str, Ranks | SampledRanks]) -> list[str]:
-    users: dict[str, Any] = {name: each.users for name, each in evaluations.items()}
-    ids, words = {name: np.unique(each) for name, each in users.items()}, []
-    for (a, ids_a), (b, ids_b) in combinations(ids.items(), 2):
-        rows = common_users(ids_a, ids_b)
-        left_a, left_b = (0 if rows is None else x.size - rows[0].size for x in (ids_a, ids_b))
+    """Say how many users of each pair are in one evaluation only."""
+    ids: dict[str, Any] = {}
+    for name, ranks in evaluations.items():
+        users: Any = ranks.users
+        ids[name] = np.unique(users)
+    words = []
+    for a, b in combinations(ids, 2):
+        rows = common_users(ids[a], ids[b])
+        if rows is None:
+            continue
+        left_a = ids[a].size - rows[0].size
+        left_b = ids[b].size - rows[0].size
         if left_a or left_b:
             words.append(f"{a}, {b}: {left_a:,} users of {a} and {left_b:,} of {b} are left out.")
     return words
