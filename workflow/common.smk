@@ -1,3 +1,4 @@
+import atexit
 import fcntl
 import gc
 import marshal
@@ -30,6 +31,7 @@ if Path(ROOT, "src").is_dir():
     os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, search)))
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.study import forks
 from sampled_metrics.study.config import Study
 from sampled_metrics.study.resources import memory_of, minutes_of
 from sampled_metrics.study.departures import departures
@@ -113,6 +115,16 @@ PIECES = [f"{n + 1}-of-{STUDY.ranking.pieces}" for n in range(STUDY.ranking.piec
 PIECE = "{recommender}" if len(PIECES) == 1 else "{recommender}.{piece}"
 RANKED = f"<results>/ranks/{PIECE}.parquet"
 ALL_RANKS = [ranks_of(name) for name in STUDY.names]
+
+
+# So many jobs pay for a server that they fork from. Each environment has its own Python.
+SERVED = 4
+
+
+def steps_may_fork(workflow):
+    deployed = workflow.deployment_settings.deployment_method
+    is_local = workflow.local_exec and not deployed and sys.platform == "linux"
+    return is_local and len(list(workflow.dag.needrun_jobs())) >= SERVED
 
 
 pathvars:

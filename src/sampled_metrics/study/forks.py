@@ -1,0 +1,234 @@
+"""Steps in processes that fork from one which has imported what they need.
+
+Imports take most steps about as long as their work. On one machine the workflow starts a server,
+which imports the modules of all steps while the first of them run. The script of a job passes its
+step on to a child of the server, waits, and exits as the child does. If one of the two is killed,
+the other ends as well. Where no server is, the script runs the step itself: on clusters, in
+containers and in conda environments.
+
+What a script imports from here loads no package.
+"""
+
+import gc
+import importlib
+import logging
+import os
+import pickle
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+_VARIABLE = "SAMPLED_METRICS_STEPS"  # has the address for the scripts
+_HEADER = struct.Struct("!16sQ")  # name of a step, and length of its pickled job
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+# Modules to import before a step forks, beside those of the steps above it.
+_MODULES = {
+    "fetch": (
+        "snakemake.iocontainers",
+        "sampled_metrics.study.steps",
+        "sampled_metrics.study.datasets.fetch",
+    ),
+    "split": (
+        "sampled_metrics.study.datasets.archives",
+        "sampled_metrics.study.datasets.split",
+    ),
+    "rank": (
+        "sampled_metrics.study.pieces",
+        "sampled_metrics.study.recommenders.external",
+        "implicit.cpu.als",
+    ),
+    "theory": (
+        "sampled_metrics.study.tables",
+        "sampled_metrics.study.curves",
+        "sampled_metrics.study.figures",
+        "matplotlib.backends.backend_agg",
+        "matplotlib.backends.backend_pdf",
+        "matplotlib.backends.backend_svg",
+        "sampled_metrics.study.printed",
+    ),
+    "scorecard": (
+        "sampled_metrics.study.scorecard",
+        "sampled_metrics.study.claims",
+        "sampled_metrics.study.starts",
+    ),
+    "page": ("sampled_metrics.study.page",),
+}
+
+
+class Server:
+    """The process that steps fork from; it ends with the process that started it."""
+
+    def __init__(self, folder: Path) -> None:
+        address = folder / f"steps-{os.getpid()}.sock"
+        command = [sys.executable, "-m", __name__, str(address)]
+        environment = {**os.environ, **dict.fromkeys(_THREADS, "1")}
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+        os.environ[_VARIABLE] = str(address)
+
+    def stop(self) -> None:
+        """End the server, after the steps that it runs."""
+        self._process.communicate()
+
+
+def run(job: Any) -> None:
+    """Run the step of a job in a child of the server, or else in this process."""
+    connection = _connected() if job.threads == 1 else None
+    if connection is None:
+        _run_here(job)
+        return
+    request = pickle.dumps(job)
+    header = _HEADER.pack(job.params.step.encode(), len(request))
+    socket.send_fds(connection, [header], [1, 2])
+    connection.sendall(request)
+    status = connection.recv(1)
+    if not status:
+        os.kill(os.getpid(), signal.SIGKILL)  # as the child was
+    sys.exit(status[0])
+
+
+def _connected() -> socket.socket | None:
+    address = os.environ.get(_VARIABLE)
+    if address is None:
+        return None
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.connect(address)
+    except OSError:  # the server is gone, or could not start
+        return None
+    return connection
+
+
+def _run_here(job: Any) -> None:
+    from sampled_metrics.study import steps
+
+    gc.disable()  # a step is short, and little of what it makes is garbage before its end,
+    steps.run(job)
+    gc.freeze()  # nor is it worth a search then
+
+
+class _Request(NamedTuple):
+    """What a script asks for: a step, in a child that has the script's output."""
+
+    connection: socket.socket
+    step: str
+    length: int  # of the pickled job, which the child reads
+    outputs: list[int]
+
+
+class _Queue:
+    """Requests of scripts, and the steps for which modules are still to be imported."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self.listener = listener
+        self.missing = set(_MODULES)
+        self.requests: list[_Request] = []
+
+    def serve(self, timeout: float | None) -> bool:
+        """Fork a child for every request that can be met; false if stdin was closed."""
+        while True:
+            ready, _, _ = select.select([self.listener, sys.stdin], [], [], timeout)
+            if sys.stdin in ready:
+                return False
+            if ready:
+                self._receive()
+            for request in self.requests.copy():
+                if request.step not in self.missing:
+                    self.requests.remove(request)
+                    self._fork(request)
+            if not ready:
+                return True
+
+    def _receive(self) -> None:
+        connection, _ = self.listener.accept()
+        header, outputs, _, _ = socket.recv_fds(connection, _HEADER.size, 2)
+        if header:  # else the script has been killed
+            step, length = _HEADER.unpack(header)
+            name = step.rstrip(b"\0").decode()
+            self.requests.append(_Request(connection, name, length, outputs))
+
+    def _fork(self, request: _Request) -> None:
+        if os.fork() == 0:
+            self.listener.close()
+            for other in self.requests:
+                other.connection.close()
+            _run_child(request)
+        request.connection.close()
+        for output in request.outputs:
+            os.close(output)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG) != (0, 0):
+                pass
+
+
+def _serve(address: str) -> None:
+    """Import the modules of all steps, and serve requests until stdin is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.disable()
+    with socket.socket(socket.AF_UNIX) as listener:
+        try:
+            listener.bind(address)
+        except OSError:  # not every file system takes sockets; then scripts run the steps
+            return
+        listener.listen()
+        _import_and_serve(_Queue(listener))
+    Path(address).unlink(missing_ok=True)
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()
+
+
+def _import_and_serve(queue: _Queue) -> None:
+    for step, modules in _MODULES.items():
+        for module in modules:
+            if not queue.serve(timeout=0):
+                return
+            with suppress(ImportError):  # a step that needs it says so
+                importlib.import_module(module)
+        queue.missing.remove(step)
+    if queue.serve(timeout=0):
+        queue.serve(timeout=None)
+
+
+def _run_child(request: _Request) -> NoReturn:
+    """Run the step of a job with the output of its script, send its exit status, and exit."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for descriptor, output in enumerate(request.outputs, start=1):
+        os.dup2(output, descriptor)
+    connection = request.connection
+    with connection.makefile("rb") as stream:
+        job = pickle.loads(stream.read(request.length))  # noqa: S301 - from the own script
+    threading.Thread(target=_end_with_script, args=[connection], daemon=True).start()
+    status = 0
+    try:
+        _run_here(job)
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if isinstance(end.code, str):
+            sys.stderr.write(f"{end.code}\n")
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    connection.send(bytes([status]))
+    os._exit(status)
+
+
+def _end_with_script(connection: socket.socket) -> None:
+    connection.recv(1)  # returns when the script is gone
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])
+    os._exit(0)
