@@ -18,7 +18,7 @@ CEILINGS = {  # nodes of syntax a line, and compressed ones in 1,000 lines; peer
     "budget": (7.1, 22),
     "cli": (5.6, 26),
     "estimators": (6.9, 59),
-    "inference": (6.7, 53),
+    "inference": (6.7, 43),
     "metrics": (6.6, 8),
     "pages": (6.7, 10),
     "ranks": (7.0, 75),
