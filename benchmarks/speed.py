@@ -282,6 +282,7 @@ def main() -> None:
     parts = [TITLE, conditions()]
     print(parts[1])
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # of the commands
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # compiled once, as installed packages are
     with tempfile.TemporaryDirectory() as name, one_thread():
         folder = Path(name)
         write_files(folder)
