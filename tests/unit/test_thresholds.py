@@ -108,3 +108,11 @@ def test_ten_users_with_a_usual_number_of_candidates(candidates, users, asks, re
 def test_different_numbers_of_candidates_are_not_asked_about(recwarn):
     sm.evaluate(sm.Ranks([100] * 10 + [101], [0] * 11, [0] * 11), "recall@1")
     assert asked(recwarn) == []
+
+
+def test_items_without_grades_are_relevant_up_to_a_grade_of_one():
+    ranks = sm.Ranks([9, 9], [0, 4], [0, 0])
+    for least in (0, 0.5, 1):
+        assert ranks.at_least(least).n_better.tolist() == [0, 4]
+    with pytest.raises(sm.InputError, match="min_relevance .* is 1.5, but there are no grades"):
+        ranks.at_least(1.5)
