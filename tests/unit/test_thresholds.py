@@ -114,5 +114,5 @@ def test_items_without_grades_are_relevant_up_to_a_grade_of_one():
     ranks = sm.Ranks([9, 9], [0, 4], [0, 0])
     for least in (0, 0.5, 1):
         assert ranks.at_least(least).n_better.tolist() == [0, 4]
-    with pytest.raises(sm.InputError, match="min_relevance .* is 1.5, but there are no grades"):
+    with pytest.raises(sm.InputError, match=r"min_relevance .* is 1\.5, but there are no grades"):
         ranks.at_least(1.5)
