@@ -11,7 +11,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from scipy.stats import binomtest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.study.figures import FIGURES, SIZES, STYLE, draw
@@ -33,9 +32,7 @@ CARD = pd.DataFrame(
 TABLES = {
     **{n: pd.read_csv(ROOT / f"results/reference/figures/figure{n}.csv") for n in range(1, 7)},
     "z": z_scores(CARD),
-    "orders": pd.DataFrame({"method": ["cls", "bv:1"] * 2, "pair": ["X vs Y"] * 2 + ["X vs Z"] * 2,
-                            "right": [29, 15, 99, 100], "runs": 100}),
-}  # fmt: skip
+}
 
 
 def rendered(number, table):
@@ -147,18 +144,6 @@ def test_strip_of_z_scores_by_hand(figures):
     assert points(below) == [[[1.5, 0], [-1, 0], [2.5, 1]]]
     labels = [tick.get_text() for tick in below.get_yticklabels()]
     assert labels == [r"Table 3: _a\$b", "Table 4: X vs Y"]
-
-
-def test_shares_of_right_orders_with_their_intervals(figures):
-    first, second = figures["orders"].axes
-    # cls is right in 64 % on average, bv:1 in 57.5 %
-    assert [label.get_text() for label in first.get_yticklabels()] == ["cls", "bv:1"]
-    for axes, shares in ((first, (29, 15)), (second, (99, 100))):
-        (dots,) = axes.get_lines()
-        np.testing.assert_allclose(dots.get_xdata(), shares)
-        ends = [[x for x, _ in line] for line in axes.collections[0].get_segments()]
-        found = [binomtest(k, 100).proportion_ci(method="wilson") for k in shares]
-        np.testing.assert_allclose(ends, [[100 * x.low, 100 * x.high] for x in found], atol=1e-9)
 
 
 def contrast(colour):

@@ -21,7 +21,6 @@ from matplotlib.ticker import NullLocator
 from sampled_metrics import inference
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.files import replacing
-from sampled_metrics.inference.reported import wilson
 from sampled_metrics.study.printed import groups
 from sampled_metrics.study.tables import EXACT, SAMPLED
 
@@ -375,7 +374,7 @@ def _words_of_orders(ordered: pd.DataFrame, sure: pd.DataFrame, first: int) -> s
     return "\n".join(lines)
 
 
-# The published numbers beside ours, and orders by further methods.
+# The published numbers beside ours.
 
 
 def z_scores(figure: Figure, table: pd.DataFrame) -> None:
@@ -405,31 +404,6 @@ def z_scores(figure: Figure, table: pd.DataFrame) -> None:
     below.tick_params(axis="y", length=0)
 
 
-def right_orders(figure: Figure, table: pd.DataFrame) -> None:
-    """How often a method orders a pair rightly: shares of runs with Wilson's 95 % intervals.
-
-    Methods, in the column `method`, are sorted by the mean over the pairs, one panel each.
-    """
-    shares = table.assign(share=table["right"] / table["runs"])
-    names = shares.groupby("method")["share"].mean().sort_values(ascending=False).index
-    pairs = list(groups(shares, "pair"))
-    space: dict[str, Any] = {"height": 0.13 * len(names) + 0.1, "between": (0, 0.25), "right": 0.15}
-    space |= {"ylabel": "", "left": 0.2 + 0.055 * max(map(len, names))}
-    grid = panels(figure, 1, len(pairs), space, sharey=True)[0]
-    for axes, (pair, rows) in zip(grid, pairs, strict=True):
-        rows = rows.set_index("method").reindex(names)
-        p, squares = rows["share"], NormalDist().inv_cdf(0.975) ** 2 / rows["runs"]
-        low, high = (100 * wilson(p, sign, squares) for sign in (-1.0, 1.0))
-        axes.hlines(range(len(names)), low, high, color="C0", alpha=0.5, linewidth=3)
-        axes.plot(100 * p, range(len(names)), "o", color=INK, markersize=3, clip_on=False)
-        axes.set(xlim=(0, 100), xticks=(0, 50, 100), ylim=(len(names) - 0.4, -0.6))
-        axes.set_title(shown(pair))
-        axes.tick_params(axis="y", length=0)
-    grid[0].set_yticks(range(len(names)), names)
-    grid[0].tick_params(axis="y", pad=5)
-    grid[len(pairs) // 2].set_xlabel("% of runs in the right order")
-
-
 FIGURES: Mapping[int | str, Callable[[Figure, pd.DataFrame], None]] = {
     1: metric_against_rank,
     2: toys_against_samples,
@@ -438,5 +412,4 @@ FIGURES: Mapping[int | str, Callable[[Figure, pd.DataFrame], None]] = {
     5: rank_distribution,
     6: recall_against_samples,
     "z": z_scores,
-    "orders": right_orders,
 }

@@ -1,8 +1,7 @@
 """What `make reference` and `make schema` keep of a run, and the schema of the configuration.
 
-`python -m sampled_metrics.study.keep` with `ranks FOLDER FILE...`, `schema FILE`, `gallery FOLDER
-REFERENCE` for what the notebook of claims reads, or `orders STEM FILE` for the figure of what
-methods of evaluation are worth (`results/reference/beyond`).
+`python -m sampled_metrics.study.keep` with `ranks FOLDER FILE...`, `schema FILE`, or
+`gallery FOLDER REFERENCE` for what the notebook of claims reads.
 """
 
 import shutil
@@ -49,20 +48,6 @@ def gallery(folder: Path, reference: Path) -> None:
         shutil.copyfile(reference / "ncf" / name, folder / name)
 
 
-def orders(stem: Path, paths: Sequence[Path]) -> None:
-    """Draw how often methods, with negatives drawn for each recommender, order pairs rightly."""
-    from sampled_metrics.study.figures import draw
-    from sampled_metrics.study.page import orders_at_price
-
-    table = orders_at_price(paths[0])
-    table = table[table["proxy"] != "uniform, shared"]
-    named = {"sampled": "100 random items", "users": "some users, all items"}
-    names = table["method"].map(named).fillna(table["method"])
-    proxies = table["proxy"].where(table["method"] == "budget")
-    names = names.where(proxies.isna(), "budget by " + proxies)
-    draw("orders", table.assign(method=names), stem)
-
-
 def schema(path: Path) -> None:
     """Write the JSON schema of the configuration, by which editors complete and check keys."""
     import yaml
@@ -81,4 +66,4 @@ if __name__ == "__main__":
     elif sys.argv[1] == "gallery":
         gallery(*paths)
     else:
-        (ranks if sys.argv[1] == "ranks" else orders)(paths[0], paths[1:])
+        ranks(paths[0], paths[1:])
