@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -192,7 +193,14 @@ correct s.csv -m 5 | No such option: -m
 evaluate r.csv --n-items 1 | '--n-items'
 {EVALUATE} --format xml | '--format'
 {CORRECT} --n-negatives 0 | '--n-negatives'
-{CORRECT} --confidence 1 | confidence is 1.0
+{CORRECT} --confidence 1 | --confidence: confidence is 1.0
+{CORRECT} --metric hallo@10 | --metric: unknown measure 'hallo@10'
+{CORRECT} --metric recall@0 | --metric: & recall@0 & is 0, expected at least 1
+{CORRECT} --estimator magic | --estimator: unknown estimator 'magic'
+{CORRECT} --shape round | '--shape' & 'round'
+reported HR@10=0.1 HR@10=0.2 --n-items 100 --n-negatives 10 | HR@10 is 0.1 and 0.2
+correct scores.npy --positive 99 --n-items 100 | scores.npy: positive is 99 & 0 to
+plan --effect 0.02 --value 0.99 --n-items 3000 --n-users 60 --metric HR@10 | --effect
 {CORRECT} --ties paper | '--ties'
 {COMPARE} --test z | '--test'
 {PLAN} --n-users 0 | '--n-users'
@@ -220,6 +228,7 @@ WRONG_FILES = {
 def test_wrong_use_is_one_line_and_status_2(refused, folder, case):
     for name, content in WRONG_FILES.items():
         (folder / name).write_text(content)
+    np.save(folder / "scores.npy", np.arange(12.0).reshape(3, 4))
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     command, words = case.split(" | ")
     message = refused(*shlex.split(command.format_map(globals())))

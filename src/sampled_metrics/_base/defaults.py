@@ -3,9 +3,11 @@
 Kept in a module of their own so that `--help` imports nothing that computes.
 """
 
+from typing import Final
+
 METRICS = ("recall@10", "ndcg@10", "ap", "auc")
 ESTIMATORS = ("sampled", "cls", "bv:0.1", "bv:0.01")
-SHAPE = "non-increasing"
+SHAPE: Final = "non-increasing"
 CONFIDENCE = 0.95  # nominal coverage of an interval or a range
 MOST_ITEMS = 10**9  # candidates of a user
 MOST_NEGATIVES = 10**7  # drawn for a user

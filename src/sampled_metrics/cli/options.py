@@ -42,6 +42,35 @@ def _no_printed_numbers(paths: list[Path]) -> list[Path]:
     return list(map(_no_printed_number, paths))
 
 
+def _known_metrics(names: list[str] | None) -> list[str] | None:
+    """Return the names of metrics, or raise InputError before any file is read."""
+    if names:
+        from sampled_metrics.metrics import parse_measures
+
+        with reading("--metric"):
+            parse_measures(names)
+    return names
+
+
+def _known_estimators(names: list[str] | None) -> list[str] | None:
+    """Return the names of estimators, or raise InputError before any file is read."""
+    if names:
+        from sampled_metrics.estimators import parse_estimators
+
+        with reading("--estimator"):
+            parse_estimators(names)
+    return names
+
+
+def _valid_confidence(confidence: float) -> float:
+    """Return the confidence, or raise InputError, which names the option."""
+    from sampled_metrics._base.arrays import check_arguments
+
+    with reading("--confidence"):
+        check_arguments(confidence=confidence)
+    return confidence
+
+
 def _is_number(text: str) -> bool:
     try:
         float(text)
@@ -91,8 +120,8 @@ _ALL_ITEMS = "All items: a table with item_id, if some are in no other file."
 SampledFile = Annotated[Path, typer.Argument(help=_SAMPLED, callback=_no_printed_number)]
 RankFile = Annotated[Path, typer.Argument(help=_RANKS, callback=_no_printed_number)]
 RankFiles = Annotated[list[Path], typer.Argument(help=_RANKS, callback=_no_printed_numbers)]
-Metrics = Annotated[list[str] | None, option("NAMES", _METRICS)]
-Estimators = Annotated[list[str] | None, option("NAMES", _ESTIMATORS)]
+Metrics = Annotated[list[str] | None, option("NAMES", _METRICS, callback=_known_metrics)]
+Estimators = Annotated[list[str] | None, option("NAMES", _ESTIMATORS, callback=_known_estimators)]
 Ties = Annotated[str, option("POLICY", "expected, random, optimistic or pessimistic.")]
 Items = Annotated[int | None, option("N", _N, min=2)]
 Negatives = Annotated[int, option("M", f"{_M}.", min=1)]
@@ -116,10 +145,13 @@ SeenPairs = Annotated[
     Path, option("FILE", "Items seen in training: a table of user_id and item_id.", "--seen")
 ]
 AllItems = Annotated[Path | None, option("FILE", _ALL_ITEMS, "--items")]
-Shape = Annotated[str, option("SHAPE", _SHAPE)]
+Shape = Annotated[Literal["non-increasing", "none"], option("SHAPE", _SHAPE)]
 Correction = Annotated[str, option("METHOD", "For several pairs: none or holm.")]
 Test = Annotated[Literal["t"] | None, option("TEST", "Print p-values of this test: t.")]
-Confidence = Annotated[float, option("LEVEL", "Nominal coverage of intervals and ranges.")]
+Confidence = Annotated[
+    float,
+    option("LEVEL", "Nominal coverage of intervals and ranges.", callback=_valid_confidence),
+]
 Seed = Annotated[int, option("SEED", "Seed of what is drawn.", min=0)]
 _FORM = "table, json or csv; by default by the suffix of --output, or table."
 Form = Annotated[Format, option("FORM", _FORM, "--format", callback=_by_suffix, show_default=False)]

@@ -160,10 +160,15 @@ def reported(
 
 def _printed(numbers: list[str]) -> dict[str, Any]:
     """Split metrics and their values."""
+    values: dict[str, Any] = {}
     for number in numbers:
-        if "=" not in number:
+        metric, equals, value = number.partition("=")
+        if not equals:
             raise InputError(f"{number!r}; expected a metric and its value, such as HR@10=0.8245")
-    return dict(number.split("=", 1) for number in numbers)
+        if metric in values:
+            raise InputError(f"{metric} is {values[metric]} and {value}; give one of them")
+        values[metric] = value
+    return values
 
 
 @app.command("compare")

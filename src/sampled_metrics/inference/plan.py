@@ -189,7 +189,9 @@ def _ranked_pair(
 ) -> tuple[Pair, list[str]]:
     """Read two full rankings; the words say how their users are paired."""
     if a is None or b is None:
-        raise InputError("give two rankings, or without any effect (--effect) and value (--value)")
+        raise InputError(
+            "give two rankings (--ranks), or an effect (--effect) and a value (--value)"
+        )
     rankings = {}
     for name, data in (("a", a), ("b", b)):
         with reading(str(data) if isinstance(data, str | Path) else name):

@@ -87,8 +87,11 @@ class Measure:
         metric = METRICS.get(self.kind)
         k = self.cutoff
         beta = self.beta
-        if metric is None or metric.has_beta != (beta is not None) or (k is not None and k < 1):
+        if metric is None or metric.has_beta != (beta is not None):
             raise _unknown(str(self), self.kind)
+        if k is not None and k < 1:
+            problem = f": the cut-off is {k}, expected at least 1"
+            raise _unknown(str(self), problem=problem)
         # A beta with more digits than a name shows would give two measures one name.
         if beta is not None and not 0.0 < beta == float(f"{beta:g}") < inf:
             raise _unknown(str(self))

@@ -376,6 +376,8 @@ def _of_arrays(
     whole = column.dtype.kind in "iu" and column.shape in {(), (users,)}
     if not (whole and ((column >= -width) & (column < width)).all()):
         found = f"{column.dtype} of shape {column.shape}"
+        if whole and not column.ndim:
+            found = str(column)
         raise InputError(f"positive is {found}; expected one of the columns 0 to {width - 1}")
     own = scores[np.arange(users), column][:, None]
     better, tied = (scores > own).sum(axis=1), (scores == own).sum(axis=1) - 1
