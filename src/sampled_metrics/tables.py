@@ -518,6 +518,8 @@ def encoded(column: Any) -> tuple[Codes, pa.Array]:
     column = as_arrow(column) if isinstance(column, np.ndarray) else column
     column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     is_encoded = pa.types.is_dictionary(column.type)
+    if not len(column):  # pyarrow encodes it as no chunks at all
+        return np.empty(0, np.int32), pa.array([], column.type)
     column = (column if is_encoded else arrow.first_codes(column)).unify_dictionaries()
     names = column.chunk(0).dictionary
     codes = np.concatenate([as_numpy(chunk.indices) for chunk in column.chunks])

@@ -69,6 +69,37 @@ def test_controls_rewrite_the_headline_and_the_address(fresh):
     assert page.inner_text("h1") == head
 
 
+def test_every_figure_is_saved_as_pdf(browser, report, tmp_path):
+    # The page stands alone in its folder, so the files come out of it.
+    context = browser.new_context(accept_downloads=True)
+    page = Opened(context, report).page
+    page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
+    buttons = page.locator('.download[data-name$=".pdf"]')
+    assert buttons.count() == 7
+    for button in buttons.all():
+        with page.expect_download() as started:
+            button.click()
+        saved = tmp_path / started.value.suggested_filename
+        started.value.save_as(saved)
+        assert saved.read_bytes() == (REFERENCE / "figures" / saved.name).read_bytes()
+        assert saved.read_bytes().startswith(b"%PDF-")
+    context.close()
+
+
+def test_one_item_starts_at_a_tenth_of_the_candidates(browser, report):
+    found = Opened(browser.new_context(), report)
+    page = found.page
+    candidates = page.evaluate("total")
+    assert f"{candidates:,}" in page.inner_text("#item > p")
+    assert page.input_value("#r") == str(round(candidates / 10))
+    assert "r=" not in page.evaluate("location.hash")
+    page.fill("#r", "7")
+    page.press("#r", "Enter")
+    page.reload()
+    assert page.input_value("#r") == "7"
+    page.context.close()
+
+
 def test_page_of_ones_own_sampled_ranks(browser, tmp_path):
     samples = {}
     for name in "XYZ":

@@ -304,3 +304,30 @@ def test_a_shell_and_awk(tmp_path):
     environment = os.environ | {"COLUMNS": "100"}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert "all candidates were scored" in done.stdout
+
+
+def test_candidates_from_a_table(ok, finish, world):
+    """Asked are candidates that were not seen; the result is that of Python."""
+    some = np.random.default_rng(5).random((USERS, ITEMS)) < 0.5
+    world.table(*some.nonzero()).to_csv("some.csv", index=False)
+    seen = pd.read_csv("seen.csv")
+    ok("start", "state", *TABLES, *OPTIONS, "--candidates", "some.csv", "--name", "A")
+    finish()
+
+    def score(users, items):
+        numbers = (np.array([int(re.search(r"\d+$", x)[0]) for x in ids]) for ids in (users, items))
+        user, item = numbers
+        allowed = some & (world.seen.toarray() == 0)
+        assert (allowed[user, item] | (world.held[user] == item)).all()
+        return world.scores["A"][user, item]
+
+    expected = sm.evaluate_on_budget(
+        {"A": score},
+        ["recall@5", "ap"],
+        relevant=pd.read_csv("held.csv"),
+        seen=seen,
+        candidates=pd.read_csv("some.csv"),
+        items=pd.read_csv("items.csv"),
+        budget=BUDGET,
+    )
+    assert found(ok) == expected.rows()

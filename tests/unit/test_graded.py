@@ -191,6 +191,42 @@ def test_trec_eval_with_its_level_of_relevance(least):
         np.testing.assert_allclose(found[name], expected, rtol=1e-12)
 
 
+CUTOFFS = (1, 3, 10, 30)
+
+
+def test_trec_eval_of_full_rankings():
+    """Binary relevance, several items per user; every value of every user."""
+    rng = np.random.default_rng(11)
+    users, items = 80, 40
+    scores = rng.permuted(np.tile(np.arange(items) / items, (users, 1)), axis=1)
+    relevant = [rng.choice(items, rng.integers(1, 9), replace=False).tolist() for _ in range(users)]
+    names = {"map": "ap", "recip_rank": "rr", "ndcg": "ndcg"}
+    for k in CUTOFFS:
+        names[f"recall_{k}"] = f"recall@{k}"
+        names[f"P_{k}"] = f"precision@{k}"
+        names[f"ndcg_cut_{k}"] = f"ndcg@{k}"
+        names[f"map_cut_{k}"] = f"ap-by-relevant@{k}"
+    cuts = ",".join(map(str, CUTOFFS))
+    wanted = {"map", "recip_rank", "ndcg"}
+    wanted.update(f"{measure}.{cuts}" for measure in ("recall", "P", "ndcg_cut", "map_cut"))
+    run = {}
+    qrels = {}
+    for user in range(users):
+        run[f"u{user}"] = {f"i{item}": float(scores[user, item]) for item in range(items)}
+        qrels[f"u{user}"] = {f"i{item}": 1 for item in relevant[user]}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, wanted).evaluate(run)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sm.InputWarning)  # all items have scores
+        found = sm.values_by_user(scores, [*names.values()], relevant=relevant)
+        by_id = sm.values_by_user(run, [*names.values()], relevant=qrels, n_items=items)
+    assert found.index.tolist() == list(range(users))
+    assert by_id.index.tolist() == [f"u{user}" for user in range(users)]
+    for their_name, name in names.items():
+        expected = [theirs[user][their_name] for user in by_id.index]
+        np.testing.assert_allclose(found[name], expected, rtol=0, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(by_id[name], expected, rtol=0, atol=1e-12, err_msg=name)
+
+
 # Grades 1, 2, 3 at places 1, 2, 3 of anna; 3 at place 2 of bert; none above 1 of carl.
 SCORES = np.array([[0.9, 0.5, 0.1, 0.0], [0.9, 0.5, 0.1, 0.0], [0.9, 0.5, 0.1, 0.0]])
 GRADES = np.array([[1, 2, 3, 0], [0, 3, 0, -1], [1, 0, 0, 0]])

@@ -124,6 +124,7 @@ def test_every_figure_and_download_is_there(document):
     downloads = {attrs["data-name"]: attrs["data-packed"] for attrs in packed}
     figures, tables = ["z", *(f"figure{i}" for i in range(1, 7))], ["exact", "table4"]
     assert {f"{name}.csv" for name in (*figures, *tables)} < downloads.keys()
+    assert {f"{name}.pdf" for name in figures} < downloads.keys()
     for name, packed in downloads.items():
         folder = "figures" if name.partition(".")[0] in figures else "tables"
         assert gzip.decompress(base64.b64decode(packed)) == (REFERENCE / folder / name).read_bytes()

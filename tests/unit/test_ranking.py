@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 
+import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import rank
 
@@ -87,6 +88,42 @@ def test_agrees_with_comparing_one_by_one(seed, single, block_size):
         held_out = rank(score, seen, relevant.argmax(axis=1), block_size=block_size)
         assert counts(held_out) == counts(ranks)
         assert held_out.n_candidates.tolist() == ranks.n_candidates.tolist()
+
+
+LISTS = {
+    "columns": ([2, 0], [[2], [0]]),
+    "one without": ([2, -1], [[2], []]),
+    "None": ([None, 3], [[], [3]]),
+    "lists": ([[1, 2], [0]], [[1, 2], [0]]),
+    "lists of equal length": ([[1, 2, 4], [1, 0, 3]], [[1, 2, 4], [1, 0, 3]]),
+    "rows of a matrix": ([[0, 0, 1, 0, 1], [1, 0, 0, 0, 0]], [[2, 4], [0]]),
+}
+
+
+@pytest.mark.parametrize("form", LISTS)
+@pytest.mark.parametrize("kind", ["matrix", "function", "vectors"])
+def test_lists_mean_what_they_mean_to_evaluate(form, kind):
+    given, columns = LISTS[form]
+    vectors = np.random.default_rng(3).random((2, 3)), np.random.default_rng(4).random((5, 3))
+    scores = np.einsum("uf,if->ui", *vectors)
+    score = {"matrix": scores, "function": by_rows(scores), "vectors": vectors}[kind]
+    relevant = np.zeros((2, 5), dtype=bool)
+    for user, items in enumerate(columns):
+        relevant[user, items] = True
+    for seen in (None, np.zeros((2, 5), dtype=bool)):
+        ranks = rank(score, seen, given)
+        assert sorted(counts(ranks)) == sorted(one_by_one(scores, np.ones((2, 5), bool), relevant))
+        found = sm.values_by_user(ranks, "recall@2,ap").to_numpy()
+        expected = sm.values_by_user(scores, "recall@2,ap", relevant=given).to_numpy()
+        assert found.tolist() == expected.tolist()
+
+
+def test_grades_in_nested_lists_are_those_of_evaluate():
+    scores, grades = np.array([[0.9, 0.5, 0.1]]), [[1, 2, 3]]
+    found = sm.values_by_user(rank(scores, None, grades), "ndcg@3")
+    ideal = 3 + 2 / math.log2(3) + 1 / 2
+    worst = 1 + 2 / math.log2(3) + 3 / 2
+    assert found["ndcg@3"].tolist() == pytest.approx([worst / ideal], abs=1e-15)
 
 
 def test_stored_zeros_and_repeated_entries_of_sparse_arrays():

@@ -45,6 +45,8 @@ def make_proxy(proxy: Any, problem: Problem, seed: int) -> Proxy:
 
 def _by_name(proxy: str | Path, problem: Problem, seed: int) -> Proxy:
     """Score by `popularity`, `als` or a table in a file."""
+    if proxy in ("popularity", "als") and not problem.events.nnz and problem.candidates is not None:
+        raise InputError(f"proxy {proxy} needs seen items (--seen); or give scores as proxy")
     if proxy == "popularity":
         all_are_evaluated = problem.events.shape[0] == problem.user_ids.size
         return by_popularity(problem.events, all_are_evaluated)
@@ -172,11 +174,11 @@ class Order:
         n_users, n_items = seen.shape
         self.problem = problem
         self.proxy = proxy
-        n_seen = np.diff(seen.indptr).astype(np.int64)
-        n_held_out = np.bincount(problem.owner)
-        self.n = n_items - n_seen - n_held_out  # candidates but for the held-out items
+        self.n = problem.n_candidates()
         room = max(LEAST_HEAD, head_entries // n_users)
-        if proxy.is_common:
+        if problem.candidates is not None:
+            room = n_items  # candidates that were given have no tail
+        elif proxy.is_common:
             room = 0  # the common order beyond the head is the proxy's own
         length = np.minimum(self.n, room)
         self._start = np.concatenate([[0], np.cumsum(length)])
@@ -229,18 +231,18 @@ class Order:
 def _heads(order: Order, start: Int) -> tuple[NDArray[np.int32], Float]:
     """First items of each user, and the place of each held-out item among the others."""
     problem = order.problem
-    seen = problem.seen
+    shape = problem.seen.shape
     head = np.empty(start[-1], np.int32)
     own = np.empty(problem.owner.size)
-    for block in blocks(*seen.shape):
-        users = np.arange(seen.shape[0])[block]
+    for block in blocks(*shape):
+        users = np.arange(shape[0])[block]
         scores = _finite_scores(order.proxy, users)
         first, end = np.searchsorted(problem.owner, [users[0], users[-1] + 1])
         owner = problem.owner[first:end] - users[0]
         item = problem.item[first:end]
         held_score = scores[owner, item, np.newaxis]
         # Only candidates are ranked.
-        scores[seen[users].toarray() != 0] = -np.inf
+        scores[~problem.is_candidate(users)] = -np.inf
         scores[owner, item] = -np.inf
         better = (scores[owner] > held_score).sum(axis=1)
         tied = (scores[owner] == held_score).sum(axis=1)

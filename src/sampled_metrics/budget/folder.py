@@ -18,7 +18,6 @@ from sampled_metrics._base.arrays import Float, Ids, first_duplicate, whole_numb
 from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import new_folder, read_arrays, read_json, reading_as, write_json
-from sampled_metrics._base.sparse import from_structure, structure, structure_names
 from sampled_metrics.budget.candidates import Order, Proxy, make_proxy
 from sampled_metrics.budget.evaluation import Session, Settings, State, expectation
 from sampled_metrics.budget.problem import Grid, Problem, numbers
@@ -48,11 +47,10 @@ class Folder:
             raise InputError(problem, path=path)
         self.settings = Settings.of(read_json(path / SETTINGS), str(path / SETTINGS))
         what = "the problem of an evaluation on a budget"
-        names = (*structure_names(), *Problem._fields[1:], "proxy", "is_common", "head", "own")
+        names = (*Problem.array_names(), "proxy", "is_common", "head", "own")
         arrays = read_arrays(path / PROBLEM, what, names)
         with reading_as(path / PROBLEM, what), reading(path / PROBLEM):
-            columns = (arrays[name] for name in Problem._fields[1:])
-            self.problem = Problem(from_structure(arrays), *columns)
+            self.problem = Problem.of_arrays(arrays)
             proxy = Proxy(str(arrays["proxy"]), None, bool(arrays["is_common"]))
             kept = arrays["head"], arrays["own"]
             self.order = Order(self.problem, proxy, kept=kept)
@@ -83,7 +81,8 @@ class Folder:
             return cls.create(path, order, settings)
         found = cls(path)
         now, before = _arrays(order), _arrays(found.order)
-        if found.settings != settings or not all(np.array_equal(now[k], before[k]) for k in now):
+        equal = found.settings == settings and now.keys() == before.keys()
+        if not equal or not all(np.array_equal(now[k], before[k]) for k in now):
             raise InputError("holds another evaluation; name a new folder", path=path)
         return found
 
@@ -168,9 +167,12 @@ def _words(expected: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
 
 def _arrays(order: Order) -> dict[str, Any]:
     """Return what the file of the problem holds."""
-    columns, proxy = order.problem._asdict(), order.proxy
-    columns |= {"proxy": np.array(proxy.name), "is_common": np.array(proxy.is_common)}
-    return structure(columns.pop("events")) | columns | {"head": order.head, "own": order.own}
+    arrays = order.problem.arrays()
+    arrays["proxy"] = np.array(order.proxy.name)
+    arrays["is_common"] = np.array(order.proxy.is_common)
+    arrays["head"] = order.head
+    arrays["own"] = order.own
+    return arrays
 
 
 def evaluate_on_budget(
@@ -178,7 +180,8 @@ def evaluate_on_budget(
     metrics: str | Sequence[str] = BUDGET_METRICS,
     *,
     relevant: Any,
-    seen: Any,
+    seen: Any = None,
+    candidates: Any = None,
     items: Any = None,
     proxy: Any = "popularity",
     budget: float = BUDGET,
@@ -206,11 +209,16 @@ def evaluate_on_budget(
         recall@k, ndcg@k and ap; with one held-out item per user also hr@k, mrr, mrr@k and map@k.
     relevant, seen
         Held-out items, and those that are no candidates. Both as tables of `user_id` and `item_id`
-        (files or DataFrames; `relevant` also as a dictionary), whose ids functions then get. Or
-        `seen` as a matrix, users x items, and the column of each user's held-out item, -1 for
-        none, a list of them per user, or a matrix as well.
+        (files, DataFrames, or dictionaries of a list per user), whose ids functions then get. Or
+        by position: `seen` as a matrix, users x items, or a list of columns per user, and the
+        column of each user's held-out item, -1 for none, a list of them per user, or a matrix.
+    candidates
+        Items that are ranked for each user, in the forms of `seen`, by default all; seen items are
+        taken out of them, and the held-out items need not be among them. With them `seen` may be
+        left out, if the proxy is given as scores.
     items
-        Table of all items (`item_id`), if some are in no other table.
+        Table of all items (`item_id`), if some are in no other table; by position their number,
+        where no matrix says it.
     proxy
         Cheap scores that tell where to look: `popularity`; `als` (8 factors, trained on what was
         seen; needs the package implicit); or scores as of a recommender, or in a table.
@@ -258,7 +266,9 @@ def evaluate_on_budget(
     settings = Settings.of(options, "evaluate_on_budget")
     sources = [x if callable(x) else Grid.of("recommender", x) for x in given.values()]
     catalogue = [x.items() for x in sources if isinstance(x, Grid) and items is None]
-    problem = Problem.of(relevant, seen, next(iter(catalogue), items))
+    shapes = [x.values.shape for x in sources if isinstance(x, Grid) and x.item_ids is None]
+    shape = next(iter(shapes), None)
+    problem = Problem.of(relevant, seen, next(iter(catalogue), items), candidates, shape)
     scorers = [problem.scorer("recommender", source) for source in sources]
     order = Order(problem, make_proxy(proxy, problem, settings.seed))
     folder = None if state is None else Folder.resumed(Path(state), order, settings)

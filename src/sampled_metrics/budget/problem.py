@@ -1,6 +1,6 @@
 """What is evaluated: seen and relevant items of users, and scores under the same ids."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,16 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
-from sampled_metrics._base.arrays import Ids, Int, integers
+from sampled_metrics._base.arrays import Ids, Int, integers, whole_number
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.sparse import canonical, marked
+from sampled_metrics._base.sparse import (
+    canonical,
+    from_structure,
+    marked,
+    structure,
+    structure_names,
+)
 from sampled_metrics.ranks.kinds import items_of, lists_of
 from sampled_metrics.ranks.options import as_array
-from sampled_metrics.ranks.pairs import ask_of_grades, read_known_items
+from sampled_metrics.ranks.pairs import NO_PAIRS, ask_of_grades, read_known_items
 from sampled_metrics.ranks.ranks import grades_of, id_column, require_unique
-from sampled_metrics.tables import ITEM, is_frame, places
+from sampled_metrics.tables import ITEM, USER, is_frame, places, read_table
 
 Scorer = Callable[[Int, Int], Any]
+CANDIDATES = "candidates (user_id, item_id)"
+_COLUMNS = ("owner", "item", "user_ids", "item_ids", "by_id")  # of a saved problem
+_LISTED = "candidates_"  # prefix of the arrays of its candidates, if they were given
 
 
 class Grid(NamedTuple):
@@ -52,7 +61,7 @@ class Grid(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What users have seen and what was held out of it; all other items are candidates.
+    """What users have seen, what was held out of it, and which other items are candidates.
 
     Attributes
     ----------
@@ -63,6 +72,9 @@ class Problem(NamedTuple):
         User and item of each held-out row, ordered by user.
     user_ids, item_ids
         Ids of the users evaluated and of all items; numbers of rows and columns if not `by_id`.
+    candidates
+        1 at the candidates of the users evaluated, without seen and held-out items; None if these
+        are all other items.
     """
 
     events: csr_array
@@ -71,34 +83,76 @@ class Problem(NamedTuple):
     user_ids: Ids
     item_ids: Ids
     by_id: bool = True
+    candidates: csr_array | None = None
 
     @classmethod
-    def of(cls, relevant: Any, seen: Any, items: Any = None) -> "Problem":
-        """Take tables of ids, or a matrix of what users have seen and columns of held-out items.
+    def of(
+        cls,
+        relevant: Any,
+        seen: Any,
+        items: Any = None,
+        candidates: Any = None,
+        shape: tuple[int, int] | None = None,
+    ) -> "Problem":
+        """Take tables of ids, or matrices and lists by position; see `evaluate_on_budget`.
 
-        A table of `items` names those that are in no other.
+        `shape` is that of scores by position, if they are a matrix.
         """
+        if seen is None and candidates is None:
+            raise InputError("neither seen (--seen) nor candidates (--candidates); give one")
         relevant = lists_of(relevant, "relevant")
-        if _is_table(relevant) and _is_table(seen):
-            known = read_known_items(relevant, seen, items)
-            events = marked(vstack([known.seen, known.seen_by_others], format="csr"))
-            owner, item = csr_array(known.held_out).sorted_indices().nonzero()
-            return cls(events, owner, item, known.user_ids, known.item_ids)
-        if _is_table(relevant) or _is_table(seen):
-            raise InputError("one of relevant and seen has ids; give both as tables, or none")
-        return cls._of_matrix(relevant, seen)
+        seen = lists_of(seen, "seen")
+        candidates = lists_of(candidates, "candidates")
+        given = [x for x in (relevant, seen, candidates) if x is not None]
+        if all(map(_is_table, given)):
+            return cls._of_tables(relevant, seen, items, candidates)
+        if any(map(_is_table, given)):
+            names = "relevant, seen and candidates" if len(given) > 2 else "relevant and seen"
+            raise InputError(f"one of {names} has ids; give all as tables, or none")
+        return cls._of_positions(relevant, seen, items, candidates, shape)
 
     @classmethod
-    def _of_matrix(cls, relevant: Any, seen: Any) -> "Problem":
-        """Take a matrix of what users have seen, and put users with held-out items first."""
-        events = canonical(Grid.of("seen", seen).values)
-        if np.isnan(events.data).any():
-            raise InputError("seen has NaN; expected 0 or 1")
-        events = marked(events)
+    def _of_tables(cls, relevant: Any, seen: Any, items: Any, candidates: Any) -> "Problem":
+        """Take tables of ids."""
+        listed = []
+        if candidates is not None:
+            listed = [read_table(candidates, CANDIDATES)]
+            listed[0].require(USER, ITEM)
+        known = read_known_items(relevant, NO_PAIRS if seen is None else seen, items, listed)
+        owner, item = csr_array(known.held_out).sorted_indices().nonzero()
+        problem = cls(
+            events=marked(vstack([known.seen, known.seen_by_others], format="csr")),
+            owner=owner,
+            item=item,
+            user_ids=known.user_ids,
+            item_ids=known.item_ids,
+        )
+        if not listed:
+            return problem
+        user = places(listed[0].ids(USER), known.user_ids)
+        column = places(listed[0].ids(ITEM), known.item_ids)
+        mine = user >= 0
+        pairs = (np.ones(np.count_nonzero(mine)), (user[mine], column[mine]))
+        return problem._among(csr_array(pairs, shape=problem.seen.shape))
+
+    @classmethod
+    def _of_positions(
+        cls,
+        relevant: Any,
+        seen: Any,
+        items: Any,
+        candidates: Any,
+        shape: tuple[int, int] | None,
+    ) -> "Problem":
+        """Take rows and columns, and put users with held-out items first."""
+        shape = _shape_of(relevant, seen, items, candidates, shape)
+        events = csr_array(shape)
+        if seen is not None:
+            events = _marks("seen", seen, shape)
         row, item = _held_out(relevant, events)
         user_ids, owner = np.unique(row, return_inverse=True)
         others = np.setdiff1d(np.arange(events.shape[0]), user_ids)
-        return cls(
+        problem = cls(
             events=events[np.append(user_ids, others)],
             owner=owner,
             item=item,
@@ -106,6 +160,58 @@ class Problem(NamedTuple):
             item_ids=np.arange(events.shape[1]),
             by_id=False,
         )
+        if candidates is None:
+            return problem
+        return problem._among(_marks("candidates", candidates, shape)[user_ids])
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Problem":
+        """Take what `arrays` returned."""
+        columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}
+        candidates = None
+        if structure_names(_LISTED)[0] in arrays:
+            candidates = from_structure(arrays, _LISTED)
+        return cls(from_structure(arrays), candidates=candidates, **columns)
+
+    @staticmethod
+    def array_names() -> tuple[str, ...]:
+        """Return the names of arrays that every saved problem has."""
+        return *structure_names(), *_COLUMNS
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the problem as arrays, to be saved."""
+        arrays = structure(self.events)
+        arrays.update((name, getattr(self, name)) for name in _COLUMNS)
+        if self.candidates is not None:
+            arrays.update(structure(self.candidates, _LISTED))
+        return arrays
+
+    def _among(self, candidates: csr_array) -> "Problem":
+        """Return the problem with these candidates, but for seen and held-out items."""
+        held_out = csr_array((np.ones(self.owner.size), (self.owner, self.item)), self.seen.shape)
+        listed = marked(candidates)
+        others = canonical(listed - listed.multiply(marked(self.seen + held_out)))
+        without = np.flatnonzero(np.diff(others.indptr) == 0)
+        if without.size:
+            user = self.user_ids[without[0]]
+            problem = f"candidates has none of user {user} but for seen and held-out items"
+            raise InputError(f"{problem}; expected some for each user with a held-out item")
+        return self._replace(candidates=others)
+
+    def n_candidates(self) -> Int:
+        """Count the candidates of each user, the held-out items not included."""
+        if self.candidates is not None:
+            return np.diff(self.candidates.indptr).astype(np.int64)
+        n_seen = np.diff(self.seen.indptr).astype(np.int64)
+        return self.seen.shape[1] - n_seen - np.bincount(self.owner)
+
+    def is_candidate(self, users: Int) -> NDArray[np.bool_]:
+        """Mark the candidates of some users, and maybe their held-out items."""
+        if self.candidates is not None:
+            marks: NDArray[np.bool_] = self.candidates[users].toarray() != 0
+            return marks
+        unseen: NDArray[np.bool_] = self.seen[users].toarray() == 0
+        return unseen
 
     @property
     def seen(self) -> csr_array:
@@ -141,6 +247,40 @@ def _places(name: str, ids: Ids, among: Ids) -> Int:
     if (found < 0).any():
         raise InputError(f"{name} lacks {ids[np.argmin(found)]}, an id of the others")
     return found
+
+
+def _shape_of(
+    relevant: Any, seen: Any, items: Any, candidates: Any, shape: tuple[int, int] | None
+) -> tuple[int, int]:
+    """Return the number of users and of items of what is given by position."""
+    for given in (seen, candidates, relevant):
+        found = tuple(getattr(given, "shape", ()))
+        if len(found) == 2:
+            return found
+    if shape is not None:
+        return shape
+    for name, given in (("seen", seen), ("candidates", candidates)):
+        if given is None:
+            continue
+        if not isinstance(given, list | tuple):
+            raise InputError(
+                f"{name} is of type {type(given).__name__}; expected a matrix or lists"
+            )
+        if items is None:
+            raise InputError(f"{name} is a list; give items, the number of all items, as well")
+    n_users = items_of(relevant, "relevant").shape[0]
+    return n_users, whole_number("items", items, 1)
+
+
+def _marks(name: str, given: Any, shape: tuple[int, int]) -> csr_array:
+    """Return ones where a matrix, or lists of columns, have the items of users."""
+    if isinstance(given, list | tuple):
+        given = items_of(given, name, shape)
+    table = canonical(Grid.of(name, given).values)
+    if np.isnan(table.data).any():
+        raise InputError(f"{name} has NaN; expected 0 or 1")
+    _require_shape(name, table.shape, shape)
+    return marked(table)
 
 
 def _require_shape(name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:

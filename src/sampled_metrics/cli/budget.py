@@ -27,6 +27,11 @@ _PROXY = (
     "Cheap scores that tell where to look: popularity, als (8 factors; needs implicit), or a table "
     "of user_id, item_id and score, in which items without a score come last."
 )
+_SEEN = "Items seen in training, which are no candidates: a table of user_id and item_id."
+_CANDIDATES = (
+    "Items ranked for each user: a table of user_id and item_id; by default all that the user has "
+    "not seen."
+)
 _METRICS = "recall@k, ndcg@k or ap; by default recall@10, ndcg@10 and ap."
 
 State = Annotated[Path, typer.Argument(help="Folder of the evaluation.")]
@@ -37,8 +42,9 @@ UntilDecided = Annotated[bool, options.option("", "Stop once decided.", "--until
 @app.command()
 def start(
     folder: State,
-    seen: options.SeenPairs,
     relevant: options.HeldOut,
+    seen: Annotated[Path | None, options.option("FILE", _SEEN)] = None,
+    candidates: Annotated[Path | None, options.option("FILE", _CANDIDATES)] = None,
     items: options.AllItems = None,
     name: Names = None,
     budget: Annotated[float, options.option("SCORES", _BUDGET)] = defaults.BUDGET,
@@ -70,7 +76,8 @@ def start(
         "seed": seed,
         "until_decided": until_decided,
     }
-    problem, chosen = Problem.of(relevant, seen, items), Settings.of(settings, "budget start")
+    problem = Problem.of(relevant, seen, items, candidates)
+    chosen = Settings.of(settings, "budget start")
     order = Order(problem, make_proxy(proxy, problem, chosen.seed))
     Folder.create(folder, order, chosen)
     _log.info(

@@ -242,7 +242,7 @@ def _below_metric(like: Likeness) -> str:
 
 
 def _resolution(like: Likeness) -> str:
-    """Say where estimates tell recommenders apart, such as at about recall@17."""
+    """Return where estimates separate recommenders best, such as `at about recall@17`."""
     if like.name is None:
         return f"with half credit at {like.place}"
     if like.rank is None:

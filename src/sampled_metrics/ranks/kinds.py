@@ -131,6 +131,11 @@ def _pairs_of(user: Any, items: Any, name: str) -> Iterable[tuple[Any, Any]]:
     raise InputError(f"{found}; expected a dictionary, as other users have")
 
 
+def is_nested(given: Any) -> bool:
+    """Return whether items are given as a list for each user."""
+    return isinstance(given, list | tuple) and any(isinstance(x, _SEVERAL) for x in given)
+
+
 def items_of(given: Any, name: str, shape: tuple[int, ...] | None = None) -> Any:
     """Return columns, shape (users,), or a matrix, users x items, of items given by position.
 
@@ -139,7 +144,7 @@ def items_of(given: Any, name: str, shape: tuple[int, ...] | None = None) -> Any
     """
     if is_sparse(given):
         return given
-    if isinstance(given, list | tuple) and any(isinstance(x, _SEVERAL) for x in given):
+    if is_nested(given):
         lists = [[] if x is None else list(np.atleast_1d(list(x))) for x in given]
         if shape is not None and [len(x) for x in lists] == [shape[1]] * shape[0]:
             return as_array(given, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ from sampled_metrics.tables import ITEM, QRELS, USER, Table, as_numpy, encoded, 
 
 RELEVANT = "relevant items"
 SEEN = "seen items (user_id, item_id)"
+_NOTHING = pa.chunked_array([pa.array([], pa.int64())])
+NO_PAIRS = Table(Path("seen"), {USER: _NOTHING, ITEM: _NOTHING}, (USER, ITEM))
 
 
 class Pairs(NamedTuple):
@@ -134,10 +137,11 @@ def read_known_items(
 ) -> KnownItems:
     """Read tables of pairs, files or DataFrames, or qrels for the held-out items.
 
-    The catalogue has the items of all tables, also those of a table of `items` (`item_id`) and of
-    `others`.
+    `seen` is `NO_PAIRS` if nobody has seen anything. The catalogue has the items of all tables,
+    also those of a table of `items` (`item_id`) and of `others`.
     """
-    held, of_seen = read_pairs(held_out, RELEVANT), read_table(seen, SEEN)
+    held = read_pairs(held_out, RELEVANT)
+    of_seen = seen if isinstance(seen, Table) else read_table(seen, SEEN)
     of_seen.require(USER, ITEM)
     catalogue = [] if items is None else [read_table(items, "items (item_id)")]
     user_ids = _distinct([held.ids(USER)])

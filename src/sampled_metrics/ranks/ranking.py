@@ -21,7 +21,14 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical, is_sparse
-from sampled_metrics.ranks.kinds import Products, Score, inner_products, items_of, scores_of
+from sampled_metrics.ranks.kinds import (
+    Products,
+    Score,
+    inner_products,
+    is_nested,
+    items_of,
+    scores_of,
+)
 from sampled_metrics.ranks.ranks import Ranks, grades_of, id_column, require
 
 BLOCK_SIZE = 512
@@ -62,7 +69,8 @@ def rank(
     relevant
         Column of each user's held-out item, shape (users,), -1 or None without one. Or above 0
         where an item is relevant: scipy.sparse or an array, shape (users, items), whose numbers
-        other than 1 are grades. Users without a relevant item are left out and never scored.
+        other than 1 are grades. Or a list of columns per user; nested lists of that shape are the
+        matrix. Users without a relevant item are left out and never scored.
     users, items
         Ids, shapes (users,) and (items,); default row and column numbers. Those of users are kept
         in the result, those of items only appear in errors.
@@ -85,8 +93,7 @@ def rank(
     """
     check_arguments(block_size=block_size, min_relevance=min_relevance)
     if isinstance(relevant, list | tuple) or getattr(relevant, "ndim", 0) == 1:
-        size = len(relevant)  # type: ignore[arg-type]
-        relevant = items_of(relevant, "relevant") if size else np.zeros(0, np.int64)
+        relevant = _by_position(relevant, score, seen, items)
     held_out = not is_sparse(relevant) and array_of("relevant", relevant).ndim != 2
     ranked = _held_out_items(relevant) if held_out else _relevant(relevant)
     sizes = np.diff(ranked.start)
@@ -131,6 +138,35 @@ def rank(
         n_rows=n_rows,
     )
     return several.at_least(min_relevance)
+
+
+def _by_position(relevant: Any, score: Any, seen: Any, items: Any) -> Any:
+    """Return columns, shape (users,), or a matrix, of relevant items in a list or an array."""
+    if not len(relevant):
+        return np.zeros(0, np.int64)
+    if not is_nested(relevant):
+        found = items_of(relevant, "relevant")
+        if not is_sparse(found):
+            return found
+    # Lists of columns: only the number of items tells them from the rows of a matrix.
+    return items_of(relevant, "relevant", _shape(score, len(relevant), seen, items))
+
+
+def _shape(score: Any, n_users: int, seen: Any, items: Any) -> tuple[int, int] | None:
+    """Return the numbers of users and of items, None if what is given has no such shape."""
+    if items is not None:
+        return n_users, len(items)
+    first: Any = seen
+    if seen is None:
+        first = score
+        if isinstance(score, tuple) and len(score) == 2:
+            first = np.transpose(score[1])
+        elif callable(score):
+            first = score(np.zeros(1, dtype=np.int64))
+    shape = np.shape(first)
+    if len(shape) != 2:
+        return None
+    return n_users, int(shape[1])
 
 
 class _Items(NamedTuple):

@@ -216,12 +216,18 @@ def _audit(path: Path) -> list[tuple[str, list[str], list[list[str]]]]:
 
 
 def picture(key: int | str, folder: Path) -> dict[str, Any]:
-    """Read a figure: `id`, `name`, `caption`, `svg` and the download `csv`."""
+    """Read a figure: `id`, `name`, `caption`, `svg` and the downloads `pdf` and `csv`."""
     name, file = (f"Figure {key}", f"figure{key}") if key != "z" else ("z scores", "z")
     stem = folder / file
     svg = inline_svg(stem.with_suffix(".svg").read_text("utf-8"), f"{file}-")
-    csv = download(stem.with_suffix(".csv"))
-    return {"id": stem.name, "name": name, "caption": FIGURES[key], "svg": svg, "csv": csv}
+    return {
+        "id": stem.name,
+        "name": name,
+        "caption": FIGURES[key],
+        "svg": svg,
+        "pdf": download(stem.with_suffix(".pdf")),
+        "csv": download(stem.with_suffix(".csv")),
+    }
 
 
 def download(path: Path) -> dict[str, str]:

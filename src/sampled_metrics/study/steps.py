@@ -17,7 +17,14 @@ from typing import Any
 from sampled_metrics import __version__
 from sampled_metrics._base.arrays import generator
 from sampled_metrics._base.errors import InputError, UnreachableError, reading
-from sampled_metrics._base.files import read_json, read_table, write_json, write_table, write_text
+from sampled_metrics._base.files import (
+    read_json,
+    read_table,
+    sweep,
+    write_json,
+    write_table,
+    write_text,
+)
 
 _log = logging.getLogger("sampled_metrics")
 _PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
@@ -28,9 +35,8 @@ def run(job: Any) -> None:
     file = logging.FileHandler(job.log[0], "w", encoding="utf-8")
     handlers: list[logging.Handler] = [logging.StreamHandler(), file]
     logging.basicConfig(format="%(message)s", handlers=handlers, level=logging.INFO, force=True)
-    for path in map(Path, job.output):  # temporary files of a killed run
-        for left in path.parent.glob(f".????????.{path.name}"):
-            left.unlink()
+    for path in map(Path, job.output):
+        sweep(path)
     try:
         globals()[job.params.step](job)
     except UnreachableError as error:

@@ -169,7 +169,9 @@ def _draw_histograms(
         places = [generators(order) for order in orders]
         return shared_histograms(ranks, m, generators("shared"), places, *design)
     chosen = streams or settings.estimators
-    return np.stack([histograms(ranks, m, generators(stream), *design) for stream in chosen])
+    # All at once, because the distribution of sampled ranks is the same for every stream.
+    every = [rng for stream in chosen for rng in generators(stream)]
+    return histograms(ranks, m, every, *design).reshape(len(chosen), settings.repetitions, m + 1)
 
 
 def save_experiment(path: Path, experiment: Experiment) -> None:

@@ -5,7 +5,8 @@ const total = Number(numbers.lens.n.replaceAll(",", ""));
 const LEAST = 1e-3; // probability of a bar
 
 let draws = { ranks: [], last: [] };
-let rank = Math.min(200, total);
+const START = Math.max(1, Math.round(total / 10));
+let rank = START;
 
 // Ranks of m random items of n, without replacement and without rank r, by Floyd's algorithm.
 function drawItems(n, m, r) {
@@ -86,7 +87,7 @@ if (element("item")) {
   element("r").addEventListener("change", ({ target }) => moveItem(Number(target.value)));
   element("r-range").addEventListener("input", ({ target }) =>
     moveItem(total ** (target.value / 1000)));
-  element("item").addEventListener("change", () => remember({ r: rank }, { r: 200 }));
+  element("item").addEventListener("change", () => remember({ r: rank }, { r: START }));
   addEventListener("view", () => moveItem(rank));
   moveItem(Number(address.get("r")) || rank);
 }

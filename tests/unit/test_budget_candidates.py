@@ -1,0 +1,180 @@
+"""Evaluation on a budget among the candidates of each user, against full rankings of them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.budget import evaluate_on_budget
+
+USERS, ITEMS, K = 60, 90, 5
+METRICS = ["recall@5", "ndcg@5", "ap"]
+
+
+class World:
+    """Scores, held-out items, items seen, and a third of the others as candidates."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(8)
+        self.truth = rng.normal(size=(USERS, 3)) @ rng.normal(size=(3, ITEMS))
+        self.scores = self.truth + 0.5 * rng.normal(size=(USERS, ITEMS))
+        self.held = np.argsort(-self.truth, axis=1)[np.arange(USERS), rng.integers(0, 9, USERS)]
+        self.seen = rng.random((USERS, ITEMS)) < 0.2
+        self.some = rng.random((USERS, ITEMS)) < 0.4
+        self.seen[np.arange(USERS), self.held] = False
+        self.own = np.zeros_like(self.seen)
+        self.own[np.arange(USERS), self.held] = True
+        self.asked: set[tuple[int, int]] = set()
+
+    def recommend(self, users: Any, items: Any) -> Any:
+        self.asked.update(zip(users.tolist(), items.tolist(), strict=True))
+        return self.scores[users, items]
+
+    def recommend_by_id(self, users: Any, items: Any) -> Any:
+        return self.recommend(users - 7, items // 3)
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def lists(marks: Any) -> list[list[int]]:
+    return [np.flatnonzero(row).tolist() for row in marks]
+
+
+def by_id(marks: Any) -> dict[int, list[int]]:
+    return {7 + user: [3 * item for item in items] for user, items in enumerate(lists(marks))}
+
+
+def table(marks: Any) -> pd.DataFrame:
+    user, item = np.nonzero(marks)
+    return pd.DataFrame({"user_id": 7 + user, "item_id": 3 * item})
+
+
+def evaluate(world: World, **given: Any) -> Any:
+    arguments = {"relevant": world.held, "budget": 20, "metrics": METRICS, **given}
+    named = isinstance(arguments["relevant"], dict | pd.DataFrame)
+    return evaluate_on_budget(world.recommend_by_id if named else world.recommend, **arguments)
+
+
+FORMS = {
+    "bool": lambda marks: {"as": marks},
+    "sparse": lambda marks: {"as": csr_array(marks)},
+    "lists": lambda marks: {"as": lists(marks), "items": ITEMS},
+    "dictionary": lambda marks: {"as": by_id(marks)},
+    "table": lambda marks: {"as": table(marks)},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_complement_of_seen_items_is_the_default(world: World, form: str) -> None:
+    expected = evaluate(world, seen=world.seen).rows()
+    asked = world.asked.copy()
+    world.asked.clear()
+    seen, others = FORMS[form](world.seen), FORMS[form](~world.seen)
+    given = {"seen": seen.pop("as"), "candidates": others.pop("as"), **seen}
+    if form in ("dictionary", "table"):
+        given["relevant"] = table(world.own)
+    assert evaluate(world, **given).rows() == expected
+    assert world.asked == asked
+    without = {name: value for name, value in given.items() if name != "candidates"}
+    if form in ("dictionary", "table"):
+        without["items"] = pd.DataFrame({"item_id": 3 * np.arange(ITEMS)})
+    assert evaluate(world, **without).rows() == expected
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_candidates_are_all_that_is_ranked(world: World, form: str) -> None:
+    others = ~world.some & ~world.own
+    proxy: Any = world.truth
+    expected = evaluate(world, seen=others | world.seen, proxy=proxy)
+    world.asked.clear()
+    given = FORMS[form](world.some)
+    given["candidates"] = given.pop("as")
+    seen: Any = world.seen
+    if form in ("dictionary", "table"):
+        given["relevant"] = by_id(world.own)
+        seen = table(seen)
+        index = [7 + np.arange(USERS), 3 * np.arange(ITEMS)]
+        proxy = pd.DataFrame(proxy, *index)
+    elif form == "lists":
+        seen = lists(seen)
+    assert evaluate(world, seen=seen, proxy=proxy, **given).rows() == expected.rows()
+    allowed = (world.some & ~world.seen) | world.own
+    assert all(allowed[pair] for pair in world.asked)
+
+
+def exact(world: World, candidates: Any) -> Any:
+    """Recall, NDCG and average precision of one held-out item, by sorting its candidates."""
+    ranks = []
+    for user, item in enumerate(world.held):
+        allowed = np.flatnonzero(candidates[user])
+        order = allowed[np.argsort(-world.scores[user, allowed])]
+        ranks.append(int(np.flatnonzero(order == item)[0]) + 1)
+    rank = np.array(ranks)
+    hit = rank <= K
+    return [hit.mean(), (hit / np.log2(rank + 1)).mean(), (1 / rank).mean()]
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_budget_for_all_candidates_is_exact(world: World, seen: bool) -> None:
+    given: dict[str, Any] = {"seen": world.seen if seen else None, "candidates": world.some}
+    ranked = world.some & ~world.seen if seen else world.some
+    result = evaluate(world, budget=ITEMS, proxy=world.truth, **given)
+    expected = exact(world, ranked | world.own)
+    for limit in ("value", "low", "high"):
+        found = [getattr(estimate, limit) for estimate in result.estimates[0]]
+        assert found == pytest.approx(expected, abs=1e-12)
+    assert result.n_candidates == (ranked & ~world.own).sum()
+
+
+def test_popularity_counts_what_was_seen(world: World) -> None:
+    """The order of asking is that of events, also where a user may see an item again."""
+    events = world.seen.sum(axis=0)
+    given = {"seen": world.seen, "candidates": world.some}
+    common = evaluate(world, **given, proxy="popularity").rows()
+    proxy = np.broadcast_to(events.astype(float), world.seen.shape)
+    named = evaluate(world, **given, proxy=np.array(proxy)).rows()
+    for row in (*common, *named):
+        del row["proxy"]
+    assert common == named
+
+
+def test_a_folder_keeps_the_candidates(world: World, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"seen": world.seen, "candidates": world.some}
+    expected = evaluate(world, **given).rows()
+    state = tmp_path / "state"
+    assert evaluate(world, **given, state=state).rows() == expected
+    asked = world.asked.copy()
+    world.asked.clear()
+    assert evaluate(world, **given, state=state).rows() == expected
+    assert asked
+    assert not world.asked
+    for other in (~world.some | world.own, None):
+        with pytest.raises(InputError, match="holds another evaluation"):
+            evaluate(world, **{**given, "candidates": other}, state=state)
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({}, r"neither seen \(--seen\) nor candidates"),
+        ({"candidates": np.ones((USERS, ITEMS))}, "proxy popularity needs seen items"),
+        ({"candidates": np.zeros((USERS, ITEMS))}, "candidates has none of user 0"),
+        ({"candidates": [[1, 2]] * USERS}, "candidates is a list; give items"),
+        ({"seen": [[]] * USERS}, "seen is a list; give items"),
+        ({"seen": [[0, ITEMS]] * USERS, "items": ITEMS}, "seen: found items 0 to 90"),
+        ({"candidates": [[0]] * (USERS + 1), "items": ITEMS}, r"candidates has shape \(61, 90\)"),
+        ({"candidates": {7: [1]}}, "one of relevant and seen has ids"),
+        ({"candidates": 5}, "candidates is of type int"),
+        ({"candidates": {8: [3]}, "relevant": {7: [3], 8: [6]}}, "candidates has none of user 7"),
+    ],
+)
+def test_invalid_candidates(world: World, given: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        evaluate(world, **given)
