@@ -149,11 +149,23 @@ def _by_position(relevant: Any, score: Any, seen: Any, items: Any) -> Any:
         if not is_sparse(found):
             return found
     # Lists of columns: only the number of items tells them from the rows of a matrix.
-    return items_of(relevant, "relevant", _shape(score, len(relevant), seen, items))
+    has_items = [user for user, found in enumerate(relevant) if _is_given(found)]
+    shape = None
+    if has_items:
+        shape = _shape(score, len(relevant), seen, items, has_items[0])
+    return items_of(relevant, "relevant", shape)
 
 
-def _shape(score: Any, n_users: int, seen: Any, items: Any) -> tuple[int, int] | None:
-    """Return the numbers of users and of items, None if what is given has no such shape."""
+def _is_given(found: Any) -> bool:
+    """Return whether a user has an item, in a list or as a column."""
+    return found is not None and np.size(found) > 0 and not np.array_equal(found, -1)
+
+
+def _shape(score: Any, n_users: int, seen: Any, items: Any, user: int) -> tuple[int, int] | None:
+    """Return the numbers of users and of items, None if what is given has no such shape.
+
+    A function is asked for the scores of `user` if nothing else says it.
+    """
     if items is not None:
         return n_users, len(items)
     first: Any = seen
@@ -162,7 +174,7 @@ def _shape(score: Any, n_users: int, seen: Any, items: Any) -> tuple[int, int] |
         if isinstance(score, tuple) and len(score) == 2:
             first = np.transpose(score[1])
         elif callable(score):
-            first = score(np.zeros(1, dtype=np.int64))
+            first = score(np.array([user]))
     shape = np.shape(first)
     if len(shape) != 2:
         return None
