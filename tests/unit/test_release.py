@@ -4,16 +4,14 @@ import re
 import subprocess
 import sys
 import tarfile
-import venv
 import zipfile
-from importlib.metadata import distribution
 
 import pytest
 from flit_core import buildapi
-from packaging.requirements import Requirement
 
 from sampled_metrics import __version__
 from tests.conftest import ROOT
+from tests.environments import make_environment
 from tests.unit.test_repository import EXTRAS, PROJECT, names_of
 
 # Every module of the library, every public name, then the README.
@@ -27,22 +25,6 @@ for module in pkgutil.walk_packages(sampled_metrics.__path__, "sampled_metrics."
         assert all(hasattr(loaded, name) for name in getattr(loaded, "__all__", ())), module.name
 assert all(getattr(sampled_metrics, name) for name in sampled_metrics.__all__)
 """
-
-
-def closure(names):
-    """The distributions that some need, extras left out."""
-    found, left = {}, [Requirement(name).name for name in names]
-    while left:
-        name = left.pop().lower().replace("_", "-")
-        if name not in found:
-            found[name] = distribution(name)
-            needs = map(Requirement, found[name].requires or ())
-            left += [
-                need.name
-                for need in needs
-                if not need.marker or need.marker.evaluate({"extra": ""})
-            ]
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -60,12 +42,7 @@ def built(tmp_path_factory):
 def python(built, tmp_path_factory):
     """Run an environment that has the wheel and its dependencies, but no extra."""
     folder = tmp_path_factory.mktemp("environment")
-    venv.create(folder, with_pip=False)
-    (site,) = folder.glob("lib/python*/site-packages")
-    for package in closure(PROJECT["dependencies"]).values():
-        for name in {file.parts[0] for file in package.files if not file.parts[0].startswith(".")}:
-            if name not in ("..", "__pycache__") and not (site / name).exists():
-                (site / name).symlink_to(package.locate_file(name))
+    make_environment(folder, PROJECT["dependencies"])
     pip = [sys.executable, "-m", "pip", "--python", folder / "bin/python", "install", "--quiet"]
     subprocess.run([*pip, "--no-deps", "--no-index", built[0]], check=True)
 

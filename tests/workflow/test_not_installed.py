@@ -1,32 +1,31 @@
-"""The workflow in an environment that has all packages of `environment.yml`, but not this one."""
+"""The workflow with the packages of `environment.yml` and what they need, and without this one."""
 
 import json
 import os
 import shutil
-import sys
-import sysconfig
-from pathlib import Path
 
 import pytest
+import yaml
 
 import sampled_metrics
 from tests.conftest import ROOT
+from tests.environments import make_environment
 from tests.workflow.conftest import run
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory):
-    """Python of an environment with the installed packages, this one left out."""
-    folder = tmp_path_factory.mktemp("environment")
-    done = run(sys.executable, "-m", "venv", "--without-pip", folder)
-    assert done.returncode == 0, done.stdout
-    inside = {"base": str(folder), "platbase": str(folder)}
-    packages = Path(sysconfig.get_path("purelib", vars=inside))
-    for installed in {sysconfig.get_path(kind) for kind in ("purelib", "platlib")}:
-        for path in Path(installed).iterdir():
-            if not path.name.startswith(("sampled_metrics", "__editable__")):
-                (packages / path.name).symlink_to(path)
-    return folder / "bin/python"
+def pins():
+    """The packages of `environment.yml` and their versions, without Python itself."""
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))
+    found = dict(line.split(" =") for line in environment["dependencies"])
+    del found["python"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory, pins):
+    """Python of an environment with these packages and what they need."""
+    return make_environment(tmp_path_factory.mktemp("environment"), list(pins))
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +33,17 @@ def environment(python):
     left_out = {"PYTHONPATH", "MOVIELENS_ARCHIVE"}
     kept = {name: value for name, value in os.environ.items() if name not in left_out}
     return kept | {"PATH": f"{python.parent}{os.pathsep}/usr/bin{os.pathsep}/bin"}
+
+
+def test_the_packages_are_those_of_the_file(python, environment, pins, tmp_path):
+    found = "{each.name.lower(): each.version for each in distributions()}"
+    code = f"from importlib.metadata import distributions; import json; print(json.dumps({found}))"
+    done = run(python, "-c", code, cwd=tmp_path, env=environment)
+    installed = {
+        name.replace("_", "-"): version for name, version in json.loads(done.stdout).items()
+    }
+    assert {name: installed.get(name) for name in pins} == pins
+    assert not installed.keys() & {"sampled-metrics", "pytest", "mkdocs", "snakefmt"}
 
 
 def test_nothing_says_that_the_package_is_installed(python, environment, tmp_path):
