@@ -52,9 +52,10 @@ if TYPE_CHECKING:
     from sampled_metrics.inference.negatives import check_negatives, negatives
     from sampled_metrics.inference.plan import plan
     from sampled_metrics.inference.reported import reported
+    from sampled_metrics.inputs.matrices import rank
     from sampled_metrics.metrics.ratings import mae, rmse
     from sampled_metrics.pages.own import report
-    from sampled_metrics.ranks import Ranks, SampledRanks, rank
+    from sampled_metrics.ranks import Ranks, SampledRanks
     from sampled_metrics.sampling import draw_sampled_ranks
 
 _HOME = {
@@ -71,7 +72,7 @@ _HOME = {
     "mae": "metrics.ratings",
     "negatives": "inference.negatives",
     "plan": "inference.plan",
-    "rank": "ranks",
+    "rank": "inputs.matrices",
     "report": "pages.own",
     "reported": "inference.reported",
     "rmse": "metrics.ratings",

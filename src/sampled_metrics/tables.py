@@ -9,9 +9,10 @@ import csv
 import io
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -53,6 +54,9 @@ _ALIASES = {
     USER: {"user", "userid", "uid", "useridx", "qid", "queryid"},
     ITEM: {"item", "itemid", "iid", "itemidx", "movie", "movieid", "docid"},
 }
+# Names that they give to scores, the first that is there; `rating` is what Spark recommends by.
+_SCORES = ("prediction", "predictions", "pred", "est", "logit", "logits", "rating")
+_ORDERED = {"score", "rank", "sampled_rank", "n_better", "relevance"}  # nothing else is a score
 _OTHER_KINDS = {
     b"PK\x03\x04": "a spreadsheet or an archive (.xlsx, .zip); save it as CSV",
     b"\xd0\xcf\x11\xe0": "a spreadsheet (.xls); save it as CSV",
@@ -95,9 +99,29 @@ class Table:
     names: tuple[str, ...]  # all columns of the file, also those not read
     header: int | None = None  # lines before the first row; None for parquet, which has no lines
     metadata: dict[bytes, bytes] = field(default_factory=dict)  # of parquet
+    floats: tuple[str, ...] = ()  # other columns, which hold numbers with decimals
+
+    @classmethod
+    def of_columns(cls, path: Path, columns: Mapping[str, pa.Array]) -> "Table":
+        """Take arrays of pyarrow under the names that they have for people."""
+        arrays = {}
+        for name, column in columns.items():
+            array = as_arrow(column) if isinstance(column, np.ndarray) else column
+            arrays[name] = (
+                array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+            )
+        names, wanted = selected(path, list(arrays), KNOWN)
+        known = {wanted[name]: arrays[name] for name in wanted}
+        others = [name for name in arrays if name not in wanted]
+        floats = [name for name in others if pa.types.is_floating(arrays[name].type)]
+        return cls(path, known, names, floats=tuple(floats))
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
+
+    def with_column(self, name: str, column: pa.ChunkedArray) -> "Table":
+        """Return the table with one column more."""
+        return replace(self, columns={**self.columns, name: column})
 
     def require(self, *names: str) -> None:
         """Raise InputError for the first of `names` that is missing."""
@@ -125,6 +149,13 @@ class Table:
         bad = (values < least) | (values > limits)
         self.refuse(name, bad, values, lambda r: f"{least} to {limits[r]}" if per_row else bound)
         return values
+
+    def marks(self, name: str) -> NDArray[np.bool_]:
+        """Return a column of 1 or 0, or of true or false."""
+        column = self._complete(name, "1 or 0")
+        if pa.types.is_boolean(column.type):
+            return as_numpy(column.cast(pa.uint8())) == 1
+        return self.whole(name, 0, 1) == 1
 
     def finite(self, name: str) -> Float:
         """Return a column of finite numbers as float64."""
@@ -307,12 +338,25 @@ def read_table(
 
 
 def is_frame(data: Any) -> bool:
-    """Return whether data is a DataFrame of pandas, which is not imported for the question."""
-    return type(data).__name__ == "DataFrame" and hasattr(data, "columns")
+    """Return whether data is a table of pandas, polars or pyarrow, which are not imported."""
+    return type(data).__name__ in {"DataFrame", "Table", "RecordBatch"} and hasattr(data, "columns")
+
+
+def is_pandas(data: Any) -> bool:
+    """Return whether a table in memory has the index and the columns of pandas."""
+    return is_frame(data) and hasattr(data, "index") and hasattr(data, "reset_index")
 
 
 def require_file(path: Path, what: str) -> None:
     """Raise InputError unless `path` is a file that is not empty."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:  # too long, or with a character that no name has
+        problem = getattr(error, "strerror", None) or str(error)
+        shown = Path(f"{str(path)[:_LONGEST]}...") if len(str(path)) > _LONGEST else path
+        raise InputError(f"no name of a file ({problem}); expected {what}", path=shown) from None
     for bad, problem in (
         (path.is_dir(), "a folder"),
         (not path.exists(), "no such file"),
@@ -337,6 +381,11 @@ def selected(
                 column if name not in columns and name.lower().replace("_", "") in aliases else name
                 for name in bare
             ]
+    if "score" in columns and not _ORDERED.intersection(bare):
+        lower = [name.lower() for name in bare]
+        alias = next((alias for alias in _SCORES if alias in lower), None)
+        if alias is not None:
+            bare[lower.index(alias)] = "score"
     for column in columns:
         if bare.count(column) > 1:
             raise InputError(f"duplicate column {column}", path=path)
@@ -366,12 +415,47 @@ def _parsing(path: Path, what: str, delimiter: str = "") -> Iterator[None]:
 
 def _read_frame(frame: Any, columns: Sequence[str]) -> Table:
     path = Path("DataFrame")
-    names, wanted = selected(path, list(map(str, frame.columns)), columns)
     try:
+        if not is_pandas(frame):
+            return _of_arrow(path, pa.table(frame), columns)
+        texts = list(map(str, frame.columns))
+        names, wanted = selected(path, texts, columns)
+        kinds = [getattr(kind, "kind", "") for kind in frame.dtypes]
         read = pa.Table.from_pandas(frame.rename(columns=str)[[*wanted]], preserve_index=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise InputError(f"not a table ({error})", path=path) from error
-    return _without_header(Table(path, {wanted[n]: read[n] for n in wanted}, names), list(wanted))
+    floats = [n for n, kind in zip(texts, kinds, strict=True) if kind == "f" and n not in wanted]
+    known = {wanted[n]: read[n] for n in wanted}
+    return _without_header(Table(path, known, names, floats=tuple(floats)), list(wanted))
+
+
+def _of_arrow(path: Path, read: pa.Table, columns: Sequence[str]) -> Table:
+    """Take a table of pyarrow, or of a library that lends its memory to it."""
+    names, wanted = selected(path, read.column_names, columns)
+    known = {}
+    for name in wanted:
+        known[wanted[name]] = _in_usual_text(read[name])
+    table = Table(path, known, names, floats=_floats(read.schema, wanted))
+    return _without_header(table, list(wanted))
+
+
+def _in_usual_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column whose texts, or categories, are views of polars as texts that all know."""
+    if "string_view" not in str(column.type):
+        return column
+    if not pa.types.is_dictionary(column.type):
+        return column.cast(pa.string())
+    chunks = []
+    for chunk in column.chunks:
+        categories = chunk.dictionary.cast(pa.string())
+        chunks.append(pa.DictionaryArray.from_arrays(chunk.indices, categories))
+    return pa.chunked_array(chunks)
+
+
+def _floats(schema: pa.Schema, wanted: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the columns of numbers with decimals that are not wanted."""
+    floats = [field.name for field in schema if pa.types.is_floating(field.type)]
+    return tuple(name for name in floats if name not in wanted)
 
 
 def _read_parquet(path: Path, what: str, columns: Sequence[str]) -> Table:
@@ -382,7 +466,9 @@ def _read_parquet(path: Path, what: str, columns: Sequence[str]) -> Table:
         names, wanted = selected(path, file.schema_arrow.names, columns)
         read = file.read(columns=list(wanted))
         metadata = file.schema_arrow.metadata or {}
-    return Table(path, {wanted[n]: read[n] for n in wanted}, names, metadata=metadata)
+        floats = _floats(file.schema_arrow, wanted)
+    known = {wanted[n]: read[n] for n in wanted}
+    return Table(path, known, names, metadata=metadata, floats=floats)
 
 
 def _read_text(
@@ -433,8 +519,26 @@ def _read_text(
                 null_values=[""],
             ),
         )
-    table = Table(path, {wanted[name]: read[name] for name in wanted}, names, header)
-    return _without_header(table, list(wanted))
+    known = {wanted[name]: read[name] for name in wanted}
+    floats = () if is_trec else _floats_of_row(path, fields, wanted, separator)
+    return _without_header(Table(path, known, names, header, floats=floats), list(wanted))
+
+
+def _floats_of_row(
+    path: Path, fields: Sequence[str], wanted: Mapping[str, str], separator: str
+) -> tuple[str, ...]:
+    """Return the columns that are not wanted and hold a decimal point in the first row."""
+    others = [place for place, name in enumerate(fields) if name not in wanted]
+    if not others:
+        return ()
+    filled = (text for _, text in lines(path) if text.strip())
+    next(filled, "")
+    row = next(csv.reader(islice(filled, 1), delimiter=separator), [])
+    return tuple(
+        fields[place]
+        for place in others
+        if place < len(row) and re.fullmatch(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*", row[place])
+    )
 
 
 def _without_header(table: Table, names: Sequence[str]) -> Table:
@@ -493,11 +597,20 @@ def as_numpy(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
 def as_arrow(values: NDArray[Any]) -> pa.Array:
     """Return an array of numbers or text as one of pyarrow."""
     if values.dtype.kind == "U":
-        texts = [text.encode() for text in values.tolist()]
-        ends = pa.py_buffer(np.cumsum([0, *map(len, texts)], dtype=np.int32))
-        return pa.StringArray.from_buffers(len(texts), ends, pa.py_buffer(b"".join(texts)))
+        return texts_as_arrow(values.tolist())
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
     buffer = pa.py_buffer(np.ascontiguousarray(values))
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), values.size, [None, buffer])
+
+
+def texts_as_arrow(texts: Sequence[str]) -> pa.Array:
+    """Return texts as an array of pyarrow, without pandas, which its own conversion imports."""
+    encoded_texts = [text.encode() for text in texts]
+    ends = np.zeros(len(encoded_texts) + 1, np.int64)
+    np.cumsum([len(text) for text in encoded_texts], out=ends[1:])
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded_texts))]
+    return pa.Array.from_buffers(pa.large_string(), len(encoded_texts), buffers).cast(pa.string())
 
 
 def places(ids: Any, among: Any) -> Int:

@@ -20,8 +20,9 @@ from sampled_metrics.inference.ranges import (
     difference_range,
     order_p_value,
 )
+from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks import Ranks, SampledRanks, Sampling, rank
+from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 from sampled_metrics.sampling import draw_sampled_ranks
 from tests.conftest import ROOT
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampled_metrics._base.arrays import generator
+from sampled_metrics.inputs.full import read_by_name
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 from sampled_metrics.study import curves
 from sampled_metrics.study.curves import smallest_from

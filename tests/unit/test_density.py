@@ -14,14 +14,15 @@ from tests.conftest import ROOT
 SOURCE = ROOT / "src/sampled_metrics"
 SLACK = (0.3, 10.0)  # below a ceiling, before it must be lowered
 CEILINGS = {  # nodes of syntax a line, and compressed ones in 1,000 lines; peers have 5 and 6
-    "_base": (5.9, 29),
+    "_base": (5.9, 28),
     "budget": (7.1, 22),
     "cli": (5.6, 26),
     "estimators": (6.9, 59),
     "inference": (6.7, 43),
     "metrics": (6.6, 8),
+    "inputs": (6.3, 27),
     "pages": (6.7, 10),
-    "ranks": (7.0, 67),
+    "ranks": (6.0, 40),
     "sampling": (7.0, 12),
     "study": (7.0, 48),
 }

@@ -8,7 +8,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from sampled_metrics.ranks.sampled import TIES, Drawn, as_sampled
+from sampled_metrics.inputs.options import Drawn
+from sampled_metrics.inputs.sampled import TIES, as_sampled
 
 N, M, USERS = 1571, 100, 400
 

@@ -8,8 +8,13 @@ import pytest
 from scipy.sparse import csr_array, save_npz
 
 import sampled_metrics as sm
+from sampled_metrics.inputs.items import items_by_id
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.pairs import read_relevant
+
+
+def relevant_items(data):
+    return items_by_id(data, "relevant")
+
 
 COLUMNS = ("n_found", "n_better", "n_tied", "n_relevant", "n_candidates", "depth")
 
@@ -172,7 +177,7 @@ def test_names_of_other_libraries(header, tmp_path):
     frame = pd.read_csv(path)
     frame.to_parquet(tmp_path / "t.parquet")
     for data in (path, frame, tmp_path / "t.parquet"):
-        pairs = read_relevant(data)
+        pairs = relevant_items(data)
         assert (pairs.user_ids.to_pylist(), pairs.item_ids.to_pylist()) == ([7, 8], [3, 4])
 
 
@@ -180,10 +185,10 @@ def test_own_names_come_first_and_relevance_above_0(tmp_path):
     path = write(
         tmp_path, "t.csv", "user,user_id,item_id,relevance\n1,2,3,0.5\n1,9,3,0\n1,8,3,-1\n"
     )
-    pairs = read_relevant(path)
-    assert (pairs.user_ids.to_pylist(), pairs.relevance.tolist()) == ([2], [0.5])
+    relevant = relevant_items(path)
+    assert (relevant.user_ids.to_pylist(), relevant.relevance.tolist()) == ([2], [0.5])
     with pytest.raises(sm.InputError, match="duplicate column user_id"):
-        read_relevant(write(tmp_path, "t.csv", "user,uid,item_id\n1,2,3\n"))
+        relevant_items(write(tmp_path, "t.csv", "user,uid,item_id\n1,2,3\n"))
 
 
 # User 0 has seen item 0 and likes 2, tied with 3 and 4, below 1.

@@ -9,8 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.inputs.items import items_by_id
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.pairs import read_relevant
+
+
+def relevant_items(data):
+    return items_by_id(data, "relevant")
+
 
 # In these tables | ends a line of a file, and - is a row or column that is not named.
 RANKS = """\
@@ -179,7 +184,7 @@ DIAGONAL = [0, 1, 2]
         (ONES, None, None, "s", "-", "-", "found scores; give relevant (--relevant)"),
         (NAN, [0, 0, 0], None, "s", "-", "-", "score of item 3 for user 2 is nan"),
         (MASKED, [1, 1, 1], None, "s", "-", "-", "item 1 of user 1 has score -inf"),
-        (ONES, [0, 0, 4], None, "t", 3, "relevant items", "4, expected 0 to 3"),
+        (ONES, [0, 0, 4], None, "t", 3, "relevant", "4, expected 0 to 3"),
         (ONES, [0, 0], None, "t", "-", "-", "relevant items are int64 of shape"),
         (ONES, "user_id,item_id|0,4", None, "t", 1, "item_id", "found 4"),
         (ONES, "user_id,item_id|anna,0", None, "t", 1, "user_id", "found 'anna'"),
@@ -209,7 +214,7 @@ def test_no_file(tmp_path, suffix):
     path = tmp_path / f"missing.{suffix}"
     for read, what in (
         (lambda path: Ranks.read(path), "ranks, lists or scores"),
-        (read_relevant, "relevant items"),
+        (relevant_items, "relevant items"),
         (lambda path: SampledRanks.read(path, 9), "sampled ranks"),
     ):
         assert str(error_of(read, path)) == f"{path}: no such file; expected {what}"
@@ -281,7 +286,7 @@ def test_damaged_files_are_read_or_refused_in_one_line(tmp_path_factory, data):
         (Ranks.read, {"n_items": 9}),
         (Ranks.read, {"relevant": relevant}),
         (SampledRanks.read, {"n_negatives": 9}),
-        (read_relevant, {}),
+        (relevant_items, {}),
     ):
         message = ""
         try:

@@ -5,8 +5,14 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.ranks.pairs import read_relevant
-from sampled_metrics.ranks.sampled import Drawn, as_sampled
+from sampled_metrics.inputs.items import items_by_id
+from sampled_metrics.inputs.options import Drawn
+from sampled_metrics.inputs.sampled import as_sampled
+
+
+def relevant_items(data):
+    return items_by_id(data, "relevant")
+
 
 M, USERS, N = 100, 940, 3541
 RNG = np.random.default_rng(0)
@@ -93,8 +99,8 @@ HEADER = "user_id,item_id\n1,2\nuser_id,item_id\n3,4\n"
         (lambda _: sm.evaluate(MASKED, "auc", relevant=HELD), "mask"),
         (lambda _: sm.rank(lambda rows: MASKED[rows], None, HELD), "mask"),
         (lambda _: sm.SampledRanks(np.ma.array([1, 2], mask=[0, 1]), 9, 2), "mask"),
-        (lambda path: read_relevant(path), r"row 2 \(line 3\): the header again"),
-        (lambda path: read_relevant(pd.read_csv(path)), "row 2: the header again"),
+        (lambda path: relevant_items(path), r"row 2 \(line 3\): the header again"),
+        (lambda path: relevant_items(pd.read_csv(path)), "row 2: the header again"),
         (lambda path: sm.correct(SCORES, relevant=path, **CORRECT), "leave relevant"),
         (lambda _: sm.correct(frame(RANKS), **CORRECT), "leave positive"),
         (lambda path: sm.correct(frame(RANKS), n_items=N, relevant=path), "leave relevant"),

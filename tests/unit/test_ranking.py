@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks import rank
+from sampled_metrics.inputs.matrices import rank
 
 
 def by_rows(scores):

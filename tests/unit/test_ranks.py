@@ -6,8 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.inputs.full import read_by_name, read_single
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.reading import read_by_name, read_single, sources
+from sampled_metrics.ranks.records import sources
 from tests.unit.relevance import untied
 
 COLUMNS = ("n_candidates", "n_better", "n_tied", "n_found", "n_relevant", "depth")

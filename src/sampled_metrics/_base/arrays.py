@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import ThreadpoolController
 
 from sampled_metrics._base.defaults import MOST_ITEMS
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, flag
 
 Float: TypeAlias = NDArray[np.float64]
 Int: TypeAlias = NDArray[np.int64]
@@ -61,9 +61,15 @@ def short_repr(record: object, *names: str) -> str:
 def first_duplicate(*columns: NDArray[Any]) -> int | None:
     """Return the first row with the values of an earlier row in all columns; None if all differ."""
     order = np.lexsort(columns[::-1])
-    same = [values[order[1:]] == values[order[:-1]] for values in columns]
-    again = order[1:][np.logical_and.reduce(same)]
-    return int(again.min()) if again.size else None
+    later = order[1:]
+    same = np.ones(later.size, dtype=bool)
+    for values in columns:
+        ordered = values[order]
+        same &= ordered[1:] == ordered[:-1]
+    again = later[same]
+    if not again.size:
+        return None
+    return int(again.min())
 
 
 def array_of(name: str, values: Any, kind: Any = None) -> NDArray[Any]:
@@ -92,6 +98,54 @@ def integers(name: str, values: ArrayLike, is_column: bool = False) -> Int:
     return array.astype(np.int64)
 
 
+def id_column(name: str, values: ArrayLike, rows: int) -> Ids:
+    """Return ids as integers or numpy's str, shape (rows,); anything else raises InputError."""
+    array = array_of(name, values)
+    if array.dtype.kind == "O":
+        for value in array.flat:
+            if not isinstance(value, str | int | np.integer):
+                raise InputError(f"{name} holds {value!r}; expected integers or text")
+        array = array.astype(np.str_)
+    if array.shape != (rows,):
+        raise InputError(f"{name} has shape {array.shape}; expected {(rows,)}")
+    if array.dtype.kind == "U":
+        return array
+    return integers(name, array)
+
+
+def require_unique(name: str, ids: Ids) -> None:
+    """Raise InputError for the first row that repeats an id."""
+    row = first_duplicate(ids)
+    if row is not None:
+        raise InputError(f"duplicate {name} {ids[row]}", row=row + 1)
+
+
+def require(column: str, values: Float | Int, good: NDArray[np.bool_], expected: str) -> None:
+    """Raise InputError for the first row that is not `good`; rows are counted from 1."""
+    if not good.all():
+        row = int(np.argmin(good))
+        raise InputError(f"{values[row]}, expected {expected}", row=row + 1, column=column)
+
+
+def require_same(name: str, option: Any, found_name: str, found: Any) -> None:
+    """Raise InputError if an option differs from what the data says, in one value or in several."""
+    if option is None or found is None or np.all(np.asarray(found) == option):
+        return
+    values = np.unique(found)
+    said = str(values[0])
+    if values.size > 1:
+        said = f"{values[0]} to {values[-1]}"
+    given = f"{name} ({flag(name)}) is {option}"
+    raise InputError(f"found {found_name} {said}, but {given}")
+
+
+def grades_of(relevance: Float) -> Float | None:
+    """Return the relevance of items as grades, or None where it is 1 for all."""
+    if (relevance == 1.0).all():
+        return None
+    return relevance
+
+
 def whole_number(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
     """Convert a whole number to int; floats, text and bool raise an InputError with the name."""
     if isinstance(value, bool | np.ndarray | type) or not hasattr(value, "__index__"):
@@ -108,7 +162,8 @@ def check_arguments(**given: Any) -> None:
         if value is None and name in _OPTIONAL:
             continue
         if name in _LEAST:
-            whole_number(name, value, _LEAST[name], None if name == "seed" else MOST_ITEMS)
+            most = None if name == "seed" else MOST_ITEMS
+            whole_number(name, value, _LEAST[name], most)
             continue
         kinds = _TYPES.get(name, (str,))
         if not isinstance(value, kinds):
@@ -121,7 +176,8 @@ def check_arguments(**given: Any) -> None:
 
 def wrong_type(name: str, value: Any, *kinds: type) -> InputError:
     """Make the error for a value that is of none of these types."""
-    expected = " or ".join(dict.fromkeys(kind.__name__.strip("_") for kind in kinds))
+    names = [kind.__name__.strip("_") for kind in kinds]
+    expected = " or ".join(dict.fromkeys(names))
     return InputError(f"{name} is of type {type(value).__name__}, expected {expected}")
 
 
@@ -136,8 +192,11 @@ def ordered_floats(values: NDArray[Any]) -> NDArray[np.floating[Any]]:
     """Return numbers as floats in the same order; integers beyond float64 as their places."""
     if values.dtype.kind == "f":
         return values
-    if values.size and (values.max() > EXACT or values.min() < -EXACT):
-        values = np.unique(values, return_inverse=True)[1].reshape(values.shape)
+    if not values.size:
+        return values.astype(np.float64)
+    if values.max() > EXACT or values.min() < -EXACT:
+        _, places = np.unique(values, return_inverse=True)
+        values = places.reshape(values.shape)
     return values.astype(np.float64)
 
 
@@ -149,10 +208,13 @@ def generator(seed: int, *keys: str | int) -> np.random.Generator:
     a number never to the same.
     """
     whole_number("seed", seed, 0)
-    digests = (hashlib.sha256(repr(key).encode()).digest() for key in keys)
-    # Four 32-bit words for each key, so that neighbouring keys cannot run into each other.
-    words = tuple(word for digest in digests for word in struct.unpack_from("<4I", digest))
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=words))
+    words: list[int] = []
+    for key in keys:
+        digest = hashlib.sha256(repr(key).encode()).digest()
+        # Four 32-bit words for each key, so that neighbouring keys cannot run into each other.
+        words.extend(struct.unpack_from("<4I", digest))
+    sequence = np.random.SeedSequence(seed, spawn_key=words)
+    return np.random.default_rng(sequence)
 
 
 @contextmanager
@@ -178,10 +240,13 @@ def adjusted(p_values: Sequence[float], correction: str) -> list[float]:
     raw = np.array(p_values, dtype=np.float64)
     if correction == "holm":
         order = np.argsort(raw)
-        raw[order] = np.maximum.accumulate(raw[order] * np.arange(raw.size, 0, -1))
-    return np.minimum(raw, 1.0).tolist()
+        n_larger = np.arange(raw.size, 0, -1)
+        raw[order] = np.maximum.accumulate(raw[order] * n_larger)
+    at_most_one = np.minimum(raw, 1.0)
+    return at_most_one.tolist()
 
 
 def geometric_sizes(smallest: int, largest: int, number: int) -> list[int]:
     """Space whole numbers evenly on a logarithmic scale, at most `number` of them."""
-    return sorted({round(size) for size in np.geomspace(smallest, largest, number).tolist()})
+    sizes = np.geomspace(smallest, largest, number)
+    return sorted({round(size) for size in sizes.tolist()})

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import NO_MEMORY, InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -205,17 +205,28 @@ def read_array(path: Path, what: str, **options: Any) -> Any:
         return np.load(path, allow_pickle=False, **options)
 
 
-def read_arrays(path: Path, what: str, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Read all arrays of an `.npz` file, at least `names`; errors call it `what`."""
+def read_arrays(
+    path: Path, what: str, names: Sequence[str] = (), others: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Read arrays of an `.npz` file: `names`, and those of `others` that it holds.
+
+    All arrays are read without `others`. Errors call the file `what`.
+    """
     import numpy as np
 
+    arrays: dict[str, Any] = {}
     # numpy leaves a file open that it finds to be damaged, so it does not open it.
     with (
         reading_as(path, what),
         Path(path).open("rb") as file,
         np.load(file, allow_pickle=False) as data,
     ):
-        arrays = dict(data)
+        for name in data.files:
+            if others is None or name in names or name in others:
+                arrays[name] = data[name]
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            raise InputError(f"not {what} ({name} is no array)", path=path)
     for name in names:
         if name not in arrays:
             raise InputError(f"not {what} (it holds no {name})", path=path)
@@ -231,5 +242,7 @@ def reading_as(path: Path, what: str) -> Iterator[None]:
         raise InputError(f"no such file; expected {what}", path=path) from None
     except InputError:
         raise
+    except MemoryError as error:
+        raise InputError(f"{NO_MEMORY} ({error})", path=path) from error
     except Exception as error:
         raise InputError(f"not {what} ({error})", path=path) from error

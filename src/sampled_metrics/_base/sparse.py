@@ -20,16 +20,29 @@ def is_sparse(table: Any) -> bool:
 
 def canonical(table: Any) -> scipy.sparse.csr_array:
     """Return a copy whose rows are sorted, without duplicate entries and zeros."""
-    check = getattr(table, "check_format", None)  # of compressed formats
-    try:
-        if check is not None:
-            check(full_check=True)
-    except ValueError as error:
-        raise InputError(f"damaged sparse matrix ({error})") from None
+    require_sound(table)
     copy = scipy.sparse.csr_array(table, copy=True)
     copy.sum_duplicates()
     copy.eliminate_zeros()
     return copy
+
+
+def require_sound(table: Any) -> None:
+    """Raise InputError for a sparse matrix whose indices point outside of it."""
+    check = getattr(table, "check_format", None)  # of compressed formats
+    try:
+        if check is not None:
+            check(full_check=True)
+        coordinates = getattr(table, "coords", ())
+        for indices, size in zip(coordinates, table.shape, strict=False):
+            if not indices.size:
+                continue
+            least = indices.min()
+            most = indices.max()
+            if least < 0 or most >= size:
+                raise ValueError(f"indices {least} to {most} of {size}")
+    except ValueError as error:
+        raise InputError(f"damaged sparse matrix ({error})") from None
 
 
 def marked(table: Any) -> scipy.sparse.csr_array:

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, csr_matrix, issparse
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget.problem import Grid, Problem, Scorer, numbers
-from sampled_metrics.ranks.pairs import Pairs
+from sampled_metrics.inputs.items import require_different
 from sampled_metrics.tables import ITEM, USER, places, read_table
 
 HEAD_ENTRIES = 1 << 25  # items of all users' heads together: 128 MB
@@ -88,9 +88,11 @@ def _by_table(path: Path, problem: Problem) -> Proxy:
     table = read_table(path, what, (USER, ITEM, "score"))
     table.require(USER, ITEM, "score")
     score = table.finite("score")
-    pairs = Pairs.of(table)
-    user = places(pairs.user_ids, problem.user_ids)[pairs.user]
-    item = places(pairs.item_ids, problem.item_ids)[pairs.item]
+    user_codes, user_ids = table.codes(USER)
+    item_codes, item_ids = table.codes(ITEM)
+    require_different(table, user_codes, item_codes)
+    user = places(user_ids, problem.user_ids)[user_codes]
+    item = places(item_ids, problem.item_ids)[item_codes]
     inside = (user >= 0) & (item >= 0)
     shape = (problem.user_ids.size, problem.item_ids.size)
     missing = np.setdiff1d(np.arange(problem.user_ids.size), user[inside])

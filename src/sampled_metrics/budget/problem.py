@@ -1,14 +1,13 @@
 """What is evaluated: seen and relevant items of users, and scores under the same ids."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
-from sampled_metrics._base.arrays import Ids, Int, integers, whole_number
+from sampled_metrics._base.arrays import Ids, Int, id_column, require_unique, whole_number
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import (
     canonical,
@@ -17,14 +16,12 @@ from sampled_metrics._base.sparse import (
     structure,
     structure_names,
 )
-from sampled_metrics.ranks.kinds import items_of, lists_of
-from sampled_metrics.ranks.options import as_array
-from sampled_metrics.ranks.pairs import NO_PAIRS, ask_of_grades, read_known_items
-from sampled_metrics.ranks.ranks import grades_of, id_column, require_unique
-from sampled_metrics.tables import ITEM, USER, is_frame, places, read_table
+from sampled_metrics.inputs.items import items_by_id, items_by_position, known_items, table_of_items
+from sampled_metrics.inputs.questions import ask_of_grades
+from sampled_metrics.inputs.scores import as_array
+from sampled_metrics.tables import ITEM, Table, is_pandas, places
 
 Scorer = Callable[[Int, Int], Any]
-CANDIDATES = "candidates (user_id, item_id)"
 _COLUMNS = ("owner", "item", "user_ids", "item_ids", "by_id")  # of a saved problem
 _LISTED = "candidates_"  # prefix of the arrays of its candidates, if they were given
 
@@ -42,7 +39,7 @@ class Grid(NamedTuple):
         values = canonical(data) if issparse(data) else as_array(data, name)
         if values.ndim != 2 or not all(values.shape):
             raise InputError(f"{name} has shape {values.shape}; expected users x items")
-        if not is_frame(data):
+        if not is_pandas(data):
             return cls(values)
         n_users, n_items = values.shape
         user_ids = id_column(f"ids of {name}", data.index, n_users)
@@ -100,40 +97,39 @@ class Problem(NamedTuple):
         """
         if seen is None and candidates is None:
             raise InputError("neither seen (--seen) nor candidates (--candidates); give one")
-        relevant = lists_of(relevant, "relevant")
-        seen = lists_of(seen, "seen")
-        candidates = lists_of(candidates, "candidates")
-        given = [x for x in (relevant, seen, candidates) if x is not None]
-        if all(map(_is_table, given)):
-            return cls._of_tables(relevant, seen, items, candidates)
-        if any(map(_is_table, given)):
+        given = {"relevant": relevant, "seen": seen, "candidates": candidates}
+        given = {name: items_of for name, items_of in given.items() if items_of is not None}
+        tables = {name: table_of_items(items_of, name) for name, items_of in given.items()}
+        n_tables = sum(table is not None for table in tables.values())
+        if n_tables == 0:
+            return cls._of_positions(relevant, seen, items, candidates, shape)
+        if n_tables < len(tables):
             names = "relevant, seen and candidates" if len(given) > 2 else "relevant and seen"
             raise InputError(f"one of {names} has ids; give all as tables, or none")
-        return cls._of_positions(relevant, seen, items, candidates, shape)
+        return cls._of_tables(
+            tables["relevant"], tables.get("seen"), items, tables.get("candidates")
+        )
 
     @classmethod
-    def _of_tables(cls, relevant: Any, seen: Any, items: Any, candidates: Any) -> "Problem":
+    def _of_tables(
+        cls, relevant: Any, seen: Table | None, items: Any, candidates: Table | None
+    ) -> "Problem":
         """Take tables of ids."""
-        listed = []
-        if candidates is not None:
-            listed = [read_table(candidates, CANDIDATES)]
-            listed[0].require(USER, ITEM)
-        known = read_known_items(relevant, NO_PAIRS if seen is None else seen, items, listed)
-        owner, item = csr_array(known.held_out).sorted_indices().nonzero()
+        others = [] if candidates is None else [candidates]
+        known = known_items(relevant, seen, items, others)
+        owner, item = known.held_out.matrix().nonzero()
+        both = [known.seen.matrix(), known.seen_by_others.matrix()]
         problem = cls(
-            events=marked(vstack([known.seen, known.seen_by_others], format="csr")),
+            events=marked(vstack(both, format="csr")),
             owner=owner,
             item=item,
             user_ids=known.user_ids,
             item_ids=known.item_ids,
         )
-        if not listed:
+        if candidates is None:
             return problem
-        user = places(listed[0].ids(USER), known.user_ids)
-        column = places(listed[0].ids(ITEM), known.item_ids)
-        mine = user >= 0
-        pairs = (np.ones(np.count_nonzero(mine)), (user[mine], column[mine]))
-        return problem._among(csr_array(pairs, shape=problem.seen.shape))
+        listed = items_by_id(candidates, "candidates").within(known.user_ids, known.item_ids)
+        return problem._among(listed.matrix())
 
     @classmethod
     def _of_positions(
@@ -237,10 +233,6 @@ class Problem(NamedTuple):
         return row, column
 
 
-def _is_table(data: Any) -> bool:
-    return isinstance(data, str | Path) or is_frame(data)
-
-
 def _places(name: str, ids: Ids, among: Ids) -> Int:
     """Place of each id among those of a grid."""
     found = places(ids, among)
@@ -268,14 +260,15 @@ def _shape_of(
             )
         if items is None:
             raise InputError(f"{name} is a list; give items, the number of all items, as well")
-    n_users = items_of(relevant, "relevant").shape[0]
+    n_users = items_by_position(relevant, "relevant").n_users
     return n_users, whole_number("items", items, 1)
 
 
 def _marks(name: str, given: Any, shape: tuple[int, int]) -> csr_array:
     """Return ones where a matrix, or lists of columns, have the items of users."""
     if isinstance(given, list | tuple):
-        given = items_of(given, name, shape)
+        _require_shape(name, (len(given), shape[1]), shape)
+        return marked(items_by_position(given, name, shape).matrix())
     table = canonical(Grid.of(name, given).values)
     if np.isnan(table.data).any():
         raise InputError(f"{name} has NaN; expected 0 or 1")
@@ -298,23 +291,14 @@ def numbers(name: str, values: Any, shape: tuple[int, ...]) -> Any:
 
 def _held_out(relevant: Any, seen: csr_array) -> tuple[Int, Int]:
     """Return row and column of each held-out item."""
-    held: Any = items_of(relevant, "relevant", seen.shape)
-    _require_shape("relevant", held.shape, seen.shape[: held.ndim])
-    if held.ndim == 2:
-        table = canonical(held)
-        ask_of_grades(grades_of(table.data.astype(np.float64)))
-        row, item = table.nonzero()
-    else:
-        row = np.arange(held.size)
-        item = integers("relevant", held)
+    held = items_by_position(relevant, "relevant", seen.shape)
+    ask_of_grades(held.relevance)
+    row = held.owners
+    item = held.item
     if not row.size:
         raise InputError("relevant has no items; expected at least one")
-    _refuse(row, item, (item < 0) | (item >= seen.shape[1]), "not in the catalogue")
-    _refuse(row, item, np.ravel(seen[row, item]) != 0, "seen")
+    is_seen = np.ravel(seen[row, item]) != 0
+    if is_seen.any():
+        first = int(np.argmax(is_seen))
+        raise InputError(f"relevant: held-out item {item[first]} of user {row[first]} is seen")
     return row, item
-
-
-def _refuse(row: Int, item: Int, is_bad: NDArray[np.bool_], problem: str) -> None:
-    if is_bad.any():
-        at = int(np.argmax(is_bad))
-        raise InputError(f"relevant: held-out item {item[at]} of user {row[at]} is {problem}")

@@ -21,10 +21,10 @@ from sampled_metrics.inference.evaluate import known_values, prior_shape, releva
 from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.population import Estimate, Shape, estimate
 from sampled_metrics.inference.results import UNDECIDED, Compared, Results
+from sampled_metrics.inputs.alike import all_alike
+from sampled_metrics.inputs.options import Drawn, Ranked
 from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.options import Ranked
-from sampled_metrics.ranks.sampled import Drawn, all_alike
 
 EXACT = "exact"
 _ROUNDING = 1e-13

@@ -24,9 +24,10 @@ from sampled_metrics.inference.brackets import ASSUMED, rank_grid
 from sampled_metrics.inference.population import Population, Shape, estimate
 from sampled_metrics.inference.ranges import checked_ranges
 from sampled_metrics.inference.results import Results, Row, count, likeness, span
+from sampled_metrics.inputs.options import Drawn
+from sampled_metrics.inputs.sampled import as_sampled
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
-from sampled_metrics.ranks.sampled import Drawn, as_sampled
 from sampled_metrics.sampling.probability import pmf_at
 
 _ROUNDING = 1e-12

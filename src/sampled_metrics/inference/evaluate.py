@@ -15,12 +15,12 @@ from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.population import Shape, estimate
 from sampled_metrics.inference.results import FLAT, Results, Row, count, extent, span
+from sampled_metrics.inputs.full import as_ranks
+from sampled_metrics.inputs.options import Ranked
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.options import Ranked
-from sampled_metrics.ranks.reading import as_ranks
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sampled_metrics._base.errors import reading
+from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.results import Results
-from sampled_metrics.ranks.kinds import lists_of
-from sampled_metrics.ranks.pairs import read_known_items
+from sampled_metrics.inputs.items import WHAT, known_items, table_of_items
 from sampled_metrics.sampling import negatives as uniform
-from sampled_metrics.tables import ITEM, USER, read_table
+from sampled_metrics.tables import ITEM, USER
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,9 +45,10 @@ def negatives(
     """
     import pandas as pd
 
-    known = read_known_items(lists_of(relevant, "relevant"), lists_of(seen, "seen"), items)
+    known = known_items(relevant, seen, items)
+    taken = known.seen.matrix() + known.held_out.matrix()
     with reading(relevant):
-        drawn = uniform.draw_negatives(known.seen + known.held_out, n_negatives, seed=seed)
+        drawn = uniform.draw_negatives(taken, n_negatives, seed=seed)
     users = np.repeat(known.user_ids, n_negatives)
     return pd.DataFrame({USER: users, ITEM: known.item_ids[drawn.ravel()]})
 
@@ -70,12 +70,15 @@ def check_negatives(
     1     seen items    True    0.0
     2     duplicates   False    1.0
     """
-    table = read_table(lists_of(negatives, "negatives"), "negatives (user_id, item_id)")
-    table.require(USER, ITEM)
-    known = read_known_items(lists_of(relevant, "relevant"), lists_of(seen, "seen"), items, [table])
+    table = table_of_items(negatives, "negatives")
+    if table is None:
+        found = type(negatives).__name__
+        raise InputError(f"negatives: found {found}; expected {WHAT['negatives']} in a table")
+    known = known_items(relevant, seen, items, [table])
     user = table.places(USER, known.user_ids, "an id of the relevant items")
     item = table.places(ITEM, known.item_ids, "an id of the items")
-    return Results(uniform.check_negatives(user, item, known.seen, known.held_out), _parts)
+    checks = uniform.check_negatives(user, item, known.seen.matrix(), known.held_out.matrix())
+    return Results(checks, _parts)
 
 
 def _parts(checks: Sequence[uniform.Check]) -> Parts:

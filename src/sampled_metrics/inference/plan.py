@@ -31,10 +31,10 @@ from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.population import Moments, Population, rank_blocks
 from sampled_metrics.inference.ranges import common_users, unbiased_auc
 from sampled_metrics.inference.results import INSTEAD, Compared, Results, count
+from sampled_metrics.inputs.full import as_ranks
+from sampled_metrics.inputs.options import Ranked
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
-from sampled_metrics.ranks.options import Ranked
-from sampled_metrics.ranks.reading import as_ranks
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 Number = TypeVar("Number", int, float)

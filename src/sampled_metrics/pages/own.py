@@ -18,13 +18,13 @@ from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.evaluate import evaluate
 from sampled_metrics.inference.results import Results
+from sampled_metrics.inputs.alike import all_alike
+from sampled_metrics.inputs.options import Drawn, Ranked
 from sampled_metrics.metrics.measures import parse_measures
 from sampled_metrics.pages import lens as window
 from sampled_metrics.pages import render
 from sampled_metrics.pages.words import MOST_NAMED, listed, percent, range_bars, range_panel
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.options import Ranked
-from sampled_metrics.ranks.sampled import Drawn, all_alike
 
 _M = 100  # negatives that the page of full rankings begins with, or all of fewer items
 

@@ -1,16 +1,15 @@
-"""Ranks of relevant items, in full rankings and among sampled negatives; their readers."""
+"""Ranks of relevant items, in full rankings and among sampled negatives."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sampled_metrics.ranks.ranking import rank
     from sampled_metrics.ranks.ranks import Ranks
     from sampled_metrics.ranks.sampled import SampledRanks
     from sampled_metrics.ranks.sampling import Sampling
 
-__all__ = ["Ranks", "SampledRanks", "Sampling", "rank"]
-_HOME = {"Ranks": "ranks", "SampledRanks": "sampled", "Sampling": "sampling", "rank": "ranking"}
+__all__ = ["Ranks", "SampledRanks", "Sampling"]
+_HOME = {"Ranks": "ranks", "SampledRanks": "sampled", "Sampling": "sampling"}
 
 
 def __getattr__(name: str) -> Any:

@@ -22,16 +22,18 @@ from sampled_metrics._base.arrays import (
     Int,
     array_of,
     check_arguments,
-    first_duplicate,
+    id_column,
     integers,
     path_of,
     ranges,
+    require,
+    require_unique,
     short_repr,
     starts,
 )
-from sampled_metrics._base.errors import InputError, flag
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.ranks.records import COLUMNS, write_columns
 
-COLUMNS = ("n_candidates", "n_better", "n_tied")
 _OF_USERS = ("n_candidates", "n_found", "n_relevant", "depth")
 
 
@@ -292,8 +294,8 @@ class Ranks:
         complete: bool = False,
     ) -> Ranks:
         """Read ranks, lists or scores; options are as for `evaluate`."""
-        from sampled_metrics.ranks.options import Ranked
-        from sampled_metrics.ranks.reading import as_ranks
+        from sampled_metrics.inputs.full import as_ranks
+        from sampled_metrics.inputs.options import Ranked
 
         ranked = Ranked(n_items, relevant, seen, complete, min_relevance)
         return as_ranks(path_of(path), ranked)
@@ -324,61 +326,6 @@ class Ranks:
         if self.min_relevance > 0.0:
             metadata[b"min_relevance"] = repr(self.min_relevance).encode()
         write_columns(path_of(path), columns, metadata)
-
-
-def id_column(name: str, values: ArrayLike, rows: int) -> Ids:
-    """Return ids as integers or numpy's str, shape (rows,); anything else raises InputError."""
-    array = array_of(name, values)
-    if array.dtype.kind == "O":
-        other = [value for value in array.flat if not isinstance(value, str | int | np.integer)]
-        if other:
-            raise InputError(f"{name} holds {other[0]!r}; expected integers or text")
-        array = array.astype(np.str_)
-    if array.shape != (rows,):
-        raise InputError(f"{name} has shape {array.shape}; expected {(rows,)}")
-    return array if array.dtype.kind == "U" else integers(name, array)
-
-
-def require_unique(name: str, ids: Ids) -> None:
-    """Raise InputError for the first row that repeats an id."""
-    row = first_duplicate(ids)
-    if row is not None:
-        raise InputError(f"duplicate {name} {ids[row]}", row=row + 1)
-
-
-def require(column: str, values: Float | Int, good: NDArray[np.bool_], expected: str) -> None:
-    """Raise InputError for the first row that is not `good`; rows are counted from 1."""
-    if not good.all():
-        row = int(np.argmin(good))
-        raise InputError(f"{values[row]}, expected {expected}", row=row + 1, column=column)
-
-
-def require_same(name: str, option: Any, found_name: str, found: Any) -> None:
-    """Raise InputError if an option differs from what the data says, in one value or in several."""
-    if option is None or found is None or np.all(np.asarray(found) == option):
-        return
-    values = np.unique(found)
-    said = f"{values[0]}" if values.size == 1 else f"{values[0]} to {values[-1]}"
-    raise InputError(f"found {found_name} {said}, but {name} ({flag(name)}) is {option}")
-
-
-def grades_of(relevance: Float) -> Float | None:
-    """Return the relevance of items as grades, or None where it is 1 for all."""
-    return relevance if (relevance != 1.0).any() else None
-
-
-def write_columns(path: Path, columns: Mapping[str, Any], metadata: Any = None) -> None:
-    """Write arrays of integers or text as columns of a parquet file, all or nothing."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    from sampled_metrics._base.files import replacing
-    from sampled_metrics.tables import as_arrow
-
-    arrays = {name: as_arrow(values) for name, values in columns.items() if values is not None}
-    table = pa.table(arrays)
-    with replacing(path) as temporary:
-        parquet.write_table(table.replace_schema_metadata(metadata), temporary)
 
 
 def _require_lengths(counts: Mapping[str, Int], names: Sequence[str]) -> None:

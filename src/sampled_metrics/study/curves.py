@@ -28,7 +28,7 @@ from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.ranges import bracket_users, difference_range
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
-from sampled_metrics.ranks.reading import sources
+from sampled_metrics.ranks.records import sources
 from sampled_metrics.sampling import (
     draw_sampled_ranks,
     expected_values,

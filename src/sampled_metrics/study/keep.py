@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from sampled_metrics._base.files import write_text
+from sampled_metrics.inputs.full import read_single
 from sampled_metrics.ranks.ranks import Ranks
-from sampled_metrics.ranks.reading import read_single
 from sampled_metrics.ranks.sampled import SampledRanks
 
 

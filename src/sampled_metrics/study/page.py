@@ -14,10 +14,10 @@ import pandas as pd
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.files import read_json, read_table
 from sampled_metrics.estimators import Estimator, parse_estimators
+from sampled_metrics.inputs.full import read_by_name
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import listed, range_bars, range_panel
-from sampled_metrics.ranks.reading import read_by_name
 from sampled_metrics.study import config as study
 from sampled_metrics.study.curves import COLUMNS as CURVES
 from sampled_metrics.study.curves import RANGE

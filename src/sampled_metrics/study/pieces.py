@@ -14,9 +14,10 @@ from scipy.sparse import csr_array
 from sampled_metrics import tables
 from sampled_metrics._base.arrays import Float, Int, blocks, first_duplicate
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.ranks.ranking import rank
-from sampled_metrics.ranks.ranks import COLUMNS, Ranks
-from sampled_metrics.ranks.reading import RECORDS, counts_of, read_single
+from sampled_metrics.inputs.full import read_single
+from sampled_metrics.inputs.matrices import rank
+from sampled_metrics.ranks.ranks import Ranks
+from sampled_metrics.ranks.records import COLUMNS, RECORDS, counts_of
 from sampled_metrics.study.datasets.split import Split, require_all
 from sampled_metrics.study.recommenders.neighbours import Tiles
 from sampled_metrics.tables import ITEM, USER, places

@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from sampled_metrics._base.arrays import Float, generator, one_thread
+from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.metrics import Measure, values
-from sampled_metrics.ranks import Ranks, rank
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.study.config import Entry, ExperimentSettings
 from sampled_metrics.study.curves import COLUMNS as CURVES
 from sampled_metrics.study.curves import (

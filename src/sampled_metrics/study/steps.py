@@ -163,7 +163,7 @@ def gather(job: Any) -> None:
 
 def ranges(job: Any) -> None:
     """Ranges of the exact metrics that samples of several sizes allow."""
-    from sampled_metrics.ranks.reading import read_by_name
+    from sampled_metrics.inputs.full import read_by_name
     from sampled_metrics.study.config import ExperimentSettings
     from sampled_metrics.study.curves import allowed_ranges
 
@@ -174,7 +174,8 @@ def ranges(job: Any) -> None:
 
 def exact(job: Any) -> None:
     """Compute the exact metrics under each tie policy."""
-    from sampled_metrics.ranks.reading import read_by_name, sources
+    from sampled_metrics.inputs.full import read_by_name
+    from sampled_metrics.ranks.records import sources
     from sampled_metrics.study.config import ExactSettings
     from sampled_metrics.study.printed import write_exact
     from sampled_metrics.study.tables import exact_table
@@ -186,7 +187,7 @@ def exact(job: Any) -> None:
 
 def tables(job: Any) -> None:
     """Compute Tables 3 and 4, Figures 5 and 6, and what other orders of ties make of the tables."""
-    from sampled_metrics.ranks.reading import read_by_name
+    from sampled_metrics.inputs.full import read_by_name
     from sampled_metrics.study import tables as study
     from sampled_metrics.study.config import ExperimentSettings
     from sampled_metrics.study.starts import uniform_ties
@@ -230,7 +231,7 @@ def _tables(job: Any, made: dict[int, Any]) -> None:
 
 def figures(job: Any) -> None:
     """Compute what the figures plot, and draw them."""
-    from sampled_metrics.ranks.reading import read_by_name
+    from sampled_metrics.inputs.full import read_by_name
     from sampled_metrics.study.config import ExperimentSettings
 
     ranks = read_by_name(_paths(job.input.ranks))
@@ -251,7 +252,8 @@ def _figures(job: Any, ranks: Any, settings: Any) -> None:
 
 def scorecard(job: Any) -> None:
     """Compare every published cell with ours, and measure every claim."""
-    from sampled_metrics.ranks.reading import read_by_name, sources
+    from sampled_metrics.inputs.full import read_by_name
+    from sampled_metrics.ranks.records import sources
     from sampled_metrics.study import scorecard as study
     from sampled_metrics.study.claims import ledger, write_claims
     from sampled_metrics.study.departures import changed_tables
@@ -284,7 +286,7 @@ def scorecard(job: Any) -> None:
 
 def spread(job: Any) -> None:
     """Measure how far cells move with the start of an als recommender and with tied ranks."""
-    from sampled_metrics.ranks.reading import read_by_name
+    from sampled_metrics.inputs.full import read_by_name
     from sampled_metrics.study import starts
     from sampled_metrics.study.config import Entry, ExperimentSettings
     from sampled_metrics.study.datasets.split import load_split

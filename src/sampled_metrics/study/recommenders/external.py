@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sampled_metrics._base.arrays import EXACT, Int, first_duplicate
+from sampled_metrics._base.arrays import EXACT, Int, first_duplicate, id_column, require_unique
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_arrays
-from sampled_metrics.ranks.ranks import id_column, require_unique
 from sampled_metrics.study.datasets.split import Split, require_all
 from sampled_metrics.tables import ITEM, USER, places, read_table, require_file
 

@@ -7,12 +7,13 @@ import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.errors import InputWarning
-from sampled_metrics.ranks.ranks import Ranks
+from sampled_metrics.ranks import Ranks
 
 _MANY = 50  # rows, of which the mean rank tells a random order from a poor one
 _LEAST = 8  # largest sampled rank that may be an end: ranks near 1 are frequent anyway
 _ENOUGH = 8  # rows near the largest rank that make an end suspicious
 _USUAL, _SUSPICIOUS = {10, 20, 50, 99, 100}, 3  # usual numbers of negatives need fewer rows
+_SEVERAL = 10  # users and items, of which fewer are complete by chance
 _EXPECTED = 5.0  # rows with two ties, from which on their absence tells something
 
 
@@ -22,6 +23,42 @@ def ask(problem: str) -> None:
     while frame and frame.f_globals["__name__"].startswith(("sampled_metrics", "contextlib")):
         frame, level = frame.f_back, level + 1
     warnings.warn(problem, InputWarning, stacklevel=level)
+
+
+def ask_of_seen_items(users: int, items: int) -> None:
+    """Ask whether seen items are candidates, if every user has a score for every item."""
+    if min(users, items) >= _SEVERAL:
+        ask(
+            f"all {users:,} users have scores of all {items:,} items: items seen in training "
+            "count as candidates; if they are none, name them with --seen (seen=)"
+        )
+
+
+def ask_of_grades(grades: Float | None) -> None:
+    """Warn that grades are not used, if there are any."""
+    if grades is not None:
+        ask(
+            "relevance has grades, which are not used here: items with any above 0 are relevant "
+            "alike, also for ndcg; from full rankings `evaluate` takes grades as gains"
+        )
+
+
+def ask_of_cut_lists(length: Int, n_items: int) -> None:
+    """Ask whether lists that hold every relevant item are cut off at all."""
+    if length.size >= _SEVERAL and length.max() < n_items:
+        ask(
+            f"the lists hold every relevant item, but end at {length.min()} to {length.max()} of "
+            f"{n_items} candidates; if nothing is cut off, give --complete and not --n-items"
+        )
+
+
+def ask_of_first_places(better: Int) -> None:
+    """Ask whether candidates without scores are in order, if every held-out item is the first."""
+    if better.size >= _SEVERAL and not better.any():
+        ask(
+            f"the held-out item is the first of the candidates of all {better.size:,} users, which "
+            "have no scores: are they in order, best first?"
+        )
 
 
 def question_ranks(ranks: Ranks) -> Ranks:

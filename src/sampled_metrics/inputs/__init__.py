@@ -1,0 +1,1 @@
+"""What people hold, recognised once: scores, tables, ranks, and items of users."""

@@ -1,0 +1,363 @@
+"""Relevant, seen and held-out items of users, from tables, dictionaries, files and arrays."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import scipy  # `scipy.sparse` takes long to import, so only where it is used
+from numpy.typing import NDArray
+from pyarrow import compute
+
+from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate, grades_of, integers
+from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.files import read_array, read_arrays
+from sampled_metrics._base.sparse import canonical, is_sparse
+from sampled_metrics.inputs.questions import ask_of_grades
+from sampled_metrics.inputs.recognise import SEVERAL, table_of
+from sampled_metrics.inputs.scores import as_array, with_numbers_of_scipy
+from sampled_metrics.ranks.items import HELD_OUT, Items
+from sampled_metrics.tables import (
+    ITEM,
+    QRELS,
+    USER,
+    Codes,
+    Table,
+    as_arrow,
+    as_numpy,
+    encoded,
+    is_frame,
+    places,
+    read_table,
+    require_file,
+)
+
+RELEVANT = "relevant"
+SEEN = "seen"
+_MARKED = (SEEN, "candidates")  # items without grades, maybe several of each user
+WHAT = {
+    RELEVANT: "relevant items",
+    SEEN: "seen items (user_id, item_id)",
+    "negatives": "negatives (user_id, item_id)",
+    "candidates": "candidates (user_id, item_id)",
+}
+_LARGEST_GRADE = 1000.0  # larger numbers are times, of users, items, ratings and times
+Shape = tuple[int, int]
+_FEW = 10  # ids of which two sets can be disjoint by chance if they are fewer
+
+
+class Axes(NamedTuple):
+    """Users and items of a matrix of scores; ids are None for the numbers of rows and columns."""
+
+    shape: tuple[int, int]
+    user_ids: Ids | None
+    item_ids: Ids | None
+
+
+def table_of_items(given: Any, name: str) -> Table | None:
+    """Return a table with columns `user_id` and `item_id`; None for items given by position."""
+    table = table_of(given, WHAT.get(name, name), name=name, value="relevance", trec=QRELS)
+    if table is not None:
+        table.require(USER, ITEM)
+    elif is_frame(given):
+        raise InputError(
+            f"{name}: found a matrix with ids; expected columns user_id and item_id, or an array "
+            "whose rows and columns are those of the scores"
+        )
+    return table
+
+
+def items_by_id(given: Any, name: str) -> Items:
+    """Return items with the ids of their users and of themselves.
+
+    In qrels, four columns separated by blanks, a document with relevance above 0 is relevant, as
+    for trec_eval. In a table every pair counts, or those above 0 in a column `relevance`; other
+    columns, such as ratings, are ignored. Items given by position have its numbers as ids.
+    """
+    table = table_of_items(given, name)
+    if table is None:
+        by_place = items_by_position(_arrays_of(given, name), name)
+        largest = int(by_place.item.max(initial=-1)) + 1
+        return by_place._replace(
+            user_ids=as_arrow(np.arange(by_place.n_users)),
+            item_ids=as_arrow(np.arange(by_place.n_items or largest)),
+            name=name,
+        )
+    user, user_ids = table.codes(USER)
+    item, item_ids = table.codes(ITEM)
+    if name == RELEVANT:
+        require_different(table, user, item)
+    rows, grades = counted_rows(table, name)
+    owner, owner_ids = encoded(user_ids.take(as_arrow(user[rows])))
+    return Items.of_pairs(
+        owner.astype(np.int64),
+        item[rows].astype(np.int64),
+        len(owner_ids),
+        len(item_ids),
+        user_ids=owner_ids,
+        item_ids=item_ids,
+        relevance=grades,
+        name=name,
+    )
+
+
+def items_of_scores(given: Any, name: str, axes: Axes) -> Items:
+    """Return items as columns of the rows of scores; tables hold their ids, or else numbers."""
+    shape = axes.shape
+    with reading(given):
+        table = table_of_items(given, name)
+        if table is None:
+            return items_by_position(_arrays_of(given, name), name, shape)
+        user = _places(table, USER, axes.user_ids, shape[0])
+        item = _places(table, ITEM, axes.item_ids, shape[1])
+        if name == RELEVANT:
+            require_different(table, user, item)
+        rows, grades = counted_rows(table, name)
+        return Items.of_pairs(user[rows], item[rows], *shape, relevance=grades, name=name)
+
+
+def counted_rows(table: Table, name: str = RELEVANT) -> tuple[Int, Float | None]:
+    """Return the rows with a relevance above 0, at least one, and their grades, unless all are 1.
+
+    Without a column `relevance` these are all rows.
+    """
+    if "relevance" not in table.columns:
+        return np.arange(len(table)), None
+    relevance = table.finite("relevance")
+    rows = np.flatnonzero(relevance > 0.0)
+    if name != RELEVANT:
+        return rows, None
+    if not rows.size:
+        raise InputError("no relevance above 0; expected relevant items", path=table.path)
+    if table.names == QRELS.columns and relevance.max() > _LARGEST_GRADE:
+        raise InputError(
+            f"found a relevance of {relevance.max():.15g}; expected {QRELS.what}. If columns are "
+            "user, item, rating and time, add a header: user_id, item_id, rating, timestamp",
+            path=table.path,
+        )
+    return rows, grades_of(relevance[rows])
+
+
+def require_common(name: str, ids: Any, others_name: str, others: Any, *, few: int = 1) -> None:
+    """Raise InputError if two columns of ids have nothing in common.
+
+    Fewer than `few` ids may differ by chance, unless one column holds numbers and one text.
+    """
+    is_alike = ids.type == others.type
+    if is_alike and min(len(ids), len(others)) < few:
+        return
+    text = pa.string()
+    common = compute.is_in(ids.cast(text), others.cast(text))
+    if not len(ids) or not len(others) or compute.any(common).as_py():
+        return
+    raise InputError(
+        f"no id of {name} is one of {others_name}: found {ids[0].as_py()!r}, and "
+        f"{others[0].as_py()!r} in {others_name}; expected the same ids"
+    )
+
+
+def require_common_items(name: str, ids: Any, others_name: str, others: Any) -> None:
+    """Raise InputError if ids of items have nothing in common, and are not too few to tell."""
+    require_common(f"the items of {name}", ids, others_name, others, few=_FEW)
+
+
+def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> None:
+    """Raise InputError for the first row with the pair of an earlier one."""
+    again = first_duplicate(user, item)
+    if again is None:
+        return
+    first = int(np.argmax((user == user[again]) & (item == item[again])))
+    ids = [table.codes(name) for name in (USER, ITEM)]
+    user_id, item_id = (names[int(codes[again])] for codes, names in ids)
+    found = f"user {user_id}, item {item_id}"
+    raise table.error_at(again, f"duplicate of row {first + 1} ({found})")
+
+
+def _places(table: Table, name: str, ids: Any, size: int) -> Int:
+    if ids is None:
+        return table.whole(name, 0, size - 1)
+    return table.places(name, ids, "an id of the scores")
+
+
+def _arrays_of(given: Any, name: str) -> Any:
+    """Return the array or the sparse matrix of a file; anything else as it is."""
+    if not isinstance(given, str | Path):
+        return given
+    path, what = Path(given), f"{name} items"
+    require_file(path, what)
+    if path.suffix == ".npy":
+        return read_array(path, what)
+    read_arrays(path, f"{what}, as scipy.sparse.save_npz writes", ("format",), ())
+    try:
+        return scipy.sparse.load_npz(path)
+    except Exception as error:
+        raise InputError(f"not {what} ({error})", path=path) from error
+
+
+def is_nested(given: Any) -> bool:
+    """Return whether items are given as a list for each user."""
+    return isinstance(given, list | tuple) and any(isinstance(x, SEVERAL) for x in given)
+
+
+def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Items:
+    """Return items of the rows of a matrix.
+
+    They are given as the nonzeros of a matrix, users x items; as a list of columns for each user;
+    or, those that are relevant, as one column for each user, -1 or None without. `shape` is that of
+    the scores, if it is known; `name` is `relevant` or `seen`.
+    """
+    if is_sparse(given):
+        return _of_matrix(given, name, shape)
+    if isinstance(given, list | tuple):
+        if is_nested(given):
+            lists = [[] if each is None else list(np.atleast_1d(list(each))) for each in given]
+            if shape is None or [len(each) for each in lists] != [shape[1]] * shape[0]:
+                return _of_lists(lists, name, shape)
+        given = [-1 if each is None else each for each in given]
+    if isinstance(given, list | np.ndarray) and np.shape(given) == (0,):
+        return Items(np.zeros(1, np.int64), np.zeros(0, np.int64), name=HELD_OUT)
+    array = as_array(given, name)
+    if array.ndim == 1:
+        return _of_columns(array, name, shape)
+    return _of_matrix(array, name, shape)
+
+
+def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
+    """Take the nonzeros of a matrix."""
+    if marked.ndim != 2 or marked.dtype.kind not in "biuf":
+        raise _wrong(marked, name, shape)
+    if shape is not None and marked.shape != shape:
+        raise _wrong(marked, name, shape)
+    marked = with_numbers_of_scipy(marked)
+    values = marked.data if is_sparse(marked) else marked
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        bad = values[~np.isfinite(values)][0]
+        raise InputError(
+            f"{name} has {bad}; expected finite numbers, 0 where an item is not {name}"
+        )
+    table = canonical(marked)
+    if name in _MARKED:
+        return Items.of_matrix(table, name)
+    table.data = np.maximum(table.data, 0)
+    table.eliminate_zeros()
+    grades = grades_of(table.data.astype(np.float64))
+    return Items.of_matrix(table, name)._replace(relevance=grades)
+
+
+def _of_columns(columns: NDArray[Any], name: str, shape: Shape | None) -> Items:
+    """Take one column for each user, -1 for users without."""
+    if columns.dtype.kind not in "iu" or name in _MARKED:
+        raise _wrong(columns, name, shape)
+    if shape is not None and columns.size != shape[0]:
+        raise _wrong(columns, name, shape)
+    item = integers(name, columns)
+    if shape is not None:
+        wrong = (item < -1) | (item >= shape[1])
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            problem = f"{item[row]}, expected 0 to {shape[1] - 1}"
+            raise InputError(problem, row=row + 1, column=name)
+    n_items = None if shape is None else shape[1]
+    if (item != -1).all():
+        return Items(np.arange(item.size + 1), item, n_items, name=HELD_OUT)
+    users = np.flatnonzero(item != -1)
+    return Items.of_pairs(users, item[users], item.size, n_items, name=name)
+
+
+def _of_lists(lists: Sequence[Sequence[Any]], name: str, shape: Shape | None) -> Items:
+    """Take the columns of each user."""
+    if shape is not None and len(lists) != shape[0]:
+        raise InputError(f"{name}: found lists of {len(lists)} users; expected {shape[0]}")
+    flat = [item for items in lists for item in items]
+    item: Int = integers(name, flat or np.zeros(0, np.int64), is_column=True)
+    n_items = int(item.max(initial=-1)) + 1 if shape is None else shape[1]
+    if item.size and not 0 <= item.min() <= item.max() < n_items:
+        found = f"{item.min()} to {item.max()}"
+        raise InputError(f"{name}: found items {found}; expected columns, 0 to {n_items - 1}")
+    user = np.repeat(np.arange(len(lists)), [len(items) for items in lists])
+    items = Items.of_pairs(user, item, len(lists), n_items, name=name)
+    return Items.of_matrix(canonical(items.matrix()), name)
+
+
+def _wrong(given: Any, name: str, shape: Shape | None) -> InputError:
+    found = f"{name} items are {given.dtype} of shape {given.shape}"
+    if shape is None:
+        found = f"{name} is {given.dtype} of shape {given.shape}"
+        return InputError(f"{found}; expected one column per user, or nonzeros of users x items")
+    if name == "seen":
+        return InputError(f"{found}; expected bool or numbers of shape {shape}")
+    return InputError(f"{found}; expected {shape[0]} whole numbers or shape {shape}")
+
+
+class KnownItems(NamedTuple):
+    """Items that users have seen, and those that are held out for them."""
+
+    user_ids: Ids  # of users with held-out items, in ascending order
+    item_ids: Ids  # of all items that any table names, likewise
+    held_out: Items
+    seen: Items
+    seen_by_others: Items  # by users without held-out items
+
+
+def known_items(
+    held_out: Any, seen: Any, items: Any = None, others: Sequence[Table] = ()
+) -> KnownItems:
+    """Take tables of pairs, files, DataFrames or dictionaries, or qrels for the held-out items.
+
+    `seen` is None if nobody has seen anything. The catalogue has the items of all tables, also
+    those of a table of `items` (`item_id`) and of `others`.
+    """
+    held = items_by_id(held_out, RELEVANT)
+    ask_of_grades(held.relevance)
+    of_seen = _nothing_like(held)
+    if seen is not None:
+        of_seen = items_by_id(seen, SEEN)
+        require_common("the users of seen", of_seen.user_ids, "relevant", held.user_ids)
+        require_common_items("seen", of_seen.item_ids, "relevant", held.item_ids)
+    named = [held.item_ids, of_seen.item_ids]
+    if items is not None:
+        named.append(_ids_of(read_table(items, "items (item_id)")))
+    for table in others:
+        named.append(_ids_of(table))
+    user_ids = _distinct([held.user_ids])
+    item_ids = _distinct(named)
+    mine = of_seen.within(user_ids, item_ids)
+    held = held.within(user_ids, item_ids)
+    is_other = places(of_seen.user_ids, user_ids) < 0
+    other_ids = of_seen.user_ids.take(as_arrow(np.flatnonzero(is_other)))
+    known = KnownItems(user_ids, item_ids, held, mine, of_seen.within(other_ids, item_ids))
+    is_both = held.has(mine.owners, mine.item)
+    if is_both.any():
+        user, item = mine.pair(int(np.argmax(is_both)))
+        with reading(seen):
+            raise InputError(f"user {user}, item {item} is both seen and held out")
+    return known
+
+
+def _nothing_like(items: Items) -> Items:
+    """Return no items of no users, with ids of the same types."""
+    return Items(
+        start=np.zeros(1, np.int64),
+        item=np.zeros(0, np.int64),
+        n_items=0,
+        user_ids=items.user_ids[:0],
+        item_ids=items.item_ids[:0],
+        name=SEEN,
+    )
+
+
+def _ids_of(table: Table) -> pa.Array:
+    return table.ids(ITEM).combine_chunks()
+
+
+def _distinct(columns: Sequence[pa.Array]) -> Ids:
+    """Return the distinct ids of columns in ascending order; text where any column is."""
+    kind = pa.string()
+    if all(pa.types.is_integer(column.type) for column in columns):
+        kind = pa.int64()
+    joined = pa.chunked_array([column.cast(kind) for column in columns])
+    distinct = as_numpy(joined.unique())
+    if kind == pa.string():
+        distinct = distinct.astype(np.str_)
+    return np.sort(distinct)

@@ -1,0 +1,310 @@
+"""Sampled ranks of whatever gives them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sampled_metrics._base.arrays import (
+    Int,
+    array_of,
+    check_arguments,
+    first_duplicate,
+    generator,
+    require_same,
+    whole_number,
+)
+from sampled_metrics._base.defaults import MOST_ITEMS
+from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics.inputs.items import RELEVANT, items_by_id
+from sampled_metrics.inputs.lists import by_score
+from sampled_metrics.inputs.options import Drawn
+from sampled_metrics.inputs.questions import (
+    ask,
+    ask_of_first_places,
+    ask_of_grades,
+    question_samples,
+    question_ties,
+)
+from sampled_metrics.inputs.recognise import (
+    SAMPLED,
+    Given,
+    Lists,
+    SampledColumns,
+    place_of,
+    recognise,
+)
+from sampled_metrics.inputs.scores import Scores
+from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
+from sampled_metrics.tables import ITEM, USER, Table, as_numpy
+
+
+def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:
+    """Return the sampled ranks that some data gives.
+
+    The data is `SampledRanks`; sampled ranks from 1, shape (users,); scores of held-out items and
+    their negatives, shape (users, 1 + m), in a DataFrame too; or a DataFrame or file with
+
+    - a table (CSV, TSV, parquet) with `sampled_rank`, and `user_id`, `n_candidates`, `repetition`,
+      `n_negatives` and `sampling` if it has them;
+    - a table of pairs with `user_id`, `score` and `label`: 1 for held-out items, 0 for negatives;
+    - lists or a TREC run of the candidates, with a file of the held-out items;
+    - scores, one row per user (`.npy`, or `.npz` with `scores` and maybe `positive` and
+      `user_ids`), with the column of the held-out item.
+
+    Examples
+    --------
+    >>> scores = [[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]]
+    >>> as_sampled(scores, Drawn(n_items=5, positive=0)).sampled_ranks
+    array([1, 2])
+    """
+    check_arguments(sampling=drawn.sampling, ties=drawn.ties, seed=drawn.seed)
+    if drawn.n_negatives is not None:
+        whole_number("n_negatives", drawn.n_negatives, 1)
+    _refuse_printed(data)
+    given = recognise(data, SAMPLED)
+    with reading(place_of(given, data)):
+        return _sampled_of(given, drawn)
+
+
+def _refuse_printed(data: Any) -> None:
+    """Raise InputError for numbers that a paper prints."""
+    values = [data]
+    if isinstance(data, Mapping):
+        values = list(data.values())
+    if values and all(isinstance(value, int | float) for value in values):
+        raise InputError("data: found printed numbers, not ranks; `reported` takes them")
+
+
+def _sampled_of(given: Given, drawn: Drawn) -> SampledRanks:
+    """Take or make sampled ranks of what was recognised."""
+    if isinstance(given, SampledRanks):
+        drawn.refuse("sampled ranks", "positive", "relevant")
+        require_same("n_negatives", drawn.n_negatives, "n_negatives", given.n_negatives)
+        require_same("sampling", drawn.sampling, "sampling", given.sampling)
+        require_same("n_items", drawn.n_items, "n_candidates", given.n_items)
+        return given
+    if isinstance(given, Ranks):
+        raise InputError("found full rankings, which need no correction; `evaluate` takes them")
+    if isinstance(given, np.ndarray):
+        drawn.refuse("ranks, not scores", "relevant", "positive")
+        return made(drawn, given)
+    if isinstance(given, Scores):
+        return _of_matrix(given, drawn)
+    if isinstance(given, SampledColumns):
+        return _of_ranks(given.table, drawn)
+    if isinstance(given, Lists) and given.is_by_row:
+        problem = f"found lists without scores, columns {', '.join(given.table.names)}"
+        raise InputError(f"{problem}; add a column score, or sampled_rank")
+    return _of_scores(given.table, drawn)
+
+
+def _of_matrix(given: Scores, drawn: Drawn) -> SampledRanks:
+    """Rank the scores in one column, `positive`, among those in the others."""
+    drawn.refuse("a matrix of scores", "relevant")
+    own_column = given.beside.get("positive")
+    require_same("positive", drawn.positive, "an array positive,", own_column)
+    if own_column is None and drawn.positive is None:
+        raise InputError("found scores; give positive (--positive), the column of held-out items")
+    scores = given.matrix()
+    users, width = scores.shape
+    if width < 2:
+        found = f"{scores.dtype} of shape {scores.shape}"
+        raise InputError(f"scores are {found}; expected numbers, shape (users, 1 + negatives)")
+    finite = np.isfinite(scores)
+    if not finite.all():
+        row, bad = np.argwhere(~finite)[0]
+        problem = f"the score in column {bad} is {scores[row, bad]}; expected finite numbers"
+        raise InputError(problem, row=int(row) + 1)
+    column = array_of("positive", _column_of(given, drawn) if own_column is None else own_column)
+    whole = column.dtype.kind in "iu" and column.shape in {(), (users,)}
+    if not (whole and ((column >= -width) & (column < width)).all()):
+        found = f"{column.dtype} of shape {column.shape}"
+        if whole and not column.ndim:
+            found = str(column)
+        raise InputError(f"positive is {found}; expected one of the columns 0 to {width - 1}")
+    own = scores[np.arange(users), column][:, np.newaxis]
+    better = (scores > own).sum(axis=1)
+    tied = (scores == own).sum(axis=1) - 1
+    user_ids = None if given.path is None else given.user_ids
+    return ranked(drawn, better, tied, np.full(users, width - 1), user_ids)
+
+
+def _column_of(given: Scores, drawn: Drawn) -> Any:
+    """Return the number of the column that is named, or as it is given."""
+    if not isinstance(drawn.positive, str) or given.item_ids is None:
+        return drawn.positive
+    names = list(given.item_ids)
+    return names.index(drawn.positive) if drawn.positive in names else drawn.positive
+
+
+def _of_scores(table: Table, drawn: Drawn) -> SampledRanks:
+    """Rank held-out items, by `label` or by `relevant`, among the other rows of the same user."""
+    drawn.refuse("a table, not a matrix", "positive")
+    exact = next((name for name in ("n_better", "rank") if name in table.columns), None)
+    if exact and "label" not in table.columns and drawn.relevant is None:
+        problem = f"found exact ranks (column {exact}), not sampled ones"
+        raise InputError(f"{problem}; `sampled-metrics evaluate` takes them")
+    if "score" not in table.columns and "rank" not in table.columns:
+        table.require("sampled_rank")
+    if drawn.relevant is None and "label" not in table.columns:
+        raise InputError("found scores; add a column label (1 or 0), or give --relevant")
+    codes, user_ids = table.codes(USER)
+    user = codes.astype(np.int64)
+    score = _in_order(table)
+    if drawn.relevant is None:
+        held = table.marks("label")
+    else:
+        with reading(drawn.relevant):
+            relevant = items_by_id(drawn.relevant, RELEVANT)
+        ask_of_grades(relevant.relevance)
+        item, item_ids = table.codes(ITEM)
+        own = relevant.within(user_ids, item_ids)
+        held = own.has(user, item.astype(np.int64))
+    for rows, problem in (
+        (held, "no held-out item among the candidates of"),
+        (~held, "no negatives for"),
+    ):
+        count = np.bincount(user[rows], minlength=len(user_ids))
+        if not count.all():
+            first = user_ids[int(np.argmin(count))]
+            without = int((count == 0).sum())
+            raise InputError(f"{problem} user {first} ({without} users have none)")
+    n_negatives = np.bincount(user[~held], minlength=len(user_ids))
+    # Other held-out items of the user are no negatives.
+    better, tied = by_score(user, score)
+    better_held, tied_held = by_score(user[held], score[held])
+    better = better[held] - better_held
+    tied = tied[held] - tied_held
+    user = user[held]
+    if "score" not in table.columns:
+        ask_of_first_places(better)
+    return ranked(drawn, better, tied, n_negatives[user], as_numpy(user_ids)[user])
+
+
+def _in_order(table: Table) -> Any:
+    """Return numbers that are higher for better candidates: scores, or else ranks."""
+    if "score" in table.columns:
+        return table.ordered("score")
+    return -table.ordered("rank")
+
+
+def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
+    """Take a column of sampled ranks, and what other columns say of them."""
+    drawn.refuse("sampled ranks", "positive", "relevant")
+    sampling = None
+    items = None
+    m: Any = None
+    if "n_negatives" in table.columns:
+        m = table.whole("n_negatives", 1, MOST_ITEMS)
+        m = int(m[0]) if (m == m[0]).all() else m
+    if "sampling" in table.columns:
+        way, ways = table.codes("sampling")
+        sampling = str(ways[0])
+        if len(ways) > 1:
+            other = int(np.argmax(way != way[0]))
+            raise table.error("sampling", other, ways[way[other]], f"{sampling}, as in row 1")
+    most = drawn.n_negatives if m is None else m
+    ranks = table.whole("sampled_rank", 1, None if most is None else most + 1)
+    if "n_candidates" in table.columns:
+        least = 2 if most is None else int(np.max(most)) + 1
+        items = table.whole("n_candidates", least, MOST_ITEMS)
+    if "repetition" in table.columns:
+        ids = [USER, ITEM] if ITEM in table.columns else [USER]
+        repetition = table.whole("repetition", 0)
+        again = first_duplicate(repetition, *(table.codes(name)[0] for name in ids))
+        if again is not None:
+            names = ("repetition", *ids)
+            found = ", ".join(f"{name} {table.columns[name][again]}" for name in names)
+            raise table.error_at(again, f"duplicate of {found}")
+    users = None
+    if USER in table.columns:
+        user, user_ids = table.codes(USER)
+        users = as_numpy(user_ids)[user]
+    return made(
+        drawn,
+        ranks,
+        users,
+        n_items=items,
+        m=m,
+        sampling=sampling,
+        several_items=ITEM in table.columns and USER in table.columns,
+        repeated="repetition" in table.columns,
+    )
+
+
+TIES = ("random", "optimistic", "pessimistic")
+_MOST_MISSING = 0.1  # of the negatives of a row
+
+
+def made(
+    drawn: Drawn,
+    ranks: Any,
+    users: Any = None,
+    *,
+    n_items: Any = None,
+    m: Any = None,
+    sampling: str | None = None,
+    several_items: bool = False,
+    repeated: bool = False,
+) -> SampledRanks:
+    """Make sampled ranks of what was found and, where that does not say it, of options."""
+    require_same("n_negatives", drawn.n_negatives, "n_negatives", m)
+    require_same("sampling", drawn.sampling, "sampling", sampling)
+    require_same("n_items", drawn.n_items, "n_candidates", n_items)
+    if m is None:
+        m = drawn.n_negatives
+    if n_items is None:
+        n_items = drawn.n_items
+    if m is None:
+        raise InputError("the number of negatives is not known; give n_negatives (--n-negatives)")
+    if n_items is None:
+        raise InputError(
+            "no column n_candidates; give n_items (--n-items), those of a full ranking"
+        )
+    way = Sampling(drawn.sampling or sampling or Sampling.WITHOUT_REPLACEMENT)
+    if np.ndim(m):
+        ranks, m = _thinned(ranks, m, way, drawn.seed)
+    sampled = SampledRanks(ranks, n_items, m, way, users, several_items)
+    question_samples(
+        sampled.sampled_ranks,
+        sampled.n_items,
+        sampled.n_negatives,
+        None if repeated or several_items else sampled.users,
+        distinct=way is Sampling.DISTINCT,
+    )
+    return sampled
+
+
+def ranked(drawn: Drawn, better: Int, tied: Int, n_negatives: Int, users: Any) -> SampledRanks:
+    """Make sampled ranks of the negatives above each held-out item, and level with it."""
+    if drawn.ties not in TIES:
+        raise InputError(f"unknown tie policy {drawn.ties!r}; known: {', '.join(TIES)}")
+    question_ties(tied, n_negatives)
+    above = better
+    if drawn.ties == "random":
+        above = better + generator(drawn.seed, "ties").integers(0, tied + 1)
+    elif drawn.ties == "pessimistic":
+        above = better + tied
+    m: Any = n_negatives
+    # Of draws whose duplicates are dropped, fewer remain.
+    if drawn.sampling == Sampling.DISTINCT and m.max() <= (drawn.n_negatives or 0):
+        m = drawn.n_negatives
+    several = users is not None and first_duplicate(np.asarray(users)) is not None
+    return made(drawn, above + 1, users, m=m, several_items=several)
+
+
+def _thinned(ranks: Int, m: Int, way: Sampling, seed: int) -> tuple[Int, int]:
+    """Keep as many negatives of each row, uniformly chosen among its own."""
+    least, most = int(m.min()), int(m.max())
+    if least == most:
+        return ranks, least
+    if way is Sampling.DISTINCT or least < (1.0 - _MOST_MISSING) * most:
+        raise InputError(
+            f"found {least} to {most} negatives per user; expected as many for all, at most a "
+            "tenth fewer, or --sampling distinct with --n-negatives if duplicates were dropped"
+        )
+    rows = f"{(m > least).sum():,} of {m.size:,} rows have more than {least} negatives"
+    ask(f"{rows}, up to {most}: of those, {least} are kept at random (seed {seed})")
+    above = generator(seed, "thinned").hypergeometric(ranks - 1, m - (ranks - 1), least)
+    return 1 + above, least

@@ -1,0 +1,208 @@
+"""Numbers in memory, of any library, and scores of users x items."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import scipy  # `scipy.sparse` takes long to import, so only where it is used
+from numpy.typing import ArrayLike, NDArray
+
+from sampled_metrics._base.arrays import array_of
+from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.files import read_array, read_arrays
+from sampled_metrics._base.sparse import is_sparse, require_sound
+from sampled_metrics.ranks.products import Products, Score
+from sampled_metrics.tables import as_numpy, is_frame, is_pandas, require_file
+
+
+def as_array(data: Any, name: str = "data") -> NDArray[Any]:
+    """Return numbers of one or two dimensions as an array."""
+    if is_frame(data) and not is_pandas(data):
+        columns = [as_numpy(column) for column in pa.table(data).columns]
+        data = np.column_stack(columns) if columns else []
+    _refuse_special(data, name)
+    is_tensor = hasattr(data, "__dlpack__") and not hasattr(data, "__array__")
+    try:
+        array = array_of(name, np.from_dlpack(data) if is_tensor else data)
+    except RuntimeError as error:  # of a tensor of torch with gradients
+        raise InputError(f"{name}: {type(data).__name__} is no array ({error})") from error
+    if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or not array.size:
+        shape = f" of {array.dtype}, shape {array.shape}" if array.ndim else ""
+        found = f"{name}: found {type(data).__name__}{shape}"
+        raise InputError(f"{found}; expected numbers, a DataFrame, a file (docs/inputs.md)")
+    return in_native_order(array)
+
+
+def in_native_order(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array with the byte order of this machine."""
+    if array.dtype.isnative:
+        return array
+    return array.astype(array.dtype.newbyteorder("="))
+
+
+def with_numbers_of_scipy(matrix: Any) -> Any:
+    """Return a matrix that scipy.sparse can take: it knows no half precision."""
+    if matrix.dtype == np.float16:
+        return matrix.astype(np.float32)
+    if not matrix.dtype.isnative:
+        return matrix.astype(matrix.dtype.newbyteorder("="))
+    return matrix
+
+
+def _refuse_special(data: Any, name: str) -> None:
+    """Raise InputError for objects that another call of their library makes an array or a table."""
+    kind = type(data).__name__
+    remedy = ""
+    if str(getattr(data, "dtype", "")) == "torch.bfloat16":
+        remedy = "bfloat16 is no type of numpy; give .float()"
+    elif str(getattr(data, "layout", "torch.strided")) != "torch.strided":
+        remedy = "a sparse tensor; give .to_dense()"
+    elif hasattr(data, "collect") and hasattr(data, "lazy"):
+        remedy = "not calculated yet; give .collect()"
+    elif hasattr(data, "todense") and not is_sparse(data):
+        remedy = "a sparse array, not of scipy; give .todense()"
+    else:
+        for method in ("to_df", "to_dataframe", "to_pandas"):
+            if hasattr(data, method) and not hasattr(data, "__array__"):
+                remedy = f"no array; give .{method}()"
+                break
+    if remedy:
+        raise InputError(f"{name}: found {kind}, {remedy}")
+
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_BESIDE = ("held_out", "seen", "seen_indptr", "positive", "user_ids", "item_ids")
+
+
+class Scores(NamedTuple):
+    """Scores of all items, users x items.
+
+    Attributes
+    ----------
+    rows
+        Function from row numbers of users to their scores, shape (some, items).
+    shape
+        Of users x items; None if it is not known, as that of a function of the caller.
+    user_ids, item_ids
+        Ids beside the matrix, as they are given; None without.
+    beside
+        Other arrays of its file, such as `held_out`, `seen` and `positive`.
+    path
+        Its file, None in memory.
+    """
+
+    rows: Score
+    shape: tuple[int, int] | None
+    user_ids: Any = None
+    item_ids: Any = None
+    beside: Mapping[str, Any] = _NOTHING
+    path: Path | None = None
+
+    @classmethod
+    def of_matrix(cls, matrix: NDArray[Any], **beside: Any) -> "Scores":
+        """Take a matrix of numbers."""
+        if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not matrix.size:
+            found = f"{matrix.dtype} of shape {matrix.shape}"
+            raise InputError(f"scores are {found}; expected numbers, users x items")
+        return cls(matrix.__getitem__, matrix.shape, **beside)
+
+    def shape_for(self, n_users: int) -> tuple[int, int]:
+        """Return the shape for so many users, of whom the function is asked for one."""
+        first = self.rows(np.arange(min(n_users, 1)))
+        if np.ndim(first) != 2:
+            found = f"{type(first).__name__} of shape {np.shape(first)}"
+            raise InputError(f"the function returned {found}; expected scores, users x items")
+        return n_users, np.shape(first)[1]
+
+    def matrix(self) -> NDArray[Any]:
+        """Return all scores at once."""
+        if self.shape is None:
+            raise InputError("found a function; expected scores, users x items")
+        return array_of("scores", self.rows(np.arange(self.shape[0])))
+
+
+def scores_of(data: Any, name: str = "data", what: str = "") -> Scores | NDArray[Any]:
+    """Return scores, or an array of one dimension.
+
+    Data is the name of a file of arrays, a function of users, a pair of factors, or numbers of any
+    library. Errors call it `name`, and a file that is missing `what`.
+    """
+    if isinstance(data, str | Path):
+        return _scores_of_file(Path(data), what)
+    if callable(data):
+        return Scores(data, None)
+    if is_pair(data):
+        users = as_array(data[0], name)
+        items = as_array(data[1], name)
+        return Scores(inner_products(users, items), (len(users), len(items)))
+    if is_sparse(data):
+        return _scores_of_sparse(data, name)
+    array = as_array(data, name)
+    if array.ndim == 1:
+        return array
+    return Scores.of_matrix(array, **_ids_of(data))
+
+
+def _scores_of_file(path: Path, what: str) -> Scores | NDArray[Any]:
+    """Read an `.npy` block by block, or an `.npz` with `scores` and arrays beside them."""
+    with reading(path):
+        require_file(path, what)
+        if path.suffix == ".npy":
+            arrays = {"scores": read_array(path, what, mmap_mode="r")}
+        else:
+            arrays = read_arrays(path, "arrays with scores", ("scores",), _BESIDE)
+        scores: NDArray[Any] = arrays.pop("scores")
+        if scores.ndim == 1:
+            return scores
+        user_ids = arrays.pop("user_ids", None)
+        item_ids = arrays.pop("item_ids", None)
+        return Scores.of_matrix(
+            scores, user_ids=user_ids, item_ids=item_ids, beside=arrays, path=path
+        )
+
+
+def _scores_of_sparse(data: Any, name: str) -> Scores:
+    """Take a sparse matrix, of which what is not stored is 0."""
+    if data.ndim != 2:
+        raise InputError(f"{name} has shape {data.shape}; expected users x items")
+    require_sound(data)
+    matrix = scipy.sparse.csr_array(with_numbers_of_scipy(data))
+    return Scores(lambda rows: matrix[rows].toarray(), matrix.shape)
+
+
+def _ids_of(frame: Any) -> dict[str, Any]:
+    """Return the index and the columns of a DataFrame, if they are more than running numbers."""
+    if not is_pandas(frame):
+        return {}
+    axes = {"user_ids": frame.index, "item_ids": frame.columns}
+    return {name: axis for name, axis in axes.items() if type(axis).__name__ != "RangeIndex"}
+
+
+def is_pair(data: Any) -> bool:
+    """Return whether data is a tuple of two matrices: factors, or what implicit recommends."""
+    return isinstance(data, tuple) and [getattr(part, "ndim", 0) for part in data] == [2, 2]
+
+
+def inner_products(users: ArrayLike, items: ArrayLike, n_users: int | None = None) -> Products:
+    """Check vectors of users and items, and return the function of scores that they make."""
+    left = _vectors("users", users, n_users, None)
+    right = _vectors("items", items, None, left.shape[1])
+    return Products(left, right)
+
+
+def _vectors(
+    name: str, vectors: ArrayLike, rows: int | None, columns: int | None
+) -> NDArray[np.float64]:
+    array = np.atleast_1d(array_of("score", vectors))
+    expected = (
+        len(array) if rows is None else rows,
+        array.shape[-1] if columns is None else columns,
+    )
+    is_finite = array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
+    if not is_finite or array.shape != expected:
+        found = f"{array.dtype} of shape {array.shape}"
+        raise InputError(f"score: vectors of {name} are {found}; expected finite, of {expected}")
+    return np.ascontiguousarray(array, np.float64)

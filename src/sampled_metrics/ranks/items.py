@@ -1,0 +1,153 @@
+"""Items of users: those that are relevant, seen or held out."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy  # `scipy.sparse` takes long to import, so only where it is used
+from numpy.typing import NDArray
+
+from sampled_metrics._base.arrays import Float, Int, ranges
+from sampled_metrics.tables import as_arrow, places
+
+HELD_OUT = "held-out"
+
+
+class Items(NamedTuple):
+    """Items of users, both numbered from 0; those of user u are item[start[u] : start[u + 1]].
+
+    Attributes
+    ----------
+    start, item
+        int64, shapes (users + 1,) and (pairs,).
+    n_items
+        Number of all items, also of those that no user has; None if it is not known.
+    user_ids, item_ids
+        What the numbers stand for, arrays of pyarrow; None for rows and columns of a matrix.
+    relevance
+        Grade of each item, above 0, shape (pairs,); None if items are relevant or not.
+    name
+        Of the items in errors: `held-out` if each user has one, `relevant` or `seen`.
+    """
+
+    start: Int
+    item: Int
+    n_items: int | None = None
+    user_ids: Any = None
+    item_ids: Any = None
+    relevance: Float | None = None
+    name: str = "relevant"
+
+    @classmethod
+    def of_pairs(
+        cls,
+        user: Int,
+        item: Int,
+        n_users: int,
+        n_items: int | None = None,
+        *,
+        user_ids: Any = None,
+        item_ids: Any = None,
+        relevance: Float | None = None,
+        name: str = "relevant",
+    ) -> "Items":
+        """Take pairs in any order; each user's items stay in it."""
+        order = np.argsort(user, kind="stable")
+        start = np.zeros(n_users + 1, np.int64)
+        np.cumsum(np.bincount(user, minlength=n_users), out=start[1:])
+        return cls(
+            start=start,
+            item=item[order],
+            n_items=n_items,
+            user_ids=user_ids,
+            item_ids=item_ids,
+            relevance=None if relevance is None else relevance[order],
+            name=name,
+        )
+
+    @classmethod
+    def of_matrix(cls, matrix: scipy.sparse.csr_array, name: str) -> "Items":
+        """Take the stored entries of a matrix, users x items."""
+        start = matrix.indptr.astype(np.int64)
+        return cls(start, matrix.indices, matrix.shape[1], name=name)
+
+    @property
+    def n_users(self) -> int:
+        """Number of users, also of those without items."""
+        return self.start.size - 1
+
+    @property
+    def sizes(self) -> Int:
+        """Number of items of each user."""
+        return np.diff(self.start)
+
+    def sizes_of(self, users: Int) -> Int:
+        """Return the number of items of some users."""
+        return self.start[users + 1] - self.start[users]
+
+    @property
+    def owners(self) -> Int:
+        """User of each item."""
+        return np.repeat(np.arange(self.n_users), self.sizes)
+
+    def select(self, users: Int) -> tuple[Int, Int]:
+        """Return the items of some users, each with the place of its user within `users`."""
+        counts = self.sizes_of(users)
+        place = ranges(self.start[users], counts)
+        return np.repeat(np.arange(users.size), counts), self.item[place]
+
+    def has(self, user: Int, item: Int) -> NDArray[np.bool_]:
+        """Return whether each pair of numbers is one of these; -1 is no user and no item."""
+        width = max(int(self.item.max(initial=-1)), int(item.max(initial=-1))) + 1
+        is_known = (user >= 0) & (item >= 0)
+        return is_known & np.isin(user * width + item, self.owners * width + self.item)
+
+    def numbers_in(self, user_ids: Any, item_ids: Any) -> tuple[Int, Int]:
+        """Return each pair's numbers among other ids, -1 where an id is not one of them."""
+        user = places(self.user_ids, user_ids)[self.owners]
+        item = places(self.item_ids, item_ids)[self.item]
+        return user, item
+
+    def within(self, user_ids: Any, item_ids: Any) -> "Items":
+        """Return those pairs of which both ids are among others, with the numbers of these."""
+        user, item = self.numbers_in(user_ids, item_ids)
+        is_known = (user >= 0) & (item >= 0)
+        return Items.of_pairs(
+            user[is_known],
+            item[is_known],
+            len(user_ids),
+            len(item_ids),
+            user_ids=user_ids,
+            item_ids=item_ids,
+            relevance=None if self.relevance is None else self.relevance[is_known],
+            name=self.name,
+        )
+
+    def with_enough(self, min_relevance: float) -> "Items":
+        """Return the items of users who have one of at least this grade, if there are such users.
+
+        Only users who remain keep their ids.
+        """
+        if self.relevance is None:
+            return self
+        enough = np.zeros(self.n_users, bool)
+        enough[self.owners[self.relevance >= min_relevance]] = True
+        if enough.all() or not enough.any():
+            return self
+        kept = as_arrow(np.flatnonzero(enough))
+        return self.within(self.user_ids.take(kept), self.item_ids)
+
+    def matrix(self) -> scipy.sparse.csr_array:
+        """Return the pairs as true entries of a matrix, users x items, each once."""
+        values = np.ones(self.item.size, dtype=bool)
+        shape = self.n_users, self.n_items
+        marked = scipy.sparse.csr_array((values, self.item, self.start), shape=shape)
+        marked.sum_duplicates()
+        return marked
+
+    def pair(self, place: int) -> tuple[Any, Any]:
+        """Return the ids of the user and the item of one pair."""
+        user = int(np.searchsorted(self.start, place, side="right")) - 1
+        item = int(self.item[place])
+        if self.user_ids is None:
+            return user, item
+        return self.user_ids[user], self.item_ids[item]
