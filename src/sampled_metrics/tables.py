@@ -154,7 +154,7 @@ class Table:
         """Return a column of 1 or 0, or of true or false."""
         column = self._complete(name, "1 or 0")
         if pa.types.is_boolean(column.type):
-            return as_numpy(column.cast(pa.uint8())) == 1
+            return as_numpy(arrow.cast(column, pa.uint8())) == 1
         return self.whole(name, 0, 1) == 1
 
     def finite(self, name: str) -> Float:
@@ -444,10 +444,10 @@ def _in_usual_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if "string_view" not in str(column.type):
         return column
     if not pa.types.is_dictionary(column.type):
-        return column.cast(pa.string())
+        return arrow.cast(column, pa.string())
     chunks = []
     for chunk in column.chunks:
-        categories = chunk.dictionary.cast(pa.string())
+        categories = arrow.cast(chunk.dictionary, pa.string())
         chunks.append(pa.DictionaryArray.from_arrays(chunk.indices, categories))
     return pa.chunked_array(chunks)
 
@@ -607,10 +607,9 @@ def as_arrow(values: NDArray[Any]) -> pa.Array:
 def texts_as_arrow(texts: Sequence[str]) -> pa.Array:
     """Return texts as an array of pyarrow, without pandas, which its own conversion imports."""
     encoded_texts = [text.encode() for text in texts]
-    ends = np.zeros(len(encoded_texts) + 1, np.int64)
-    np.cumsum([len(text) for text in encoded_texts], out=ends[1:])
-    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded_texts))]
-    return pa.Array.from_buffers(pa.large_string(), len(encoded_texts), buffers).cast(pa.string())
+    lengths = [len(text) for text in encoded_texts]
+    ends = pa.py_buffer(np.cumsum([0, *lengths], dtype=np.int32))
+    return pa.StringArray.from_buffers(len(texts), ends, pa.py_buffer(b"".join(encoded_texts)))
 
 
 def places(ids: Any, among: Any) -> Int:

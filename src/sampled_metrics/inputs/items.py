@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import NDArray
-from pyarrow import compute
 
+from sampled_metrics._base import arrow
 from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate, grades_of, integers
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_array, read_arrays
@@ -89,7 +89,7 @@ def items_by_id(given: Any, name: str) -> Items:
     if name == RELEVANT:
         require_different(table, user, item)
     rows, grades = counted_rows(table, name)
-    owner, owner_ids = encoded(user_ids.take(as_arrow(user[rows])))
+    owner, owner_ids = encoded(arrow.take(user_ids, as_arrow(user[rows])))
     return Items.of_pairs(
         owner.astype(np.int64),
         item[rows].astype(np.int64),
@@ -147,9 +147,7 @@ def require_common(name: str, ids: Any, others_name: str, others: Any, *, few: i
     is_alike = ids.type == others.type
     if is_alike and min(len(ids), len(others)) < few:
         return
-    text = pa.string()
-    common = compute.is_in(ids.cast(text), others.cast(text))
-    if not len(ids) or not len(others) or compute.any(common).as_py():
+    if not len(ids) or not len(others) or (places(ids, others) >= 0).any():
         return
     raise InputError(
         f"no id of {name} is one of {others_name}: found {ids[0].as_py()!r}, and "
@@ -325,7 +323,7 @@ def known_items(
     mine = of_seen.within(user_ids, item_ids)
     held = held.within(user_ids, item_ids)
     is_other = places(of_seen.user_ids, user_ids) < 0
-    other_ids = of_seen.user_ids.take(as_arrow(np.flatnonzero(is_other)))
+    other_ids = arrow.take(of_seen.user_ids, as_arrow(np.flatnonzero(is_other)))
     known = KnownItems(user_ids, item_ids, held, mine, of_seen.within(other_ids, item_ids))
     is_both = held.has(mine.owners, mine.item)
     if is_both.any():
@@ -356,7 +354,7 @@ def _distinct(columns: Sequence[pa.Array]) -> Ids:
     kind = pa.string()
     if all(pa.types.is_integer(column.type) for column in columns):
         kind = pa.int64()
-    joined = pa.chunked_array([column.cast(kind) for column in columns])
+    joined = pa.chunked_array([arrow.cast(column, kind) for column in columns])
     distinct = as_numpy(joined.unique())
     if kind == pa.string():
         distinct = distinct.astype(np.str_)

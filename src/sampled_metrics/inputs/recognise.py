@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sampled_metrics._base import arrow
 from sampled_metrics._base.arrays import array_of, ranges
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.scores import Scores, is_pair, scores_of
@@ -236,7 +237,7 @@ def _table_of_lists(pairs: Iterable[tuple[Any, Any]], name: str, *, is_ordered: 
     n_items = np.array(sizes, np.int64)
     rows = as_arrow(np.repeat(np.arange(n_items.size), n_items))
     columns = {
-        USER: _column(users, f"{name}: users").take(rows),
+        USER: arrow.take(_column(users, f"{name}: users"), rows),
         ITEM: _column(items, f"{name}: items"),
     }
     if is_ordered:

@@ -1,11 +1,14 @@
 """Items of users: those that are relevant, seen or held out."""
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import NDArray
 
+from sampled_metrics._base import arrow
 from sampled_metrics._base.arrays import Float, Int, ranges
 from sampled_metrics.tables import as_arrow, places
 
@@ -49,7 +52,7 @@ class Items(NamedTuple):
         item_ids: Any = None,
         relevance: Float | None = None,
         name: str = "relevant",
-    ) -> "Items":
+    ) -> Items:
         """Take pairs in any order; each user's items stay in it."""
         order = np.argsort(user, kind="stable")
         start = np.zeros(n_users + 1, np.int64)
@@ -65,7 +68,7 @@ class Items(NamedTuple):
         )
 
     @classmethod
-    def of_matrix(cls, matrix: scipy.sparse.csr_array, name: str) -> "Items":
+    def of_matrix(cls, matrix: scipy.sparse.csr_array, name: str) -> Items:
         """Take the stored entries of a matrix, users x items."""
         start = matrix.indptr.astype(np.int64)
         return cls(start, matrix.indices, matrix.shape[1], name=name)
@@ -107,7 +110,7 @@ class Items(NamedTuple):
         item = places(self.item_ids, item_ids)[self.item]
         return user, item
 
-    def within(self, user_ids: Any, item_ids: Any) -> "Items":
+    def within(self, user_ids: Any, item_ids: Any) -> Items:
         """Return those pairs of which both ids are among others, with the numbers of these."""
         user, item = self.numbers_in(user_ids, item_ids)
         is_known = (user >= 0) & (item >= 0)
@@ -122,7 +125,7 @@ class Items(NamedTuple):
             name=self.name,
         )
 
-    def with_enough(self, min_relevance: float) -> "Items":
+    def with_enough(self, min_relevance: float) -> Items:
         """Return the items of users who have one of at least this grade, if there are such users.
 
         Only users who remain keep their ids.
@@ -134,7 +137,7 @@ class Items(NamedTuple):
         if enough.all() or not enough.any():
             return self
         kept = as_arrow(np.flatnonzero(enough))
-        return self.within(self.user_ids.take(kept), self.item_ids)
+        return self.within(arrow.take(self.user_ids, kept), self.item_ids)
 
     def matrix(self) -> scipy.sparse.csr_array:
         """Return the pairs as true entries of a matrix, users x items, each once."""
