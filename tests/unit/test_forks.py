@@ -1,6 +1,7 @@
 """Steps that fork from a server: they, and the scripts that wait for them, end alike."""
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -67,6 +68,16 @@ def forked(server):
     return int(child)
 
 
+def blocked(server):
+    """A script and a child that runs its step: opening the log takes until something reads it."""
+    os.mkfifo("exact.log")
+    script = start()
+    child = forked(server)
+    while len(list(Path(f"/proc/{child}/task").iterdir())) < 2:  # the second ends the child
+        time.sleep(0.01)
+    return script, child
+
+
 def wait_until_gone(child):
     deadline = time.monotonic() + 20
     while Path(f"/proc/{child}").exists() and "\nState:\tZ" not in state(child):
@@ -111,16 +122,13 @@ def test_an_error_is_that_of_the_script(server):
 
 
 def test_a_killed_step_kills_its_script(server):
-    os.mkfifo("pipe.csv")  # reading it takes until something is written
-    script = start("pipe.csv")
-    os.kill(forked(server), 9)
+    script, child = blocked(server)
+    os.kill(child, 9)
     assert ended(script) == (-9, "")
 
 
 def test_a_killed_script_ends_its_step(server):
-    os.mkfifo("pipe.csv")
-    script = start("pipe.csv")
-    child = forked(server)
+    script, child = blocked(server)
     script.kill()
     ended(script)
     wait_until_gone(child)
@@ -131,3 +139,83 @@ def test_a_script_without_its_server_runs_the_step(server):
     server._process.wait()
     assert ended(start()) == (0, "")
     Path(next(Path().glob("*.sock"))).unlink()
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_socket_of_a_killed_run_is_replaced(monkeypatch):
+    monkeypatch.setenv(forks._VARIABLE, "")
+    stale = f"steps-{os.getpid()}.sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(stale)
+    server = forks.Server(Path())
+    while not Path(stale).exists():
+        time.sleep(0.01)
+    assert Path(stale).stat().st_mode & 0o077 == 0
+    script = start()
+    forked(server)
+    assert ended(script) == (0, "")
+    server.stop()
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("received", [0, 10])
+def test_a_server_that_fails_leaves_the_step_to_the_script(monkeypatch, received):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("failing.sock")
+        listener.listen()
+        monkeypatch.setenv(forks._VARIABLE, "failing.sock")
+        script = start()
+        connection, _ = listener.accept()
+        connection.recv(received)
+        connection.close()
+        assert ended(script) == (0, "")
+    assert len(made()) == 2
+
+
+@pytest.mark.parametrize("error", ["ImportError", "EOFError"])
+def test_an_import_that_fails_is_an_error_of_the_step(folder, monkeypatch, error):
+    Path("sitecustomize.py").write_text(f"""
+import sys
+
+class Broken:
+    def find_spec(self, name, path=None, target=None):
+        if name == "sampled_metrics.study.steps":
+            raise {error}(name)
+sys.meta_path.insert(0, Broken())
+""")
+    search = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(search))
+    monkeypatch.setenv(forks._VARIABLE, "")
+    server = forks.Server(Path())
+    while not list(folder.glob("*.sock")):
+        time.sleep(0.01)
+    status, printed = ended(start())
+    server.stop()
+    assert status == 1
+    assert f"{error}: sampled_metrics.study.steps" in printed
+
+
+def test_a_server_ends_with_a_process_that_is_killed(folder):
+    code = "import sampled_metrics.study.forks as f, time; f.Server(f.Path()); time.sleep(60)"
+    parent = subprocess.Popen([sys.executable, "-c", code])
+    while not (sockets := list(folder.glob("*.sock"))):
+        time.sleep(0.01)
+    [child] = children(parent.pid)
+    parent.kill()
+    parent.wait()
+    wait_until_gone(int(child))
+    assert not sockets[0].exists()
+
+
+def test_no_folder_of_matplotlib_is_left(folder, monkeypatch):
+    Path("file").touch()
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(folder / "file"))  # nothing can be written below
+    monkeypatch.delenv("MPLCONFIGDIR", raising=False)
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setenv(forks._VARIABLE, "")
+    server = forks.Server(Path())
+    while not list(folder.glob("matplotlib-*")):
+        time.sleep(0.01)
+    server.stop()
+    assert not list(folder.glob("matplotlib-*"))

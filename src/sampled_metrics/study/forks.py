@@ -3,12 +3,13 @@
 Imports take most steps about as long as their work. On one machine the workflow starts a server,
 which imports the modules of all steps while the first of them run. The script of a job passes its
 step on to a child of the server, waits, and exits as the child does. If one of the two is killed,
-the other ends as well. Where no server is, the script runs the step itself: on clusters, in
-containers and in conda environments.
+the other ends as well. Where no child starts, the script runs the step itself: on clusters, in
+containers and in conda environments, and if the server has failed.
 
 What a script imports from here loads no package.
 """
 
+import atexit
 import gc
 import importlib
 import logging
@@ -69,6 +70,7 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         address = folder / f"steps-{os.getpid()}.sock"
+        address.unlink(missing_ok=True)  # of a killed run that had the same number
         command = [sys.executable, "-m", __name__, str(address)]
         environment = {**os.environ, **dict.fromkeys(_THREADS, "1")}
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
@@ -81,30 +83,36 @@ class Server:
 
 def run(job: Any) -> None:
     """Run the step of a job in a child of the server, or else in this process."""
-    connection = _connected() if job.threads == 1 else None
-    if connection is None:
+    status = _status_of_child(job) if job.threads == 1 else None
+    if status is None:
         _run_here(job)
-        return
-    request = pickle.dumps(job)
-    header = _HEADER.pack(job.params.step.encode(), len(request))
-    socket.send_fds(connection, [header], [1, 2])
-    connection.sendall(request)
-    status = connection.recv(1)
-    if not status:
+    elif status:
+        sys.exit(status[0])
+    else:
         os.kill(os.getpid(), signal.SIGKILL)  # as the child was
-    sys.exit(status[0])
 
 
-def _connected() -> socket.socket | None:
+def _status_of_child(job: Any) -> bytes | None:
+    """Exit status of the step of a job, empty if it was killed, None if no child started."""
     address = os.environ.get(_VARIABLE)
     if address is None:
         return None
-    connection = socket.socket(socket.AF_UNIX)
-    try:
-        connection.connect(address)
-    except OSError:  # the server is gone, or could not start
-        return None
-    return connection
+    request = pickle.dumps(job)
+    header = _HEADER.pack(job.params.step.encode(), len(request))
+    with socket.socket(socket.AF_UNIX) as connection:
+        try:
+            connection.connect(address)
+            socket.send_fds(connection, [header], [1, 2])
+            connection.sendall(request)
+            started = connection.recv(1)
+        except OSError:  # the server could not start, or is gone
+            return None
+        if not started:
+            return None
+        try:
+            return connection.recv(1)
+        except ConnectionError:
+            return b""
 
 
 def _run_here(job: Any) -> None:
@@ -174,12 +182,16 @@ def _serve(address: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.disable()
     with socket.socket(socket.AF_UNIX) as listener:
+        previous = os.umask(0o077)  # only the owner may send steps
         try:
             listener.bind(address)
         except OSError:  # not every file system takes sockets; then scripts run the steps
             return
+        finally:
+            os.umask(previous)
         listener.listen()
-        _import_and_serve(_Queue(listener))
+        with suppress(Exception):  # the scripts run the steps then, and say what is wrong
+            _import_and_serve(_Queue(listener))
     Path(address).unlink(missing_ok=True)
     with suppress(ChildProcessError):
         while True:
@@ -200,28 +212,37 @@ def _import_and_serve(queue: _Queue) -> None:
 
 def _run_child(request: _Request) -> NoReturn:
     """Run the step of a job with the output of its script, send its exit status, and exit."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    for descriptor, output in enumerate(request.outputs, start=1):
-        os.dup2(output, descriptor)
-    connection = request.connection
-    with connection.makefile("rb") as stream:
-        job = pickle.loads(stream.read(request.length))  # noqa: S301 - from the own script
-    threading.Thread(target=_end_with_script, args=[connection], daemon=True).start()
-    status = 0
+    status = 1
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for descriptor, output in enumerate(request.outputs, start=1):
+            os.dup2(output, descriptor)
+        with request.connection.makefile("rb") as stream:
+            job = pickle.loads(stream.read(request.length))  # noqa: S301 - from the own script
+        request.connection.send(b"\0")  # from here on the script runs nothing itself
+        threading.Thread(target=_end_with_script, args=[request.connection], daemon=True).start()
+        status = _status_of_step(job)
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        with suppress(OSError):  # the script is gone
+            request.connection.send(bytes([status & 255]))
+        os._exit(status & 255)
+
+
+def _status_of_step(job: Any) -> int:
+    """Run a step; return the exit status that Python would have."""
     try:
         _run_here(job)
     except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else int(end.code is not None)
         if isinstance(end.code, str):
             sys.stderr.write(f"{end.code}\n")
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:
         traceback.print_exc()
-        status = 1
-    logging.shutdown()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    connection.send(bytes([status]))
-    os._exit(status)
+        return 1
+    return 0
 
 
 def _end_with_script(connection: socket.socket) -> None:
@@ -231,4 +252,5 @@ def _end_with_script(connection: socket.socket) -> None:
 
 if __name__ == "__main__":
     _serve(sys.argv[1])
+    atexit._run_exitfuncs()  # a folder of Matplotlib, where the home directory is read-only
     os._exit(0)
