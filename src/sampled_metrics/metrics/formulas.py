@@ -133,6 +133,10 @@ def reciprocals(above: Int, places: Int) -> Float:
         square = 1.0 / (y * y)
         return square * (1 / 24 - square * (7 / 960 - square * (31 / 8064)))
 
+    single = 1.0 / (above + 1)
+    is_single = places == 1
+    if np.all(is_single):
+        return np.asarray(single)
     end = above + places
     first = np.minimum(above, _NEAR).astype(np.int64)
     last = np.minimum(end, _NEAR).astype(np.int64)
@@ -140,7 +144,7 @@ def reciprocals(above: Int, places: Int) -> Float:
     lower = np.maximum(above, _NEAR) + 0.5
     upper = np.maximum(end, _NEAR) + 0.5
     far = np.log1p((upper - lower) / lower) + beyond_log(upper) - beyond_log(lower)
-    return np.where(places == 1, 1.0 / (above + 1), near + far)
+    return np.where(is_single, single, near + far)
 
 
 @register("rr", "RR", cutoff="optional", first_item_decides=True, aliases=["mrr", "recip-rank"])

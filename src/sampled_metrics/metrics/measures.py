@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.levels import TIES, Levels
 from sampled_metrics.ranks import Ranks
@@ -26,6 +26,7 @@ T = TypeVar("T")
 
 _MANY = 10_000  # users, from which on values are looked up by place
 _MOST_PLACES = 1 << 20  # of such a table
+_PLACES_AT_A_TIME = 1 << 13  # few enough to stay in the processor's cache
 
 
 class DepthError(InputError):
@@ -290,9 +291,16 @@ def _has_table(measure: Measure, ranks: Ranks) -> bool:
 
 def _by_place(measure: Measure, ranks: Ranks, ties: str, tied: NDArray[np.bool_]) -> Float:
     """Return the metric of each user with one relevant item: of most by a table of places."""
-    places = np.arange(1, int(ranks.n_better.max()) + 2)
-    table = measure.at(places, int(ranks.n_candidates[0]))
-    found = table[ranks.n_better]
+    n_better = ranks.n_better
+    last = int(n_better.max())
+    if measure.cutoff is not None and measure.cutoff < last:  # all places below have the same value
+        last = measure.cutoff
+        n_better = np.minimum(n_better, last)
+    places = np.arange(1, last + 2)
+    table = np.empty(places.size)
+    for rows in blocks(places.size, 1, _PLACES_AT_A_TIME):
+        table[rows] = measure.at(places[rows], int(ranks.n_candidates[0]))
+    found = table[n_better]
     if tied.any():
         some = ranks.take(tied)
         levels = TIES[ties](Levels.of(some), None)
