@@ -1,9 +1,11 @@
-"""The study through a real SLURM on this machine, while a job is cancelled and a node goes down.
+"""The study through a real SLURM on this machine, while jobs are hit.
 
-    python -m tests.cluster [--if-possible]
+    python -m tests.cluster [--small] [--if-possible]
 
-The study is small and synthetic. It is run on this machine, then ranked in pieces through SLURM,
-which must give the same bytes.
+The study is the paper's, on the archive that MOVIELENS_ARCHIVE names; without one, and by
+`--small`, it is small and synthetic. It is run on this machine, then ranked in pieces through
+SLURM, where a job requests too little memory, another is cancelled, and the node of a third goes
+down. The results must be the same bytes.
 """
 
 import os
@@ -28,6 +30,9 @@ EDITS = {
     "slurm-init-seconds-before-status-checks: 20": "slurm-init-seconds-before-status-checks: 10",
 }
 RULE = "rule_rank_wildcards"
+UNTIL_RANKING, UNTIL_THE_END = 900, 3600  # seconds; continuous integration ends it sooner
+STARVED = "rule_split"
+TOO_LITTLE = "split:mem_mb=60 if attempt == 1 else 2000"
 # Dates, the number of pieces on the page, and models that pieces share tell of one run.
 LEFT_OUT = ("logs/", "reference/", "models/", "data/source.json", "provenance.json", "report.html")
 
@@ -69,7 +74,7 @@ def disturb():
         (lambda job: slurm.output("scancel", job["JobId"]), "CANCELLED"),
         (lambda job: slurm.turn(job["NodeList"], "DOWN"), "NODE_FAIL"),
     ):
-        deadline = time.monotonic() + 300
+        deadline = time.monotonic() + UNTIL_RANKING
         while time.monotonic() < deadline and len(hit) < (1 if state == "CANCELLED" else 2):
             at_work = [
                 job
@@ -89,6 +94,15 @@ def disturb():
     return hit
 
 
+def require_killed_for_memory(folder):
+    """Raise ClusterError unless a job was killed for its memory, and run again with more."""
+    jobs = [job for job in slurm.records().values() if job["Comment"].startswith(STARVED)]
+    killed = slurm.exceeded(folder)
+    states = [(job["JobId"] in killed, job["JobState"]) for job in jobs]
+    if len(jobs) != 2 or not states[0][0] or states[1] != (False, "COMPLETED"):
+        raise slurm.ClusterError(f"{STARVED}, killed for its memory, and state: {states}")
+
+
 def through_slurm(project):
     """Run the study through the profile for SLURM, ranked in pieces, and disturb it meanwhile."""
     profile = project.folder / "workflow/profiles/slurm/config.yaml"
@@ -97,7 +111,7 @@ def through_slurm(project):
     log = project.folder / "snakemake.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            ["snakemake", "--profile", "workflow/profiles/slurm"],
+            ["snakemake", "--profile", "workflow/profiles/slurm", "--set-resources", TOO_LITTLE],
             cwd=project.folder,
             env=project.environment,
             stdout=output,
@@ -106,7 +120,7 @@ def through_slurm(project):
         )
         try:
             hit = disturb()
-            process.wait(900)
+            process.wait(UNTIL_THE_END)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -119,21 +133,31 @@ def through_slurm(project):
             raise slurm.ClusterError(f"{job['Comment']} was hit and not run again")
 
 
-def run():
+def run(archive):
+    """Run the study here and through SLURM; without an archive, a small one."""
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="cluster.") as name, slurm.cluster():
-        folder = Path(name)
-        archive = write_archive(folder / "small.zip", as_ratings(synthetic_interactions()))
-        here, there = (folder / place for place in ("here", "there"))
-        here.mkdir()
-        there.mkdir()
-        here, there = (Project(place, archive, small=True) for place in (here, there))
+    with tempfile.TemporaryDirectory(prefix="cluster.") as name, slurm.cluster() as daemons:
+        folder, small = Path(name), archive is None
+        if small:
+            archive = write_archive(folder / "small.zip", as_ratings(synthetic_interactions()))
+        projects = []
+        for place in ("here", "there"):
+            (folder / place).mkdir()
+            projects.append(Project(folder / place, archive, small=small))
+        here, there = projects
         here.snakemake()
+        alone = time.monotonic() - began
         through_slurm(there)
+        require_killed_for_memory(daemons)
         states = Counter(job["JobState"] for job in slurm.records().values())
-        compare(results(here), results(there))
+        found = results(there)
+        compare(results(here), found)
     told = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
-    print(f"the same bytes through SLURM: jobs {told}; {time.monotonic() - began:.0f} s")
+    study = "a small study" if small else f"the study of {archive.name}"
+    print(
+        f"{study}: the same bytes of {len(found)} files through SLURM; jobs {told}; "
+        f"{time.monotonic() - began:.0f} s, {alone:.0f} s of them without SLURM"
+    )
 
 
 if __name__ == "__main__":
@@ -142,7 +166,8 @@ if __name__ == "__main__":
     if reason:
         print(f"the study was not run through SLURM: {reason}")
         sys.exit(0 if "--if-possible" in sys.argv else 2)
+    named = "" if "--small" in sys.argv else os.environ.get("MOVIELENS_ARCHIVE", "")
     try:
-        run()
+        run(Path(named).resolve() if named else None)
     except slurm.ClusterError as failure:
         sys.exit(f"FAILED: {failure}")

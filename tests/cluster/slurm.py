@@ -19,6 +19,7 @@ from pathlib import Path
 CONF, MUNGE = Path("/etc/slurm/slurm.conf"), Path("/run/munge")
 MARK = "# Written by tests/cluster; removed when it ends."
 NODES = ("n1", "n2")
+EXCEEDED = r"StepId=(\d+)\.\w+ exceeded memory limit"
 DAEMONS = ("slurmctld", "slurmd", "munged")
 TEXT = """{mark}
 ClusterName=loop
@@ -37,7 +38,9 @@ MailProg=/bin/true
 MpiDefault=none
 ProctrackType=proctrack/pgid
 TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
+JobAcctGatherParams=OverMemoryKill
 AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
@@ -91,6 +94,12 @@ def records():
     return parse_records(output("scontrol", "show", "job", "--oneliner"))
 
 
+def exceeded(folder):
+    """Numbers of the jobs that SLURM killed because they used more memory than they requested."""
+    logs = [path.read_text(errors="replace") for path in folder.glob("slurmd.*.log")]
+    return {job for text in logs for job in re.findall(EXCEEDED, text)}
+
+
 def turn(node, state):
     """Make a node DOWN, or RESUME it."""
     words = ["scontrol", "update", f"nodename={node}", f"state={state}", "reason=test"]
@@ -107,7 +116,7 @@ def wait(until, seconds):
 
 @contextmanager
 def cluster():
-    """Start SLURM; stop it and put back what was there, whatever happens."""
+    """Start SLURM, and give its folder; stop it and put back what was there, whatever happens."""
     before = CONF.read_text() if CONF.exists() else MARK
     had_munge, folder = MUNGE.exists(), Path(tempfile.mkdtemp(prefix="slurm."))
     try:
@@ -115,7 +124,7 @@ def cluster():
             _start(folder)
         except (OSError, subprocess.CalledProcessError) as error:
             raise ClusterError(f"SLURM did not start: {error}") from error
-        yield
+        yield folder
     finally:
         signals = (signal.SIGINT, signal.SIGTERM)
         handlers = {number: signal.signal(number, signal.SIG_IGN) for number in signals}
