@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sampled_metrics.budget.audit import audit
+from sampled_metrics.budget.audit import _scan_length, audit
 from sampled_metrics.budget.candidates import Order, make_proxy
 from sampled_metrics.budget.estimates import estimates
 from sampled_metrics.budget.evaluation import LOOKS
@@ -221,3 +221,10 @@ def test_a_scan_asks_until_enough_better_ones_are_expected() -> None:
     assert 15 < known.max() < 20
     # one more than is missing to depth 20, at least 16 scores
     assert np.bincount(asked.user).tolist() == np.maximum(2 * (20 - known + 1), 16).tolist()
+
+
+def test_a_scan_of_all_that_is_left_where_just_enough_are_expected() -> None:
+    # Of 4 candidates all are expected to be better and of the next 4 a half, so that 8 have 6.
+    left, rate = np.array([[4, 4]]), np.array([[1.0, 0.5]])
+    asked = [_scan_length(left, rate, np.array([[missing]])).item() for missing in range(1, 8)]
+    assert asked == [1, 2, 3, 4, 6, 8, 0]

@@ -19,7 +19,7 @@ from sampled_metrics.estimators import (
     parse_estimator,
     reduced,
 )
-from sampled_metrics.estimators.least_squares import ConditioningError
+from sampled_metrics.estimators.least_squares import ConditioningError, rank_rule
 from sampled_metrics.metrics.measures import parse_measure
 
 NAMES = ("sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
@@ -169,6 +169,15 @@ class TestBiasVariance:
         a = grid(5000, 6, WITH) / np.sqrt(5000)
         np.testing.assert_allclose(system.triangle.T @ system.triangle, a.T @ a, atol=1e-14)
         assert np.array_equal(system.triangle, np.triu(system.triangle))
+
+    @pytest.mark.parametrize("m", [10, 100])
+    def test_a_million_ranks_are_summed_at_a_few_places(self, m):
+        ranks, weights = rank_rule(MEASURES, 10**6, m)
+        assert ranks.size < 1000
+        assert weights @ ranks == pytest.approx(sum(range(1, 10**6 + 1)), rel=1e-12)
+        # without replacement, no position among m negatives is likelier than another
+        marginal = reduced(MEASURES, 10**6, m, WITHOUT).marginal
+        np.testing.assert_allclose(marginal, np.full(m + 1, 1 / (m + 1)), rtol=1e-12)
 
 
 class TestMonotone:

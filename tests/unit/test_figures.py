@@ -86,6 +86,8 @@ def test_figures_2_and_3_have_a_panel_for_each_metric(figures, number, curve, x,
         figures[number].axes, TABLES[number].groupby("metric", sort=False), strict=True
     ):
         assert (axes.get_title("left"), axes.get_xscale()) == (metric, scale)
+        ticks = axes.get_yticks()
+        assert (ticks.min(), ticks.max()) == (0, 1), "all values that a metric can have"
         assert_drawn(axes, rows, curve, x)
 
 

@@ -1,0 +1,228 @@
+"""The lens of both pages, recomputed rank by rank from made-up users."""
+
+import re
+from itertools import combinations, product
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from scipy.stats import hypergeom
+
+from sampled_metrics.estimators import parse_estimators
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.pages.lens import BASE, DOWN, MIDDLE, ROOM, UP, WIDTH, Chart, lens
+from sampled_metrics.pages.words import range_bars, range_panel, verdict
+from sampled_metrics.ranks import Ranks
+
+N, M = 1000, 20
+METRICS = ["recall@10", "ndcg@10", "ap", "auc"]
+BETTER = {"A": [0, 4, 30, 700], "B": [2, 2, 60, 60], "C": [9, 9, 9, 990]}
+TIED = {"A": [0, 3, 0, 0], "B": [1, 0, 20, 0], "C": [0, 4, 0, 0]}
+
+
+def shown_of(names):
+    records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in names}
+    return lens(records, [parse_measure(x) for x in METRICS], parse_estimators(["sampled"]), M)
+
+
+@pytest.fixture(scope="module")
+def shown():
+    return shown_of("ABC")
+
+
+def places_of(name):
+    """For each user the ranks that the held-out item has by the order of ties."""
+    for better, tied in zip(BETTER[name], TIED[name], strict=True):
+        yield np.arange(better + 1, better + tied + 2)
+
+
+def recall(name, k):
+    return np.mean([np.mean(places <= k) for places in places_of(name)])
+
+
+def points(path):
+    return np.array([point.split() for point in path[1:].split("L")], float)
+
+
+def heights(values, most):
+    return MIDDLE - (MIDDLE - 20) * np.asarray(values) / most
+
+
+def test_lines_are_leads_over_the_mean_of_all(shown):
+    ks = Chart.up_to(N, [parse_measure(x) for x in METRICS]).ks
+    assert {1, 10, N} <= set(ks)
+    table = np.array([[recall(name, k) for k in ks] for name in "ABC"])
+    leads = table / np.maximum(table.mean(axis=0), 1e-12) - 1
+    most = np.abs(leads).max()
+    assert shown["lines"]["most"] == round(100 * most)
+    all_ys = heights(leads, most)
+    for row, (name, line) in enumerate(zip("ABC", shown["lines"]["lines"], strict=True)):
+        xs, ys = points(line["d"]).T
+        assert np.abs(xs - WIDTH * np.log(ks) / np.log(N)).max() <= 0.5
+        assert np.abs(ys - all_ys[row]).max() <= 0.501
+        # the name is where the line is furthest from the others
+        room = np.abs(np.delete(all_ys, row, axis=0) - all_ys[row]).min(axis=0)
+        room = np.where(xs < 0.95 * WIDTH, room, 0)
+        place = int(np.argmax(room))
+        assert room[place] > ROOM
+        assert line["name"] == name
+        assert line["x"] == pytest.approx(xs[place] / WIDTH * 100, abs=0.11)
+        assert line["y"] == pytest.approx(all_ys[row, place] / 4, abs=0.51)
+        assert line["above"] == (all_ys[row, place] <= MIDDLE)
+
+
+def test_the_line_of_one_recommender_is_its_recall():
+    (line,) = shown_of("B")["lines"]["lines"]
+    xs, ys = points(line["d"]).T
+    ks = Chart.up_to(N, [parse_measure("recall@10")]).ks
+    expected = heights([recall("B", k) for k in ks], 1)
+    assert np.abs(ys - expected).max() <= 0.501
+    assert (line["name"], xs[-1]) == ("B", WIDTH)
+
+
+def test_lines_that_coincide_have_no_names():
+    ranks = Ranks([N] * 4, BETTER["A"], TIED["A"])
+    twice = lens({"A": ranks, "B": ranks}, [parse_measure("ap")], parse_estimators(["sampled"]), M)
+    assert [line["name"] for line in twice["lines"]["lines"]] == ["", ""]
+
+
+def test_the_axis_is_logarithmic(shown):
+    assert shown["ticks"] == [("1", 0.0), ("10", 33.3), ("100", 66.7), ("1,000", 100.0)]
+    # all credit of recall@10 ends after rank 10, and most of ap after rank 1
+    assert (shown["asked"]["recall@10"]["up"], shown["asked"]["recall@10"]["at"]) == ("", 33.3)
+    assert shown["asked"]["ap"]["at"] == 0.0
+    assert shown["asked"]["ap"]["up"]
+
+
+def test_chances_are_of_one_run(shown):
+    """By sums over all sampled ranks of each order of ties."""
+    value = {
+        "recall@10": lambda r: r <= 10,
+        "ap": lambda r: 1 / r,
+        "auc": lambda r: (M + 1 - r) / M,
+    }
+    sampled = np.arange(1, M + 2)
+    for metric, credit in value.items():
+        view, mean, sd, exact = shown["views"][f"{metric} sampled {M}"], {}, {}, {}
+        of_rank = {
+            "recall@10": lambda r: r <= 10,
+            "ap": lambda r: 1 / r,
+            "auc": lambda r: (N - r) / (N - 1),
+        }
+        for name in "ABC":
+            chances = [
+                hypergeom.pmf(sampled - 1, N - 1, places[:, None] - 1, M).mean(axis=0)
+                for places in places_of(name)
+            ]
+            means = np.array([p @ credit(sampled) for p in chances])
+            squares = np.array([p @ np.square(credit(sampled), dtype=float) for p in chances])
+            mean[name] = means.mean()
+            sd[name] = np.sqrt(np.maximum(squares - means**2, 0).sum()) / 4
+            exact[name] = np.mean([of_rank[metric](places).mean() for places in places_of(name)])
+        noisiest = max("ABC", key=sd.get)
+        assert view["noise"] == [noisiest, f"{100 * sd[noisiest]:.2f}"]
+        standing = sorted(range(3), key=lambda i: -mean["ABC"[i]])
+        assert [place for place, _ in view["read"]] == standing
+        assert [place for place, _ in shown["truth"][metric]] == sorted(
+            range(3), key=lambda i: -round(exact["ABC"[i]], 9)
+        )
+        expected = []
+        for a, b in combinations(range(3), 2):
+            x, y = "ABC"[a], "ABC"[b]
+            if abs(exact[x] - exact[y]) < 1e-12:
+                continue
+            lead = (mean[x] - mean[y]) * np.sign(exact[x] - exact[y])
+            expected.append((a, b, NormalDist().cdf(lead / np.hypot(sd[x], sd[y]))))
+        assert np.allclose(view["right"], expected, atol=1e-6)
+        texts = [re.findall(r"Right in (\d+)", text)[0] for _, text, _ in view["pairs"]]
+        assert texts == [f"{100 * chance:.0f}" for *_, chance in expected]
+        assert [marks for *_, marks in view["pairs"]] == [round(20 * c) for *_, c in expected]
+        for (sign, text, _), (a, b, chance) in zip(view["pairs"], expected, strict=True):
+            x, y = "ABC"[a], "ABC"[b]
+            if exact[x] < exact[y]:
+                x, y = y, x
+            assert sign == (1 if chance > 0.5 else -1)
+            first, second = (x, y) if sign > 0 else (y, x)
+            assert text.startswith(f"{first} looks better than {second}")
+
+
+def test_headlines_say_where_credit_has_halved(shown):
+    """Of 1 / rank at rank 2; of its sampled form by sums over sampled ranks."""
+    sampled = np.arange(1, M + 2)
+    expected = hypergeom.pmf(sampled - 1, N - 1, np.arange(N)[:, None], M) @ (1 / sampled)
+    half = int(np.argmax(expected <= expected[0] / 2)) + 1
+    label, against, measured = shown["views"][f"ap sampled {M}"]["head"]
+    assert (label, against) == (parse_measure("ap").label, f"{M} random items")
+    numbers = [int(x.replace(",", "")) for x in re.findall(r"\d[\d,]*", measured)]
+    assert numbers == [half, 2]
+    # 1 / log2(1 + rank) is 1/2 at rank 3
+    asked = [parse_measure("ndcg")], parse_estimators(["sampled"])
+    windows = lens({}, *asked, M, None, np.array([N]))
+    *_, measured = windows["views"][f"ndcg sampled {M}"]["head"]
+    assert measured.endswith("not 3")
+
+
+@pytest.mark.parametrize(
+    ("credit", "sign"),
+    [
+        (lambda ks: 1 / ks, 1),
+        (lambda ks: -1 / ks, -1),
+        (lambda ks: np.ones(ks.size), 1),  # all credit ends after the last rank
+    ],
+)
+def test_windows_fill_their_side_of_the_axis(credit, sign):
+    chart = Chart.up_to(1000, [])
+    window = chart.window(credit(chart.ks))
+    found = {side: re.findall(r"V(\d+)", window[side]) for side in ("up", "down")}
+    if sign > 0:
+        assert (min(map(int, found["up"])), found["down"]) == (BASE - UP, [])
+    else:
+        assert (found["up"], max(map(int, found["down"]))) == ([], BASE + DOWN)
+
+
+def test_the_area_of_a_window_is_the_credit_that_ends_there():
+    # half of the credit ends after rank 10, the other half after rank 100
+    chart = Chart.up_to(1000, [parse_measure("recall@10"), parse_measure("recall@100")])
+    window = chart.window((chart.ks <= 10) / 2 + (chart.ks <= 100) / 2)
+    steps = re.findall(r"H(\d+)V(\d+)", window["up"])
+    at, heights_of = zip(*((int(x), BASE - int(y)) for x, y in steps), strict=True)
+    assert (at[0], at[2]) == (333, 667)
+    places = WIDTH * np.log(chart.ks) / np.log(1000)
+    widths = np.diff(places)[np.isin(chart.ks[:-1], [10, 100])]
+    assert np.abs([heights_of[0], heights_of[2]] - UP * widths.min() / widths).max() <= 0.5
+    assert window["down"] == ""
+
+
+def test_verdicts_differ_where_different_pairs_are_in_order():
+    texts, pairs = {}, [(0, 1), (0, 2), (1, 2)]
+    for signs in product((-1, 0, 1), repeat=3):
+        text = verdict({pair: (sign, None) for pair, sign in zip(pairs, signs, strict=True)})
+        outcome = signs if len(set(signs)) == 1 else signs.count(1)
+        assert texts.setdefault(text, outcome) == outcome
+        if outcome == signs.count(1):
+            assert [int(x) for x in re.findall(r"\d+", text)] == [3, outcome]
+    assert len(texts) == len(set(texts.values()))
+    single = [verdict({(0, 1): (sign, None)}) for sign in (-1, 0, 1)]
+    assert len({verdict({}), *single}) == 4
+
+
+def test_lens_offers_round_numbers_of_negatives_where_candidates_are_many():
+    asked = [parse_measure("recall@10")], parse_estimators(["sampled"])
+    sizes = lens({}, *asked, 30, [], np.array([100_000]))["sizes"]
+    assert [m for m in sizes if str(m).rstrip("0") not in ("1", "2", "5")] == [30]
+    assert sizes == sorted(sizes)
+
+
+def test_ranges_decide_orders_that_exclude_0():
+    names = ["A", "B", "C"]
+    rows = [("hit@1", m, name, "", 0.1, 0.4) for m in (5, 1) for name in names]
+    ends = {("A", "B"): (0.01, 0.2), ("A", "C"): (-0.3, -0.1), ("B", "C"): (-0.1, 0.0)}
+    rows += [("hit@1", m, *pair, *of) for m in (5, 1) for pair, of in ends.items()]
+    panel = range_panel(rows, names)
+    assert panel["sizes"] == [1, 5]
+    bars = range_bars(panel, names, "hit@1", 5, [0.2, 0.3, 0.5])
+    assert bars["bars"] == [(0.1, 0.4, 0.2), (0.1, 0.4, 0.3), (0.1, 0.4, 0.5)]
+    assert (bars["decided"], bars["open"]) == (["B above A", "A above C"], 1)
+    assert 0.5 < bars["most"] <= 0.51
+    single = range_bars(range_panel(rows, names), names, "hit@1", 1, [0.1, 0.1, 0.1])
+    assert (bars["m"], single["m"]) == ("5 random items", "1 random item")
