@@ -114,7 +114,7 @@ class Session:
         self.state = _following((), 0, next(self._steps))
         for scores in saved.answers:
             if self.state.batch is None or scores.shape != self.state.batch.users.shape:
-                break
+                break  # refused below, where answers are counted
             self.tell(scores)
         if saved is not START:
             now, before = ((x.check, len(x.answers), *(x.batch or ())) for x in (self.state, saved))
