@@ -181,6 +181,7 @@ reference-ncf: $(STAMP) ## the same for the models of Neural Collaborative Filte
 	python benchmarks/ncf.py '$(NCF)' "$$MOVIELENS_ARCHIVE"
 	snakemake --cores $(CORES) --configfile config/ncf.yaml
 	python -m sampled_metrics.study.keep ranks results/reference/ncf results/ncf/ranks/GMF.parquet results/ncf/ranks/MLP.parquet
+	python benchmarks/gallery.py
 
 dist: $(STAMP) ## build the wheel and the source archive in dist/
 	@mkdir -p dist

@@ -15,6 +15,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -33,6 +34,7 @@ NAMES = ("X", "Y", "Z")
 PAIRS = tuple(combinations(range(len(NAMES)), 2))
 PROXIES = ("popularity", "als")
 BUDGET = 100
+RUNS_OF_JOB = 2  # few, so that processes end together
 COLUMNS = (
     *("method", "proxy", "budget", "scores_per_user"),
     *("pair", "metric", "right", "significantly_wrong", "runs"),
@@ -68,15 +70,21 @@ def of_users(paper: Paper, scores: Mapping[str, Float]) -> Float:
     return np.array(found)
 
 
-def by_users(runs: int) -> Iterator[Outcome]:
-    """Full rankings of some users."""
+@cache
+def study() -> tuple[Paper, dict[str, Float], Float]:
+    """Return the paper's study, all scores and the exact metrics of each user, once a process."""
     paper = read_paper()
     scores = {name: paper.scores(name) for name in NAMES}
-    exact = of_users(paper, scores)
-    price = rank(scores["X"], paper.split.seen, paper.split.held_out).n_candidates - 1
+    return paper, scores, of_users(paper, scores)
+
+
+def by_users(runs: range) -> Iterator[Outcome]:
+    """Full rankings of some users."""
+    paper, _, exact = study()
+    price = paper.split.n_candidates - 1
     n_users = price.size
     count = round(BUDGET * n_users / price.mean())
-    for run in range(runs):
+    for run in runs:
         rng = generator(0, "users", BUDGET, run)
         drawn = rng.choice(n_users, count, replace=False)
         paid = price[drawn].sum() / n_users
@@ -91,13 +99,12 @@ def by_users(runs: int) -> Iterator[Outcome]:
                 yield outcome(pair, metric, paid, differences[place].mean(), estimate)
 
 
-def by_budget(proxy: str, runs: int) -> Iterator[Outcome]:
+def by_budget(proxy: str, runs: range) -> Iterator[Outcome]:
     """Evaluations on a budget."""
-    paper = read_paper()
-    scores = {name: paper.scores(name) for name in NAMES}
-    exact = of_users(paper, scores).mean(axis=2)
+    paper, scores, of_all = study()
+    exact = of_all.mean(axis=2)
     data = {"relevant": paper.split.held_out, "seen": paper.split.seen}
-    for run in range(runs):
+    for run in runs:
         result = sm.evaluate_on_budget(
             scores, METRICS, proxy=proxy, budget=BUDGET, seed=run, **data
         )
@@ -110,22 +117,28 @@ def by_budget(proxy: str, runs: int) -> Iterator[Outcome]:
 
 
 @one_thread()
-def counted(method: str, proxy: str, runs: int) -> pd.DataFrame:
-    """Run one method, and count the outcomes of each pair and metric."""
+def outcomes(method: str, proxy: str, runs: range) -> pd.DataFrame:
+    """Run one method some times; a row for each run, pair and metric."""
     logging.disable()
     began = time.process_time()
-    outcomes = by_users(runs) if method == "users" else by_budget(proxy, runs)
+    found = by_users(runs) if method == "users" else by_budget(proxy, runs)
     columns = ["pair", "metric", "scores_per_user", "right", "significantly_wrong"]
-    table = pd.DataFrame(outcomes, columns=columns)
-    groups = table.groupby(["pair", "metric"], sort=False)
+    table = pd.DataFrame(found, columns=columns)
+    seconds = time.process_time() - began
+    print(f"{len(runs)} runs of {method}, {proxy}: {seconds:.0f} s CPU", flush=True)
+    return table.assign(method=method, proxy=proxy, budget=BUDGET)
+
+
+def counted(table: pd.DataFrame) -> pd.DataFrame:
+    """Count the outcomes of each method, pair and metric."""
+    groups = table.groupby(["method", "proxy", "budget", "pair", "metric"], sort=False)
     counts = groups[["right", "significantly_wrong"]].sum()
     counts["runs"] = groups.size()
     counts = counts.reset_index()
-    counts["method"] = method
-    counts["proxy"] = proxy
-    counts["budget"] = BUDGET
-    counts["scores_per_user"] = table["scores_per_user"].mean()
-    print(f"{runs} runs of {method}, {proxy}: {time.process_time() - began:.0f} s CPU", flush=True)
+    price = table.groupby(["method", "proxy"])["scores_per_user"].mean()
+    counts["scores_per_user"] = [
+        price[key] for key in zip(counts["method"], counts["proxy"], strict=True)
+    ]
     return counts[list(COLUMNS)]
 
 
@@ -136,10 +149,13 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=100, help="full rankings of some users")
     options = parser.parse_args()
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        jobs = [pool.submit(counted, "budget", proxy, options.runs) for proxy in PROXIES]
-        jobs.insert(0, pool.submit(counted, "users", "all items", options.users))
+        jobs = [pool.submit(outcomes, "users", "all items", range(options.users))]
+        for proxy in PROXIES:
+            for first in range(0, options.runs, RUNS_OF_JOB):
+                runs = range(first, min(first + RUNS_OF_JOB, options.runs))
+                jobs.append(pool.submit(outcomes, "budget", proxy, runs))
         table = pd.concat([job.result() for job in jobs])
-    table.to_csv(REFERENCE / "beyond/orders.csv", index=False, float_format="%.10g")
+    counted(table).to_csv(REFERENCE / "beyond/orders.csv", index=False, float_format="%.10g")
 
 
 if __name__ == "__main__":

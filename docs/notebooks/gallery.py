@@ -71,8 +71,8 @@ better.set_axis(
 
 # %% [markdown]
 # On a budget, all orders that are decided are right.
-# `results/reference/ncf/negatives.md` has NDCG@10 and average
-# precision as well.
+# `values.csv` and `orders.csv` in `results/reference/ncf` have
+# NDCG@10 and average precision as well.
 #
 # ## The negatives of Neural Collaborative Filtering
 #

@@ -1,0 +1,189 @@
+"""What published negatives say of published models: the numbers of docs/notebooks/gallery.py.
+
+    MOVIELENS_ARCHIVE=ml-1m.zip python benchmarks/gallery.py
+
+Reads the scores and negatives that benchmarks/ncf.py leaves in results/ncf, trains X, Y and Z of
+the paper, and writes to results/reference/ncf: ranks among the published negatives
+(`NAME.sampled.parquet`), the ranges that they allow beside the exact metrics (`values.csv`), the
+orders of all pairs by them and by an evaluation on a budget (`orders.csv`), and what
+`check-negatives` says (`checks.csv`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from paper import REFERENCE, ROOT, Paper, read_paper
+
+import sampled_metrics as sm
+from sampled_metrics._base.arrays import Float, Int, generator, one_thread
+from sampled_metrics.ranks import rank
+from sampled_metrics.study.datasets.split import Split
+from sampled_metrics.study.recommenders import create
+from sampled_metrics.study.recommenders.external import External
+
+SCORES = ROOT / "results/ncf"
+KEPT = REFERENCE / "ncf"
+TRAINED = ("X", "Y", "Z")
+PUBLISHED = ("GMF", "MLP")
+METRICS = ("recall@10", "ndcg@10", "ap")
+SIGNS = ("undecided", "b", "a")  # orders by the sign of b - a: 0, 1, -1
+
+
+@dataclass(frozen=True)
+class Negatives:
+    """Negatives of each evaluated user, by published ids and by numbers of the split."""
+
+    table: pd.DataFrame
+    user: Int
+    item: Int
+
+    @property
+    def per_user(self) -> int:
+        """Negatives of each user, of whom all have as many."""
+        (count,) = set(np.bincount(self.user).tolist())
+        return int(count)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A recommender: all its scores, and its ranks among all items and among the negatives."""
+
+    scores: Float
+    full: sm.Ranks
+    sampled: sm.SampledRanks
+
+
+def read_negatives(path: Path, split: Split) -> Negatives:
+    """Read `user_id` and `item_id` of the published negatives."""
+    table = pd.read_csv(path)
+    user = pd.Index(split.evaluated_ids).get_indexer(table["user_id"])
+    item = pd.Index(split.item_ids).get_indexer(table["item_id"])
+    if min(user.min(), item.min()) < 0:
+        raise SystemExit(f"{path}: users or items that the split does not have")
+    return Negatives(table, user.astype(np.int64), item.astype(np.int64))
+
+
+def scored(paper: Paper, name: str, negatives: Negatives) -> Scored:
+    """Train a recommender or read its scores; rank held-out items, ties among negatives drawn.
+
+    A held-out item among its own negatives is not better than itself.
+    """
+    split = paper.split
+    if name in PUBLISHED:
+        scorer = External.read(SCORES / f"{name}.npz", split).score
+        scores = scorer(np.arange(split.held_out.size))
+    else:
+        entry = paper.entry(name)
+        model = create(entry.kind, entry.settings).fit(split.train)
+        scorer = model.scorer
+        scores = np.asarray(model.score(np.arange(split.held_out.size)))
+    full = rank(scorer, split.seen, split.held_out)
+    left_out: NDArray[np.bool_] = np.ones(scores.shape, dtype=bool)
+    left_out[negatives.user, negatives.item] = False
+    left_out[np.arange(split.held_out.size), split.held_out] = False
+    among = rank(scorer, left_out, split.held_out)
+    places = generator(0, "negatives", name).integers(0, among.n_tied + 1)
+    sampled = sm.SampledRanks(
+        among.best_rank + places,
+        split.n_candidates,
+        negatives.per_user,
+        users=np.arange(split.held_out.size),
+    )
+    return Scored(scores, full, sampled)
+
+
+def exact(recommender: Scored) -> dict[str, float]:
+    """Exact metrics by name."""
+    results = sm.evaluate(recommender.full, METRICS)
+    return {result.metric: result.value for result in results}
+
+
+def value_table(recommenders: Mapping[str, Scored]) -> pd.DataFrame:
+    """Sampled metrics, the ranges that they allow, and the exact metrics."""
+    rows = []
+    for name, recommender in recommenders.items():
+        known = exact(recommender)
+        for found in sm.correct(recommender.sampled, METRICS, "sampled"):
+            row = {
+                "recommender": name,
+                "metric": found.metric,
+                "n_negatives": recommender.sampled.n_negatives,
+                "sampled": found.value,
+                "range_low": found.range_low,
+                "range_high": found.range_high,
+                "exact": known[found.metric],
+            }
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def order_table(recommenders: Mapping[str, Scored], split: Split) -> pd.DataFrame:
+    """Orders of all pairs: exact, by the ranges that negatives allow, and on a budget.
+
+    Differences are of the second less the first. The budget is the default, the proxy `als`.
+    """
+    known = {name: exact(recommender) for name, recommender in recommenders.items()}
+    scores = {name: recommender.scores for name, recommender in recommenders.items()}
+    on_budget = sm.evaluate_on_budget(
+        scores, METRICS, relevant=split.held_out, seen=split.seen, proxy="als"
+    )
+    of_pair = {(found.a, found.b, found.metric): found for found in on_budget.compare()}
+    samples = {name: recommender.sampled for name, recommender in recommenders.items()}
+    rows = []
+    for found in sm.compare(samples, METRICS, "sampled"):
+        by_budget = of_pair[found.a, found.b, found.metric]
+        difference = known[found.b][found.metric] - known[found.a][found.metric]
+        row = {
+            "a": found.a,
+            "b": found.b,
+            "metric": found.metric,
+            "exact": difference,
+            "exact_order": SIGNS[int(np.sign(difference))],
+            "range_low": found.range_low,
+            "range_high": found.range_high,
+            "sampled_order": found.order,
+            "scores_per_user": max(on_budget.scores_per_user),
+            "budget_low": by_budget.range_low,
+            "budget_high": by_budget.range_high,
+            "budget_order": by_budget.order,
+        }
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def check_table(negatives: Negatives, split: Split) -> pd.DataFrame:
+    """Checks of the negatives, see `check_negatives`."""
+    seen = split.seen.tocoo()
+    events = {
+        "user_id": split.evaluated_ids[seen.row],
+        "item_id": split.item_ids[seen.col],
+    }
+    held_out = {"user_id": split.evaluated_ids, "item_id": split.held_out_ids}
+    checks = sm.check_negatives(negatives.table, pd.DataFrame(held_out), pd.DataFrame(events))
+    return checks.to_frame()
+
+
+@one_thread()
+def main() -> None:
+    """Score, rank, compare, and write all files."""
+    paper = read_paper()
+    negatives = read_negatives(SCORES / "negatives.csv", paper.split)
+    recommenders = {name: scored(paper, name, negatives) for name in (*TRAINED, *PUBLISHED)}
+    KEPT.mkdir(parents=True, exist_ok=True)
+    for name, recommender in recommenders.items():
+        recommender.sampled.write(KEPT / f"{name}.sampled.parquet")
+    tables = {
+        "values": value_table(recommenders),
+        "orders": order_table(recommenders, paper.split),
+        "checks": check_table(negatives, paper.split),
+    }
+    for name, table in tables.items():
+        table.to_csv(KEPT / f"{name}.csv", index=False, float_format="%.10g")
+
+
+if __name__ == "__main__":
+    main()
