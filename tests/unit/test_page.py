@@ -275,3 +275,21 @@ def test_users_ranked_last_stay_within_their_candidates_when_grouped():
     population = grouped(ranks)
     assert (population.ranks.n_candidates, population.ranks.n_better) == (716, 715)
     assert population.moments(np.array([[1.0, 0.0]]), "without-replacement").mean == 0.0
+
+
+def test_readings_of_the_paper_follow_a_changed_audit(tmp_path):
+    header = "topic,reading,quantity,value,published,tolerance,reproduces"
+    rows = [
+        "A topic,first reading,NDCG of Y,4.5933,4.59,0.005,yes",
+        "A topic,second reading,NDCG of Y,4.7,4.59,0.005,no",
+        "A topic,second reading,NDCG of Z,5.1,5.1,0.005,yes",
+    ]
+    audit = tmp_path / "audit.csv"
+    audit.write_text("\n".join([header, *rows, ""]))
+    changed = collect(**sources(audit=audit))
+    ((topic, agreeing, lines),) = changed["audit"]
+    assert (topic, agreeing) == ("A topic", ["first reading"])
+    assert lines[1] == ["second reading", "NDCG of Y", "4.700", "4.59", "no"]
+    page = render(changed)
+    assert "second reading" in page
+    assert "tie_break: ncf" not in page
