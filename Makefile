@@ -182,6 +182,7 @@ reference-ncf: $(STAMP) ## the same for the models of Neural Collaborative Filte
 	snakemake --cores $(CORES) --configfile config/ncf.yaml
 	python -m sampled_metrics.study.keep ranks results/reference/ncf results/ncf/ranks/GMF.parquet results/ncf/ranks/MLP.parquet
 	python benchmarks/gallery.py
+	python -m sampled_metrics.study.keep gallery src/sampled_metrics/study/gallery results/reference
 
 dist: $(STAMP) ## build the wheel and the source archive in dist/
 	@mkdir -p dist
