@@ -92,6 +92,12 @@ def test_text_fits_integers(tmp_path, name):
         assert ranked(path, split_of(ours)) == COUNTED
 
 
+@pytest.mark.parametrize("kind", [">f8", ">f4", "<f4"])
+def test_floats_of_other_machines_and_sizes(tmp_path, kind):
+    path = write(tmp_path / "s.npz", USERS, ITEMS, SCORES.astype(kind))
+    assert ranked(path, split_of("integers")) == COUNTED
+
+
 @pytest.mark.parametrize("name", ["s.csv", "s.parquet"])
 def test_integers_that_no_float_holds_do_not_tie(tmp_path, name):
     path = write(tmp_path / name, USERS, ITEMS, SCORES.astype(np.int64) + 2**62)

@@ -4,11 +4,19 @@ import json
 import re
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import yaml
 
 from sampled_metrics.study.config import Study
-from sampled_metrics.study.resources import COMPRESSED, REQUESTS, memory_of, minutes_of
+from sampled_metrics.study.resources import (
+    COMPRESSED,
+    MINUTES_OF_SCORES,
+    REQUESTS,
+    SCORES,
+    memory_of,
+    minutes_of,
+)
 from tests.conftest import ROOT
 
 SNAKEFILE = (ROOT / "workflow/Snakefile").read_text("utf-8")
@@ -87,6 +95,46 @@ def test_events_of_compressed_files_request_more(tmp_path, name):
     assert (factor == REQUESTS["split"].memory_per_mb) == (path.suffix in (".csv", ".tsv"))
 
 
+@pytest.fixture
+def elsewhere(tmp_path):
+    """Memory and minutes of ranking by a file of scores or ranks made elsewhere."""
+
+    def make(name, kind="scores"):
+        path = str(tmp_path / name)
+        settings = {"path": path, "format": kind}
+        config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+        config["recommenders"] = [{"name": "E", "kind": "external", "settings": settings}]
+        study = Study.of(config, "config")
+        job = SimpleNamespace(recommender="E"), SimpleNamespace(get={"source": path}.get), 1
+        return memory_of("rank", study)(*job), minutes_of("rank", study)(*job)
+
+    return make
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_scores_of_a_matrix_count_by_their_arrays(tmp_path, elsewhere, save):
+    save(tmp_path / "s.npz", scores=np.zeros((1000, 500)), user_ids=np.arange(1000))
+    memory, minutes = elsewhere("s.npz")
+    base = REQUESTS["rank"]
+    # 4 MB of scores and 8 kB of ids, a little more than once
+    assert base.memory + 4.008 * 1.2 <= memory <= base.memory + 4.009 * 2 + 1
+    assert base.minutes < minutes <= base.minutes + 1
+    (tmp_path / "damaged.npz").write_bytes(bytes(3_000_000))
+    assert base.memory + 3 < elsewhere("damaged.npz")[0] <= base.memory + 6
+    with pytest.raises(FileNotFoundError):
+        elsewhere("gone.npz")
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.csv.gz", "s.parquet", "s.inter"])
+def test_tables_made_elsewhere_count_by_their_files(tmp_path, elsewhere, name):
+    (tmp_path / name).write_bytes(bytes(4_000_000))
+    base = REQUESTS["rank"]
+    factor = SCORES.get((tmp_path / name).suffix, base.memory_per_mb)
+    assert elsewhere(name) == (base.memory + 4 * factor, base.minutes + 1)
+    ranks = base.memory + 4 * base.memory_per_mb, base.minutes + 4 * base.minutes_per_mb
+    assert elsewhere(name, "ranks") == ranks
+
+
 @pytest.mark.parametrize("rule", ["train", "rank"])
 def test_all_pairs_of_items_count_where_all_neighbours_are_kept(inputs, rule):
     memory, minutes = memory_of(rule, STUDY), minutes_of(rule, STUDY)
@@ -117,6 +165,11 @@ def test_the_documentation_has_the_requests():
     said = re.search(r"`split` requests (.*?) MB for each MB", " ".join(text.split()))[1]
     found = {end: float(factor) for factor, end in re.findall(r"([\d.]+) \(`(\S+?)`", said)}
     assert found == {end: COMPRESSED[end] for end in (".zip", ".gz", ".bz2", ".parquet")}
+    said = re.search(r"`rank` requests (.*?) MB and ([\d.]+) minutes", " ".join(text.split()))
+    found = {end: float(factor) for factor, end in re.findall(r"([\d.]+) \(`(\S+?)`", said[1])}
+    assert found == {end: SCORES[end] for end in (".npz", ".csv", ".gz", ".parquet")}
+    assert SCORES[".tsv"] == SCORES[".csv"]
+    assert float(said[2]) == MINUTES_OF_SCORES
 
 
 def test_groups_of_the_profile_are_rules():

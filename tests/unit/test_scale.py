@@ -2,6 +2,8 @@
 
 import importlib
 import json
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -65,6 +67,33 @@ def test_an_archive_holds_the_events(large, monkeypatch, tmp_path, chunk):
     assert 1 <= events.item.min() <= events.item.max() <= 200
     last = [events.timestamp[events.user == user].tolist() for user in range(1, 41)]
     assert 0 < sum(times.count(max(times)) > 1 for times in last) < 40
+
+
+PARENT = """
+import subprocess, sys
+subprocess.run([sys.executable, "-c", sys.argv[1]])
+"""
+CHILD = """
+import os, sys
+held = bytearray(b"x") * 20_000_000
+if os.fork() == 0:
+    more = bytearray(b"x") * 60_000_000
+    print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_memory_of_a_child_of_a_child_counts(large):
+    """Steps of a local study fork from a server, which is a child of Snakemake."""
+    command = [sys.executable, "-c", PARENT, CHILD]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        sampled = large.Sampled(process.pid)
+        sizes = sampled.resident()
+        process.kill()
+    assert len(sizes) == 3
+    assert max(sizes) >= 60e6
+    assert sum(sizes) >= 20e6 + 60e6 + 2e6  # and interpreters
 
 
 def test_rows_of_the_page_are_those_of_the_command(large):

@@ -5,10 +5,11 @@
 
 import json
 import math
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sampled_metrics.study.config import Study
 from sampled_metrics.study.recommenders.neighbours import MOST_KEPT
@@ -34,6 +35,9 @@ class Request:
 
 # MB of memory for each MB of events in files that are not plain text, by the end of their names.
 COMPRESSED = {".zip": 15.0, ".gz": 20.0, ".bz2": 25.0, ".parquet": 75.0, ".pq": 75.0}
+# The same of scores made elsewhere; an `.npz` counts by the size of its arrays.
+SCORES = {".npz": 1.5, ".csv": 8.0, ".tsv": 8.0, ".gz": 30.0, ".parquet": 100.0}
+MINUTES_OF_SCORES = 0.05  # for each MB
 REQUESTS = {
     "split": Request(("events",), 600, 10, 10, 0.1),
     "train": Request(("split",), 700, 15, 10, 1.5),
@@ -58,11 +62,8 @@ def memory_of(rule: str, study: Study | None = None) -> Resource:
 
     def mem_mb(wildcards: Any, input: Any, attempt: int) -> int:  # noqa: A002 - as Snakemake calls it
         needed: float = request.memory
-        for path in _files(request, input):
-            factor = request.memory_per_mb
-            if rule == "split":
-                factor = COMPRESSED.get(path.suffix.lower(), factor)
-            needed += factor * _megabytes(path)
+        for counted in _counted(rule, study, wildcards, input):
+            needed += counted.memory_per_mb * counted.megabytes
         if study is not None and _has_all_pairs(study, wildcards.recommender):
             items = _counts(input)["items"]
             needed += _MB_OF_PAIR * items**2 if items <= MOST_KEPT else _MB_OF_ITEM * items
@@ -76,8 +77,9 @@ def minutes_of(rule: str, study: Study | None = None) -> Resource:
     request = REQUESTS[rule]
 
     def runtime(wildcards: Any, input: Any, attempt: int) -> int:  # noqa: A002 - as Snakemake calls it
-        size = sum(map(_megabytes, _files(request, input)))
-        needed = request.minutes + request.minutes_per_mb * size
+        needed: float = request.minutes
+        for counted in _counted(rule, study, wildcards, input):
+            needed += counted.minutes_per_mb * counted.megabytes
         if study is not None and _has_all_pairs(study, wildcards.recommender):
             counts = _counts(input)
             needed += 2 * _MINUTES_OF_PAIR * counts["items"] ** 2
@@ -87,18 +89,52 @@ def minutes_of(rule: str, study: Study | None = None) -> Resource:
     return runtime
 
 
-def _files(request: Request, inputs: Any) -> Iterator[Path]:
+class _Counted(NamedTuple):
+    """Size of a file, with the memory and time that are requested for each MB of it."""
+
+    megabytes: float
+    memory_per_mb: float
+    minutes_per_mb: float
+
+
+def _counted(rule: str, study: Study | None, wildcards: Any, inputs: Any) -> Iterator[_Counted]:
     """Yield the files of the inputs that count."""
+    request = REQUESTS[rule]
     for name in request.counted:
         paths = inputs.get(name) or []
         if isinstance(paths, str):
             paths = [paths]
-        yield from map(Path, paths)
+        for path in map(Path, paths):
+            size = _megabytes(path)
+            memory = request.memory_per_mb
+            minutes = request.minutes_per_mb
+            if rule == "split":
+                memory = COMPRESSED.get(path.suffix.lower(), memory)
+            elif name == "source" and study is not None and _has_scores(study, wildcards):
+                memory = SCORES.get(path.suffix, memory)
+                minutes = MINUTES_OF_SCORES
+                if path.suffix == ".npz":
+                    size = _unpacked(path)
+            yield _Counted(size, memory, minutes)
 
 
 def _megabytes(path: Path) -> float:
     """Return the size of a file; by FileNotFoundError, Snakemake decides later."""
     return path.stat().st_size / 1e6
+
+
+def _unpacked(path: Path) -> float:
+    """Return the size of the arrays of an `.npz`; that of the file if it is damaged."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return sum(member.file_size for member in archive.infolist()) / 1e6
+    except zipfile.BadZipFile:  # of which the job tells
+        return _megabytes(path)
+
+
+def _has_scores(study: Study, wildcards: Any) -> bool:
+    entry = study.recommender(wildcards.recommender)
+    return entry.kind == "external" and entry.settings.format == "scores"
 
 
 def _has_all_pairs(study: Study, recommender: str) -> bool:

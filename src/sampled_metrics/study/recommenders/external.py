@@ -85,8 +85,8 @@ def _of_matrix(path: Path, split: Split) -> Callable[[Int], Scores]:
     if users or items:
         _log.info("%s: ignored %d users and %d items without a place in the split",
                   path, users, items)  # fmt: skip
-    scores = scores.astype(kind.newbyteorder("="), copy=False)
-    return lambda wanted: scores[rows[wanted]][:, columns]
+    native = kind.newbyteorder("=")  # of some rows at a time, because large files are to fit
+    return lambda wanted: scores[rows[wanted]][:, columns].astype(native, copy=False)
 
 
 def _of_table(path: Path, split: Split) -> Callable[[Int], Scores]:
