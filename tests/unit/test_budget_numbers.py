@@ -82,6 +82,16 @@ def test_tables_agree_with_sums_over_the_poisson_law(names: list[str]) -> None:
         assert moments[1][index] == pytest.approx(second - first**2, rel=2e-2, abs=5e-4)
 
 
+def test_beyond_the_depth_ap_is_its_mean_under_the_poisson_law() -> None:
+    tables = PoissonMeans(parse_metrics(["ap"]), 10, 5000)
+    better, mean = np.array([12, 20, 15, 40]), np.array([10.0, 30.0, 100.0, 400.0])
+    (found,), _ = tables.moments(np.ones((4, 1)), better, mean[:, np.newaxis])
+    support = np.arange(6000)
+    law = poisson.pmf(support, mean[:, np.newaxis])
+    expected = (law / (better[:, np.newaxis] + support + 1)).sum(1)
+    assert found == pytest.approx(expected, rel=5e-4)
+
+
 def test_what_users_add_to_an_audit_by_hand() -> None:
     phase = Phase(
         users=np.array([0, 2]),

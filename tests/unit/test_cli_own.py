@@ -254,6 +254,18 @@ def test_help_and_version(run):
     assert run("--version").stdout.startswith("sampled-metrics ")
 
 
+def test_names_of_files_are_written_as_they_are(rows, folder):
+    for name in ("Gr\u00f6\u00dfe.csv", "k=v.csv", "HR@10=0.8"):
+        (folder / name).write_text(RANKS)
+        assert set(column(rows(f"evaluate {name} --n-items 100"), "file")) == {name}
+
+
+def test_json_is_readable_in_every_script(run, folder):
+    (folder / "Gr\u00f6\u00dfe.csv").write_text(RANKS)
+    arguments = ["evaluate", "Gr\u00f6\u00dfe.csv", "--n-items", "100", "--format", "json"]
+    assert '"Gr\u00f6\u00dfe.csv"' in run(*arguments).stdout
+
+
 @pytest.mark.parametrize("command", ["sample", "plan", "correct"])
 def test_help_states_a_default_once(run, command):
     words = " ".join(run(command, "--help").stdout.replace("│", " ").split())

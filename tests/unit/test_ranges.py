@@ -1,6 +1,7 @@
 """Bracketing vectors against every extreme point, ranges against the truth, and refusals."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from scipy.stats import beta, chi2, norm
 from scipy.stats import t as student
 
 from sampled_metrics import InputError, InputWarning, correct
-from sampled_metrics.inference.brackets import SHAPES, bracket, kernel, likely_mixture
+from sampled_metrics.inference.brackets import SHAPES, _between, bracket, kernel, likely_mixture
 from sampled_metrics.inference.correct import behaves_like
 from sampled_metrics.inference.ranges import bracket_users, misfit, upper_bound
 from sampled_metrics.metrics.measures import parse_measure
@@ -331,6 +332,15 @@ class TestBehavesLike:
     @pytest.mark.parametrize("vector", [[1.0, 0.9, 0.8], [0.0, 0.0], [-1.0, 0.0]])
     def test_credit_that_does_not_fall_to_half(self, vector):
         assert behaves_like(np.array(vector), 100) is None
+
+
+def test_between_points_a_parabola_is_bounded_twice():
+    # 3 k^2 rises above the line between points at most by 3 (step / 2)^2, in the middle.
+    points = np.array([1, 2, 6, 12, 20])
+    growth = _between(3.0 * points**2, SimpleNamespace(points=points))
+    of_step = [0, 3 * 2**2, 3 * 3**2, 3 * 4**2]
+    above = np.maximum([*of_step, 0], [0, *of_step])  # of the steps on both sides
+    assert growth[:-1] == pytest.approx(2 * above[:-1])
 
 
 class TestMisfit:
