@@ -145,7 +145,7 @@ def counted(table: pd.DataFrame) -> pd.DataFrame:
 def main() -> None:
     """Run all methods, print what they took, and keep the counts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=10, help="evaluations on a budget, per proxy")
+    parser.add_argument("--runs", type=int, default=20, help="evaluations on a budget, per proxy")
     parser.add_argument("--users", type=int, default=100, help="full rankings of some users")
     options = parser.parse_args()
     with ProcessPoolExecutor(os.cpu_count()) as pool:
