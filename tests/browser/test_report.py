@@ -138,6 +138,17 @@ def test_page_fits_the_screen_in_light_and_dark(fresh, width, scheme):
         assert box["x"] + box["width"] <= width
 
 
+def test_names_of_metrics_stay_on_one_line_on_a_phone(fresh):
+    fresh.show(390, 844)
+    fresh.page.locator(".examples button").first.click()
+    names = fresh.page.locator("#paper-bars b").all()
+    assert [name.inner_text() for name in names] == ["HR@10", "NDCG@10"]
+    lines = "(name) => { const of = document.createRange(); of.selectNodeContents(name);"
+    lines += " return of.getClientRects().length; }"
+    assert [name.evaluate(lines) for name in names] == [1, 1]
+    assert fresh.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_opened_tables_fit_a_phone(browser, report):
     found = Opened(browser.new_context(viewport={"width": 375, "height": 700}), report)
     found.page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
