@@ -55,6 +55,8 @@ _MODULES = {
         "matplotlib.backends.backend_pdf",
         "matplotlib.backends.backend_svg",
         "sampled_metrics.study.printed",
+        "tabulate",  # pandas imports this and the next when it writes tables
+        "pandas.io.formats.style",
     ),
     "scorecard": (
         "sampled_metrics.study.scorecard",
