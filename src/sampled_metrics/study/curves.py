@@ -2,13 +2,14 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import combinations, product
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
@@ -321,8 +322,7 @@ def _first(rank: Int, n: Int, m: int, count: int) -> Float:
 
     Either none of m draws may be better, n - rank >= m, or at least `count` must be: chance 0.
     """
-    logs = np.cumsum(np.log(np.arange(1, n.max(initial=1) + 1, dtype=np.longdouble)))
-    logs = np.concatenate([[0.0], logs])  # of factorials; n - rank of m draws are not better
+    logs = _log_factorials(int(n.max(initial=1)))  # n - rank of m draws are not better
     rest = n - rank - m
     chance = np.exp(logs[n - rank] - logs[np.maximum(rest, 0)] - logs[n - 1] + logs[n - 1 - m])
     chance, rest = np.where(rest < 0, 0.0, chance), np.where(rest < 0, m, rest)
@@ -334,6 +334,13 @@ def _first(rank: Int, n: Int, m: int, count: int) -> Float:
         ratio /= rest + (i + 1.0)
         np.multiply(chances[i], ratio, out=chances[i + 1])
     return chances
+
+
+@lru_cache(maxsize=8)
+def _log_factorials(last: int) -> NDArray[np.longdouble]:
+    """Logarithms of the factorials of 0 ... `last`."""
+    logs = np.log(np.arange(1, last + 1, dtype=np.longdouble))
+    return np.concatenate([[0.0], np.cumsum(logs)])
 
 
 def allowed_ranges(
