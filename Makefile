@@ -137,7 +137,7 @@ mutants: $(STAMP) .venv-mutants/.installed ## change the package in SAMPLE place
 kills: $(STAMP) ## kill 25 small runs, finish each by one command, and compare the results
 	python -m benchmarks.kills
 
-SEEDS ?= 50
+SEEDS ?= 5
 verdicts: $(STAMP) ## measure how often pairs of recommenders are put in order, and wrongly
 	python benchmarks/verdicts.py --seeds $(SEEDS)
 
