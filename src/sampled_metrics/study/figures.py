@@ -168,21 +168,26 @@ def apart(places: Float, size: float) -> Float:
     return moved
 
 
+_TO_NAMES = 0.09  # inches from the axes to the names of curves, where thin lines lead to them
+
+
 def name_ends(axes: Axes, ends: Sequence[tuple[str, float, float, Any]], head: str = "") -> None:
     """Write a name to the right of each curve's end, one below the other, and `head` above them.
 
     `ends` are name, x, y and colour; a thin line leads to the end.
     """
     figure: Any = axes.figure
-    line = 0.125 * figure.dpi / axes.get_window_extent().height
+    extent = axes.get_window_extent()
+    line = 0.125 * figure.dpi / extent.height
+    left = 1 + _TO_NAMES * figure.dpi / extent.width
     to_axes = axes.transData + axes.transAxes.inverted()
     heights = apart(to_axes.transform([(x, y) for _, x, y, _ in ends])[:, 1], line)
     for (name, x, y, color), height in zip(ends, heights, strict=True):
-        leader: dict[str, Any] = {"arrowstyle": "-", "linewidth": 0.35, "color": color}
-        leader |= {"relpos": (0, 0.5), "shrinkB": 2}
-        place = (x, y), (1.04, height), "data", "axes fraction", leader
+        leader: dict[str, Any] = {"arrowstyle": "-", "linewidth": 0.5, "color": color}
+        leader |= {"relpos": (0, 0.5), "shrinkA": 0, "shrinkB": 0.5}
+        place = (x, y), (left, height), "data", "axes fraction", leader
         axes.annotate(name, *place, annotation_clip=False, color=color, va="center")
-    write(axes, 1.04, max(heights) + line, head, va="center")
+    write(axes, left, max(heights) + line, head, va="center")
 
 
 # Figures 1 to 4: the effect of sampling and of corrections on a metric, without a dataset.
