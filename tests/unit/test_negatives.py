@@ -137,4 +137,6 @@ def test_remarks_and_unknown_ids(run, tmp_path, monkeypatch):
     refused = run(*command, "drawn.csv").stderr
     assert "drawn.csv, row 2 (line 3), column user_id: found 999" in refused
     pd.concat([pd.read_csv("seen.csv"), pd.read_csv("held.csv")[:1]]).to_csv("seen.csv")
-    assert "both seen and held out" in run(*command, "drawn.csv").stderr
+    refused = run(*command, "drawn.csv").stderr
+    user, item = pd.read_csv("held.csv").iloc[0]
+    assert f"seen.csv: user {user}, item {item} is both seen and held out, 1 in all" in refused

@@ -329,7 +329,10 @@ def known_items(
     if is_both.any():
         user, item = mine.pair(int(np.argmax(is_both)))
         with reading(seen):
-            raise InputError(f"user {user}, item {item} is both seen and held out")
+            raise InputError(
+                f"user {user}, item {item} is both seen and held out, "
+                f"{int(is_both.sum()):,} in all; leave held-out items out of seen"
+            )
     return known
 
 
