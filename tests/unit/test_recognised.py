@@ -256,3 +256,13 @@ def test_reading_a_table_of_text_imports_no_pandas(tmp_path):
         "assert 'pandas' not in sys.modules"
     )
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)
+
+
+def test_lists_in_a_series_by_row_are_those_of_a_list():
+    scores = np.array([[0.9, 0.8, 0.1, 0.3], [0.2, 0.7, 0.4, 0.1], [0.5, 0.1, 0.2, 0.3]])
+    for seen in ([[0], [1], [0]], [[0, 3], [1], []], [[0, 3], [1, 3], [0, 1]]):
+        expected = sm.evaluate(scores, "rr", relevant=[1, 2, 2], seen=seen)
+        for given in (pd.Series(seen), pd.Series(seen).to_numpy()):
+            assert sm.evaluate(scores, "rr", relevant=[1, 2, 2], seen=given)[0] == expected[0]
+    mapped = pd.Series([[1], [2], [2]])
+    assert sm.rank(scores, None, mapped).n_better.tolist() == [1, 1, 2]

@@ -193,6 +193,13 @@ def _arrays_of(given: Any, name: str) -> Any:
         raise InputError(f"not {what} ({error})", path=path) from error
 
 
+def rows_of(given: Any) -> Any:
+    """Return an array or a Series of objects, such as lists, as a list; anything else as it is."""
+    if str(getattr(given, "dtype", "")) == "object" and np.ndim(given) == 1:
+        return list(given)
+    return given
+
+
 def is_nested(given: Any) -> bool:
     """Return whether items are given as a list for each user."""
     return isinstance(given, list | tuple) and any(isinstance(x, SEVERAL) for x in given)
@@ -207,6 +214,7 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
     """
     if is_sparse(given):
         return _of_matrix(given, name, shape)
+    given = rows_of(given)
     if isinstance(given, list | tuple):
         if is_nested(given):
             lists = [[] if each is None else list(np.atleast_1d(list(each))) for each in given]

@@ -26,6 +26,7 @@ from sampled_metrics.inputs.items import (
     items_by_id,
     items_by_position,
     items_of_scores,
+    rows_of,
     table_of_items,
 )
 from sampled_metrics.inputs.options import Ranked
@@ -93,6 +94,7 @@ def rank(
     """
     check_arguments(block_size=block_size, min_relevance=min_relevance)
     shape = None
+    relevant = rows_of(relevant)
     if is_nested(relevant):
         shape = _shape_beside(relevant, score, seen, items)
     ranked = items_by_position(relevant, "relevant", shape)
