@@ -275,3 +275,20 @@ class TestDraws:
         assert draw_sampled_ranks(self.RECORDS, 5, []).shape == (0, 5)
         assert histograms(empty, 5, generators(2)).tolist() == [[0] * 6] * 2
         assert histograms(self.RECORDS, 5, []).shape == (0, 6)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_histograms_count_the_draws_of_each_repetition(m):
+    ranks = Ranks([30, 40, 50], [0, 9, 20], [0, 3, 0])
+    counted = histograms(ranks, m, [np.random.default_rng(seed) for seed in range(4)])
+    for seed, row in enumerate(counted):
+        drawn = draw_sampled_ranks(ranks, m, np.random.default_rng(seed))
+        assert row.tolist() == np.bincount(drawn - 1, minlength=m + 1).tolist()
+
+
+def test_distinct_negatives_of_several_sizes_are_those_of_each():
+    ranks = Ranks([8, 12, 8, 20], [0, 5, 7, 10], [0, 1, 0, 2])
+    together = sampled_rank_distribution(ranks, 6, "distinct")
+    for row in range(len(ranks)):
+        alone = sampled_rank_distribution(ranks.take(slice(row, row + 1)), 6, "distinct")
+        np.testing.assert_allclose(together[row], alone[0], rtol=1e-13, atol=1e-300)
