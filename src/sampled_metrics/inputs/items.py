@@ -194,10 +194,24 @@ def _arrays_of(given: Any, name: str) -> Any:
 
 
 def rows_of(given: Any) -> Any:
-    """Return an array or a Series of objects, such as lists, as a list; anything else as it is."""
-    if str(getattr(given, "dtype", "")) == "object" and np.ndim(given) == 1:
-        return list(given)
+    """Return an array or a Series of lists as a list; anything else as it is."""
+    is_column = type(given).__name__ in {"Series", "ndarray"} and np.ndim(given) == 1
+    if is_column and str(given.dtype) == "object":
+        rows = list(given)
+        if all(row is None or isinstance(row, SEVERAL) for row in rows):
+            return rows
     return given
+
+
+def _columns_of(items: Any) -> list[Any]:
+    """Return the items of a user: of a list, or a single one, or none."""
+    if items is None:
+        return []
+    if isinstance(items, np.ndarray):
+        return list(np.atleast_1d(items))
+    if isinstance(items, SEVERAL):
+        return list(items)
+    return [items]
 
 
 def is_nested(given: Any) -> bool:
@@ -217,8 +231,8 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
     given = rows_of(given)
     if isinstance(given, list | tuple):
         if is_nested(given):
-            lists = [[] if each is None else list(np.atleast_1d(list(each))) for each in given]
-            if shape is None or [len(each) for each in lists] != [shape[1]] * shape[0]:
+            lists = [_columns_of(items) for items in given]
+            if shape is None or [len(items) for items in lists] != [shape[1]] * shape[0]:
                 return _of_lists(lists, name, shape)
         given = [-1 if each is None else each for each in given]
     if isinstance(given, list | np.ndarray) and np.shape(given) == (0,):
