@@ -278,3 +278,13 @@ def test_near_ties_of_fractions_are_ranked_as_exact_arithmetic_does(seed):
         assert surely <= ranks.n_better[user]
         assert same <= ranks.n_tied[user]
         assert ranks.n_better[user] + ranks.n_tied[user] <= maybe
+
+
+def test_lists_of_seen_and_of_relevant_columns_together():
+    scores = np.array([[0.9, 0.8, 0.1, 0.3], [0.2, 0.7, 0.4, 0.1]])
+    # Without items 0 and 1, item 3 of the first user is the best; item 2 of the second is, too.
+    for score in (scores, scores.tolist(), lambda users: scores[users]):
+        ranks = rank(score, [[0, 1], [1]], [[3], [2]])
+        assert (ranks.n_better.tolist(), ranks.n_candidates.tolist()) == ([0, 0], [2, 3])
+    with pytest.raises(InputError, match="score: rows of the list differ in length"):
+        rank([[0.1, 0.2], [0.3]], None, [[0], [0, 1]])

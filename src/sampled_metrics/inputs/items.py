@@ -359,7 +359,7 @@ def known_items(
 
 
 def _nothing_like(items: Items) -> Items:
-    """Return no items of no users, with ids of the same types."""
+    """Return empty items, with ids of the same types."""
     return Items(
         start=np.zeros(1, np.int64),
         item=np.zeros(0, np.int64),

@@ -129,7 +129,7 @@ def _shape_beside(relevant: Any, score: Any, seen: Any, items: Any) -> tuple[int
     """Return the numbers of users and of items: only they tell lists of columns from a matrix.
 
     A function is asked for the scores of the first user with an item if nothing else says it. None
-    if there is no such user, or what is given has no such shape.
+    if there is no such user, or the scores have no such shape.
     """
     n_users = len(relevant)
     users = [user for user in range(n_users) if _has_items(relevant[user])]
@@ -137,12 +137,13 @@ def _shape_beside(relevant: Any, score: Any, seen: Any, items: Any) -> tuple[int
         return None
     if items is not None:
         return n_users, len(items)
-    beside = score if seen is None else seen
-    if isinstance(beside, tuple) and len(beside) == 2:
-        return n_users, len(beside[1])
-    if callable(beside):
-        beside = beside(np.array(users[:1]))
-    shape = np.shape(beside)
+    if isinstance(score, tuple) and len(score) == 2:
+        return n_users, len(score[1])
+    shape: tuple[int, ...] = getattr(seen, "shape", ())
+    if len(shape) != 2 and callable(score):
+        shape = np.shape(score(np.array(users[:1])))
+    elif len(shape) != 2:
+        shape = getattr(score, "shape", None) or array_of("score", score).shape
     if len(shape) != 2:
         return None
     return n_users, int(shape[1])

@@ -122,7 +122,7 @@ def _best_first(table: Table) -> Table:
 
 
 def table_of(data: Any, what: str, *, name: str, value: str, trec: Trec) -> Table | None:
-    """Return data as a table; None if it is none, but an array, a matrix or a function.
+    """Return data as a table, or None for an array, a matrix or a function.
 
     `value` is the column of the numbers that dictionaries hold by item, `trec` a format of files.
     Errors call the data `name`, and what a file should hold `what`.
