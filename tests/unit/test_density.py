@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 SOURCE = ROOT / "src/sampled_metrics"
 SLACK = (0.3, 10.0)  # below a ceiling, before it must be lowered
 CEILINGS = {  # nodes of syntax a line, and compressed ones in 1,000 lines; peers have 5 and 6
-    "_base": (5.9, 28),
+    "_base": (5.9, 22),
     "budget": (7.1, 22),
     "cli": (5.6, 26),
     "estimators": (6.9, 59),
@@ -25,6 +25,7 @@ CEILINGS = {  # nodes of syntax a line, and compressed ones in 1,000 lines; peer
     "ranks": (6.0, 40),
     "sampling": (7.0, 12),
     "study": (7.0, 48),
+    "tables": (6.4, 8),
 }
 
 

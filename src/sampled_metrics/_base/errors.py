@@ -43,12 +43,21 @@ class InputError(ValueError):
         self.row, self.line, self.column = row, line, column
 
     def __str__(self) -> str:
-        line = None if self.line is None else f"line {self.line}"
-        row = None if self.row is None else f"row {self.row}" + (f" ({line})" if line else "")
-        column = None if self.column is None else f"column {self.column}"
-        parts = (None if self.path is None else str(self.path), row or line, column)
-        place = ", ".join(filter(None, parts))
-        return one_line(f"{place}: {self.problem}" if place else self.problem)
+        places = []
+        if self.path is not None:
+            places.append(str(self.path))
+        if self.row is not None and self.line is not None:
+            places.append(f"row {self.row} (line {self.line})")
+        elif self.row is not None:
+            places.append(f"row {self.row}")
+        elif self.line is not None:
+            places.append(f"line {self.line}")
+        if self.column is not None:
+            places.append(f"column {self.column}")
+        message = self.problem
+        if places:
+            message = f"{', '.join(places)}: {message}"
+        return one_line(message)
 
 
 def one_line(text: str) -> str:

@@ -11,7 +11,9 @@ from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget.problem import Grid, Problem, Scorer, numbers
 from sampled_metrics.inputs.items import require_different
-from sampled_metrics.tables import ITEM, USER, places, read_table
+from sampled_metrics.tables.arrow import places
+from sampled_metrics.tables.names import ITEM, USER
+from sampled_metrics.tables.reading import read_table
 
 HEAD_ENTRIES = 1 << 25  # items of all users' heads together: 128 MB
 LEAST_HEAD = 1400  # items of a user's head, however many users there are

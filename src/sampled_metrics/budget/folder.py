@@ -23,7 +23,9 @@ from sampled_metrics.budget.evaluation import Session, Settings, State, expectat
 from sampled_metrics.budget.problem import Grid, Problem, numbers
 from sampled_metrics.budget.result import BudgetResult
 from sampled_metrics.budget.strata import Frame
-from sampled_metrics.tables import ITEM, USER, places, read_table
+from sampled_metrics.tables.arrow import places
+from sampled_metrics.tables.names import ITEM, USER
+from sampled_metrics.tables.reading import read_table
 
 _log = logging.getLogger("sampled_metrics")
 SETTINGS, PROBLEM, STATE = "evaluation.json", "problem.npz", "state.npz"

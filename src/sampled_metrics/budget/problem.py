@@ -19,7 +19,10 @@ from sampled_metrics._base.sparse import (
 from sampled_metrics.inputs.items import items_by_id, items_by_position, known_items, table_of_items
 from sampled_metrics.inputs.questions import ask_of_grades
 from sampled_metrics.inputs.scores import as_array
-from sampled_metrics.tables import ITEM, Table, is_pandas, places
+from sampled_metrics.tables.arrow import places
+from sampled_metrics.tables.names import ITEM
+from sampled_metrics.tables.reading import is_pandas
+from sampled_metrics.tables.table import Table
 
 Scorer = Callable[[Int, Int], Any]
 _COLUMNS = ("owner", "item", "user_ids", "item_ids", "by_id")  # of a saved problem

@@ -11,7 +11,7 @@ from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.results import Results
 from sampled_metrics.inputs.items import WHAT, known_items, table_of_items
 from sampled_metrics.sampling import negatives as uniform
-from sampled_metrics.tables import ITEM, USER
+from sampled_metrics.tables.names import ITEM, USER
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -36,7 +36,9 @@ from sampled_metrics.inputs.recognise import (
 from sampled_metrics.inputs.scores import Scores
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.records import COLUMNS, counts_of
-from sampled_metrics.tables import USER, Table, as_arrow, as_numpy
+from sampled_metrics.tables.arrow import as_arrow, as_numpy
+from sampled_metrics.tables.names import USER
+from sampled_metrics.tables.table import Table
 
 
 def as_ranks(data: Any, ranked: Ranked) -> Ranks:

@@ -9,7 +9,6 @@ import pyarrow as pa
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import NDArray
 
-from sampled_metrics._base import arrow
 from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate, grades_of, integers
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_array, read_arrays
@@ -18,20 +17,13 @@ from sampled_metrics.inputs.questions import ask_of_grades
 from sampled_metrics.inputs.recognise import SEVERAL, table_of
 from sampled_metrics.inputs.scores import as_array, with_numbers_of_scipy
 from sampled_metrics.ranks.items import HELD_OUT, Items
-from sampled_metrics.tables import (
-    ITEM,
-    QRELS,
-    USER,
-    Codes,
-    Table,
-    as_arrow,
-    as_numpy,
-    encoded,
-    is_frame,
-    places,
-    read_table,
-    require_file,
-)
+from sampled_metrics.tables import arrow
+from sampled_metrics.tables.arrow import Codes, as_arrow, as_numpy, encoded, places
+from sampled_metrics.tables.lines import require_file
+from sampled_metrics.tables.names import ITEM, USER
+from sampled_metrics.tables.reading import is_frame, read_table
+from sampled_metrics.tables.table import Table
+from sampled_metrics.tables.text import QRELS
 
 RELEVANT = "relevant"
 SEEN = "seen"

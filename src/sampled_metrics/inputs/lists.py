@@ -19,7 +19,9 @@ from sampled_metrics.inputs.options import Ranked
 from sampled_metrics.inputs.questions import ask_of_cut_lists, ask_of_seen_items
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.items import Items
-from sampled_metrics.tables import ITEM, USER, Table, as_numpy, places
+from sampled_metrics.tables.arrow import as_numpy, places
+from sampled_metrics.tables.names import ITEM, USER
+from sampled_metrics.tables.table import Table
 
 
 class _Lists(NamedTuple):

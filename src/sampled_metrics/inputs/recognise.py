@@ -12,25 +12,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sampled_metrics._base import arrow
 from sampled_metrics._base.arrays import array_of, ranges
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.scores import Scores, is_pair, scores_of
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.tables import (
-    ITEM,
-    KNOWN,
-    RUN,
-    USER,
-    Table,
-    Trec,
-    as_arrow,
-    is_frame,
-    is_pandas,
-    read_table,
-    selected,
-    texts_as_arrow,
-)
+from sampled_metrics.tables import arrow
+from sampled_metrics.tables.arrow import as_arrow, texts_as_arrow
+from sampled_metrics.tables.names import ITEM, KNOWN, USER, named
+from sampled_metrics.tables.reading import is_frame, is_pandas, read_table
+from sampled_metrics.tables.table import Table
+from sampled_metrics.tables.text import RUN, Trec
 
 _ARRAYS = (".npy", ".npz")
 _UNORDERED = (set, frozenset)
@@ -154,7 +145,7 @@ def _is_matrix(frame: Any) -> bool:
         schema = pa.table(frame).schema
         names = schema.names
         is_number = all(pa.types.is_floating(t) or pa.types.is_integer(t) for t in schema.types)
-    return is_number and not selected(Path("DataFrame"), names, KNOWN)[1]
+    return is_number and not named(Path("DataFrame"), names, KNOWN).wanted
 
 
 def is_by_user(data: Any) -> bool:
@@ -184,7 +175,7 @@ def _is_of_columns(data: Mapping[Any, Any]) -> bool:
     """Return whether the keys of a dictionary are names of columns."""
     if not all(isinstance(key, str) for key in data):
         return False
-    known = set(selected(Path("data"), list(data), KNOWN)[1].values())
+    known = set(named(Path("data"), list(data), KNOWN).wanted.values())
     return {USER, ITEM} <= known or any(name in known for name in _OF_COLUMNS)
 
 

@@ -36,7 +36,9 @@ from sampled_metrics.inputs.recognise import (
 )
 from sampled_metrics.inputs.scores import Scores
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
-from sampled_metrics.tables import ITEM, USER, Table, as_numpy
+from sampled_metrics.tables.arrow import as_numpy
+from sampled_metrics.tables.names import ITEM, USER
+from sampled_metrics.tables.table import Table
 
 
 def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:

@@ -15,7 +15,9 @@ from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_array, read_arrays
 from sampled_metrics._base.sparse import is_sparse, require_sound
 from sampled_metrics.ranks.products import Products, Score
-from sampled_metrics.tables import as_numpy, is_frame, is_pandas, require_file
+from sampled_metrics.tables.arrow import as_numpy
+from sampled_metrics.tables.lines import require_file
+from sampled_metrics.tables.reading import is_frame, is_pandas
 
 
 def as_array(data: Any, name: str = "data") -> NDArray[Any]:

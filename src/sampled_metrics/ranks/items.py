@@ -8,9 +8,9 @@ import numpy as np
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import NDArray
 
-from sampled_metrics._base import arrow
 from sampled_metrics._base.arrays import Float, Int, ranges
-from sampled_metrics.tables import as_arrow, places
+from sampled_metrics.tables import arrow
+from sampled_metrics.tables.arrow import as_arrow, places
 
 HELD_OUT = "held-out"
 

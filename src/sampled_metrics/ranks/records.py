@@ -8,7 +8,7 @@ from sampled_metrics._base.arrays import Int
 from sampled_metrics._base.defaults import MOST_ITEMS
 
 if TYPE_CHECKING:
-    from sampled_metrics.tables import Table
+    from sampled_metrics.tables.table import Table
 
 COLUMNS = ("n_candidates", "n_better", "n_tied")
 RECORDS = f"rank records ({', '.join(('user_id', *COLUMNS))})"
@@ -28,7 +28,7 @@ def write_columns(path: Path, columns: Mapping[str, Any], metadata: Any = None) 
     from pyarrow import parquet
 
     from sampled_metrics._base.files import replacing
-    from sampled_metrics.tables import as_arrow
+    from sampled_metrics.tables.arrow import as_arrow
 
     arrays = {name: as_arrow(values) for name, values in columns.items() if values is not None}
     table = pa.table(arrays)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from sampled_metrics import tables
 from sampled_metrics._base.arrays import Float, Int, blocks, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.full import read_single
@@ -20,7 +19,9 @@ from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.records import COLUMNS, RECORDS, counts_of
 from sampled_metrics.study.datasets.split import Split, require_all
 from sampled_metrics.study.recommenders.neighbours import Tiles
-from sampled_metrics.tables import ITEM, USER, places
+from sampled_metrics.tables.arrow import places
+from sampled_metrics.tables.names import ITEM, USER
+from sampled_metrics.tables.reading import read_table
 
 _IN_CACHE = 1 << 19  # weights that stay in the processor's cache
 _NARROWEST = 16
@@ -121,7 +122,7 @@ def read_aligned(path: Path, split: Split) -> Ranks:
     missing. Candidates must be the items that a user has not seen in training, and items those held
     out.
     """
-    table = tables.read_table(Path(path), RECORDS)
+    table = read_table(Path(path), RECORDS)
     table.require(USER, *COLUMNS)
     user = table.places(USER, split.user_ids, f"one of the {split.user_ids.size:,} of the split")
     again = first_duplicate(user)

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from sampled_metrics._base.arrays import Float, Int, first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.study.datasets.settings import Columns, FilterSettings
-from sampled_metrics.tables import TYPE, Codes, as_numpy, read_table
+from sampled_metrics.tables.arrow import Codes, as_numpy
+from sampled_metrics.tables.names import TYPE
+from sampled_metrics.tables.reading import read_table
 
 _COLUMNS = ("user", "item", "timestamp", "rating")
 Names: TypeAlias = NDArray[np.str_] | NDArray[np.int64]

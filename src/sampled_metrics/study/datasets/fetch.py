@@ -16,7 +16,7 @@ from sampled_metrics.study.datasets.archives import Ratings
 from sampled_metrics.study.datasets.catalogue import CITATION, ML_1M, MovieLens
 from sampled_metrics.study.datasets.download import Downloader, LimitError
 from sampled_metrics.study.datasets.settings import DatasetSettings
-from sampled_metrics.tables import require_file
+from sampled_metrics.tables.lines import require_file
 
 _log = logging.getLogger(__name__)
 

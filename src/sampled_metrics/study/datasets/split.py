@@ -31,7 +31,7 @@ from sampled_metrics._base.files import read_arrays, replacing
 from sampled_metrics._base.sparse import from_structure, structure, structure_names
 from sampled_metrics.study.datasets.events import Interactions, as_int32, published
 from sampled_metrics.study.datasets.settings import SplitSettings, TieBreak
-from sampled_metrics.tables import as_numpy, encoded
+from sampled_metrics.tables.arrow import as_numpy, encoded
 
 _THRESHOLD = 16  # longest range that libstdc++ leaves to the final insertion sort
 # Order of the events by user, ids of the users, and where the events of each begin and end.

@@ -13,7 +13,10 @@ from sampled_metrics._base.arrays import EXACT, Int, first_duplicate, id_column,
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_arrays
 from sampled_metrics.study.datasets.split import Split, require_all
-from sampled_metrics.tables import ITEM, USER, places, read_table, require_file
+from sampled_metrics.tables.arrow import places
+from sampled_metrics.tables.lines import require_file
+from sampled_metrics.tables.names import ITEM, USER
+from sampled_metrics.tables.reading import read_table
 
 SCORE = "score"
 WHAT = f"scores ({USER}, {ITEM}, {SCORE}), or .npz of scores, user_ids, item_ids"

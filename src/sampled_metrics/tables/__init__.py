@@ -1,0 +1,1 @@
+"""Tables in files and in memory: reading them, naming their columns, checking their values."""

@@ -1,0 +1,173 @@
+"""Functions of pyarrow on columns, without the import of pyarrow.compute and of pandas.
+
+pyarrow.compute wraps some 280 functions when it is imported, which takes longer than reading most
+files; the methods of arrays, such as `cast` and `take`, import it too. pyarrow imports pandas to
+convert arrays, lists and scalars of Python.
+"""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+try:
+    from pyarrow import _compute as kernels
+except ImportError:  # a version of pyarrow that has them elsewhere
+    from pyarrow import compute as kernels
+
+TEXT = (pa.string(), pa.large_string())
+Codes: TypeAlias = NDArray[np.int32]
+
+
+def cast(column: Any, kind: Any, safe: bool = True) -> Any:
+    """Convert values to a type; unless `safe`, what does not fit is cut off."""
+    options = kernels.CastOptions.safe(kind) if safe else kernels.CastOptions.unsafe(kind)
+    return kernels.call_function("cast", [column], options)
+
+
+def take(column: Any, rows: Any) -> Any:
+    """Return some rows."""
+    return kernels.call_function("take", [column, rows])
+
+
+def first_codes(column: Any) -> Any:
+    """Encode values by their places among the distinct ones, in order of first appearance."""
+    return kernels.call_function("dictionary_encode", [column])
+
+
+def matches(texts: Any, pattern: str) -> NDArray[np.bool_]:
+    """Return whether each text holds a match of a regular expression."""
+    options = kernels.MatchSubstringOptions(pattern)
+    return booleans(kernels.call_function("match_substring_regex", [texts], options))
+
+
+def lengths(texts: Any) -> NDArray[np.int32]:
+    """Count the characters of each text."""
+    return as_numpy(call("utf8_length", texts))
+
+
+def rows_of_texts(columns: Sequence[pa.ChunkedArray], texts: Sequence[str]) -> NDArray[np.int64]:
+    """Return the rows in which each column holds its text; none if there are no columns."""
+    rows = np.arange(len(columns[0]) if columns else 0)
+    for column, text in zip(columns, texts, strict=True):
+        value = texts_as_arrow([text])
+        if not any(_holds(chunk, value) for chunk in column.chunks):
+            return rows[:0]
+        same = call("equal", take(column, as_arrow(rows)), value[0])
+        rows = rows[booleans(call("coalesce", same, _FALSE))]
+    return rows
+
+
+def _holds(chunk: Any, single: pa.Array) -> bool:
+    """Return whether the text of an array of length 1 is among the values of a column."""
+    if pa.types.is_dictionary(chunk.type):
+        chunk = chunk.dictionary
+    if chunk.type not in TEXT:
+        return False
+    options = kernels.IndexOptions(cast(single, chunk.type)[0])
+    return bool(kernels.call_function("index", [chunk], options).as_py() >= 0)
+
+
+def places_in(column: Any, among: Any) -> Any:
+    """Return the place of each value in an array, null where it is missing."""
+    return kernels.call_function("index_in", [column], kernels.SetLookupOptions(among))
+
+
+def call(name: str, *columns: Any) -> Any:
+    """Call a function of pyarrow that has no options."""
+    return kernels.call_function(name, list(columns))
+
+
+def int64(column: Any) -> Any:
+    """Convert whole numbers to int64."""
+    return cast(column, pa.int64())
+
+
+def fits(column: Any, kind: Any) -> bool:
+    """Return whether all values can be cast to a type."""
+    try:
+        cast(column, kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return False
+    return True
+
+
+def booleans(column: Any) -> NDArray[np.bool_]:
+    """Return booleans without missing values as an array."""
+    return as_numpy(cast(column, pa.uint8())) == 1
+
+
+def as_numpy(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """Return numbers or text without missing values as an array, which may be read-only."""
+    if column.type in TEXT:
+        return np.asarray(column.to_pylist(), dtype=object)
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    return np.from_dlpack(column)
+
+
+def as_arrow(values: NDArray[Any]) -> pa.Array:
+    """Return an array of numbers or text as one of pyarrow."""
+    if values.dtype.kind == "U":
+        return texts_as_arrow(values.tolist())
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    buffer = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), values.size, [None, buffer])
+
+
+def texts_as_arrow(texts: Sequence[str]) -> pa.Array:
+    """Return texts as an array of pyarrow."""
+    encoded = [text.encode() for text in texts]
+    sizes = [len(text) for text in encoded]
+    ends = pa.py_buffer(np.cumsum([0, *sizes], dtype=np.int32))
+    return pa.StringArray.from_buffers(len(texts), ends, pa.py_buffer(b"".join(encoded)))
+
+
+def chunked(column: Any) -> pa.ChunkedArray:
+    """Return an array of pyarrow or numpy as one of chunks."""
+    if isinstance(column, np.ndarray):
+        column = as_arrow(column)
+    if isinstance(column, pa.ChunkedArray):
+        return column
+    return pa.chunked_array([column])
+
+
+def places(ids: Any, among: Any) -> NDArray[np.int64]:
+    """Return the place of each id in `among`, -1 where it is missing; both of pyarrow or numpy.
+
+    Numbers are compared with text as they are usually written.
+    """
+    if isinstance(ids, np.ndarray):
+        ids = as_arrow(ids)
+    if isinstance(among, np.ndarray):
+        among = as_arrow(among)
+    if ids.type != among.type:
+        ids = cast(ids, pa.string())
+        among = cast(among, pa.string())
+    missing = as_arrow(np.array([-1], dtype=np.int32))[0]
+    place = call("coalesce", places_in(ids, among), missing)
+    return as_numpy(place).astype(np.int64)
+
+
+def encoded(column: Any) -> tuple[Codes, pa.Array]:
+    """Encode ids, an array of pyarrow or numpy: int32 codes, and the distinct ids."""
+    column = chunked(column)
+    if not len(column):  # pyarrow encodes it as no chunks at all
+        return np.empty(0, np.int32), pa.array([], column.type)
+    is_encoded = pa.types.is_dictionary(column.type)
+    if not is_encoded:
+        column = first_codes(column)
+    column = column.unify_dictionaries()
+    names = column.chunk(0).dictionary
+    codes = np.concatenate([as_numpy(chunk.indices) for chunk in column.chunks])
+    if is_encoded:  # a dictionary may hold values that no row has
+        used = np.bincount(codes, minlength=len(names)) > 0
+        codes = (np.cumsum(used) - 1)[codes]
+        names = take(names, as_arrow(np.flatnonzero(used)))
+    return codes.astype(np.int32, copy=False), names
+
+
+_FALSE = cast(as_arrow(np.array([0])), pa.bool_())[0]

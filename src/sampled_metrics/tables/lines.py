@@ -1,0 +1,83 @@
+"""Text files, which may be compressed: whether they can be read, and their lines."""
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from sampled_metrics._base.errors import InputError
+
+LONGEST = 80  # characters of a value in a message
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors write
+_HEAD = 1 << 16  # bytes, in which the first line ends
+_OTHER_KINDS = {
+    b"PK\x03\x04": "a spreadsheet or an archive (.xlsx, .zip); save it as CSV",
+    b"\xd0\xcf\x11\xe0": "a spreadsheet (.xls); save it as CSV",
+    b"PAR1": "parquet; give it a name that ends in .parquet",
+    b"\x93NUMPY": "an array of numpy; give it a name that ends in .npy",
+}
+
+
+def require_file(path: Path, what: str) -> None:
+    """Raise InputError unless `path` is a file that is not empty."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        raise InputError(f"no such file; expected {what}", path=path) from None
+    except (OSError, ValueError) as error:  # too long, or with a character that no name has
+        problem = getattr(error, "strerror", None) or str(error)
+        if len(str(path)) > LONGEST:
+            path = Path(f"{str(path)[:LONGEST]}...")
+        raise InputError(f"no name of a file ({problem}); expected {what}", path=path) from None
+    if path.is_dir():
+        raise InputError(f"a folder; expected {what}", path=path)
+    if not path.is_file():
+        problem = "a pipe or device, which cannot be read twice"
+        raise InputError(f"{problem}; expected {what}", path=path)
+    if path.stat().st_size == 0:
+        raise InputError(f"empty; expected {what}", path=path)
+
+
+def first_line(path: Path, what: str) -> str:
+    """Return the first line of a text file that is not empty."""
+    require_file(path, what)
+    try:
+        with pa.input_stream(str(path)) as stream:
+            beginning = stream.read(_HEAD)
+        kind = _other_kind(beginning)
+        if kind is not None:
+            raise InputError(f"found {kind}; expected {what}", path=path)
+        if b"\0" in beginning:
+            raise InputError(f"not text; expected {what}", path=path)
+        text = beginning.removeprefix(BYTE_ORDER_MARK).lstrip(b"\r\n")
+        if not text:
+            raise InputError(f"empty; expected {what}", path=path)
+        return re.split(rb"[\r\n]", text)[0].decode()
+    except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
+        raise InputError(f"not text ({error}); expected {what}", path=path) from error
+
+
+def _other_kind(beginning: bytes) -> str | None:
+    """Return what a file is that does not hold a table of text, with a remedy."""
+    for mark, kind in _OTHER_KINDS.items():
+        if beginning.startswith(mark):
+            return kind
+    if beginning.lstrip()[:1] in {b"{", b"["}:
+        return "JSON; save it as CSV"
+    return None
+
+
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the numbers, from 1, and the text of the lines of a file."""
+    with pa.input_stream(str(path)) as stream:
+        text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8-sig", errors="replace")
+        yield from enumerate(text, start=1)
+
+
+def filled_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not empty, with their numbers."""
+    for number, text in lines(path):
+        if text.rstrip("\r\n"):
+            yield number, text

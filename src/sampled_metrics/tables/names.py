@@ -1,0 +1,72 @@
+"""Names of columns: those of this package, and those that other libraries give them.
+
+Columns have the names of RecTools and RecBole (`user_id`, `item_id`, `score`, `rank`); RecBole's
+typed headers (`user_id:token`) lose their types.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from sampled_metrics._base.errors import InputError
+
+USER, ITEM = "user_id", "item_id"
+KNOWN = (
+    *(USER, ITEM, "rank", "score", "relevance"),
+    *("n_candidates", "n_better", "n_tied", "sampled_rank", "repetition"),
+    *("n_negatives", "sampling", "label"),
+)
+TYPE = re.compile(r":(token|float)(_seq)?\Z")  # that RecBole adds to the name of a column
+
+# Names that other libraries give to the columns, in lower case without underscores.
+_ALIASES = {
+    USER: {"user", "userid", "uid", "useridx", "qid", "queryid"},
+    ITEM: {"item", "itemid", "iid", "itemidx", "movie", "movieid", "docid"},
+}
+# Names that they give to scores, the first that is there; `rating` is what Spark recommends by.
+_SCORES = ("prediction", "predictions", "pred", "est", "logit", "logits", "rating")
+_ORDERED = {"score", "rank", "sampled_rank", "n_better", "relevance"}  # nothing else is a score
+
+
+class Names(NamedTuple):
+    """Names of the columns of a table, in its order, and of those that are wanted."""
+
+    all: tuple[str, ...]  # without types and aliases
+    wanted: dict[str, str]  # the name here by the name in the table
+
+
+def named(path: Path, names: Sequence[str], columns: Sequence[str]) -> Names:
+    """Name the columns of a table, of which `columns` are wanted.
+
+    A duplicate of a wanted column is an error.
+    """
+    bare = [TYPE.sub("", name.strip()) for name in names]
+    for column, aliases in _ALIASES.items():
+        if column in columns and column not in bare:
+            bare = [_without_alias(name, column, aliases, columns) for name in bare]
+    if "score" in columns and not _ORDERED.intersection(bare):
+        _name_scores(bare)
+    for column in columns:
+        if bare.count(column) > 1:
+            raise InputError(f"duplicate column {column}", path=path)
+    wanted = {}
+    for name, column in zip(names, bare, strict=True):
+        if column in columns:
+            wanted[name] = column
+    return Names(all=tuple(bare), wanted=wanted)
+
+
+def _without_alias(name: str, column: str, aliases: set[str], columns: Sequence[str]) -> str:
+    if name not in columns and name.lower().replace("_", "") in aliases:
+        return column
+    return name
+
+
+def _name_scores(bare: list[str]) -> None:
+    """Rename the first alias of scores that is there."""
+    lower = [name.lower() for name in bare]
+    for alias in _SCORES:
+        if alias in lower:
+            bare[lower.index(alias)] = "score"
+            return

@@ -1,0 +1,303 @@
+"""Columns of a table, checked when they are asked for; each failure is one InputError.
+
+Errors name the row, from 1 without the header, and the line. Columns hold numbers, times or ids.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sampled_metrics._base.arrays import EXACT, Float, Ids, Int, ordered_floats
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.tables import arrow
+from sampled_metrics.tables.lines import LONGEST, filled_lines
+from sampled_metrics.tables.names import KNOWN, Names, named
+
+Expected: TypeAlias = str | Callable[[int], str]  # in words, or those of a row
+
+_IDS = "whole numbers or text"
+_TIMES = "numbers, or ISO 8601 dates and times, of one kind in all rows"
+_FINITE = "finite numbers"
+_LONGEST_ID = 200
+# 007 and +7 are not canonical: as numbers they would be the same id as 7.
+_CANONICAL = r"^(0|-?[1-9]\d{0,18})$"
+_CONTROL = r"[\x00-\x1f\x7f]"
+_LEAST, _LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+_TIME_TYPES = (
+    *(pa.int64(), pa.float64()),
+    *(pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "us", "ns")),
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of a file, checked when they are asked for.
+
+    Examples
+    --------
+    >>> table = Table(Path("r.parquet"), {"rank": pa.chunked_array([[3, 0]])}, ("rank",))
+    >>> table.whole("rank", 1, 9)
+    Traceback (most recent call last):
+    sampled_metrics.InputError: r.parquet, row 2, column rank: found 0; expected 1 to 9
+    """
+
+    path: Path
+    columns: dict[str, pa.ChunkedArray]  # all of one length
+    names: tuple[str, ...]  # all columns of the file, also those not read
+    header: int | None = None  # lines before the first row; None for parquet, which has no lines
+    metadata: dict[bytes, bytes] = field(default_factory=dict)  # of parquet
+    floats: tuple[str, ...] = ()  # other columns, which hold numbers with decimals
+
+    @classmethod
+    def of_columns(cls, path: Path, columns: Mapping[str, Any]) -> "Table":
+        """Take arrays of pyarrow or numpy under the names that they have for people."""
+        names = named(path, list(columns), KNOWN)
+        known = {}
+        floats = []
+        for name, values in columns.items():
+            column = arrow.chunked(values)
+            if name in names.wanted:
+                known[names.wanted[name]] = column
+            elif pa.types.is_floating(column.type):
+                floats.append(name)
+        return cls(path, known, names.all, floats=tuple(floats))
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def with_column(self, name: str, column: pa.ChunkedArray) -> "Table":
+        """Return the table with one column more."""
+        return replace(self, columns={**self.columns, name: column})
+
+    def require(self, *names: str) -> None:
+        """Raise InputError for the first of `names` that is missing."""
+        for name in names:
+            if name not in self.columns:
+                raise self._lacks(name)
+
+    def whole(
+        self, name: str, least: int, most: int | Int | None = None, expected: str | None = None
+    ) -> Int:
+        """Return a column of whole numbers from `least` to `most` as int64.
+
+        `most` is one number, an array with one per row, or None for no bound. Floats that are
+        whole numbers are accepted. `expected` are such numbers in words.
+        """
+        bound: Expected = f"at least {least}"
+        if most is not None and not isinstance(most, np.ndarray):
+            bound = f"{least} to {most}"
+        values = self._numbers(name, expected or f"whole numbers, {bound}")
+        if values.dtype.kind == "f":
+            is_whole = (np.floor(values) == values) & (np.abs(values) < EXACT)
+            self.refuse(name, ~is_whole, values, expected or f"whole numbers, {bound}")
+        values = values.astype(np.int64, copy=False)
+        bad = values < least
+        if most is not None:
+            bad |= values > most
+        if isinstance(most, np.ndarray):
+            of_rows = most
+            bound = lambda row: f"{least} to {of_rows[row]}"  # noqa: E731 - beside the other bounds
+        self.refuse(name, bad, values, bound)
+        return values
+
+    def marks(self, name: str) -> NDArray[np.bool_]:
+        """Return a column of 1 or 0, or of true or false."""
+        column = self._complete(name, "1 or 0")
+        if pa.types.is_boolean(column.type):
+            return arrow.booleans(column)
+        return self.whole(name, 0, 1) == 1
+
+    def finite(self, name: str) -> Float:
+        """Return a column of finite numbers as float64."""
+        values = self._numbers(name, _FINITE).astype(np.float64, copy=False)
+        self.refuse(name, ~np.isfinite(values), values, _FINITE)
+        return values
+
+    def ordered(self, name: str) -> NDArray[np.floating[Any]]:
+        """Return finite numbers as floats in the same order, large integers by their places."""
+        column = self._complete(name, _FINITE)
+        if pa.types.is_integer(column.type):
+            return ordered_floats(arrow.as_numpy(column))
+        return self.finite(name)
+
+    def times(self, name: str) -> tuple[Int | Float, str | None]:
+        """Return a column of times as numbers in the same order, and their unit.
+
+        Numbers stay as they are, of unit None. Dates and times become the number of seconds, or of
+        a finer unit if the column needs it, since 1970; the unit is numpy's.
+        """
+        column = self._complete(name, _TIMES)
+        if column.type in arrow.TEXT:
+            column = self._cast(name, column, _type_of_times(column), _TIMES)
+        elif pa.types.is_date(column.type):
+            column = arrow.cast(column, pa.timestamp("s"))
+        if pa.types.is_timestamp(column.type):
+            return arrow.as_numpy(arrow.int64(column)), str(column.type.unit)
+        values = self._as_numbers(name, column, _TIMES)
+        self.refuse(name, ~np.isfinite(values), values, _TIMES)
+        return values, None
+
+    def ids(self, name: str) -> pa.ChunkedArray:
+        """Return a column of ids: int64 if all are whole numbers as usually written, else text.
+
+        `007` is not written as a number usually is, so a column that holds it stays text and it
+        differs from `7`.
+        """
+        codes, names = self.codes(name)
+        return pa.chunked_array([arrow.take(names, arrow.as_arrow(codes))])
+
+    def codes(self, name: str) -> tuple[arrow.Codes, pa.Array]:
+        """Encode a column of ids: int32 codes of the rows, and the id of each code.
+
+        Codes count from 0 in the order in which the ids first appear; the ids are those of `ids`.
+        """
+        column = self._present(name, _IDS)
+        kind = column.type
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        if pa.types.is_floating(kind) or kind == pa.uint64():
+            column = arrow.chunked(self.whole(name, _LEAST, expected=_IDS))
+            kind = pa.int64()
+        if not (kind in arrow.TEXT or pa.types.is_integer(kind)):
+            raise self._wrong_type(name, column, _IDS)
+        codes, names = arrow.encoded(column)
+        if pa.types.is_integer(kind):
+            return codes, arrow.int64(names)
+        self._check_text_of_ids(name, codes, names)
+        if arrow.matches(names, _CANONICAL).all() and arrow.fits(names, pa.int64()):
+            names = arrow.int64(names)
+        return codes, names
+
+    def places(self, name: str, among: Ids, expected: str) -> Int:
+        """Return the place of each id of a column in `among`; a missing one raises InputError."""
+        ids = self.ids(name)
+        place = arrow.places(ids, among)
+        self.refuse(name, place < 0, ids, expected)
+        return place
+
+    def refuse(self, name: str, bad: NDArray[np.bool_], values: Any, expected: Expected) -> None:
+        """Raise InputError for the first bad row; what is expected may depend on the row."""
+        if not bad.any():
+            return
+        row = int(np.argmax(bad))
+        if callable(expected):
+            expected = expected(row)
+        raise self.error(name, row, values[row], expected)
+
+    def error(self, name: str, row: int, found: object, expected: str) -> InputError:
+        """Make the error for a value; `row` counts from 0."""
+        shown = str(found)
+        if isinstance(found, np.floating):
+            shown = f"{found:.15g}"
+        if len(shown) > LONGEST:  # a stray quote makes one value of many lines
+            shown = f"{shown[:LONGEST]}..."
+        return self.error_at(row, f"found {shown}; expected {expected}", name)
+
+    def error_at(self, row: int, problem: str, column: str | None = None) -> InputError:
+        """Make the error for a row, which counts from 0."""
+        line = None
+        if self.header is not None:
+            numbers = [number for number, _ in filled_lines(self.path)]
+            line = numbers[self.header + row]
+        return InputError(problem, path=self.path, row=row + 1, line=line, column=column)
+
+    def _check_text_of_ids(self, name: str, codes: arrow.Codes, names: pa.Array) -> None:
+        length = arrow.lengths(names)
+        for bad, problem in (
+            (length == 0, f"found nothing; expected {_IDS}"),
+            (length > _LONGEST_ID, f"found an id of more than {_LONGEST_ID} characters"),
+            (arrow.matches(names, _CONTROL), "found an id with control characters"),
+        ):
+            if bad.any():
+                raise self.error_at(int(np.argmax(bad[codes])), problem, name)
+
+    def _numbers(self, name: str, expected: str) -> NDArray[Any]:
+        """Return a column of any numbers, or of text that holds numbers, as int64 or float64."""
+        return self._as_numbers(name, self._complete(name, expected), expected)
+
+    def _as_numbers(self, name: str, column: Any, expected: str) -> NDArray[Any]:
+        kind = column.type
+        if pa.types.is_integer(kind):
+            whole = pa.int64()
+            if kind == pa.uint64() and arrow.call("max", column).as_py() > _LARGEST:
+                whole = pa.float64()
+            return arrow.as_numpy(arrow.cast(column, whole, safe=False))
+        if not (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+            if pa.types.is_duration(kind) or not arrow.fits(column, pa.string()):
+                raise self._wrong_type(name, column, expected)
+            text = arrow.call("utf8_trim_whitespace", arrow.cast(column, pa.string()))
+            column = self._cast(name, text, pa.float64(), expected)
+        return arrow.as_numpy(arrow.cast(column, pa.float64(), safe=False))
+
+    def _cast(self, name: str, text: Any, kind: Any, expected: str) -> Any:
+        """Cast text, or raise InputError for the first value that does not fit."""
+        if arrow.fits(text, kind):
+            return arrow.cast(text, kind)
+
+        def fails(row: int) -> bool:
+            return not arrow.fits(text[: row + 1], kind)
+
+        row = bisect_left(range(len(text)), True, key=fails)
+        raise self.error(name, row, repr(text[row].as_py()), expected)
+
+    def _complete(self, name: str, expected: str) -> Any:
+        """Return a column without categories, or raise InputError where a value is missing."""
+        column = self._present(name, expected)
+        if pa.types.is_dictionary(column.type):
+            return arrow.cast(column, column.type.value_type)
+        return column
+
+    def _present(self, name: str, expected: str) -> Any:
+        """Return a column, or raise InputError where it is missing or a value is."""
+        if name not in self.columns:
+            raise self._lacks(name)
+        column = self.columns[name]
+        if column.null_count:
+            row = int(np.argmax(column.is_null().to_numpy()))
+            raise self.error(name, row, "nothing", expected)
+        return column
+
+    def _lacks(self, name: str) -> InputError:
+        found = ", ".join(self.names)
+        return InputError(f"lacks column {name}; found {found}", path=self.path)
+
+    def _wrong_type(self, name: str, column: Any, expected: str) -> InputError:
+        found = f"type {column.type}"
+        if pa.types.is_binary(column.type):
+            found = "bytes, not UTF-8"
+        return InputError(f"found {found}; expected {expected}", path=self.path, column=name)
+
+
+def table_of(
+    read: Any,
+    path: Path,
+    names: Names,
+    *,
+    header: int | None = None,
+    metadata: dict[bytes, bytes] | None = None,
+    floats: Sequence[str] = (),
+) -> Table:
+    """Take the wanted columns of a table of pyarrow; a row with their names raises InputError."""
+    columns = {known: read[name] for name, known in names.wanted.items()}
+    table = Table(path, columns, names.all, header, metadata or {}, tuple(floats))
+    header_again = arrow.rows_of_texts(list(columns.values()), list(names.wanted))
+    if header_again.size:
+        raise table.error_at(int(header_again[0]), "the header again; remove this row")
+    return table
+
+
+def _type_of_times(column: Any) -> Any:
+    """Return the first type that fits all texts, or else one that fits the first of them."""
+    of_first = [kind for kind in _TIME_TYPES if arrow.fits(column[:1], kind)]
+    for kind in of_first:
+        if arrow.fits(column, kind):
+            return kind
+    if of_first:
+        return of_first[-1]
+    return pa.float64()
