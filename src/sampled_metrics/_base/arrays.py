@@ -98,6 +98,13 @@ def integers(name: str, values: ArrayLike, is_column: bool = False) -> Int:
     return array.astype(np.int64)
 
 
+def select_rows(values: NDArray[Any] | None, rows: Any) -> NDArray[Any] | None:
+    """Select rows as an array's elements are selected; None stays None."""
+    if values is None:
+        return None
+    return values[rows]
+
+
 def id_column(name: str, values: ArrayLike, rows: int) -> Ids:
     """Return ids as integers or numpy's str, shape (rows,); anything else raises InputError."""
     array = array_of(name, values)

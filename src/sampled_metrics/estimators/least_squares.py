@@ -88,7 +88,8 @@ def reduced(
         possible = np.flatnonzero(shares)
         ranks = np.asarray(possible + 1, np.float64)
         weights = shares[possible]
-    marginal, system = np.zeros(m + 1), np.zeros((0, m + 1 + len(measures)))
+    marginal = np.zeros(m + 1)
+    system = np.zeros((0, m + 1 + len(measures)))
     for rows in blocks(ranks.size, 1, max(_BLOCK_ROWS, 2 * m)):
         grid = pmf_at(ranks[rows], n, m, sampling)
         values = np.column_stack([measure.at(ranks[rows], n) for measure in measures])
@@ -173,8 +174,9 @@ def monotone(system: Reduced, nonnegative: bool = True) -> Float:
     # The unknowns are d_(m+1), d_1, d_2 ...
     columns = np.hstack([steps[:, -1:], steps[:, :-1], targets])
     triangle = np.asarray(np.linalg.qr(columns, mode="r"))[:size]
-    first = 0 if nonnegative else 1  # of those that must be at least 0
-    left, targets = triangle[:, :size], triangle[:, size:]
+    first = int(not nonnegative)  # of those that must be at least 0
+    left = triangle[:, :size]
+    targets = triangle[:, size:]
     vectors = []
     try:
         for z, d in zip(targets.T, np.linalg.solve(left, targets).T, strict=True):
@@ -203,10 +205,12 @@ def _nonnegative(matrix: Float, target: Float) -> Float:
 
 def _augmented(system: Reduced, gamma: float) -> tuple[Float, Float]:
     """Return matrix and targets of the problem in y."""
-    fit, spread = np.sqrt(1.0 - gamma), np.sqrt(gamma)
+    bias = np.sqrt(1.0 - gamma)
+    spread = np.sqrt(gamma)
     scaled = system.triangle / np.sqrt(system.marginal)
-    matrix = np.vstack([fit * scaled, spread * np.eye(system.marginal.size)])
-    return matrix, np.vstack([fit * system.targets, spread * (scaled.T @ system.targets)])
+    matrix = np.vstack([bias * scaled, spread * np.eye(system.marginal.size)])
+    targets = np.vstack([bias * system.targets, spread * (scaled.T @ system.targets)])
+    return matrix, targets
 
 
 def rank_rule(measures: Sequence[Measure], n: int, m: int) -> tuple[Float, Float]:
@@ -224,18 +228,25 @@ def rank_rule(measures: Sequence[Measure], n: int, m: int) -> tuple[Float, Float
     _require_few(m)
     if n <= ONE_BY_ONE:
         return np.arange(1.0, n + 1.0), np.ones(n)
-    edge = n if m >= _MANY * n else _EDGE
+    edge = _EDGE
+    if m >= _MANY * n:
+        edge = n
     cutoffs = [measure.cutoff for measure in measures if measure.cutoff is not None]
     ends = [n - edge, *cutoffs]  # the last ranks of blocks
-    rules, first = [], 1
+    ranks = []
+    weights = []
+    first = 1
     while first <= n:
         count = 1
         if edge < first <= n - edge:
-            width = min(first, n - first, _DEVIATIONS * np.sqrt(first * (n - first) / m))
-            count = min(max(1, int(width)), *(end - first + 1 for end in ends if end >= first))
-        rules.append(_rule(first, count))
+            spread = _DEVIATIONS * np.sqrt(first * (n - first) / m)
+            width = int(min(first, n - first, spread))
+            until_end = min(end - first + 1 for end in ends if end >= first)
+            count = min(max(1, width), until_end)
+        nodes, weights_of_nodes = _rule(first, count)
+        ranks.append(nodes)
+        weights.append(weights_of_nodes)
         first += count
-    ranks, weights = zip(*rules, strict=True)
     return np.concatenate(ranks), np.concatenate(weights)
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arrays import Float, one_thread
+from sampled_metrics._base.arrays import Float, Int, one_thread
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.least_squares import (
     Reduced,
@@ -83,21 +83,24 @@ class Estimator:
     parameter: float | None = None
 
     def __post_init__(self) -> None:
-        declared, value = DECLARED.get(self.name), self.parameter
-        if declared is None or (declared.parameter is None) != (value is None):
+        declared = DECLARED.get(self.name)
+        if declared is None or (declared.parameter is None) != (self.parameter is None):
             raise _unknown(str(self))
-        if value is not None and not declared.allows(value):
+        if self.parameter is not None and not declared.allows(self.parameter):
             raise _unknown(str(self))
 
     def __str__(self) -> str:
-        value = "" if self.parameter is None else f":{float(self.parameter)!r}"
-        return self.name + value.removesuffix(".0")
+        if self.parameter is None:
+            return self.name
+        return f"{self.name}:{float(self.parameter)!r}".removesuffix(".0")
 
     @property
     def label(self) -> str:
         """Name in tables, such as `Rank Estimate` or `BV 0.1`."""
         label = DECLARED[self.name].label
-        return label if self.parameter is None else f"{label} {self.parameter:g}"
+        if self.parameter is None:
+            return label
+        return f"{label} {self.parameter:g}"
 
 
 def parse_estimator(text: str) -> Estimator:
@@ -109,9 +112,11 @@ def parse_estimator(text: str) -> Estimator:
     ['cls', 'bv:1', 'bv:0.001']
     """
     name, colon, parameter = text.strip().lower().replace("_", "-").partition(":")
-    if colon and not _NUMBER.fullmatch(parameter):
+    if not colon:
+        return Estimator(name)
+    if not _NUMBER.fullmatch(parameter):
         raise _unknown(text)
-    return Estimator(name, float(parameter) if colon else None)
+    return Estimator(name, float(parameter))
 
 
 def parse_estimators(names: str | Sequence[str | Estimator]) -> list[Estimator]:
@@ -120,12 +125,17 @@ def parse_estimators(names: str | Sequence[str | Estimator]) -> list[Estimator]:
 
 
 def _unknown(text: str) -> InputError:
-    known = [f"{k}:{d.parameter.upper()}" if d.parameter else k for k, d in DECLARED.items()]
-    values = ", ".join(
-        f"{d.parameter.upper()} {d.values}" for d in DECLARED.values() if d.parameter
-    )
+    known = []
+    values = []
+    for name, declared in DECLARED.items():
+        if declared.parameter:
+            parameter = declared.parameter.upper()
+            known.append(f"{name}:{parameter}")
+            values.append(f"{parameter} {declared.values}")
+        else:
+            known.append(name)
     meant = f"unknown estimator {text!r};{similar(text, list(DECLARED))}"
-    return InputError(f"{meant} known: {', '.join(known)} ({values})")
+    return InputError(f"{meant} known: {', '.join(known)} ({', '.join(values)})")
 
 
 def estimator_matrix(
@@ -149,13 +159,19 @@ def estimator_matrix(
     checked(1, n, m, problem.sampling)
     values = np.empty((len(measures), len(estimators), m + 1))
     with one_thread():
-        for column, estimator in enumerate(estimators if measures else ()):
-            declared = DECLARED[estimator.name]
-            if declared.fitted and problem.histogram is None:
-                raise InputError(f"{estimator} has no fixed vector, which is needed here; drop it")
-            parameters = () if estimator.parameter is None else (estimator.parameter,)
-            values[:, column] = declared.vectors(problem, *parameters)
+        for column, estimator in enumerate(estimators):
+            if measures:
+                values[:, column] = _vectors_of(estimator, problem)
     return values
+
+
+def _vectors_of(estimator: Estimator, problem: Problem) -> Float:
+    declared = DECLARED[estimator.name]
+    if declared.fitted and problem.histogram is None:
+        raise InputError(f"{estimator} has no fixed vector, which is needed here; drop it")
+    if estimator.parameter is None:
+        return declared.vectors(problem)
+    return declared.vectors(problem, estimator.parameter)
 
 
 register("sampled", label="Sampled")(  # the metric of a ranking of m + 1 items
@@ -168,18 +184,24 @@ register("sampled", label="Sampled")(  # the metric of a ranking of m + 1 items
 @register("rank-estimate", label="Rank Estimate")
 def _rank_estimate(problem: Problem) -> Float:
     """Metric at an estimate of the true rank, eq. 20: M(1 + (n - 1)(sampled rank - 1)/divisor)."""
-    rounding, divisor, n, m = problem.rounding, problem.divisor, problem.n, problem.m
-    if rounding not in ("floor", "linear") or divisor not in ("m", "m+1"):
+    m = problem.m
+    divisors = {"m": m, "m+1": m + 1}
+    if problem.rounding not in ("floor", "linear") or problem.divisor not in divisors:
         raise InputError(
-            f"rounding {rounding!r}, divisor {divisor!r}; known: floor, linear; m, m+1"
+            f"rounding {problem.rounding!r}, divisor {problem.divisor!r}; "
+            "known: floor, linear; m, m+1"
         )
-    denominator = m if divisor == "m" else m + 1
-    steps, rest = np.divmod((n - 1) * np.arange(m + 1), denominator)  # exact
-    values, following = (  # beyond n with weight 0
-        np.array([measure.at(rank, n) for measure in problem.measures])
-        for rank in (1 + steps, 2 + steps)
-    )
-    return values + (rest / denominator * (following - values) if rounding == "linear" else 0.0)
+    divisor = divisors[problem.divisor]
+    steps, rest = np.divmod((problem.n - 1) * np.arange(m + 1), divisor)  # exact
+    values = _at_ranks(problem, 1 + steps)
+    if problem.rounding == "floor":
+        return values
+    following = _at_ranks(problem, 2 + steps)  # beyond n with weight 0
+    return values + rest / divisor * (following - values)
+
+
+def _at_ranks(problem: Problem, ranks: Int) -> Float:
+    return np.array([measure.at(ranks, problem.n) for measure in problem.measures])
 
 
 register("cls", label="CLS")(lambda problem: monotone(problem.system, problem.cls_nonnegative))
@@ -218,7 +240,9 @@ def _em(problem: Problem, iterations: float) -> Float:
     The vector is the derivative of the estimate in the shares f. The estimate is homogeneous of
     degree 1 in them, so f @ vector is the estimate, with the spread of the vector to first order.
     """
-    n, m, measures = problem.n, problem.m, problem.measures
+    n = problem.n
+    m = problem.m
+    measures = problem.measures
     ranks, weights = rank_rule(measures, n, m)
     counts = np.asarray(problem.histogram, dtype=np.float64)
     users = float(counts.sum())
@@ -236,7 +260,8 @@ def _em(problem: Problem, iterations: float) -> Float:
     for p in reversed(path):
         expected = (given.T @ p)[:, None]
         expected[expected <= 0.0] = np.inf
-        relative, ratio = given.T @ (slope * p[:, None]) / expected, shares[:, None] / expected
+        relative = given.T @ (slope * p[:, None]) / expected
+        ratio = shares[:, None] / expected
         gradient += relative
         slope = slope * (given @ ratio) - given @ (ratio * relative)
     return gradient.T

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Int, ranges
+from sampled_metrics._base.arrays import Int, ranges, select_rows
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.inputs.items import (
     RELEVANT,
@@ -97,7 +97,7 @@ def ranks_of_lists(table: Table, ranked: Ranked) -> Ranks:
         n_found=np.bincount(owner[found], minlength=relevant.n_users),
         n_relevant=relevant.sizes,
         depth=depth,
-        relevance=None if relevant.relevance is None else relevant.relevance[order],
+        relevance=select_rows(relevant.relevance, order),
         users=as_numpy(relevant.user_ids),
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Float, Int, ranges
+from sampled_metrics._base.arrays import Float, Int, ranges, select_rows
 from sampled_metrics.tables import arrow
 from sampled_metrics.tables.arrow import as_arrow, places
 
@@ -63,7 +63,7 @@ class Items(NamedTuple):
             n_items=n_items,
             user_ids=user_ids,
             item_ids=item_ids,
-            relevance=None if relevance is None else relevance[order],
+            relevance=select_rows(relevance, order),
             name=name,
         )
 
@@ -121,7 +121,7 @@ class Items(NamedTuple):
             len(item_ids),
             user_ids=user_ids,
             item_ids=item_ids,
-            relevance=None if self.relevance is None else self.relevance[is_known],
+            relevance=select_rows(self.relevance, is_known),
             name=self.name,
         )
 

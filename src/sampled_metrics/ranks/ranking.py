@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Float, Ids, Int, array_of, ordered_floats, require
+from sampled_metrics._base.arrays import (
+    Float,
+    Ids,
+    Int,
+    array_of,
+    ordered_floats,
+    require,
+    select_rows,
+)
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.items import HELD_OUT, Items
 from sampled_metrics.ranks.products import Products, Score
@@ -38,7 +46,11 @@ def rank_items(
         seen = Items(np.zeros(n_users + 1, np.int64), no_items, name="seen")
     if seen.n_users != n_users:
         raise InputError(f"seen items of {seen.n_users} users, expected {n_users}")
-    names = np.arange(n_users) if users is None else users
+    names = users
+    n_rows = 0
+    if names is None:
+        names = np.arange(n_users)
+        n_rows = n_users
     task = _Task(relevant, seen, names, items)
     if isinstance(score, Products):
         block_size = min(block_size, _ROWS_OF_PRODUCT)
@@ -48,7 +60,6 @@ def rank_items(
     n_candidates = np.concatenate([empty, *(block[0] for block in blocks)])
     n_better = np.concatenate([empty, *(block[1] for block in blocks)])
     n_tied = np.concatenate([empty, *(block[2] for block in blocks)])
-    n_rows = n_users if users is None else 0
     if relevant.name == HELD_OUT:
         require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")
         return Ranks.trusted(n_candidates, n_better, n_tied, users=names, n_rows=n_rows)
@@ -59,7 +70,7 @@ def rank_items(
         n_better[order],
         n_tied[order],
         n_found=n_found,
-        relevance=None if relevant.relevance is None else relevant.relevance[order],
+        relevance=select_rows(relevant.relevance, order),
         users=names[rows],
         n_rows=n_rows,
     )
@@ -89,15 +100,19 @@ class _Task(NamedTuple):
                 raise InputError(f"scores have shape {scores.shape}, expected {expected}")
             if scores.dtype.kind not in "fiu":
                 raise InputError(f"scores have dtype {scores.dtype}, expected numbers")
-            step = block.size if isinstance(score, Products) else _ROWS
-            for row in range(0, block.size, step):
-                part = slice(row, row + step)
-                yield self._settled(score, scores[part], block[part])
+            if isinstance(score, Products):
+                yield self._settled(score, scores, block)
+                continue
+            for row in range(0, block.size, _ROWS):
+                part = slice(row, row + _ROWS)
+                yield self._count(scores[part], block[part])
 
     def _n_items(self) -> int | None:
         if self.items is not None:
             return len(self.items)
-        return self.seen.n_items if self.relevant.n_items is None else self.relevant.n_items
+        if self.relevant.n_items is not None:
+            return self.relevant.n_items
+        return self.seen.n_items
 
     def _check_items(self, n_items: int) -> None:
         for given in (self.relevant, self.seen):
@@ -107,10 +122,8 @@ class _Task(NamedTuple):
                 found = f"{given.name} item of user {self.users[user]} is {item}"
                 raise InputError(f"{found}, expected 0 to {n_items - 1}")
 
-    def _settled(self, score: Score, scores: Scores, users: Int) -> tuple[Int, Int, Int]:
-        """Count; and again, by exact scores, where others come close in a matrix product."""
-        if not isinstance(score, Products):
-            return self._count(scores, users)
+    def _settled(self, score: Products, scores: Scores, users: Int) -> tuple[Int, Int, Int]:
+        """Count by a matrix product, and again by exact scores where others come close."""
         if score.is_finite:  # and a new array
             candidates = scores
             candidates[self.seen.select(users)] = -np.inf
@@ -140,7 +153,9 @@ class _Task(NamedTuple):
             user, item = self._names(users, *place)
             problem = f"score of item {item} for user {user} is {scores[*place]}"
             raise InputError(f"{problem}; expected a finite number, or -inf for no candidate")
-        candidates = scores.copy() if scores.dtype.kind == "f" else ordered_floats(scores)
+        candidates = ordered_floats(scores)
+        if candidates is scores:
+            candidates = scores.copy()
         candidates[self.seen.select(users)] = -np.inf
         return candidates
 
@@ -154,8 +169,9 @@ class _Task(NamedTuple):
         if np.isneginf(own).any():
             first = int(np.argmin(own))
             column = self.seen.select(users[row[first : first + 1]])[1]
-            is_seen = np.isin(item[first], column)
-            why = "is among the seen items" if is_seen else "has score -inf"
+            why = "has score -inf"
+            if np.isin(item[first], column):
+                why = "is among the seen items"
             names = "item {1} of user {0}".format(*self._names(users, row[first], item[first]))
             raise InputError(f"{self.relevant.name} {names} {why}, so it is no candidate")
         low: Any = own
@@ -166,7 +182,8 @@ class _Task(NamedTuple):
         if row.size == users.size:  # one item per user
             n_better = _count(candidates > high[:, np.newaxis])
             return n_better, _count(candidates >= low[:, np.newaxis]) - n_better - 1
-        n_better, n_tied = np.empty(row.size, np.int64), np.empty(row.size, np.int64)
+        n_better = np.empty(row.size, np.int64)
+        n_tied = np.empty(row.size, np.int64)
         bounds = np.searchsorted(row, np.arange(len(candidates) + 1))
         for user, in_order in enumerate(np.sort(candidates, axis=1)):
             mine = slice(bounds[user], bounds[user + 1])
@@ -176,7 +193,10 @@ class _Task(NamedTuple):
         return n_better, n_tied
 
     def _names(self, users: Int, row: int, item: int) -> tuple[Any, Any]:
-        return self.users[users[row]], item if self.items is None else self.items[item]
+        user = self.users[users[row]]
+        if self.items is None:
+            return user, item
+        return user, self.items[item]
 
 
 def _count(marked: NDArray[np.bool_]) -> Int:

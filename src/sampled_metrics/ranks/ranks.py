@@ -28,6 +28,7 @@ from sampled_metrics._base.arrays import (
     ranges,
     require,
     require_unique,
+    select_rows,
     short_repr,
     starts,
 )
@@ -137,8 +138,9 @@ class Ranks:
         grades = None
         if relevance is not None:
             grades = _checked_relevance(relevance, counts, order)
-        ids = None if users is None else id_column("users", users, n.size)
-        if ids is not None:
+        ids = None
+        if users is not None:
+            ids = id_column("users", users, n.size)
             require_unique("user_id", ids)
         self.__dict__.update(counts, relevance=grades, users=ids, source=source)
 
@@ -176,7 +178,9 @@ class Ranks:
     def mean_candidates(self) -> int:
         """Mean number of candidates over users, rounded; 0 if one of them is not known."""
         n = self.n_candidates
-        return round(float(n.mean())) if n.size and n.all() else 0
+        if n.size == 0 or not n.all():
+            return 0
+        return round(float(n.mean()))
 
     @cached_property
     def is_complete(self) -> bool:
@@ -248,10 +252,13 @@ class Ranks:
         bad = (self.n_relevant != 1) | (self.n_candidates < 2) | (self.n_found != 1)
         bad |= self.depth < self.n_candidates
         first = int(np.argmax(bad))
+        user = first + 1
+        if self.users is not None:
+            user = self.users[first]
+        found = f"{self.n_relevant[first]} relevant items and a list of {self.depth[first]} places"
         raise InputError(
-            f"user {first + 1 if self.users is None else self.users[first]} has "
-            f"{self.n_relevant[first]} relevant items and a list of {self.depth[first]} places "
-            f"({bad.sum()} such users); one held-out item each, fully ranked, is needed"
+            f"user {user} has {found} ({bad.sum()} such users); "
+            "one held-out item each, fully ranked, is needed"
         )
 
     def take(self, rows: Int | NDArray[np.bool_] | slice) -> Self:
@@ -268,7 +275,7 @@ class Ranks:
             **{name: getattr(self, name)[users] for name in _OF_USERS},
             relevance=relevance,
             min_relevance=self.min_relevance,
-            users=None if self.users is None else self.users[users],
+            users=select_rows(self.users, users),
             source=self.source,
             n_rows=self.n_rows,
         )
@@ -308,24 +315,31 @@ class Ranks:
         """
         if not self.is_complete:
             raise InputError("only full rankings can be written; these are cut at some depth")
-        users = None if self.users is None else np.repeat(self.users, self.n_found)
-        ids = None if items is None else id_column("items", items, self.n_better.size)
-        columns = {"user_id": users, "item_id": ids}
-        columns |= {"n_candidates": np.repeat(self.n_candidates, self.n_found)}
-        columns |= {"n_better": self.n_better, "n_tied": self.n_tied}
-        columns["relevance"] = self.relevance
-        int32 = np.iinfo(np.int32)
-        for name, values in columns.items():
-            if (
-                values is not None
-                and values.dtype.kind in "iu"
-                and (not values.size or int32.min <= values.min() <= values.max() <= int32.max)
-            ):
-                columns[name] = values.astype(np.int32)
+        columns: dict[str, NDArray[Any]] = {}
+        if self.users is not None:
+            columns["user_id"] = np.repeat(self.users, self.n_found)
+        if items is not None:
+            columns["item_id"] = id_column("items", items, self.n_better.size)
+        columns["n_candidates"] = np.repeat(self.n_candidates, self.n_found)
+        columns["n_better"] = self.n_better
+        columns["n_tied"] = self.n_tied
+        if self.relevance is not None:
+            columns["relevance"] = self.relevance
+        narrow = {name: _narrowed(values) for name, values in columns.items()}
         metadata = {b"source": self.source.encode()}
         if self.min_relevance > 0.0:
             metadata[b"min_relevance"] = repr(self.min_relevance).encode()
-        write_columns(path_of(path), columns, metadata)
+        write_columns(path_of(path), narrow, metadata)
+
+
+def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
+    """Return integers as int32 if all of them fit."""
+    if values.dtype.kind not in "iu":
+        return values
+    int32 = np.iinfo(np.int32)
+    if values.size and not int32.min <= values.min() <= values.max() <= int32.max:
+        return values
+    return values.astype(np.int32)
 
 
 def _require_lengths(counts: Mapping[str, Int], names: Sequence[str]) -> None:
@@ -360,7 +374,9 @@ def _check_counts(counts: Mapping[str, Int]) -> Int:
     require("n_better", better, above, "0 to less than its user's n_candidates or depth")
     fits = (tied >= 0) & (~known[user] | (better + tied < n[user]))
     require("n_tied", tied, fits, "at least 0, and n_better + n_tied below n_candidates")
-    return np.arange(user.size) if (found == 1).all() else np.lexsort((better, user))
+    if (found == 1).all():
+        return np.arange(user.size)
+    return np.lexsort((better, user))
 
 
 def _checked_relevance(relevance: ArrayLike, counts: Mapping[str, Int], order: Int) -> Float:

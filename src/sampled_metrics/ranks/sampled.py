@@ -18,6 +18,7 @@ from sampled_metrics._base.arrays import (
     integers,
     path_of,
     require,
+    select_rows,
     short_repr,
     whole_number,
 )
@@ -83,7 +84,9 @@ class SampledRanks:
             raise InputError(f"n_items is {items.min()}, expected more than n_negatives, {m}")
         whole_number("n_items", int(items.max()), 2, MOST_ITEMS)
         require("sampled_rank", ranks, (ranks >= 1) & (ranks <= m + 1), f"1 to {m + 1}")
-        ids = None if users is None else id_column("users", users, ranks.size)
+        ids = None
+        if users is not None:
+            ids = id_column("users", users, ranks.size)
         self.__dict__.update(sampled_ranks=ranks, n_items=items, n_negatives=int(m), users=ids)
         self.__dict__.update(sampling=Sampling(sampling), several_items=several_items)
 
@@ -105,7 +108,7 @@ class SampledRanks:
         selected.__dict__.update(
             sampled_ranks=self.sampled_ranks[rows],
             n_items=self.n_items[rows] if self.n_items.ndim else self.n_items,
-            users=None if self.users is None else self.users[rows],
+            users=select_rows(self.users, rows),
         )
         return selected
 
