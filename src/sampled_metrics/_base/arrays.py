@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import ThreadpoolController
 
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, flag
@@ -32,7 +31,6 @@ _TYPES["confidence"] = (int, float, np.integer, np.floating)
 _TYPES["min_relevance"] = _TYPES["confidence"]
 _LEAST = {"block_size": 1, "n_items": 2, "n_users": 1, "seed": 0}
 _OPTIONAL = {"n_items", "n_users", "sampling", "test", "ties"}
-_controller = cache(ThreadpoolController)  # of the libraries that are loaded at its first use
 
 
 def blocks(rows: int, columns: int, entries: int = MEMORY) -> Iterator[slice]:
@@ -229,12 +227,26 @@ def one_thread() -> Iterator[None]:
     """Keep linear algebra to one thread; also a decorator of functions.
 
     On several, a sum depends on their number in its last digit, and small matrices take up to ten
-    times as long.
+    times as long. Without threadpoolctl, as in a browser, threads are left as they are.
     """
+    controller = _controller()
+    if controller is None:
+        yield
+        return
+    with controller.limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _controller() -> Any:
+    """Find the libraries with threads that are loaded at the first call."""
     import scipy.special  # noqa: F401, which loads scipy's library, with threads of its own
 
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ModuleNotFoundError:
+        return None
+    return ThreadpoolController()
 
 
 def adjusted(p_values: Sequence[float], correction: str) -> list[float]:

@@ -16,20 +16,13 @@ _DECIMALS = 5
 Parts: TypeAlias = Sequence[Rows | str]  # tables, and lines about them
 
 
-def table_of(rows: Rows, kind: str = "simple") -> str:
-    """Lay out rows of the same keys as a table, of text or of another kind that tabulate knows."""
+def table_of(rows: Rows) -> str:
+    """Lay out rows of the same keys as a table of text."""
     keys = list(rows[0] if rows else ())
-    cells: list[dict[str, Any]] = []
-    for row in plain(rows):
-        for key, value in row.items():
-            if isinstance(value, str):
-                row[key] = one_line(value)
-        cells.append(row)
-    columns = []
-    if kind == "simple":
-        columns = [_column(key, [row[key] for row in cells]) for key in keys]
+    cells = _cells(rows)
+    columns = [_column(key, [row[key] for row in cells]) for key in keys]
     if not columns or None in columns:
-        return _by_tabulate(keys, cells, kind)
+        return _by_tabulate(keys, cells)
     lines = []
     for line in zip(*columns, strict=True):
         text = "  ".join(line)
@@ -37,7 +30,43 @@ def table_of(rows: Rows, kind: str = "simple") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _by_tabulate(keys: list[str], cells: list[dict[str, Any]], kind: str) -> str:
+def _html_table_of(rows: Rows) -> str:
+    """Lay out rows of the same keys as a table of HTML, numbers on the right."""
+    heads = [f"<th>{escape(key)}</th>" for key in (rows[0] if rows else ())]
+    lines = [f"<table>\n<thead>\n<tr>{''.join(heads)}</tr>\n</thead>\n<tbody>"]
+    for row in _cells(rows):
+        line = ""
+        for key, value in row.items():
+            if isinstance(value, str):
+                line += f"<td>{escape(value)}</td>"
+            else:
+                number = _written(value, "," * key.startswith("n_"))
+                line += f'<td style="text-align: right;">{number}</td>'
+        lines.append(f"<tr>{line}</tr>")
+    return "\n".join([*lines, "</tbody>\n</table>"])
+
+
+def _written(value: float | None, form: str) -> str:
+    """Write a number, a whole one in some form."""
+    if value is None:
+        return _MISSING
+    if isinstance(value, float):
+        form = f".{_DECIMALS}f"
+    return format(value, form)
+
+
+def _cells(rows: Rows) -> list[dict[str, Any]]:
+    """Return rows without numbers that do not exist, and with texts of one line."""
+    cells: list[dict[str, Any]] = []
+    for row in plain(rows):
+        for key, value in row.items():
+            if isinstance(value, str):
+                row[key] = one_line(value)
+        cells.append(row)
+    return cells
+
+
+def _by_tabulate(keys: list[str], cells: list[dict[str, Any]]) -> str:
     from tabulate import tabulate  # takes long to import
 
     texts = {key for row in cells for key, value in row.items() if isinstance(value, str)}
@@ -45,7 +74,7 @@ def _by_tabulate(keys: list[str], cells: list[dict[str, Any]], kind: str) -> str
     # Names may look like numbers.
     names = [i for i, key in enumerate(keys) if key in texts and not counts[i]]
     options: Any = {"missingval": _MISSING, "disable_numparse": names}
-    return tabulate(cells, "keys", kind, ".5f", counts, **options) + "\n"
+    return tabulate(cells, "keys", "simple", ".5f", counts, **options) + "\n"
 
 
 def _column(key: str, values: Sequence[Any]) -> Any:
@@ -56,7 +85,7 @@ def _column(key: str, values: Sequence[Any]) -> Any:
     kinds = {type(value) for value in values if value is not None}
     is_count = key.startswith("n_")
     missing = _MISSING
-    if kinds == {str} and not is_count:
+    if not kinds or (kinds == {str} and not is_count):
         align = str.ljust
         form = ""
     elif kinds == {int}:
@@ -70,12 +99,12 @@ def _column(key: str, values: Sequence[Any]) -> Any:
         return None
     cells = []
     for value in values:
-        cell = missing
-        if isinstance(value, str):
-            cell = value.strip()
-        elif value is not None:
-            cell = format(value, form)
-        cells.append(cell)
+        if value is None:
+            cells.append(missing)
+        elif isinstance(value, str):
+            cells.append(value.strip())
+        else:
+            cells.append(format(value, form))
     words = "".join([key, *cells])
     # Other letters may be wider than a place; infinite numbers have no point.
     if not words.isascii() or (kinds == {float} and "inf" in "".join(cells)):
@@ -114,6 +143,6 @@ def html_of(parts: Parts) -> str:
     return "".join(
         "<p>" + escape(part).replace("\n  ", " ").replace("\n", "<br>") + "</p>"
         if isinstance(part, str)
-        else table_of(part, "html")
+        else _html_table_of(part)
         for part in parts
     )

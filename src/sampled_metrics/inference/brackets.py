@@ -22,11 +22,11 @@ what remains of a violation is added to the vector, so that it is valid however 
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-import clarabel
 import numpy as np
 
 from sampled_metrics._base.arrays import MEMORY, Float, Int, blocks
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.packages import clarabel
 from sampled_metrics.estimators.least_squares import sums_up_to
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks

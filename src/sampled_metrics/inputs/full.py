@@ -1,11 +1,12 @@
 """Ranks in full rankings of whatever gives them."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import (
@@ -14,6 +15,7 @@ from sampled_metrics._base.arrays import (
     check_arguments,
     first_duplicate,
     grades_of,
+    require,
     require_same,
     starts,
 )
@@ -36,7 +38,7 @@ from sampled_metrics.inputs.recognise import (
 from sampled_metrics.inputs.scores import Scores
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.records import COLUMNS, counts_of
-from sampled_metrics.tables.arrow import as_arrow, as_numpy
+from sampled_metrics.tables.arrow import as_numpy
 from sampled_metrics.tables.names import USER
 from sampled_metrics.tables.table import Table
 
@@ -98,7 +100,7 @@ def _ranks_of(given: Given, ranked: Ranked) -> Ranks:
         if ranked.relevant is not None:
             found = f"{given.dtype} of shape {given.shape}"
             raise InputError(f"scores are {found}; expected numbers, users x items")
-        return ranks_of_columns(table_of_ranks(given), ranked)
+        return _ranks_of_array(given, ranked)
     ranked.check("Ranks")
     return given
 
@@ -124,10 +126,23 @@ def read_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:
     return found
 
 
-def table_of_ranks(ranks: NDArray[Any]) -> Table:
-    """Return an array of exact ranks as a table."""
-    column = pa.chunked_array([as_arrow(ranks)])
-    return Table(Path("ranks"), {"rank": column}, ("rank",))
+def _ranks_of_array(given: NDArray[Any], ranked: Ranked) -> Ranks:
+    """Take exact ranks from 1 without ties; floats that are whole numbers too."""
+    ranked.check("ranks")
+    if ranked.n_items is None:
+        raise _without_size()
+    if given.dtype.kind == "b":
+        raise InputError("found true and false; expected ranks from 1")
+    with reading(Path("ranks")):
+        is_rank = (given >= 1) & (given <= ranked.n_items) & (np.floor(given) == given)
+        require("rank", given, is_rank, f"whole numbers, 1 to {ranked.n_items}")
+    rank = given.astype(np.int64)
+    n_candidates = np.full(rank.shape, ranked.n_items, np.int64)
+    return Ranks.trusted(n_candidates, rank - 1, np.zeros_like(rank))
+
+
+def _without_size() -> InputError:
+    return InputError("found ranks; give n_items (--n-items) or add a column n_candidates")
 
 
 def ranks_of_columns(table: Table, ranked: Ranked) -> Ranks:
@@ -169,7 +184,7 @@ def _counts_of_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
     if "n_candidates" in table.columns:
         most = table.whole("n_candidates", 2, MOST_ITEMS)
     elif n_items is None:
-        raise InputError("found ranks; give n_items (--n-items) or add a column n_candidates")
+        raise _without_size()
     rank = table.whole("rank", 1, most)
     if USER in table.columns:
         row = first_duplicate(table.codes(USER)[0], rank)

@@ -1,17 +1,19 @@
 """Relevant, seen and held-out items of users, from tables, dictionaries, files and arrays."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate, grades_of, integers
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_array, read_arrays
+from sampled_metrics._base.packages import pyarrow as pa
 from sampled_metrics._base.sparse import canonical, is_sparse
 from sampled_metrics.inputs.questions import ask_of_grades
 from sampled_metrics.inputs.recognise import SEVERAL, table_of
@@ -69,7 +71,7 @@ def items_by_id(given: Any, name: str) -> Items:
     """
     table = table_of_items(given, name)
     if table is None:
-        by_place = items_by_position(_arrays_of(given, name), name)
+        by_place = items_by_position(arrays_of(given, name), name)
         largest = int(by_place.item.max(initial=-1)) + 1
         return by_place._replace(
             user_ids=as_arrow(np.arange(by_place.n_users)),
@@ -100,7 +102,7 @@ def items_of_scores(given: Any, name: str, axes: Axes) -> Items:
     with reading(given):
         table = table_of_items(given, name)
         if table is None:
-            return items_by_position(_arrays_of(given, name), name, shape)
+            return items_by_position(arrays_of(given, name), name, shape)
         user = _places(table, USER, axes.user_ids, shape[0])
         item = _places(table, ITEM, axes.item_ids, shape[1])
         if name == RELEVANT:
@@ -170,7 +172,7 @@ def _places(table: Table, name: str, ids: Any, size: int) -> Int:
     return table.places(name, ids, "an id of the scores")
 
 
-def _arrays_of(given: Any, name: str) -> Any:
+def arrays_of(given: Any, name: str) -> Any:
     """Return the array or the sparse matrix of a file; anything else as it is."""
     if not isinstance(given, str | Path):
         return given

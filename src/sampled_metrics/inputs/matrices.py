@@ -22,8 +22,8 @@ from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
     Axes,
+    arrays_of,
     is_nested,
-    items_by_id,
     items_by_position,
     items_of_scores,
     rows_of,
@@ -185,7 +185,8 @@ def _shape_of_function(scores: Scores, ranked: Ranked) -> tuple[int, int]:
     """Return the shape of a function's scores of all users for whom relevant items are given."""
     if ranked.relevant is None or table_of_items(ranked.relevant, RELEVANT) is not None:
         raise InputError("a function of users needs relevant as columns or a matrix")
-    return scores.shape_for(items_by_id(ranked.relevant, RELEVANT).n_users)
+    relevant = items_by_position(arrays_of(ranked.relevant, RELEVANT), RELEVANT)
+    return scores.shape_for(relevant.n_users)
 
 
 def _ids(name: str, values: Any, size: int) -> Ids | None:

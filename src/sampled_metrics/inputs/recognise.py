@@ -3,17 +3,19 @@
 This is the only place that asks; readers of each kind follow from the answer.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import array_of, ranges
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.packages import pyarrow as pa
 from sampled_metrics.inputs.scores import Scores, is_pair, scores_of
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.tables import arrow

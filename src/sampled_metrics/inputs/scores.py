@@ -1,18 +1,20 @@
 """Numbers in memory, of any library, and scores of users x items."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._base.arrays import array_of
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_array, read_arrays
+from sampled_metrics._base.packages import pyarrow as pa
 from sampled_metrics._base.sparse import is_sparse, require_sound
 from sampled_metrics.ranks.products import Products, Score
 from sampled_metrics.tables.arrow import as_numpy
@@ -104,7 +106,7 @@ class Scores(NamedTuple):
     path: Path | None = None
 
     @classmethod
-    def of_matrix(cls, matrix: NDArray[Any], **beside: Any) -> "Scores":
+    def of_matrix(cls, matrix: NDArray[Any], **beside: Any) -> Scores:
         """Take a matrix of numbers."""
         if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not matrix.size:
             found = f"{matrix.dtype} of shape {matrix.shape}"

@@ -5,19 +5,17 @@ files; the methods of arrays, such as `cast` and `take`, import it too. pyarrow 
 convert arrays, lists and scalars of Python.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-try:
-    from pyarrow import _compute as kernels
-except ImportError:  # a version of pyarrow that has them elsewhere
-    from pyarrow import compute as kernels
+from sampled_metrics._base.packages import kernels
+from sampled_metrics._base.packages import pyarrow as pa
 
-TEXT = (pa.string(), pa.large_string())
 Codes: TypeAlias = NDArray[np.int32]
 
 
@@ -51,12 +49,13 @@ def lengths(texts: Any) -> NDArray[np.int32]:
 def rows_of_texts(columns: Sequence[pa.ChunkedArray], texts: Sequence[str]) -> NDArray[np.int64]:
     """Return the rows in which each column holds its text; none if there are no columns."""
     rows = np.arange(len(columns[0]) if columns else 0)
+    false = cast(as_arrow(np.array([0])), pa.bool_())[0]
     for column, text in zip(columns, texts, strict=True):
         value = texts_as_arrow([text])
         if not any(_holds(chunk, value) for chunk in column.chunks):
             return rows[:0]
         same = call("equal", take(column, as_arrow(rows)), value[0])
-        rows = rows[booleans(call("coalesce", same, _FALSE))]
+        rows = rows[booleans(call("coalesce", same, false))]
     return rows
 
 
@@ -64,7 +63,7 @@ def _holds(chunk: Any, single: pa.Array) -> bool:
     """Return whether the text of an array of length 1 is among the values of a column."""
     if pa.types.is_dictionary(chunk.type):
         chunk = chunk.dictionary
-    if chunk.type not in TEXT:
+    if not is_text(chunk.type):
         return False
     options = kernels.IndexOptions(cast(single, chunk.type)[0])
     return bool(kernels.call_function("index", [chunk], options).as_py() >= 0)
@@ -78,6 +77,11 @@ def places_in(column: Any, among: Any) -> Any:
 def call(name: str, *columns: Any) -> Any:
     """Call a function of pyarrow that has no options."""
     return kernels.call_function(name, list(columns))
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether a type is of texts."""
+    return kind in (pa.string(), pa.large_string())
 
 
 def int64(column: Any) -> Any:
@@ -101,7 +105,7 @@ def booleans(column: Any) -> NDArray[np.bool_]:
 
 def as_numpy(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     """Return numbers or text without missing values as an array, which may be read-only."""
-    if column.type in TEXT:
+    if is_text(column.type):
         return np.asarray(column.to_pylist(), dtype=object)
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -168,6 +172,3 @@ def encoded(column: Any) -> tuple[Codes, pa.Array]:
         codes = (np.cumsum(used) - 1)[codes]
         names = take(names, as_arrow(np.flatnonzero(used)))
     return codes.astype(np.int32, copy=False), names
-
-
-_FALSE = cast(as_arrow(np.array([0])), pa.bool_())[0]

@@ -1,13 +1,14 @@
 """Text files, which may be compressed: whether they can be read, and their lines."""
 
+from __future__ import annotations
+
 import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.packages import pyarrow as pa
 
 LONGEST = 80  # characters of a value in a message
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors write

@@ -1,14 +1,15 @@
 """One reader of tables: text, parquet, and tables in memory of pandas, polars and pyarrow."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.packages import pyarrow as pa
 from sampled_metrics.tables import arrow
 from sampled_metrics.tables.lines import require_file
 from sampled_metrics.tables.names import ITEM, KNOWN, USER, Names, named

@@ -3,6 +3,8 @@
 Errors name the row, from 1 without the header, and the line. Columns hold numbers, times or ids.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,11 +12,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import EXACT, Float, Ids, Int, ordered_floats
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.packages import pyarrow as pa
 from sampled_metrics.tables import arrow
 from sampled_metrics.tables.lines import LONGEST, filled_lines
 from sampled_metrics.tables.names import KNOWN, Names, named
@@ -29,10 +31,6 @@ _LONGEST_ID = 200
 _CANONICAL = r"^(0|-?[1-9]\d{0,18})$"
 _CONTROL = r"[\x00-\x1f\x7f]"
 _LEAST, _LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-_TIME_TYPES = (
-    *(pa.int64(), pa.float64()),
-    *(pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("s", "us", "ns")),
-)
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Table:
     floats: tuple[str, ...] = ()  # other columns, which hold numbers with decimals
 
     @classmethod
-    def of_columns(cls, path: Path, columns: Mapping[str, Any]) -> "Table":
+    def of_columns(cls, path: Path, columns: Mapping[str, Any]) -> Table:
         """Take arrays of pyarrow or numpy under the names that they have for people."""
         names = named(path, list(columns), KNOWN)
         known = {}
@@ -71,7 +69,7 @@ class Table:
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
 
-    def with_column(self, name: str, column: pa.ChunkedArray) -> "Table":
+    def with_column(self, name: str, column: pa.ChunkedArray) -> Table:
         """Return the table with one column more."""
         return replace(self, columns={**self.columns, name: column})
 
@@ -133,7 +131,7 @@ class Table:
         a finer unit if the column needs it, since 1970; the unit is numpy's.
         """
         column = self._complete(name, _TIMES)
-        if column.type in arrow.TEXT:
+        if arrow.is_text(column.type):
             column = self._cast(name, column, _type_of_times(column), _TIMES)
         elif pa.types.is_date(column.type):
             column = arrow.cast(column, pa.timestamp("s"))
@@ -164,7 +162,7 @@ class Table:
         if pa.types.is_floating(kind) or kind == pa.uint64():
             column = arrow.chunked(self.whole(name, _LEAST, expected=_IDS))
             kind = pa.int64()
-        if not (kind in arrow.TEXT or pa.types.is_integer(kind)):
+        if not (arrow.is_text(kind) or pa.types.is_integer(kind)):
             raise self._wrong_type(name, column, _IDS)
         codes, names = arrow.encoded(column)
         if pa.types.is_integer(kind):
@@ -294,7 +292,10 @@ def table_of(
 
 def _type_of_times(column: Any) -> Any:
     """Return the first type that fits all texts, or else one that fits the first of them."""
-    of_first = [kind for kind in _TIME_TYPES if arrow.fits(column[:1], kind)]
+    zones = (None, "UTC")
+    units = ("s", "us", "ns")
+    kinds = [pa.timestamp(unit, zone) for zone in zones for unit in units]
+    of_first = [kind for kind in (pa.int64(), pa.float64(), *kinds) if arrow.fits(column[:1], kind)]
     for kind in of_first:
         if arrow.fits(column, kind):
             return kind

@@ -1,5 +1,7 @@
 """Tables in text files: CSV and TSV with a header, and the files of trec_eval without one."""
 
+from __future__ import annotations
+
 import csv
 import re
 from collections.abc import Iterator, Sequence
@@ -8,17 +10,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-from pyarrow import csv as reader
-
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.packages import pyarrow as pa
+from sampled_metrics._base.packages import pyarrow_csv as reader
 from sampled_metrics.tables import arrow
 from sampled_metrics.tables.lines import BYTE_ORDER_MARK, filled_lines, first_line, lines
 from sampled_metrics.tables.names import ITEM, USER, Names, named
 from sampled_metrics.tables.table import Table, table_of
 
 _PART = 1 << 24  # bytes that are searched at a time
-_IDS = pa.dictionary(pa.int32(), pa.string())
 
 
 class Trec(NamedTuple):
@@ -99,7 +99,7 @@ def _conversion(names: Names, ids: Sequence[str], *, as_text: bool) -> Any:
     types = {}
     for name, known in names.wanted.items():
         if known in ids:
-            types[name] = _IDS
+            types[name] = pa.dictionary(pa.int32(), pa.string())
         elif as_text:
             types[name] = pa.string()
     return reader.ConvertOptions(
