@@ -23,10 +23,11 @@ from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics._base.text import table_of
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.inference.brackets import NON_INCREASING, SHAPES
 from sampled_metrics.inference.correct import correct
+from sampled_metrics.inference.misfit import misfit
 from sampled_metrics.inference.population import Population, Shape, estimate
-from sampled_metrics.inference.ranges import bracket_users, misfit
+from sampled_metrics.inference.ranges import bracket_users
+from sampled_metrics.inference.shapes import NON_INCREASING, SHAPES
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 

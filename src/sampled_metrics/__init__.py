@@ -22,9 +22,9 @@ recall@10                              bv:0.1       0.23569  recall@17
 5 users, 100 negatives drawn uniformly without replacement from 3,540 items.
   Fractions.
 range: values of the exact metric that the sampled ranks allow, at 95 %,
-  assuming that near the top no rank is likelier than the one before it; this
-  fails where rules fill the top places: sponsored, already seen or diversified
-  items.
+  assuming that near the top no rank is likelier than one before it. Sampled
+  ranks cannot show it, and it fails for example where rules fill the top
+  places; shape 2 assumes less.
 middle: of the range, the number to quote if it must be one (geometric mean).
 recall@10: 0.0028 is that of a random order, which the range allows.
 value: the estimate. It behaves like the metric on its right, or falls to half

@@ -11,7 +11,7 @@ from scipy import stats
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.inference.brackets import kernel
+from sampled_metrics.inference.kernels import kernel
 from sampled_metrics.inference.plan import Pair, plan
 from sampled_metrics.inference.population import Population, rank_blocks
 from sampled_metrics.metrics.measures import parse_measure

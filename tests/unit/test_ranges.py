@@ -1,6 +1,7 @@
 """Bracketing vectors against every extreme point, ranges against the truth, and refusals."""
 
 import math
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,9 +13,12 @@ from scipy.stats import beta, chi2, norm
 from scipy.stats import t as student
 
 from sampled_metrics import InputError, InputWarning, correct
-from sampled_metrics.inference.brackets import SHAPES, _between, bracket, kernel, likely_mixture
+from sampled_metrics.inference.brackets import _between, bracket, likely_mixture
 from sampled_metrics.inference.correct import behaves_like
-from sampled_metrics.inference.ranges import bracket_users, misfit, upper_bound
+from sampled_metrics.inference.kernels import kernel
+from sampled_metrics.inference.misfit import misfit
+from sampled_metrics.inference.ranges import bracket_users, upper_bound
+from sampled_metrics.inference.shapes import SHAPES, factor_of, name_of
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
@@ -83,6 +87,79 @@ class TestKernel:
     def test_errors(self, arguments, word):
         with pytest.raises(InputError, match=word):
             kernel(*arguments, None)
+
+
+def greatest_sums(gains, last, factor):
+    """Greatest weighted sum of gains over ranks 1 ... k, by k; beyond `last` the gain of k."""
+    sums = np.cumsum(np.maximum(gains[:last], factor * gains[:last]))
+    return np.concatenate([sums / np.arange(1, last + 1), gains[last:]])
+
+
+class TestFactor:
+    def test_names_and_numbers(self):
+        assert [factor_of(shape) for shape in (*SHAPES, 2, "2.5")] == [1.0, math.inf, 2.0, 2.5]
+        assert [name_of(shape) for shape in (1, "inf", 2.0, "3.10")] == [*SHAPES, "2", "3.1"]
+        for wrong in ("round", 0.9, "nan", True, None):
+            with pytest.raises(InputError, match="number of at least 1"):
+                factor_of(wrong)
+
+    @pytest.mark.parametrize(("n", "m"), [(25, 4), (80, 40), (300, 100), (20_500, 60)])
+    @pytest.mark.parametrize("factor", [1.3, 4.0])
+    @pytest.mark.parametrize("metric", ["recall@3", "ap", "ndcg@5"])
+    def test_encloses_every_distribution_of_the_class(self, n, m, factor, metric):
+        measure, ranks = parse_measure(metric), np.arange(1, n + 1)
+        table = kernel(n, m, "without-replacement", factor, measure.cutoff)
+        true = np.random.default_rng(3).geometric(8 / n, 2000).clip(1, n)
+        drawn = sampled(true, m, np.random.default_rng(4), n)
+        counts = np.bincount(drawn - 1, minlength=m + 1).astype(float)
+        shares = likely_mixture(counts, table).shares
+        lower, upper = bracket(measure, table, shares[None], 2000, 1.96)
+        single = pmf_at(ranks, n, m, Sampling.WITHOUT_REPLACEMENT)
+        exact = measure.at(ranks, n)
+        for gains in (exact - single @ upper[0], single @ lower[0] - exact):
+            sums = greatest_sums(gains, table.last, factor)
+            assert -2e-3 < sums.max() < 1e-10
+
+    @pytest.mark.parametrize("factor", [1.0, 1.3, 2.0, 10.0])
+    @pytest.mark.parametrize("metric", ["recall@3", "ap", "ndcg@5"])
+    def test_many_users_leave_what_a_linear_programme_leaves(self, metric, factor):
+        n, m, ranks = 25, 4, np.arange(1, 26)
+        single = pmf_at(ranks, n, m, Sampling.WITHOUT_REPLACEMENT)
+        exact = parse_measure(metric).at(ranks, n)
+        shares = np.random.default_rng(1).dirichlet(np.arange(n, 0, -1)) @ (
+            np.cumsum(single, axis=0) / ranks[:, None]
+        )
+        table = kernel(n, m, "without-replacement", factor, None)
+        found = bracket(parse_measure(metric), table, shares[None], 10**12, 1.0)
+        # q is non-increasing, q <= p <= factor q; the unknowns are p and q
+        eye, zero = np.eye(n), np.zeros((n, n))
+        falling = np.hstack([zero[1:], eye[1:] - eye[:-1]])
+        between = [np.hstack([-eye, eye]), np.hstack([eye, -factor * eye])]
+        rows = np.vstack([falling, *between])
+        equal = np.hstack([single.T, zero[: m + 1]])
+        for vectors, sign in zip(found, (1.0, -1.0), strict=True):
+            extreme = linprog(
+                np.r_[sign * exact, np.zeros(n)],
+                A_ub=rows,
+                b_ub=np.zeros(len(rows)),
+                A_eq=equal,
+                b_eq=shares,
+                method="highs",
+            )
+            assert vectors[0] @ shares == pytest.approx(sign * extreme.fun, abs=4e-4)
+
+    def test_ranges_widen_with_the_factor_and_the_fit_improves(self):
+        true = power_ranks(3000, 0.3, np.random.default_rng(6))
+        sample = SampledRanks(sampled(true, M, np.random.default_rng(7)), N, M)
+        spans = [ends(sample, shape=shape) for shape in (1, 1.5, 4, "none")]
+        assert all(a[0] > b[0] and a[1] < b[1] for a, b in pairwise(spans))
+        assert ends(sample, shape=1) == ends(sample)
+        peaked = np.random.default_rng(8).integers(120, 170, 3000)
+        sample = SampledRanks(sampled(peaked, M, np.random.default_rng(9)), N, M)
+        statistics = [misfit(sample, shape).statistic for shape in (1, 1.5, 2, 4, 16)]
+        assert statistics == sorted(statistics, reverse=True)
+        assert misfit(sample).p_value < 1e-6
+        assert misfit(sample, 10**4).p_value > 0.01
 
 
 class TestBracket:

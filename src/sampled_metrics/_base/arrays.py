@@ -29,6 +29,7 @@ _FLAGS = ("complete", "intervals", "several_items")
 _TYPES: dict[str, Any] = dict.fromkeys(_FLAGS, (bool, np.bool_))  # of other arguments: str
 _TYPES["confidence"] = (int, float, np.integer, np.floating)
 _TYPES["min_relevance"] = _TYPES["confidence"]
+_TYPES["shape"] = (str, *_TYPES["confidence"])
 _LEAST = {"block_size": 1, "n_items": 2, "n_users": 1, "seed": 0}
 _OPTIONAL = {"n_items", "n_users", "sampling", "test", "ties"}
 

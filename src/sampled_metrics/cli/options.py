@@ -111,7 +111,8 @@ _KNOWN = f"How uniform negatives were drawn, if not in the file: {_WAYS}"
 _WAY: Any = {"parser": Drawn, "show_default": False}
 _SHAPE = (
     "Assumption behind the range: non-increasing (no rank is likelier than the one before it; for "
-    "sampled ranks near the top only) or none. Sampled ranks cannot confirm it."
+    "sampled ranks near the top only), a number such as 2 (no rank is more than twice as likely as "
+    "one before it) or none. Sampled ranks cannot confirm it."
 )
 _HELD_OUT = "Held-out items: a table of user_id and item_id, or qrels."
 _SEEN = "Items seen in training, to exclude from lists and scores."

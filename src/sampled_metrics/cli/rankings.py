@@ -213,7 +213,8 @@ def compare_files(
     Keys: a, b, metric, estimator, value_a, value_b, difference (b - a), std_error, ci_low, ci_high,
     range_low, range_high, order (a, b or undecided), p_value, behaves_like, verdict, paired,
     n_users, n_items, n_negatives, sampling, users_needed (to decide an undecided order of full
-    rankings, about); values are fractions.
+    rankings, about), holds_up_to (the largest factor of --shape at which sampled ranks decide the
+    order); values are fractions.
     """
     from sampled_metrics.inference.compare import compare
 

@@ -1,11 +1,7 @@
 """Bracketing vectors: estimators that never expect less, or never more, than the exact metric.
 
-A `shape` names a class of distributions of the true rank. Its extreme points are numbered by k:
-for `none`, every distribution, rank k alone; for `non-increasing`, where no rank near the top is
-more probable than the one before it, the uniform distribution on ranks 1 ... k, and beyond rank
-5 n/m (or three times the cut-off) rank k alone: there sampled ranks are precise enough. Every
-distribution of the class is a mixture of them. With Q_k(s) the distribution of the sampled rank
-and M_k the exact metric under extreme point k, a vector u with
+With Q_k(s) the distribution of the sampled rank and M_k the exact metric under extreme point k of a
+class of true ranks (see `kernels`), a vector u with
 
     sum over s of u(s) Q_k(s) >= M_k   for all k
 
@@ -15,38 +11,24 @@ have. Of all such vectors, the one with the least expected upper end,
     f.u + z sqrt(Var_f(u) / D),
 
 is a second-order cone programme; f is the likely distribution of sampled ranks, D the number of
-users. The programme is solved for some k; those that turn out violated join until none is, and
-what remains of a violation is added to the vector, so that it is valid however badly f is known.
+users. The programme is solved for some extreme points; those that turn out violated join until none
+is, and what remains of a violation is added to the vector, so that it is valid however badly f is
+known.
 """
 
-from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from sampled_metrics._base.arrays import MEMORY, Float, Int, blocks
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.packages import clarabel
-from sampled_metrics.estimators.least_squares import sums_up_to
+from sampled_metrics.inference.kernels import Kernel, spread_rows
 from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.sampling import Sampling
-from sampled_metrics.sampling import sampled_rank_distribution
-from sampled_metrics.sampling.probability import pmf_at
 
-NON_INCREASING, NONE = SHAPES = ("non-increasing", "none")
-FAILS = "; this fails where rules fill the top places: sponsored, already seen or diversified items"
-ASSUMED = {
-    NON_INCREASING: "assuming that near the top no rank is likelier than the one before it" + FAILS,
-    NONE: "whatever the true ranks are",
-}
-ALL_POINTS = 20_000  # up to this n, every k is a point
-MOST_NEGATIVES = 100_000  # which take some GB
-_EDGE, _STEP = 512, 0.01  # beyond, the first k are points, and then k grows by this share
-_SINGLE_RANKS, _RATIO = 20, 1.2  # sampled ranks that are bins of their own; growth of the others
+LOWER, UPPER = -1.0, 1.0  # signs of vectors; lower ones are upper ones of the negative
 
-_MONOTONE, _BEYOND = 5, 3  # down to the rank of so many sampled ones, and so many cut-offs
 _OF_PROGRAMME = (30, 60)  # points from which it starts: small k singly, and larger ones
+_OF_FACTOR = (12, 40)  # the same where others must join in any case
 _OF_FIT = (100, 100)
 _ACCURACY = 1e-6  # of the solver
 _NEGLIGIBLE = 1e-14  # probabilities that the solver takes as 0
@@ -54,31 +36,20 @@ _TOLERANCE = 2e-5  # of the metric's span; violations up to it are added to the 
 _ROUNDS, _ITERATIONS, _PSEUDO_USERS = 20, 400, 0.5
 
 
-class Kernel(NamedTuple):
-    """Distributions of the sampled rank, in bins, under extreme points of a class."""
+class Stated(NamedTuple):
+    """Extreme points for which a programme is stated, in the order of their k."""
 
-    n: int
-    m: int
-    last: int  # rank down to which extreme points are uniform on 1 ... k; beyond, k alone
-    points: Int  # k of the extreme points, increasing from 1 to n; shape (points,)
-    starts: Int  # first sampled rank - 1 of every bin, from 0; shape (bins,)
-    widths: Int  # ranks in every bin
-    given: Float  # probability of every bin under each extreme point; shape (points, bins)
+    rows: Int  # of the k of each in a kernel
+    given: Float  # probability of every bin under each
+    target: Float  # its metric, or the negative
 
-    def metric(self, measure: Measure) -> Float:
-        """Exact metric under each extreme point; shape (points,)."""
-        values, uniform = measure.at(self.points, self.n), self.points <= self.last
-        top = self.points[uniform]
-        # Beyond its cut-off a metric is 0.
-        ends = top if measure.cutoff is None else np.minimum(top, measure.cutoff)
-        values[uniform] = sums_up_to(ends, lambda ranks: measure.at(ranks, self.n)) / top
-        return values
-
-    def by_rank(self) -> Float:
-        """Distribution of the bins given each true rank, where every rank is a point."""
-        top = self.points[self.points <= self.last]
-        sums = top[:, None] * self.given[: top.size]
-        return np.concatenate([np.diff(sums, axis=0, prepend=0.0), self.given[top.size :]])
+    def joined_by(self, rows: Int, given: Float, target: Float) -> "Stated":
+        """Return the programme with more extreme points."""
+        rows = np.concatenate([self.rows, rows])
+        order = np.argsort(rows, kind="stable")
+        given = np.concatenate([self.given, given])
+        target = np.concatenate([self.target, target])
+        return Stated(rows[order], given[order], target[order])
 
 
 class Mixture(NamedTuple):
@@ -112,72 +83,6 @@ class _Columns(NamedTuple):
         return cls(matrix.shape, starts, row, by_column[column, row], row.size)
 
 
-@lru_cache(maxsize=16)
-def kernel(n: int, m: int, sampling: str, shape: str, cutoff: int | None) -> Kernel:
-    """Tabulate the distributions of the sampled rank under the extreme points of a class.
-
-    Of all k up to n = 20,000, else of a grid, which has the ranks beside a metric's cut-off.
-    """
-    if shape not in SHAPES:
-        raise InputError(f"unknown shape {shape!r}; known: {', '.join(SHAPES)}")
-    if not 1 <= m < n:
-        raise InputError(f"{m} negatives of {n} candidates; expected at least 1 and below n")
-    if m > MOST_NEGATIVES:
-        raise InputError(f"ranges take at most {MOST_NEGATIVES:,} negatives, not {m:,}")
-    in_grid, kind = n > ALL_POINTS, Sampling(sampling)
-    top = -(-_MONOTONE * n // m)
-    if not in_grid and cutoff is not None and (_BEYOND * cutoff <= top or shape == NONE):
-        return kernel(n, m, sampling, shape, None)
-    last = 0 if shape == NONE else min(n, max(top, _BEYOND * (cutoff or 0)))
-    points = rank_grid(n) if in_grid else np.arange(1, n + 1)
-    beside = [k + np.arange(-1, 3) for k in (cutoff, last) if k]
-    points = np.unique(np.concatenate([points, *beside]))
-    points = points[(points >= 1) & (points <= n)]
-    count = int(np.log(max(m / _SINGLE_RANKS, 1.0)) / np.log(_RATIO)) + 1
-    wide = (_SINGLE_RANKS * _RATIO ** np.arange(count)).round().astype(np.int64)
-    starts = np.unique(np.r_[0:_SINGLE_RANKS, wide])
-    starts = starts[starts <= m]
-    binned = partial(_binned, n=n, m=m, sampling=kind, starts=starts)
-    first, beyond = points[points <= last], points[points > last]
-    if in_grid and kind is not Sampling.WITH_REPLACEMENT:
-        uniform = binned(first, up_to=True)
-    else:
-        uniform = sums_up_to(first, binned) / first[:, None]
-    given = np.concatenate([uniform, binned(beyond)])
-    return Kernel(n, m, last, points, starts, np.diff(starts, append=m + 1), given)
-
-
-def _binned(
-    ranks: Any, n: int, m: int, sampling: Sampling, starts: Int, up_to: bool = False
-) -> Float:
-    """Distribution of the bins if the true rank is given, or uniform up to it."""
-    given = np.empty((ranks.size, starts.size))
-    for rows in blocks(ranks.size, m + 1, MEMORY):
-        if up_to:  # that of an item tied with all others
-            none = np.zeros_like(ranks[rows])
-            tied = Ranks.trusted(none + n, none, ranks[rows] - 1)
-            shares = sampled_rank_distribution(tied, m, sampling)
-        else:
-            shares = pmf_at(ranks[rows], n, m, sampling)
-        given[rows] = np.add.reduceat(shares, starts, axis=1)
-    return given
-
-
-def rank_grid(n: int) -> Int:
-    """Ranks at which smooth functions of the rank show their course: dense at the ends."""
-    edge = min(n, _EDGE)
-    steps = int(np.log(n / edge) / _STEP) + 2
-    ranks = np.r_[1 : edge + 1, np.geomspace(edge, n, steps).round().astype(np.int64)]
-    return np.unique(np.r_[ranks, n + 1 - ranks])
-
-
-def spread_rows(table: Kernel, singly: int, wide: int, cutoff: int | None = None) -> Int:
-    """Rows of some points: the first k singly, then k in equal proportions, and a cut-off."""
-    larger = np.geomspace(min(singly, table.n), table.n, wide).round().astype(np.int64)
-    points = np.r_[1 : singly + 1, larger, [cutoff, cutoff + 1] if cutoff else []].astype(int)
-    return np.unique(np.searchsorted(table.points, points[points <= table.n]))
-
-
 def likely_mixture(counts: Float, table: Kernel) -> Mixture:
     """Fit a mixture of extreme points to counts of users at every sampled rank.
 
@@ -197,35 +102,70 @@ def likely_mixture(counts: Float, table: Kernel) -> Mixture:
 def bracket(
     measure: Measure, table: Kernel, shares: Float, n_users: int, z: float
 ) -> tuple[Float, Float]:
-    """Compute lower and upper vectors of a metric, two arrays of shape (rows, m + 1).
+    """Compute lower and upper vectors of a metric, see `vectors`."""
+    lower = vectors(measure, table, shares, n_users, z, LOWER)
+    return lower, vectors(measure, table, shares, n_users, z, UPPER)
 
-    Each row of `shares`, likely distributions of sampled ranks in the bins of `table`, has vectors
+
+def vectors(
+    measure: Measure, table: Kernel, shares: Float, n_users: int, z: float, sign: float
+) -> Float:
+    """Compute the lower or the upper vectors of a metric, shape (rows, m + 1).
+
+    Each row of `shares`, likely distributions of sampled ranks in the bins of `table`, has a vector
     of its own, to be averaged over `n_users`; `z` is the weight of the standard error. The upper
     vectors have the least expected upper ends among those with expectations above the metric.
     """
     low, high = (float(value) for value in measure.at(np.array([table.n, 1]), table.n))
     if high <= low:
-        constant = np.full((len(shares), table.m + 1), low)
-        return constant, constant
+        return np.full((len(shares), table.m + 1), low)
     span, weight = max(high - low, np.finfo(float).tiny), z / np.sqrt(n_users)
-    ends, exact = [], (table.metric(measure) - low) / span
-    for sign in (-1.0, 1.0):  # lower vectors are upper ones of the negative
-        target, vectors = sign * exact, np.empty(shares.shape)
-        rows = spread_rows(table, *_OF_PROGRAMME, measure.cutoff)
-        for place, likely in enumerate(shares):
-            for _ in range(_ROUNDS):
-                vector = _solve(table.given[rows], target[rows], likely, weight)
-                lacking = target - table.given @ vector
-                if lacking.max() <= _TOLERANCE:
-                    break
-                beside = np.pad(lacking, 1, constant_values=-np.inf)
-                peaks = (lacking >= beside[:-2]) & (lacking > beside[2:]) & (lacking > _TOLERANCE)
-                rows = np.union1d(rows, np.flatnonzero(peaks))
-            if table.points.size < table.n:
-                lacking += _between(lacking, table)
-            vectors[place] = vector + max(float(lacking.max()), 0.0)
-        ends.append(low + span * np.repeat(sign * vectors, table.widths, axis=1))
-    return ends[0], ends[1]
+    target = sign * ((table.metric(measure) - low) / span)
+    first = _OF_PROGRAMME if table.is_complete else _OF_FACTOR
+    rows = spread_rows(table, *first, measure.cutoff)
+    stated, found = Stated(rows, table.given[rows], target[rows]), np.empty(shares.shape)
+    for place, likely in enumerate(shares):
+        found[place], stated = _upper(target, table, stated, likely, weight)
+    return np.asarray(low + span * np.repeat(sign * found, table.widths, axis=1))
+
+
+def _upper(
+    target: Float, table: Kernel, stated: Stated, shares: Float, weight: float
+) -> tuple[Float, Stated]:
+    """Solve for an upper vector in the bins by cutting planes; also return all that were stated."""
+    for _ in range(_ROUNDS):
+        vector = _solve(stated.given, stated.target, shares, weight)
+        lacking = target - table.given @ vector
+        worst = table.heaviest(lacking)
+        if worst.max() <= _TOLERANCE:
+            break
+        beside = np.pad(worst, 1, constant_values=-np.inf)
+        peaks = (worst >= beside[:-2]) & (worst > beside[2:]) & (worst > _TOLERANCE)
+        if table.is_complete:
+            peaks[stated.rows] = False
+        added = np.flatnonzero(peaks)
+        if not added.size:
+            break
+        given = table.at_heaviest(added, lacking, table.given)
+        stated = stated.joined_by(added, given, table.at_heaviest(added, lacking, target))
+    return vector + max(_most_lacking(lacking, table), 0.0), stated
+
+
+def _most_lacking(lacking: Float, table: Kernel) -> float:
+    """Greatest violation of any extreme point, or a bound of it where k is of a grid."""
+    is_grid = table.points.size < table.n
+    if table.is_complete:
+        if is_grid:
+            lacking = lacking + _between(lacking, table)
+        return float(lacking.max())
+    most = table.greatest(lacking)
+    if not is_grid:
+        return most
+    left = lacking - most
+    worst = table.heaviest(left)
+    bound = worst + _between(worst, table) + _within_blocks(left, table)
+    # Of a weighted mean, by a mean with weights that are a factor larger at most.
+    return most + max(table.factor * float(bound.max()), 0.0)
 
 
 def _solve(given: Float, target: Float, shares: Float, weight: float) -> Float:
@@ -264,3 +204,19 @@ def _between(lacking: Float, table: Kernel) -> Float:
     growth = np.append(growth, 0.0)
     growth[1:-1] = np.maximum(growth[1:-1], growth[:-2])  # of both sides
     return growth
+
+
+def _within_blocks(lacking: Float, table: Kernel) -> Float:
+    """Bound how much more is lacking where the weight changes within a block of ranks.
+
+    By twice what it is for a straight line through 0 in the middle of the block.
+    """
+    found = np.zeros(lacking.size)
+    sums, sizes = table.block_sums(lacking)
+    beside = np.pad(sums / sizes, 1, mode="edge")
+    left, right = beside[:-2], beside[2:]
+    crossed = np.where((left > 0.0) == (right > 0.0), 0.0, np.abs(right - left))
+    crossed[sizes == 1.0] = 0.0
+    more = (table.factor - 1.0) * sizes * crossed / 8.0
+    found[: sums.size] = np.cumsum(more) / np.cumsum(sizes)
+    return found

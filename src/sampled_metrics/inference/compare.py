@@ -23,7 +23,7 @@ from sampled_metrics.inference.population import Estimate, Shape, estimate
 from sampled_metrics.inference.results import UNDECIDED, Compared, Results
 from sampled_metrics.inputs.alike import all_alike
 from sampled_metrics.inputs.options import Drawn, Ranked
-from sampled_metrics.metrics.measures import Measure, parse_measures
+from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 
 EXACT = "exact"
@@ -46,7 +46,7 @@ def compare(
     n_negatives: int | None = None,
     sampling: str | None = None,
     ties: str | None = None,
-    shape: str = SHAPE,
+    shape: str | float = SHAPE,
     test: str | None = None,
     correction: str = "holm",
     confidence: float = CONFIDENCE,
@@ -108,7 +108,9 @@ def compare(
     if samples:
         names = ESTIMATORS if estimators is None else estimators
         found = _solved(samples, measures, names, shape, confidence)
-        results = decided(list(_by_samples(found, measures, confidence)), correction, confidence)
+        single = list(_by_samples(found, measures, confidence))
+        results = decided(single, correction, confidence)
+        results = list(_with_factors(results, single, samples, shape, confidence))
         values = {name: of_name.values(measures) for name, of_name in found.items()}
         show_sampled = partial(
             orders.sampled_parts,
@@ -203,7 +205,7 @@ def _solved(
     samples: Mapping[str, SampledRanks],
     measures: Sequence[Measure],
     estimators: str | Sequence[str],
-    shape: str,
+    shape: str | float,
     confidence: float,
 ) -> dict[str, _Sampled]:
     """Compute ranges and estimates of each recommender; all must have been drawn alike."""
@@ -306,17 +308,46 @@ def decided(results: Sequence[Compared], correction: str, confidence: float) -> 
     return filled
 
 
+def _strict_level(result: Compared, alone: Compared, confidence: float) -> float:
+    """Confidence that a correction for several pairs asks of one that was decided `alone`."""
+    strictness = 1.0
+    if result.p_value > 0.0:
+        strictness = alone.p_value / result.p_value
+    return 1.0 - (1.0 - confidence) * strictness
+
+
+def _with_factors(
+    results: Sequence[Compared],
+    single: Sequence[Compared],
+    samples: Mapping[str, SampledRanks],
+    shape: str | float,
+    confidence: float,
+) -> Iterator[Compared]:
+    """Fill in up to which factor decided orders hold; `single` are results before correction."""
+    known: dict[tuple[str, str, str], float] = {}
+    for result, alone in zip(results, single, strict=True):
+        if result.order == UNDECIDED:
+            yield result
+            continue
+        key = (result.a, result.b, result.metric)
+        if key not in known:
+            better, worse = samples[result.a], samples[result.b]
+            if result.order == "b":
+                better, worse = worse, better
+            measure = parse_measure(result.metric)
+            level = _strict_level(result, alone, confidence)
+            known[key] = ranges.order_holds_up_to(better, worse, measure, shape, confidence, level)
+        yield replace(result, holds_up_to=known[key])
+
+
 def _with_exact_verdicts(
     results: Sequence[Compared], single: Sequence[Compared], confidence: float
 ) -> Iterator[Compared]:
     """Fill in verdicts and users needed; `single` are the results before their correction."""
     for result, alone in zip(results, single, strict=True):
-        strictness = 1.0  # what a correction for several pairs asks of this one
-        if result.p_value > 0.0:
-            strictness = alone.p_value / result.p_value
         needed = None
         if result.order == UNDECIDED:
-            needed = users_needed(result, 1.0 - (1.0 - confidence) * strictness)
+            needed = users_needed(result, _strict_level(result, alone, confidence))
         counted = replace(result, users_needed=needed)
         yield replace(counted, verdict=orders.exact_verdict(counted))
 

@@ -20,10 +20,11 @@ from sampled_metrics.estimators import (
     parse_estimators,
 )
 from sampled_metrics.estimators.least_squares import sums_up_to
-from sampled_metrics.inference.brackets import ASSUMED, rank_grid
+from sampled_metrics.inference.kernels import rank_grid
 from sampled_metrics.inference.population import Population, Shape, estimate
 from sampled_metrics.inference.ranges import checked_ranges
 from sampled_metrics.inference.results import Results, Row, count, likeness, span
+from sampled_metrics.inference.shapes import assumed, caveat, name_of
 from sampled_metrics.inputs.options import Drawn
 from sampled_metrics.inputs.sampled import as_sampled
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
@@ -93,7 +94,7 @@ def correct(
     prior: ArrayLike | None = None,
     ties: str = "random",
     seed: int = 0,
-    shape: str = SHAPE,
+    shape: str | float = SHAPE,
     confidence: float = CONFIDENCE,
 ) -> Results[Corrected]:
     """Correct sampled metrics (section 5), and compute the range of the exact ones.
@@ -125,7 +126,8 @@ def correct(
         Place among negatives with the same score: `random`, `optimistic` or `pessimistic`.
     shape
         Assumption about the distribution of true ranks: `non-increasing` (near the top no
-        rank is likelier than the one before it) or `none`. The sampled ranks cannot confirm it.
+        rank is likelier than one before it), a factor such as 2 (none is more than twice as likely
+        as one before it) or `none`. The sampled ranks cannot confirm it.
     confidence
         Nominal coverage of the intervals and ranges.
 
@@ -176,7 +178,7 @@ def correct(
                     range_low=ranges[i].low,
                     range_high=ranges[i].high,
                     range_middle=ranges[i].middle,
-                    shape=shape,
+                    shape=name_of(shape),
                     behaves_like=solved.behaves_like(i, j),
                     n_items=n,
                     n_negatives=m,
@@ -294,7 +296,7 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
         f"{count(first.n_users, 'user')}, {count(first.n_negatives, 'negative')} drawn uniformly "
         f"{drawn} from {first.n_items - 1:,} items. Fractions.",
         "range: values of the exact metric that the sampled ranks allow, at "
-        f"{100 * confidence:g} %, {ASSUMED[first.shape]}.",
+        f"{100 * confidence:g} %, {assumed(first.shape)}.{caveat(first.shape)}",
         "middle: of the range, the number to quote if it must be one (geometric mean).",
         *_random_orders(results),
         "value: the estimate. It behaves like the metric on its right, or falls to half at that "

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sampled_metrics._base.text import Parts
-from sampled_metrics.inference.brackets import ASSUMED
 from sampled_metrics.inference.plan import deciding_differences
-from sampled_metrics.inference.ranges import Range
+from sampled_metrics.inference.ranges import MOST_FACTOR, Range
 from sampled_metrics.inference.results import (
     INSTEAD,
     UNDECIDED,
@@ -18,12 +17,18 @@ from sampled_metrics.inference.results import (
     likeness,
     span,
 )
+from sampled_metrics.inference.shapes import assumed
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
 
 _MANY_USERS = 10_000_000
 _MOST_ROWS = 30  # of a table of pairs and metrics; more are in a row for each pair
 _SIGNS = {"a": ">", "b": "<", UNDECIDED: "?"}
+_STRONG = 2.0  # factor from which on an order is more than a hint
+_OF_FACTORS = (
+    "holds up to: the order stands unless some rank near the top is so many times as likely as one "
+    "before it, which sampled ranks cannot show. Below 2 it proves little."
+)
 _OF_SIGNS = "<, >: b or a has the higher exact metric; ?: undecided. JSON and CSV say more."
 
 
@@ -65,7 +70,7 @@ def exact_verdict(result: Compared) -> str:
 def sampled_verdict(result: Compared, range_a: Range, range_b: Range) -> str:
     """Put the order of the exact metrics in words, or what ranges and estimates say of it."""
     if result.order != UNDECIDED:
-        return is_above(result, result.order)
+        return f"{is_above(result, result.order)}{_unless(result)}"
     leaves = f"{result.n_negatives:,} uniform negatives leave"
     if result.n_negatives == 1:
         leaves = "1 uniform negative leaves"
@@ -76,6 +81,24 @@ def sampled_verdict(result: Compared, range_a: Range, range_b: Range) -> str:
     if result.order_of_estimates == UNDECIDED:
         return f"{words}; not distinguishable {where} either"
     return f"{words}; {is_above(result, result.order_of_estimates)} {where}"
+
+
+def _unless(result: Compared) -> str:
+    """Say how likely some rank would have to be if the order did not hold."""
+    factor = result.holds_up_to
+    if factor is None or parse_measure(result.metric).metric.needs_candidates:
+        return ""
+    words = f", unless some rank near the top is {_factor(factor)} times as likely as one before it"
+    if factor < _STRONG:
+        return f"{words}, which proves little"
+    return words
+
+
+def _factor(factor: float) -> str:
+    """Write a factor that an order holds up to."""
+    if factor >= MOST_FACTOR:
+        return f"more than {factor:.2g}"
+    return f"{factor:.2g}"
 
 
 def full_parts(
@@ -114,14 +137,18 @@ def sampled_parts(
     confidence: float,
     correction: str,
     pairing: Sequence[str],
-    shape: str,
+    shape: str | float,
     samples: Mapping[str, SampledRanks],
     values: Mapping[str, SampledValues],
 ) -> Parts:
     """Orders from sampled ranks, what would decide open ones, and ranges and estimates."""
-    rule = f"{_rule(results, correction, 'range')}, {ASSUMED[shape]}."
-    lines = [rule, *pairing, *_advice(results, samples, shape, confidence)]
+    rule = f"{_rule(results, correction, 'range')}, {assumed(shape)}."
     pairs = _pairs(results)
+    is_any_decided = any(result.order != UNDECIDED for result in pairs)
+    lines = [rule]
+    if is_any_decided:
+        lines.append(_OF_FACTORS)
+    lines += [*pairing, *_advice(results, samples, shape, confidence)]
     if len(pairs) > _MOST_ROWS:
         words = "Ranges of the exact metrics (`correct` prints the estimates):"
         return [_signs(pairs), "\n".join([_OF_SIGNS, *lines]), words, _ranges(values)]
@@ -130,9 +157,20 @@ def sampled_parts(
         row: Row = {"a": result.a, "b": result.b, "metric": result.metric}
         row[_heading(confidence)] = span(result.range_low, result.range_high)
         row["order"] = order_in_words(result)
+        if is_any_decided:
+            row["holds up to"] = _held(result)
         rows.append(row)
     words = "Ranges of the exact metrics, and estimates, which may be ordered otherwise:"
     return [rows, "\n".join(lines), words, _estimates(results, values)]
+
+
+def _held(result: Compared) -> str:
+    """Write the factor that a decided order holds up to."""
+    if result.holds_up_to is None:
+        return ""
+    if parse_measure(result.metric).metric.needs_candidates:
+        return "any"
+    return _factor(result.holds_up_to)
 
 
 def _pairs(results: Sequence[Compared]) -> list[Compared]:
@@ -173,7 +211,7 @@ def _rule(results: Sequence[Compared], correction: str, kind: str) -> str:
 def _advice(
     results: Sequence[Compared],
     samples: Mapping[str, SampledRanks],
-    shape: str,
+    shape: str | float,
     confidence: float,
 ) -> list[str]:
     """Say which differences the negatives drawn decide, and what decides smaller ones."""

@@ -20,17 +20,13 @@ from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.assumed import power_law_with
-from sampled_metrics.inference.brackets import (
-    ASSUMED,
-    NON_INCREASING,
-    bracket,
-    kernel,
-    likely_mixture,
-)
+from sampled_metrics.inference.brackets import bracket, likely_mixture
+from sampled_metrics.inference.kernels import kernel
 from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.population import Moments, Population, rank_blocks
 from sampled_metrics.inference.ranges import common_users, unbiased_auc
 from sampled_metrics.inference.results import INSTEAD, Compared, Results, count
+from sampled_metrics.inference.shapes import NONE, assumed, name_of
 from sampled_metrics.inputs.full import as_ranks
 from sampled_metrics.inputs.options import Ranked
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
@@ -120,7 +116,7 @@ def plan(
     n_items: int | None = None,
     n_users: int | None = None,
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
-    shape: str = SHAPE,
+    shape: str | float = SHAPE,
     confidence: float = CONFIDENCE,
     sizes: Sequence[int] = SIZES,
 ) -> Results[Planned]:
@@ -247,7 +243,7 @@ def _needed(name: str, number: Number | None) -> Number:
 
 
 def _planned(
-    pair: Pair, measure: Measure, sizes: Sequence[int | None], shape: str, z: float
+    pair: Pair, measure: Measure, sizes: Sequence[int | None], shape: str | float, z: float
 ) -> list[Planned]:
     """One result for each number of negatives."""
     exact_a, exact_b = pair.exact(measure)
@@ -277,7 +273,7 @@ def _planned(
 def deciding_differences(
     results: Sequence[Compared],
     samples: Mapping[str, SampledRanks],
-    shape: str = SHAPE,
+    shape: str | float = SHAPE,
     confidence: float = CONFIDENCE,
 ) -> dict[str, dict[int | None, float]]:
     """Calculate the differences that the negatives drawn, more, and full rankings may decide.
@@ -315,17 +311,17 @@ def deciding_differences(
     return largest
 
 
-def _fitted(sample: SampledRanks, shape: str) -> Population:
+def _fitted(sample: SampledRanks, shape: str | float) -> Population:
     """Fit a distribution of true ranks to sampled ranks."""
     counts = np.bincount(sample.sampled_ranks - 1, minlength=sample.n_negatives + 1)
-    if shape == NON_INCREASING:
-        return Population.non_increasing(counts, sample.mean_candidates, sample.sampling)
-    population, _ = Population.estimated(counts, sample.mean_candidates, sample.sampling)
-    return population
+    if name_of(shape) == NONE:
+        population, _ = Population.estimated(counts, sample.mean_candidates, sample.sampling)
+        return population
+    return Population.non_increasing(counts, sample.mean_candidates, sample.sampling)
 
 
 def _decision(
-    pair: Pair, measure: Measure, m: int | None, shape: str, z: float
+    pair: Pair, measure: Measure, m: int | None, shape: str | float, z: float
 ) -> tuple[float, float]:
     """Standard deviations by which the expected range excludes 0, and half of its width."""
     evaluation = (pair.n_items, pair.n_users, m, Sampling(pair.sampling), shape, z)
@@ -360,7 +356,7 @@ def _ends(
     n_users: int,
     m: int | None,
     sampling: Sampling,
-    shape: str,
+    shape: str | float,
     z: float,
 ) -> tuple[Moments, Moments]:
     """Moments of the lower and of the upper end of the range; of full rankings, the metric."""
@@ -394,7 +390,9 @@ def _of_both(both: Moments) -> tuple[Moments, Moments]:
     return Moments(*(field[0] for field in both)), Moments(*(field[1] for field in both))
 
 
-def _parts(results: Sequence[Planned], shape: str, of_ranks: str, pairing: Sequence[str]) -> Parts:
+def _parts(
+    results: Sequence[Planned], shape: str | float, of_ranks: str, pairing: Sequence[str]
+) -> Parts:
     """The probability of a decision by metric and number of negatives."""
     rows = [
         {
@@ -412,7 +410,7 @@ def _parts(results: Sequence[Planned], shape: str, of_ranks: str, pairing: Seque
         lines.append(f"  {metric} {result.exact_a:.4f} and {result.exact_b:.4f}: {words}.")
     lines += [
         "probability: that the range of the difference excludes 0 on the right side, "
-        f"{ASSUMED[shape]}.",
+        f"{assumed(shape)}.",
         "decides above: the difference from which on a decision is likely; all: full rankings.",
         *pairing,
         INSTEAD,

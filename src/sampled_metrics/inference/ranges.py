@@ -9,10 +9,6 @@ more. The exact metric is that of the population from which the users are drawn.
 Users are split in two folds at random, and the vectors for either come from the sampled ranks of
 the other: a vector that suits the chance deviations of a sample is biased on it. AUC is linear in
 the sampled rank, so its range is the interval of an unbiased estimate.
-
-The chi-square test looks for errors in how sampled ranks were made. It cannot confirm an
-assumption: many distributions outside of a class, and many ways to draw negatives, give sampled
-ranks that a distribution inside explains.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,18 +17,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import chdtrc, stdtrit, xlogy
+from scipy.special import stdtrit
 
 from sampled_metrics._base.arrays import Float, Int, first_duplicate, generator
 from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.solvers import nonnegative_least_squares, root_between
-from sampled_metrics.inference.brackets import (
-    NON_INCREASING,
-    bracket,
-    kernel,
-    likely_mixture,
-)
+from sampled_metrics._base.solvers import root_between
+from sampled_metrics.inference.brackets import LOWER, UPPER, likely_mixture, vectors
+from sampled_metrics.inference.kernels import kernel
+from sampled_metrics.inference.misfit import misfit
+from sampled_metrics.inference.shapes import NON_INCREASING, NONE, factor_of, name_of
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
@@ -44,8 +38,7 @@ _INVERSION = 0.99  # least confidence of ends that are inverted
 _ROUNDING, _LEAST_P, _MOST_P = 1e-9, 1e-6, 1.0 - 1e-3
 
 _REFUSED = 0.005  # p below which sampled ranks are refused
-_LEAST_EXPECTED, _LEAST_VARIANCE = 5.0, 0.5  # users in a cell
-_REWEIGHTINGS, _TURNS = 3, 30  # of fits, and of active sets per unknown
+MOST_FACTOR, _FACTOR_ERROR = 16.0, 0.05  # of the factors that an order holds up to
 _OF_ITEMS = ("recall", "auc")  # the mean over a user's items is the metric of the user
 
 
@@ -92,60 +85,108 @@ class Bracketed(NamedTuple):
         return Range(low, high, bool(inverted))
 
 
-@lru_cache(maxsize=8)  # a page needs those of a sample several times
-def bracket_users(
-    measures: tuple[Measure, ...],
-    sample: SampledRanks,
-    shape: str = NON_INCREASING,
-    confidence: float = CONFIDENCE,
-) -> Bracketed:
-    """Solve for the bracketing vectors of some metrics, and average them for each user.
+class _Grouped(NamedTuple):
+    """Rows of a sample by user, fold and number of candidates."""
 
-    Rows of one user are averaged first, and the exact metric is that of the average user. `shape`
-    is the assumption about the distribution of true ranks: `non-increasing`, no rank near the top
-    is more probable than the one before it; or `none`.
-    """
-    if not 0.0 < confidence < 1.0:
-        raise InputError(f"confidence is {confidence}; it must be above 0 and below 1")
-    m, sampling = sample.n_negatives, sample.sampling
+    users: Any  # different ids in order; None without ids, where each row is a user
+    user: Int  # place of each row's user among them
+    fold: Int  # 0 or 1, of each row
+    group: Int  # of each row, of those with about the same n
+    sizes: list[int]  # mean n of each group
+    counts: Float  # users of the other fold at every sampled rank; shape (folds, m + 1)
+    likely: dict[tuple[int, int], Float]  # shares of users, by n and last rank of a class
+
+
+@lru_cache(maxsize=8)
+def _grouped(sample: SampledRanks) -> _Grouped:
+    """Group the rows of a sample; users are split in two folds at random."""
     ids, user = None, np.arange(sample.sampled_ranks.size)
     if sample.users is not None:
         ids, user = np.unique(sample.users, return_inverse=True)
-    rows, place = np.bincount(user), sample.sampled_ranks - 1
+    rows = np.bincount(user)
     n = np.broadcast_to(sample.n_items, user.shape)
     groups = _GROUPS if n.max() - n.min() > _SAME_N * n.mean() else 1
     edges = np.unique(np.quantile(n, np.arange(1, groups) / groups, method="nearest"))
     _, group = np.unique(np.searchsorted(edges, n, side="right"), return_inverse=True)
     sizes = np.rint(np.bincount(group, n) / np.bincount(group)).astype(np.int64)
     fold = (generator(0, "folds").permutation(rows.size) % 2)[user]
-    counts = np.zeros((2, m + 1))
-    np.add.at(counts, (1 - fold, place), 1.0 / rows[user])
+    counts = np.zeros((2, sample.n_negatives + 1))
+    np.add.at(counts, (1 - fold, sample.sampled_ranks - 1), 1.0 / rows[user])
+    return _Grouped(ids, user, fold, group, sizes.tolist(), counts, {})
+
+
+class End(NamedTuple):
+    """Lower or upper bracketing vectors of one metric averaged for each user."""
+
+    values: Float  # shape (users,)
+    extreme: float  # least entry of lower vectors, greatest of upper ones
+
+
+@lru_cache(maxsize=64)
+def end_of_users(
+    measure: Measure, sample: SampledRanks, shape: str | float, confidence: float, sign: float
+) -> End:
+    """Solve for the lower or upper bracketing vectors of a metric, and average them for users."""
+    grouped = _grouped(sample)
+    m, sampling, rows = sample.n_negatives, sample.sampling, np.bincount(grouped.user)
     z = float(stdtrit(max(rows.size - 1, 1), (1.0 + confidence) / 2.0))
+    of_groups = []
+    for size in grouped.sizes:
+        if measure.metric.needs_candidates:
+            of_groups.append(np.tile(unbiased_auc(size, m, sampling), (2, 1)))
+            continue
+        table = kernel(size, m, sampling, shape, measure.cutoff)
+        key = (size, table.last)
+        if key not in grouped.likely:
+            shares = [likely_mixture(counts, table).shares for counts in grouped.counts]
+            grouped.likely[key] = np.stack(shares)
+        likely = grouped.likely[key]
+        of_groups.append(vectors(measure, table, likely, rows.size, z, sign))
+    entries = np.stack(of_groups)
+    of_rows = entries[grouped.group, grouped.fold, sample.sampled_ranks - 1]
+    extreme = sign * float((sign * entries).max())
+    return End(np.bincount(grouped.user, of_rows) / rows, extreme)
+
+
+@lru_cache(maxsize=8)  # a page needs those of a sample several times
+def bracket_users(
+    measures: tuple[Measure, ...],
+    sample: SampledRanks,
+    shape: str | float = NON_INCREASING,
+    confidence: float = CONFIDENCE,
+) -> Bracketed:
+    """Solve for the bracketing vectors of some metrics, and average them for each user.
+
+    Rows of one user are averaged first, and the exact metric is that of the average user. `shape`
+    is the assumption about the distribution of true ranks, see `shapes`.
+    """
+    if not 0.0 < confidence < 1.0:
+        raise InputError(f"confidence is {confidence}; it must be above 0 and below 1")
+    grouped = _grouped(sample)
+    weights = np.bincount(grouped.group) / grouped.user.size
     ends: list[Ends] = []
-    likely: dict[tuple[int, int], Float] = {}  # by n and the last rank of the class
     for measure in measures:
-        brackets, possible = [], []
-        for size in sizes.tolist():
-            if measure.metric.needs_candidates:
-                auc = np.tile(unbiased_auc(size, m, sampling), (2, 1))
-                brackets.append((auc, auc))
-                possible.append((0.0, 1.0))
-                continue
-            table = kernel(size, m, sampling, shape, measure.cutoff)
-            exact, key = table.metric(measure), (size, table.last)
-            if key not in likely:
-                likely[key] = np.stack([likely_mixture(x, table).shares for x in counts])
-            possible.append((float(exact.min()), float(exact.max())))
-            brackets.append(bracket(measure, table, likely[key], rows.size, z))
-        lower, upper = (np.stack(both) for both in zip(*brackets, strict=True))
-        below, above = (np.bincount(user, x[group, fold, place]) / rows for x in (lower, upper))
-        least, most = np.bincount(group) / user.size @ np.array(possible)
-        ends.append(Ends(below, above, float(lower.min()), float(upper.max()), (least, most)))
-    return Bracketed(ids, user, ends, confidence)
+        lower = end_of_users(measure, sample, shape, confidence, LOWER)
+        upper = end_of_users(measure, sample, shape, confidence, UPPER)
+        possible = [_possible(measure, size, sample, shape) for size in grouped.sizes]
+        least, most = weights @ np.array(possible)
+        ends.append(Ends(lower.values, upper.values, lower.extreme, upper.extreme, (least, most)))
+    return Bracketed(grouped.users, grouped.user, ends, confidence)
+
+
+def _possible(
+    measure: Measure, n: int, sample: SampledRanks, shape: str | float
+) -> tuple[float, float]:
+    """Least and greatest value of a metric in a class."""
+    if measure.metric.needs_candidates:
+        return 0.0, 1.0
+    table = kernel(n, sample.n_negatives, sample.sampling, shape, measure.cutoff)
+    exact = table.metric(measure)
+    return -table.greatest(-exact), table.greatest(exact)
 
 
 def checked_ranges(
-    measures: Sequence[Measure], sample: SampledRanks, shape: str, confidence: float
+    measures: Sequence[Measure], sample: SampledRanks, shape: str | float, confidence: float
 ) -> tuple[Bracketed, list[Range]]:
     """Compute the range of each metric, or raise an InputError where there is none.
 
@@ -163,7 +204,9 @@ def checked_ranges(
         "the negatives are not uniform or not distinct, ranks do not start at 1, or the number of "
         "negatives or items is wrong"
     )
-    if shape == NON_INCREASING:
+    if factor_of(shape) < 3.0:
+        causes += ", or low ranks are likelier than high ones (try --shape 3, or none)"
+    elif name_of(shape) != NONE:
         causes += ", or low ranks are likelier than high ones (try --shape none)"
     test = misfit(sample, shape)
     if test.p_value < _REFUSED:
@@ -211,6 +254,56 @@ def order_p_value(a: Bracketed, b: Bracketed, place: int) -> float:
         middle = (least * most) ** 0.5
         least, most = (least, middle) if decided(middle) else (middle, most)
     return most
+
+
+def order_holds_up_to(
+    better: SampledRanks,
+    worse: SampledRanks,
+    measure: Measure,
+    shape: str | float,
+    confidence: float,
+    level: float,
+) -> float:
+    """Find the largest factor of a shape at which a decided order stays so.
+
+    To within 5 %, at most 16. The order must be decided for `shape`; `level` is the confidence at
+    which it must be, `confidence` that for which vectors are made.
+    """
+    least = factor_of(shape)
+    if least >= MOST_FACTOR or measure.metric.needs_candidates:
+        return MOST_FACTOR
+    common = common_users(_grouped(better).users, _grouped(worse).users)
+
+    def margin(factor: float) -> float:
+        """Least difference that the sampled ranks allow."""
+        upper = end_of_users(measure, worse, factor, confidence, UPPER)
+        lower = end_of_users(measure, better, factor, confidence, LOWER)
+        return -_bound_of_sum(End(-lower.values, -lower.extreme), upper, common, level)
+
+    steps = int(np.ceil(np.log(MOST_FACTOR / least) / np.log(1.0 + _FACTOR_ERROR)))
+    factors = np.geomspace(least, MOST_FACTOR, steps + 1).tolist()
+    return float(factors[_last_positive(lambda place: margin(factors[place]), steps)])
+
+
+def _last_positive(value: Callable[[int], float], last: int) -> int:
+    """Find the last place down to which values are above 0; they decrease, and the first one is.
+
+    By the rule of false position, with bisection where it would take one step only.
+    """
+    below, above = 0, last
+    at_above = value(above)
+    if at_above > 0.0:
+        return above
+    at_below = max(value(below), 0.0)
+    while above - below > 1:
+        share = at_below / (at_below - at_above)
+        place = below + min(max(round(share * (above - below)), 1), above - below - 1)
+        found = value(place)
+        if found > 0.0:
+            below, at_below = place, found
+        else:
+            above, at_above = place, found
+    return below
 
 
 def upper_bound(values: Float, largest: float, confidence: float) -> float:
@@ -269,65 +362,23 @@ def unbiased_auc(n: int, m: int, sampling: str) -> Float:
     return 1.0 - np.arange(m + 1) / ranked
 
 
-class Misfit(NamedTuple):
-    """Chi-square test of sampled ranks against the closest distribution of a class."""
-
-    statistic: float  # likelihood ratio
-    degrees: int  # of freedom
-    p_value: float  # probability of such a statistic or a larger one if the class holds
-
-
-def misfit(sample: SampledRanks, shape: str = NON_INCREASING) -> Misfit:
-    """Test sampled ranks against the closest distribution of a class.
-
-    Users are counted in cells of sampled ranks in which at least five are expected. Of several
-    rows of a user, one is taken at random (with a fixed seed), because they are not independent.
-    Degrees of freedom are the cells less extreme points in the closest mixture, and one more, which
-    keeps the test from refusing too much where users are few.
-    """
-    ranks, m = sample.sampled_ranks, sample.n_negatives
-    if sample.users is not None:
-        order = generator(0, "misfit").permutation(ranks.size)
-        ranks = ranks[order[np.unique(sample.users[order], return_index=True)[1]]]
-    table = kernel(round(float(np.mean(sample.n_items))), m, sample.sampling, shape, None)
-    counts = np.bincount(ranks - 1, minlength=m + 1).astype(np.float64)
-    mixture = likely_mixture(counts, table)
-    likely = mixture.shares * ranks.size
-    starts, total = [0], 0.0  # first bins of cells: neighbouring bins joined until enough is there
-    for place, value in enumerate(likely[:-1]):
-        total += value
-        if total >= _LEAST_EXPECTED:
-            starts.append(place + 1)
-            total = 0.0
-    if len(starts) > 1 and likely[starts[-1] :].sum() < _LEAST_EXPECTED:
-        starts.pop()
-    cells = np.array(starts)
-    observed = np.add.reduceat(counts, table.starts[cells])
-    given = ranks.size * np.add.reduceat(table.given[mixture.rows], cells, axis=1)
-    expected = np.add.reduceat(likely, cells)
-    for _ in range(_REWEIGHTINGS):
-        root = np.sqrt(np.maximum(expected, _LEAST_VARIANCE))
-        turns = _TURNS * len(given)
-        weights = nonnegative_least_squares(given.T / root[:, None], observed / root, turns)
-        expected = weights @ given
-    statistic = 2.0 * float((xlogy(observed, observed / expected) - observed + expected).sum())
-    degrees = max(cells.size - int(np.count_nonzero(weights)) + 1, 1)
-    return Misfit(statistic, degrees, float(chdtrc(degrees, max(statistic, 0.0))))
-
-
 def _difference(a: Bracketed, b: Bracketed, place: int) -> OfLevel:
     """Return a function of the confidence that gives both ends of B - A."""
-    paired, x, y = common_users(a.users, b.users), a.ends[place], b.ends[place]
-
-    def bound(of_b: Float, most_b: float, of_a: Float, most_a: float, level: float) -> float:
-        """Upper confidence bound of the mean of b plus that of a."""
-        if paired is not None:
-            return upper_bound(of_b[paired[1]] + of_a[paired[0]], most_b + most_a, level)
-        parts = ((of_a, most_a), (of_b, most_b))
-        margins = [upper_bound(values, most, level) - values.mean() for values, most in parts]
-        return float(of_a.mean() + of_b.mean() + np.hypot(*margins))
-
+    common, x, y = common_users(a.users, b.users), a.ends[place], b.ends[place]
+    below = (End(-y.lower, -y.least), End(x.upper, x.most))
+    above = (End(y.upper, y.most), End(-x.lower, -x.least))
     return lambda level: (
-        -bound(-y.lower, -y.least, x.upper, x.most, level),
-        bound(y.upper, y.most, -x.lower, -x.least, level),
+        -_bound_of_sum(*below, common, level),
+        _bound_of_sum(*above, common, level),
     )
+
+
+def _bound_of_sum(of_b: End, of_a: End, common: tuple[Int, Int] | None, confidence: float) -> float:
+    """Upper confidence bound of the mean of b plus that of a; `common` has rows of a and of b."""
+    if common is not None:
+        sums = of_b.values[common[1]] + of_a.values[common[0]]
+        return upper_bound(sums, of_b.extreme + of_a.extreme, confidence)
+    margins = [
+        upper_bound(end.values, end.extreme, confidence) - end.values.mean() for end in (of_a, of_b)
+    ]
+    return float(of_a.values.mean() + of_b.values.mean() + np.hypot(*margins))

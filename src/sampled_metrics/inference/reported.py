@@ -27,9 +27,10 @@ from sampled_metrics._base.arrays import Float, Int, check_arguments, whole_numb
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts
-from sampled_metrics.inference.brackets import ALL_POINTS, ASSUMED, FAILS, NON_INCREASING, SHAPES
+from sampled_metrics.inference.kernels import ALL_POINTS
 from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.results import Results, count
+from sampled_metrics.inference.shapes import NON_INCREASING, SHAPES, assumed, caveat
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import pmf_at
@@ -43,9 +44,6 @@ _COLUMNS = np.zeros(0, np.int64)  # besides these
 _MOST_DIGITS = 15
 _ACCURACY, _VIOLATED = 1e-10, 1e-9  # of the solver; more is a contradiction
 ADVISED = ("HR@10", "HR@10 NDCG@10", "HR@1 HR@5 HR@10", "MRR", "NDCG@5 NDCG@10")
-_ASSUMED = ASSUMED | {
-    NON_INCREASING: "assuming that no rank is likelier than the one before it" + FAILS
-}
 
 
 @dataclass(frozen=True)
@@ -440,9 +438,10 @@ def _parts(results: Sequence[Reported], confidence: float) -> Parts:
     users = "the printed numbers taken as expectations (how many users?)"
     if first.n_users is not None:
         users = f"{count(first.n_users, 'user')}, at {100 * confidence:g} %"
+    assumption = assumed(first.shape, where="")
     lines = (
         f"Negatives drawn uniformly {first.sampling.replace('-', ' ')}; {first.n_items:,} "
-        f"candidates; {users}, {_ASSUMED[first.shape]}.\n"
+        f"candidates; {users}, {assumption}.{caveat(first.shape)}\n"
         "middle: the geometric mean of the ends, the number to quote if it must be one."
     )
     return [rows, lines]

@@ -42,7 +42,7 @@ def report(
     n_negatives: int | None = None,
     sampling: str | None = None,
     ties: str = "expected",
-    shape: str = SHAPE,
+    shape: str | float = SHAPE,
     confidence: float = CONFIDENCE,
 ) -> None:
     """Write one HTML page about recommenders, which opens without a network.
@@ -78,7 +78,7 @@ def own_sampled(
     samples: Mapping[str, SampledRanks],
     metrics: Sequence[str],
     estimators: Sequence[str],
-    shape: str = SHAPE,
+    shape: str | float = SHAPE,
     confidence: float = CONFIDENCE,
 ) -> dict[str, Any]:
     """Collect the page of sampled ranks: what they say, ranges, comparisons, what would decide.

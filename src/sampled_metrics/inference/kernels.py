@@ -1,0 +1,185 @@
+"""Distributions of the sampled rank under the extreme points of a class of true ranks.
+
+A shape (see `shapes`) names a class of distributions of the true rank by a factor, down to rank
+5 n/m (or three times the cut-off); beyond, any rank may have any probability, because there sampled
+ranks are precise enough. Every distribution of the class is a mixture of its extreme points: up to
+that rank the distributions with weights of 1 or the factor on ranks 1 ... k, which for
+`non-increasing` are uniform, and beyond, or from the first rank for `none`, rank k alone.
+"""
+
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sampled_metrics._base.arrays import MEMORY, Float, Int, blocks
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.estimators.least_squares import sums_up_to
+from sampled_metrics.inference.shapes import NON_INCREASING, factor_of
+from sampled_metrics.metrics.measures import Measure
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.sampling import sampled_rank_distribution
+from sampled_metrics.sampling.probability import pmf_at
+
+ALL_POINTS = 20_000  # up to this n, every k is a point
+MOST_NEGATIVES = 100_000  # which take some GB
+_EDGE, _STEP = 512, 0.01  # beyond, the first k are points, and then k grows by this share
+_SINGLE_RANKS, _RATIO = 20, 1.2  # sampled ranks that are bins of their own; growth of the others
+_MONOTONE, _BEYOND = 5, 3  # down to the rank of so many sampled ones, and so many cut-offs
+_STEPS = 50  # to the greatest mean, of which about five are needed
+_ROUNDING = 1e-14  # of means
+
+
+class Kernel(NamedTuple):
+    """Distributions of the sampled rank, in bins, under extreme points of a class.
+
+    Listed are those that are uniform on ranks 1 ... k, or k alone. With a factor above 1 there are
+    others, which have the weight of the factor on some ranks; they are found where a function of
+    the rank has its greatest mean.
+    """
+
+    n: int
+    m: int
+    factor: float  # of the class
+    last: int  # rank down to which the class has its shape; beyond, k alone
+    points: Int  # k of the extreme points, increasing from 1 to n; shape (points,)
+    starts: Int  # first sampled rank - 1 of every bin, from 0; shape (bins,)
+    widths: Int  # ranks in every bin
+    given: Float  # probability of every bin under each extreme point; shape (points, bins)
+
+    def metric(self, measure: Measure) -> Float:
+        """Exact metric under each extreme point; shape (points,)."""
+        values, uniform = measure.at(self.points, self.n), self.points <= self.last
+        top = self.points[uniform]
+        # Beyond its cut-off a metric is 0.
+        ends = top if measure.cutoff is None else np.minimum(top, measure.cutoff)
+        values[uniform] = sums_up_to(ends, lambda ranks: measure.at(ranks, self.n)) / top
+        return values
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all extreme points are listed."""
+        return self.last == 0 or self.factor == 1.0
+
+    def block_sums(self, means: Float) -> tuple[Float, Float]:
+        """Sums over the ranks after one point and up to the next, from the means over 1 ... k.
+
+        Of the points down to the last rank. Also returns the number of ranks in each block.
+        """
+        top = self.points[self.points <= self.last].astype(np.float64)
+        sums = (means[: top.size].T * top).T
+        return np.diff(sums, axis=0, prepend=0.0), np.diff(top, prepend=0.0)
+
+    def heaviest(self, means: Float) -> Float:
+        """Weighted mean over 1 ... k, at each k, if ranks above 0 have the weight of the factor."""
+        if self.is_complete:
+            return means
+        sums, sizes = self.block_sums(means)
+        weights = np.where(sums > 0.0, self.factor, 1.0)
+        found = means.copy()
+        found[: sums.size] = np.cumsum(weights * sums) / np.cumsum(weights * sizes)
+        return found
+
+    def greatest(self, means: Float) -> float:
+        """Greatest mean under any extreme point, from the means under those listed.
+
+        Newton's method on the greatest sum of what exceeds a number, which is 0 at this mean.
+        """
+        greatest = float(means.max())
+        for _ in range(_STEPS):
+            more = float(self.heaviest(means - greatest).max())
+            if more <= _ROUNDING:
+                break
+            greatest += more
+        return greatest
+
+    def at_heaviest(self, rows: Int, means: Float, values: Float) -> Float:
+        """Average values, shape (points, ...), under the extreme points that `heaviest` takes."""
+        if self.is_complete:
+            return values[rows]
+        sums, sizes = self.block_sums(means)
+        weights = np.where(sums > 0.0, self.factor, 1.0)
+        of_blocks = self.block_sums(values)[0]
+        found = values[rows]
+        for place, row in enumerate(rows.tolist()):
+            if row < sizes.size:
+                first = weights[: row + 1]
+                found[place] = first @ of_blocks[: row + 1] / (first @ sizes[: row + 1])
+        return found
+
+    def by_rank(self) -> Float:
+        """Distribution of the bins given each true rank, where every rank is a point."""
+        top = self.points[self.points <= self.last]
+        sums = top[:, None] * self.given[: top.size]
+        return np.concatenate([np.diff(sums, axis=0, prepend=0.0), self.given[top.size :]])
+
+
+@lru_cache(maxsize=16)
+def kernel(n: int, m: int, sampling: str, shape: str | float, cutoff: int | None) -> Kernel:
+    """Tabulate the distributions of the sampled rank under the extreme points of a class.
+
+    Of all k up to n = 20,000, else of a grid, which has the ranks beside a metric's cut-off.
+    """
+    factor = factor_of(shape)
+    if 1.0 < factor < np.inf:
+        return kernel(n, m, sampling, NON_INCREASING, cutoff)._replace(factor=factor)
+    if not 1 <= m < n:
+        raise InputError(f"{m} negatives of {n} candidates; expected at least 1 and below n")
+    if m > MOST_NEGATIVES:
+        raise InputError(f"ranges take at most {MOST_NEGATIVES:,} negatives, not {m:,}")
+    in_grid, kind = n > ALL_POINTS, Sampling(sampling)
+    top = -(-_MONOTONE * n // m)
+    if not in_grid and cutoff is not None and (_BEYOND * cutoff <= top or factor > 1.0):
+        return kernel(n, m, sampling, shape, None)
+    last = 0
+    if factor == 1.0:
+        last = min(n, max(top, _BEYOND * (cutoff or 0)))
+    points = rank_grid(n) if in_grid else np.arange(1, n + 1)
+    beside = [k + np.arange(-1, 3) for k in (cutoff, last) if k]
+    points = np.unique(np.concatenate([points, *beside]))
+    points = points[(points >= 1) & (points <= n)]
+    count = int(np.log(max(m / _SINGLE_RANKS, 1.0)) / np.log(_RATIO)) + 1
+    wide = (_SINGLE_RANKS * _RATIO ** np.arange(count)).round().astype(np.int64)
+    starts = np.unique(np.r_[0:_SINGLE_RANKS, wide])
+    starts = starts[starts <= m]
+    binned = partial(_binned, n=n, m=m, sampling=kind, starts=starts)
+    first, beyond = points[points <= last], points[points > last]
+    if in_grid and kind is not Sampling.WITH_REPLACEMENT:
+        uniform = binned(first, up_to=True)
+    else:
+        uniform = sums_up_to(first, binned) / first[:, None]
+    given = np.concatenate([uniform, binned(beyond)])
+    widths = np.diff(starts, append=m + 1)
+    return Kernel(n, m, factor, last, points, starts, widths, given)
+
+
+def _binned(
+    ranks: Any, n: int, m: int, sampling: Sampling, starts: Int, up_to: bool = False
+) -> Float:
+    """Distribution of the bins if the true rank is given, or uniform up to it."""
+    given = np.empty((ranks.size, starts.size))
+    for rows in blocks(ranks.size, m + 1, MEMORY):
+        if up_to:  # that of an item tied with all others
+            none = np.zeros_like(ranks[rows])
+            tied = Ranks.trusted(none + n, none, ranks[rows] - 1)
+            shares = sampled_rank_distribution(tied, m, sampling)
+        else:
+            shares = pmf_at(ranks[rows], n, m, sampling)
+        given[rows] = np.add.reduceat(shares, starts, axis=1)
+    return given
+
+
+def rank_grid(n: int) -> Int:
+    """Ranks at which smooth functions of the rank show their course: dense at the ends."""
+    edge = min(n, _EDGE)
+    steps = int(np.log(n / edge) / _STEP) + 2
+    ranks = np.r_[1 : edge + 1, np.geomspace(edge, n, steps).round().astype(np.int64)]
+    return np.unique(np.r_[ranks, n + 1 - ranks])
+
+
+def spread_rows(table: Kernel, singly: int, wide: int, cutoff: int | None = None) -> Int:
+    """Rows of some points: the first k singly, then k in equal proportions, and a cut-off."""
+    larger = np.geomspace(min(singly, table.n), table.n, wide).round().astype(np.int64)
+    points = np.r_[1 : singly + 1, larger, [cutoff, cutoff + 1] if cutoff else []].astype(int)
+    return np.unique(np.searchsorted(table.points, points[points <= table.n]))

@@ -1,0 +1,68 @@
+"""Shapes: classes of distributions of the true rank that a range may assume.
+
+In the class of a factor, no rank near the top is more than `factor` times as likely as any before
+it: the distribution lies between a non-increasing q and `factor` q. The factor of the shape
+`non-increasing` is 1, that of `none` infinite. It is the parameter of a sensitivity analysis, as
+Rosenbaum's is of observational studies: how far may an assumption fail before a conclusion does?
+"""
+
+import math
+from contextlib import suppress
+from numbers import Real
+
+from sampled_metrics._base.errors import InputError
+
+NON_INCREASING, NONE = SHAPES = ("non-increasing", "none")
+EXPECTED = "non-increasing, none, or a number of at least 1"
+_NEAR_TOP = "near the top "
+_FAILS = "it fails for example where rules fill the top places"
+
+
+def factor_of(shape: str | float) -> float:
+    """Return the factor of a shape: 1 for `non-increasing`, infinity for `none`.
+
+    Examples
+    --------
+    >>> factor_of("non-increasing"), factor_of(2), factor_of("2.5"), factor_of("none")
+    (1.0, 2.0, 2.5, inf)
+    """
+    if shape == NON_INCREASING:
+        return 1.0
+    if shape == NONE:
+        return math.inf
+    factor = math.nan
+    if isinstance(shape, str | Real) and not isinstance(shape, bool):
+        with suppress(ValueError):
+            factor = float(shape)
+    if not factor >= 1.0:
+        raise InputError(f"unknown shape {shape!r}; expected {EXPECTED}")
+    return factor
+
+
+def name_of(shape: str | float) -> str:
+    """Write a shape as results have it."""
+    factor = factor_of(shape)
+    if factor == 1.0:
+        return NON_INCREASING
+    if factor == math.inf:
+        return NONE
+    return f"{factor:g}"
+
+
+def assumed(shape: str | float, where: str = _NEAR_TOP) -> str:
+    """Put an assumption in words, to follow a comma."""
+    factor = factor_of(shape)
+    if factor == math.inf:
+        return "whatever the true ranks are"
+    if factor == 1.0:
+        return f"assuming that {where}no rank is likelier than one before it"
+    return f"assuming that {where}no rank is more than {factor:g} times as likely as one before it"
+
+
+def caveat(shape: str | float) -> str:
+    """Say what can be known of an assumption, as a sentence to follow it; of none nothing."""
+    factor = factor_of(shape)
+    if factor == math.inf:
+        return ""
+    weaker = "2" if factor < 2.0 else NONE
+    return f" Sampled ranks cannot show it, and {_FAILS}; shape {weaker} assumes less."
