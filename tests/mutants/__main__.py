@@ -3,8 +3,8 @@
 `python -m tests.mutants PYTHON --sample 160 --seed 0`, with the Python of the environment of
 cosmic-ray, draws places evenly from the rooms; `--rooms`, `--modules` and `--tests` restrict it.
 `tests.tsv` names for each module the tests that are to notice its changes, `equivalent.tsv` the
-changes that nobody can notice, with the reason. The tests run in a copy of the project, each time
-in a fork of a process that has imported the large libraries.
+changes that nobody can notice, with the reason; `*` there is any change of a line. The tests run in
+a copy of the project, each time in a fork of a process that has imported the large libraries.
 """
 
 import argparse

@@ -6,26 +6,41 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array, dok_array, lil_array
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sampled_metrics._base.arrays import (
     EXACT,
     adjusted,
+    array_of,
     blocks,
     check_arguments,
     first_duplicate,
     generator,
     geometric_sizes,
+    grades_of,
+    id_column,
     integers,
     one_thread,
     ordered_floats,
+    path_of,
     ranges,
+    require,
+    require_same,
+    require_unique,
+    short_repr,
     starts,
     whole_number,
 )
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.sparse import canonical, from_structure, marked, structure
+from sampled_metrics._base.sparse import (
+    canonical,
+    from_structure,
+    is_sparse,
+    marked,
+    require_sound,
+    structure,
+)
 
 small = st.integers(0, 5)
 
@@ -176,3 +191,120 @@ def test_sparse_matrices_come_back_from_arrays():
     assert from_structure(arrays, "seen_").toarray().tolist() == [[0, 1], [1, 0]]
     with pytest.raises(InputError, match="its structure is no whole numbers"):
         from_structure(arrays | {"seen_shape": np.array([2.0, 2.0])}, "seen_")
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [([[1, 2], [3]], None), ([10**400], np.float64), ([{}], np.float64), (["a"], np.float64)],
+)
+def test_what_is_no_array(values, kind):
+    with pytest.raises(InputError, match="x: rows of the list differ in length, or are no numb"):
+        array_of("x", values, kind)
+
+
+def test_masks_are_refused_where_they_hide_something():
+    assert array_of("x", np.ma.array([1, 2])).tolist() == [1, 2]
+    with pytest.raises(InputError, match="x have a mask, which would be lost"):
+        array_of("x", np.ma.array([1, 2], mask=[False, True]))
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([3, -1], [3, -1]),
+        (["a", "7"], ["a", "7"]),
+        (np.array(["a", 7, np.int8(3)], object), ["a", "7", "3"]),
+        ([], []),
+    ],
+)
+def test_columns_of_ids(values, expected):
+    assert id_column("x", values, len(expected)).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([1.0, 2.0], "x has dtype float64; expected integers"),
+        (np.array(["a", None], object), "x holds None; expected integers or text"),
+        (np.array([[1, 2]]), r"x has shape \(1, 2\); expected \(2,\)"),
+        ([1, 2, 3], r"x has shape \(3,\); expected \(2,\)"),
+    ],
+)
+def test_what_is_no_column_of_ids(values, words):
+    with pytest.raises(InputError, match=words):
+        id_column("x", values, 2)
+
+
+def test_the_first_bad_row_is_named():
+    with pytest.raises(InputError, match=r"^row 3: duplicate user_id 5$"):
+        require_unique("user_id", np.array([5, 4, 5, 4]))
+    require_unique("user_id", np.array([5, 4]))
+    with pytest.raises(InputError, match=r"^row 2, column k: 7, expected less$"):
+        require("k", np.array([1, 7, 9]), np.array([True, False, False]), "less")
+    require("k", np.array([1]), np.array([True]), "less")
+
+
+def test_options_that_differ_from_the_data():
+    for option, found in ((None, 3), (3, None), (3, 3), (3, [3, 3]), ("a", ["a"])):
+        require_same("n_items", option, "n", found)
+    for found, said in ((4, "4"), ([4, 4], "4"), ([5, 3, 3], "3 to 5")):
+        words = rf"^found n {said}, but n_items \(--n-items\) is 3$"
+        with pytest.raises(InputError, match=words):
+            require_same("n_items", 3, "n", found)
+
+
+def test_grades_that_are_all_one_are_none():
+    assert grades_of(np.ones(3)) is None
+    assert grades_of(np.array([1.0, 2.0])).tolist() == [1.0, 2.0]
+    assert grades_of(np.full(2, 0.5)).tolist() == [0.5, 0.5]
+
+
+def test_paths_and_short_forms_of_records():
+    assert path_of("a/b") == path_of(path_of("a/b"))
+    with pytest.raises(InputError, match="path is of type int, expected str or PathLike"):
+        path_of(3)
+    assert short_repr(np.arange(3), "size", "ndim") == "ndarray(size=3, ndim=1)"
+    assert short_repr(np.arange(100), "T").startswith("ndarray(T=array([ 0,  1,  2, ..., 97, ")
+    assert short_repr(np.arange(10), "T") == "ndarray(T=array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]))"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"complete": 1}, "complete is of type int, expected bool"),
+        ({"confidence": "1"}, "confidence is of type str, expected int or float or integer or flo"),
+        ({"ties": 7}, "ties is of type int, expected str"),
+        ({"n_items": 10**9 + 1}, "n_items is 1000000001, expected at most 1000000000"),
+    ],
+)
+def test_types_of_arguments(given, words):
+    with pytest.raises(InputError, match=words):
+        check_arguments(**given)
+    check_arguments(n_items=10**9)
+
+
+def test_largest_and_smallest_of_unsigned_and_empty_columns():
+    assert ordered_floats(np.zeros(0, np.int64)).dtype == np.float64
+    assert ordered_floats(np.array([0.5], np.float32)).dtype == np.float32
+    assert blocks(3, 0, 2)
+    assert [part.stop for part in blocks(5, 0, 2)] == [2, 4, 5]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("place", [-1, 3])
+def test_damaged_matrices_of_coordinates(axis, place):
+    table = coo_array((np.ones(2), ([0, 1], [2, 0])), shape=(3, 3))
+    require_sound(table)
+    table.coords[axis][1] = place
+    with pytest.raises(InputError, match=r"damaged sparse matrix \(indices .* of 3\)"):
+        require_sound(table)
+
+
+@pytest.mark.parametrize("kind", [csr_array, coo_array, lil_array, dok_array])
+def test_sound_matrices_without_entries_and_at_the_bounds(kind):
+    require_sound(kind((3, 3)))
+    full = kind(np.eye(3))
+    require_sound(full)
+    assert canonical(full).toarray().tolist() == np.eye(3).tolist()
+    assert is_sparse(full)
+    assert not is_sparse(np.eye(3))

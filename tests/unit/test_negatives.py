@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
-from scipy.stats import chisquare, norm
+from scipy.stats import chi2, chisquare, norm, poisson, rankdata
 
 from sampled_metrics import InputError
 from sampled_metrics.sampling.negatives import check_negatives, draw_negatives
@@ -123,6 +123,170 @@ def test_all_candidates_as_negatives_pass():
     nothing = csr_array((4, 6))
     user, item = np.repeat(np.arange(4), 6), np.tile(np.arange(6), 4)
     assert all(check.passed for check in check_negatives(user, item, nothing, nothing))
+
+
+def normal_test(order, drawn, candidates, share):
+    """Mean place of the draws in an order, its mean and p-value if they are uniform."""
+    place = (rankdata(order) - 0.5) / len(order)
+    total = sum(map(len, drawn))
+    mean = variance = 0.0
+    for own, items, part in zip(drawn, candidates, share, strict=True):
+        if own:
+            mean += len(own) * np.mean(place[items]) / total
+            variance += len(own) * part * np.var(place[items]) / total**2
+    found = np.mean([place[item] for own in drawn for item in own])
+    return found, mean, 2 * norm.sf(abs(found - mean) / np.sqrt(variance))
+
+
+def chi_square_test(n_items, drawn, candidates, share):
+    """Pearson's sum over items, of which those next to each other are taken together."""
+    expected, variance, found = np.zeros((3, n_items))
+    for own, items, part in zip(drawn, candidates, share, strict=True):
+        for item in items:
+            expected[item] += len(own) / len(items)
+            variance[item] += part * len(own) / len(items)
+        for item in own:
+            found[item] += 1
+    groups = {}
+    for item, reached in enumerate(np.cumsum(expected)):
+        groups.setdefault(int(reached // 5), []).append(item)
+    terms = [
+        (found[items] - expected[items]).sum() ** 2 / variance[items].sum()
+        for items in groups.values()
+        if variance[items].sum() > 0
+    ]
+    return sum(terms), len(terms) - 1, chi2.sf(sum(terms), len(terms) - 1)
+
+
+def by_loops(drawn, seen, held_out):
+    """What `check_negatives` finds and expects, user by user and item by item."""
+    n_items = seen.shape[1]
+    with_seen = any(seen[u, i] and not held_out[u, i] for u, own in enumerate(drawn) for i in own)
+    n_held = sum(any(held_out[u, own]) for u, own in enumerate(drawn))
+    n_seen = sum(seen[u, i] and not held_out[u, i] for u, own in enumerate(drawn) for i in own)
+    number = [len(own) for own in drawn]
+    usual = max(sorted(set(number)), key=number.count)
+    drawn = [[i for i in own if not held_out[u, i]] for u, own in enumerate(drawn)]
+    candidates = [
+        [i for i in range(n_items) if not held_out[u, i] and (with_seen or not seen[u, i])]
+        for u in range(len(drawn))
+    ]
+    repeats = sum(len(own) - len(set(own)) for own in drawn)
+    share = [1.0] * len(drawn)
+    if not repeats:
+        share = [1 - (len(own) - 1) / (max(len(items), 2) - 1)
+                 for own, items in zip(drawn, candidates, strict=True)]  # fmt: skip
+    of_seen = sum(len(own) * seen[u].sum() for u, own in enumerate(drawn)) / n_items
+    found = {
+        "held-out item": (n_held, 0.0),
+        "seen items": (n_seen, 0.0),
+        "duplicates": (repeats, 0.0),
+        "number": (sum(each != usual for each in number), 0.0),
+    }
+    tests = {
+        "uniformity": chi_square_test(n_items, drawn, candidates, share),
+        "ids": normal_test(np.arange(n_items), drawn, candidates, share),
+        "popularity": normal_test(seen.sum(axis=0), drawn, candidates, share),
+    }
+    least = 0.0
+    for left, name in enumerate(sorted(tests, key=lambda name: tests[name][2])):
+        least = max(least, (3 - left) * tests[name][2])
+        found[name] = (*tests[name][:2], min(least, 1.0))
+    return found, of_seen
+
+
+@pytest.mark.parametrize("kind", ["sound", "repeated", "seen too", "held out too"])
+@pytest.mark.parametrize("seed", range(4))
+def test_checks_are_those_of_loops_over_users_and_items(seed, kind):
+    rng = np.random.default_rng(seed)
+    users, n_items = 14, 24
+    seen = rng.random((users, n_items)) < np.linspace(0.5, 0.1, n_items)
+    held_out = np.zeros(seen.shape, dtype=bool)
+    held_out[np.arange(users), rng.integers(n_items, size=users)] = True
+    seen &= ~held_out
+    seen[3] = ~held_out[3]  # no candidates
+    excluded = held_out | (seen & (kind != "seen too"))
+    if kind == "held out too":
+        excluded = seen
+    drawn = []
+    for row in excluded:
+        items = np.flatnonzero(~row)
+        number = min(items.size, rng.integers(3, 7))
+        own = rng.choice(items, number, replace=kind == "repeated") if items.size else items
+        drawn.append(own.tolist())
+    if kind != "seen too":
+        drawn[3] = []
+    user = np.repeat(np.arange(users), [len(own) for own in drawn])
+    order = rng.permutation(user.size)
+    item = np.concatenate(drawn).astype(np.int64)
+    args = user[order], item[order], csr_array(seen), csr_array(held_out)
+    checks = {check.name: check for check in check_negatives(*args)}
+    expected, of_seen = by_loops(drawn, seen, held_out)
+    for name, values in expected.items():
+        check = checks[name]
+        assert (check.found, check.expected, check.p_value)[: len(values)] == pytest.approx(values)
+        assert check.passed == (check.p_value >= 0.01 if len(values) == 3 else check.found == 0)
+        assert bool(check.remark) != check.passed
+    if not checks["seen items"].passed:
+        assert f"training, {of_seen:,.0f} expected" in checks["seen items"].remark
+
+
+@pytest.mark.parametrize(("repeated", "is_replacement"), [(0, False), (2, False), (16, True)])
+def test_as_many_duplicates_as_draws_with_replacement_have(repeated, is_replacement):
+    """100 users with 8 of 199 items: 28 pairs of draws each, 14.07 repeats in all."""
+    rng = np.random.default_rng(0)
+    items = np.array([rng.choice(199, 8, replace=False) for _ in range(100)])
+    items[:repeated, 1] = items[:repeated, 0]
+    user = np.repeat(np.arange(100), 8)
+    nothing = csr_array((100, 199))
+    checks = check_negatives(user, items.ravel(), nothing, nothing)
+    (check,) = (check for check in checks if check.name == "duplicates")
+    assert check.found == repeated
+    if repeated:
+        assert ("with-replacement" in check.remark) == is_replacement
+        mean = 100 * (8 - 199 * (1 - (1 - 1 / 199) ** 8))
+        assert f"{mean:,.0f} expected with" in check.remark
+        assert (0.005 < poisson(mean).cdf(repeated) < 0.995) == is_replacement
+
+
+@pytest.mark.parametrize(("alike", "fails"), [(4, True), (3, False)])
+def test_half_of_the_users_with_the_negatives_of_another_one(alike, fails):
+    """Of six users `alike` have one set, so one fewer has that of another; 5 of 11 is a choice."""
+    first = np.arange(5)
+    items = np.array([first[::-1] if user < alike else first + user for user in range(6)])
+    nothing = csr_array((6, 11))
+    checks = check_negatives(np.repeat(np.arange(6), 5), items.ravel(), nothing, nothing)
+    shared = {check.name: check for check in checks}["shared"]
+    assert (shared.passed, shared.found) == (not fails, alike - 1)
+    assert fails == (len(checks) == 5)
+    # 5 of 10 leave as few sets, so that equal ones may be chance
+    held_out = csr_array(np.eye(1, 11, k=10).repeat(6, axis=0))
+    checks = check_negatives(np.repeat(np.arange(6), 5), items.ravel() % 10, nothing, held_out)
+    assert {check.name: check.found for check in checks}["shared"] == 0
+
+
+def test_remarks_tell_which_items_are_preferred():
+    seen, held_out = interactions()
+    excluded = (seen + held_out).toarray()
+    for first, which, share in ((True, "popular", 1.0), (False, "unpopular", 0.0)):
+        items = []
+        for row in excluded:
+            candidates = np.flatnonzero(~row)
+            candidates = candidates[candidates < 100] if first else candidates[candidates >= 100]
+            items.append(candidates[:: max(1, candidates.size // M)][:M])
+        user = np.repeat(np.arange(USERS), [len(own) for own in items])
+        checks = check_negatives(user, np.concatenate(items), seen, held_out)
+        remarks = {check.name: check.remark for check in checks}
+        assert remarks["popularity"].startswith(f"{which} items are preferred")
+        assert remarks["ids"].startswith(f"{share:.1%} come from the lower half")
+
+
+def test_as_many_negatives_as_candidates_and_no_users():
+    drawn = draw_negatives(csr_array(np.array([[1, 0, 0, 1], [0, 0, 0, 1]])), 2)
+    assert sorted(drawn[0]) == [1, 2]
+    assert draw_negatives(csr_array((0, 4)), 2).shape == (0, 2)
+    with pytest.raises(InputError, match="n_negatives is 0"):
+        draw_negatives(csr_array((1, 4)), 0)
 
 
 def test_remarks_and_unknown_ids(run, tmp_path, monkeypatch):

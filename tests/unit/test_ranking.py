@@ -11,6 +11,8 @@ from scipy.sparse import csr_array, csr_matrix
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.matrices import rank
+from sampled_metrics.ranks.items import Items
+from sampled_metrics.ranks.ranking import rank_items
 
 
 def by_rows(scores):
@@ -288,3 +290,29 @@ def test_lists_of_seen_and_of_relevant_columns_together():
         assert (ranks.n_better.tolist(), ranks.n_candidates.tolist()) == ([0, 0], [2, 3])
     with pytest.raises(InputError, match="score: rows of the list differ in length"):
         rank([[0.1, 0.2], [0.3]], None, [[0], [0, 1]])
+
+
+def test_products_beyond_the_largest_number():
+    """-inf is no candidate, as a score of a matrix is; inf and NaN are refused."""
+    items = np.array([[-1e200, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [-1e200, 0.0]])
+    users = np.array([[1e200, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    seen = csr_array([[0, 0, 0, 1, 1], [0, 0, 0, 0, 1], [0, 0, 0, 0, 0]])
+    ranks = rank((users, items), seen, [1, 0, 1])
+    assert ranks.n_candidates.tolist() == [2, 4, 5]
+    assert counts(ranks) == [(1, 0), (3, 0), (0, 4)]
+    with pytest.raises(InputError, match="held-out item 0 of user 0 has score -inf"):
+        rank((users, items), seen, [0, 0, 1])
+    for huge, problem in (([1e200, 0.0], "is inf"), ([1e200, -1e200], "is nan")):
+        with pytest.raises(InputError, match=f"score of item 1 for user 0 {problem}"):
+            rank((np.array([[1e200, 1e200]]), np.array([[1.0, 0.0], huge])), None, [0])
+
+
+@pytest.mark.parametrize("item", [-2, -1, 4, 5])
+@pytest.mark.parametrize("name", ["relevant", "seen"])
+def test_items_that_have_no_score_are_refused(name, item):
+    good, bad = np.array([1, 2]), np.array([3, item])
+    start = np.arange(3)
+    relevant = Items(start, bad if name == "relevant" else good)
+    seen = Items(start, bad if name == "seen" else np.array([3, 3]), name="seen")
+    with pytest.raises(InputError, match=f"{name} item of user 1 is {item}, expected 0 to 3"):
+        rank_items(by_rows(np.ones((2, 4))), relevant, seen)

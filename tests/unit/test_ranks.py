@@ -1,13 +1,17 @@
 """Ranks: what they hold, which counts no ranking can have, reading and writing."""
 
+from dataclasses import FrozenInstanceError
+from itertools import combinations_with_replacement, product
+
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.full import read_by_name, read_single
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.records import sources
 from tests.unit.relevance import untied
 
@@ -163,3 +167,102 @@ def test_ids_of_any_type_come_back(tmp_path, ids, written):
     users = Ranks.read(path).users
     assert users.tolist() == ids.tolist()
     assert users.dtype.kind in "iU"
+
+
+def counts_of_rankings(n, relevant):
+    """Better and tied candidates of the first `relevant` of n items, in every order with ties."""
+    found = set()
+    for levels in product(range(n), repeat=n):
+        better = [sum(other > own for other in levels) for own in levels]
+        tied = [levels.count(own) - 1 for own in levels]
+        found.add(tuple(sorted(zip(better[:relevant], tied[:relevant], strict=True))))
+    return found
+
+
+def is_taken(n, pairs, n_found):
+    better, tied = np.array(pairs).T
+    try:
+        Ranks(n, better, tied, n_found=n_found)
+    except InputError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("n", "relevant"), [(2, 1), (4, 1), (2, 2), (4, 2), (3, 3), (4, 3)])
+def test_counts_are_taken_if_a_ranking_has_them(n, relevant):
+    possible = counts_of_rankings(n, relevant)
+    for pairs in combinations_with_replacement(product(range(-1, n + 1), repeat=2), relevant):
+        assert is_taken([n], pairs, [relevant]) == (pairs in possible), pairs
+
+
+def test_items_of_different_users_are_apart():
+    two, one = counts_of_rankings(3, 2), counts_of_rankings(3, 1)
+    every = list(product(range(3), repeat=2))
+    for first, second, third in product(every, repeat=3):
+        is_possible = tuple(sorted((first, second))) in two and (third,) in one
+        assert is_taken([3, 3], [first, second, third], [2, 1]) == is_possible
+        is_possible = (first,) in one and tuple(sorted((second, third))) in two
+        assert is_taken([3, 3], [first, second, third], [1, 2]) == is_possible
+
+
+@pytest.mark.parametrize(
+    ("wrong", "column"),
+    [
+        ((1, 0, 0), "n_candidates"),
+        ((5, -1, 0), "n_better"),
+        ((5, 5, 0), "n_better"),
+        ((5, 0, -1), "n_tied"),
+        ((5, 3, 2), "n_tied"),
+    ],
+)
+def test_records_at_the_bounds_and_beyond(tmp_path, wrong, column):
+    rows = [(5, 4, 0), (5, 0, 4), (5, 3, 1), (2, 1, 0), (2, 0, 1)]
+    path = tmp_path / "r.csv"
+    pd.DataFrame(rows, columns=COLUMNS[:3]).to_csv(path, index=False)
+    ranks = Ranks.read(path)
+    assert list(zip(*(getattr(ranks, name).tolist() for name in COLUMNS[:3]), strict=True)) == rows
+    pd.DataFrame([*rows, wrong], columns=COLUMNS[:3]).to_csv(path, index=False)
+    with pytest.raises(InputError) as caught:
+        Ranks.read(path)
+    assert (caught.value.row, caught.value.column) == (6, column)
+
+
+def test_ranks_are_themselves_only_and_do_not_change():
+    for make in (lambda: Ranks([9], [1], [0]), lambda: SampledRanks([1], 9, 3)):
+        ranks = make()
+        assert {ranks, ranks, make()} - {ranks} != set()
+        assert ranks != make()
+        with pytest.raises(FrozenInstanceError):
+            ranks.users = np.array([7])
+
+
+def test_ranks_that_are_made_of_counts_have_no_rows_of_a_matrix():
+    single = Ranks([9, 9], [1, 0], [0, 0])
+    assert (single.n_rows, single.min_relevance) == (0, 0.0)
+    assert SampledRanks([1], 9, 3).n_rows == 0
+    assert single.take([0]).n_rows == single.at_least(1).n_rows == 0
+
+
+def test_binary_ranks_are_those_of_the_items_that_are_good_enough():
+    rng = np.random.default_rng(1)
+    n_relevant = rng.integers(1, 5, 30)
+    n_found = rng.integers(0, n_relevant + 1)
+    better = np.concatenate([np.sort(rng.choice(20, k, replace=False)) for k in n_found])
+    grades = rng.integers(1, 4, n_relevant.sum())
+    options = {"n_relevant": n_relevant, "n_found": n_found, "depth": np.full(30, 20)}
+    graded = Ranks(np.full(30, 50), better, 0 * better, relevance=grades, **options)
+    for least in (0.0, 1, 2, 3):
+        kept = graded.at_least(least).binary
+        rows = []
+        first = first_found = 0
+        for relevant, found in zip(n_relevant, n_found, strict=True):
+            enough = grades[first : first + relevant] >= least
+            places = better[first_found : first_found + found][enough[:found]]
+            if enough.any():
+                rows.append((enough.sum(), places.tolist()))
+            first += relevant
+            first_found += found
+        assert kept.relevance is None
+        assert kept.n_relevant.tolist() == [count for count, _ in rows]
+        assert kept.n_found.tolist() == [len(places) for _, places in rows]
+        assert kept.n_better.tolist() == [place for _, places in rows for place in places]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq, nnls
 
@@ -40,3 +40,17 @@ def test_least_squares_fit_as_those_of_scipy(seed, rows, unknowns, positive):
 def test_sets_that_do_not_settle_in_time_are_an_error():
     with pytest.raises(RuntimeError):
         nonnegative_least_squares(np.eye(5), np.ones(5), 3)
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 10**6), st.integers(5, 9), st.integers(1, 4), st.booleans())
+def test_columns_that_depend_on_each_other(seed, rows, unknowns, is_shifted):
+    """Repeated columns and zeros: any of the fits that are as close."""
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(size=(rows, unknowns)) + 2.0 * is_shifted
+    matrix = np.c_[matrix, matrix[:, ::-1], np.zeros(rows)]
+    target = rng.normal(size=rows) + is_shifted
+    found = nonnegative_least_squares(matrix, target, 30 * matrix.shape[1])
+    assert found.min() >= 0.0
+    distance = nnls(matrix, target)[1]
+    assert np.linalg.norm(matrix @ found - target) == pytest.approx(distance, abs=1e-9)

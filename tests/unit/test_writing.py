@@ -1,15 +1,29 @@
 """Where results are written: flushed to disk, beside no leftovers, and never over an input."""
 
+import errno
+import json
 import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import new_folder, replacing, write_text
+from sampled_metrics._base.files import (
+    new_folder,
+    read_array,
+    read_arrays,
+    read_json,
+    read_table,
+    reading_as,
+    replacing,
+    write_table,
+    write_text,
+)
 
 SAMPLED = "user_id,sampled_rank\nanna,1\nbert,3\n"
 RANKS = "user_id,rank,n_candidates\nanna,1,50\nbert,3,50\n"
@@ -154,3 +168,95 @@ def test_a_new_file_and_a_device_are_outputs(sampled, run):
     for output in ("new.csv", "new.csv", "/dev/null"):  # also a result of before
         assert run(*CORRECT, sampled, "--output", output).returncode == 0
     assert (sampled.parent / "new.csv").read_text().startswith("metric,")
+
+
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP, errno.EBADF])
+def test_what_cannot_be_flushed_is_written(tmp_path, monkeypatch, code):
+    def fsync(_handle):
+        raise OSError(code, "not here")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write_text(tmp_path / "a.csv", "new\n")
+    assert (tmp_path / "a.csv").read_text() == "new\n"
+
+
+def test_what_fails_to_reach_the_disk_gets_no_name(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text("old\n")
+
+    def fsync(_handle):
+        raise OSError(errno.EIO, "broken disk")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(InputError, match=r"a\.csv: cannot be written .broken disk"):
+        write_text(path, "new\n")
+    assert path.read_text() == "old\n"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+READERS = {
+    "array": lambda path: read_array(path, "a matrix"),
+    "arrays": lambda path: read_arrays(path, "a matrix"),
+    "table": lambda path: read_table(path, ["a"]),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_missing_and_damaged_files(tmp_path, name):
+    path = tmp_path / "x.npy"
+    what = "CSV" if name == "table" else "a matrix"
+    with pytest.raises(InputError, match=rf"x\.npy: no such file; expected {what}"):
+        READERS[name](path)
+    path.write_bytes(b"\x93NUMPY\x00\xff" if name != "table" else b'a,b\n"1')
+    with pytest.raises(InputError, match=rf"x\.npy: not {what} \(") as caught:
+        READERS[name](path)
+    assert caught.value.path == path
+    np.save(path, np.array([{}], dtype=object))
+    if name == "array":
+        with pytest.raises(InputError, match=r"not a matrix \("):
+            READERS[name](path)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (MemoryError("1 GB"), "not enough memory (1 GB)"),
+        (ZeroDivisionError("x"), "not a split (x)"),
+        (InputError("as it is"), "as it is"),
+        (FileNotFoundError(2, "no"), "no such file; expected a split"),
+    ],
+)
+def test_any_error_of_reading_is_one_of_input(error, words):
+    with pytest.raises(InputError) as caught, reading_as(Path("a"), "a split"):
+        raise error
+    assert caught.value.problem == words
+    assert caught.value.path == (None if isinstance(error, InputError) else Path("a"))
+
+
+def test_arrays_by_name(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez(path, a=[1], b=[2], c=[3])
+    assert sorted(read_arrays(path, "x")) == ["a", "b", "c"]
+    assert sorted(read_arrays(path, "x", ["b"])) == ["a", "b", "c"]
+    assert sorted(read_arrays(path, "x", ["b"], [])) == ["b"]
+    assert sorted(read_arrays(path, "x", ["b"], ["c", "d"])) == ["b", "c"]
+    with pytest.raises(InputError, match=r"not x \(it holds no d\)"):
+        read_arrays(path, "x", ["a", "d"])
+    np.save(tmp_path / "x.npy", [1, 2])
+    assert read_array(tmp_path / "x.npy", "x", mmap_mode="r").tolist() == [1, 2]
+
+
+def test_tables_and_json_come_back(tmp_path):
+    path = tmp_path / "x.csv"
+    write_table(pd.DataFrame({"a": ["007", "x"], "b": [0.125, 1e-9]}), path, "%.4f")
+    assert path.read_bytes() == b"a,b\n007,0.1250\nx,0.0000\n"
+    assert read_table(path, ["b", "a"], ["a"])["a"].tolist() == ["007", "x"]
+    with pytest.raises(InputError, match="lacks column c; found a, b"):
+        read_table(path, ["a", "c"])
+    write_table(pd.DataFrame({"a": [0.125]}), path)
+    assert path.read_bytes() == b"a\n0.125\n"
+    path.write_text(json.dumps({"é": [1]}), encoding="utf-8")
+    assert read_json(path) == {"é": [1]}
+    path.write_text("{")
+    with pytest.raises(InputError, match=r"x\.csv: not JSON \("):
+        read_json(path)

@@ -70,9 +70,7 @@ def _unknown_key(key: str, value: object, known: list[str]) -> str:
     if not known:
         return f"unknown key, with the value {value!r}; there are no settings here"
     close = get_close_matches(key, known, n=1)
-    meant = ""
-    if close:
-        meant = f"did you mean {close[0]}? "
+    meant = "".join(f"did you mean {name}? " for name in close)
     listed = ", ".join(known)
     return f"unknown key, with the value {value!r}; {meant}known keys: {listed}"
 

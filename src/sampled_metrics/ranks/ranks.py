@@ -38,7 +38,7 @@ from sampled_metrics.ranks.records import COLUMNS, write_columns
 _OF_USERS = ("n_candidates", "n_found", "n_relevant", "depth")
 
 
-@dataclass(frozen=True, eq=False, init=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Ranks:
     """Where the relevant items of some users are in their rankings.
 

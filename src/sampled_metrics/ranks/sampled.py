@@ -28,7 +28,7 @@ from sampled_metrics.ranks.records import write_columns
 from sampled_metrics.ranks.sampling import Sampling
 
 
-@dataclass(frozen=True, eq=False, init=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class SampledRanks:
     """Sampled ranks with what is needed to correct them.
 
