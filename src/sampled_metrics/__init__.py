@@ -46,6 +46,7 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from sampled_metrics._base.errors import InputError, InputWarning
     from sampled_metrics.budget import evaluate_on_budget
+    from sampled_metrics.inference.check import check
     from sampled_metrics.inference.compare import compare
     from sampled_metrics.inference.correct import correct
     from sampled_metrics.inference.evaluate import evaluate, values_by_user
@@ -63,6 +64,7 @@ _HOME = {
     "InputWarning": "_base.errors",
     "Ranks": "ranks",
     "SampledRanks": "ranks",
+    "check": "inference.check",
     "check_negatives": "inference.negatives",
     "compare": "inference.compare",
     "correct": "inference.correct",
@@ -83,6 +85,7 @@ __all__ = [
     "InputWarning",
     "Ranks",
     "SampledRanks",
+    "check",
     "check_negatives",
     "compare",
     "correct",

@@ -7,6 +7,7 @@ from typing import Final
 
 METRICS = ("recall@10", "ndcg@10", "ap", "auc")
 ESTIMATORS = ("sampled", "cls", "bv:0.1", "bv:0.01")
+CHECKED = "hit@10"  # exact metric of ranges and orders of a table of printed ones
 SHAPE: Final = "non-increasing"
 CONFIDENCE = 0.95  # nominal coverage of an interval or a range
 MOST_ITEMS = 10**9  # candidates of a user

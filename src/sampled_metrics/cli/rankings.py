@@ -1,4 +1,4 @@
-"""Commands for ranks and printed numbers: evaluate, correct, reported, compare, plan, report."""
+"""Commands for ranks and printed numbers: evaluate, correct, reported, check, compare, plan..."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +13,7 @@ from sampled_metrics.cli import options
 from sampled_metrics.cli.output import Format, emit, emit_results, emit_text
 from sampled_metrics.ranks import Sampling
 
+FLAGGED = 1  # exit status of `check`
 app = typer.Typer()
 
 
@@ -156,6 +157,44 @@ def reported(
             f"All ranges hold together at {100 * confidence:g} %; range: of the difference b - a."
         )
         emit(both, form, output, note)
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="Table of printed metrics, a row for each model.")],
+    metric: Annotated[
+        str, options.option("NAME", "Exact metric of ranges and orders.")
+    ] = defaults.CHECKED,
+    shape: options.Shape = defaults.SHAPE,
+    confidence: options.Confidence = defaults.CONFIDENCE,
+    form: options.Form = Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Check a table of printed sampled metrics: what cannot be, and which orders it decides.
+
+    Columns: n_items, n_negatives and, if known, n_users, runs (numbers are means over them),
+    sampling, model, data_set, source_id; a column for each sampled metric, such as HR@10, and for
+    each metric over all items, such as `exact HR@10`.
+
+    A flag asks a question about numbers that do not go together: hit rates that are no share of the
+    users (granularity), numbers that contradict each other (bounds), that no distribution of true
+    ranks gives (ranks), or not with the metrics over all items (exact).
+
+    Keys: row, source, data_set, model, printed, exact, n_items, n_negatives, n_users, runs,
+    sampling, metric, range_low, range_high, range_middle, flags, and of the exact
+    metric in the table measured and standing. Exit status 1 if a row has a flag.
+    """
+    from sampled_metrics.inference import check as checking
+
+    checks = checking.check(file, metric, shape=shape, confidence=confidence)
+    if form is Format.TABLE:
+        emit_text(text_of(checks.parts()), output)
+    elif form is Format.JSON:
+        emit(checks.rows(), form, output)
+    else:
+        emit(checks.flat_rows(), form, output)
+    if any(row.flags for row in checks):
+        raise typer.Exit(FLAGGED)
 
 
 def _printed(numbers: list[str]) -> dict[str, Any]:

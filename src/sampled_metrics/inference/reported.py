@@ -234,7 +234,7 @@ def state(
     share = 0.0 if n_users is None else float(quantile) ** 2 / n_users
     names, low, high = [], [], []
     for name, number in printed.items():
-        value, decimals = _number(name, number)
+        value, decimals = number_of(name, number)
         half = 0.5 * 10.0 ** -(decimals if digits is None else digits)
         names.append(f"{name}={number}")
         low.append(wilson(max(value - half, 0.0), -1.0, share))
@@ -346,7 +346,7 @@ def _last_ranks(n: int) -> Int:
     return both[~again]
 
 
-def _number(name: str, number: float | str) -> tuple[float, int]:
+def number_of(name: str, number: float | str) -> tuple[float, int]:
     """Return a printed number and its decimals."""
     try:
         decimal = Decimal(str(number).strip())

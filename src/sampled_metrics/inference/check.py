@@ -1,0 +1,336 @@
+"""Check of a table of printed metrics: what cannot be, what it allows, which orders it decides."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from sampled_metrics._base.arrays import check_arguments
+from sampled_metrics._base.defaults import CHECKED, CONFIDENCE, SHAPE
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.text import Parts
+from sampled_metrics.inference import consistency, flags
+from sampled_metrics.inference.consistency import Placed
+from sampled_metrics.inference.flags import Flag
+from sampled_metrics.inference.joint import go_together
+from sampled_metrics.inference.printed import PrintedRow, read_printed
+from sampled_metrics.inference.ranges import Range
+from sampled_metrics.inference.reported import Reported, reported
+from sampled_metrics.inference.results import Results, count, span
+from sampled_metrics.inference.shapes import NONE, assumed, name_of
+from sampled_metrics.metrics.measures import parse_measure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MOST_SHOWN = 20  # decided orders of one table
+_QUESTIONS = (
+    "A flag asks a question: its numbers do not go together as the table describes them. It does "
+    "not say which of them is wrong."
+)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the check found of one row.
+
+    Attributes
+    ----------
+    row, source, data_set, model
+        As in the table; rows from 1.
+    printed, exact
+        Sampled metrics, and metrics over all items, as `HR@10=0.82 NDCG@10=0.59`.
+    n_items, n_negatives, n_users, runs, sampling
+        As in the table; `sampling` is None for negatives drawn by popularity.
+    metric, range_low, range_high, range_middle
+        An exact metric and the range that the printed numbers allow, as of `reported`; None where
+        there is no range.
+    placed
+        Exact metrics of the table, each with its range, if there is one, and where it lies.
+    flags
+        Numbers that do not go together.
+    """
+
+    row: int
+    source: str
+    data_set: str
+    model: str
+    printed: str
+    exact: str
+    n_items: int
+    n_negatives: int
+    n_users: int | None
+    runs: int
+    sampling: str | None
+    metric: str
+    range_low: float | None = None
+    range_high: float | None = None
+    range_middle: float | None = None
+    placed: tuple[Placed, ...] = ()
+    flags: tuple[Flag, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Number and names of the row, to be shown."""
+        return ", ".join(filter(None, (f"row {self.row}", self.model, self.data_set)))
+
+    @property
+    def measured(self) -> Placed | None:
+        """The exact metric of `metric`, if the table has it and there is a range."""
+        for placed in self.placed:
+            if str(parse_measure(placed.metric)) == self.metric:
+                return placed
+        return None
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Orders of the rows of one table by an exact metric.
+
+    Attributes
+    ----------
+    source, data_set
+        Of the table.
+    n_pairs
+        Pairs of rows with a range.
+    decided
+        Rows of each pair whose ranges, each at half of the error, do not meet; the better first.
+    """
+
+    source: str
+    data_set: str
+    n_pairs: int
+    decided: tuple[tuple[int, int], ...]
+
+
+class Checks(Results[Checked]):
+    """Rows of a table, each with its range and flags, and the orders that they decide."""
+
+    orders: list[Orders]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a dictionary for each row, its flags as a list of dictionaries."""
+        found = []
+        for checked in self:
+            row = asdict(checked)
+            del row["placed"]
+            measured = checked.measured
+            row["measured"] = None if measured is None else measured.value
+            row["standing"] = None if measured is None else measured.standing
+            row["flags"] = [asdict(flag) for flag in checked.flags]
+            found.append(row)
+        return found
+
+    def flat_rows(self) -> list[dict[str, Any]]:
+        """Return a dictionary for each row, its flags as text."""
+        found = []
+        for row, checked in zip(self.rows(), self, strict=True):
+            row["flags"] = " | ".join(f"{flag.test}: {flag}" for flag in checked.flags)
+            found.append(row)
+        return found
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a DataFrame with a row for each row of the table, its flags as text."""
+        import pandas as pd
+
+        return pd.DataFrame(self.flat_rows())
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What is asked of every row."""
+
+    metric: str
+    shape: str
+    confidence: float
+
+    def ranges(
+        self, row: PrintedRow, confidence: float, more: Sequence[str] = ()
+    ) -> dict[str, Reported]:
+        """Ranges of the metric and of more metrics that the printed numbers of a row allow."""
+        found = reported(
+            row.printed,
+            [self.metric, *more],
+            n_items=row.n_items,
+            n_negatives=row.n_negatives,
+            n_users=row.n_users,
+            sampling=str(row.sampling),
+            shape=self.shape,
+            confidence=confidence,
+        )
+        return {one.metric: one for one in found}
+
+
+def check(
+    table: Any, metric: str = CHECKED, *, shape: str | float = SHAPE, confidence: float = CONFIDENCE
+) -> Checks:
+    """Check a table of printed sampled metrics.
+
+    Parameters
+    ----------
+    table
+        A CSV file, a DataFrame, or dictionaries, one row for each model: n_items, n_negatives and,
+        if known, n_users, runs (numbers are means over them), sampling, model, data_set and
+        source_id; a column for each sampled metric, such as HR@10, and for each metric over all
+        items, such as `exact HR@10`. Text such as "0.820" keeps its zeros.
+    metric
+        Exact metric whose range and orders are computed.
+    shape, confidence
+        As for `reported`.
+
+    Returns
+    -------
+    Checks
+        A list of `Checked`, with an attribute `orders`.
+
+    Examples
+    --------
+    >>> about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
+    >>> checks = check([
+    ...     {"model": "A", "HR@5": "0.6913", "HR@10": "0.8245", **about},
+    ...     {"model": "B", "HR@5": "0.7886", "HR@10": "0.5538", **about},
+    ... ])
+    >>> [flag.test for flag in checks[0].flags], [flag.test for flag in checks[1].flags]
+    ([], ['bounds'])
+    >>> print(checks[1].flags[0].problem)
+    among 100 random items the other numbers allow HR@5 from 0.0000 to 0.5539, not 0.7886; or \
+HR@10 from 0.7885 to 1.0000, not 0.5538
+    """
+    check_arguments(metric=metric, shape=shape, confidence=confidence)
+    question = _Question(str(parse_measure(metric)), name_of(shape), confidence)
+    rows = read_printed(table)
+    results = [_checked(row, question) for row in rows]
+    checks = Checks(results, lambda found: _parts(found, checks.orders, question))
+    checks.orders = _orders(rows, results, question)
+    return checks
+
+
+def _checked(row: PrintedRow, question: _Question) -> Checked:
+    """Test one row, and compute its range unless its numbers contradict each other."""
+    found = flags.of_arithmetic(row)
+    of_metric = None
+    placed: list[Placed] = []
+    is_contradiction = any(flag.test == flags.BOUNDS for flag in found)
+    if not is_contradiction and row.sampling is not None:
+        try:
+            ranges = question.ranges(row, question.confidence, list(row.exact))
+        except InputError:  # the arguments are valid, so that the numbers are not
+            if row.n_users is not None:  # else the sampling error may explain it
+                found.append(flags.of_ranks(row, question.shape))
+        else:
+            of_metric = ranges[question.metric]
+            placed = _placed(row, ranges, question.confidence)
+            if not go_together(row, question.shape):
+                found.append(flags.of_exact(row, placed))
+    return Checked(
+        row=row.row,
+        source=row.source,
+        data_set=row.data_set,
+        model=row.model,
+        printed=" ".join(flags.pairs_of(row.printed)),
+        exact=" ".join(flags.pairs_of(row.exact)),
+        n_items=row.n_items,
+        n_negatives=row.n_negatives,
+        n_users=row.n_users,
+        runs=row.runs,
+        sampling=row.sampling,
+        metric=question.metric,
+        range_low=None if of_metric is None else of_metric.range_low,
+        range_high=None if of_metric is None else of_metric.range_high,
+        range_middle=None if of_metric is None else of_metric.range_middle,
+        placed=tuple(placed),
+        flags=tuple(found),
+    )
+
+
+def _placed(row: PrintedRow, ranges: dict[str, Reported], confidence: float) -> list[Placed]:
+    """Place the exact metrics of a row beside their ranges."""
+    placed = []
+    for name in row.exact:
+        found = ranges[str(parse_measure(name))]
+        placed.append(consistency.place(name, row, found.range_low, found.range_high, confidence))
+    return placed
+
+
+def _orders(
+    rows: Sequence[PrintedRow], results: Sequence[Checked], question: _Question
+) -> list[Orders]:
+    """Decide orders within each table: two ranges at half of the error must not meet."""
+    level = (1.0 + question.confidence) / 2.0
+    tables: dict[tuple[str, str], list[PrintedRow]] = {}
+    ranges: dict[int, Range] = {}
+    for row, result in zip(rows, results, strict=True):
+        of_table = tables.setdefault((row.source, row.data_set), [])
+        if result.range_low is not None and result.range_high is not None:
+            of_table.append(row)
+            ranges[row.row] = Range(result.range_low, result.range_high)
+    found = []
+    for (source, data_set), of_table in tables.items():
+        # Ranges that meet at the confidence meet at the higher level as well.
+        apart = _decided({row.row: ranges[row.row] for row in of_table})
+        candidates = {place for pair in apart for place in pair}
+        wider = {}
+        for row in of_table:
+            if row.row in candidates:
+                wide = question.ranges(row, level)[question.metric]
+                wider[row.row] = Range(wide.range_low, wide.range_high)
+        n_pairs = len(of_table) * (len(of_table) - 1) // 2
+        found.append(Orders(source, data_set, n_pairs, _decided(wider)))
+    return found
+
+
+def _decided(ranges: dict[int, Range]) -> tuple[tuple[int, int], ...]:
+    """Find the pairs of rows whose ranges do not meet, the better row first."""
+    pairs = []
+    for a, b in combinations(ranges, 2):
+        if ranges[a].low > ranges[b].high:
+            pairs.append((a, b))
+        elif ranges[b].low > ranges[a].high:
+            pairs.append((b, a))
+    return tuple(pairs)
+
+
+def _parts(results: Sequence[Checked], orders: Sequence[Orders], question: _Question) -> Parts:
+    """A table of the rows, their flags, and the orders decided."""
+    table = []
+    for result in results:
+        allowed = "-"
+        if result.range_low is not None and result.range_high is not None:
+            allowed = span(result.range_low, result.range_high)
+        measured = result.measured
+        table.append(
+            {
+                "row": str(result.row),
+                "model": result.model,
+                result.metric: allowed,
+                "middle": result.range_middle,
+                "measured": None if measured is None else measured.value,
+                "flags": ", ".join(flag.test for flag in result.flags),
+            }
+        )
+    lines = []
+    for result in results:
+        lines += [f"{result.name}: {flag}" for flag in result.flags]
+    flagged = sum(1 for result in results if result.flags)
+    about = f"{count(len(results), 'row')}, {flagged} with a flag."
+    if flagged:
+        about += f" {_QUESTIONS}"
+    lines.append(about)
+    names = {result.row: result.model or f"row {result.row}" for result in results}
+    lines += [_line_of(found, names) for found in orders]
+    assumption = assumed(question.shape, where="")
+    if question.shape != NONE:
+        assumption += "; the shape none assumes nothing"
+    level = f"{100 * question.confidence:g} %"
+    lines.append(f"Ranges of {question.metric} over all items at {level}, {assumption}.")
+    return [table, "\n".join(lines)]
+
+
+def _line_of(orders: Orders, names: dict[int, str]) -> str:
+    """Write the orders of one table that are decided."""
+    pairs = [f"{names[a]} above {names[b]}" for a, b in orders.decided[:_MOST_SHOWN]]
+    if len(orders.decided) > _MOST_SHOWN:
+        pairs.append("...")
+    line = f"{len(orders.decided)} of {count(orders.n_pairs, 'order')} decided"
+    parts = (orders.source, orders.data_set, line, ", ".join(pairs))
+    return ": ".join(filter(None, parts))

@@ -1,0 +1,285 @@
+"""Tests of one row of a table of printed metrics: whether its numbers can go together.
+
+From the strictest to the weakest:
+
+- granularity: a hit rate times the users and runs is a whole number of hits;
+- bounds: some distribution of the sampled rank, from 1 to m + 1, has all printed sampled metrics,
+  and no metric is higher over all items. One set of users has all the numbers, so only rounding is
+  allowed for;
+- ranks: some distribution of true ranks has the sampled metrics, within sampling error and under
+  the assumption of a shape. `reported` tells;
+- exact: one distribution of true ranks has the sampled metrics and those over all items (see
+  `joint`).
+
+What they find are numbers; `flags` has the words.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, floor
+from typing import NamedTuple
+
+import numpy as np
+import scipy  # `scipy.optimize` takes long to import, so only where it is used
+from scipy.special import ndtri
+
+from sampled_metrics._base.arrays import Float
+from sampled_metrics.inference.kernels import rank_grid
+from sampled_metrics.inference.printed import PrintedRow
+from sampled_metrics.inference.reported import number_of
+from sampled_metrics.metrics.measures import parse_measure
+
+_OF_HITS = ("hit", "recall")  # with one held-out item a user, a share of users
+_ROUNDING = 1e-9
+_MOST_RUNS = 20
+_MOST_CHANCE = 0.3  # of other numbers that would fit
+_MOST_PLACES = 2_000  # up to this many ranks, each is a column of the programme
+
+
+@dataclass(frozen=True)
+class NoShare:
+    """Hit rates that are no whole number of users, and how many runs would explain them."""
+
+    numbers: tuple[str, ...]
+    hits: int  # of which the first is too many
+    n_users: int
+    runs: int
+    decimals: int
+    likely_runs: int | None
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What the other numbers allow one metric to be."""
+
+    name: str
+    printed: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Numbers that no ranks have; `n_negatives` is None for those over all items."""
+
+    numbers: tuple[str, ...]
+    n_negatives: int | None
+    allowed: tuple[Allowed, ...]
+
+
+@dataclass(frozen=True)
+class Higher:
+    """A metric that is higher over all items than among a few."""
+
+    name: str
+    exact: str
+    sampled: str
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where an exact metric lies that was measured too.
+
+    Attributes
+    ----------
+    metric, value
+        Its name in the table, and its value.
+    low, high
+        Range that the sampled metrics allow.
+    low_error, high_error
+        Interval of its own rounding and sampling error.
+    """
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    low_error: float
+    high_error: float
+
+    @property
+    def standing(self) -> str:
+        """Inside of the range, inside within its own error, or outside."""
+        if self.low <= self.value <= self.high:
+            return INSIDE
+        if self.low_error <= self.high and self.high_error >= self.low:
+            return WITHIN_ERROR
+        return OUTSIDE
+
+
+INSIDE, WITHIN_ERROR, OUTSIDE = "inside", "inside within its error", "outside"
+
+
+def no_share(row: PrintedRow) -> NoShare | None:
+    """Find hit rates that are no whole number of hits, cut off or rounded to the printed digits.
+
+    Examples
+    --------
+    >>> row = PrintedRow(1, "", "", "A", {"HR@10": "0.45"}, {}, 500, 99, n_users=13)
+    >>> no_share(row).hits  # 5/13 = 0.385, 6/13 = 0.462
+    6
+    """
+    if row.n_users is None:
+        return None
+    units = row.n_users * row.runs
+    shares = {}
+    for numbers in (row.printed, row.exact):
+        for name, text in numbers.items():
+            if parse_measure(name).kind in _OF_HITS:
+                shares[f"{name}={text}"] = number_of(name, text)
+    wrong = [name for name, share in shares.items() if not _is_share(*share, units)]
+    if not wrong:
+        return None
+    value, decimals = shares[wrong[0]]
+    return NoShare(
+        numbers=tuple(wrong),
+        hits=floor(value * units) + 1,
+        n_users=row.n_users,
+        runs=row.runs,
+        decimals=decimals,
+        likely_runs=_likely_runs(list(shares.values()), row.n_users),
+    )
+
+
+def contradictions(row: PrintedRow) -> list[Contradiction]:
+    """Find sampled metrics that contradict each other, and exact ones.
+
+    Examples
+    --------
+    >>> row = PrintedRow(1, "", "", "A", {"HR@5": "0.80", "HR@10": "0.70"}, {}, 500, 99)
+    >>> for allowed in contradictions(row)[0].allowed:
+    ...     print(f"{allowed.name} {allowed.low:.2f} to {allowed.high:.2f}")
+    HR@5 0.00 to 0.71
+    HR@10 0.79 to 1.00
+    """
+    found = [
+        _contradiction(row.printed, row.n_negatives + 1, row.n_negatives),
+        _contradiction(row.exact, row.n_items, None),
+    ]
+    return [contradiction for contradiction in found if contradiction is not None]
+
+
+def higher_over_all(row: PrintedRow) -> list[Higher]:
+    """Find metrics over all items above those among a few: a rank among few is never worse."""
+    sampled = {parse_measure(name): (name, text) for name, text in row.printed.items()}
+    found = []
+    for name, text in row.exact.items():
+        measure = parse_measure(name)
+        if measure not in sampled or measure.metric.needs_candidates:
+            continue
+        value, decimals = number_of(name, text)
+        printed, printed_decimals = number_of(*sampled[measure])
+        if value - printed > 10.0**-decimals + 10.0**-printed_decimals:
+            found.append(Higher(name, text, sampled[measure][1]))
+    return found
+
+
+def not_above_random(row: PrintedRow) -> list[str]:
+    """Name the sampled metrics that are at most those of a random order."""
+    places = np.arange(1, row.n_negatives + 2)
+    found = []
+    for name, text in row.printed.items():
+        if float(text) <= float(parse_measure(name).at(places, places.size).mean()):
+            found.append(name)
+    return found
+
+
+def place(name: str, row: PrintedRow, low: float, high: float, confidence: float) -> Placed:
+    """Place an exact metric of a row beside the range that the sampled metrics allow.
+
+    Its own interval is that of Wilson around the ends of the rounding.
+    """
+    value, decimals = number_of(name, row.exact[name])
+    ends = np.clip([value - 0.5 * 10.0**-decimals, value + 0.5 * 10.0**-decimals], 0.0, 1.0)
+    share = 0.0
+    if row.n_users is not None:
+        share = float(ndtri((1.0 + confidence) / 2.0)) ** 2 / row.n_users
+    half = np.sqrt(share * ends * (1.0 - ends) + share**2 / 4.0)
+    interval = (ends + share / 2.0 + half * [-1.0, 1.0]) / (1.0 + share)
+    return Placed(
+        metric=name,
+        value=value,
+        low=low,
+        high=high,
+        low_error=float(interval[0]),
+        high_error=float(interval[1]),
+    )
+
+
+def _likely_runs(shares: Sequence[tuple[float, int]], n_users: int) -> int | None:
+    """Least number of runs whose means the shares can be, if so few numbers can be by chance."""
+    for runs in range(2, _MOST_RUNS + 1):
+        units = n_users * runs
+        chance = 1.0
+        for _, decimals in shares:
+            chance *= min(1.5 * units * 10.0**-decimals, 1.0)
+        if chance > _MOST_CHANCE:
+            return None
+        if all(_is_share(*share, units) for share in shares):
+            return runs
+    return None
+
+
+def _is_share(value: float, decimals: int, units: int) -> bool:
+    """Whether a whole number of `units`, cut off or rounded, gives a number."""
+    step = 10.0**-decimals
+    least = (value - step / 2.0) * units
+    most = (value + step) * units
+    return ceil(least - _ROUNDING * units) <= floor(most + _ROUNDING * units)
+
+
+def _contradiction(
+    numbers: Mapping[str, str], places: int, n_negatives: int | None
+) -> Contradiction | None:
+    """Test whether some distribution of a rank from 1 to `places` has the printed means."""
+    if len(numbers) < 2:
+        return None
+    low = []
+    high = []
+    for name, text in numbers.items():
+        value, decimals = number_of(name, text)
+        step = 10.0**-decimals
+        low.append(value - step / 2.0 - _ROUNDING)  # rounded
+        high.append(value + step + _ROUNDING)  # or cut off
+    ranks = np.arange(1, places + 1) if places <= _MOST_PLACES else rank_grid(places)
+    credit = np.stack([parse_measure(name).at(ranks, places) for name in numbers])
+    bounds = _Bounds(credit, np.array(low), np.array(high))
+    if _least_mean(np.zeros(ranks.size), bounds) is not None:
+        return None
+    allowed = []
+    for place, (name, text) in enumerate(numbers.items()):
+        others = bounds.without(place)
+        least = _least_mean(credit[place], others)
+        most = _least_mean(-credit[place], others)
+        if least is not None and most is not None:
+            allowed.append(Allowed(name, text, max(least, 0.0), -most))
+    pairs = tuple(f"{name}={text}" for name, text in numbers.items())
+    return Contradiction(pairs, n_negatives, tuple(allowed))
+
+
+class _Bounds(NamedTuple):
+    """Bounds on means of functions of a rank."""
+
+    credit: Float  # shape (functions, ranks)
+    low: Float
+    high: Float
+
+    def without(self, place: int) -> "_Bounds":
+        """Leave out one function."""
+        others = np.arange(self.low.size) != place
+        return _Bounds(self.credit[others], self.low[others], self.high[others])
+
+
+def _least_mean(cost: Float, bounds: _Bounds) -> float | None:
+    """Least mean cost of a distribution whose means are within bounds; None if none has them."""
+    found = scipy.optimize.linprog(
+        cost,
+        A_ub=np.concatenate([bounds.credit, -bounds.credit]),
+        b_ub=np.concatenate([bounds.high, -bounds.low]),
+        A_eq=np.ones((1, cost.size)),
+        b_eq=[1.0],
+        method="highs-ds",
+    )
+    if found.status:
+        return None
+    return float(found.fun)

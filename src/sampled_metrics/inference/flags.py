@@ -1,0 +1,165 @@
+"""Flags of a row of a table of printed metrics: what does not go together, and usual causes.
+
+A flag asks a question. It does not say which number is wrong, nor that anything was done on
+purpose.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sampled_metrics.inference import consistency
+from sampled_metrics.inference.consistency import (
+    OUTSIDE,
+    Allowed,
+    Contradiction,
+    Higher,
+    NoShare,
+    Placed,
+    not_above_random,
+)
+from sampled_metrics.inference.printed import PrintedRow
+from sampled_metrics.inference.reported import number_of
+from sampled_metrics.inference.shapes import NONE
+
+GRANULARITY, BOUNDS, RANKS, EXACT = "granularity", "bounds", "ranks", "exact"
+_MOST_NAMED = 2  # exact metrics in a message
+
+
+@dataclass(frozen=True)
+class Flag:
+    """Numbers of a row that do not go together.
+
+    Attributes
+    ----------
+    test
+        The test that they do not pass: granularity, bounds, ranks or exact.
+    problem
+        What was found.
+    causes
+        Questions about usual causes.
+    """
+
+    test: str
+    problem: str
+    causes: str
+
+    def __str__(self) -> str:
+        return f"{self.problem}. {self.causes}"
+
+
+def of_arithmetic(row: PrintedRow) -> list[Flag]:
+    """Flags of numbers that one set of users cannot have, whatever the ranks are."""
+    found = []
+    no_share = consistency.no_share(row)
+    if no_share is not None:
+        found.append(of_share(no_share))
+    found += [of_contradiction(one) for one in consistency.contradictions(row)]
+    higher = consistency.higher_over_all(row)
+    if higher:
+        found.append(of_higher(higher))
+    return found
+
+
+def of_share(found: NoShare) -> Flag:
+    """Hit rates that are no whole number of users; means over runs are asked about first."""
+    units = found.n_users * found.runs
+    digits = found.decimals + 1
+    below = f"{(found.hits - 1) / units:.{digits}f}"
+    above = f"{found.hits / units:.{digits}f}"
+    who = f"{found.n_users:,} users"
+    if found.runs > 1:
+        who += f" in {found.runs} runs"
+    verb = "is no share" if len(found.numbers) == 1 else "are no shares"
+    mean = "A mean over several runs?"
+    if found.likely_runs is not None:
+        mean = f"A mean over {found.likely_runs} runs, which fits?"
+    return Flag(
+        test=GRANULARITY,
+        problem=(
+            f"{listed(found.numbers)} {verb} of {who}: {found.hits - 1:,} of them are {below}, "
+            f"{found.hits:,} are {above}"
+        ),
+        causes=f"{mean} Another number of users? Several held-out items a user?",
+    )
+
+
+def of_contradiction(found: Contradiction) -> Flag:
+    """Numbers that contradict each other, and what the others allow."""
+    among = "over all items"
+    if found.n_negatives is not None:
+        among = f"among {found.n_negatives:,} random items"
+    problem = f"{among} {listed(found.numbers)} contradict each other"
+    if found.allowed:
+        problem = f"{among} the other numbers allow {'; or '.join(map(_allowed, found.allowed))}"
+    causes = (
+        "Columns or rows exchanged? Another cut-off, or a sum that ends there? Another formula?"
+    )
+    return Flag(BOUNDS, problem, causes)
+
+
+def of_higher(found: Sequence[Higher]) -> Flag:
+    """Metrics that are higher over all items."""
+    pairs = [
+        f"{one.name} is {one.exact} over all items and {one.sampled} among few" for one in found
+    ]
+    return Flag(
+        test=BOUNDS,
+        problem=f"{'; '.join(pairs)}: the rank among few items cannot be the worse one",
+        causes="Columns exchanged? Another cut-off? Other users or weights?",
+    )
+
+
+def of_ranks(row: PrintedRow, shape: str) -> Flag:
+    """Sampled metrics that no distribution of true ranks gives."""
+    numbers = listed(pairs_of(row.printed))
+    among = f"against {row.n_negatives:,} of {row.n_items:,} items"
+    causes = (
+        "Another number of negatives or items? Negatives drawn by popularity? Ties counted as hits?"
+    )
+    if shape == NONE:
+        return Flag(RANKS, f"no distribution of true ranks gives {numbers} {among}", causes)
+    problem = f"{numbers} {among}: no distribution in which better ranks are likelier gives this"
+    low = not_above_random(row)
+    if low:
+        problem += f"; {listed(low)} is that of a random order, or less"
+        causes = "Held-out items that the model cannot score, ranked last? Another cut-off?"
+    return Flag(RANKS, problem, causes)
+
+
+def of_exact(row: PrintedRow, placed: Sequence[Placed]) -> Flag:
+    """Exact metrics that do not go with the sampled ones."""
+    outside = [exact for exact in placed if exact.standing == OUTSIDE]
+    found = []
+    for exact in outside[:_MOST_NAMED]:
+        ends = f"{exact.low:.4f} to {exact.high:.4f}"
+        found.append(f"{exact.metric}={row.exact[exact.metric]}, not in {ends}")
+    if len(outside) > _MOST_NAMED:
+        found.append(f"and {len(outside) - _MOST_NAMED} more")
+    if not outside:
+        found.append(f"{listed(pairs_of(row.exact))}, in their ranges, but not together")
+    few = f"the numbers among {row.n_negatives:,} random items allow"
+    causes = "Another number of negatives or items? Other weights, users or candidates?"
+    sides = {exact.value < exact.low for exact in outside}
+    if sides == {True}:
+        causes = f"Ties counted as hits among the random items? {causes}"
+    elif sides == {False}:
+        causes = f"Negatives drawn by popularity? Held-out items without a score? {causes}"
+    return Flag(EXACT, f"over all items {'; '.join(found)}, as {few}", causes)
+
+
+def pairs_of(numbers: Mapping[str, str]) -> list[str]:
+    """Write numbers as they are given, such as HR@10=0.82."""
+    return [f"{name}={text}" for name, text in numbers.items()]
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names, such as `A, B and C`."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _allowed(found: Allowed) -> str:
+    _, decimals = number_of(found.name, found.printed)
+    ends = f"{found.low:.{decimals}f} to {found.high:.{decimals}f}"
+    return f"{found.name} from {ends}, not {found.printed}"

@@ -1,0 +1,144 @@
+"""Score test of means that the same users have: of sampled metrics and of exact ones.
+
+A user's values are functions of the true rank, and of the sampled rank, whose distribution given
+the true rank is known. So their means and their covariance are linear in the distribution of true
+ranks, apart from the square of the means, and the least distance of the printed means from those of
+a distribution of a class is found by least squares with weights of at least 0 on its extreme
+points: the ranks 1 ... k, equally likely, if no rank is likelier than the one before it, and any
+rank k for all other shapes.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import scipy  # `scipy.optimize` takes long to import, so only where it is used
+from scipy.special import chdtri
+
+from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics.inference.printed import PrintedRow
+from sampled_metrics.inference.reported import number_of
+from sampled_metrics.inference.shapes import NON_INCREASING
+from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics.sampling.probability import pmf_at
+
+_SINGLY, _WIDE = 64, 250  # cells of one rank, and of ranks in equal proportions
+_ROUNDS = 6  # of the covariance
+_SUM = 1e4  # weight of the condition that probabilities sum to 1
+_APART = 0.001  # probability of a distance that is refused
+
+
+def go_together(row: PrintedRow, shape: str) -> bool:
+    """Test whether one distribution of true ranks gives the sampled and the exact metrics."""
+    if not row.exact or row.n_users is None or row.sampling is None:
+        return True
+    numbers = [*row.printed.items(), *row.exact.items()]
+    values = np.array([number_of(name, text)[0] for name, text in numbers])
+    steps = np.array([10.0 ** -number_of(name, text)[1] for name, text in numbers])
+    course = course_of(
+        tuple(map(parse_measure, row.printed)),
+        tuple(map(parse_measure, row.exact)),
+        row.n_items,
+        row.n_negatives,
+        row.sampling,
+        shape,
+    )
+    return distance(values, steps, course, row.n_users) <= float(chdtri(values.size, _APART))
+
+
+class Course(NamedTuple):
+    """Expectations under each extreme point of a class of distributions of true ranks."""
+
+    means: Float  # of functions of the true and the sampled rank; shape (functions, points)
+    products: Float  # of each two of them; shape (functions, functions, points)
+
+
+def distance(values: Float, steps: Float, course: Course, n_users: int) -> float:
+    """Least distance, by chi-square, of means of users from those of a distribution of a class.
+
+    `steps` are units of the last digit. The covariance is that of the nearest distribution, which
+    is found by least squares with weights of at least 0, and again with its covariance.
+    """
+    own = np.diag(0.25 * steps**2 + n_users**-2.0)  # of rounding, and of one user
+    covariance = np.diag(values * (1.0 - values)) / n_users + own
+    ones = np.full((1, course.means.shape[1]), _SUM)
+    found = np.inf
+    for _ in range(_ROUNDS):
+        root = np.linalg.inv(np.linalg.cholesky(covariance))
+        matrix = np.concatenate([root @ course.means, ones])
+        weights, _ = scipy.optimize.nnls(matrix, np.append(root @ values, _SUM))
+        weights /= weights.sum()
+        means = course.means @ weights
+        covariance = (course.products @ weights - np.outer(means, means)) / n_users + own
+        difference = values - means
+        found = min(found, float(difference @ np.linalg.solve(covariance, difference)))
+    return found
+
+
+@lru_cache(maxsize=4)  # rows of a table have the same
+def course_of(
+    sampled: tuple[Measure, ...],
+    exact: tuple[Measure, ...],
+    n: int,
+    m: int,
+    sampling: str,
+    shape: str,
+) -> Course:
+    """Expectations of sampled and exact metrics, and of products, under each extreme point.
+
+    Ranks are taken together in cells, in which functions are nearly cubic: a mean over a cell is
+    that of its first, middle and last ranks with weights for which it is exact for cubics.
+    """
+    cutoffs = [measure.cutoff for measure in exact if measure.cutoff is not None]
+    last = _last_ranks(n, cutoffs)
+    first = np.append(1, last[:-1] + 1)
+    size = last - first + 1
+    half = (size - 1) / 2.0
+    off = np.where(size % 2 == 0, 0.25, 0.0)  # of the middle ranks, squared
+    of_ends = (size**2.0 - 1.0) / 12.0 - off
+    wide = size > 2
+    of_ends[wide] /= half[wide] ** 2 - off[wide]
+    of_ends[~wide] = 0.0
+    k = len(sampled) + len(exact)
+    means = np.zeros((k, last.size))
+    products = np.zeros((k, k, last.size))
+    nodes = (first, last, (first + last) // 2, (first + last + 1) // 2)
+    weights = (of_ends / 2.0, of_ends / 2.0, (1.0 - of_ends) / 2.0, (1.0 - of_ends) / 2.0)
+    for ranks, weight in zip(nodes, weights, strict=True):
+        of_ranks = _at(ranks, sampled, exact, n, m, sampling)
+        means += of_ranks.means * weight
+        products += of_ranks.products * weight
+    if shape == NON_INCREASING:
+        means = np.cumsum(means * size, axis=-1) / last
+        products = np.cumsum(products * size, axis=-1) / last
+    return Course(means, products)
+
+
+def _last_ranks(n: int, cutoffs: list[int]) -> Int:
+    """Last rank of each cell: the first ones singly, and cut-offs."""
+    singly = min(n, _SINGLY)
+    wide = np.geomspace(singly, n, _WIDE).round().astype(np.int64)
+    ends = np.concatenate([np.arange(1, singly + 1), wide, cutoffs]).astype(np.int64)
+    return np.unique(ends[ends <= n])
+
+
+def _at(
+    ranks: Int,
+    sampled: tuple[Measure, ...],
+    exact: tuple[Measure, ...],
+    n: int,
+    m: int,
+    sampling: str,
+) -> Course:
+    """Expectations of sampled and exact metrics, and of products, at some true ranks."""
+    chances = pmf_at(ranks, n, m, sampling)
+    credit = np.stack([measure.at(np.arange(1, m + 2), m + 1) for measure in sampled])
+    means = credit @ chances.T
+    both = np.einsum("is,js,rs->ijr", credit, credit, chances, optimize=True)
+    if exact:
+        known = np.stack([measure.at(ranks, n) for measure in exact])
+        means = np.concatenate([means, known])
+        products = means[:, None] * means
+        products[: len(sampled), : len(sampled)] = both
+        return Course(means, products)
+    return Course(means, both)

@@ -1,0 +1,241 @@
+"""Rows of a table of printed metrics, from a file, a DataFrame or records.
+
+A row is one model on one data set. The numbers are kept as text, because their digits say how far
+they were rounded.
+"""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.inference.reported import MOST_ITEMS, number_of
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks import Sampling
+from sampled_metrics.tables.lines import require_file
+from sampled_metrics.tables.reading import is_frame
+
+WHAT = "a table of printed metrics"
+EXACT = "exact "  # before the name of a metric over all items, as in `exact HR@10`
+_ALIASES = {"dataset": "data_set", "data": "data_set"}
+_ABOUT = ("paper", "year", "source", "note")
+_NOTHING = ("", "-", "–", "nan", "None")
+_BY_POPULARITY = "popularity"
+_DRAWN = {
+    "": Sampling.WITHOUT_REPLACEMENT,
+    "without": Sampling.WITHOUT_REPLACEMENT,
+    "unknown-uniform": Sampling.WITHOUT_REPLACEMENT,
+    "with": Sampling.WITH_REPLACEMENT,
+}
+
+
+@dataclass(frozen=True)
+class PrintedRow:
+    """Printed metrics of one model on one data set.
+
+    Attributes
+    ----------
+    row
+        Number in the table, from 1 without the header.
+    source, data_set, model
+        Names; rows with the same source and data set are compared with each other.
+    printed, exact
+        Sampled metrics, and metrics over all items, by name: fractions as text.
+    n_items, n_negatives
+        n, candidates of a full ranking, and m.
+    n_users, runs
+        Users averaged over, None if not known, and runs of which the numbers are means.
+    sampling
+        How uniform negatives were drawn; None for negatives drawn by popularity.
+    about
+        Paper, year, source and note, where the table has them.
+    """
+
+    row: int
+    source: str
+    data_set: str
+    model: str
+    printed: Mapping[str, str]
+    exact: Mapping[str, str]
+    n_items: int
+    n_negatives: int
+    n_users: int | None = None
+    runs: int = 1
+    sampling: str | None = Sampling.WITHOUT_REPLACEMENT
+    about: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Number and names of the row, to be shown."""
+        names = [name for name in (self.model, self.data_set) if name]
+        return ", ".join([f"row {self.row}", *names])
+
+
+def read_printed(table: Any) -> list[PrintedRow]:
+    """Read the rows of a table of printed metrics.
+
+    Columns: n_items, n_negatives and, if known, n_users, runs, sampling, model, data_set and
+    source_id. A sampled metric has a column of its name, such as HR@10, and a metric over all items
+    one such as `exact HR@10`; or columns `printed` and `exact` hold all of a row, such as
+    `HR@10=0.82 NDCG@10=0.59`.
+
+    Examples
+    --------
+    >>> row = {"model": "A", "n_items": 3416, "n_negatives": 100, "HR@10": "82.45 %"}
+    >>> read_printed([row])[0].printed
+    {'HR@10': '0.8245'}
+    """
+    rows = []
+    path = table if isinstance(table, str | Path) else None
+    for number, (line, record) in enumerate(_records(table), start=1):
+        try:
+            rows.append(_row(number, record))
+        except InputError as error:
+            raise InputError(
+                error.problem, path=path, row=number, line=line, column=error.column
+            ) from None
+    if not rows:
+        raise InputError(f"no rows; expected {WHAT}", path=path)
+    return rows
+
+
+def _records(table: Any) -> Iterator[tuple[int | None, dict[str, str]]]:
+    """Yield the line of each row, None where there are no lines, and its texts by column."""
+    if isinstance(table, str | Path):
+        yield from _read_file(Path(table))
+        return
+    records: Any = table
+    if is_frame(table):
+        records = table.to_dict("records")
+    elif isinstance(table, str) or not isinstance(table, Sequence):
+        raise InputError(
+            f"found {type(table).__name__}; expected {WHAT}: a file, a DataFrame or rows"
+        )
+    for record in records:
+        if not isinstance(record, Mapping):
+            raise InputError(f"found a row of {type(record).__name__}; expected a dictionary")
+        yield None, {str(name): str(value) for name, value in record.items()}
+
+
+def _read_file(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Read a file with a header, separated by commas, or by tabs if the header has one."""
+    require_file(path, WHAT)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"not text ({error}); expected {WHAT} as CSV", path=path) from error
+    lines = text.splitlines(keepends=True)
+    separator = "\t" if "\t" in lines[0] else ","
+    reader = csv.reader(lines, delimiter=separator)
+    names = [name.strip() for name in next(reader)]
+    for cells in reader:
+        if not cells:
+            continue
+        if len(cells) != len(names):
+            raise InputError(
+                f"found {len(cells)} columns; expected {len(names)}",
+                path=path,
+                line=reader.line_num,
+            )
+        yield reader.line_num, dict(zip(names, cells, strict=True))
+
+
+def _row(number: int, record: Mapping[str, str]) -> PrintedRow:
+    """Parse a record; errors name its column."""
+    texts = {}
+    for column, value in record.items():
+        text = value.strip()
+        name = column.strip()
+        name = _ALIASES.get(name.lower(), name)
+        texts[name] = "" if text in _NOTHING else text
+    printed = _numbers(texts, "printed", "")
+    if not printed:
+        raise InputError("no printed metric; expected a column such as HR@10, or printed")
+    n_items = _count(texts, "n_items")
+    n_negatives = _count(texts, "n_negatives")
+    if n_items is None or n_negatives is None:
+        missing = "n_items" if n_items is None else "n_negatives"
+        raise InputError("found nothing; expected a whole number", column=missing)
+    if not n_negatives < n_items <= MOST_ITEMS:
+        raise InputError(
+            f"n_negatives is {n_negatives} and n_items is {n_items}; expected "
+            f"n_negatives < n_items <= {MOST_ITEMS:,}"
+        )
+    return PrintedRow(
+        row=number,
+        source=texts.get("source_id", ""),
+        data_set=texts.get("data_set", ""),
+        model=texts.get("model", ""),
+        printed=printed,
+        exact=_numbers(texts, "exact", EXACT),
+        n_items=n_items,
+        n_negatives=n_negatives,
+        n_users=_count(texts, "n_users"),
+        runs=_count(texts, "runs") or 1,
+        sampling=_sampling(texts.get("sampling", "")),
+        about={name: texts[name] for name in _ABOUT if name in texts},
+    )
+
+
+def _numbers(texts: Mapping[str, str], column: str, prefix: str) -> dict[str, str]:
+    """Numbers of columns of metrics whose names begin with a prefix, and of one that holds all."""
+    numbers: dict[str, str] = {}
+    for name, text in texts.items():
+        bare = name.removeprefix(prefix)
+        if name.startswith(prefix) and _is_metric(bare):
+            _add(numbers, bare, text)
+    for pair in texts.get(column, "").split():
+        name, sign, text = pair.partition("=")
+        if not sign:
+            raise InputError(f"found {pair!r}; expected such as HR@10=0.8245", column=column)
+        _add(numbers, name, text)
+    return numbers
+
+
+def _count(texts: Mapping[str, str], name: str) -> int | None:
+    """Parse a whole number, which may have commas between its thousands."""
+    text = texts.get(name, "")
+    if not text:
+        return None
+    digits = text.replace(",", "").removesuffix(".0")
+    if not digits.isdecimal() or int(digits) < 1:
+        raise InputError(f"found {text!r}; expected a whole number, at least 1", column=name)
+    return int(digits)
+
+
+def _sampling(text: str) -> str | None:
+    if text == _BY_POPULARITY:
+        return None
+    if text in _DRAWN:
+        return str(_DRAWN[text])
+    return str(Sampling(text))
+
+
+def _is_metric(name: str) -> bool:
+    try:
+        parse_measure(name)
+    except InputError:
+        return False
+    return True
+
+
+def _add(numbers: dict[str, str], name: str, text: str) -> None:
+    """Add a number as the text of a fraction, unless there is nothing."""
+    if not text:
+        return
+    measure = parse_measure(name)
+    if any(parse_measure(other) == measure for other in numbers):
+        raise InputError(f"{measure} is there twice; give it once", column=name)
+    value = text
+    if text.endswith("%"):
+        percent = text.removesuffix("%").strip()
+        decimals = len(percent.partition(".")[2]) + 2
+        value = f"{float(percent) / 100:.{decimals}f}" if _is_number(percent) else text
+    number_of(name, value)
+    numbers[name] = value
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdecimal()

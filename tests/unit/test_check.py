@@ -1,0 +1,320 @@
+"""Checks of tables of printed metrics: errors planted in them, hand-made rows, files."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from sampled_metrics import InputError, check, reported
+from sampled_metrics.cli import app
+from sampled_metrics.inference.consistency import (
+    contradictions,
+    higher_over_all,
+    no_share,
+    place,
+)
+from sampled_metrics.inference.flags import of_arithmetic
+from sampled_metrics.inference.joint import course_of, distance, go_together
+from sampled_metrics.inference.printed import PrintedRow, read_printed
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.sampling.probability import pmf
+from tests.unit import planted
+
+ABOUT = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
+PAPER = {"HR@1": "0.3675", "HR@5": "0.7235", "HR@10": "0.8245"}
+
+
+def row(printed, exact=None, **about):
+    settings = {"n_items": 500, "n_negatives": 99, **about}
+    return PrintedRow(1, "", "", "A", printed, exact or {}, **settings)
+
+
+def failed(table, **options):
+    return [flag.test for result in check(table, **options) for flag in result.flags]
+
+
+# benchmarks/check.py measures the same for 200 and 52 tables.
+def test_sound_tables_are_not_flagged():
+    rng = np.random.default_rng(1)
+    flagged = [table for table in range(40) if failed(planted.sound_table(rng, table % 2 == 0))]
+    assert len(flagged) <= 1
+
+
+def test_planted_errors_are_flagged():
+    rng = np.random.default_rng(2)
+    found = dict.fromkeys(planted.ERRORS, 0)
+    for _, error in product(range(5), planted.ERRORS):
+        found[error] += bool(failed(planted.wrong_table(error, rng)))
+    assert sum(found.values()) >= 17
+    assert found["columns exchanged"] == found["HR of another k"] == found["ties as hits"] == 5
+
+
+def test_range_is_that_of_reported():
+    (result,) = check([{"model": "A", **PAPER, **ABOUT}])
+    (expected,) = reported(PAPER, "HR@10", **ABOUT)
+    assert (result.range_low, result.range_high) == (expected.range_low, expected.range_high)
+    assert result.range_middle == expected.range_middle
+    assert result.flags == ()
+
+
+@pytest.mark.parametrize(
+    ("share", "users", "runs", "sound"),
+    [
+        ("0.385", 13, 1, True),  # 5 of 13 are 0.38461...
+        ("0.384", 13, 1, True),  # cut off
+        ("0.386", 13, 1, False),
+        ("0.423", 13, 1, False),
+        ("0.423", 13, 2, True),  # 11 of 26
+        ("0.8079470198675497", 6040, 1, True),  # all digits
+        ("1.0", 7, 1, True),
+        ("0.45", 6040, 1, True),  # more users than two digits tell apart
+    ],
+)
+def test_hit_rates_are_shares_of_users(share, users, runs, sound):
+    assert (no_share(row({"HR@10": share}, n_users=users, runs=runs)) is None) == sound
+
+
+def test_granularity_names_the_runs_that_fit():
+    assert no_share(row({"HR@10": "0.198113"}, n_users=6040)).likely_runs == 5  # 5983 of 30,200
+    assert no_share(row({"NDCG@10": "0.423"}, n_users=13)) is None
+    assert no_share(row({"HR@10": "0.423"})) is None
+
+
+@pytest.mark.parametrize(
+    ("printed", "sound"),
+    [
+        ({"HR@1": "0.20", "HR@5": "0.30", "HR@10": "0.30"}, True),
+        ({"HR@5": "0.31", "HR@10": "0.29"}, False),
+        ({"HR@10": "0.30", "NDCG@10": "0.32"}, False),
+        ({"HR@10": "0.300", "NDCG@10": "0.085"}, False),  # below 0.3 / log2(11) = 0.0867
+        ({"HR@10": "0.300", "NDCG@10": "0.087"}, True),
+        ({"HR@1": "0.30", "MRR": "0.29"}, False),
+        ({"HR@1": "0.300", "MRR": "0.660"}, False),  # at most 0.3 + 0.7 / 2
+        ({"NDCG@5": "0.40", "NDCG@10": "0.38"}, False),
+    ],
+)
+def test_sampled_metrics_bound_each_other(printed, sound):
+    assert (contradictions(row(printed)) == []) == sound
+
+
+def test_bounds_hold_all_metrics_of_drawn_ranks():
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        ranks = rng.integers(1, 101, size=rng.integers(1, 40))
+        printed = {name: f"{planted.value(name, ranks):.3f}" for name in planted.SAMPLED}
+        assert contradictions(row(printed)) == []
+
+
+def test_exact_metrics_are_below_sampled_ones():
+    wrong = row({"HR@10": "0.30"}, {"HR@10": "0.33"})
+    assert [(one.exact, one.sampled) for one in higher_over_all(wrong)] == [("0.33", "0.30")]
+    assert [flag.test for flag in of_arithmetic(wrong)] == ["bounds"]
+    assert higher_over_all(row({"HR@10": "0.30"}, {"HR@10": "0.30"})) == []
+    assert higher_over_all(row({"AUC": "0.70"}, {"AUC": "0.75"})) == []
+
+
+def test_exact_metrics_have_a_sampling_error_of_their_own():
+    users = row({"HR@10": "0.30"}, {"HR@10": "0.0000"}, n_users=117)
+    found = place("HR@10", users, 0.0006, 0.1, confidence=0.95)
+    # Wilson's upper end of 0 hits of 117 users is z^2/(117 + z^2) = 0.0318.
+    assert found.high_error == pytest.approx(0.0318, abs=1e-3)
+    assert (found.low_error, found.standing) == (0.0, "inside within its error")
+    assert place("HR@10", users, 0.04, 0.1, confidence=0.95).standing == "outside"
+    certain = row({"HR@10": "0.30"}, {"HR@10": "0.0000"})
+    assert place("HR@10", certain, 0.0006, 0.1, confidence=0.95).standing == "outside"
+
+
+@pytest.mark.parametrize(("n", "shape"), [(40, "non-increasing"), (40, "none"), (900, "none")])
+def test_moments_of_the_score_test_are_those_of_all_ranks(n, shape):
+    """Each function of the true and the sampled rank, and each product, summed over both."""
+    m = 7
+    sampled = (parse_measure("HR@2"), parse_measure("MRR"))
+    exact = (parse_measure("NDCG@10"), parse_measure("AUC"))
+    course = course_of(sampled, exact, n, m, "without-replacement", shape)
+    chances = pmf(np.arange(1, n + 1), n, m, "without-replacement")  # true by sampled ranks
+    places = np.arange(1, m + 2)
+    values = [np.tile(places <= 2, (n, 1)), np.tile(1.0 / places, (n, 1))]
+    true = np.arange(1, n + 1)
+    for of_rank in (np.where(true <= 10, 1.0 / np.log2(true + 1), 0.0), (n - true) / (n - 1)):
+        values.append(np.tile(of_rank[:, None], (1, m + 1)))
+    values = np.array(values, dtype=float)
+    means = (values * chances).sum(axis=-1)
+    products = np.einsum("irs,jrs,rs->ijr", values, values, chances)
+    if shape == "non-increasing":
+        means, products = (np.cumsum(x, axis=-1) / true for x in (means, products))
+    if n == 40:
+        assert course.means == pytest.approx(means, abs=1e-12)
+        assert course.products == pytest.approx(products, abs=1e-12)
+    else:  # means over cells lie among the values in them
+        assert course.means[:, :60] == pytest.approx(means[:, :60], abs=1e-12)
+        assert course.means.shape[1] < n
+
+
+def test_means_over_cells_of_ranks_are_those_of_all_their_ranks():
+    sampled = (parse_measure("HR@10"), parse_measure("NDCG@10"))
+    exact = (parse_measure("HR@10"), parse_measure("MRR"))
+    course = course_of(sampled, exact, 3000, 50, "without-replacement", "non-increasing")
+    chances = pmf(np.arange(1, 3001), 3000, 50, "without-replacement")
+    credit = np.where(np.arange(51) < 10, 1.0 / np.log2(np.arange(51) + 2.0), 0.0)
+    expected = [(chances[:, :10].sum(axis=1)).mean(), (chances @ credit).mean(), 10 / 3000]
+    assert course.means[:3, -1] == pytest.approx(expected, abs=1e-6)
+    assert course.means[3, -1] == pytest.approx((1.0 / np.arange(1, 3001)).mean(), abs=1e-6)
+
+
+def test_distance_is_that_of_a_chi_square_test():
+    """Of one point, the sum of squares of what it is off by, in standard deviations."""
+    course = course_of(
+        (parse_measure("HR@1"),), (parse_measure("HR@1"),), 2, 1, "without-replacement", "none"
+    )
+    even = type(course)(
+        course.means.mean(axis=1, keepdims=True), course.products.mean(axis=2, keepdims=True)
+    )
+    # True rank 1 or 2 of 2, equally likely: both metrics are 1 or 0, and equal.
+    # A user's share of 1/100 is added to each, and halved in their mean.
+    found = distance(np.array([0.6, 0.6]), np.array([1e-9, 1e-9]), even, 100)
+    assert found == pytest.approx(0.1**2 / (0.25 / 100 + 0.5 / 100**2))
+    assert distance(np.array([0.6, 0.5]), np.array([1e-9, 1e-9]), even, 100) > 50.0
+
+
+def test_distance_of_true_means_is_none():
+    course = course_of(
+        (parse_measure("HR@5"), parse_measure("MRR")),
+        (parse_measure("HR@10"),),
+        500,
+        20,
+        "with-replacement",
+        "non-increasing",
+    )
+    weights = np.zeros(course.means.shape[1])
+    weights[[3, 40, -1]] = 0.2, 0.3, 0.5
+    assert distance(course.means @ weights, np.full(3, 1e-6), course, 10_000) < 1e-3
+
+
+def test_nothing_is_asked_together_without_users_or_exact_metrics():
+    assert go_together(row({"HR@10": "0.5"}, {"HR@10": "0.4"}), "non-increasing")
+    assert go_together(row({"HR@10": "0.5"}, n_users=50), "non-increasing")
+    assert not go_together(row({"HR@10": "0.9"}, {"HR@10": "0.0"}, n_users=5000), "non-increasing")
+
+
+def test_ranks_below_a_random_order_ask_for_items_without_a_score():
+    about = {"n_items": 23770, "n_negatives": 100, "n_users": 4230}
+    (result,) = check([{"NDCG@10": "0.030", **about}])
+    assert [flag.test for flag in result.flags] == ["ranks"]
+    assert "cannot score" in result.flags[0].causes
+    assert result.range_low is None
+    assert failed([{"NDCG@10": "0.030", **about}], shape="none") == []
+    unknown = {"n_items": 23770, "n_negatives": 100}
+    assert failed([{"NDCG@10": "0.030", **unknown}]) == []  # sampling error is not known
+
+
+@pytest.mark.parametrize(
+    ("exact", "cause"), [("0.0015", "Ties counted as hits"), ("0.80", "drawn by popularity")]
+)
+def test_sampled_and_exact_metrics_must_go_together(exact, cause):
+    (result,) = check([{**PAPER, "exact HR@10": exact, **ABOUT}])
+    assert [flag.test for flag in result.flags] == ["exact"]
+    assert cause in result.flags[0].causes
+    assert result.measured.value == float(exact)
+    assert result.measured.standing == "outside"
+
+
+def test_orders_are_decided_where_ranges_do_not_meet():
+    worst = {"HR@1": "0.0100", "HR@5": "0.0500", "HR@10": "0.1000"}
+    table = [
+        {"data_set": "a", "model": "A", **PAPER, **ABOUT},
+        {"data_set": "a", "model": "B", **worst, **ABOUT},
+        {"data_set": "a", "model": "C", **PAPER, **ABOUT},
+        {"data_set": "b", "model": "D", **worst, **ABOUT},
+    ]
+    checks = check(table)
+    assert [(o.data_set, o.n_pairs, o.decided) for o in checks.orders] == [
+        ("a", 3, ((1, 2), (3, 2))),
+        ("b", 0, ()),
+    ]
+    assert "2 of 3 orders decided: A above B, C above B" in " ".join(str(checks).split())
+
+
+def test_popularity_leaves_no_range():
+    (result,) = check([{**PAPER, **ABOUT, "sampling": "popularity"}])
+    assert result.range_low is None
+    assert result.flags == ()
+
+
+def test_reads_files_frames_and_columns_of_pairs(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(
+        "\ufeffmodel,Dataset,n_items,n_negatives,n_users,HR@10,exact HR@10,other\n"
+        'A,ML,"3,416",100,,82.45 %,-,x\n'
+    )
+    (of_file,) = read_printed(path)
+    assert of_file.printed == {"HR@10": "0.8245"}
+    assert (of_file.exact, of_file.n_users, of_file.data_set) == ({}, None, "ML")
+    frame = pd.DataFrame([{"printed": "HR@10=0.8245", "exact": "AUC=0.9", **ABOUT}])
+    (of_frame,) = read_printed(frame)
+    assert of_frame.printed == of_file.printed
+    assert of_frame.exact == {"AUC": "0.9"}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("model,n_items,n_negatives,HR@10\nA,500,99,82\n", "row 1 (line 2): HR@10 is 82"),
+        ("n_items,n_negatives,HR@10\n500,many,0.5\n", "column n_negatives: found 'many'"),
+        ("n_items,n_negatives,HR@10\n500,,0.5\n", "column n_negatives: found nothing"),
+        ("n_items,n_negatives,HR@10\n50,99,0.5\n", "n_negatives is 99 and n_items is 50"),
+        ("n_items,n_negatives,HR10\n500,99,0.5\n", "no printed metric"),
+        ("n_items,n_negatives,HR@10\n500,99\n", "line 2: found 2 columns; expected 3"),
+        ("n_items,n_negatives,printed\n500,99,HR@10\n", "column printed: found 'HR@10'"),
+        ("n_items,n_negatives,HR@10,Recall@10\n500,99,x,y\n", "HR@10 is 'x'"),
+        ("n_items,n_negatives,HR@10,hit@10\n500,99,0.5,0.5\n", "hit@10 is there twice"),
+        ("n_items,n_negatives,HR@10,sampling\n500,99,0.5,odd\n", "unknown sampling 'odd'"),
+        ("n_items,n_negatives,HR@10\n", "no rows"),
+    ],
+)
+def test_errors_name_the_place(tmp_path, text, problem):
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        check(path)
+    assert str(caught.value).startswith(f"{path}")
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "problem"),
+    [
+        (3, {}, "found int"),
+        ([3], {}, "a row of int"),
+        ([{**PAPER, **ABOUT}], {"shape": "odd"}, "unknown shape"),
+        ([{**PAPER, **ABOUT}], {"metric": "odd"}, "unknown measure"),
+        ("/no/such.csv", {}, "no such file"),
+    ],
+)
+def test_wrong_arguments_are_named(table, options, problem):
+    with pytest.raises(InputError, match=problem):
+        check(table, **options)
+
+
+def test_command_prints_text_csv_and_json(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(
+        "model,n_items,n_negatives,n_users,HR@5,HR@10\n"
+        "A,3416,100,6040,0.7235,0.8245\nB,3416,100,6040,0.8245,0.7235\n"
+    )
+    shown = CliRunner().invoke(app, ["check", str(path)])
+    assert shown.exit_code == 1
+    words = " ".join(shown.stdout.split())
+    assert "row 2, B: among 100 random items the other numbers allow HR@5" in words
+    rows = json.loads(CliRunner().invoke(app, ["check", str(path), "--format", "json"]).stdout)
+    assert [[flag["test"] for flag in row["flags"]] for row in rows] == [[], ["bounds"]]
+    table = CliRunner().invoke(app, ["check", str(path), "--format", "csv"]).stdout
+    assert ",bounds: among 100 random items" in table.replace('"', "")
+    assert check(path).to_frame()["flags"].iloc[0] == ""
+    (tmp_path / "sound.csv").write_text("\n".join(path.read_text().splitlines()[:2]))
+    command = ["check", str(tmp_path / "sound.csv"), "--format", "csv", "--metric", "NDCG@10"]
+    sound = CliRunner().invoke(app, command)
+    assert sound.exit_code == 0
+    assert sound.stdout.splitlines()[0].endswith("range_middle,flags,measured,standing")
