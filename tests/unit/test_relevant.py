@@ -131,6 +131,23 @@ def test_lists_that_are_deep_enough_or_not(name, places, n, expected):
         value("auc", untied(1, 2, n=2))
 
 
+@pytest.mark.parametrize(
+    ("depth", "words"),
+    [
+        ([9, 30, 7, 8], "the lists of 3 users end at 7 to 9"),
+        ([8, 30, 8, 8], "the lists of 3 users end at 8"),
+        ([30, 10, 9, 10], "the list of 1 user ends at 9"),
+    ],
+)
+def test_where_lists_end_too_early(depth, words):
+    ranks = Ranks([0] * 4, [0] * 4, [0] * 4, n_found=[1] * 4, n_relevant=[2] * 4, depth=depth)
+    with pytest.raises(InputError, match=rf"recall@10 needs ranks down to 10; {words}$"):
+        value("recall@10", ranks)
+    assert value(f"recall@{min(depth)}", ranks).tolist() == [0.5] * 4
+    with pytest.raises(InputError, match=f"use ap@{min(depth)}"):
+        value("ap", ranks)
+
+
 def test_no_users_at_all():
     ranks = Ranks([], [], [])
     for name in ("recall@3", "ap", "auc", "ndcg@3", "rr"):

@@ -30,6 +30,7 @@ scores", ECIR 2008.
 
 from collections.abc import Callable
 from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -86,7 +87,7 @@ def _precision(levels: Levels, users: Ranks, measure: Measure) -> Float:
 @register("f", "F", has_beta=True)
 def _f(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """F-beta, linear in the hits: (1 + b^2) P R / (b^2 P + R) = (1 + b^2) hits / (b^2 |R| + k)."""
-    weight = (measure.beta or 1.0) ** 2
+    weight = cast("float", measure.beta) ** 2
     hits = _hits(levels, users, measure)
     most = weight * users.n_relevant + _cutoff(levels, measure)
     return (1.0 + weight) * hits / most
