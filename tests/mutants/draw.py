@@ -92,7 +92,10 @@ def drawn(folder, room, modules, count, equivalent, seed):
         if len(mutants) == count:
             break
         name, occurrence = rng.choice(changes)
-        mutated = mutate_code(sources[module], get_operator(name)(), occurrence)
+        try:
+            mutated = mutate_code(sources[module], get_operator(name)(), occurrence)
+        except AttributeError:  # cosmic-ray replaces no exceptions with dotted names
+            continue
         if not makes_a_difference(sources[module], mutated):
             continue
         before, after = changed_lines(sources[module], mutated)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.optimize import lsq_linear
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import (
@@ -19,7 +20,7 @@ from sampled_metrics.estimators import (
     parse_estimator,
     reduced,
 )
-from sampled_metrics.estimators.least_squares import ConditioningError, rank_rule
+from sampled_metrics.estimators.least_squares import ConditioningError, rank_rule, sums_up_to
 from sampled_metrics.metrics.measures import parse_measure
 
 NAMES = ("sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
@@ -308,3 +309,91 @@ class TestMatrix:
     def test_refuses(self, options, word):
         with pytest.raises(InputError, match=word):
             matrix(**({"names": NAMES, "measures": MEASURES, "n": 5, "m": 2} | options))
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_constrained_vectors_never_rise(sampling):
+    """Also where steps are 0 but for rounding, as of recall at n, which is 1 at every rank."""
+    measures = [*MEASURES, parse_measure("recall@12"), parse_measure("recall@11")]
+    for nonnegative in (True, False):
+        (found,) = np.moveaxis(
+            matrix(["cls"], measures, 12, 5, sampling=sampling, cls_nonnegative=nonnegative), 1, 0
+        )
+        assert (np.diff(found) <= 0.0).all()
+        assert not nonnegative or (found >= 0.0).all()
+        np.testing.assert_allclose(found[4], 1.0, rtol=1e-10)
+
+
+def test_constrained_vectors_of_many_negatives():
+    """More unknowns than the solver of this package takes, against bounded least squares."""
+    n, m, measures = 400, 140, [parse_measure("recall@10"), parse_measure("rr@3")]
+    solutions = monotone(reduced(measures, n, m, WITH))
+    steps = np.cumsum(grid(n, m, WITH), axis=1)
+    for found, wanted in zip(solutions, exact(measures, n).T, strict=True):
+        expected = lsq_linear(steps, wanted, (0, np.inf), "bvls", tol=1e-15)
+        distance = np.sum((grid(n, m, WITH) @ found - wanted) ** 2)
+        assert distance == pytest.approx(2 * expected.cost, rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [50, 3541, 1 << 14])
+def test_ranks_are_taken_one_by_one(n):
+    ranks, weights = rank_rule(MEASURES, n, 20)
+    assert ranks.tolist() == list(range(1, n + 1))
+    assert set(weights) == {1.0}
+
+
+@pytest.mark.parametrize("m", [3, 20, 300])
+@pytest.mark.parametrize("n", [(1 << 14) + 1, 10**5])
+def test_sums_over_ranks_are_exact_up_to_degree_39(n, m):
+    """Also those that end at a cut-off, which ends a block."""
+    measures = [parse_measure("recall@1000"), parse_measure("ndcg@17")]
+    ranks, weights = rank_rule(measures, n, m)
+    assert ranks.size < n
+    whole = np.arange(1, n + 1)
+    for degree in (0, 1, 2, 17, 39):
+        expected = ((whole / n) ** degree).sum()
+        assert weights @ (ranks / n) ** degree == pytest.approx(expected, rel=1e-12)
+    for cutoff in (17, 1000):
+        below = ranks <= cutoff
+        assert weights[below].sum() == pytest.approx(cutoff, rel=1e-12)
+        total = weights[below] @ ranks[below]
+        assert total == pytest.approx(cutoff * (cutoff + 1) / 2, rel=1e-12)
+    assert (ranks[:128] == whole[:128]).all()
+    assert (ranks[-128:] == whole[-128:]).all()
+    assert (np.diff(ranks) > 0).all()
+
+
+@given(st.lists(st.integers(0, 400), min_size=1, max_size=30), st.integers(0, 39))
+def test_sums_up_to_any_ends(steps, degree):
+    ends = np.cumsum(steps) + 1
+    found = sums_up_to(ends, lambda ranks: (ranks / 100.0) ** degree)
+    powers = np.cumsum((np.arange(1, ends[-1] + 1) / 100.0) ** degree)
+    np.testing.assert_allclose(found, powers[ends - 1], rtol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("clss", "did you mean cls"),
+        ("bv:2", "GAMMA a number from 0 to 1, ITERATIONS a whole number from 1 to 1000"),
+    ],
+)
+def test_known_estimators_and_what_may_have_been_meant(name, words):
+    with pytest.raises(InputError, match=words):
+        parse_estimator(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "printed"),
+    [
+        ("bv:1", "BV 1", "bv:1"),
+        ("bv:0", "BV 0", "bv:0"),
+        ("bv:0.001", "BV 0.001", "bv:0.001"),
+        ("em:1000", "EM 1000", "em:1000"),
+        ("em:1", "EM 1", "em:1"),
+        ("rank-estimate", "Rank Estimate", "rank-estimate"),
+    ],
+)
+def test_labels_and_names_at_the_bounds(name, label, printed):
+    estimator = parse_estimator(name)
+    assert (estimator.label, str(estimator)) == (label, printed)

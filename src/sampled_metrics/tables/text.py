@@ -56,7 +56,7 @@ def read_text(
     fields = next(csv.reader([first], delimiter=separator), [])
     names = named(path, fields, columns)
     if not names.wanted:
-        return Table(path, {}, names.all, header=1)
+        return Table(path, {}, names.all)
     with _parsing(path, what, separator):
         read = reader.read_csv(
             str(path),

@@ -1,0 +1,434 @@
+"""Columns of a table by hand: bounds, numbers as text, times, ids, and names that are found."""
+
+import math
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.tables.names import KNOWN, named
+from sampled_metrics.tables.reading import read_table
+from sampled_metrics.tables.table import Table
+from sampled_metrics.tables.text import QRELS, RUN
+
+HERE = Path("t")
+COLUMNS = ("user_id", "item_id", "score", "rank", "n_tied")
+
+
+def column(values, name="rank"):
+    if not isinstance(values, pa.Array):
+        values = pa.array(values)
+    return Table(HERE, {name: pa.chunked_array([values])}, (name,))
+
+
+def error_of(function, *arguments):
+    with pytest.raises(InputError) as caught:
+        function(*arguments)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [2, 9, 5],
+        [2.0, 9.0, 5.0],
+        ["2", " 9 ", "5.0"],
+        pa.array([2, 9, 5], pa.uint64()),
+        pa.array([2, 9, 5], pa.int8()),
+        [Decimal("2"), Decimal("9.0"), Decimal("5")],
+        pa.array(["2", "9", "5"]).dictionary_encode(),
+    ],
+)
+def test_whole_numbers_between_bounds(values):
+    table = column(values)
+    for most in (9, None, np.array([2, 9, 5])):
+        found = table.whole("rank", 2, most)
+        assert (found.dtype, found.tolist()) == (np.int64, [2, 9, 5])
+    for least, most, row, expected in (
+        (3, 9, 1, "found 2; expected 3 to 9"),
+        (2, 8, 2, "found 9; expected 2 to 8"),
+        (6, None, 1, "found 2; expected at least 6"),
+        (0, np.array([2, 9, 4]), 3, "found 5; expected 0 to 4"),
+        (0, np.array([1, 9, 5]), 1, "found 2; expected 0 to 1"),
+    ):
+        error = error_of(table.whole, "rank", least, most)
+        assert (error.row, error.column, error.problem) == (row, "rank", expected)
+
+
+@pytest.mark.parametrize(
+    ("values", "row", "found"),
+    [
+        ([1, 2.5], 2, "2.5"),
+        ([1.0, math.nan], 2, "nan"),
+        ([1.0, 2.0**53], 2, "9.00719925474099e+15"),
+        ([1, None], 2, "nothing"),
+        (["1", "2", "x", "y"], 3, "'x'"),
+        (["1", ""], 2, "''"),
+        ([str(number) for number in range(9)] + ["0x10", "z"], 10, "'0x10'"),
+        ([b"\xff"], None, "bytes, not UTF-8"),
+        ([timedelta(1)], None, "type duration"),
+        ([[1]], None, "type list"),
+        (["1", "y" * 100], 2, f"'{'y' * 79}..."),
+    ],
+)
+def test_what_is_no_whole_number(values, row, found):
+    error = error_of(column(values).whole, "rank", 0)
+    assert (error.row, error.column) == (row, "rank")
+    assert error.problem.startswith(f"found {found}")
+    assert "whole numbers, at least 0" in error.problem
+
+
+def test_the_largest_whole_numbers():
+    largest = 2**53 - 1
+    assert column([-float(largest), float(largest)]).whole("rank", -largest).tolist() == [
+        -largest,
+        largest,
+    ]
+    exact = pa.array([2**63 - 1, 0], pa.uint64())
+    assert column(exact).whole("rank", 0).tolist() == [2**63 - 1, 0]
+    error = error_of(column(pa.array([2**63], pa.uint64())).whole, "rank", 0)
+    assert "found 9.22337203685478e+18" in error.problem
+    error = error_of(column([0, 5]).whole, "rank", 1, 9, "ranks of mine")
+    assert error.problem == "found 0; expected 1 to 9"
+    error = error_of(column([0.5]).whole, "rank", 1, 9, "ranks of mine")
+    assert error.problem == "found 0.5; expected ranks of mine"
+
+
+def test_marks():
+    for values in ([1, 0, 1], [True, False, True], [1.0, 0.0, 1.0], ["1", "0", "1"]):
+        assert column(values).marks("rank").tolist() == [True, False, True]
+    for values in ([1, 2], [1, -1], [1, None]):
+        assert error_of(column(values).marks, "rank").row == 2
+
+
+def test_finite_numbers_and_their_order():
+    assert column(["0.5", "-1e3"]).finite("rank").tolist() == [0.5, -1000]
+    assert column([2**60 + 1, 2**60, 5]).ordered("rank").tolist() == [2, 1, 0]
+    assert column([7, 5]).ordered("rank").tolist() == [7, 5]
+    assert column([0.5, -2.0]).ordered("rank").tolist() == [0.5, -2]
+    for values in ([0.0, math.inf], [0.0, math.nan], ["1", "nan"], [1.0, None]):
+        for method in ("finite", "ordered", "times"):
+            assert error_of(getattr(column(values), method), "rank").row == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "expected", "unit"),
+    [
+        ([3, 1], [3, 1], None),
+        ([3.5, 1.0], [3.5, 1], None),
+        (["3", "1"], [3, 1], None),
+        (["3.5", "1"], [3.5, 1], None),
+        (["1970-01-01", "1970-01-02"], [0, 86400], "s"),
+        (["1970-01-01 00:00:01", "1970-01-02"], [1, 86400], "s"),
+        (["1970-01-01T00:00:01.5", "1970-01-02T00:00:00.0"], [1_500_000, 86_400_000_000], "us"),
+        (["1970-01-01 00:00:00.000000001"] * 2, [1, 1], "ns"),
+        (["1970-01-01T01:00:00+01:00", "1970-01-01T00:00:02Z"], [0, 2], "s"),
+        (["1970-01-01T00:00:01", "1970-01-01T00:00:01.5"], [1_000_000, 1_500_000], "us"),
+        ([date(1970, 1, 2), date(1970, 1, 1)], [86400, 0], "s"),
+        ([datetime(1970, 1, 1, 0, 0, 2)], [2_000_000], "us"),
+    ],
+)
+def test_times_in_one_unit(values, expected, unit):
+    found, of = column(values).times("rank")
+    assert (found.tolist(), of) == (expected, unit)
+
+
+@pytest.mark.parametrize(
+    ("values", "row"),
+    [
+        (["1970-01-01", "5"], 2),
+        (["5", "1970-01-01", "x"], 2),
+        (["x", "5"], 1),
+        (["1970-01-01", "1970-13-01"], 2),
+        (["1970-01-01", None], 2),
+    ],
+)
+def test_times_of_two_kinds(values, row):
+    error = error_of(column(values).times, "rank")
+    assert error.row == row
+    assert "of one kind in all rows" in error.problem
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([7, 5, 7], [7, 5, 7]),
+        ([7.0, -5.0], [7, -5]),
+        (["7", "-5", "0"], [7, -5, 0]),
+        (["7", "007"], ["7", "007"]),
+        (["7", "-0"], ["7", "-0"]),
+        (["9223372036854775807", "1"], [2**63 - 1, 1]),
+        (["9223372036854775808", "1"], ["9223372036854775808", "1"]),
+        (["x" * 200, "ω"], ["x" * 200, "ω"]),
+        (pa.array([2**63 - 1, 3], pa.uint64()), [2**63 - 1, 3]),
+        (pa.DictionaryArray.from_arrays([2, 1], ["x", "5", "4"]), [4, 5]),
+        (pa.array([3, 200], pa.uint8()).dictionary_encode(), [3, 200]),
+    ],
+)
+def test_ids_and_their_codes(values, expected):
+    table = column(values)
+    assert table.ids("rank").to_pylist() == expected
+    codes, names = table.codes("rank")
+    assert codes.dtype == np.int32
+    distinct = list(dict.fromkeys(expected))
+    assert [names.to_pylist()[code] for code in codes] == expected
+    assert sorted(names.to_pylist()) == sorted(distinct)
+
+
+@pytest.mark.parametrize(
+    ("values", "row", "words"),
+    [
+        (["a", "b", "x" * 201], 3, "more than 200 characters"),
+        (["a", ""], 2, "found nothing"),
+        (["a", "b", None], 3, "found nothing"),
+        (["a", "b", "a", "c\td"], 4, "control characters"),
+        (["a", "\x7f"], 2, "control characters"),
+        ([1.0, 2.5], 2, "found 2.5; expected whole numbers or text"),
+        ([True], None, "found type bool"),
+        ([date(1970, 1, 1)], None, "found type date32"),
+    ],
+)
+def test_what_is_no_id(values, row, words):
+    error = error_of(column(values).ids, "rank")
+    assert (error.row, error.column) == (row, "rank")
+    assert words in error.problem
+
+
+def test_places_of_ids_of_a_column():
+    table = column(["5", "a", "5"])
+    assert table.places("rank", np.array(["a", "5"]), "ids").tolist() == [1, 0, 1]
+    error = error_of(table.places, "rank", np.array(["5", "b"]), "mine")
+    assert (error.row, error.problem) == (2, "found a; expected mine")
+
+
+def test_columns_that_are_missing():
+    table = column([1, 2])
+    table.require("rank")
+    for missing in (lambda: table.require("rank", "score"), lambda: table.finite("score")):
+        assert error_of(missing).problem == "lacks column score; found rank"
+    assert len(table) == 2
+    assert len(Table(HERE, {}, ())) == 0
+    both = table.with_column("score", pa.chunked_array([[0.5, 1.5]]))
+    assert (list(both.columns), list(table.columns)) == (["rank", "score"], ["rank"])
+
+
+@pytest.mark.parametrize(
+    ("names", "bare"),
+    [
+        (["user_id", "item_id"], ["user_id", "item_id"]),
+        (["User", "MOVIE_ID"], ["user_id", "item_id"]),
+        (["uid", "user_id"], ["uid", "user_id"]),  # only where no column has the name itself
+        (["user_id:token", "item_id:token", "score:float"], ["user_id", "item_id", "score"]),
+        (["user_id", " item "], ["user_id", "item_id"]),
+        (["user", "pred", "est"], ["user_id", "score", "est"]),
+        (["user", "est", "Prediction"], ["user_id", "est", "score"]),
+        (["user", "est", "rank"], ["user_id", "est", "rank"]),
+        (["user", "rating", "relevance"], ["user_id", "rating", "relevance"]),
+        (["user", "rating", "n_tied"], ["user_id", "score", "n_tied"]),
+        (["rank", "score_x"], ["rank", "score_x"]),
+    ],
+)
+def test_names_of_columns(names, bare):
+    found = named(HERE, names, KNOWN)
+    assert found.all == tuple(bare)
+    wanted = [(name, known) for name, known in zip(names, bare, strict=True) if known in KNOWN]
+    assert found.wanted == dict(wanted)
+
+
+def test_names_that_are_not_wanted_stay():
+    assert named(HERE, ["user", "est", "item"], ["user_id"]).all == ("user_id", "est", "item")
+    assert named(HERE, ["user", "user"], ["rank"]).wanted == {}
+    for names in (["user", "uid"], ["rank", "rank"], ["rank", "rank:float"]):
+        assert "duplicate column" in error_of(named, HERE, names, KNOWN).problem
+
+
+ROWS = {"user_id": ["a", "b"], "noise": [0.5, 1.0], "rank": [1, 2], "text": ["x", "y"]}
+ROWS |= {"count": [3, 4], "more": [-1.5e-3, 2.0]}
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "frame", "arrow", "columns"])
+def test_a_table_knows_its_other_columns_of_decimals(tmp_path, kind):
+    frame = pd.DataFrame(ROWS)
+    path = tmp_path / f"t.{kind}"
+    if kind == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if kind == "tsv" else ",")
+    data = {"frame": frame, "arrow": pa.table(ROWS)}.get(kind, path)
+    table = read_table(data, "ranks")
+    if kind == "columns":
+        arrays = {name: np.array(values) for name, values in ROWS.items()}
+        table = Table.of_columns(HERE, arrays)
+    assert table.floats == ("noise", "more")
+    assert table.names == tuple(ROWS)
+    assert list(table.columns) == ["user_id", "rank"]
+    assert table.whole("rank", 1).tolist() == [1, 2]
+    assert table.ids("user_id").to_pylist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("row", "floats"),
+    [("1,.5", ("x",)), ("1,-2.5E-3", ("x",)), ("1, 0.5 ", ("x",)), ("1,5", ()), ("1,0.5a", ())],
+)
+def test_a_number_with_a_decimal_point(tmp_path, row, floats):
+    path = tmp_path / "t.csv"
+    path.write_text(f"rank,x\n\n{row}\n2,0.5\n")
+    assert read_table(path, "ranks").floats == floats
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "frame", "categories"])
+@pytest.mark.parametrize("row", [0, 1, 3])
+def test_the_header_again(tmp_path, kind, row):
+    users, items = ["a", "user_id", "c", "d"], ["x", "y", "item_id", "z"]
+    frame = pd.DataFrame({"user_id": users, "item_id": items})
+    good, path = frame.copy(), tmp_path / f"t.{kind}"
+    frame.loc[[row, 3]] = ["user_id", "item_id"]
+    if kind == "categories":
+        good, frame = good.astype("category"), frame.astype("category")
+    for data, is_good in ((good, True), (frame, False)):
+        given = data
+        if kind == "csv":
+            path.write_text("user_id,item_id\n\n" + data.to_csv(index=False, header=False))
+            given = path
+        elif kind == "parquet":
+            data.to_parquet(path)
+            given = path
+        if is_good:
+            assert len(read_table(given, "lists")) == 4
+            continue
+        error = error_of(read_table, given, "lists")
+        assert error.problem == "the header again; remove this row"
+        assert (error.row, error.line) == (row + 1, row + 3 if kind == "csv" else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "trec", "wanted"),
+    [
+        ("q Q0 d 1 0.5 t\n", RUN, ["user_id", "item_id", "score"]),
+        ("  q \t Q0 d 1 0.5 t  \nr Q0 e 1 0.4 t\n", RUN, ["user_id", "item_id", "score"]),
+        ("q 0 d 1\n", QRELS, ["user_id", "item_id", "relevance"]),
+        ("rank,user_id\n1,a\n", RUN, ["user_id", "rank"]),
+        ("q Q0 d x 0.5 t\n", RUN, None),  # the place is no number
+        ("q 0 d 1\n", RUN, None),
+        ("q 0 d 1\n", None, None),
+    ],
+)
+def test_files_of_trec_eval_are_recognised(tmp_path, text, trec, wanted):
+    path = tmp_path / "t.txt"
+    path.write_text(text)
+    if wanted is None:
+        with pytest.raises(InputError, match="expected lists: some of"):
+            read_table(path, "lists", trec=trec)
+        return
+    assert sorted(read_table(path, "lists", trec=trec).columns) == sorted(wanted)
+
+
+def test_numbers_with_a_base_are_no_numbers(tmp_path):
+    path = tmp_path / "t.csv"
+    for spelling in ("0x10", "0X10"):
+        path.write_text(f"user_id,rank\n0x10,3\nb,{spelling}\n")
+        table = read_table(path, "ranks")
+        assert table.ids("user_id").to_pylist() == ["0x10", "b"]
+        error = error_of(table.whole, "rank", 1)
+        assert (error.row, error.line) == (2, 3)
+        assert f"found '{spelling}'" in error.problem
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "found"),
+    [
+        ("a,rank\n1,2\n1,2,3\n", 3, 3),
+        ("a,rank\n\n1,2\n\n7\n1,2,3\n", 5, 1),
+        ("a\trank\n1\t2\n1\t2\t3\t4\n", 3, 4),
+    ],
+)
+def test_rows_of_other_lengths(tmp_path, text, line, found):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    error = error_of(read_table, path, "ranks")
+    assert (error.line, error.problem) == (line, f"found {found} columns; expected 2")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"PK\x03\x04", "a spreadsheet or an archive"),
+        (b"PAR1", "found parquet"),
+        (b' {"a": 1}', "JSON"),
+        (b"\n [1]", "JSON"),
+        (b"rank\n\x00", "not text"),
+        (b"\xef\xbb\xbf\n\r\n", "empty"),
+        (b"", "empty"),
+        (b"\xff\xfe", "not text"),
+        (b"a;rank\n1;2\n", "separated by semicolons"),
+        (b"1,2\n3,4\n", "no header"),
+        (b"-1,b\n3,4\n", "no header"),
+        (b"a,b\n3,4\n", "found columns a, b; expected ranks: some of"),
+        (b"rank\n", "no rows"),
+    ],
+)
+def test_files_that_hold_no_table(tmp_path, content, words):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    assert words in error_of(read_table, path, "ranks", COLUMNS).problem
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "problem"),
+    [
+        ("x" * 300, "x" * 80 + "...", "File name too long"),
+        ("y" * 80 + "\0", "y" * 80 + "...", "embedded null byte"),
+        ("a\0b", "a\\x00b", "embedded null byte"),
+    ],
+)
+def test_names_of_no_file(name, shown, problem):
+    error = error_of(read_table, name, "ranks")
+    assert str(error) == f"{shown}: no name of a file ({problem}); expected ranks"
+
+
+def test_what_is_no_file(tmp_path):
+    for path, problem in (
+        (tmp_path / "x", "no such file"),
+        (tmp_path, "a folder"),
+        (Path("/dev/null"), "a pipe or device, which cannot be read twice"),
+    ):
+        error = error_of(read_table, path, "ranks")
+        assert (error.path, error.problem) == (path, f"{problem}; expected ranks")
+    with pytest.raises(InputError, match="found int; expected ranks in a DataFrame or a file"):
+        read_table(7, "ranks")
+
+
+@pytest.mark.parametrize("row", [1, 3])
+def test_rows_and_their_lines(tmp_path, row):
+    path = tmp_path / "t.csv"
+    path.write_text("rank\n\n1\n1\n\n1\n")
+    table = read_table(path, "ranks")
+    error = table.error_at(row - 1, "wrong", "rank")
+    assert (error.row, error.line) == (row, {1: 3, 3: 6}[row])
+    good = np.array([False] * (row - 1) + [True] + [False] * (3 - row))
+    error = error_of(table.refuse, "rank", good, [0.1 + 0.2, "b", np.float64(1 / 3)], "none")
+    found = {1: "0.30000000000000004", 3: "0.333333333333333"}[row]
+    assert error.problem == f"found {found}; expected none"
+    table.refuse("rank", np.zeros(3, bool), [1, 2, 3], "none")
+    error = error_of(table.refuse, "rank", good, ["z" * 80] * 3, lambda row: f"{row}!")
+    assert error.problem == f"found {'z' * 80}; expected {row - 1}!"
+    assert (
+        error_of(table.refuse, "rank", good, ["z" * 81] * 3, "n").problem[6:90] == "z" * 80 + "...;"
+    )
+
+
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.large_string()])
+def test_texts_of_polars(kind):
+    texts = pa.array(["a", "user", "a"]).cast(kind)
+    for values in (texts, pa.array(["a", "user", "a"]).dictionary_encode()):
+        table = read_table(pa.table({"user": values, "rank": [1, 2, 3]}), "ranks")
+        assert table.ids("user_id").to_pylist() == ["a", "user", "a"]
+    codes = pa.array([0, 1, 0], pa.uint32())
+    values = pa.DictionaryArray.from_arrays(codes, pa.array(["a", "user"]).cast(kind))
+    table = read_table(pa.table({"user": values, "rank": [1, 2, 3]}), "ranks")
+    assert table.ids("user_id").to_pylist() == ["a", "user", "a"]
