@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from sampled_metrics.inference.compare import compare
     from sampled_metrics.inference.correct import correct
     from sampled_metrics.inference.evaluate import evaluate, values_by_user
+    from sampled_metrics.inference.meter import RankMeter
     from sampled_metrics.inference.negatives import check_negatives, negatives
     from sampled_metrics.inference.plan import plan
     from sampled_metrics.inference.reported import reported
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 _HOME = {
     "InputError": "_base.errors",
     "InputWarning": "_base.errors",
+    "RankMeter": "inference.meter",
     "Ranks": "ranks",
     "SampledRanks": "ranks",
     "check": "inference.check",
@@ -83,6 +85,7 @@ _HOME = {
 __all__ = [
     "InputError",
     "InputWarning",
+    "RankMeter",
     "Ranks",
     "SampledRanks",
     "check",

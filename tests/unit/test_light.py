@@ -23,6 +23,11 @@ scores = np.random.default_rng(0).normal(size=(40, 30))
 held_out = np.arange(40) % 30
 seen = np.zeros(scores.shape, dtype=bool)
 seen[np.arange(40), (held_out + 1) % 30] = True
+
+def computed(meter):
+    meter.update(scores, positive=held_out)
+    return meter.compute()
+
 """
 WAYS = {
     "ranks": "sm.evaluate([1, 2, 7], n_items=30)",
@@ -34,6 +39,7 @@ WAYS = {
     "function": "sm.evaluate(lambda users: scores[users], relevant=held_out)",
     "vectors": "sm.evaluate(sm.rank((scores, np.eye(30)), seen, held_out))",
     "rank": "sm.evaluate(sm.rank(scores, seen, held_out))",
+    "meter": "computed(sm.RankMeter())",
     "one user": "sm.evaluate([3], n_items=30)",
 }
 

@@ -2,6 +2,7 @@
 
 import inspect
 import warnings
+from types import FrameType
 
 import numpy as np
 
@@ -20,9 +21,14 @@ _EXPECTED = 5.0  # rows with two ties, from which on their absence tells somethi
 def ask(problem: str) -> None:
     """Warn the caller of the public function that reads the data."""
     frame, level = inspect.currentframe(), 1
-    while frame and frame.f_globals["__name__"].startswith(("sampled_metrics", "contextlib")):
+    while frame and _is_ours(frame):
         frame, level = frame.f_back, level + 1
     warnings.warn(problem, InputWarning, stacklevel=level)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    name = frame.f_globals.get("__name__", "")  # code that is executed may have none
+    return name.startswith(("sampled_metrics", "contextlib"))
 
 
 def ask_of_seen_items(users: int, items: int) -> None:

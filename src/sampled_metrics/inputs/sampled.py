@@ -7,7 +7,6 @@ import numpy as np
 
 from sampled_metrics._base.arrays import (
     Int,
-    array_of,
     check_arguments,
     first_duplicate,
     generator,
@@ -34,7 +33,7 @@ from sampled_metrics.inputs.recognise import (
     place_of,
     recognise,
 )
-from sampled_metrics.inputs.scores import Scores
+from sampled_metrics.inputs.scores import Scores, counts_beside
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 from sampled_metrics.tables.arrow import as_numpy
 from sampled_metrics.tables.names import ITEM, USER
@@ -108,28 +107,12 @@ def _of_matrix(given: Scores, drawn: Drawn) -> SampledRanks:
     require_same("positive", drawn.positive, "an array positive,", own_column)
     if own_column is None and drawn.positive is None:
         raise InputError("found scores; give positive (--positive), the column of held-out items")
-    scores = given.matrix()
-    users, width = scores.shape
-    if width < 2:
-        found = f"{scores.dtype} of shape {scores.shape}"
-        raise InputError(f"scores are {found}; expected numbers, shape (users, 1 + negatives)")
-    finite = np.isfinite(scores)
-    if not finite.all():
-        row, bad = np.argwhere(~finite)[0]
-        problem = f"the score in column {bad} is {scores[row, bad]}; expected finite numbers"
-        raise InputError(problem, row=int(row) + 1)
-    column = array_of("positive", _column_of(given, drawn) if own_column is None else own_column)
-    whole = column.dtype.kind in "iu" and column.shape in {(), (users,)}
-    if not (whole and ((column >= -width) & (column < width)).all()):
-        found = f"{column.dtype} of shape {column.shape}"
-        if whole and not column.ndim:
-            found = str(column)
-        raise InputError(f"positive is {found}; expected one of the columns 0 to {width - 1}")
-    own = scores[np.arange(users), column][:, np.newaxis]
-    better = (scores > own).sum(axis=1)
-    tied = (scores == own).sum(axis=1) - 1
+    positive = own_column
+    if positive is None:
+        positive = _column_of(given, drawn)
+    counts = counts_beside(given.matrix(), positive)
     user_ids = None if given.path is None else given.user_ids
-    return ranked(drawn, better, tied, np.full(users, width - 1), user_ids)
+    return ranked(drawn, counts.better, counts.tied, counts.candidates - 1, user_ids)
 
 
 def _column_of(given: Scores, drawn: Drawn) -> Any:

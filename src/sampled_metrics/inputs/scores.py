@@ -11,7 +11,7 @@ import numpy as np
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.arrays import array_of
+from sampled_metrics._base.arrays import Int, array_of
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_array, read_arrays
 from sampled_metrics._base.packages import pyarrow as pa
@@ -126,6 +126,52 @@ class Scores(NamedTuple):
         if self.shape is None:
             raise InputError("found a function; expected scores, users x items")
         return array_of("scores", self.rows(np.arange(self.shape[0])))
+
+
+class Counts(NamedTuple):
+    """Candidates of each row, and those above the held-out one and level with it."""
+
+    candidates: Int
+    better: Int
+    tied: Int
+
+
+def counts_beside(scores: NDArray[Any], positive: Any, *, has_gaps: bool = False) -> Counts:
+    """Count the scores of each row that are above the one in a column, or equal to it.
+
+    `positive` is the column, one for all rows or one per row, negative from the end. With
+    `has_gaps` a score of -inf is no candidate.
+
+    Examples
+    --------
+    >>> counts_beside(np.array([[0.5, 0.7, 0.5, 0.1]]), 0)
+    Counts(candidates=array([4]), better=array([1]), tied=array([1]))
+    """
+    if scores.ndim != 2 or scores.shape[1] < 2:
+        found = f"{scores.dtype} of shape {scores.shape}"
+        raise InputError(f"scores are {found}; expected numbers, shape (users, 1 + negatives)")
+    users, width = scores.shape
+    column = array_of("positive", positive)
+    is_whole = column.dtype.kind in "iu" and column.shape in {(), (users,)}
+    if not (is_whole and ((column >= -width) & (column < width)).all()):
+        found = f"{column.dtype} of shape {column.shape}"
+        if is_whole and not column.ndim:
+            found = str(column)
+        raise InputError(f"positive is {found}; expected one of the columns 0 to {width - 1}")
+    own = scores[np.arange(users), column][:, np.newaxis]
+    is_known = np.isfinite(scores)
+    is_candidate = is_known
+    if has_gaps:
+        is_known = is_known | ((scores == -np.inf) & (own > -np.inf))
+    if not is_known.all():
+        row, bad = np.argwhere(~is_known)[0]
+        problem = f"the score in column {bad} is {scores[row, bad]}; expected finite numbers"
+        raise InputError(problem, row=int(row) + 1)
+    return Counts(
+        candidates=is_candidate.sum(axis=1),
+        better=(scores > own).sum(axis=1),
+        tied=(scores == own).sum(axis=1) - 1,
+    )
 
 
 def scores_of(data: Any, name: str = "data", what: str = "") -> Scores | NDArray[Any]:

@@ -1,0 +1,202 @@
+"""Ranks of held-out items gathered batch by batch, for evaluation loops of any library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sampled_metrics._base.arrays import Ids, Int, id_column, integers, require
+from sampled_metrics._base.defaults import CONFIDENCE, METRICS
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.inference.correct import Corrected, correct
+from sampled_metrics.inference.evaluate import Evaluated, evaluate
+from sampled_metrics.inference.results import Results
+from sampled_metrics.inputs.options import Drawn
+from sampled_metrics.inputs.questions import ask_of_seen_items, question_ranks
+from sampled_metrics.inputs.sampled import ranked
+from sampled_metrics.inputs.scores import Counts, as_array, counts_beside
+from sampled_metrics.metrics import parse_measures
+from sampled_metrics.ranks import Ranks, SampledRanks
+
+
+class RankMeter:
+    """Metrics of held-out items whose scores come in batches, as those of torchmetrics.
+
+    Scores of all items, or exact ranks, give exact metrics. Scores of a held-out item and sampled
+    negatives, or ranks among them, give what `correct` returns, if `n_items` is given. The result
+    does not depend on how rows are cut into batches.
+
+    Parameters
+    ----------
+    metrics
+        Names, several with commas or in a list; by default recall@10, ndcg@10, ap and auc.
+    n_items
+        Candidates of a full ranking, the held-out item included. Scores of fewer columns are of
+        sampled negatives. Exact ranks need it. Without it scores are of all items, and a warning
+        asks for those that are seen, if no score is -inf.
+    n_negatives
+        Negatives of each row, if ranks among them are given.
+    sampling
+        How the negatives were drawn, see `correct`.
+    ties, seed
+        See `evaluate` and `correct`: by default `expected` in full rankings, and `random`, drawn
+        with `seed`, among negatives.
+    confidence
+        Nominal coverage of intervals and ranges.
+
+    Examples
+    --------
+    >>> meter = RankMeter("hr@2, rr")
+    >>> meter.update([[0.9, 0.2, 0.4, 0.3]], positive=2)
+    >>> meter.update([[0.5, 0.1, 0.7, 0.8], [0.1, 0.9, 0.2, 0.3]], positive=[0, 1])
+    >>> [(result.metric, round(result.value, 3)) for result in meter.compute()]
+    [('hit@2', 0.667), ('rr', 0.611)]
+    """
+
+    def __init__(
+        self,
+        metrics: str | Sequence[str] = METRICS,
+        *,
+        n_items: int | None = None,
+        n_negatives: int | None = None,
+        sampling: str | None = None,
+        ties: str | None = None,
+        seed: int = 0,
+        confidence: float = CONFIDENCE,
+    ) -> None:
+        if n_negatives is not None and n_items is None:
+            raise InputError(
+                "n_negatives is given without n_items, the candidates of full rankings"
+            )
+        self._metrics = [str(measure) for measure in parse_measures(metrics)]
+        self._n_items = n_items
+        self._given_negatives = n_negatives
+        self._sampling = sampling
+        self._ties = ties
+        self._seed = seed
+        self._confidence = confidence
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all batches."""
+        self._batches: list[Counts] = []
+        self._users: list[Ids] = []
+        self._n_negatives: int | None = None
+
+    def update(
+        self,
+        scores: Any = None,
+        positive: Any = 0,
+        *,
+        ranks: Any = None,
+        users: ArrayLike | None = None,
+    ) -> None:
+        """Take a batch of scores or of ranks.
+
+        Parameters
+        ----------
+        scores
+            Numbers of any library, also tensors on a device; a row for each held-out item. Of all
+            items, an item with score -inf is no candidate, as those seen in training.
+        positive
+            Column of the held-out item, one for all rows or one per row.
+        ranks
+            Ranks from 1 instead of scores, shape (rows,).
+        users
+            Ids of the users of the rows, in all batches or in none.
+        """
+        if (scores is None) == (ranks is None):
+            raise InputError("give scores or ranks to update, one of both")
+        if scores is None:
+            counts, n_negatives = self._of_ranks(_in_memory(ranks))
+        else:
+            counts, n_negatives = self._of_scores(_in_memory(scores), _in_memory(positive))
+        if self._batches and n_negatives != self._n_negatives:
+            raise InputError(
+                f"found {_kind(n_negatives)}, but {_kind(self._n_negatives)} in earlier batches"
+            )
+        rows = counts.better.size
+        if self._batches and (users is None) == bool(self._users):
+            raise InputError("users are given with some batches only; expected with all or none")
+        if users is not None:
+            self._users.append(id_column("users", _in_memory(users), rows))
+        self._batches.append(counts)
+        self._n_negatives = n_negatives
+
+    def ranks(self) -> Ranks | SampledRanks:
+        """Return the ranks of all batches, which `compare` and `report` take too."""
+        if not self._batches:
+            raise InputError("no ranks yet; call update with a batch first")
+        candidates, better, tied = map(np.concatenate, zip(*self._batches, strict=True))
+        users = np.concatenate(self._users) if self._users else None
+        if self._n_negatives is None:
+            if self._n_items is None and (candidates == candidates[0]).all():
+                ask_of_seen_items(candidates.size, int(candidates[0]))
+            full = Ranks(candidates, better, tied, users=users)
+            question_ranks(full)
+            return full
+        drawn = Drawn(
+            n_items=self._n_items,
+            n_negatives=self._n_negatives,
+            sampling=self._sampling,
+            ties=self._ties or "random",
+            seed=self._seed,
+        )
+        return ranked(drawn, better, tied, candidates - 1, users)
+
+    def compute(self) -> Results[Evaluated] | Results[Corrected]:
+        """Return what `evaluate` or `correct` returns for all batches together."""
+        ranks = self.ranks()
+        if isinstance(ranks, SampledRanks):
+            return correct(ranks, self._metrics, confidence=self._confidence)
+        ties = self._ties or "expected"
+        return evaluate(
+            ranks, self._metrics, ties=ties, confidence=self._confidence, seed=self._seed
+        )
+
+    def __len__(self) -> int:
+        """Return the number of rows of all batches."""
+        return sum(batch.better.size for batch in self._batches)
+
+    def _of_scores(self, scores: Any, positive: Any) -> tuple[Counts, int | None]:
+        """Return the counts of scores, and the number of negatives, None of full rankings."""
+        matrix = as_array(scores, "scores")
+        width = matrix.shape[-1]
+        m = self._given_negatives
+        if m is not None and width != m + 1:
+            raise InputError(f"scores have {width} columns; expected {m + 1}, 1 + n_negatives")
+        if m is None and self._n_items is not None:
+            if width > self._n_items:
+                raise InputError(
+                    f"scores have {width} columns, more than n_items, {self._n_items}; "
+                    "leave n_items out if they are of all items"
+                )
+            if width < self._n_items:
+                m = width - 1
+        return counts_beside(matrix, positive, has_gaps=m is None), m
+
+    def _of_ranks(self, ranks: Any) -> tuple[Counts, int | None]:
+        """Return the counts of ranks without ties, likewise."""
+        values: Int = integers("ranks", ranks, is_column=True)
+        m = self._given_negatives
+        most = self._n_items if m is None else m + 1
+        if most is None:
+            raise InputError("ranks need n_items, and n_negatives if they are among negatives")
+        require("ranks", values, (values >= 1) & (values <= most), f"1 to {most}")
+        return Counts(np.full(values.shape, most), values - 1, np.zeros_like(values)), m
+
+
+def _in_memory(values: Any) -> Any:
+    """Return a tensor of torch without its device and its gradients; anything else as it is."""
+    if hasattr(values, "detach") and hasattr(values, "cpu"):
+        return values.detach().cpu()
+    return values
+
+
+def _kind(n_negatives: int | None) -> str:
+    if n_negatives is None:
+        return "scores of all items"
+    return f"{n_negatives} negatives"
