@@ -23,6 +23,7 @@ from sampled_metrics.sampling import (
     sampled_rank_distribution,
     shared_histograms,
 )
+from sampled_metrics.sampling.probability import likely_columns, pmf_at
 
 WITHOUT, WITH, DISTINCT = Sampling
 MEASURES = [parse_measure(name) for name in ("recall@3", "precision@2", "ap", "ndcg@5", "auc")]
@@ -91,6 +92,21 @@ class TestPmf:
                 exact = exact_probability(rank, n, m, i, sampling)
                 tiny = exact < Fraction(1, 10**300)
                 assert row[i] == pytest.approx(float(exact), rel=2e-12, abs=1e-299 if tiny else 0)
+
+    @pytest.mark.parametrize("sampling", list(Sampling))
+    @pytest.mark.parametrize(("n", "m"), [(3541, 1500), (301, 300), (200, 5), (2000, 1990)])
+    def test_columns_left_out_are_negligible(self, sampling, n, m):
+        m = min(m, 60) if sampling is DISTINCT else m
+        for least in {1, 2, n // 3, n // 2, n - 1, n}:
+            ranks = np.arange(least, min(least + n // 20, n) + 1)
+            columns = likely_columns(least, ranks[-1], n, m, sampling)
+            whole = pmf(ranks, n, m, sampling)
+            inside = whole[:, columns.start : columns.stop]
+            assert np.delete(whole, columns, axis=1).sum() <= 1e-20 * ranks.size
+            if sampling is not DISTINCT:
+                assert len(columns) <= m / 10 + 2 + np.sqrt(100.0 * m)
+            found = pmf_at(ranks, n, m, sampling, columns)
+            np.testing.assert_allclose(found, inside, rtol=2e-11, atol=1e-30)
 
     @pytest.mark.parametrize(("n", "m"), [(2, 5), (9, 6), (40, 25), (26, 30)])
     def test_distinct_against_exact_fractions(self, n, m):

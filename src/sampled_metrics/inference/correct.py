@@ -19,7 +19,7 @@ from sampled_metrics.estimators import (
     estimator_matrix,
     parse_estimators,
 )
-from sampled_metrics.estimators.least_squares import sums_up_to
+from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.kernels import rank_grid
 from sampled_metrics.inference.population import Population, Shape, estimate
 from sampled_metrics.inference.ranges import checked_ranges
@@ -260,18 +260,26 @@ def behaves_like(vector: Float, n: int, sampling: str = Sampling.WITHOUT_REPLACE
         return None
 
     ranks = rank_grid(n)
-    while True:
-        for rows in blocks(ranks.size, m + 1, CACHE):
-            fallen = pmf_at(ranks[rows], n, m, kind) @ vector <= half
-            if fallen.any():
-                place = rows.start + int(np.argmax(fallen))
-                break
-        else:
-            return None
-        last, first = ranks[place - 1], ranks[place]
-        if first - last == 1:
-            return int(first)
-        ranks = np.unique(np.linspace(last, first, 17).round().astype(np.int64))
+    place = None
+    for rows in blocks(ranks.size, m + 1, CACHE):
+        fallen = _pmf_of_grid(n, m, kind, rows.start) @ vector <= half
+        if fallen.any():
+            place = rows.start + int(np.argmax(fallen))
+            break
+    if place is None:
+        return None
+    while ranks[place] - ranks[place - 1] > 1:
+        ranks = np.unique(np.linspace(ranks[place - 1], ranks[place], 17).round().astype(np.int64))
+        place = int(np.argmax(pmf_at(ranks, n, m, kind) @ vector <= half))
+    return int(ranks[place])
+
+
+@lru_cache(maxsize=4)  # of 1 MB each; most vectors have fallen in the first block
+def _pmf_of_grid(n: int, m: int, sampling: Sampling, first: int) -> Float:
+    """Probability of sampled ranks given those of a block of `rank_grid` from a place on."""
+    ranks = rank_grid(n)[first:]
+    block = next(blocks(ranks.size, m + 1, CACHE))
+    return pmf_at(ranks[block], n, m, sampling)
 
 
 def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool = False) -> Parts:
@@ -312,9 +320,8 @@ def _random_orders(results: Sequence[Corrected]) -> list[str]:
     lines, n = [], results[0].n_items
     for metric, found in {result.metric: result for result in results}.items():
         measure = parse_measure(metric)
-        # Beyond its cut-off a metric is 0; the ranks of a large catalogue fill no array.
-        ends = rank_grid(n) if measure.cutoff is None else np.arange(1, min(measure.cutoff, n) + 1)
-        value = sums_up_to(ends, lambda ranks: measure.at(ranks, n))[-1] / n  # noqa: B023
+        ranks, weights = rank_rule([measure], n, 1)
+        value = weights @ measure.at(ranks, n) / n
         if found.range_low <= value <= found.range_high:
             lines.append(
                 f"{metric}: {value:.4f} is that of a random order, which the range allows."

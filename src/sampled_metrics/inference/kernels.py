@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sampled_metrics._base.arrays import MEMORY, Float, Int, blocks
+from sampled_metrics._base.arrays import CACHE, MEMORY, Float, Int, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.least_squares import sums_up_to
 from sampled_metrics.inference.shapes import NON_INCREASING, factor_of
@@ -20,7 +20,7 @@ from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling import sampled_rank_distribution
-from sampled_metrics.sampling.probability import pmf_at
+from sampled_metrics.sampling.probability import likely_columns, pmf_at
 
 ALL_POINTS = 20_000  # up to this n, every k is a point
 MOST_NEGATIVES = 100_000  # which take some GB
@@ -158,15 +158,20 @@ def _binned(
     ranks: Any, n: int, m: int, sampling: Sampling, starts: Int, up_to: bool = False
 ) -> Float:
     """Distribution of the bins if the true rank is given, or uniform up to it."""
-    given = np.empty((ranks.size, starts.size))
-    for rows in blocks(ranks.size, m + 1, MEMORY):
+    given = np.zeros((ranks.size, starts.size))
+    for rows in blocks(ranks.size, m + 1, MEMORY if up_to else CACHE):
         if up_to:  # that of an item tied with all others
             none = np.zeros_like(ranks[rows])
             tied = Ranks.trusted(none + n, none, ranks[rows] - 1)
             shares = sampled_rank_distribution(tied, m, sampling)
+            given[rows] = np.add.reduceat(shares, starts, axis=1)
         else:
-            shares = pmf_at(ranks[rows], n, m, sampling)
-        given[rows] = np.add.reduceat(shares, starts, axis=1)
+            likely = likely_columns(ranks[rows].min(), ranks[rows].max(), n, m, sampling)
+            shares = pmf_at(ranks[rows], n, m, sampling, likely)
+            first = int(np.searchsorted(starts, likely.start, "right")) - 1
+            end = int(np.searchsorted(starts, likely.stop))
+            inside = np.maximum(starts[first:end] - likely.start, 0)
+            given[rows, first:end] = np.add.reduceat(shares, inside, axis=1)
     return given
 
 

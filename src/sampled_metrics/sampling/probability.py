@@ -24,6 +24,7 @@ from sampled_metrics.ranks import Ranks, Sampling
 
 TIES = ("optimistic", "paper", "pessimistic", "random")
 _LOG_ZERO = -1e300  # stands for log 0, so that 0 * log 0 is 0
+_LOG_UNLIKELY = 20.0 * math.log(10.0)  # of a probability of 1e-20
 _NEGLIGIBLE = 1e-17  # probability up to which small numbers of distinct items are left out
 _WITHOUT = Sampling.WITHOUT_REPLACEMENT
 
@@ -52,10 +53,17 @@ def pmf(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> Floa
     return pmf_at(ranks, candidates, m, sampling)
 
 
-def pmf_at(rank: Int | Float, n: Int | int, m: int, sampling: Sampling | str) -> Float:
+def pmf_at(
+    rank: Int | Float,
+    n: Int | int,
+    m: int,
+    sampling: Sampling | str,
+    columns: range | None = None,
+) -> Float:
     """Evaluate `pmf` for checked arguments and ranks that need not be whole.
 
-    Except with replacement, fractional ranks need more than m candidates on both sides.
+    Except with replacement, fractional ranks need more than m candidates on both sides. Returns
+    only these columns where others are negligible, see `likely_columns`.
     """
     kind = Sampling(sampling)
     candidates = np.broadcast_to(n, rank.shape)
@@ -66,13 +74,32 @@ def pmf_at(rank: Int | Float, n: Int | int, m: int, sampling: Sampling | str) ->
 
         return _mixture(candidates, m, of_size)
     logs_of = _hypergeometric if kind is _WITHOUT else _binomial
-    grid = np.empty((rank.size, m + 1))
-    for rows in blocks(rank.size, m + 1, CACHE // 4):  # of which several arrays are held
-        logs = logs_of(rank[rows], candidates[rows], m)
+    better = range(m + 1) if columns is None else columns  # negatives above the held-out item
+    grid = np.empty((rank.size, len(better)))
+    for rows in blocks(rank.size, len(better), CACHE // 4):  # of which several arrays are held
+        logs = logs_of(rank[rows], candidates[rows], m, better)
         logs -= logs.max(axis=1, keepdims=True)
         np.exp(logs, out=logs)
         np.divide(logs, logs.sum(axis=1, keepdims=True), out=grid[rows])
     return grid
+
+
+def likely_columns(least: float, most: float, n: int, m: int, sampling: Sampling | str) -> range:
+    """Columns of `pmf` outside of which true ranks from `least` to `most` have less than 1e-20.
+
+    By Hoeffding's inequality (1963), which holds with and without replacement.
+
+    Examples
+    --------
+    >>> likely_columns(500, 520, 1001, 900, "with-replacement")
+    range(305, 613)
+    """
+    if Sampling(sampling) is Sampling.DISTINCT:
+        return range(m + 1)
+    margin = math.sqrt(_LOG_UNLIKELY * m / 2.0)
+    first = math.floor(m * (least - 1) / (n - 1) - margin)
+    last = math.ceil(m * (most - 1) / (n - 1) + margin)
+    return range(max(first, 0), min(last, m) + 1)
 
 
 def expected_values(
@@ -240,13 +267,13 @@ def _mixture(n: Int, m: int, given: Callable[[Int, int], Float]) -> Float:
     return mixture
 
 
-def _binomial(rank: Int | Float, n: Int, m: int) -> Float:
+def _binomial(rank: Int | Float, n: Int, m: int, columns: range) -> Float:
     """Logarithms, up to a constant."""
-    successes = np.arange(m + 1)
+    successes = np.arange(columns.start, columns.stop)
     better = _log((rank - 1) / (n - 1))
     worse = _log((n - rank) / (n - 1))
     logs = np.multiply.outer(better, successes) + np.multiply.outer(worse, m - successes)
-    return np.asarray(logs + _log_choose(m))
+    return np.asarray(logs + _log_choose(m)[successes])
 
 
 def _log(probability: Float) -> Float:
@@ -254,9 +281,9 @@ def _log(probability: Float) -> Float:
     return np.log(probability, out=logs, where=probability > 0.0)
 
 
-def _hypergeometric(rank: Int | Float, n: Int, m: int) -> Float:
+def _hypergeometric(rank: Int | Float, n: Int, m: int, columns: range) -> Float:
     """Cumulated log ratios p(i + 1)/p(i) = (r - 1 - i)(m - i) / ((i + 1)(n - r - m + i + 1))."""
-    i = np.arange(m, dtype=np.float64)
+    i = np.arange(columns.start, columns.stop - 1, dtype=np.float64)
     others = (n - rank + 0.0)[:, None] - m + i + 1.0
     ratio = (rank - 1.0)[:, None] - i
     np.maximum(ratio, 0.0, out=ratio)
@@ -265,7 +292,7 @@ def _hypergeometric(rank: Int | Float, n: Int, m: int) -> Float:
     if others.size and others.min() <= 0.0:  # i items are too few for m draws, and p(i) = 0
         impossible = others <= 0.0
         ratio[impossible] = others[impossible] = 1.0
-    logs = np.zeros((rank.size, m + 1))
+    logs = np.zeros((rank.size, len(columns)))
     np.divide(ratio, others, out=ratio)
     with np.errstate(divide="ignore"):
         np.log(ratio, out=ratio)
