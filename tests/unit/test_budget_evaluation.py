@@ -11,6 +11,10 @@ from scipy.sparse import csr_array
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget import evaluate_on_budget
+from sampled_metrics.budget.candidates import Order, make_proxy
+from sampled_metrics.budget.evaluation import LOOKS, Session, Settings, expectation
+from sampled_metrics.budget.problem import Problem
+from sampled_metrics.budget.strata import Frame
 
 NAMES = ("recall@5", "ndcg@5", "ap")
 K = 5
@@ -246,3 +250,62 @@ def test_evaluations_stop_when_all_orders_are_decided(world: World) -> None:
     result = evaluate(world, same, budget=100, until_decided=True)
     assert 0.9 * 100 * result.n_users < result.n_asked[0] <= 100 * result.n_users
     assert len(set(same["A"].pairs)) == len(same["A"].pairs)
+
+
+def test_looks_spend_the_error_rate_and_the_budget() -> None:
+    shares, risks = zip(*LOOKS, strict=True)
+    assert sum(risks) == pytest.approx(1.0)
+    assert min(risks) > 0
+    assert list(shares) == sorted(set(shares))
+    assert (min(shares) > 0, shares[-1]) == (True, 1.0)
+
+
+def told(world: World, budget: float, **options: Any) -> Session:
+    """A session of two recommenders that was told all that it asked."""
+    problem = Problem.of(world.held, world.seen)
+    frame = Frame(Order(problem, make_proxy(world.truth, problem, 0)), 0)
+    settings = Settings(names=("A", "B"), metrics=NAMES, budget=budget, **options)
+    session = Session(frame, settings)
+    assert session.expected() == {}
+    while (batch := session.ask()) is not None:
+        scores = np.stack([world.scores, -world.scores])
+        session.tell(scores[batch.recommender, batch.users, batch.items])
+    return session
+
+
+@pytest.mark.parametrize(
+    ("budget", "until_decided", "risk"), [(300, False, 1), (300, True, 0.2), (40, False, 1)]
+)
+def test_sessions_expect_what_they_found(
+    world: World, budget: float, until_decided: bool, risk: float
+) -> None:
+    session = told(world, budget, confidence=0.9, until_decided=until_decided)
+    result, expected = session.finished(), session.expected()
+    assert (result.confidence, result.level) == (0.9, pytest.approx(1 - risk * 0.1))
+    assert list(expected) == ["A", "B"]
+    exact = [world.exact(world.scores), world.exact(-world.scores)]
+    for number, name in enumerate("AB"):
+        assert list(expected[name]) == list(NAMES)
+        found = [expected[name][metric] for metric in NAMES]
+        if min(result.n_asked) == result.n_candidates:
+            assert found == pytest.approx(exact[number], abs=1e-12)
+        else:
+            assert found == pytest.approx(exact[number], abs=0.1)
+    with pytest.raises(InputError, match="there is nothing to tell"):
+        session.tell([1.0])
+
+
+@pytest.mark.parametrize(("budget", "lists", "warns"), [(1, 0.25, True), (59, 14.75, True),
+                                                        (61, 15.25, False)])  # fmt: skip
+def test_what_a_budget_can_be_expected_to_give(budget: float, lists: float, warns: bool) -> None:
+    """Of 100 candidates each of 100 users; a quarter of the budget buys lists of 100 scores."""
+    problem = Problem.of(np.full(100, 100), csr_array((100, 101)))
+    order = Order(problem, make_proxy("popularity", problem, 0))
+    level, text = expectation(order, budget)
+    assert text.startswith(f"at most {100 * budget:,} scores per recommender")
+    assert f"full lists of about {lists:.3g} users" in text
+    assert f"±{20 / lists**0.5:.0f} % of a metric" in text
+    assert f"±{250 / lists**0.5:.0f} % where not" in text
+    assert (level > 20) == warns == text.endswith("too few to find out which")
+    level, text = expectation(order, 100)
+    assert text == "at most 10,000 scores per recommender, which are all: the metrics will be exact"

@@ -110,3 +110,101 @@ def test_depth_of_an_order_by_hand() -> None:
         assert depth_of(SimpleNamespace(counts=counts), audited) == pytest.approx(expected)
     counts.left[:] = 1  # nobody's candidates were all scored
     assert np.isnan(depth_of(SimpleNamespace(counts=counts), audited))
+
+
+def notes(*leads: float, **changed: Any) -> list[str]:
+    return str(result(list(leads), **changed)).splitlines()
+
+
+def has(lines: list[str], words: str) -> bool:
+    return words in " ".join(line.strip() for line in lines)
+
+
+def test_each_note_is_there_where_it_is_true() -> None:
+    decided, open_ = notes(0.1, 0.2, 0.1), notes(0.1, 0.2, 0.0)
+    assert not has(decided, "An undecided order")
+    assert has(open_, "An undecided order needs a larger budget")
+    assert has(decided, "also corrected for 3 pairs (holm)")
+    assert has(decided, "price: A 20, B 20, C 20 scores per user of 100 candidates")
+    assert has(decided, "the 10 highest by it (A), the 500 highest by it (B).")
+    assert has(decided, "C: too few users were ranked fully")
+    known = notes(0.1, 0.2, 0.1, depth=(1.0, 2.0, 3.0), proxy="popularity")
+    assert has(known, "the 1 most popular (A), the 2 most popular (B), the 3 most popular (C).")
+    assert not has(known, "too few users")
+    unknown = notes(0.1, 0.2, 0.1, depth=(float("nan"),) * 3)
+    assert has(unknown, "proxy: als. A, B, C: too few users")
+    same = [[estimate(0.1)], [estimate(0.2)], [estimate(0.3)]]
+    assert has(notes(0.1, 0.2, 0.1, estimates=same), "value: the model's.")
+    assert not has(notes(0.1, 0.2, 0.1, estimates=same), "b - a: to rank by")
+    assert has(notes(0.1, 0.2, 0.10002, estimates=same), "b - a: to rank by")
+    for seconds, is_soon in ((59.0, True), (61.0, False)):
+        time = notes(0.1, 0.2, 0.1, seconds_per_score=(seconds / 5050, 0.0, 0.0))
+        assert has(time, f"full ranking: 3 x 5,050 scores, about {seconds:.2g} s.")
+        assert has(time, "That is soon") == is_soon
+
+
+def test_notes_of_one_recommender() -> None:
+    one: dict[str, Any] = {
+        "names": ("A",),
+        "estimates": [[estimate(0.1)]],
+        "differences": {},
+        "n_asked": (1000,),
+        "depth": (10.0,),
+        "seconds_per_score": (1.0,),
+    }
+    lines = str(BudgetResult(**{**result([0, 0, 0]).__dict__, **one})).splitlines()
+    assert has(lines, "price: 20 scores per user of 100 candidates")
+    assert has(lines, "are among the 10 highest by it.")
+    assert has(lines, "full ranking: 5,050 scores, about 5,000 s.")
+    assert not has(lines, "order:")
+    assert not has(lines, "That is soon")
+    exact = str(BudgetResult(**{**result([0, 0, 0]).__dict__, **one, "n_asked": (5000,)}))
+    assert "because all candidates were scored" in exact
+    assert "interval:" not in exact
+
+
+def test_undecided_orders_say_what_the_estimates_put_first() -> None:
+    a_first, b_first, neither = result([-1e-4, 1e-4, 0.0]).compare()
+    assert a_first.verdict.endswith("20 scores per user; the estimates put A above B")
+    assert b_first.verdict.endswith("20 scores per user; the estimates put C above A")
+    assert neither.verdict == "undecided after 20 scores per user"
+
+
+def test_rows_have_a_weakness_where_it_shows_or_a_depth_is_known() -> None:
+    nan = float("nan")
+    rows = result([0, 0, 0], depth=(nan, nan, 7.0)).rows()
+    assert [row["weak_proxy"] for row in rows] == [None, True, False]
+    assert [row["depth"] for row in rows] == [None, None, 7.0]
+
+
+@pytest.mark.parametrize(("low", "high"), [(-0.02, 0.3), (-0.3, 0.02), (-0.1, 0.1)])
+def test_the_longer_side_of_a_clipped_interval_tells_how_far_it_reaches(
+    low: float, high: float
+) -> None:
+    """Around 0 and of 0.1 on each side, of which the side that was clipped is shorter."""
+    half = stats.norm.ppf(0.975) * 0.05
+    for centre in (0.01, -0.01):
+        whole = Estimate(0, centre - half - 0.2, centre + half + 0.2, centre, 0.05, 1e6, 0)
+        clipped = whole._replace(low=max(whole.low, low), high=min(whole.high, high))
+        reach = max(clipped.high - centre, centre - clipped.low)
+        slack = max(0.0, reach - half)
+        distance = max(0.0, abs(centre) - slack) / 0.05
+        expected = max(2 * stats.norm.sf(distance), 0.05)
+        assert p_value(clipped, 0.95) == pytest.approx(expected, rel=1e-4)
+
+
+def test_depth_weighs_users_by_how_seldom_they_were_drawn() -> None:
+    """15 users drawn half the time have all at 0 to 10, as many drawn for certain at 10 to 100."""
+    frame = SimpleNamespace(
+        n=np.ones((30, 2)), edges=np.array([0, 10, 100]), by_user=lambda rows: rows
+    )
+    early = np.arange(30) < 15
+    better = np.stack([3 * early, 3 * ~early], axis=1)
+    counts = SimpleNamespace(frame=frame, left=np.zeros((30, 2)), better=better)
+    phases = [
+        SimpleNamespace(users=np.arange(30), reached=np.ones(30)),
+        SimpleNamespace(users=np.arange(15), reached=np.full(15, 0.5)),
+    ]
+    depth = depth_of(SimpleNamespace(counts=counts), SimpleNamespace(phases=phases))
+    # two thirds of the weight lie before 10, and 0.9 of it 7/10 of the way from there to 100
+    assert depth == pytest.approx(10 + 90 * (0.9 - 2 / 3) / (1 / 3))

@@ -37,7 +37,7 @@ class PoissonMeans:
         support, law = _law(small, depth)
         better = np.arange(depth)[:, np.newaxis]
         for place, measure in enumerate(measures):
-            values = measure.at(better + support + 1, n_largest + 1)
+            values = measure.at(better + support + 1, n_largest)
             for power in (1, 2):
                 table = tables[power - 1, place]
                 table[:, is_small] = values**power @ law.T

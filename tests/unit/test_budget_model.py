@@ -1,0 +1,303 @@
+"""The model of a budget against loops over rows, classes and strata, and sums over Poisson laws."""
+
+from math import ceil, exp, floor, log, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.polynomial.legendre import leggauss
+from scipy.sparse import csr_array
+from scipy.stats import poisson
+
+from sampled_metrics.budget.candidates import Order, make_proxy
+from sampled_metrics.budget.evaluation import BATCH, BATCHES, explore
+from sampled_metrics.budget.model import Model, initial_shares, parse_metrics
+from sampled_metrics.budget.problem import Problem
+from sampled_metrics.budget.strata import Counts, Frame, edges
+
+METRICS = parse_metrics(["recall@3", "ndcg@3", "ap"])
+USERS, ITEMS = 30, 120
+
+
+def drive(task: Any, scores: Any) -> Any:
+    """Answer all that a task asks; return what it asked at each turn."""
+    asked = []
+    try:
+        asked.append(next(task))
+        while True:
+            asked.append(task.send(scores[asked[-1].user, asked[-1].item]))
+    except StopIteration:
+        return asked
+
+
+def counted(tied: bool, lists: Any = None) -> tuple[Counts, Any]:
+    """Counts of some scores of each user and stratum, and the scores."""
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(USERS, ITEMS))
+    if tied:
+        scores = scores.round(1)
+    held = rng.integers(0, ITEMS, USERS) if lists is None else lists
+    problem = Problem.of(held, csr_array(scores.shape))
+    proxy = scores + rng.normal(size=scores.shape)
+    frame = Frame(Order(problem, make_proxy(proxy, problem, 0)), 1)
+    counts = Counts(frame, scores[frame.owner, problem.item])
+    drive(counts.ask(np.minimum(rng.integers(0, 5, frame.n.shape), frame.n)), scores)
+    return counts, scores
+
+
+class Loops:
+    """Classes, their shares and what follows from them, one number at a time."""
+
+    def __init__(self, counts: Counts, model: Model) -> None:
+        self.counts = counts
+        self.rows = range(counts.better.shape[0])
+        self.strata = range(counts.m.shape[1])
+        self.share = initial_shares(counts.frame.edges, 20).tolist()
+        self.initial = self.share
+        self.classes = range(20)
+        self.bin = model._in_bin.argmax(axis=1).tolist()
+        self.n_bins = max(self.bin) + 1
+        self.prior = [[1 / 20] * 20 for _ in range(self.n_bins)]
+        self.least = min(0.07 / counts.frame.edges[-1], 2e-5)
+
+    def of_cell(self, row: int, s: int) -> tuple[float, float, float]:
+        """Scored, and better with half of the tied, less than they are by what they share."""
+        scored = self.counts.m[self.counts.frame.owner[row], s]
+        factor = 31 / (30 + max(scored, 1))
+        better = self.counts.better[row, s] + self.counts.tied[row, s] / 2
+        return scored * factor, better * factor, better
+
+    def posterior(self) -> Any:
+        found = []
+        for row in self.rows:
+            weights = []
+            for g in self.classes:
+                weight = log(self.prior[self.bin[row]][g])
+                for s in self.strata:
+                    scored, better, _ = self.of_cell(row, s)
+                    weight += better * log(self.share[g][s])
+                    weight += (scored - better) * log(1 - self.share[g][s])
+                weights.append(weight)
+            likely = [exp(weight - max(weights)) for weight in weights]
+            found.append([x / sum(likely) for x in likely])
+        return found
+
+    def step(self) -> None:
+        posterior = self.posterior()
+        cells = {(row, s): self.of_cell(row, s) for row in self.rows for s in self.strata}
+        self.share = [
+            [
+                min(max(
+                    (sum(posterior[r][g] * cells[r, s][1] for r in self.rows)
+                     + 0.5 * self.initial[g][s])
+                    / (sum(posterior[r][g] * cells[r, s][0] for r in self.rows) + 0.5),
+                    self.least), 0.995)
+                for s in self.strata
+            ]
+            for g in self.classes
+        ]  # fmt: skip
+        sizes = [sum(posterior[r][g] for r in self.rows) for g in self.classes]
+        for b in range(self.n_bins):
+            inside = [
+                sum(posterior[r][g] for r in self.rows if self.bin[r] == b)
+                + sizes[g] / sum(sizes) + 1e-6
+                for g in self.classes
+            ]  # fmt: skip
+            self.prior[b] = [x / sum(inside) for x in inside]
+
+    def unscored(self, row: int, g: int, share: Any = None) -> float:
+        """Better ones expected among the candidates without a score."""
+        share = self.share if share is None else share
+        user = self.counts.frame.owner[row]
+        total = 0.0
+        for s in self.strata:
+            m = self.counts.m[user, s]
+            left = self.counts.frame.n[user, s] - m
+            total += left * (30 * share[g][s] + self.of_cell(row, s)[2]) / (30 + m)
+        return total
+
+    def moments(self, row: int, known: int, means: Any, posterior: Any) -> Any:
+        """Mean and variance of each metric if a Poisson number is better besides those known."""
+        support = np.arange(400)
+        first, second = np.zeros((2, len(METRICS)))
+        for g in self.classes:
+            law = poisson.pmf(support, means[g])
+            for i, metric in enumerate(METRICS):
+                values = metric.at(known + support + 1, ITEMS)
+                first[i] += posterior[row][g] * (law @ values)
+                second[i] += posterior[row][g] * (law @ values**2)
+        return first, second - first**2
+
+    def of_row(self, row: int, posterior: Any) -> Any:
+        """Mean and variance of the metrics; ties are between none and all before the item."""
+        known = int(self.counts.better[row].sum() + self.counts.above[row])
+        tied = int(self.counts.tied[row].sum())
+        means = [self.unscored(row, g) for g in self.classes]
+        if not tied:
+            return self.moments(row, known, means, posterior)
+        better = int(self.counts.better[row].sum())
+        part = tied / (2 * better + tied)
+        first, second = np.zeros((2, len(METRICS)))
+        for node, weight in zip(*leggauss(6), strict=True):
+            place = ((node + 1) / 2) ** 3
+            width = 1.5 * weight * ((node + 1) / 2) ** 2
+            factor = 1 - part + 2 * part * place
+            mean, variance = self.moments(
+                row, known + floor(place * tied + 0.5), [factor * x for x in means], posterior
+            )
+            first += width * mean
+            second += width * (variance + mean**2)
+        return first, second - first**2
+
+
+LISTS = [[user, (user + 7) % ITEMS] if user % 3 else [user] for user in range(USERS)]
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("lists", [None, LISTS])
+def test_classes_and_metrics_are_those_of_loops(tied: bool, lists: Any) -> None:
+    counts, _ = counted(tied, lists)
+    assert not tied or counts.tied.any()
+    model = Model(counts, METRICS)
+    loops = Loops(counts, model)
+    model.fit(2)
+    for _ in range(2):
+        loops.step()
+    posterior = loops.posterior()
+    np.testing.assert_allclose(model.share, loops.share, rtol=1e-9)
+    np.testing.assert_allclose(model.posterior, posterior, rtol=1e-8, atol=1e-14)
+    view = model.view()
+    mean, variance = np.zeros((2, len(METRICS), USERS))
+    size = np.bincount(counts.frame.owner)
+    for row in range(0, counts.better.shape[0], 3):
+        first, second = loops.of_row(row, posterior)
+        np.testing.assert_allclose(view.row_mean[:, row], first, rtol=3e-3, atol=5e-4)
+        user = counts.frame.owner[row]
+        if size[user] > 1:
+            continue
+        mean[:, user], variance[:, user] = first, second
+        np.testing.assert_allclose(view.mean[:, user], first, rtol=3e-3, atol=5e-4)
+        np.testing.assert_allclose(view.variance[:, user], second, rtol=3e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("lists", [None, LISTS])
+def test_gain_is_the_variance_by_score(lists: Any) -> None:
+    """Of each row its variance, shared out over strata by the spread of an unscored candidate."""
+    counts, _ = counted(False, lists)
+    model = Model(counts, METRICS)
+    loops = Loops(counts, model)
+    posterior = model.posterior
+    cells = {(row, s): loops.of_cell(row, s) for row in loops.rows for s in loops.strata}
+    share = [
+        [
+            min(max((sum(posterior[r, g] * cells[r, s][1] for r in loops.rows) + 0.3)
+                    / (sum(posterior[r, g] * cells[r, s][0] for r in loops.rows) + 0.3),
+                    loops.least), 0.995)
+            for s in loops.strata
+        ]
+        for g in loops.classes
+    ]  # fmt: skip
+    expected = np.zeros_like(counts.m, dtype=float)
+    for row in loops.rows:
+        user = counts.frame.owner[row]
+        means = [loops.unscored(row, g, share) for g in loops.classes]
+        known = int(counts.better[row].sum() + counts.above[row])
+        _, variance = loops.moments(row, known, means, posterior)
+        chance = [sum(posterior[row, g] * share[g][s] for g in loops.classes) for s in loops.strata]
+        spread = [p * (1 - p) for p in chance]
+        left = counts.frame.n[user] - counts.m[user]
+        total = sum(a * b for a, b in zip(left, spread, strict=True))
+        for s in loops.strata:
+            expected[user, s] += (variance[0] / 4 + variance[1] + variance[2]) * spread[s] / total
+    np.testing.assert_allclose(model.gain(), expected, rtol=5e-2, atol=1e-5)
+
+
+@pytest.mark.parametrize("lists", [None, LISTS])
+def test_limits_are_those_of_all_or_none_of_the_rest_being_better(lists: Any) -> None:
+    counts, _ = counted(False, lists)
+    low, high = Model(counts, METRICS).limits()
+    for user in range(USERS):
+        rows = np.flatnonzero(counts.frame.owner == user)
+        left = int((counts.frame.n[user] - counts.m[user]).sum())
+        known = counts.better[rows].sum(axis=1) + counts.above[rows]
+        for more, found in ((left, low), (0, high)):
+            ranks = np.sort(known + more) + 1
+            discounts = 1 / np.log2(np.arange(2, 2 + rows.size))
+            gains = (ranks <= 3) / np.log2(ranks + 1)
+            expected = [
+                (ranks <= 3).mean(),
+                gains.sum() / discounts[:3].sum(),
+                np.mean(np.sort(counts.above[rows] + 1) / ranks),
+            ]
+            assert found[:, user] == pytest.approx(expected)
+
+
+def test_strata_and_initial_shares_by_hand() -> None:
+    assert edges(1).tolist() == [0, 1]
+    assert edges(6).tolist() == [0, 5, 6]
+    assert edges(5).tolist() == [0, 5]
+    # 0.9 * 1556 = 1400.4 is beyond the last edge given, 2.4 * 1400 = 3360 below 0.9 * 3734
+    assert edges(1555).tolist() == [0, 5, 15, 40, 100, 250, 600, 1555]
+    assert edges(1556).tolist() == [0, 5, 15, 40, 100, 250, 600, 1400, 1556]
+    assert edges(3733).tolist()[-2:] == [1400, 3733]
+    assert edges(3734).tolist()[-2:] == [3360, 3734]
+    found = initial_shares(np.array([0, 5, 100]), 3)
+    levels = [0.3, sqrt(0.3 * 85), 85]
+    middles = [sqrt(1 * 5), sqrt(6 * 100)]
+    expected = [
+        [min(max(0.95 / (1 + (middle / level) ** 1.2), 0.07 / 100), 0.98) for middle in middles]
+        for level in levels
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+class Stub:
+    """A model whose gain is given; it counts its steps."""
+
+    def __init__(self, counts: Counts, gain: Any) -> None:
+        self.counts = counts
+        self.given = gain
+        self.steps: list[int] = []
+
+    def gain(self) -> Any:
+        return self.given
+
+    def fit(self, steps: int) -> None:
+        self.steps.append(steps)
+
+
+@pytest.mark.parametrize("total", [250, 400, 1500])
+def test_rounds_ask_where_most_is_gained(total: int) -> None:
+    counts, scores = counted(False)
+    counts.m[:] = counts.better[:] = counts.tied[:] = 0
+    n = counts.frame.n
+    gain = np.random.default_rng(0).random(n.shape)
+    model = Stub(counts, gain)
+    asked = drive(explore(model, total), scores)  # type: ignore[arg-type]
+    assert asked[0].user.size == (n > 0).sum()  # a score of every stratum
+    # rounds grow from 3 scores a user more to all, three for each factor e, at least four
+    first, last = asked[0].user.size / USERS + 3, total / USERS
+    limits = [last]
+    if last > first:
+        limits = np.geomspace(first, last, max(4, int(3 * log(last / first)))).tolist()
+    m = (n > 0).astype(int)
+    fewest = [*BATCHES, *[BATCH] * n.shape[1]]
+    turns = 1
+    for limit in limits:
+        room = min(int(limit * USERS), total) - m.sum()
+        cells = sorted(np.ndindex(n.shape), key=lambda cell: -gain[cell])
+        more = np.zeros_like(n)
+        for cell in cells:
+            size = min(max(fewest[cell[1]], m[cell]), n[cell] - m[cell])
+            if size and more.sum() + size > room:
+                break
+            more[cell] = size
+        if more.any():
+            assert np.bincount(asked[turns].user, minlength=USERS).tolist() == more.sum(1).tolist()
+            turns += 1
+        m += more
+    assert turns == len(asked)
+    assert (counts.m == m).all()
+    assert m.sum() <= total
+    assert model.steps == [30, *[6] * (turns - 1), 40]
+    assert ceil(total / USERS) >= m.sum() / USERS
