@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array, dok_array, lil_array
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from sampled_metrics._base.arguments import check_arguments, path_of, require_same, whole_number
 from sampled_metrics._base.arrays import (
     EXACT,
     adjusted,
     array_of,
     blocks,
-    check_arguments,
     first_duplicate,
     generator,
     geometric_sizes,
@@ -23,14 +23,11 @@ from sampled_metrics._base.arrays import (
     integers,
     one_thread,
     ordered_floats,
-    path_of,
     ranges,
     require,
-    require_same,
     require_unique,
     short_repr,
     starts,
-    whole_number,
 )
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import (
@@ -239,7 +236,7 @@ def test_the_first_bad_row_is_named():
     with pytest.raises(InputError, match=r"^row 3: duplicate user_id 5$"):
         require_unique("user_id", np.array([5, 4, 5, 4]))
     require_unique("user_id", np.array([5, 4]))
-    with pytest.raises(InputError, match=r"^row 2, column k: 7, expected less$"):
+    with pytest.raises(InputError, match=r"^row 2, column k: found 7; expected less$"):
         require("k", np.array([1, 7, 9]), np.array([True, False, False]), "less")
     require("k", np.array([1]), np.array([True]), "less")
 

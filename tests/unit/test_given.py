@@ -204,8 +204,8 @@ def test_every_form_of_full_rankings(data, options):
     [
         (SCORES, {"relevant": [0]}, r"relevant items are int64 of shape \(1,\); expected"),
         (SCORES, {"relevant": [0, 2], "seen": csr_array((2, 2))}, "seen items are float64 of"),
-        ([2, 4], {"n_items": 3}, "row 2, column rank: 4, expected"),
-        ([2.5, 1], {"n_items": 3}, "row 1, column rank: 2.5, expected"),
+        ([2, 4], {"n_items": 3}, "row 2, column rank: found 4; expected whole numbers, 1 to 3"),
+        ([2.5, 1], {"n_items": 3}, "found 2.5; expected whole numbers"),
         (["u", "v"], {}, "found list of <U1"),
         (csr_array(SCORES), {}, "give relevant"),
         ({"u": []}, {"relevant": {"u": [1]}}, "no items in the lists"),

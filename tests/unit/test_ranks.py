@@ -56,7 +56,9 @@ def test_impossible_counts_of_several_items(changed, row, column):
 
 
 def test_columns_become_int64_with_the_best_item_first():
-    with pytest.raises(InputError, match="row 2, column n_candidates: 1, expected at least 2"):
+    with pytest.raises(
+        InputError, match="row 2, column n_candidates: found 1; expected at least 2"
+    ):
         Ranks([10, 1], [0, 0], [0, 0])
     ranks = Ranks([9], np.array([4, 1], np.int32), np.array([0, 2], np.uint8), n_found=[2])
     assert all(getattr(ranks, name).dtype == np.int64 for name in COLUMNS)

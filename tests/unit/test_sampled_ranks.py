@@ -44,7 +44,7 @@ def test_written_rows_come_back(tmp_path):
         ({"sampled_ranks": []}, "no sampled ranks"),
         ({"sampled_ranks": [[1, 2]]}, r"sampled_ranks has shape \(1, 2\)"),
         ({"sampled_ranks": [1.0, 2.0]}, "sampled_ranks has dtype float64"),
-        ({"sampled_ranks": [1, 0]}, "row 2, column sampled_rank: 0, expected 1 to 11"),
+        ({"sampled_ranks": [1, 0]}, "row 2, column sampled_rank: found 0; expected 1 to 11"),
         ({"n_items": 10}, "n_items is 10, expected more than n_negatives, 10"),
         ({"n_items": [50]}, r"n_items has shape \(1,\)"),
         ({"n_negatives": 0}, "n_negatives is 0"),

@@ -1,20 +1,17 @@
-"""Arrays and arguments: types, checks, small operations; random streams, one thread, p-values."""
+"""Arrays: types, checks, small operations; random streams, one thread, p-values."""
 
 import hashlib
-import operator
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from os import PathLike
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.defaults import MOST_ITEMS
-from sampled_metrics._base.errors import InputError, flag
+from sampled_metrics._base.arguments import whole_number
+from sampled_metrics._base.errors import InputError
 
 Float: TypeAlias = NDArray[np.float64]
 Int: TypeAlias = NDArray[np.int64]
@@ -25,13 +22,6 @@ CACHE = 1 << 17  # float64 numbers that stay in a processor's cache: 1 MB
 _LARGEST = np.iinfo(np.int64).max
 MEMORY = 1 << 20  # float64 numbers that a step may hold: 8 MB
 CORRECTIONS = ("none", "holm")
-_FLAGS = ("complete", "intervals", "several_items")
-_TYPES: dict[str, Any] = dict.fromkeys(_FLAGS, (bool, np.bool_))  # of other arguments: str
-_TYPES["confidence"] = (int, float, np.integer, np.floating)
-_TYPES["min_relevance"] = _TYPES["confidence"]
-_TYPES["shape"] = (str, *_TYPES["confidence"])
-_LEAST = {"block_size": 1, "n_items": 2, "n_users": 1, "seed": 0}
-_OPTIONAL = {"n_items", "n_users", "sampling", "test", "ties"}
 
 
 def blocks(rows: int, columns: int, entries: int = MEMORY) -> Iterator[slice]:
@@ -130,19 +120,7 @@ def require(column: str, values: Float | Int, good: NDArray[np.bool_], expected:
     """Raise InputError for the first row that is not `good`; rows are counted from 1."""
     if not good.all():
         row = int(np.argmin(good))
-        raise InputError(f"{values[row]}, expected {expected}", row=row + 1, column=column)
-
-
-def require_same(name: str, option: Any, found_name: str, found: Any) -> None:
-    """Raise InputError if an option differs from what the data says, in one value or in several."""
-    if option is None or found is None or np.all(np.asarray(found) == option):
-        return
-    values = np.unique(found)
-    said = str(values[0])
-    if values.size > 1:
-        said = f"{values[0]} to {values[-1]}"
-    given = f"{name} ({flag(name)}) is {option}"
-    raise InputError(f"found {found_name} {said}, but {given}")
+        raise InputError(f"found {values[row]}; expected {expected}", row=row + 1, column=column)
 
 
 def grades_of(relevance: Float) -> Float | None:
@@ -150,48 +128,6 @@ def grades_of(relevance: Float) -> Float | None:
     if (relevance == 1.0).all():
         return None
     return relevance
-
-
-def whole_number(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
-    """Convert a whole number to int; floats, text and bool raise an InputError with the name."""
-    if isinstance(value, bool | np.ndarray | type) or not hasattr(value, "__index__"):
-        raise InputError(f"{name} is {value!r}, expected a whole number")
-    for bound, is_over, words in ((least, operator.lt, "least"), (most, operator.gt, "most")):
-        if bound is not None and is_over(value, bound):
-            raise InputError(f"{name} is {value}, expected at {words} {bound}")
-    return operator.index(value)
-
-
-def check_arguments(**given: Any) -> None:
-    """Raise InputError for the first argument whose value is not of its type or range."""
-    for name, value in given.items():
-        if value is None and name in _OPTIONAL:
-            continue
-        if name in _LEAST:
-            most = None if name == "seed" else MOST_ITEMS
-            whole_number(name, value, _LEAST[name], most)
-            continue
-        kinds = _TYPES.get(name, (str,))
-        if not isinstance(value, kinds):
-            raise wrong_type(name, value, *kinds)
-        if name == "confidence" and not 0.0 < value < 1.0:
-            raise InputError(f"{name} is {value}, expected a number above 0 and below 1")
-        if name == "min_relevance" and not 0.0 <= value < np.inf:
-            raise InputError(f"{name} is {value}, expected a finite number of at least 0")
-
-
-def wrong_type(name: str, value: Any, *kinds: type) -> InputError:
-    """Make the error for a value that is of none of these types."""
-    names = [kind.__name__.strip("_") for kind in kinds]
-    expected = " or ".join(dict.fromkeys(names))
-    return InputError(f"{name} is of type {type(value).__name__}, expected {expected}")
-
-
-def path_of(path: Any) -> Path:
-    """Return the name of a file as a path."""
-    if not isinstance(path, str | PathLike):
-        raise wrong_type("path", path, str, PathLike)
-    return Path(path)
 
 
 def ordered_floats(values: NDArray[Any]) -> NDArray[np.floating[Any]]:

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, Ids, first_duplicate, whole_number
+from sampled_metrics._base.arguments import whole_number
+from sampled_metrics._base.arrays import Float, Ids, first_duplicate
 from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import new_folder, read_arrays, read_json, reading_as, write_json

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
-from sampled_metrics._base.arrays import Ids, Int, id_column, require_unique, whole_number
+from sampled_metrics._base.arguments import whole_number
+from sampled_metrics._base.arrays import Ids, Int, id_column, require_unique
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import (
     canonical,

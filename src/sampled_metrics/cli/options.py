@@ -64,7 +64,7 @@ def _known_estimators(names: list[str] | None) -> list[str] | None:
 
 def _valid_confidence(confidence: float) -> float:
     """Return the confidence, or raise InputError, which names the option."""
-    from sampled_metrics._base.arrays import check_arguments
+    from sampled_metrics._base.arguments import check_arguments
 
     with reading("--confidence"):
         check_arguments(confidence=confidence)

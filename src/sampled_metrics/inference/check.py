@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from sampled_metrics._base.arrays import check_arguments
+from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.defaults import CHECKED, CONFIDENCE, SHAPE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtr
 
-from sampled_metrics._base.arrays import Float, Int, adjusted, check_arguments, one_thread
+from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.arrays import Float, Int, adjusted, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, InputWarning, reading
 from sampled_metrics.estimators import Estimator

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, check_arguments, one_thread
+from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics._base.text import Parts

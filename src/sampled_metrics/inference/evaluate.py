@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Float, check_arguments, generator, one_thread
+from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS
 from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics.estimators.least_squares import rank_rule

@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from sampled_metrics._base.arrays import Float, check_arguments, integers, one_thread
+from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.arrays import Float, integers, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics._base.text import Parts

@@ -23,7 +23,8 @@ import scipy  # `scipy.optimize` takes long to import, so only where it is used
 from numpy.polynomial import chebyshev
 from scipy.special import ndtri
 
-from sampled_metrics._base.arrays import Float, Int, check_arguments, whole_number
+from sampled_metrics._base.arguments import check_arguments, whole_number
+from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts

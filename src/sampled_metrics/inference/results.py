@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from sampled_metrics._base.arrays import check_arguments, wrong_type
+from sampled_metrics._base.arguments import check_arguments, wrong_type
 from sampled_metrics._base.defaults import BUDGET
 from sampled_metrics._base.text import Parts, html_of, text_of
 from sampled_metrics.metrics.measures import parse_measure

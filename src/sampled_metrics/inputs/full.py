@@ -9,16 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import (
-    Float,
-    Int,
-    check_arguments,
-    first_duplicate,
-    grades_of,
-    require,
-    require_same,
-    starts,
-)
+from sampled_metrics._base.arguments import check_arguments, require_same
+from sampled_metrics._base.arrays import Float, Int, first_duplicate, grades_of, require, starts
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, one_line, reading
 from sampled_metrics.inputs.lists import ranks_of_lists

@@ -9,14 +9,8 @@ import numpy as np
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._base.arrays import (
-    Ids,
-    array_of,
-    check_arguments,
-    id_column,
-    require_same,
-    require_unique,
-)
+from sampled_metrics._base.arguments import check_arguments, require_same
+from sampled_metrics._base.arrays import Ids, array_of, id_column, require_unique
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.items import (
     RELEVANT,

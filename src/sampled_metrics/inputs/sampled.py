@@ -5,14 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from sampled_metrics._base.arrays import (
-    Int,
-    check_arguments,
-    first_duplicate,
-    generator,
-    require_same,
-    whole_number,
-)
+from sampled_metrics._base.arguments import check_arguments, require_same, whole_number
+from sampled_metrics._base.arrays import Int, first_duplicate, generator
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.inputs.items import RELEVANT, items_by_id

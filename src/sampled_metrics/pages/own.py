@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 import sampled_metrics
-from sampled_metrics._base.arrays import check_arguments, path_of
+from sampled_metrics._base.arguments import check_arguments, path_of
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import write_text

@@ -16,15 +16,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sampled_metrics._base.arguments import check_arguments, path_of
 from sampled_metrics._base.arrays import (
     Float,
     Ids,
     Int,
     array_of,
-    check_arguments,
     id_column,
     integers,
-    path_of,
     ranges,
     require,
     require_unique,

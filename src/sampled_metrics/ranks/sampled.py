@@ -10,17 +10,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sampled_metrics._base.arguments import check_arguments, path_of, whole_number
 from sampled_metrics._base.arrays import (
     Ids,
     Int,
-    check_arguments,
     id_column,
     integers,
-    path_of,
     require,
     select_rows,
     short_repr,
-    whole_number,
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Int, blocks, check_arguments, whole_number, wrong_type
+from sampled_metrics._base.arguments import check_arguments, whole_number, wrong_type
+from sampled_metrics._base.arrays import Int, blocks
 from sampled_metrics._base.defaults import MOST_NEGATIVES
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks, Sampling

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import chi2, norm, poisson, rankdata
 
-from sampled_metrics._base.arrays import Float, Int, adjusted, generator, whole_number
+from sampled_metrics._base.arguments import whole_number
+from sampled_metrics._base.arrays import Float, Int, adjusted, generator
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical, marked
 

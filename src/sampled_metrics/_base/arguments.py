@@ -1,0 +1,93 @@
+"""Checks of arguments and of options, each declared once with its type and its limits."""
+
+import operator
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sampled_metrics._base.defaults import MOST_ITEMS
+from sampled_metrics._base.errors import InputError, flag
+
+
+class _Option(NamedTuple):
+    """What an argument may be; a whole number if it has a least one."""
+
+    kinds: tuple[type, ...] = (str,)
+    least: int | None = None
+    most: int | None = None
+    is_optional: bool = False  # whether it may be None
+
+
+_NUMBERS = (int, float, np.integer, np.floating)
+_FLAG = _Option(kinds=(bool, np.bool_))
+_OPTIONS = {
+    "block_size": _Option(least=1, most=MOST_ITEMS),
+    "complete": _FLAG,
+    "confidence": _Option(kinds=_NUMBERS),
+    "correction": _Option(),
+    "intervals": _FLAG,
+    "min_relevance": _Option(kinds=_NUMBERS),
+    "n_items": _Option(least=2, most=MOST_ITEMS, is_optional=True),
+    "n_users": _Option(least=1, most=MOST_ITEMS, is_optional=True),
+    "sampling": _Option(is_optional=True),
+    "seed": _Option(least=0),
+    "several_items": _FLAG,
+    "shape": _Option(kinds=(str, *_NUMBERS)),
+    "source": _Option(),
+    "test": _Option(is_optional=True),
+    "ties": _Option(is_optional=True),
+}
+
+
+def check_arguments(**given: Any) -> None:
+    """Raise InputError for the first argument whose value is not of its type or range."""
+    for name, value in given.items():
+        option = _OPTIONS[name]
+        if value is None and option.is_optional:
+            continue
+        if option.least is not None:
+            whole_number(name, value, option.least, option.most)
+        elif not isinstance(value, option.kinds):
+            raise wrong_type(name, value, *option.kinds)
+        if name == "confidence" and not 0.0 < value < 1.0:
+            raise InputError(f"{name} is {value}, expected a number above 0 and below 1")
+        if name == "min_relevance" and not 0.0 <= value < np.inf:
+            raise InputError(f"{name} is {value}, expected a finite number of at least 0")
+
+
+def whole_number(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
+    """Convert a whole number to int; floats, text and bool raise an InputError with the name."""
+    if isinstance(value, bool | np.ndarray | type) or not hasattr(value, "__index__"):
+        raise InputError(f"{name} is {value!r}, expected a whole number")
+    for bound, is_over, words in ((least, operator.lt, "least"), (most, operator.gt, "most")):
+        if bound is not None and is_over(value, bound):
+            raise InputError(f"{name} is {value}, expected at {words} {bound}")
+    return operator.index(value)
+
+
+def wrong_type(name: str, value: Any, *kinds: type) -> InputError:
+    """Make the error for a value that is of none of these types."""
+    names = [kind.__name__.strip("_") for kind in kinds]
+    expected = " or ".join(dict.fromkeys(names))
+    return InputError(f"{name} is of type {type(value).__name__}, expected {expected}")
+
+
+def path_of(path: Any) -> Path:
+    """Return the name of a file as a path."""
+    if not isinstance(path, str | PathLike):
+        raise wrong_type("path", path, str, PathLike)
+    return Path(path)
+
+
+def require_same(name: str, option: Any, found_name: str, found: Any) -> None:
+    """Raise InputError if an option differs from what the data says, in one value or in several."""
+    if option is None or found is None or np.all(np.asarray(found) == option):
+        return
+    values = np.unique(found)
+    said = str(values[0])
+    if values.size > 1:
+        said = f"{values[0]} to {values[-1]}"
+    given = f"{name} ({flag(name)}) is {option}"
+    raise InputError(f"found {found_name} {said}, but {given}")
