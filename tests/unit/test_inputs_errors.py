@@ -184,7 +184,7 @@ DIAGONAL = [0, 1, 2]
         (ONES, None, None, "s", "-", "-", "found scores; give relevant (--relevant)"),
         (NAN, [0, 0, 0], None, "s", "-", "-", "score of item 3 for user 2 is nan"),
         (MASKED, [1, 1, 1], None, "s", "-", "-", "item 1 of user 1 has score -inf"),
-        (ONES, [0, 0, 4], None, "t", 3, "relevant", "found 4; expected 0 to 3"),
+        (ONES, [0, 0, 4], None, "t", 3, "relevant", "4, expected 0 to 3"),
         (ONES, [0, 0], None, "t", "-", "-", "relevant items are int64 of shape"),
         (ONES, "user_id,item_id|0,4", None, "t", 1, "item_id", "found 4"),
         (ONES, "user_id,item_id|anna,0", None, "t", 1, "user_id", "found 'anna'"),

@@ -204,7 +204,12 @@ PAIR = (np.ones((2, 3)), np.ones((4, 3)))
         (lambda _: np.full((3, 4), "a"), None, [0, 0, 0], "scores have dtype <U1"),
         (by_rows(ONES), NOBODY[:2], [0, 0, 0], "seen items of 2 users, expected 3"),
         (by_rows(ONES), np.eye(3, 6, 4) > 0, np.eye(3, 4) > 0, "seen item of user 100 is 4"),
-        (by_rows(ONES), ~np.eye(3, 4, dtype=bool), [0, 1, 2], "row 1, column n_candidates: 1"),
+        (
+            by_rows(ONES),
+            ~np.eye(3, 4, dtype=bool),
+            [0, 1, 2],
+            "row 1, column n_candidates: found 1",
+        ),
         ((np.ones((3, 3)), np.ones((4, 2))), None, [0, 0, 0], "vectors of items are float64"),
         ((np.ones(3), np.ones((4, 3))), None, [0, 0, 0], "vectors of users are float64"),
         (PAIR, None, [0, 0, 0], "vectors of users are float64"),
