@@ -1,5 +1,6 @@
 """Small operations on arrays and sparse matrices, against loops over their rows."""
 
+import ast
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array, dok_array, lil_array
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from sampled_metrics._base import arguments
 from sampled_metrics._base.arguments import check_arguments, path_of, require_same, whole_number
 from sampled_metrics._base.arrays import (
     EXACT,
@@ -40,6 +42,7 @@ from sampled_metrics._base.sparse import (
 )
 
 small = st.integers(0, 5)
+from tests.conftest import ROOT
 
 
 @given(st.integers(0, 50), st.integers(0, 30), st.integers(1, 100))
@@ -305,3 +308,13 @@ def test_sound_matrices_without_entries_and_at_the_bounds(kind):
     assert canonical(full).toarray().tolist() == np.eye(3).tolist()
     assert is_sparse(full)
     assert not is_sparse(np.eye(3))
+
+
+def test_every_argument_that_is_checked_is_declared():
+    names = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "check_arguments":
+                names |= {keyword.arg for keyword in node.keywords if keyword.arg}
+    assert names
+    assert names <= set(arguments._OPTIONS)

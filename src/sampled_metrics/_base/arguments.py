@@ -28,6 +28,7 @@ _OPTIONS = {
     "confidence": _Option(kinds=_NUMBERS),
     "correction": _Option(),
     "intervals": _FLAG,
+    "metric": _Option(),
     "min_relevance": _Option(kinds=_NUMBERS),
     "n_items": _Option(least=2, most=MOST_ITEMS, is_optional=True),
     "n_users": _Option(least=1, most=MOST_ITEMS, is_optional=True),
