@@ -40,9 +40,9 @@ from sampled_metrics._base.sparse import (
     require_sound,
     structure,
 )
+from tests.conftest import ROOT
 
 small = st.integers(0, 5)
-from tests.conftest import ROOT
 
 
 @given(st.integers(0, 50), st.integers(0, 30), st.integers(1, 100))
