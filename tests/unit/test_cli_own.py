@@ -134,6 +134,42 @@ def test_samples_of_a_table_of_scores(rows, folder):
     assert set(anna) == {1, 2}  # a is drawn or not
 
 
+def test_samples_of_several_held_out_items(rows, folder):
+    """Of 9 candidates all are drawn, so the sampled ranks are the exact ones."""
+    lines = ["user_id,n_candidates,n_better,n_tied", "anna,9,0,0", "anna,9,4,0", "bert,8,2,0"]
+    (folder / "several.csv").write_text("\n".join([*lines, "cora,8,3,0", "cora,8,5,0"]))
+    found = rows("sample several.csv --n-negatives 7 --repetitions 2 --seed 3")
+    users = ["anna", "anna", "bert", "cora", "cora"]
+    ids = [(time, user, item) for time in (0, 1)
+           for user, item in zip(users, (0, 1, 0, 0, 1), strict=True)]  # fmt: skip
+    assert column(found, "repetition", "user_id", "item_id") == ids
+    assert column(found, "n_candidates") == [9, 9, 8, 8, 8] * 2
+    for time in (0, 1):
+        drawn = column(found, "sampled_rank")[5 * time : 5 * time + 5]
+        assert drawn[2:] == [3, 4, 6]
+        assert (drawn[0], drawn[1]) in ((1, 4), (1, 5))
+    found = rows("sample r.csv --n-items 100 --n-negatives 99 --repetitions 1")
+    assert column(found, "repetition", "sampled_rank") == [(0, 1), (0, 3), (0, 11)]
+    assert "item_id" not in found[0]
+
+
+@pytest.mark.parametrize("files", ["graded.csv plain.csv", "plain.csv graded.csv"])
+@pytest.mark.parametrize(("options", "words"), [("", "above 0"), ("--min-relevance 1", "above 0"),
+                                                ("--min-relevance 2", None)])  # fmt: skip
+def test_grades_are_explained_once(run, folder, files, options, words):
+    record = "user_id,n_candidates,n_better,n_tied"
+    (folder / "plain.csv").write_text(f"{record}\nanna,9,0,0\n")
+    (folder / "graded.csv").write_text(f"{record},relevance\nanna,9,0,0,2\nanna,9,4,0,1\n")
+    done = run("evaluate", *files.split(), *options.split(), "--metric", "ndcg@3,recall@1")
+    if words is None:
+        assert "no grades" in done.stderr
+        return
+    text = " ".join(done.stdout.split())
+    assert text.count("ndcg takes grades as gains") == 1
+    done = run("evaluate", "plain.csv", "--metric", "ndcg@3")
+    assert "grades" not in done.stdout
+
+
 def test_lists_that_may_be_cut_off_are_not_sampled(refused, folder):
     del folder
     line = "sample list.csv --relevant relevant.csv --n-negatives 1 --n-items 9"

@@ -138,6 +138,32 @@ def test_figure_6_rings_crossings_and_lists_from_where_pairs_are_ordered(figures
                 assert corner in band
 
 
+@pytest.mark.parametrize("factor", [0.013, 0.5, 1.0, 2.2, 9.0])
+def test_figure_6_is_as_high_as_its_curves_and_not_much_higher(factor):
+    table = TABLES[6].copy()
+    is_value = table["kind"] != "sure"
+    table.loc[is_value, "value"] *= factor
+    for axes, estimator in zip(rendered(6, table).axes, ("Sampled", "BV 0.1"), strict=True):
+        rows = table[(table["estimator"] == estimator) & (table["kind"] == "curve")]
+        largest = max(rows["value"].max(), table.loc[table["kind"] == "exact", "value"].max())
+        low, high = axes.get_ylim()
+        assert low == 0.0
+        unit = 10.0 ** np.floor(np.log10(largest))
+        assert largest <= high < largest + unit
+        assert high / unit == pytest.approx(round(high / unit))
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 6, "z"])
+def test_all_points_lie_within_the_axes(figures, number):
+    for axes in figures[number].axes:
+        (left, right), (low, high) = sorted(axes.get_xlim()), sorted(axes.get_ylim())
+        panel = np.concatenate([np.array(line).reshape(-1, 2) for line in points(axes)])
+        inside = panel[(panel[:, 0] >= left) & (panel[:, 0] <= right)]
+        assert len(inside)
+        assert inside[:, 1].min() >= low
+        assert inside[:, 1].max() <= high
+
+
 def test_strip_of_z_scores_by_hand(figures):
     table, (top, below) = TABLES["z"], figures["z"].axes
     assert table["z"].tolist() == [1.5, -1.0, 2.5]

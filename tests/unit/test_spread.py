@@ -41,3 +41,15 @@ def test_spread_over_ties_by_its_closed_form():
     table = spread_table("X", none, {"Z": records}, SETTINGS.replaced(metrics=("ap",)))
     exact = 100 * np.sqrt(np.var([1, 1 / 2, 1 / 3]) / 400)
     assert table["spread"].item() == pytest.approx(exact, rel=4 / np.sqrt(2 * 1000))
+
+
+@pytest.mark.parametrize(("tied", "is_listed"), [(1, False), (2, True), (0, False)])
+def test_ties_are_spread_where_users_have_more_than_one_on_average(tied, is_listed):
+    """In 399 of 400 users one, in one user `tied`."""
+    counts = np.append(np.ones(399, int), tied)
+    records = Ranks(np.full(400, 20), np.zeros(400, int), counts)
+    none = pd.DataFrame(columns=COLUMNS)
+    tied_often = Ranks(np.full(2, 20), np.zeros(2, int), np.full(2, 9))
+    others = {"Z": records, "W": tied_often}
+    table = spread_table("X", none, others, SETTINGS.replaced(metrics=("auc",)))
+    assert table["row"].tolist() == ["Z"] * is_listed + ["W"]

@@ -51,12 +51,12 @@ def sample(
     from sampled_metrics.sampling import draw_sampled_ranks
 
     ranks = Ranks.read(file, n_items=n_items, relevant=relevant, seen=seen, complete=complete)
-    if ranks.depth is not None and not ranks.is_complete:
+    if not ranks.is_complete:
         problem = "the lists may be cut off; if they hold all candidates, give --complete"
         raise InputError(problem, path=file)
     ranks = ranks.binary
     items = ranks
-    if ranks.is_complete and not ranks.is_single:  # each held-out item as a user of its own
+    if not ranks.is_single:  # each held-out item as a user of its own
         n_candidates = np.repeat(ranks.n_candidates, ranks.n_found)
         items = Ranks.trusted(n_candidates, ranks.n_better, ranks.n_tied, source=ranks.source)
     items = options.full_ranking(items, file, n_negatives)

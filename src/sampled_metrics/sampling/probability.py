@@ -27,6 +27,7 @@ _LOG_ZERO = -1e300  # stands for log 0, so that 0 * log 0 is 0
 _LOG_UNLIKELY = 20.0 * math.log(10.0)  # of a probability of 1e-20
 _NEGLIGIBLE = 1e-17  # probability up to which small numbers of distinct items are left out
 _WITHOUT = Sampling.WITHOUT_REPLACEMENT
+_CELLS = CACHE // 4  # of arrays of which several are held
 
 
 def pmf(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> Float:
@@ -76,7 +77,7 @@ def pmf_at(
     logs_of = _hypergeometric if kind is _WITHOUT else _binomial
     better = range(m + 1) if columns is None else columns  # negatives above the held-out item
     grid = np.empty((rank.size, len(better)))
-    for rows in blocks(rank.size, len(better), CACHE // 4):  # of which several arrays are held
+    for rows in blocks(rank.size, len(better), _CELLS):
         logs = logs_of(rank[rows], candidates[rows], m, better)
         logs -= logs.max(axis=1, keepdims=True)
         np.exp(logs, out=logs)
