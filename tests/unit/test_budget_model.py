@@ -9,8 +9,10 @@ from numpy.polynomial.legendre import leggauss
 from scipy.sparse import csr_array
 from scipy.stats import poisson
 
+from sampled_metrics.budget.audit import audit
 from sampled_metrics.budget.candidates import Order, make_proxy
-from sampled_metrics.budget.evaluation import BATCH, BATCHES, explore
+from sampled_metrics.budget.evaluation import explore
+from sampled_metrics.budget.first_places import FirstPlaces
 from sampled_metrics.budget.model import Model, initial_shares, parse_metrics
 from sampled_metrics.budget.problem import Problem
 from sampled_metrics.budget.strata import Counts, Frame, edges
@@ -281,7 +283,7 @@ def test_rounds_ask_where_most_is_gained(total: int) -> None:
     if last > first:
         limits = np.geomspace(first, last, max(4, int(3 * log(last / first)))).tolist()
     m = (n > 0).astype(int)
-    fewest = [*BATCHES, *[BATCH] * n.shape[1]]
+    fewest = [5, 10, 10, 12, 15, 20, *[25] * n.shape[1]]
     turns = 1
     for limit in limits:
         room = min(int(limit * USERS), total) - m.sum()
@@ -301,3 +303,83 @@ def test_rounds_ask_where_most_is_gained(total: int) -> None:
     assert m.sum() <= total
     assert model.steps == [30, *[6] * (turns - 1), 40]
     assert ceil(total / USERS) >= m.sum() / USERS
+
+
+def first_of(users: int, items: int) -> tuple[Counts, Any]:
+    """Nothing scored yet of users whose held-out item, the last one, is the best."""
+    scores = np.random.default_rng(7).random((users, items))
+    scores[:, -1] = 2.0
+    problem = Problem.of(np.full(users, items - 1), csr_array(scores.shape))
+    proxy = make_proxy(np.random.default_rng(8).random(scores.shape), problem, 0)
+    return Counts(Frame(Order(problem, proxy), 1), scores[:, -1]), scores
+
+
+@pytest.mark.parametrize(
+    ("rows", "classes", "bins"),
+    [(30, 20, 2), (299, 20, 2), (300, 20, 3), (419, 20, 4), (420, 21, 4), (439, 21, 4),
+     (800, 40, 8), (1300, 40, 12)],
+)  # fmt: skip
+def test_number_of_classes_and_of_bins(rows: int, classes: int, bins: int) -> None:
+    """A class for every 20 rows, 20 to 40; a bin for every 100, half of them for the best 30 %."""
+    counts, _ = first_of(rows, 50)
+    counts.frame.own = np.random.default_rng(0).permutation(rows).astype(float)
+    model = Model(counts, METRICS)
+    assert model.posterior.shape == (rows, classes)
+    inside = model._in_bin[np.argsort(counts.frame.own)]
+    assert inside.shape[1] == bins
+    assert (np.diff(inside.argmax(axis=1)) >= 0).all()
+    half = bins // 2
+    shares = [0.3 / half] * half + [0.7 / (bins - half)] * (bins - half)
+    assert inside.mean(axis=0) == pytest.approx(shares, abs=1.5 / rows)
+
+
+def test_phases_of_an_audit_grow_and_spend_their_shares() -> None:
+    """16 scores, then factors of 199/16 to a third and two thirds, then all that is left."""
+    counts, scores = first_of(200, 200)
+    model = Model(counts, parse_metrics(["recall@3", "ndcg@3"]))
+    model.share = np.full_like(model.share, 1e-9)  # so that no better ones are expected
+    view, money = model.view(), 9000
+    found: Any = None
+    task = audit(model, money, 0)
+    costs = []
+    try:
+        asked = next(task)
+        while True:
+            costs.append(set(np.bincount(asked.user)[np.unique(asked.user)].tolist()))
+            asked = task.send(scores[asked.user, asked.item])
+    except StopIteration as stop:
+        found = stop.value
+    sizes = [16, ceil(16 * (199 / 16) ** (1 / 3)), ceil(16 * (199 / 16) ** (2 / 3))]
+    sizes.append(199 - sum(sizes))
+    assert costs == [{size} for size in sizes]
+    users = 200
+    for phase, size, share in zip(found.phases, sizes, (0.3, 0.4, 0.5, 1.0), strict=True):
+        users = min(users, int(share * money) // size)
+        assert phase.users.size == users
+        money -= users * size
+    first, second = found.phases[:2]
+    top = view.top[:, first.users]
+    assert top == pytest.approx(np.ones_like(top))
+    expected = view.variance[:, first.users] + 0.001 * top**2
+    np.testing.assert_allclose(first.variance, expected, rtol=1e-12)
+    worth = first.variance[0] / 4 + first.variance[1]
+    quotient = first.drawn / np.sqrt(worth)
+    assert first.drawn.max() < 1
+    assert quotient == pytest.approx(np.full(first.users.size, quotient[0]))
+    both = np.isin(first.users, second.users)
+    np.testing.assert_allclose(second.reached, first.drawn[both] * second.drawn)
+
+
+def test_draws_of_each_turn() -> None:
+    """Three better ones are expected of the first, eight times as many then, and last all."""
+    counts, _ = first_of(12, 3000)
+    places = FirstPlaces(counts, 5)
+    users, mean = np.arange(12), np.geomspace(1e-5, 0.9, 12)
+    for turn in range(4):
+        places._turns[:] = turn
+        draws = places.next(users, mean, 0)
+        expected = np.clip(np.ceil(3 * 8**turn * mean * 2999), 1, 2999)
+        if turn >= 2:
+            expected[:] = 2999
+        assert draws.sum(axis=1).tolist() == expected.tolist()
+        assert (draws <= counts.left).all()

@@ -22,6 +22,7 @@ from sampled_metrics.estimators import (
 )
 from sampled_metrics.estimators.least_squares import ConditioningError, rank_rule, sums_up_to
 from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.sampling.probability import pmf_at
 
 NAMES = ("sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
 ESTIMATORS = [parse_estimator(name) for name in NAMES]
@@ -361,6 +362,14 @@ def test_sums_over_ranks_are_exact_up_to_degree_39(n, m):
     assert (ranks[:128] == whole[:128]).all()
     assert (ranks[-128:] == whole[-128:]).all()
     assert (np.diff(ranks) > 0).all()
+
+
+@pytest.mark.parametrize(("n", "m"), [(17_000, 300), (10**6, 400)])
+def test_every_sampled_rank_is_as_probable_if_every_rank_is(n, m):
+    """Without replacement, the probabilities of a sampled rank given all true ranks add up to
+    n/(m + 1), since the ranks of m + 1 items of n are those of any other sample of that size."""
+    ranks, weights = rank_rule([], n, m)
+    np.testing.assert_allclose(weights @ pmf_at(ranks, n, m, WITHOUT), n / (m + 1), rtol=1e-12)
 
 
 @given(st.lists(st.integers(0, 400), min_size=1, max_size=30), st.integers(0, 39))

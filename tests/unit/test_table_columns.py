@@ -432,3 +432,11 @@ def test_texts_of_polars(kind):
     values = pa.DictionaryArray.from_arrays(codes, pa.array(["a", "user"]).cast(kind))
     table = read_table(pa.table({"user": values, "rank": [1, 2, 3]}), "ranks")
     assert table.ids("user_id").to_pylist() == ["a", "user", "a"]
+
+
+def test_a_header_of_many_columns(tmp_path):
+    path = tmp_path / "t.csv"
+    names = [f"column{number:05}" for number in range(5000)]
+    path.write_text(",".join([*names, "rank"]) + "\n" + "1," * 5000 + "7\n")
+    assert read_table(path, "ranks").whole("rank", 1).tolist() == [7]
+    assert 60_000 <= path.read_text().index("\n") < 65_536
