@@ -156,8 +156,8 @@ price: $(STAMP) ## count right orders of X, Y and Z by 100 scores per user (MOVI
 future: $(STAMP) ## count training events that are later than held-out ones (MOVIELENS_ARCHIVE)
 	python benchmarks/future.py
 
-literature: $(STAMP) ## compute the ranges of the numbers in config/literature.csv for docs/measured/literature.md
-	python benchmarks/literature.py
+literature: $(STAMP) ## compute the ranges of the numbers in config/literature.csv for docs/atlas.html and docs/measured/literature.md
+	python -m benchmarks.literature
 
 reference: $(STAMP) ## run the study and keep its results in results/reference
 	snakemake --cores $(CORES) spread

@@ -3,18 +3,16 @@
 Writes the table of docs/check.md.
 """
 
-import re
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.markdown import write_table
 from sampled_metrics import check
-from sampled_metrics._base.text import table_of
 from tests.unit import planted
 
 PAGE = Path(__file__).parents[1] / "docs/check.md"
 SOUND, WRONG = 200, 52
-TABLE = re.compile(r"(<!-- table -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def flagged(tables: list[list[dict[str, str]]]) -> int:
@@ -34,10 +32,7 @@ def main() -> None:
         both = flagged([planted.wrong_table(error, rng) for _ in range(each)])
         bare = flagged([planted.wrong_table(error, rng, exact=False) for _ in range(each)])
         rows.append(line(error, each, both, bare))
-    text = PAGE.read_text(encoding="utf-8")
-    table = table_of(rows, "github")
-    PAGE.write_text(TABLE.sub(lambda found: found[1] + table + found[2], text), encoding="utf-8")
-    print(table)
+    write_table(PAGE, rows)
 
 
 def line(error: str, tables: int, both: int, bare: int) -> dict[str, str]:

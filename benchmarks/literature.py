@@ -1,91 +1,185 @@
-"""What printed sampled metrics say: ranges of the exact HR@10 in the literature; `make literature`.
+"""What printed sampled metrics say: the atlas and a page of its counts; `make literature`.
 
-Reads config/literature.csv and writes docs/measured/literature.md.
+Reads config/literature.csv and writes docs/atlas.html and docs/measured/literature.md.
 """
 
-from itertools import combinations
+from collections import Counter
 from pathlib import Path
+from statistics import median
 
-import pandas as pd
-
-from sampled_metrics import InputError, reported
-from sampled_metrics._base.text import table_of
-from sampled_metrics.metrics.measures import parse_measure
+from benchmarks.markdown import markdown
+from sampled_metrics._base.files import write_text
+from sampled_metrics.inference.check import Checked, Checks, Orders, check
+from sampled_metrics.inference.consistency import INSIDE, OUTSIDE, WITHIN_ERROR
+from sampled_metrics.inference.printed import PrintedRow, read_printed
+from sampled_metrics.pages.atlas import atlas
 
 ROOT = Path(__file__).parents[1]
-HEAD = """# What the literature's numbers say
+TABLE = ROOT / "config/literature.csv"
+START = "s3rec.amazon-beauty-5-core.sasrec"  # of the atlas
+HEAD = """# Published numbers
 
-Sampled metrics printed in papers and repositories, and the range that they leave for the exact
-metric over all items ([method](../reported.md)); `make literature` writes this page from
+Sampled metrics printed in papers and repositories, and what they allow over all items
+([method](../reported.md)). `make literature` writes this page and the atlas from
 `config/literature.csv`, which has the place of every number, n, m, and how they are known. Only
-numbers seen in a named source are in it. A range assumes that no rank is likelier than the one
-before it, at 95 %.
+numbers seen in a named source are in it. A range holds at 95 % and assumes that no rank is likelier
+than the one before it.
 
-{summary}
+<iframe class="atlas" src="../../atlas.html" title="Atlas of published sampled metrics"
+loading="lazy"></iframe>
+
+The [atlas](../atlas.html) on a page of its own.
 
 """
-
-
-def parse(text: str) -> dict[str, str]:
-    """Split `HR@10=0.82 MRR=0.5`."""
-    return dict(pair.split("=") for pair in text.split())
-
-
-def ranges(row: pd.Series, metrics: list[str], confidence: float) -> list:
-    """Ranges of exact metrics for one row."""
-    drawn = row["sampling"].replace("unknown-uniform", "without")
-    drawn += "-replacement" * (drawn in ("with", "without"))
-    counts = {name: int(row[name]) for name in ("n_items", "n_negatives", "n_users")}
-    return reported(parse(row["printed"]), metrics, **counts, sampling=drawn, confidence=confidence)
 
 
 def main() -> None:
-    """Write the page."""
-    table = pd.read_csv(ROOT / "config/literature.csv", dtype=str, keep_default_na=False)
-    lines, refused, inside, pairs = [], [], [0, 0], [0, 0]
-    for (source, data), rows in table.groupby(["source_id", "data_set"], sort=False):
-        shown, ends = [], []
-        for _, row in rows.iterrows():
-            exact = parse(row["exact"])
-            try:
-                found = {r.metric: r for r in ranges(row, ["HR@10", *exact], 0.95)}
-                ends.append(ranges(row, ["HR@10"], 0.975)[0])
-            except InputError as error:
-                refused.append(f"- {source}, {data}, {row['model']}: {error}")
-                continue
-            of_exact = [(found[str(parse_measure(name))], float(v)) for name, v in exact.items()]
-            held = [r.range_low <= value <= r.range_high for r, value in of_exact]
-            ten = found["hit@10"]
-            inside[0], inside[1] = inside[0] + sum(held), inside[1] + len(held)
-            shown.append({
-                "model": row["model"],
-                "printed": row["printed"],
-                "HR@10 of all items": f"{ten.range_low:.3f} to {ten.range_high:.3f}",
-                "middle": f"{ten.range_middle or 0:.3f}",
-                "measured": exact.get("HR@10", ""),
-            })  # fmt: skip
-        decided = sum(a.range_high < b.range_low or b.range_high < a.range_low
-                      for a, b in combinations(ends, 2))  # fmt: skip
-        orders = len(ends) * (len(ends) - 1) // 2
-        pairs[0], pairs[1] = pairs[0] + decided, pairs[1] + orders
-        first = rows.iloc[0]
-        about = f"n = {first['n_items']}, m = {first['n_negatives']}, {first['n_users']} users"
-        lines.append(
-            f"## {source}: {data}\n\n{first['paper']}, {first['year']}. {first['source']}. "
-            f"{about}; negatives: {first['sampling']}. Of {orders} orders by HR@10, {decided} are "
-            "decided.\n\n"
-            f"{table_of(shown, 'github') if shown else 'No range, see the end.'}\n"
-        )
-        print(source, data, flush=True)
-    summary = (
-        f"{len(table)} rows of {table['source_id'].nunique()} sources and "
-        f"{table['data_set'].nunique()} data sets. Where the exact metrics were measured too, "
-        f"{inside[0]} of {inside[1]} lie inside. What was printed decides {pairs[0]} of {pairs[1]} "
-        "orders by HR@10 within a table."
+    """Write both pages."""
+    rows = read_printed(TABLE)
+    checks = check(TABLE)
+    write_text(ROOT / "docs/atlas.html", atlas(rows, checks, START))
+    parts = (summary(checks), outside(rows, checks), no_range(rows, checks), tables(checks))
+    write_text(ROOT / "docs/measured/literature.md", HEAD + "\n".join(parts))
+
+
+def summary(checks: Checks) -> str:
+    """Counts of rows, of exact metrics by where they lie, and of orders."""
+    sources = len({checked.source for checked in checks})
+    data_sets = len({checked.data_set for checked in checks})
+    counts = Counter(exact.standing for checked in checks for exact in checked.placed)
+    decided = sum(len(orders.decided) for orders in checks.orders)
+    pairs = sum(orders.n_pairs for orders in checks.orders)
+    both, right = judged(checks)
+    return (
+        f"{len(checks)} rows of {sources} sources and {data_sets} data sets. Of "
+        f"{counts.total()} exact metrics that were measured too, {counts[INSIDE]} lie inside of "
+        f"their ranges, {counts[WITHIN_ERROR]} more within their own rounding and sampling error, "
+        f"and {counts[OUTSIDE]} [outside](#outside-of-the-range). What was printed decides "
+        f"{decided} of {pairs:,} orders by HR@10 within a table. Of those, {both} have an exact "
+        f"HR@10 of both rows, and {right} of them the decided order.\n"
     )
-    last = "## No range\n\n" + "\n".join(refused) + "\n"
-    page = HEAD.format(summary=summary) + "\n".join(lines) + "\n" + last
-    (ROOT / "docs/measured/literature.md").write_text(page, encoding="utf-8")
+
+
+def judged(checks: Checks) -> tuple[int, int]:
+    """Count decided orders of which both exact values are known, and how many are right."""
+    exact = {}
+    for checked in checks:
+        if checked.measured is not None:
+            exact[checked.row] = checked.measured.value
+    both = 0
+    right = 0
+    for orders in checks.orders:
+        for better, worse in orders.decided:
+            if better in exact and worse in exact:
+                both += 1
+                right += exact[better] > exact[worse]
+    return both, right
+
+
+def outside(rows: list[PrintedRow], checks: Checks) -> str:
+    """Exact metrics outside of their ranges, with what is known of the reason."""
+    lines = []
+    for row, checked in zip(rows, checks, strict=True):
+        found = [exact for exact in checked.placed if exact.standing == OUTSIDE]
+        if found:
+            values = [
+                f"{exact.metric} {row.exact[exact.metric]} ({exact.low:.4f} to {exact.high:.4f})"
+                for exact in found
+            ]
+            lines.append(
+                {
+                    "source": row.source,
+                    "data": row.data_set,
+                    "model": row.model,
+                    "measured (range)": "<br>".join(values),
+                    "in the source": row.about.get("cause", ""),
+                }
+            )
+    about = "Measured values that lie outside by more than their own error, with their ranges.\n\n"
+    return "## Outside of the range\n\n" + about + markdown(lines)
+
+
+def no_range(rows: list[PrintedRow], checks: Checks) -> str:
+    """Rows without a range, with the reason."""
+    lines = []
+    for row, checked in zip(rows, checks, strict=True):
+        if checked.range_low is None:
+            reason = "drawn by popularity"
+            if row.sampling is not None:
+                reason = row.about.get("cause", "")
+            lines.append(
+                {
+                    "source": row.source,
+                    "data": row.data_set,
+                    "model": row.model,
+                    "printed": checked.printed,
+                    "in the source": reason,
+                }
+            )
+    about = (
+        "Negatives drawn by popularity allow no range. Of other rows, the numbers do not fit the "
+        "assumption: held-out items that a model cannot score, ranked last, are a usual cause.\n\n"
+    )
+    return "## No range\n\n" + about + markdown(lines)
+
+
+def tables(checks: Checks) -> str:
+    """Sizes of all tables, and the rows by data set, each to be unfolded."""
+    by_data: dict[str, list[Checked]] = {}
+    for checked in checks:
+        by_data.setdefault(checked.data_set, []).append(checked)
+    by_table: dict[tuple[str, str], list[Checked]] = {}
+    for checked in checks:
+        by_table.setdefault((checked.source, checked.data_set), []).append(checked)
+    parts = [
+        "## Tables\n",
+        "Times: the upper end of the range of HR@10 by the lower one, in the median row. Decided: "
+        "orders by HR@10.\n",
+        markdown([line_of(o, by_table[o.source, o.data_set]) for o in checks.orders]),
+        "## By data set\n",
+    ]
+    for data in sorted(by_data):
+        rows = by_data[data]
+        number = f"{len(rows)} rows" if len(rows) > 1 else "1 row"
+        table = markdown([cells_of(checked) for checked in rows])
+        indented = "".join(f"    {line}\n" for line in table.splitlines())
+        parts.append(f'??? "{data}: {number}"\n\n{indented}')
+    return "\n".join(parts)
+
+
+def line_of(orders: Orders, rows: list[Checked]) -> dict[str, str]:
+    """Size of a table, what it printed, and what that allows."""
+    times = []
+    for row in rows:
+        if row.range_low and row.range_high:
+            times.append(row.range_high / row.range_low)
+    first = rows[0]
+    return {
+        "source": orders.source,
+        "data": orders.data_set,
+        "rows": str(len(rows)),
+        "n": f"{first.n_items:,}",
+        "m": str(first.n_negatives),
+        "printed": " ".join(pair.partition("=")[0] for pair in first.printed.split()),
+        "times": f"{median(times):.0f}" if times else "",
+        "decided": f"{len(orders.decided)} of {orders.n_pairs}",
+    }
+
+
+def cells_of(checked: Checked) -> dict[str, str]:
+    """One result."""
+    allowed = "-"
+    if checked.range_low is not None and checked.range_high is not None:
+        allowed = f"{checked.range_low:.3f} to {checked.range_high:.3f}"
+    measured = dict(pair.split("=") for pair in checked.exact.split()).get("HR@10", "")
+    return {
+        "source": checked.source,
+        "model": checked.model,
+        "m": str(checked.n_negatives),
+        "printed": checked.printed,
+        "HR@10 of all items": allowed,
+        "measured": measured,
+    }
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def test_printed_numbers_that_contradict_each_other(opened):
         sampled_metrics.reported({"HR@10": 0.5, "NDCG@10": 0.6}, n_items=3416, n_negatives=100)
     printed = {"hr": "0.5", "ndcg": "0.6"}
     assert opened.page.evaluate(REPORTED, [printed, 3416, 100, None]) is None
-    opened.page.fill("#hr", "82")
+    opened.page.fill("#hr", "182")
     assert "fraction" in opened.page.inner_text("#paper-words")
     assert opened.page.locator("#paper-bars .range").count() == 0
 

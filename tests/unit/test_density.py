@@ -21,7 +21,7 @@ CEILINGS = {  # nodes of syntax a line, and compressed ones in 1,000 lines; peer
     "inference": (6.3, 36),
     "metrics": (6.6, 8),
     "inputs": (6.3, 27),
-    "pages": (6.7, 10),
+    "pages": (6.5, 10),
     "ranks": (5.9, 10),
     "sampling": (7.0, 12),
     "study": (7.0, 48),

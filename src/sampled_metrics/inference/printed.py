@@ -20,7 +20,7 @@ from sampled_metrics.tables.reading import is_frame
 WHAT = "a table of printed metrics"
 EXACT = "exact "  # before the name of a metric over all items, as in `exact HR@10`
 _ALIASES = {"dataset": "data_set", "data": "data_set"}
-_ABOUT = ("paper", "year", "source", "note")
+_ABOUT = ("paper", "year", "source", "note", "cause")
 _NOTHING = ("", "-", "–", "nan", "None")
 _BY_POPULARITY = "popularity"
 _DRAWN = {
@@ -50,7 +50,7 @@ class PrintedRow:
     sampling
         How uniform negatives were drawn; None for negatives drawn by popularity.
     about
-        Paper, year, source and note, where the table has them.
+        Paper, year, source, note and cause, where the table has them.
     """
 
     row: int

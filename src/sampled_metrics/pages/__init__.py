@@ -1,15 +1,20 @@
 """One HTML page of a study or of one's own ranks, which loads no other file."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-SCRIPTS = ("lens", "paper", "item", "page")
+SCRIPTS = ("base", "lens", "paper", "item", "page")
 
 
-def render(content: Mapping[str, Any], template: str = "page.html") -> str:
-    """Return the page of what `study.page.collect`, `own_sampled` or `own_full` returned.
+def render(
+    content: Mapping[str, Any],
+    template: str = "page.html",
+    scripts: Sequence[str] = SCRIPTS,
+    styles: Sequence[str] = ("page",),
+) -> str:
+    """Return the page of what `study.page.collect`, `own_sampled`, `own_full` or `atlas` collected.
 
     All texts in `content` are escaped; scripts, styles, numbers and downloads are embedded.
     """
@@ -23,12 +28,12 @@ def render(content: Mapping[str, Any], template: str = "page.html") -> str:
         undefined=jinja2.StrictUndefined,
     )
     # A script must not end its element or open a comment; JSON not hold signs special in HTML.
-    scripts = "\n".join(_static(f"{name}.js") for name in SCRIPTS)
+    script = "\n".join(_static(f"{name}.js") for name in scripts)
     data = json.dumps(content["numbers"], ensure_ascii=True, separators=(",", ":"))
     return environment.get_template(template).render(
         **content,
-        style=_static("page.css"),
-        scripts=scripts.replace("</script", "<\\/script").replace("<!--", "<\\!--"),
+        style="\n".join(_static(f"{name}.css") for name in styles),
+        scripts=script.replace("</script", "<\\/script").replace("<!--", "<\\!--"),
         data=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
     )
 

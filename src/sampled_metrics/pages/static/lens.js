@@ -1,26 +1,7 @@
 // The lens: shows the view of the chosen metric, estimator and number of random items.
 
-const element = (id) => document.getElementById(id);
-const numbers = JSON.parse(element("numbers").textContent);
 const { views, asked, truth, sizes, start, names, estimators } = numbers.lens;
-const address = new URLSearchParams(location.hash.slice(1));
 const state = { ...start };
-
-const make = (name, properties, ...content) => {
-  const node = Object.assign(document.createElement(name), properties);
-  node.append(...content);
-  return node;
-};
-
-// Keep in the address what is not as at the start.
-function remember(values, usual) {
-  for (const [name, value] of Object.entries(values)) {
-    if (String(value) === String(usual[name])) address.delete(name);
-    else address.set(name, value);
-  }
-  const hash = address.toString();
-  history.replaceState(null, "", hash ? `#${hash}` : location.pathname);
-}
 
 const nearest = (values, wanted) => values.reduce((best, value) =>
   (Math.abs(Math.log(value / wanted)) < Math.abs(Math.log(best / wanted)) ? value : best));

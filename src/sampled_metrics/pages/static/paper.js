@@ -119,10 +119,18 @@ const FIELDS = ["hr", "ndcg", "of", "n", "users"];
 const percent = (value) => `${(100 * value).toFixed(Math.abs(value) < 0.09995 ? 2 : 1)} %`;
 let measured = null; // afterwards, by the same authors, with the numbers it belongs to
 
+// A number as the text of a fraction; 82.45 and 82.45 % are percent.
+function fraction(text) {
+  const bare = text.replace("%", "").trim();
+  if (bare === text && !(Number(text) > 1)) return text;
+  const decimals = (bare.split(".")[1] ?? "").length + 2;
+  return Number(bare) <= 100 ? (Number(bare) / 100).toFixed(decimals) : text;
+}
+
 // What is wrong with the fields, or an empty text.
 function wrong(printed, n, m, users) {
   const bad = Object.keys(printed).find((name) => !(printed[name] > 0 && printed[name] < 1));
-  if (bad) return `${METRICS[bad]} must be a fraction such as 0.8245.`;
+  if (bad) return `${METRICS[bad]} must be a fraction such as 0.8245, or 82.45 %.`;
   if (!Object.keys(printed).length) return "Type HR@10, NDCG@10 or both.";
   if (!Number.isInteger(m) || m < 1) return "m must be a whole number, such as 100.";
   if (!Number.isInteger(n) || n <= m || n > MOST_ITEMS) return "n must be from m + 1 to 1,000,000.";
@@ -148,9 +156,11 @@ function answer() {
   const texts = Object.fromEntries(FIELDS.map((id) => [id, element(id).value.trim()]));
   const [m, n, users] = ["of", "n", "users"].map((id) => Number(texts[id].replaceAll(",", "")));
   const printed = Object.fromEntries(
-    Object.keys(METRICS).filter((id) => texts[id]).map((id) => [id, texts[id]]));
+    Object.keys(METRICS).filter((id) => texts[id]).map((id) => [id, fraction(texts[id])]));
   const problem = wrong(printed, n, m, users);
   const ranges = problem ? null : reported(printed, n, m, users);
+  const detail = { printed, ranges, n, m, users };
+  element("paper").dispatchEvent(new CustomEvent("answered", { detail }));
   const rows = Object.entries(ranges ?? {});
   element("paper-bars").replaceChildren(
     ...rows.map(([name, ends]) => rangeRow(name, ends, Number(printed[name]))));

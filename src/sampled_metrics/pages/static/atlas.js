@@ -1,0 +1,203 @@
+// The atlas: chart, search, and texts of published results; paper.js computes one's own number.
+
+const SVG = "http://www.w3.org/2000/svg";
+const NARROW = innerWidth < 768;
+const SIZE = { width: 700, height: NARROW ? 560 : 430 };
+const EDGE = { left: NARROW ? 100 : 58, right: NARROW ? 44 : 26, top: 14, bottom: NARROW ? 74 : 44 };
+const LOWEST = 0.001; // of the vertical axis, which is logarithmic
+const REACH = 400; // squared distance at which a bar is pointed at
+const READ = 0.3; // where the rings have their label
+const HIDDEN = "hidden";
+
+const entries = numbers.rows.map((cells) => {
+  const entry = Object.fromEntries(numbers.columns.map((name, i) => [name, cells[i]]));
+  for (const name of Object.keys(numbers.texts)) entry[name] = numbers.texts[name][entry[name]];
+  const [source, paper, year, place] = entry.paper.split("\n");
+  Object.assign(entry, { source, title: [paper, year].filter(Boolean).join(", "), place });
+  entry.words = [source, paper, year, entry.model, entry.data].join(" ").toLowerCase();
+  return entry;
+});
+let chosen = entries[numbers.start];
+let found = entries;
+let tab = "review";
+
+const across = (value) => EDGE.left + (SIZE.width - EDGE.left - EDGE.right) * value;
+const up = (value) => {
+  const share = Math.log10(Math.min(Math.max(value, LOWEST), 1)) / Math.log10(LOWEST);
+  return EDGE.top + (SIZE.height - EDGE.top - EDGE.bottom) * share;
+};
+const count = (value) => value.toLocaleString("en");
+const span = ({ low, high }) => (low === null ? "no range" : `${percent(low)} to ${percent(high)}`);
+
+function draw(name, attributes, text = "") {
+  const node = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.textContent = text;
+  element("map").append(node);
+  return node;
+}
+
+function drawAxes() {
+  element("map").setAttribute("viewBox", `0 0 ${SIZE.width} ${SIZE.height}`);
+  for (const value of [0.001, 0.01, 0.1, 1]) {
+    const y = up(value);
+    draw("line", { class: "grid", x1: EDGE.left, x2: SIZE.width - EDGE.right, y1: y, y2: y });
+    const label = value === LOWEST ? "≤ 0.1 %" : `${100 * value} %`;
+    draw("text", { x: EDGE.left - 6, y: y + 4, "text-anchor": "end" }, label);
+  }
+  const base = SIZE.height - EDGE.bottom + (NARROW ? 26 : 18);
+  for (const value of [0, 0.2, 0.4, 0.6, 0.8, 1]) {
+    draw("text", { x: across(value), y: base, "text-anchor": "middle" }, `${100 * value} %`);
+  }
+  const middle = (EDGE.left + SIZE.width - EDGE.right) / 2;
+  draw("text", { x: middle, y: SIZE.height - 6, "text-anchor": "middle" },
+    "printed, against random items");
+  draw("text", { x: EDGE.left + 6, y: EDGE.top + 24 }, "↑ over all items");
+  if (NARROW) return;
+  const ring = { x: across(READ) - 12, y: up(READ) - 12, "text-anchor": "end" };
+  draw("text", { ...ring, class: "read" }, "where readers put it ○");
+}
+
+function drawEntry(entry) {
+  const x = across(Number(entry.value));
+  entry.marks = [draw("circle", { class: "ring", cx: x, cy: up(Number(entry.value)), r: 3 })];
+  if (entry.low !== null) {
+    const line = { class: "range", x1: x, x2: x, y1: up(entry.low), y2: up(entry.high) };
+    entry.marks.push(draw("line", line));
+  }
+  if (entry.measured !== null) {
+    const dot = { class: `dot ${entry.standing ?? ""}`, cx: x, cy: up(entry.measured), r: 3.4 };
+    entry.marks.push(draw("circle", dot));
+  }
+}
+
+function showEntry() {
+  const { metric, value, m, n, measured: after } = chosen;
+  element("headline").replaceChildren(
+    `“${metric} = ${percent(Number(value))}” was against ${count(m)} random items. `
+    + `Against all ${count(n)} it is `, make("b", {}, span(chosen)),
+    after === null ? "." : `; measured: ${percent(after)}.`);
+  element("name").textContent = [chosen.model, chosen.data].filter(Boolean).join(" on ");
+  element("about").textContent = `${chosen.title}. `
+    + `${chosen.users ? `${count(chosen.users)} users; ` : ""}`
+    + `negatives drawn ${chosen.way.replace("-", " ")}.`;
+  element("remark").textContent = chosen.remark;
+  element("remark").hidden = !chosen.remark;
+  element("text").textContent = textOf(chosen);
+  element("text").classList.toggle("words", tab === "review" || tab === "source");
+  element("text").setAttribute("aria-labelledby", `tab-${tab}`);
+  for (const button of document.querySelectorAll("[role=tab]")) {
+    button.setAttribute("aria-selected", button.dataset.tab === tab);
+  }
+  for (const entry of entries) {
+    const isChosen = entry === chosen;
+    for (const mark of entry.marks) {
+      mark.classList.toggle("chosen", isChosen);
+      mark.classList.toggle(HIDDEN, !isChosen && !found.includes(entry));
+    }
+    entry.row?.classList.toggle("chosen", isChosen);
+  }
+  element("map").append(...chosen.marks);
+}
+
+function choose(entry) {
+  chosen = entry;
+  remember({ row: entry.id }, {});
+  showEntry();
+}
+
+function track(entry) {
+  const place = (name, className, left) => {
+    const node = make(name, { className });
+    node.style.left = `${100 * left}%`;
+    return node;
+  };
+  const marks = [place("u", "printed", Number(entry.value))];
+  if (entry.low !== null) {
+    const bar = place("i", "", entry.low);
+    bar.style.width = `${100 * (entry.high - entry.low)}%`;
+    marks.unshift(bar);
+  }
+  if (entry.measured !== null) marks.push(place("u", "", entry.measured));
+  return make("span", { className: "track" }, ...marks);
+}
+
+function rowOf(entry) {
+  const name = make("button", { type: "button" }, entry.model);
+  const after = entry.measured === null ? "" : percent(entry.measured);
+  const printed = `${entry.metric} ${percent(Number(entry.value))}`;
+  entry.row = make("tr", {},
+    make("td", {}, name), make("td", { className: "far" }, entry.data), make("td", {}, printed),
+    make("td", {}, track(entry)), make("td", {}, span(entry)),
+    make("td", { className: "far" }, after));
+  entry.row.addEventListener("click", () => choose(entry));
+  return entry.row;
+}
+
+function find() {
+  const words = element("query").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const data = element("data").value;
+  found = entries.filter((entry) => words.every((word) => entry.words.includes(word))
+    && (!data || entry.data === data) && (!element("known").checked || entry.measured !== null));
+  found.sort((a, b) => Number(b.value) - Number(a.value));
+  element("count").textContent = `${found.length} of ${entries.length}`;
+  element("rows").replaceChildren(...found.map(rowOf));
+  if (found.length && !found.includes(chosen)) choose(found[0]);
+  else showEntry();
+}
+
+function point(event) {
+  const box = element("map").getBoundingClientRect();
+  const x = (event.clientX - box.left) * SIZE.width / box.width;
+  const y = (event.clientY - box.top) * SIZE.height / box.height;
+  const distance = (entry) => {
+    const [top, bottom] = [up(entry.high ?? entry.value), up(entry.low ?? entry.value)];
+    const beside = Math.max(top - y, y - bottom, 0);
+    return (across(Number(entry.value)) - x) ** 2 + beside ** 2 / 6;
+  };
+  const nearest = found.reduce((best, e) => (distance(e) < distance(best) ? e : best), chosen);
+  if (nearest !== chosen && distance(nearest) < REACH) choose(nearest);
+}
+
+function step(event) {
+  const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!by || !found.length) return;
+  event.preventDefault();
+  const ordered = [...found].reverse();
+  choose(ordered[(ordered.indexOf(chosen) + by + ordered.length) % ordered.length]);
+}
+
+// One's own number, which paper.js has computed, as a bar among the others.
+function showMine({ detail: { printed, ranges } }) {
+  const [name, ends] = Object.entries(ranges ?? {})[0] ?? [];
+  const mine = element("mine") ?? draw("line", { id: "mine" });
+  mine.setAttribute("visibility", name ? "visible" : HIDDEN);
+  if (!name) return;
+  const x = across(Number(printed[name]));
+  const places = { x1: x, x2: x, y1: up(ends[0]), y2: up(ends[1]) };
+  for (const [key, value] of Object.entries(places)) mine.setAttribute(key, value);
+}
+
+drawAxes();
+for (const entry of entries) drawEntry(entry);
+chosen = entries.find(({ id }) => id === address.get("row")) ?? chosen;
+find();
+for (const id of ["query", "data", "known"]) {
+  element(id).addEventListener("input", find);
+}
+for (const button of document.querySelectorAll("[role=tab]")) {
+  button.addEventListener("click", () => {
+    tab = button.dataset.tab;
+    showEntry();
+  });
+}
+element("map").addEventListener("pointermove", point);
+element("map").addEventListener("pointerdown", point);
+element("map").addEventListener("keydown", step);
+element("copy").addEventListener("click", () => copy(textOf(chosen), element("copy")));
+element("link").addEventListener("click", () => copy(location.href, element("link")));
+element("save-svg").addEventListener("click",
+  () => save(new Blob([picture()], { type: "image/svg+xml" }), "atlas.svg"));
+element("save-png").addEventListener("click", savePng);
+element("save-csv").addEventListener("click", saveCsv);
+element("paper").addEventListener("answered", showMine);

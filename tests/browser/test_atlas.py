@@ -1,0 +1,93 @@
+"""The atlas in a real browser: what it shows, finds, copies and saves."""
+
+import csv
+
+import pytest
+
+from tests.browser.conftest import DESKTOP, Opened
+from tests.conftest import ROOT
+
+PAGE = ROOT / "docs/atlas.html"
+PERMISSIONS = ["clipboard-read", "clipboard-write"]
+ROW = "#row=s3rec.yelp-s3-rec.bert4rec"
+
+
+@pytest.fixture
+def opened(browser):
+    context = browser.new_context(viewport=DESKTOP, permissions=PERMISSIONS)
+    yield Opened(context, PAGE, ROW)
+    context.close()
+
+
+def test_address_names_a_result(opened):
+    page = opened.page
+    assert page.inner_text("#name") == "BERT4Rec on Yelp (S3-Rec)"
+    assert page.inner_text("#headline").startswith("“HR@10 = 76.0 %” was against 99 random items.")
+    assert "lies outside" in page.inner_text("#remark")
+    assert (opened.requests, opened.complaints) == ([PAGE.as_uri()], [])
+
+
+def test_search_chart_and_keys_choose_results(opened):
+    page = opened.page
+    page.fill("#query", "clam-rec text")
+    assert page.inner_text("#count").startswith("1 of ")
+    assert "CLAM-Rec" in page.inner_text("#about") or "clam" in page.evaluate("location.hash")
+    page.fill("#query", "")
+    before = page.evaluate("location.hash")
+    page.focus("#map")
+    page.keyboard.press("ArrowRight")
+    after = page.evaluate("location.hash")
+    assert after != before
+    box = page.locator("#map").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert page.evaluate("location.hash") != after
+
+
+def test_texts_are_copied_and_files_saved(opened, tmp_path):
+    page = opened.page
+    page.click("#tab-command")
+    page.click("#copy")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("sampled-metrics reported HR@1=0.2405 HR@5=0.5976")
+    page.click("#tab-bibtex")
+    page.click("#copy")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("@misc{s3rec,")
+    assert "url   = {https://github.com/RUCAIBox/CIKM2020-S3Rec}" in copied
+    page.click("#link")
+    assert page.evaluate("navigator.clipboard.readText()").endswith(ROW)
+    page.fill("#query", "s3rec yelp")
+    for suffix, beginning in (("svg", b"<svg"), ("png", b"\x89PNG"), ("csv", b"source,")):
+        with page.expect_download() as saved:
+            page.click(f"#save-{suffix}")
+        path = tmp_path / f"atlas.{suffix}"
+        saved.value.save_as(path)
+        assert path.read_bytes().startswith(beginning)
+    rows = list(csv.DictReader((tmp_path / "atlas.csv").read_text("utf-8").splitlines()))
+    assert {row["data"] for row in rows} == {"Yelp (S3-Rec)"}
+
+
+@pytest.mark.parametrize(("hr", "ndcg"), [("0.8245", "0.5905"), ("82.45", "59.05 %")])
+def test_own_number_may_be_in_percent(opened, hr, ndcg):
+    typed = {"#hr": hr, "#ndcg": ndcg, "#of": "100", "#n": "3,416", "#users": "6040"}
+    for field, text in typed.items():
+        opened.page.fill(field, text)
+    ours = opened.page.evaluate("element('paper-words').textContent")
+    found = opened.page.evaluate("reported({hr: '0.8245', ndcg: '0.5905'}, 3416, 100, 6040).hr")
+    assert f"between {100 * found[0]:.2f} % and {100 * found[1]:.1f} %" in ours
+    assert opened.page.get_attribute("#mine", "visibility") == "visible"
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1280, "dark")])
+def test_atlas_is_accessible_and_fits(browser, width, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    found = Opened(context, PAGE)
+    assert found.page.evaluate("document.documentElement.scrollWidth") <= width
+    rest = "tbody tr:nth-child(n + 6)"  # like the rows before them
+    found.page.evaluate(
+        "(rest) => document.querySelectorAll(rest).forEach((x) => x.remove())", rest
+    )
+    violations = axe.run(found.page).response["violations"]
+    assert [violation["id"] for violation in violations] == []
+    context.close()
