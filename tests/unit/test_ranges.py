@@ -1,6 +1,7 @@
 """Bracketing vectors against every extreme point, ranges against the truth, and refusals."""
 
 import math
+import warnings
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -32,6 +33,9 @@ BROKEN = {  # what a correction does: (refuses the ranks, asks about them)
     "two negatives given as a hundred": (True, False),
     "counted from two": (True, False),
     "popular negatives": (False, True),  # some true ranks explain them, those of a poor recommender
+    "ten of a hundred negatives hard": (True, False),
+    "half of the negatives hard": (True, True),
+    "held-out items that are not scored": (False, True),  # are at the end: not broken
 }
 METRICS = ("recall@3", "precision@2", "f1@4", "hit@1", "ndcg@5", "ndcg", "ap@3", "ap", "rr@7")
 RECALL = [parse_measure("recall@10")]
@@ -434,16 +438,27 @@ class TestMisfit:
     def broken(self, case):
         rng = np.random.default_rng(11)
         true = power_ranks(4000, 0.25, rng)
-        if case == "every negative twice":
-            return 2 * sampled(true, 50, rng) - 1
-        if case == "ten negatives given as a hundred":
-            return sampled(true, 10, rng)
-        if case == "two negatives given as a hundred":
-            return sampled(true, 2, rng)
-        if case == "counted from two":
-            return np.minimum(sampled(true, M, rng) + 1, M + 1)
-        assert case == "popular negatives"  # of which the share above is near 1
-        return 1 + rng.binomial(M, 1 - (true - 1) / N)
+        match case:
+            case "every negative twice":
+                drawn = 2 * sampled(true, 50, rng) - 1
+            case "ten negatives given as a hundred":
+                drawn = sampled(true, 10, rng)
+            case "two negatives given as a hundred":
+                drawn = sampled(true, 2, rng)
+            case "counted from two":
+                drawn = np.minimum(sampled(true, M, rng) + 1, M + 1)
+            case "popular negatives":  # of which the share above is near 1
+                drawn = 1 + rng.binomial(M, 1 - (true - 1) / N)
+            case "ten of a hundred negatives hard":  # as good as the held-out item
+                drawn = sampled(true, 90, rng) + rng.binomial(10, 0.5, true.size)
+            case "half of the negatives hard":
+                drawn = sampled(true, 50, rng) + rng.binomial(50, 0.5, true.size)
+            case _:
+                assert case == "held-out items that are not scored"
+                unscored = true.size * 2 // 5
+                true[:unscored] = rng.integers(N - 600, N, unscored)
+                drawn = sampled(true, M, rng)
+        return drawn
 
     @pytest.mark.parametrize("case", BROKEN)
     def test_broken_data_is_refused_or_asked_about(self, case, recwarn):
@@ -455,6 +470,43 @@ class TestMisfit:
             refused = True
         asked = any(issubclass(each.category, InputWarning) for each in recwarn)
         assert (refused, asked) == BROKEN[case]
+
+    @pytest.mark.parametrize("users", [300, 6000])
+    def test_some_poor_ranks_are_no_question(self, users, recwarn):
+        """A good recommender that has 4 % of its users in the last four tenths."""
+        rng = np.random.default_rng(12)
+        true = power_ranks(users, 0.25, rng)
+        true[: users // 25] = rng.integers(N * 6 // 10, N, users // 25)
+        correct(sampled(true, M, rng), "recall@10", "cls", n_items=N, n_negatives=M)
+        assert not recwarn.list
+
+    def test_ranks_that_avoid_the_top_need_a_wider_shape(self):
+        """Some ranks a little further down are likelier: no broken data, but not of shape 1."""
+        rng = np.random.default_rng(14)
+        rank = np.arange(1, N + 1)
+        weights = np.where(rank <= 60, 1.0, 2.5 * np.minimum(1.0, 177 / rank) ** 2)
+        true = rng.choice(rank, 100_000, p=weights / weights.sum())
+        drawn = SampledRanks(sampled(true, M, rng), N, M)
+        with pytest.raises(InputError, match="shape 3"):
+            correct(drawn, "recall@10", "sampled")
+        with pytest.warns(InputWarning, match="not scored, or are negatives hard"):
+            correct(drawn, "recall@10", "sampled", shape=3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            correct(drawn, "recall@10", "sampled", shape="none")
+
+    @pytest.mark.parametrize(("n", "m"), [(300, 30), (300, 299), (3, 1), (25_000, 400)])
+    def test_classes_in_order_further_down(self, n, m):
+        table = kernel(n, m, "without-replacement", "non-increasing", None)
+        for last in (n // 2, n):
+            wider = table.shaped_down_to(last)
+            single = pmf_at(np.arange(1, n + 1), n, m, Sampling.WITHOUT_REPLACEMENT)
+            binned = np.add.reduceat(single, table.starts, axis=1)
+            means = np.cumsum(binned, axis=0) / np.arange(1, n + 1)[:, None]
+            last = max(last, table.last)
+            expected = np.where(np.arange(1, n + 1)[:, None] <= last, means, binned)
+            assert wider.last == last
+            np.testing.assert_allclose(wider.given, expected[table.points - 1], atol=1e-4)
 
     def test_one_row_per_user(self):
         rng = np.random.default_rng(13)

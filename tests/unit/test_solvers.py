@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq, nnls
+from scipy.stats import binom
 
 from sampled_metrics._base.solvers import nonnegative_least_squares, root_between
 
@@ -54,3 +55,13 @@ def test_columns_that_depend_on_each_other(seed, rows, unknowns, is_shifted):
     assert found.min() >= 0.0
     distance = nnls(matrix, target)[1]
     assert np.linalg.norm(matrix @ found - target) == pytest.approx(distance, abs=1e-9)
+
+
+def test_columns_that_nearly_depend_on_each_other_end_where_nothing_is_gained():
+    """Of binomial distributions with similar parameters, whose fits rounding changes for ever."""
+    successes = np.arange(25)
+    matrix = binom.pmf(successes[:, None], 24, np.linspace(0.4, 0.6, 60))
+    target = np.random.default_rng(0).normal(binom.pmf(successes, 24, 0.5), 1e-3)
+    found = nonnegative_least_squares(matrix, target, 60 * 30)
+    distance = np.linalg.norm(matrix @ found - target)
+    assert distance == pytest.approx(nnls(matrix, target)[1], rel=1e-6)

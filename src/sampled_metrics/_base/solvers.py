@@ -83,7 +83,8 @@ def nonnegative_least_squares(matrix: Float, target: Float, turns: int) -> Float
     """Minimise |A x - b| over x >= 0 by active sets (Lawson and Hanson 1974, chapter 23).
 
     `matrix` is A, shape (rows, unknowns); `target` is b. Raises RuntimeError where the set of
-    positive unknowns has not settled after `turns` changes.
+    positive unknowns has not settled after `turns` changes. Where columns nearly depend on each
+    other, rounding may change the set for ever; it ends if nothing is gained by `unknowns` turns.
 
     Examples
     --------
@@ -94,20 +95,21 @@ def nonnegative_least_squares(matrix: Float, target: Float, turns: int) -> Float
     unknowns = matrix.shape[1]
     positive: list[int] = []
     solution = np.zeros(unknowns)
+    nearest = np.inf
+    stalled = 0  # turns since the last that came nearer
     for _ in range(turns):
         fitted = matrix[:, positive] @ solution[positive]
         residual = target - fitted
-        gradient = residual @ matrix
-        gradient[positive] = 0.0
-        found = None
-        while found is None:
-            entering = int(np.argmax(gradient))
-            if gradient[entering] <= 0.0:
-                return solution
-            found = _fit(matrix, target, [*positive, entering])
-            if found is not None and found[-1] <= 0.0:  # by rounding only
-                found = None
-            gradient[entering] = 0.0
+        distance = float(residual @ residual)
+        stalled += 1
+        if distance < nearest:
+            nearest = distance
+            stalled = 0
+        if stalled > unknowns:
+            return solution
+        entering, found = _entering(matrix, target, positive, residual @ matrix)
+        if entering is None:
+            return solution
         positive.append(entering)
         while found is None or found.min() <= 0.0:
             if found is None:
@@ -129,6 +131,21 @@ def nonnegative_least_squares(matrix: Float, target: Float, turns: int) -> Float
         solution[:] = 0.0
         solution[positive] = found
     raise RuntimeError("the positive unknowns do not settle")
+
+
+def _entering(
+    matrix: Float, target: Float, positive: list[int], gradient: Float
+) -> tuple[int | None, Float | None]:
+    """Find the unknown at 0 that lessens the distance most, and the fit with it; None if none."""
+    gradient[positive] = 0.0
+    while True:
+        entering = int(np.argmax(gradient))
+        if gradient[entering] <= 0.0:
+            return None, None
+        found = _fit(matrix, target, [*positive, entering])
+        if found is not None and found[-1] > 0.0:  # else by rounding only
+            return entering, found
+        gradient[entering] = 0.0
 
 
 def _fit(matrix: Float, target: Float, chosen: list[int]) -> Float | None:

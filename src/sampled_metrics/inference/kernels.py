@@ -108,6 +108,23 @@ class Kernel(NamedTuple):
                 found[place] = first @ of_blocks[: row + 1] / (first @ sizes[: row + 1])
         return found
 
+    def shaped_down_to(self, last: int) -> "Kernel":
+        """Return the kernel of the class that has its shape down to a later rank.
+
+        Where k is of a grid, ranks are summed by the formula of Euler and Maclaurin.
+        """
+        size = int(np.searchsorted(self.points, self.last, side="right"))
+        single = self.given[size:]
+        before = np.concatenate([single[:1], single[:-1]])
+        steps = np.diff(self.points)[size - 1 :, None]
+        sums = steps * (single + before) / 2.0 + (single - before) / 2.0
+        sums[:1] = single[:1]
+        first = self.last * self.given[size - 1]
+        uniform = (first + np.cumsum(sums, axis=0)) / self.points[size:, None]
+        wanted = self.points[size:, None] <= last
+        given = np.concatenate([self.given[:size], np.where(wanted, uniform, single)])
+        return self._replace(last=max(last, self.last), given=given)
+
     def by_rank(self) -> Float:
         """Distribution of the bins given each true rank, where every rank is a point."""
         top = self.points[self.points <= self.last]

@@ -1,8 +1,11 @@
-"""Chi-square test of sampled ranks against a class of distributions of the true rank.
+"""Chi-square tests of sampled ranks, which look for errors in how they were made.
 
-It looks for errors in how sampled ranks were made. It cannot confirm an assumption: many
-distributions outside of a class, and many ways to draw negatives, give sampled ranks that a
-distribution inside explains.
+Ranges assume a shape near the top only. Nearly all recommenders have true ranks that are in order
+everywhere, none likelier than one before it, so sampled ranks that no such distribution explains
+raise a question: further down many held-out items may be unscored, but negatives may also be hard
+or popular ones. They are refused where the better half of the ranks contradicts even a factor of 3.
+No test can confirm an assumption: many distributions outside of a class, and many ways to draw
+negatives, give sampled ranks that a distribution inside explains.
 """
 
 from typing import NamedTuple
@@ -11,12 +14,23 @@ import numpy as np
 from scipy.special import chdtrc, xlogy
 
 from sampled_metrics._base.arrays import Float, generator
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.solvers import nonnegative_least_squares
 from sampled_metrics.inference.brackets import likely_mixture
 from sampled_metrics.inference.kernels import Kernel, kernel
-from sampled_metrics.inference.shapes import NON_INCREASING
+from sampled_metrics.inference.shapes import MOST_FACTOR, NON_INCREASING, NONE, factor_of
+from sampled_metrics.inputs.questions import ask
 from sampled_metrics.ranks import SampledRanks
 
+CAUSES = (
+    "negatives are hard or popular ones and not uniform, or not distinct, ranks do not start at 1, "
+    "or the number of negatives or items is wrong"
+)
+_QUESTION = (
+    "are many held-out items not scored, or are negatives hard or popular ones and not uniform?"
+)
+_REFUSED = 0.005  # p below which a class does not explain sampled ranks
+_PLAUSIBLE = 3.0  # factor that no sound recommender exceeds
 _LEAST_EXPECTED, _LEAST_VARIANCE = 5.0, 0.5  # users in a cell
 _REWEIGHTINGS, _TURNS = 3, 30  # of fits, and of active sets per unknown
 _MOST_JOINED, _GAIN = 30, 1e-3  # extreme points that join a fit, and what the next must bring
@@ -29,9 +43,62 @@ class Misfit(NamedTuple):
     degrees: int  # of freedom
     p_value: float  # probability of such a statistic or a larger one if the class holds
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether no distribution of the class explains the sampled ranks."""
+        return self.p_value < _REFUSED
 
-def misfit(sample: SampledRanks, shape: str | float = NON_INCREASING) -> Misfit:
-    """Test sampled ranks against the closest distribution of a class.
+    def __str__(self) -> str:
+        return (
+            f"chi-square {self.statistic:.0f} with {self.degrees} degrees of freedom, "
+            f"p = {self.p_value:.1g}"
+        )
+
+
+def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
+    """Raise InputError for sampled ranks that neither their shape nor a plausible one explains.
+
+    Warns of those that some true ranks explain, but none that are in order everywhere.
+    """
+    n = round(float(np.mean(sample.n_items)))
+    ordered = misfit(sample, NON_INCREASING, n)
+    if not ordered.is_refused:
+        return
+    factor = factor_of(shape)
+    plausible = misfit(sample, max(min(factor, MOST_FACTOR), _PLAUSIBLE), n // 2)
+    if factor == np.inf:
+        _refuse_or_ask_of_any(sample, plausible)
+        return
+    if plausible.is_refused:
+        raise InputError(
+            f"no plausible distribution of true ranks explains these sampled ranks ({plausible}); "
+            f"{CAUSES}"
+        )
+    assumed = misfit(sample, shape)
+    if assumed.is_refused:
+        raise InputError(
+            f"these sampled ranks contradict a factor of {factor:g}: near the top some rank is "
+            f"likelier than one before it ({assumed}). Give shape {_PLAUSIBLE:g} (--shape "
+            f"{_PLAUSIBLE:g}), unless {CAUSES}"
+        )
+    ask(f"some ranks are likelier than others before them ({ordered}): {_QUESTION}")
+
+
+def _refuse_or_ask_of_any(sample: SampledRanks, plausible: Misfit) -> None:
+    """Refuse sampled ranks that no true ranks explain; ask if no plausible ones do."""
+    assumed = misfit(sample, NONE)
+    if assumed.is_refused:
+        raise InputError(
+            f"no distribution of true ranks explains these sampled ranks ({assumed}); {CAUSES}"
+        )
+    if plausible.is_refused:
+        ask(f"no plausible true ranks explain these sampled ranks ({plausible}): {_QUESTION}")
+
+
+def misfit(
+    sample: SampledRanks, shape: str | float = NON_INCREASING, down_to: int | None = None
+) -> Misfit:
+    """Test sampled ranks against the closest distribution of a class, see `kernel`.
 
     Users are counted in cells of sampled ranks in which at least five are expected. Of several
     rows of a user, one is taken at random (with a fixed seed), because they are not independent.
@@ -42,7 +109,10 @@ def misfit(sample: SampledRanks, shape: str | float = NON_INCREASING) -> Misfit:
     if sample.users is not None:
         order = generator(0, "misfit").permutation(ranks.size)
         ranks = ranks[order[np.unique(sample.users[order], return_index=True)[1]]]
-    table = kernel(round(float(np.mean(sample.n_items))), m, sample.sampling, shape, None)
+    n = round(float(np.mean(sample.n_items)))
+    table = kernel(n, m, sample.sampling, shape, None)
+    if down_to is not None:
+        table = table.shaped_down_to(down_to)
     counts = np.bincount(ranks - 1, minlength=m + 1).astype(np.float64)
     mixture = likely_mixture(counts, table)
     likely = mixture.shares * ranks.size
@@ -72,9 +142,8 @@ def _closest(
     observed: Float, root: Float, given: Float, listed: Float, table: Kernel
 ) -> tuple[Float, Float]:
     """Fit a mixture by least squares; extreme points that bring it closer join those `given`."""
+    weights = _weights(observed, root, given)
     for _ in range(_MOST_JOINED):
-        turns = _TURNS * len(given)
-        weights = nonnegative_least_squares(given.T / root[:, None], observed / root, turns)
         if table.is_complete:
             break
         gains = listed @ ((observed - weights @ given) / root**2)
@@ -82,5 +151,13 @@ def _closest(
         best = np.array([int(heaviest.argmax())])
         if heaviest[best[0]] <= _GAIN:
             break
-        given = np.concatenate([given, table.at_heaviest(best, gains, listed)])
+        used = given[weights > 0.0]
+        given = np.concatenate([used, table.at_heaviest(best, gains, listed)])
+        weights = _weights(observed, root, given)
     return given, weights
+
+
+def _weights(observed: Float, root: Float, given: Float) -> Float:
+    """Weights of extreme points, at least 0, whose mixture is closest to what was observed."""
+    turns = _TURNS * len(given)
+    return nonnegative_least_squares(given.T / root[:, None], observed / root, turns)

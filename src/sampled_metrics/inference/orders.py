@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.plan import deciding_differences
-from sampled_metrics.inference.ranges import MOST_FACTOR, Range
+from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.results import (
     INSTEAD,
     UNDECIDED,
@@ -17,7 +17,7 @@ from sampled_metrics.inference.results import (
     likeness,
     span,
 )
-from sampled_metrics.inference.shapes import assumed
+from sampled_metrics.inference.shapes import MOST_FACTOR, assumed
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
 

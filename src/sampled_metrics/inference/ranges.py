@@ -25,8 +25,8 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.solvers import root_between
 from sampled_metrics.inference.brackets import LOWER, UPPER, likely_mixture, vectors
 from sampled_metrics.inference.kernels import kernel
-from sampled_metrics.inference.misfit import misfit
-from sampled_metrics.inference.shapes import NON_INCREASING, NONE, factor_of, name_of
+from sampled_metrics.inference.misfit import CAUSES, refuse_unexplained
+from sampled_metrics.inference.shapes import MOST_FACTOR, NON_INCREASING, NONE, factor_of, name_of
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
@@ -37,8 +37,7 @@ _GROUPS, _SAME_N = 3, 0.02  # of rows with about the same n, where n differs by 
 _INVERSION = 0.99  # least confidence of ends that are inverted
 _ROUNDING, _LEAST_P, _MOST_P = 1e-9, 1e-6, 1.0 - 1e-3
 
-_REFUSED = 0.005  # p below which sampled ranks are refused
-MOST_FACTOR, _FACTOR_ERROR = 16.0, 0.05  # of the factors that an order holds up to
+_FACTOR_ERROR = 0.05  # of the factors that an order holds up to
 _OF_ITEMS = ("recall", "auc")  # the mean over a user's items is the metric of the user
 
 
@@ -200,30 +199,23 @@ def checked_ranges(
             f"users have several held-out items; {wrong[0]} needs them together, and sampled ranks "
             "give recall and auc only"
         )
-    causes = (
-        "the negatives are not uniform or not distinct, ranks do not start at 1, or the number of "
-        "negatives or items is wrong"
-    )
-    if factor_of(shape) < 3.0:
-        causes += ", or low ranks are likelier than high ones (try --shape 3, or none)"
-    elif name_of(shape) != NONE:
-        causes += ", or low ranks are likelier than high ones (try --shape none)"
-    test = misfit(sample, shape)
-    if test.p_value < _REFUSED:
-        raise InputError(
-            f"no distribution of true ranks explains these sampled ranks (chi-square "
-            f"{test.statistic:.0f} with {test.degrees} degrees of freedom, "
-            f"p = {test.p_value:.1g}); {causes}"
-        )
+    refuse_unexplained(sample, shape)
     bracketed = bracket_users(tuple(measures), sample, shape, confidence)
     ranges = [bracketed.range(place) for place in range(len(measures))]
     for measure, found in zip(measures, ranges, strict=True):
         if found.inverted:
             raise InputError(
                 f"the lower end of the range of {measure} is above the upper end, "
-                f"{found.low:.4f} and {found.high:.4f}; {causes}"
+                f"{found.low:.4f} and {found.high:.4f}: {_contradicted(shape)}{CAUSES}"
             )
     return bracketed, ranges
+
+
+def _contradicted(shape: str | float) -> str:
+    """Say what may be wrong with a shape, to be followed by other causes."""
+    if name_of(shape) == NONE:
+        return ""
+    return "the top ranks are less likely than assumed (try shape 3 or none, --shape), or "
 
 
 def difference_range(a: Bracketed, b: Bracketed, place: int) -> Range:

@@ -14,6 +14,7 @@ from sampled_metrics._base.errors import InputError
 
 NON_INCREASING, NONE = SHAPES = ("non-increasing", "none")
 EXPECTED = "non-increasing, none, or a number of at least 1"
+MOST_FACTOR = 16.0  # of those that are tried out
 _NEAR_TOP = "near the top "
 _FAILS = "it fails for example where rules fill the top places"
 
