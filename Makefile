@@ -4,11 +4,12 @@ VENV := .venv
 STAMP := $(VENV)/.installed
 CORES ?= all
 TARGETS ?= # files to make; everything where none is named
+VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/sampled_metrics/__init__.py)
 comma := ,
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster test-lowest bench bench-large bench-peers exports coverage coverage-reported check-coverage shapes verdicts audit price future literature kills mutants reference reference-ml-100k reference-global-time reference-ncf ways dist docs picture schema lock clean
+.PHONY: help reproduce test test-cluster test-lowest bench bench-large bench-peers exports coverage coverage-reported check-coverage shapes verdicts audit price future literature kills mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -77,7 +78,7 @@ test-lowest: ## the library's tests in an environment of the lowest versions (Py
 	  tests/golden $$(grep -L 'sampled_metrics[.]study' tests/unit/test_*.py tests/contract/test_*.py)
 
 # Ways that take too long for the tests, or need more than they have. The table of all is tests/ways/ways.tsv.
-WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage shapes audit price future literature verdicts kills mutants test-lowest
+WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage shapes audit price future literature verdicts kills mutants test-lowest test-dist
 ways: $(STAMP) ## run the ways that the tests leave out, one after another
 	@failed=; for way in $(WAYS); do echo "== make $$way"; $(MAKE) --no-print-directory $$way || failed="$$failed $$way"; done; \
 	  if test -n "$$failed"; then echo "failed:$$failed"; exit 1; fi
@@ -194,6 +195,31 @@ dist: $(STAMP) ## build the wheel and the source archive in dist/
 	@mkdir -p dist
 	python -c 'from flit_core import buildapi; buildapi.build_wheel("dist"); buildapi.build_sdist("dist")'
 
+# Tests of the library that read no other file of the repository. They are run in a folder that has none, from
+# the source archive; the wheel first alone with numpy and scipy, then with what it needs.
+DIST_TESTS ?= $$(grep -L 'sampled_metrics[.]study\|ROOT' tests/unit/test_*.py tests/contract/test_*.py)
+test-dist: dist ## install what `make dist` built in a fresh environment and test it without the repository
+	rm -rf .venv-dist dist/unpacked
+	$(PYTHON) -m venv .venv-dist
+	mkdir dist/unpacked
+	tar --extract --file dist/sampled_metrics-$(VERSION).tar.gz --directory dist/unpacked --strip-components 1
+	rm -r dist/unpacked/src
+	.venv-dist/bin/python -m pip install --quiet numpy scipy pytest
+	.venv-dist/bin/python -m pip install --quiet --no-deps dist/sampled_metrics-$(VERSION)-py3-none-any.whl
+	cd dist/unpacked && ../../.venv-dist/bin/python -m pytest -q -c /dev/null --rootdir . --noconftest tests/unit/test_light.py
+	.venv-dist/bin/python -m pip install --quiet 'sampled-metrics[plot] @ file://$(CURDIR)/dist/sampled_metrics-$(VERSION)-py3-none-any.whl' \
+	  hypothesis pytest-xdist pytrec-eval-terrier scikit-learn
+	cd dist/unpacked && PATH="$(CURDIR)/.venv-dist/bin:$$PATH" pytest -q $(DIST_TESTS)
+	.venv-dist/bin/python -m pip install --quiet --force-reinstall --no-deps dist/sampled_metrics-$(VERSION).tar.gz
+	.venv-dist/bin/sampled-metrics --version
+
+conda: ## build the conda package of conda/meta.yaml in dist/conda, where conda-build is installed
+	@if command -v conda-build > /dev/null; then \
+	  VERSION=$(VERSION) conda-build conda --channel conda-forge --output-folder dist/conda; \
+	else \
+	  echo 'conda-build is not installed, so no conda package is built: conda install conda-build'; \
+	fi
+
 docs: $(STAMP) ## build the documentation in results/site, running its notebooks
 	NO_MKDOCS_2_WARNING=1 mkdocs build
 
@@ -213,5 +239,5 @@ lock: ## pin all dependencies again (needs uv); then update environment.yml
 	  --custom-compile-command 'make lock' --output-file requirements-study.lock pyproject.toml -
 
 clean: ## remove the environment and all results but the reference run
-	rm -rf $(VENV) .venv-lowest .venv-mutants .venv-peers .venv-exports .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-dist dist .venv-mutants .venv-peers .venv-exports .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf $(filter-out results/reference,$(wildcard results/*))

@@ -7,6 +7,7 @@ import tarfile
 import zipfile
 
 import pytest
+import yaml
 from flit_core import buildapi
 
 from sampled_metrics import __version__
@@ -108,3 +109,24 @@ def test_a_missing_extra_is_named_with_its_remedy(python):
     done = python("python", "-c", f"{code}c.app = app\nsys.argv = ['x', 'y']\nc.main()")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "sampled-metrics[study]" in done.stderr
+
+
+def test_the_conda_recipe_asks_for_what_the_package_needs():
+    text = (ROOT / "conda/meta.yaml").read_text(encoding="utf-8")
+    recipe = yaml.safe_load(re.sub(r"{%.*?%}|{{.*?}}", "", text))
+    python, *needed = recipe["requirements"]["run"]
+    assert python == f"python {PROJECT['requires-python']}"
+    assert needed == PROJECT["dependencies"]
+    (script,) = PROJECT["scripts"].items()
+    assert recipe["build"]["entry_points"] == [" = ".join(script)]
+
+
+def test_the_paper_cites_what_its_bibliography_has():
+    paper = (ROOT / "paper/paper.md").read_text(encoding="utf-8")
+    head, _, body = paper.removeprefix("---\n").partition("\n---\n")
+    assert yaml.safe_load(head)["bibliography"] == "paper.bib"
+    keys = re.findall(r"(?m)^@\w+{(\w+),$", (ROOT / "paper/paper.bib").read_text(encoding="utf-8"))
+    assert set(re.findall(r"@([a-z]+\d{4})", body)) == set(keys)
+    assert len(keys) == len(set(keys))
+    for figure in re.findall(r"\]\((.+?\.png)\)", body):
+        assert (ROOT / "paper" / figure).is_file()

@@ -160,6 +160,9 @@ def test_the_guide_states_the_totals_of_the_reference_run():
     *most, last = sorted(shares.str.extract(r"(\d+) of 20 others")[0].astype(int))
     assert f"(they hold in {', '.join(map(str, most))} and {last} of 20 others)" in words
     assert f"{verdicts['does not hold']} do not hold, {verdicts['slip']} are slips" in words
+    said = f"{len(card)} published cells of Tables 1-4, {counts['exact']} have the same digits, "
+    said += f"{counts['within noise']} differ by what the paper's repetitions explain, "
+    assert f"{said}{counts['explained']} rest on what the paper" in words_of("paper/paper.md")
 
 
 def test_readme_shows_the_exact_metrics_of_the_reference_run():

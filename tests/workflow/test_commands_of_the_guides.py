@@ -114,6 +114,11 @@ def test_dist_then_clean(project):
     assert [path.name for path in project.results.iterdir()] == ["reference"]
 
 
+def test_conda_says_what_is_missing(project):
+    if shutil.which("conda-build") is None:
+        assert "conda-build is not installed" in shell(project, "make conda")
+
+
 UV = """#!/bin/sh
 echo "$@" >> calls
 """
