@@ -99,7 +99,8 @@ class TestPmf:
         m = min(m, 60) if sampling is DISTINCT else m
         for least in {1, 2, n // 3, n // 2, n - 1, n}:
             ranks = np.arange(least, min(least + n // 20, n) + 1)
-            columns = likely_columns(least, ranks[-1], n, m, sampling)
+            better = (ranks - 1) / (n - 1)
+            columns = likely_columns(better[0], better[-1], m, sampling)
             whole = pmf(ranks, n, m, sampling)
             inside = whole[:, columns.start : columns.stop]
             assert np.delete(whole, columns, axis=1).sum() <= 1e-20 * ranks.size

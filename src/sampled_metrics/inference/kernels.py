@@ -183,7 +183,8 @@ def _binned(
             shares = sampled_rank_distribution(tied, m, sampling)
             given[rows] = np.add.reduceat(shares, starts, axis=1)
         else:
-            likely = likely_columns(ranks[rows].min(), ranks[rows].max(), n, m, sampling)
+            better = (ranks[rows] - 1) / (n - 1)
+            likely = likely_columns(better.min(), better.max(), m, sampling)
             shares = pmf_at(ranks[rows], n, m, sampling, likely)
             first = int(np.searchsorted(starts, likely.start, "right")) - 1
             end = int(np.searchsorted(starts, likely.stop))

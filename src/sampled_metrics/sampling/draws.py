@@ -9,11 +9,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments, whole_number, wrong_type
-from sampled_metrics._base.arrays import Int, blocks
+from sampled_metrics._base.arrays import CACHE, Float, Int, blocks
 from sampled_metrics._base.defaults import MOST_NEGATIVES
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.sampling.probability import sampled_rank_distribution
+from sampled_metrics.sampling.probability import (
+    checked,
+    likely_columns,
+    pmf_at,
+    sampled_rank_distribution,
+)
 
 
 def draw_sampled_ranks(
@@ -135,12 +140,33 @@ def _drawn(
     whole_number("m", m, 1, MOST_NEGATIVES)
     for rows in list(blocks(len(ranks), max(m + 1, len(generators)))) or [slice(0)]:
         part = ranks.take(rows)
-        table = np.cumsum(sampled_rank_distribution(part, m, sampling, ties), axis=1)
-        table /= table[:, -1:]  # 1 at the last possible rank, which no uniform number reaches
         uniform = np.empty((len(part), len(generators)))
         for numbers, generator in zip(uniform.T, generators, strict=True):
             numbers[:] = generator.random(len(part))
         drawn = np.empty(uniform.shape, dtype=np.int64)
-        for row, numbers, result in zip(table, uniform, drawn, strict=True):
-            result[:] = row.searchsorted(numbers, side="right")
+        for users, first, distribution in _distributions(part, m, sampling, ties):
+            table = np.cumsum(distribution, axis=1)
+            table /= table[:, -1:]  # 1 at the last possible rank, which no uniform number reaches
+            for row, user in zip(table, users.tolist(), strict=True):
+                drawn[user] = row.searchsorted(uniform[user], side="right")
+            drawn[users] += first
         yield drawn
+
+
+def _distributions(
+    ranks: Ranks, m: int, sampling: Sampling | str, ties: str
+) -> Iterator[tuple[Int, int, Float]]:
+    """Yield some users, the first sampled rank - 1 that they may have, and the probabilities.
+
+    Negligible ones are left out: few if users of about the same rank are taken together.
+    """
+    rank, n = checked(ranks.best_rank, ranks.n_candidates, m, sampling)
+    tied = np.flatnonzero(ranks.n_tied)
+    yield tied, 0, sampled_rank_distribution(ranks.take(tied), m, sampling, ties)
+    better = ranks.n_better / (n - 1)
+    order = np.argsort(better, kind="stable")
+    untied = order[ranks.n_tied[order] == 0]
+    for rows in blocks(untied.size, m + 1, CACHE):
+        users = untied[rows]
+        likely = likely_columns(better[users[0]], better[users[-1]], m, sampling)
+        yield users, likely.start, pmf_at(rank[users], n[users], m, sampling, likely)

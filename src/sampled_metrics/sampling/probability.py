@@ -85,21 +85,23 @@ def pmf_at(
     return grid
 
 
-def likely_columns(least: float, most: float, n: int, m: int, sampling: Sampling | str) -> range:
-    """Columns of `pmf` outside of which true ranks from `least` to `most` have less than 1e-20.
+def likely_columns(low: float, high: float, m: int, sampling: Sampling | str) -> range:
+    """Columns of `pmf` outside of which there is less than 1e-20 of the probability.
 
-    By Hoeffding's inequality (1963), which holds with and without replacement.
+    A negative is better than the held-out item with a probability from `low` to `high`, which for
+    true rank r is (r - 1)/(n - 1). By Hoeffding's inequality (1963), which holds with and without
+    replacement.
 
     Examples
     --------
-    >>> likely_columns(500, 520, 1001, 900, "with-replacement")
-    range(305, 613)
+    >>> likely_columns(0.5, 0.52, 900, "with-replacement")
+    range(306, 613)
     """
     if Sampling(sampling) is Sampling.DISTINCT:
         return range(m + 1)
     margin = math.sqrt(_LOG_UNLIKELY * m / 2.0)
-    first = math.floor(m * (least - 1) / (n - 1) - margin)
-    last = math.ceil(m * (most - 1) / (n - 1) + margin)
+    first = math.floor(m * low - margin)
+    last = math.ceil(m * high + margin)
     return range(max(first, 0), min(last, m) + 1)
 
 

@@ -15,6 +15,7 @@ from scipy.special import ndtri
 
 from sampled_metrics import metrics
 from sampled_metrics._base.arrays import (
+    MEMORY,
     Float,
     Int,
     blocks,
@@ -36,7 +37,7 @@ from sampled_metrics.sampling import (
     pmf,
     sampled_rank_distribution,
 )
-from sampled_metrics.sampling.probability import pmf_at
+from sampled_metrics.sampling.probability import likely_columns, pmf_at
 from sampled_metrics.study.config import N_ITEMS, ExperimentSettings
 from sampled_metrics.study.moments import Moments, deviations
 from sampled_metrics.study.tables import EXACT, METRICS, PREDICTED_RANKS, corrected_items
@@ -284,13 +285,18 @@ def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) 
 def _bias_variance(n: int, m: int, sampling: Sampling | str, gamma: float) -> Float:
     """Solve eq. 25 for Recall@10 by normal equations, of condition 1 / gamma: half the time."""
     ranks, weights = rank_rule([RECALL], n, m)
-    gram, target, marginal = np.zeros((m + 1, m + 1)), np.zeros(m + 1), np.zeros(m + 1)
-    for rows in blocks(ranks.size, 1, 4096):
-        grid = pmf_at(ranks[rows], n, m, sampling)
-        marginal += weights[rows] @ grid
-        target += (weights[rows] * RECALL.at(ranks[rows], n)) @ grid
+    gram = np.zeros((m + 1, m + 1))
+    target = np.zeros(m + 1)
+    marginal = np.zeros(m + 1)
+    better = (ranks - 1.0) / (n - 1.0)
+    for rows in blocks(ranks.size, m + 1, MEMORY):
+        likely = likely_columns(better[rows].min(), better[rows].max(), m, sampling)
+        grid = pmf_at(ranks[rows], n, m, sampling, likely)
+        columns = slice(likely.start, likely.stop)
+        marginal[columns] += weights[rows] @ grid
+        target[columns] += (weights[rows] * RECALL.at(ranks[rows], n)) @ grid
         grid *= np.sqrt(weights[rows])[:, None]
-        gram += grid.T @ grid
+        gram[columns, columns] += grid.T @ grid
     root = np.sqrt(marginal)
     gram *= (1.0 - gamma) / np.outer(root, root)
     gram[np.diag_indices(m + 1)] += gamma
@@ -299,22 +305,27 @@ def _bias_variance(n: int, m: int, sampling: Sampling | str, gamma: float) -> Fl
 
 def _averages(vectors: Float, ranks: Ranks, sampling: str) -> Float:
     """Average vectors, constant beyond some sampled rank, for each user; shape (vectors, users)."""
-    m, last = vectors.shape[1] - 1, vectors[:, -1:]
+    m = vectors.shape[1] - 1
+    last = vectors[:, -1:]
     differs = np.abs(vectors - last) > 1e-13 * np.abs(vectors).max(axis=1, keepdims=True)
     head = int(np.flatnonzero(differs.any(axis=0)).max(initial=0)) + 1
-    n, best, worst = ranks.n_candidates, ranks.best_rank, ranks.worst_rank
+    weights = vectors[:, :head] - last
+    n = ranks.n_candidates
+    best = ranks.best_rank
+    worst = ranks.worst_rank
     few = [(n - rank > m) | (n - rank + head <= m) for rank in (best, worst)]
     direct = few[0] & few[1] & (sampling == _WITHOUT)
-    untied, tied = direct & (ranks.n_tied == 0), direct & (ranks.n_tied > 0)
-    chances = np.zeros((head, len(ranks)))
+    untied = direct & (ranks.n_tied == 0)
+    tied = direct & (ranks.n_tied > 0)
+    averages = np.empty((len(vectors), len(ranks)))
     rest = sampled_rank_distribution(ranks.take(~direct), m, sampling)
-    chances[:, ~direct] = rest[:, :head].T
-    chances[:, untied] = _first(best[untied], n[untied], m, head)
+    averages[:, ~direct] = weights @ rest[:, :head].T
+    averages[:, untied] = weights @ _first(best[untied], n[untied], m, head)
     n, best, worst = n[tied] + 1, best[tied], worst[tied]  # see `_random` in sampling.probability
     steps = _first(best, n, m + 1, head) - _first(worst + 1, n, m + 1, head)
     mean = np.cumsum(steps, axis=0) * (n - 1) / ((m + 1.0) * (worst - best + 1))
-    chances[:, tied] = np.maximum(mean, 0.0)
-    return last + (vectors[:, :head] - last) @ chances
+    averages[:, tied] = weights @ np.maximum(mean, 0.0)
+    return last + averages
 
 
 def _first(rank: Int, n: Int, m: int, count: int) -> Float:
@@ -324,7 +335,8 @@ def _first(rank: Int, n: Int, m: int, count: int) -> Float:
     """
     logs = _log_factorials(int(n.max(initial=1)))  # n - rank of m draws are not better
     rest = n - rank - m
-    chance = np.exp(logs[n - rank] - logs[np.maximum(rest, 0)] - logs[n - 1] + logs[n - 1 - m])
+    log_chance = logs[n - rank] - logs[np.maximum(rest, 0)] - logs[n - 1] + logs[n - 1 - m]
+    chance = np.exp(log_chance.astype(np.float64))
     chance, rest = np.where(rest < 0, 0.0, chance), np.where(rest < 0, m, rest)
     chances, ratio = np.empty((count, rank.size)), np.empty(rank.size)
     chances[0] = chance
