@@ -11,6 +11,7 @@ TEXTS = (
     *("7", "0", "-1", "1", "1.0", ".25", "1e-3", "٣", "nan", "", "x", " 7", "9" * 30, "1_0"),
     *("json", "JSON", "none", "random", "without-replacement", "/", "/missing/file", "a\0b", "t"),
 )
+CONTEXT = typer.Context(get_command(app))
 
 
 def parameters(command, path=()):
@@ -22,10 +23,9 @@ def parameters(command, path=()):
 
 def settled(process, parameter, value):
     """The value, with its type, or the message of the error."""
-    context = typer.Context(get_command(app))
     callback, parameter.callback = parameter.callback, None
     try:
-        made = process(context, value)
+        made = process(CONTEXT, value)
     except Exception as error:
         return type(error), str(error)
     finally:
@@ -44,3 +44,28 @@ def test_plain_values_are_those_of_typer(parameter):
         values += [(), *((text,) for text in TEXTS), *((text, "x") for text in TEXTS), ("7", "8")]
     for value in values:
         assert settled(plainly, parameter, value) == settled(by_typer, parameter, value), value
+
+
+PLAIN = {"n_negatives": "100", "seed": "7", "confidence": ".95", "n_items": "3541", "form": "json"}
+PLAIN |= {"output": "missing.csv", "shape": "none", "repetitions": "2", "sampling": "distinct"}
+
+
+@pytest.mark.parametrize("parameter", list(parameters(get_command(app))))
+def test_plain_values_are_not_left_to_typer(parameter):
+    def never(_context, value):
+        raise AssertionError(value)
+
+    about = getattr(getattr(parameter, "type_descriptor", None), "parameter_info", None)
+    values = []
+    if parameter.nargs == 1 and not parameter.multiple:
+        values = [PLAIN[parameter.name]] if parameter.name in PLAIN else []
+        for bound in (getattr(about, "min", None), getattr(about, "max", None)):
+            if isinstance(bound, int) and bound >= 0:
+                values.append(str(bound))
+        if not parameter.required:
+            values.append(parameter.default)
+    parameter.process_value, parameter.callback = never, None
+    take_plain_values(parameter)
+    for value in values:
+        found = parameter.process_value(CONTEXT, value)
+        assert found == value or str(found) in (value, f"0{value}"), value

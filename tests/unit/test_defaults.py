@@ -1,0 +1,46 @@
+"""Defaults of public functions, which are those of the documentation wherever they occur."""
+
+import inspect
+from enum import StrEnum
+
+import sampled_metrics as sm
+
+DEFAULTS = {
+    "seed": {0},
+    "confidence": {0.95},
+    "min_relevance": {0.0},
+    "complete": {False},
+    "intervals": {False},
+    "several_items": {False},
+    "until_decided": {False},
+    "correction": {"holm"},
+    "shape": {"non-increasing"},
+    "sampling": {"without-replacement", None},
+    "ties": {"random", "expected"},
+    "budget": {100.0},
+    "proxy": {"popularity"},
+    "positive": {0, None},
+    "n_items": {None},
+    "block_size": {512},
+}
+
+
+def test_defaults_are_the_same_everywhere():
+    checked = set()
+    for name in sm.__all__:
+        value = getattr(sm, name)
+        if inspect.isclass(value) and issubclass(value, Exception | StrEnum):
+            continue
+        functions = [value]
+        if inspect.isclass(value):
+            functions += [getattr(value, method) for method in ("read", "update", "add")
+                          if hasattr(value, method)]  # fmt: skip
+        for function in filter(callable, functions):
+            for parameter in inspect.signature(function).parameters.values():
+                known = DEFAULTS.get(parameter.name)
+                if known is None or parameter.default is inspect.Parameter.empty:
+                    continue
+                assert parameter.default in known, (name, parameter)
+                assert type(parameter.default) in {type(each) for each in known} | {sm.Sampling}
+                checked.add(parameter.name)
+    assert {"seed", "confidence", "min_relevance", "complete", "several_items"} <= checked
