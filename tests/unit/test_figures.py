@@ -7,13 +7,15 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.figures import FIGURES, SIZES, STYLE, draw
+from sampled_metrics.study.figures import FIGURES, SIZES, STYLE, apart, draw, shown
 from sampled_metrics.study.scorecard import z_scores
 from tests.conftest import ROOT
 
@@ -136,6 +138,39 @@ def test_figure_6_rings_crossings_and_lists_from_where_pairs_are_ordered(figures
         for kind in ("lowest", "highest"):
             for corner in kinds[kind][["n_negatives", "value"]].to_numpy().tolist():
                 assert corner in band
+
+
+@given(st.lists(st.floats(-0.5, 1.5), min_size=1, max_size=8), st.floats(0.01, 0.4))
+def test_names_are_moved_apart_and_no_further(places, size):
+    places = np.array(places)
+    moved = apart(places, size)
+    order = np.argsort(places, kind="stable")
+    assert (np.diff(moved[order]) >= size - 1e-12).all()
+    assert moved.min() >= size / 2 - 1e-12
+    has_room = size * len(places) <= 1
+    if has_room:
+        assert moved.max() <= 1 - size / 2 + 1e-12
+    # what is apart and inside stays
+    inside = (places >= size / 2) & (places <= 1 - size / 2)
+    if inside.all() and (np.diff(places[order]) >= size).all():
+        assert moved == pytest.approx(places, abs=1e-12)
+    # two that are too close move by the same distance, if both ends are far
+    is_far = 1.5 * size <= places.min() and places.max() <= 1 - 1.5 * size
+    if len(places) == 2 and np.ptp(places) < size and is_far:
+        assert moved.mean() == pytest.approx(places.mean(), abs=1e-12)
+
+
+@given(st.text(st.characters(categories=["L", "N"]), max_size=30), st.integers(5, 30))
+def test_long_names_keep_both_ends(name, longest):
+    text = shown(name, longest)
+    if len(name) <= longest:
+        assert text == name
+        return
+    assert len(text) == longest
+    first, last = text.split("\u2026")
+    assert name.startswith(first)
+    assert name.endswith(last)
+    assert len(first) - len(last) in (0, 1)
 
 
 @pytest.mark.parametrize("factor", [0.013, 0.5, 1.0, 2.2, 9.0])

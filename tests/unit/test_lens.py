@@ -10,7 +10,17 @@ from scipy.stats import hypergeom
 
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.pages.lens import BASE, DOWN, MIDDLE, ROOM, UP, WIDTH, Chart, lens
+from sampled_metrics.pages.lens import (
+    BASE,
+    DOWN,
+    MIDDLE,
+    ROOM,
+    UP,
+    WIDTH,
+    Chart,
+    lens,
+    right_order,
+)
 from sampled_metrics.pages.words import range_bars, range_panel, verdict
 from sampled_metrics.ranks import Ranks
 
@@ -226,3 +236,41 @@ def test_ranges_decide_orders_that_exclude_0():
     assert 0.5 < bars["most"] <= 0.51
     single = range_bars(range_panel(rows, names), names, "hit@1", 1, [0.1, 0.1, 0.1])
     assert (bars["m"], single["m"]) == ("5 random items", "1 random item")
+
+
+@pytest.mark.parametrize(
+    ("exact", "mean", "sd", "expected"),
+    [
+        ((0.1, 0.3), (0.2, 0.5), (0.3, 0.4), (1, NormalDist().cdf(0.3 / 0.5))),
+        ((0.3, 0.1), (0.2, 0.5), (0.3, 0.4), (-1, NormalDist().cdf(-0.3 / 0.5))),
+        ((0.1, 0.3), (0.5, 0.5), (0.3, 0.4), (0, 0.5)),
+        ((0.1, 0.3), (0.2, 0.5), (0.0, 0.0), (1, 1.0)),
+        ((0.3, 0.1), (0.2, 0.5), (0.0, 0.0), (-1, 0.0)),
+        ((0.1, 0.3), (0.5, 0.5), (0.0, 0.0), (0, None)),
+        ((0.3, 0.3 + 1e-17), (0.2, 0.5), (0.3, 0.4), None),
+    ],
+)
+def test_the_order_of_a_pair_on_average_and_in_one_run(exact, mean, sd, expected):
+    found = right_order(*map(np.array, (exact, mean, sd)))
+    if expected is None:
+        assert found == {}
+        return
+    ((sign, chance),) = found.values()
+    assert sign == expected[0]
+    assert chance == (expected[1] if expected[1] is None else pytest.approx(expected[1]))
+
+
+@pytest.mark.parametrize(
+    ("metric", "m", "words"),
+    [
+        ("recall@10", 9, "nothing: all 10 are among the best 10"),
+        ("recall@10", 10, "about Recall@"),
+        ("recall@10", 20, "about Recall@"),
+        ("ap", 9, "a metric that counts half at rank"),
+        ("auc", 9, "AUC"),
+    ],
+)
+def test_what_is_measured_of_few_negatives(metric, m, words):
+    records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "AB"}
+    view = lens(records, [parse_measure(metric)], parse_estimators(["sampled"]), m)["views"]
+    assert words in str(view[f"{metric} sampled {m}"])
