@@ -144,8 +144,8 @@ def test_chances_are_of_one_run(shown):
             lead = (mean[x] - mean[y]) * np.sign(exact[x] - exact[y])
             expected.append((a, b, NormalDist().cdf(lead / np.hypot(sd[x], sd[y]))))
         assert np.allclose(view["right"], expected, atol=1e-6)
-        texts = [re.findall(r"Right in (\d+)", text)[0] for _, text, _ in view["pairs"]]
-        assert texts == [f"{100 * chance:.0f}" for *_, chance in expected]
+        texts = [re.findall(r"Right in (\d+)|No draw", text)[0] for _, text, _ in view["pairs"]]
+        assert texts == [f"{100 * chance:.0f}" if chance > 0.005 else "" for *_, chance in expected]
         assert [marks for *_, marks in view["pairs"]] == [round(20 * c) for *_, c in expected]
         for (sign, text, _), (a, b, chance) in zip(view["pairs"], expected, strict=True):
             x, y = "ABC"[a], "ABC"[b]
@@ -153,7 +153,9 @@ def test_chances_are_of_one_run(shown):
                 x, y = y, x
             assert sign == (1 if chance > 0.5 else -1)
             first, second = (x, y) if sign > 0 else (y, x)
-            assert text.startswith(f"{first} looks better than {second}")
+            assert text.startswith(
+                (f"{first} looks better than {second}", f"{first} looks better,")
+            )
 
 
 def test_headlines_say_where_credit_has_halved(shown):
@@ -210,7 +212,7 @@ def test_verdicts_differ_where_different_pairs_are_in_order():
         outcome = signs if len(set(signs)) == 1 else signs.count(1)
         assert texts.setdefault(text, outcome) == outcome
         if outcome == signs.count(1):
-            assert [int(x) for x in re.findall(r"\d+", text)] == [3, outcome]
+            assert [int(x) for x in re.findall(r"\d+", text)] == [outcome, 3]
     assert len(texts) == len(set(texts.values()))
     single = [verdict({(0, 1): (sign, None)}) for sign in (-1, 0, 1)]
     assert len({verdict({}), *single}) == 4
@@ -274,3 +276,21 @@ def test_what_is_measured_of_few_negatives(metric, m, words):
     records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "AB"}
     view = lens(records, [parse_measure(metric)], parse_estimators(["sampled"]), m)["views"]
     assert words in str(view[f"{metric} sampled {m}"])
+
+
+def test_pairs_that_full_rankings_leave_undecided_have_a_sign_of_their_own(shown):
+    records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "ABC"}
+    asked = [parse_measure("recall@10")], parse_estimators(["sampled"])
+    undecided = [("recall@10", "C", "A")]
+    view = lens(records, *asked, M, undecided=undecided)["views"][f"recall@10 sampled {M}"]
+    usual = shown["views"][f"recall@10 sampled {M}"]
+    signs = [sign for sign, *_ in view["pairs"]]
+    assert signs.count("~") == 1
+    place = signs.index("~")
+    assert "undecided" in view["pairs"][place][1]
+    assert view["pairs"][place][2] is None
+    assert view["right"] == usual["right"]
+    others = [pair for i, pair in enumerate(view["pairs"]) if i != place]
+    assert [pair for pair in usual["pairs"] if pair in others] == others
+    right = sum(sign == 1 for sign, *_ in others)
+    assert [int(x) for x in re.findall(r"\d+", view["verdict"])] == [right, len(others), 1]

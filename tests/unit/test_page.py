@@ -221,8 +221,9 @@ def test_lens_has_the_curves_and_crossings_of_figure_6(content, document):
     assert set(ordered["n_negatives"].astype(int)) < set(shown["sizes"])
     words = " ".join(" ".join(document.texts["p"]).split())
     for row in ordered.itertuples():
-        assert f"{row.recommender.replace(' vs ', ' and ')} from {row.n_negatives:.0f}" in words
-    assert "begins at 10 and ends at 1,392" in words
+        assert row.recommender.replace(" vs ", " and ") in document.texts["th"]
+        assert f"{row.n_negatives:,.0f}" in document.texts["td"]
+    assert "begins at 10 random items and ends at 1,392" in words
 
 
 def test_price_counts_the_runs_of_beyond(content):

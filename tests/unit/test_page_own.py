@@ -78,7 +78,11 @@ def test_sampled_ranks_of_several_pairs(run, folder):
 
 
 def test_full_rankings(run, folder):
-    rows = rows_of(written(run, folder, "full.csv", "full2.csv", "--n-items", 200))
+    page = written(run, folder, "full.csv", "full2.csv", "--n-items", 200)
+    head = " ".join(re.findall(r"<h1[^>]*>(.*?)</h1>", page, re.DOTALL)[0].split())
+    assert "Undecided: full and full2" in head  # four users
+    assert page.index('class="range"') < page.index('id="lens"') < page.index("<table")
+    rows = rows_of(page)
     # 2 of 4 held-out items are among the first ten of full.csv, 1 of 4 of full2.csv
     assert [row[:3] for row in rows["values"][1:]] == [
         ["full", "recall@10", "0.5000"],
@@ -117,8 +121,8 @@ def test_page_has_the_ranges_of_values_and_differences_and_says_what_they_decide
     assert content["says"].endswith("It says b > a > c.")
     assert len(content["bars"][0]["decided"]) + content["bars"][0]["open"] == 3
     page = " ".join(render(content, "own.html").split())
-    assert f"It can know {len(content['bars'][0]['decided'])} of 3 orders." in page
+    assert f"This sample decides {len(content['bars'][0]['decided'])} of 3 orders." in page
     alike = own_sampled({"a": sample(*[5] * 21), "b": sample(*[5] * 21)}, ["ap"], ["sampled"])
     assert alike["says"].endswith("It says a = b.")
-    assert "It cannot know." in render(alike, "own.html")
+    assert "This sample cannot decide it." in render(alike, "own.html")
     json.dumps(content["numbers"], allow_nan=False)

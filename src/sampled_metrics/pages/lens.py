@@ -36,7 +36,7 @@ HEIGHT = 400
 MIDDLE = 160  # height of no lead
 ROOM = 15  # distance to other lines that the name of a line needs
 BASE = 350  # height of the axis of windows
-UP = 90  # tallest part of a window above the axis
+UP = 120  # tallest part of a window above the axis
 DOWN = 45  # and below
 EQUAL = 1e-9  # relative difference of values that are equal up to rounding
 
@@ -312,11 +312,13 @@ def lens(
     candidates: Int | None = None,
     vectors_of: Callable[..., Float] | None = None,
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
+    undecided: Iterable[tuple[str, str, str]] = (),
 ) -> dict[str, Any]:
     """Compute the lens, which begins with the first metric and estimator, from m negatives.
 
     `wanted` are further numbers of negatives, None for no other than m. Without records,
     `candidates` of the users give windows alone. `vectors_of` are by default those of `correct`.
+    `undecided` are metrics with the names of two recommenders whose order full rankings leave open.
     Returns all that the page shows: as `views` what changes with metric, estimator and m.
     """
     if candidates is None:
@@ -333,13 +335,18 @@ def lens(
     for measure in measures:
         means = [metrics.values(measure, ranks).mean() for ranks in records.values()]
         exact[measure] = np.array(means)
+    by_metric: dict[str, set[tuple[int, int]]] = {str(measure): set() for measure in measures}
+    for metric, *pair in undecided:
+        first, second = sorted(names.index(name) for name in pair)
+        by_metric[metric].add((first, second))
     views = {}
     shown = set()
     for setting in settings(
         records, candidates, chart.ks, measures, estimators, sizes, vectors_of, sampling
     ):
         key = f"{setting.measure} {setting.estimator} {setting.m}"
-        views[key] = _view(chart, setting, names, exact[setting.measure])
+        of_metric = by_metric[str(setting.measure)]
+        views[key] = _view(chart, setting, names, exact[setting.measure], of_metric)
         shown.add(setting.estimator)
     asked = {}
     for measure in measures:
@@ -354,13 +361,20 @@ def lens(
         "start": {"metric": str(measures[0]), "estimator": str(estimators[0]), "m": m},
         "lines": chart.leads(records) if names else {"lines": []},
         "ticks": chart.ticks(),
+        "last": int(chart.ks[-1]),
         "names": names,
         "fewest": fewest,
         "n": f"{round(float(candidates.mean())):,}",
     }
 
 
-def _view(chart: Chart, setting: Setting, names: Sequence[str], exact: Float) -> dict[str, Any]:
+def _view(
+    chart: Chart,
+    setting: Setting,
+    names: Sequence[str],
+    exact: Float,
+    undecided: set[tuple[int, int]],
+) -> dict[str, Any]:
     """Collect what the page shows of one metric by one estimator from m negatives."""
     view = {**chart.window(setting.by_rank), "head": headline(setting)}
     if not names:
@@ -368,8 +382,9 @@ def _view(chart: Chart, setting: Setting, names: Sequence[str], exact: Float) ->
     orders = right_order(exact, setting.mean, setting.sd)
     noisiest = int(np.argmax(setting.sd))
     view["read"] = standings(setting.mean)
-    view["verdict"] = verdict(orders)
-    view["pairs"] = in_words(names, exact, orders)
+    decided = {pair: order for pair, order in orders.items() if pair not in undecided}
+    view["verdict"] = verdict(decided, len(orders) - len(decided))
+    view["pairs"] = in_words(names, exact, orders, undecided)
     view["right"] = [[*pair, chance] for pair, (_, chance) in orders.items()]
     view["noise"] = [names[noisiest], f"{100 * setting.sd[noisiest]:.2f}"]
     return view

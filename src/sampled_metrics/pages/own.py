@@ -17,10 +17,10 @@ from sampled_metrics.estimators import DECLARED, parse_estimators
 from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.evaluate import evaluate
-from sampled_metrics.inference.results import Results
+from sampled_metrics.inference.results import UNDECIDED, Compared, Results
 from sampled_metrics.inputs.alike import all_alike
 from sampled_metrics.inputs.options import Drawn, Ranked
-from sampled_metrics.metrics.measures import parse_measures
+from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.pages import lens as window
 from sampled_metrics.pages import render
 from sampled_metrics.pages.words import MOST_NAMED, listed, percent, range_bars, range_panel
@@ -141,18 +141,59 @@ def own_full(
     for name, ranks in rankings.items():
         evaluated[name] = evaluate(ranks, metrics, ties=ties, confidence=confidence)
     tables = [_values(evaluated)]
+    pairs: Sequence[Compared] = ()
     if len(rankings) > 1:
         compared = compare(rankings, metrics, ties=ties, confidence=confidence)
         tables.append(_table("comparisons", *_printed(compared)))
+        pairs = compared
     fewest = min(int(ranks.n_candidates.min()) for ranks in rankings.values())
     m = min(_M, fewest - 1)
     estimators = parse_estimators(window.ESTIMATORS)
-    content = _page(tables, window.lens(rankings, parse_measures(metrics), estimators, m))
+    measures = parse_measures(metrics)
+    undecided = [(pair.metric, pair.a, pair.b) for pair in pairs if pair.order == UNDECIDED]
+    shown = window.lens(rankings, measures, estimators, m, undecided=undecided)
+    content = _page(tables, shown)
     content.update(
+        names=list(rankings),
+        level=f"{100 * confidence:g}",
+        exact_bars=[_exact_bars(measure, evaluated, pairs) for measure in measures],
         users=max(map(len, rankings.values())),
-        who=listed(list(rankings)),
     )
     return content
+
+
+def _exact_bars(
+    measure: Measure, evaluated: Mapping[str, Results[Any]], pairs: Sequence[Compared]
+) -> dict[str, Any]:
+    """Values of one metric with their intervals, and the orders that they decide or leave open."""
+    bars = []
+    for results in evaluated.values():
+        for result in results:
+            if result.metric == str(measure):
+                bars.append((result.ci_low, result.ci_high, result.value))
+    of_metric = [pair for pair in pairs if pair.metric == str(measure)]
+    return {
+        "label": measure.label,
+        "bars": bars,
+        "most": min(1.01 * max(high for _, high, _ in bars), 1.0),
+        "decided": [_order(pair) for pair in of_metric if pair.order != UNDECIDED],
+        "open": [_undecided(pair) for pair in of_metric if pair.order == UNDECIDED],
+    }
+
+
+def _order(pair: Compared) -> str:
+    """Write an order that is decided."""
+    if pair.order == "a":
+        return f"{pair.a} above {pair.b}"
+    return f"{pair.b} above {pair.a}"
+
+
+def _undecided(pair: Compared) -> str:
+    """Write a pair that is not decided, and how many users would decide it."""
+    words = f"{pair.a} and {pair.b}"
+    if pair.users_needed is None:
+        return words
+    return f"{words} (about {pair.users_needed:,} users would decide)"
 
 
 def _page(tables: list[dict[str, Any]], shown: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Sentences of both pages about estimates and ranges, and the bars of ranges."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -13,7 +13,9 @@ from sampled_metrics.metrics.measures import Measure, parse_measure
 
 MOST_PAIRS = 3  # in words
 MOST_NAMED = 4
-RUNS = 20  # drawn as marks
+MARKS = 20  # of which each is 5 % of draws
+HARDLY = 0.005  # a probability that is written as 0 %
+UNDECIDED = "~"  # sign of a pair
 Orders = Mapping[tuple[int, int], tuple[int, float | None]]  # sign and probability by pair
 
 
@@ -84,46 +86,67 @@ def _measured(setting: Setting) -> str:
     return f"a metric that counts half at rank {setting.half:,}, not {asked:,}"
 
 
-def verdict(orders: Orders) -> str:
-    """Say what becomes of the order on average."""
+def verdict(orders: Orders, n_undecided: int = 0) -> str:
+    """Say what becomes of the order on average, of the pairs that full rankings decide."""
     signs = [sign for sign, _ in orders.values()]
     n_pairs = len(signs)
     n_wrong = signs.count(-1)
     n_tied = signs.count(0)
-    if n_pairs == 0:
-        return "There is no order to get wrong."
-    if n_tied == n_pairs:
-        return "Nobody can be told apart."
-    if n_wrong == n_pairs == 1:
-        return "The order is reversed."
-    if n_wrong == n_pairs:
-        return "The order turns upside down."
-    if n_wrong == n_tied == 0:
-        return "The order is right on average."
+    if n_undecided:
+        pairs = "1 pair" if n_undecided == 1 else f"{n_undecided} pairs"
+        right = f"{signs.count(1)} of {n_pairs} decided orders are right"
+        return f"{right}; full rankings leave {pairs} undecided."
     n_right = n_pairs - n_wrong - n_tied
-    return f"Of {n_pairs} pairs, {n_right} come out in the right order."
+    words = f"{n_right} of {n_pairs} pairs are in the right order."
+    if n_pairs == 0:
+        words = "There is no order to get wrong."
+    elif n_tied == n_pairs:
+        words = "Nobody can be told apart."
+    elif n_wrong == n_pairs == 1:
+        words = "The order is reversed."
+    elif n_wrong == n_pairs:
+        words = "The order turns upside down."
+    elif n_right == n_pairs:
+        words = "The order is right on average."
+    return words
 
 
-def in_words(names: Sequence[str], exact: Float, orders: Orders) -> list[tuple[Any, ...]]:
-    """Signs of the pairs that come out worst, who looks better and who is, and runs that say so."""
+def in_words(
+    names: Sequence[str],
+    exact: Float,
+    orders: Orders,
+    undecided: Collection[tuple[int, int]] = (),
+) -> list[tuple[Any, ...]]:
+    """Signs of the pairs that come out worst, who looks better and who is, and draws that say so.
+
+    The sign of pairs that full rankings leave undecided is `~`.
+    """
     found: list[tuple[Any, ...]] = []
-    worst = sorted(orders, key=lambda pair: orders[pair][1] or 0.0)
+    worst = sorted(orders, key=lambda pair: (pair in undecided, orders[pair][1] or 0.0))
     for pair in sorted(worst[:MOST_PAIRS]):
         sign, chance = orders[pair]
         other, better = sorted(pair, key=lambda i: exact[i])
+        if pair in undecided:
+            first, second = (better, other) if sign > 0 else (other, better)
+            verb = "looks better than" if sign else "looks the same as"
+            open_ = "full rankings leave this pair undecided."
+            found.append((UNDECIDED, f"{names[first]} {verb} {names[second]}; {open_}", None))
+            continue
         said = _looks(names[better], names[other], sign, chance)
         if chance is None:
             found.append((sign, said, None))
+        elif chance < HARDLY:
+            found.append((sign, f"{said} No draw of random items gets it right.", 0))
         else:
-            share = f"Right in {100 * chance:.0f}\xa0% of runs."
-            found.append((sign, f"{said} {share}", round(RUNS * chance)))
+            share = f"Right in {100 * chance:.0f}\xa0% of draws."
+            found.append((sign, f"{said} {share}", round(MARKS * chance)))
     return found
 
 
 def _looks(better: str, other: str, sign: int, chance: float | None) -> str:
     """Say who looks better, and who is."""
     if sign < 0:
-        return f"{other} looks better than {better}; {better} is."
+        return f"{other} looks better, but {better} is."
     if chance is None:
         return f"{better} and {other} look the same; {better} is better."
     return f"{better} looks better than {other}, and is."

@@ -14,6 +14,8 @@ import pandas as pd
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.files import read_json, read_table
 from sampled_metrics.estimators import Estimator, parse_estimators
+from sampled_metrics.inference.compare import compare
+from sampled_metrics.inference.results import UNDECIDED
 from sampled_metrics.inputs.full import read_by_name
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.pages.lens import ESTIMATORS, lens
@@ -39,9 +41,9 @@ FIGURES: dict[int | str, str] = {
 }
 _OF_CARD = ("ours", "ours_std", "published", "published_std", "difference", "tolerance", "z")
 _METHODS = {  # by method and proxy
-    ("users", "all items"): "All items, of as many users as that pays for",
+    ("users", "all items"): "All items, for as many users as the same budget allows",
     ("budget", "popularity"): "The top of each user's list by popularity, then adaptively",
-    ("budget", "als"): "The same by a small factor model",
+    ("budget", "als"): "The same, ordered by a small factor model",
 }
 _KINDS = {"als": "matrix factorisation", "itemknn": "neighbours of items"}
 _OF_MACHINE = ("archive", "cache", "path")  # settings of the dataset that are not shown
@@ -78,7 +80,11 @@ def collect(
     m = min(settings.n_negatives, min(int(r.n_candidates.min()) for r in users.values()) - 1)
     wanted = [int(row["n_negatives"]) for row in ordered if row["estimator"] == "Sampled"]
     of_all = (settings.measures[:4], parse_estimators(ESTIMATORS), m, wanted)
-    shown = lens(users, *of_all, vectors_of=vectors, sampling=settings.sampling)
+    compared = compare(users, list(map(str, of_all[0]))) if len(users) > 1 else []
+    undecided = [(pair.metric, pair.a, pair.b) for pair in compared if pair.order == UNDECIDED]
+    shown = lens(
+        users, *of_all, vectors_of=vectors, sampling=settings.sampling, undecided=undecided
+    )
     metric, names = shown["start"]["metric"], list(users)
     ranges = read_table(results / "ranges.csv", RANGE, keep_default_na=False)
     panel = range_panel(ranges.itertuples(index=False, name=None), names)

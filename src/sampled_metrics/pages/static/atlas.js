@@ -196,8 +196,11 @@ element("map").addEventListener("pointerdown", point);
 element("map").addEventListener("keydown", step);
 element("copy").addEventListener("click", () => copy(textOf(chosen), element("copy")));
 element("link").addEventListener("click", () => copy(location.href, element("link")));
+element("copy-bibtex").addEventListener("click",
+  () => copy(element("bibtex").textContent, element("copy-bibtex")));
 element("save-svg").addEventListener("click",
   () => save(new Blob([picture()], { type: "image/svg+xml" }), "atlas.svg"));
-element("save-png").addEventListener("click", savePng);
+element("save-png").addEventListener("click", () => savePng(picture(), 2 * SIZE.width,
+  2 * SIZE.height, getComputedStyle(document.body).backgroundColor, "atlas.png"));
 element("save-csv").addEventListener("click", saveCsv);
 element("paper").addEventListener("answered", showMine);

@@ -19,3 +19,29 @@ function remember(values, usual) {
   const hash = address.toString();
   history.replaceState(null, "", hash ? `#${hash}` : location.pathname);
 }
+
+async function copy(text, button) {
+  await navigator.clipboard.writeText(text);
+  const before = button.textContent;
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = before; }, 1200);
+}
+
+function save(blob, download) {
+  const href = URL.createObjectURL(blob);
+  make("a", { href, download }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 1000);
+}
+
+// Draw an SVG of some size and background as a PNG.
+async function savePng(svg, width, height, ground, download) {
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  await image.decode();
+  const canvas = make("canvas", { width, height });
+  const context = canvas.getContext("2d");
+  context.fillStyle = ground;
+  context.fillRect(0, 0, width, height);
+  context.drawImage(image, 0, 0, width, height);
+  canvas.toBlob((blob) => save(blob, download));
+}

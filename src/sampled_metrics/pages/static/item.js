@@ -21,7 +21,7 @@ function drawItems(n, m, r) {
 function draw(times) {
   if (draws.ranks.length + times > MOST_BALLS) draws.ranks = [];
   for (let i = 0; i < times; i++) {
-    draws.last = drawItems(total, state.m, rank);
+    draws.last = drawItems(total, shownM, rank);
     draws.ranks.push(1 + draws.last.filter((other) => other < rank).length);
   }
   showItem();
@@ -29,7 +29,7 @@ function draw(times) {
 
 function showHistogram(chances) {
   const seen = chances.map((p, i) => (p > LEAST ? i : -1)).filter((i) => i >= 0);
-  const [low, high] = [Math.max(seen[0] - 1, 0), Math.min(seen.at(-1) + 1, state.m)];
+  const [low, high] = [Math.max(seen[0] - 1, 0), Math.min(seen.at(-1) + 1, shownM)];
   const peak = Math.max(...chances);
   const counts = new Map();
   for (const place of draws.ranks) counts.set(place, (counts.get(place) ?? 0) + 1);
@@ -53,7 +53,7 @@ function showHistogram(chances) {
 }
 
 function showItem() {
-  const { m } = state;
+  const m = shownM;
   const chances = Array.from({ length: m + 1 }, (_, i) => chance(i, rank, total, m));
   const mean = chances.reduce((sum, p, i) => sum + p * (i + 1), 0);
   const top = chances.slice(0, 10).reduce((sum, p) => sum + p, 0);
@@ -68,9 +68,9 @@ function showItem() {
   const found = rank <= 10 ? "among the best 10" : "not among the best 10";
   element("item-words").textContent = `At true rank ${rank.toLocaleString("en")} the item is `
     + `${found}. Among ${m.toLocaleString("en")} random items its rank is ${mean.toFixed(1)} on `
-    + `average, and among the best 10 with a probability of ${percent(top)}.`;
+    + `average, and it counts as a hit ${percent(top)} of the time.`;
   element("item-drawn").textContent = draws.ranks.length
-    ? `In the last of ${draws.ranks.length}: rank ${draws.ranks.at(-1)} of ${m + 1}.` : "";
+    ? `Last draw: rank ${draws.ranks.at(-1)} of ${m + 1}.` : "";
   element("draw-one").textContent = `Draw ${m.toLocaleString("en")}`;
   showHistogram(chances);
 }

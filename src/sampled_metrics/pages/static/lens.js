@@ -2,6 +2,8 @@
 
 const { views, asked, truth, sizes, start, names, estimators } = numbers.lens;
 const state = { ...start };
+const NEAR = 14; // percent of the chart between labels that would meet
+let shownM = start.m; // as near to state.m as there are views
 
 const nearest = (values, wanted) => values.reduce((best, value) =>
   (Math.abs(Math.log(value / wanted)) < Math.abs(Math.log(best / wanted)) ? value : best));
@@ -17,15 +19,17 @@ function listStandings(list, standings) {
 
 function showView() {
   const there = sizes.filter((m) => key({ ...state, m }) in views);
-  state.m = nearest(there, state.m);
-  const view = views[key(state)];
+  shownM = nearest(there, state.m);
+  const view = views[key({ ...state, m: shownM })];
   const exact = asked[state.metric];
   ["asked", "against", "measured"].forEach((id, i) => { element(id).textContent = view.head[i]; });
-  for (const id of ["up", "wash"]) element(id).setAttribute("d", view.up);
+  element("up").setAttribute("d", view.up);
   element("down").setAttribute("d", view.down);
   element("asked-window").setAttribute("d", exact.up);
   element("asked-line").setAttribute("d", exact.up ? "" : `M${10 * exact.at} 24V350`);
-  element("asked-at").style.left = `${exact.up ? 3 : exact.at}%`;
+  element("asked-at").style.setProperty("--x", `${exact.at}%`);
+  element("asked-at").classList.toggle("line-top", !exact.up);
+  element("asked-at").classList.toggle("raised", Math.abs(exact.at - view.at) < NEAR);
   element("measured-at").style.setProperty("--x", `${view.at}%`);
   if (names.length) {
     listStandings(element("read"), view.read);
@@ -42,10 +46,11 @@ function showView() {
   for (const name of ["metric", "estimator"]) element(name).value = state[name];
   if (element("correct")) element("correct").checked = state.estimator !== "sampled";
   if (element("m")) {
-    element("m").max = there.length - 1;
-    element("m").value = there.indexOf(state.m);
-    element("m").setAttribute("aria-valuetext", `${state.m} random items`);
-    element("m-value").textContent = state.m.toLocaleString("en");
+    element("m").value = sizes.indexOf(nearest(sizes, state.m));
+    element("m").setAttribute("aria-valuetext", `${shownM} random items`);
+    element("m-value").textContent = shownM.toLocaleString("en");
+    element("m-note").textContent = shownM < nearest(sizes, state.m)
+      ? `${estimators[state.estimator]}: up to ${shownM.toLocaleString("en")}` : "";
   }
   dispatchEvent(new CustomEvent("view"));
 }
@@ -62,8 +67,27 @@ element("correct")?.addEventListener("input", ({ target }) => {
   choose({ estimator: target.checked ? Object.keys(estimators).at(-1) : "sampled" });
 });
 element("m")?.addEventListener("input", ({ target }) => {
-  choose({ m: sizes.filter((m) => key({ ...state, m }) in views)[target.value] });
+  choose({ m: sizes[target.value] });
 });
+// What the lines are at a place of the chart; paths hold them in units of a thousandth of its width.
+const CHART = { width: 1000, middle: 160, reach: 140 };
+const lines = (numbers.lens.lines.lines ?? []).map(({ d }) =>
+  d.slice(1).split("L").map((point) => point.split(" ").map(Number)));
+
+function readLines({ clientX }) {
+  const box = document.querySelector(".chart").getBoundingClientRect();
+  const x = (CHART.width * (clientX - box.left)) / box.width;
+  const k = Math.max(1, Math.round(numbers.lens.last ** (x / CHART.width)));
+  const values = lines.map((points, i) => {
+    const [, y] = points.reduce((best, point) =>
+      (Math.abs(point[0] - x) < Math.abs(best[0] - x) ? point : best));
+    const value = (numbers.lens.lines.most * (CHART.middle - y)) / CHART.reach;
+    return `${names[i]} ${lines.length > 1 && value > 0 ? "+" : ""}${value.toFixed(1)} %`;
+  });
+  element("at-k").textContent = `k = ${k.toLocaleString("en")}: ${values.join(", ")}`;
+}
+
+if (lines.length) document.querySelector(".chart").addEventListener("pointermove", readLines);
 element("lens").addEventListener("change", () => remember(state, start));
 
 for (const name of Object.keys(state)) {

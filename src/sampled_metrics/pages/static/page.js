@@ -1,5 +1,7 @@
 // Files that the page carries, and details of the cells of tables.
 
+const FINE = 3; // pixels of a PNG for each point of a figure
+
 async function unpack({ dataset }) {
   const bytes = Uint8Array.from(atob(dataset.packed), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -41,8 +43,30 @@ function moveWithin(event) {
   next.focus();
 }
 
+// A figure as it is drawn, which needs no other file.
+function saveFigure(button) {
+  const figure = button.closest("figure");
+  const svg = figure.querySelector(".drawing svg").cloneNode(true);
+  const [, , width, height] = svg.getAttribute("viewBox").split(/\s+/).map(Number);
+  svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  svg.setAttribute("width", width);
+  svg.setAttribute("height", height);
+  const text = new XMLSerializer().serializeToString(svg);
+  if (button.dataset.kind === "png") {
+    savePng(text, FINE * width, FINE * height, "#ffffff", `${figure.id}.png`);
+  } else {
+    save(new Blob([text], { type: "image/svg+xml" }), `${figure.id}.svg`);
+  }
+}
+
 addEventListener("DOMContentLoaded", () => {
-  for (const button of document.querySelectorAll(".download")) {
+  element("link").addEventListener("click", () => copy(location.href, element("link")));
+  element("copy-bibtex").addEventListener("click",
+    () => copy(element("bibtex").textContent, element("copy-bibtex")));
+  for (const button of document.querySelectorAll(".as")) {
+    button.addEventListener("click", () => saveFigure(button));
+  }
+  for (const button of document.querySelectorAll("[data-packed]")) {
     button.addEventListener("click", () => unpack(button));
   }
   for (const table of document.querySelectorAll(".cells")) {

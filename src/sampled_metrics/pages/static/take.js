@@ -37,19 +37,6 @@ function textOf(entry) {
     + `${entry.metric} over all items, or at least HR@1, HR@5 and HR@10.`;
 }
 
-async function copy(text, button) {
-  await navigator.clipboard.writeText(text);
-  const before = button.textContent;
-  button.textContent = "Copied";
-  setTimeout(() => { button.textContent = before; }, 1200);
-}
-
-function save(blob, download) {
-  const href = URL.createObjectURL(blob);
-  make("a", { href, download }).click();
-  setTimeout(() => URL.revokeObjectURL(href), 1000);
-}
-
 // The chart with the styles that it has now, so that it looks the same elsewhere.
 function picture() {
   const copied = element("map").cloneNode(true);
@@ -62,18 +49,6 @@ function picture() {
   copied.setAttribute("width", 2 * SIZE.width);
   copied.setAttribute("height", 2 * SIZE.height);
   return new XMLSerializer().serializeToString(copied);
-}
-
-async function savePng() {
-  const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(picture())}`;
-  await image.decode();
-  const canvas = make("canvas", { width: 2 * SIZE.width, height: 2 * SIZE.height });
-  const context = canvas.getContext("2d");
-  context.fillStyle = getComputedStyle(document.body).backgroundColor;
-  context.fillRect(0, 0, canvas.width, canvas.height);
-  context.drawImage(image, 0, 0);
-  canvas.toBlob((blob) => save(blob, "atlas.png"));
 }
 
 function saveCsv() {
