@@ -72,6 +72,7 @@ def test_other_studies_are_valid(path):
 def test_the_papers_study():
     paper = study()
     assert paper.is_papers_data
+    assert (paper.tables, paper.figures) == ((1, 2, 3, 4), (1, 2, 3, 4, 5, 6))
     assert paper.names == [*"XYZ"]
     assert paper.restarted.name == "X"
     assert paper.events == ["results/data/ml-1m.zip"]

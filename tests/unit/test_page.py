@@ -171,6 +171,23 @@ def hostile_sources(tmp_path):
     return sources(tmp_path, ranks=[ranks], audit=tmp_path / "audit.csv", config=settings)
 
 
+def test_verdicts_count_all_cells_that_are_compared(content):
+    assert sum(content["verdicts"].values()) == len(content["cells"]) == 204
+    for verdict, count in content["verdicts"].items():
+        assert content["cells"].count(verdict) == count
+    assert min(content["verdicts"].values()) > 0 or "differs" in content["verdicts"]
+
+
+def test_lens_asks_where_uncorrected_pairs_are_ordered_only(content):
+    table = pd.read_csv(REFERENCE / "figures/figure6.csv")
+    ordered = table[table["kind"] == "ordered"].groupby("estimator")["n_negatives"]
+    of = {name: set(values.astype(int)) for name, values in ordered}
+    others = set().union(*(of[name] for name in of if name != "Sampled")) - of["Sampled"]
+    unusual = {m for m in others if m % 10}  # round numbers are always asked about
+    assert unusual
+    assert not unusual & set(content["lens"]["sizes"])
+
+
 def test_all_text_is_escaped(tmp_path, document):
     page = render(collect(**hostile_sources(tmp_path)))
     assert "somebody" not in page  # folders of the machine

@@ -259,3 +259,12 @@ class TestWithoutRankings:
     def test_errors(self, changed, word):
         with pytest.raises(InputError, match=word):
             plan(**(ABOUT | {"metrics": "hit@10"} | changed))
+
+
+@pytest.mark.parametrize(
+    "given", [{"value": 0.2}, {"effect": 0.05}, {"effect": 0.05, "value": 0.2}]
+)
+def test_rankings_are_planned_from_without_an_effect_or_a_value(given):
+    ranks = np.arange(1, 40)
+    with pytest.raises(InputError, match="effect and value are for a plan without rankings"):
+        plan(ranks, ranks[::-1], "recall@10", n_items=100, **given)

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from sampled_metrics._base.files import write_table
-from sampled_metrics.study.printed import latex, write_printed
+from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES, heads, latex, write_printed
 from sampled_metrics.study.scorecard import (
     COLUMNS,
     VERDICTS,
@@ -261,3 +261,11 @@ def test_files_of_the_scorecard(tmp_path):
     assert counts == ["2", "1", "0", "0", "2", "0", "199", "204"]
     uncomputed = card[card["note"] == "not computed in this run"]
     assert (len(uncomputed), *set(uncomputed["verdict"])) == (199, "not comparable")
+
+
+def test_every_table_of_the_paper_has_a_layout():
+    for parts in (CAPTIONS, LINES, ACROSS):
+        assert sorted(parts) == [1, 2, 3, 4]
+    assert len(set(CAPTIONS.values())) == 4
+    assert [*heads(4).values()] == ["pair", "metric"]
+    assert [*heads(3).values()] == ["metric", "recommender"]

@@ -108,6 +108,16 @@ def test_arguments_that_do_not_fit_together(changed, message):
     [
         (Ranks(**GOOD, users=["a", "b"]), "user a has 2 relevant items"),
         (untied(1, 2, n=5), "user 1 has 2 relevant items"),
+        (
+            Ranks([9, 9, 9], [1, 0, 3, 2], [0] * 4, n_found=[1, 2, 1], users=list("abc")),
+            r"user b has 2 relevant items and a list of 9 places \(1 such users\)",
+        ),
+        (
+            Ranks(
+                [9, 0, 9], [1, 2], [0] * 2, n_found=[1, 1, 0], n_relevant=[1, 1, 1], depth=[9, 5, 7]
+            ),
+            r"user 2 has 1 relevant items and a list of 5 places \(2 such users\)",
+        ),
         (untied(1, n=9, depth=7), "a list of 7 places"),
         (untied(n=9, n_relevant=1, depth=7), "a list of 7 places"),
     ],

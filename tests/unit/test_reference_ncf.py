@@ -15,6 +15,7 @@ from scipy.stats import hypergeom
 
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.study import keep
 from sampled_metrics.study.config import Study
 from tests.conftest import ROOT
 
@@ -135,3 +136,19 @@ def test_the_package_has_the_kept_ranks():
         np.testing.assert_array_equal(rows["sampled_rank"], sampled["sampled_rank"])
     for name in ("orders.csv", "checks.csv"):
         assert filecmp.cmp(KEPT / name, NCF / name, shallow=False)
+
+
+def test_ranks_are_kept_without_what_may_not_be_shared(tmp_path):
+    path = tmp_path / "X.parquet"
+    users = np.array([71, 5, 9])
+    sm.Ranks([9, 8, 7], [1, 0, 3], [0, 2, 1], users=users, source="trained").write(
+        path, items=users
+    )
+    keep.ranks(tmp_path / "kept", [path])
+    (kept,) = (tmp_path / "kept").iterdir()
+    assert kept.name == "X.parquet"
+    ranks = sm.Ranks.read(kept)
+    assert ranks.users.tolist() == [0, 1, 2]
+    assert ranks.n_better.tolist() == [1, 0, 3]
+    assert ranks.source == "reference run; nothing was trained here"
+    assert "item_id" not in pd.read_parquet(kept)

@@ -52,6 +52,12 @@ def _paths(names: str | list[str]) -> list[Path]:
     return [Path(names)] if isinstance(names, str) else list(map(Path, names))
 
 
+def _only(names: str | list[str]) -> Path:
+    """Path of an input or output that is one file."""
+    (path,) = _paths(names)
+    return path
+
+
 def fetch(job: Any) -> None:
     """Get an archive of MovieLens, or describe the tables of another dataset."""
     from sampled_metrics.study.datasets import fetch
@@ -111,7 +117,7 @@ def train(job: Any) -> None:
     from sampled_metrics.study.datasets.split import load_split
     from sampled_metrics.study.recommenders import save_recommender
 
-    save_recommender(Path(job.output[0]), _trained(job, load_split(Path(job.input.split))))
+    save_recommender(_only(job.output), _trained(job, load_split(Path(job.input.split))))
 
 
 def _trained(job: Any, data: Any) -> Any:
@@ -147,7 +153,7 @@ def rank(job: Any) -> None:
                 score = model.scorer
             records = rank_piece(score, data, piece, block_size=size)
     records = records.replace(users=data.evaluated_ids[rows], source=words)
-    records.write(Path(job.output[0]), items=data.held_out_ids[rows])
+    records.write(_only(job.output), items=data.held_out_ids[rows])
     _log.info("rank: %d users, %d with ties", len(records), (records.n_tied > 0).sum())
 
 
@@ -158,7 +164,7 @@ def gather(job: Any) -> None:
 
     data = load_split(Path(job.input.split))
     records = gather_ranks(list(map(Path, job.input.pieces)), data)
-    records.write(Path(job.output[0]), items=data.held_out_ids)
+    records.write(_only(job.output), items=data.held_out_ids)
 
 
 def ranges(job: Any) -> None:
@@ -169,7 +175,8 @@ def ranges(job: Any) -> None:
 
     settings = ExperimentSettings(**job.params.experiment)
     ranks = read_by_name(_paths(job.input.ranks))
-    write_table(allowed_ranges(ranks, settings.metrics, settings.seed), Path(job.output[0]), "%.6f")
+    table = allowed_ranges(ranks, settings.metrics, settings.seed)
+    write_table(table, _only(job.output), "%.6f")
 
 
 def exact(job: Any) -> None:
@@ -199,8 +206,8 @@ def tables(job: Any) -> None:
         study.save_experiment(path, experiment)
     _tables(job, {3: study.table3(experiments), 4: study.table4(experiments)})
     _figures(job, ranks, settings)
-    if job.output.uniform:
-        write_table(uniform_ties(ranks, settings), Path(job.output.uniform[0]), "%.17g")
+    for path in _paths(job.output.uniform):
+        write_table(uniform_ties(ranks, settings), path, "%.17g")
 
 
 def theory(job: Any) -> None:
@@ -219,8 +226,8 @@ def _tables(job: Any, made: dict[int, Any]) -> None:
     from sampled_metrics.study.tables import read_published
 
     published = None
-    if job.input.published:
-        published = read_published(Path(job.input.published[0]))
+    for path in _paths(job.input.published):
+        published = read_published(path)
         is_comparable = [not note for note in notes(published, job.params.departures)]
         published = published[is_comparable]
     folder = Path(job.output.tables[0]).parent
@@ -242,7 +249,7 @@ def _figures(job: Any, ranks: Any, settings: Any) -> None:
     from sampled_metrics.study.curves import figure_data
     from sampled_metrics.study.figures import draw
 
-    band = Path(job.input.band[0]) if job.input.band else None
+    band = next(iter(_paths(job.input.band)), None)
     for number in job.params.numbers:
         table, note = figure_data(number, ranks, settings, band)
         stem = Path(job.output.figures[0]).with_name(f"figure{number}")
@@ -267,7 +274,7 @@ def scorecard(job: Any) -> None:
     ours = read_cells(_paths(job.input.cells))
     published = read_published(Path(job.input.published))
     spread = read_table(Path(job.input.spread), SPREAD_COLUMNS, TEXTS)
-    uniform = read_table(Path(job.input.uniform[0]), (*KEY, "uniform"), TEXTS)
+    uniform = read_table(_only(job.input.uniform), (*KEY, "uniform"), TEXTS)
     card = study.scorecard(ours, published, spread, uniform, departures)
     study.write_scorecard(card, sources(ours["ranks"]), *_paths(job.output.scorecard))
     z = study.z_scores(card)
