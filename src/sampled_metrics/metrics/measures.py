@@ -296,15 +296,23 @@ def _by_place(measure: Measure, ranks: Ranks, ties: str, tied: NDArray[np.bool_]
     if measure.cutoff is not None and measure.cutoff < last:  # all places below have the same value
         last = measure.cutoff
         n_better = np.minimum(n_better, last)
-    places = np.arange(1, last + 2)
-    table = np.empty(places.size)
-    for rows in blocks(places.size, 1, _PLACES_AT_A_TIME):
-        table[rows] = measure.at(places[rows], int(ranks.n_candidates[0]))
-    found = table[n_better]
+    n = int(ranks.n_candidates[0])
+    if last < len(ranks) // 2:
+        found = _at_places(measure, np.arange(1, last + 2), n)[n_better]
+    else:
+        found = _at_places(measure, n_better + 1, n)
     if tied.any():
         some = ranks.take(tied)
         levels = TIES[ties](Levels.of(some), None)
         found[tied] = measure.metric.of_levels(levels, some, measure)
+    return found
+
+
+def _at_places(measure: Measure, places: Int, n: int) -> Float:
+    """Return the metric at each place, computed for some at a time."""
+    found = np.empty(places.size)
+    for rows in blocks(places.size, 1, _PLACES_AT_A_TIME):
+        found[rows] = measure.at(places[rows], n)
     return found
 
 
