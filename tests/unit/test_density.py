@@ -24,7 +24,7 @@ CEILINGS = {  # nodes of syntax a line, and compressed ones in 1,000 lines; peer
     "pages": (6.5, 10),
     "ranks": (5.9, 10),
     "sampling": (7.0, 12),
-    "study": (7.0, 48),
+    "study": (6.5, 14),
     "tables": (6.4, 8),
 }
 

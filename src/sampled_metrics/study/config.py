@@ -26,8 +26,10 @@ from sampled_metrics.study.datasets.settings import (
 )
 from sampled_metrics.study.recommenders import KINDS
 
-ALL_TABLES, TABLES_OF_DATA = (1, 2, 3, 4), (3, 4)
-ALL_FIGURES, FIGURES_OF_DATA = (1, 2, 3, 4, 5, 6), (5, 6)
+ALL_TABLES = (1, 2, 3, 4)
+TABLES_OF_DATA = (3, 4)
+ALL_FIGURES = (1, 2, 3, 4, 5, 6)
+FIGURES_OF_DATA = (5, 6)
 
 N_ITEMS = 10_000  # of the toy recommenders
 REFERENCE = Path("results/reference")
@@ -62,10 +64,13 @@ def _no_pair(name: str) -> str:
 def _one_size(value: object) -> object:
     """Refuse several numbers of negatives, and say what has them."""
     if isinstance(value, list | tuple):
+        example = 50
+        if value:
+            example = value[-1]
         raise InputError(
             f"one number of negatives, not {value}; Figure 6 and ranges.csv have others, and "
             "tables of others are a study with its own folder of results: --config "
-            f"'experiment={{n_negatives: {value[-1] if value else 50}}}' results=results/other"
+            f"'experiment={{n_negatives: {example}}}' results=results/other"
         )
     return value
 
@@ -177,7 +182,9 @@ class ExperimentSettings(Settings):
     @property
     def correction_sampling(self) -> SamplingEnum:
         """How the corrections assume that negatives are drawn."""
-        return self.sampling if self.assumed_sampling is None else self.assumed_sampling
+        if self.assumed_sampling is None:
+            return self.sampling
+        return self.assumed_sampling
 
     @property
     def measures(self) -> list[Measure]:
@@ -244,13 +251,12 @@ class Entry(Settings):
 
 def _entry(kind: str, settings: type[Settings]) -> type[Entry]:
     """Return the model of a recommender of one kind; required settings have no default."""
-    required = any(field.is_required() for field in settings.model_fields.values())
+    default: Any = ...
+    if not any(field.is_required() for field in settings.model_fields.values()):
+        default = settings()
     fields: dict[str, Any] = {
         "kind": (Literal[kind], Field(description="Kind of recommender.")),
-        "settings": (
-            settings,
-            Field(default=... if required else settings(), description="Hyper-parameters."),
-        ),
+        "settings": (settings, Field(default=default, description="Hyper-parameters.")),
     }
     return create_model(kind, __base__=Entry, __doc__=settings.__doc__, **fields)
 
@@ -328,11 +334,16 @@ class Study(Settings):
         """
         if Path(self.results).is_file():
             raise InputError(f"results: {self.results} is a file; name a folder", path="config")
-        split, files = self.split, {"dataset.path": (self.dataset.path, "")}
-        files |= {"split.train": (split.train, ""), "split.test": (split.test, "")}
+        split = self.split
+        files = {
+            "dataset.path": (self.dataset.path, ""),
+            "split.train": (split.train, ""),
+            "split.test": (split.test, ""),
+        }
         for entry in self.recommenders:
             if entry.kind == "external" and entry.settings.origin:
-                own_path, origin = entry.settings.path, entry.settings.origin
+                own_path = entry.settings.path
+                origin = entry.settings.origin
                 files[f"recommender {entry.name}"] = own_path, f"; {origin}"
         for key, (path, remedy) in files.items():
             if path is not None and not Path(path).is_file():
@@ -380,12 +391,16 @@ class Study(Settings):
     @property
     def tables(self) -> tuple[int, ...]:
         """Numbers of the tables to make; the paper's toys are shown beside its data."""
-        return ALL_TABLES if self.is_papers_data else TABLES_OF_DATA
+        if self.is_papers_data:
+            return ALL_TABLES
+        return TABLES_OF_DATA
 
     @property
     def figures(self) -> tuple[int, ...]:
         """Numbers of the figures to make."""
-        return ALL_FIGURES if self.is_papers_data else FIGURES_OF_DATA
+        if self.is_papers_data:
+            return ALL_FIGURES
+        return FIGURES_OF_DATA
 
     @property
     def events(self) -> list[str]:
@@ -397,7 +412,9 @@ class Study(Settings):
     @property
     def folder_of_ranks(self) -> str:
         """Folder of the rank records that the tables are made from."""
-        return f"{REFERENCE if self.ranks == 'reference' else self.results}/ranks"
+        if self.ranks == "reference":
+            return f"{REFERENCE}/ranks"
+        return f"{self.results}/ranks"
 
     @property
     def origin(self) -> list[str]:

@@ -42,7 +42,8 @@ from sampled_metrics.study.config import N_ITEMS, ExperimentSettings
 from sampled_metrics.study.moments import Moments, deviations
 from sampled_metrics.study.tables import EXACT, METRICS, PREDICTED_RANKS, corrected_items
 
-_WITH, _WITHOUT = Sampling.WITH_REPLACEMENT, Sampling.WITHOUT_REPLACEMENT
+_WITH = Sampling.WITH_REPLACEMENT
+_WITHOUT = Sampling.WITHOUT_REPLACEMENT
 BUCKET = 100  # ranks in the worst bin of Figure 5
 TIES_MATTER = 1  # candidates tied with the held-out item, on average over users
 RECALL = parse_measure("recall@10")
@@ -91,7 +92,8 @@ def metric_against_rank() -> pd.DataFrame:
 
 def toy_against_samples() -> pd.DataFrame:
     """Figure 2: expected sampled metrics of A, B and C, without replacement, m up to n - 1."""
-    rows, labels = [], [measure.label for measure in METRICS]
+    rows = []
+    labels = [measure.label for measure in METRICS]
     for m in geometric_sizes(1, N_ITEMS - 1, 121):
         sampled = np.array([measure.at(np.arange(1, m + 2), m + 1) for measure in METRICS])
         for name, ranks in PREDICTED_RANKS.items():
@@ -115,14 +117,16 @@ def sampled_against_rank() -> pd.DataFrame:
 
 def corrected_ap() -> pd.DataFrame:
     """Figure 4: corrected AP at each sampled rank, and expected at each true rank (section 5.4)."""
-    measure, n_negatives = parse_measure("ap"), 100
+    measure = parse_measure("ap")
+    n_negatives = 100
     names = ("sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
     estimators = [parse_estimator(name) for name in names]
     vectors = estimator_matrix(estimators, [measure], N_ITEMS, n_negatives, sampling=_WITH)[0]
     ranks = np.array(geometric_sizes(1, N_ITEMS, 400))
     expectations = vectors @ pmf(ranks, N_ITEMS, n_negatives, _WITH).T
 
-    sampled, curves = np.arange(1, n_negatives + 2), []
+    sampled = np.arange(1, n_negatives + 2)
+    curves = []
     for estimator, vector, expectation in zip(estimators, vectors, expectations, strict=True):
         curves.append(("sampled rank", estimator.label, sampled, vector))
         curves.append(("true rank", estimator.label, ranks, expectation))
@@ -184,7 +188,9 @@ def users_by_bucket(ranks: Ranks, edges: Int | Sequence[int], ties: str) -> Floa
     It is last among tied items if `ties` is `pessimistic`, else the count is expected over their
     orders.
     """
-    first = ranks.best_rank if ties == "random" else ranks.worst_rank
+    first = ranks.worst_rank
+    if ties == "random":
+        first = ranks.best_rank
     places = ranks.worst_rank - first + 1
     up_to = np.clip(np.asarray(edges)[:, None] - first + 1, 0, places) / places
     return np.diff(up_to.sum(axis=1))
@@ -242,8 +248,10 @@ def smallest_from(lead: Callable[[int], float], sizes: Sequence[int]) -> int | N
     is not positive at the largest.
     """
     last = next((i for i in reversed(range(len(sizes))) if lead(sizes[i]) <= 0.0), None)
-    if last is None or last == len(sizes) - 1:
-        return sizes[0] if last is None else None
+    if last is None:
+        return sizes[0]
+    if last == len(sizes) - 1:
+        return None
     between = range(sizes[last] + 1, sizes[last + 1])
     return between.start + bisect_left(between, True, key=lambda m: lead(m) > 0.0)
 
@@ -321,7 +329,9 @@ def _averages(vectors: Float, ranks: Ranks, sampling: str) -> Float:
     rest = sampled_rank_distribution(ranks.take(~direct), m, sampling)
     averages[:, ~direct] = weights @ rest[:, :head].T
     averages[:, untied] = weights @ _first(best[untied], n[untied], m, head)
-    n, best, worst = n[tied] + 1, best[tied], worst[tied]  # see `_random` in sampling.probability
+    n = n[tied] + 1  # see `_random` in sampling.probability
+    best = best[tied]
+    worst = worst[tied]
     steps = _first(best, n, m + 1, head) - _first(worst + 1, n, m + 1, head)
     mean = np.cumsum(steps, axis=0) * (n - 1) / ((m + 1.0) * (worst - best + 1))
     averages[:, tied] = weights @ np.maximum(mean, 0.0)
@@ -337,8 +347,10 @@ def _first(rank: Int, n: Int, m: int, count: int) -> Float:
     rest = n - rank - m
     log_chance = logs[n - rank] - logs[np.maximum(rest, 0)] - logs[n - 1] + logs[n - 1 - m]
     chance = np.exp(log_chance.astype(np.float64))
-    chance, rest = np.where(rest < 0, 0.0, chance), np.where(rest < 0, m, rest)
-    chances, ratio = np.empty((count, rank.size)), np.empty(rank.size)
+    chance = np.where(rest < 0, 0.0, chance)
+    rest = np.where(rest < 0, m, rest)
+    chances = np.empty((count, rank.size))
+    ratio = np.empty(rank.size)
     chances[0] = chance
     for i in range(count - 1):
         np.subtract(rank, i + 1.0, out=ratio)

@@ -132,7 +132,9 @@ def _of_experiment(experiment: ExperimentSettings) -> Iterator[Departure]:
         ours = getattr(experiment, name)
         words = _different(f"experiment.{name}", ours, getattr(PAPERS_EXPERIMENT, name))
         if words:
-            tables = OF_DATA if name in _OF_CURVES else (3, 4)
+            tables: tuple[int, ...] = (3, 4)
+            if name in _OF_CURVES:
+                tables = OF_DATA
             yield Departure(words, tables, columns=columns)
     for metric in PAPERS_EXPERIMENT.metrics:
         if metric not in experiment.metrics:
@@ -164,5 +166,10 @@ def _different(setting: str, ours: object, papers: object) -> str:
     """Name a setting with both values if they differ."""
     if ours == papers:
         return ""
-    shown = ["null" if value is None else str(value) for value in (ours, papers)]
-    return f"{setting} is {shown[0]}, the paper's {shown[1]}"
+    return f"{setting} is {_shown(ours)}, the paper's {_shown(papers)}"
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "null"
+    return str(value)

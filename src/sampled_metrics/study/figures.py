@@ -26,7 +26,9 @@ from sampled_metrics.study.tables import EXACT, SAMPLED
 
 logging.getLogger("fontTools").setLevel(logging.WARNING)  # or it lists the tables of each font
 STYLE = Path(inference.__file__).with_name("plots.mplstyle")
-INK, GREY, LIGHT = "#1a1a1a", "#555555", "#767676"  # exact values, text, background curves
+INK = "#1a1a1a"  # of exact values
+GREY = "#555555"  # of text
+LIGHT = "#767676"  # of background curves
 TOYS = {"A": "#8a1538", "B": "#006d77", "C": "#7a5c00"}
 SIZES = ("#287c8e", "#3b528b", "#472d7b", "#440154")  # of samples, from light to dark
 DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 0.9)), (0, (5, 1.2, 1.2, 1.2)))
@@ -82,18 +84,24 @@ def panels(
 ) -> Any:
     """Lay out rows of panels in `SPACE`, as changed by `space`; `ylabel` there is of all panels."""
     at = {**SPACE, **space}
-    foot, (below, beside) = 0.34 + 0.16 * len(figure.texts), at["between"]
+    foot = 0.34 + 0.16 * len(figure.texts)
+    below, beside = at["between"]
     total = at["top"] + rows * at["height"] + (rows - 1) * below + foot
     width = figure.get_figwidth()
     each = (width - at["left"] - at["right"] - (columns - 1) * beside) / columns
-    margins = {"left": at["left"] / width, "right": 1 - at["right"] / width}
-    margins |= {"bottom": foot / total, "top": 1 - at["top"] / total}
+    margins = {
+        "left": at["left"] / width,
+        "right": 1 - at["right"] / width,
+        "bottom": foot / total,
+        "top": 1 - at["top"] / total,
+        "hspace": below / at["height"],
+        "wspace": beside / each,
+    }
     for text in figure.texts:
         text.set_y(0.04 / total)
     middle = (margins["bottom"] + margins["top"]) / 2
     figure.text(0.015, middle, at["ylabel"], rotation=90, va="center")
     figure.set_figheight(total)
-    margins |= {"hspace": below / at["height"], "wspace": beside / each}
     return figure.subplots(rows, columns, squeeze=False, gridspec_kw=margins, **options)
 
 
@@ -109,11 +117,13 @@ def linear_axis(axes: Axes, last: float) -> None:
 def log_axis(axes: Axes, low: float, high: float, which: str = "x") -> None:
     """Set a logarithmic axis with up to four ticks at powers of ten, or also at 2 and 5."""
     powers = 10 ** np.arange(max(np.ceil(np.log10(low)), 0), np.log10(high) + 1e-9)
-    factors = [1] if high >= 100 * low else [1, 2, 5]
+    factors = [1, 2, 5]
+    if high >= 100 * low:
+        factors = [1]
     ticks = np.outer(powers[:: 1 + (len(powers) > 4)], factors).ravel()
     axes.set(**{f"{which}scale": "log"})
     axes.set(**{f"{which}lim": (low, high), f"{which}ticks": ticks[ticks <= high]})
-    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis = getattr(axes, f"{which}axis")
     axis.set_major_formatter("{x:,.0f}")
     axis.set_minor_locator(NullLocator())
 
@@ -125,7 +135,10 @@ def write(axes: Axes, x: float, y: float, text: str, **style: Any) -> None:
 
 def curve(axes: Axes, x: Any, y: Any, **style: Any) -> None:
     """Draw a curve, as steps where the metric jumps from 1 to 0."""
-    axes.plot(x, y, drawstyle="steps-mid" if set(y) == {0.0, 1.0} else None, **style)
+    drawstyle = None
+    if set(y) == {0.0, 1.0}:
+        drawstyle = "steps-mid"
+    axes.plot(x, y, drawstyle=drawstyle, **style)
 
 
 def style_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -144,7 +157,8 @@ def shown(name: object, longest: int = 18) -> str:
     >>> print(shown("Neighbours-of-the-item", 11), shown("a$b"))
     Neigh…-item a\$b
     """
-    text, end = str(name), (longest - 1) // 2
+    text = str(name)
+    end = (longest - 1) // 2
     if len(text) > longest:
         text = f"{text[: longest - 1 - end]}…{text[-end:]}"
     return text.replace("$", r"\$")
@@ -160,9 +174,11 @@ def apart(places: Float, size: float) -> Float:
     >>> apart(np.array([0.5, 0.5, 0.9]), 0.2).round(2)
     array([0.4, 0.6, 0.9])
     """
-    order, offsets = np.argsort(places, kind="stable"), size * np.arange(len(places))
+    order = np.argsort(places, kind="stable")
+    offsets = size * np.arange(len(places))
     free = (places[order] - offsets).clip(size / 2, max(1 - size / 2 - offsets[-1], size / 2))
-    up, down = np.maximum.accumulate(free), np.minimum.accumulate(free[::-1])[::-1]
+    up = np.maximum.accumulate(free)
+    down = np.minimum.accumulate(free[::-1])[::-1]
     moved = np.empty(len(places))
     moved[order] = (up + down) / 2 + offsets
     return moved
@@ -183,8 +199,14 @@ def name_ends(axes: Axes, ends: Sequence[tuple[str, float, float, Any]], head: s
     to_axes = axes.transData + axes.transAxes.inverted()
     heights = apart(to_axes.transform([(x, y) for _, x, y, _ in ends])[:, 1], line)
     for (name, x, y, color), height in zip(ends, heights, strict=True):
-        leader: dict[str, Any] = {"arrowstyle": "-", "linewidth": 0.5, "color": color}
-        leader |= {"relpos": (0, 0.5), "shrinkA": 0, "shrinkB": 0.5}
+        leader = {
+            "arrowstyle": "-",
+            "linewidth": 0.5,
+            "color": color,
+            "relpos": (0, 0.5),
+            "shrinkA": 0,
+            "shrinkB": 0.5,
+        }
         place = (x, y), (left, height), "data", "axes fraction", leader
         axes.annotate(name, *place, annotation_clip=False, color=color, va="center")
     write(axes, left, max(heights) + line, head, va="center")
@@ -199,7 +221,8 @@ def metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
     grid = panels(figure, 1, 2, space, sharey=True)[0]
     last = table["rank"].max()
     for axes, end in zip(grid, (last, min(100, last)), strict=True):
-        rows, ends = table[table["rank"] <= end], []
+        rows = table[table["rank"] <= end]
+        ends = []
         for (metric, points), dashes in zip(groups(rows, "metric"), DASHES, strict=True):
             curve(axes, points["rank"], points["value"], color=INK, linestyle=dashes)
             ends.append((metric, end, points["value"].iloc[-1], INK))
@@ -264,7 +287,8 @@ def corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
     )
     space = {"height": 0.5, "top": 0.36, "between": (0.1, 0.3), "ylabel": "Average precision"}
     grid = panels(figure, len(names), 2, space, sharex="col", sharey="col")
-    for column, panel in zip(grid.T, ("sampled rank", "true rank"), strict=True):
+    titles = {"sampled rank": "Estimate", "true rank": "Expected estimate"}
+    for column, (panel, title) in zip(grid.T, titles.items(), strict=True):
         rows = dict(groups(table[table["panel"] == panel], "curve"))
         for axes, name in zip(column, names, strict=True):
             for drawn, style in zip((SAMPLED, name, EXACT), styles, strict=True):
@@ -274,7 +298,7 @@ def corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
                 write(axes, 1, 1, name, color="C0", ha="right")
             axes.tick_params(bottom=axes is column[-1])
         log_axis(column[0], 1, rows[SAMPLED]["rank"].max())
-        column[0].set_title("Estimate" if panel == "sampled rank" else "Expected estimate")
+        column[0].set_title(title)
         column[-1].set_xlabel(panel.capitalize())
     grid[0, 0].set(ylim=(-0.55, 1.05), yticks=[0, 1])
     grid[0, 1].set(ylim=(-0.05, 1.05), yticks=[0, 1])
@@ -301,24 +325,35 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
         width = widths.max()
         rows = rows.assign(height=rows["users"] * width / widths)
         for axes, (name, style) in zip(column, styles.items(), strict=True):
-            is_own, is_random = rows["recommender"] == name, rows["ties"] == "random"
+            is_own = rows["recommender"] == name
+            is_random = rows["ties"] == "random"
             own = {"color": style["color"], "linewidth": 1.2}
-            looks = BACKGROUND, own, own | {**DOTTED, "linewidth": 0.9, "zorder": 3}
-            parts = ~is_own & is_random, is_own & is_random, is_own & ~is_random
-            for part, look in zip(parts, looks, strict=True):
+            own_last = {**own, **DOTTED, "linewidth": 0.9, "zorder": 3}
+            looks = [
+                (~is_own & is_random, BACKGROUND),
+                (is_own & is_random, own),
+                (is_own & ~is_random, own_last),
+            ]
+            for part, look in looks:
                 for _, points in rows[part].groupby("recommender"):
                     edges = [*(points["first_rank"] - 0.5), last + 0.5]
                     axes.stairs(points["height"], edges, baseline=None, **look)
-            text, worst = shown(name, 16), rows.loc[is_own & ~is_random, "users"]
+            text = shown(name, 16)
+            worst = rows.loc[is_own & ~is_random, "users"]
             if panel == "all":
-                words = f"in the last {widths.iloc[-1]}\nif ties rank last"
-                text = f"{worst.iloc[-1]:,.0f} {words}" if len(worst) else ""
+                text = ""
+                if len(worst):
+                    words = f"in the last {widths.iloc[-1]}\nif ties rank last"
+                    text = f"{worst.iloc[-1]:,.0f} {words}"
             write(axes, 0.93, 0.99, text, color=style["color"], ha="right")
         linear_axis(column[0], last)
         half = 0.5 * (width < 10)  # of a rank, which is then visible at either end
         column[0].set_xlim(1 - half, last + half)
         column[-1].set_xlabel("Predicted rank")
-        column[0].set_title(f"Users per {'rank' if width == 1 else f'{width} ranks'}")
+        title = f"Users per {width} ranks"
+        if width == 1:
+            title = "Users per rank"
+        column[0].set_title(title)
     log_axis(grid[0, 0], 0.8, 10 * table["users"].max(), "y")
     grid[0, 1].set_ylim(0, None)
 
@@ -332,7 +367,8 @@ def recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
     kinds = dict(groups(table, "kind"))
     names = list(kinds["curve"]["recommender"].unique())
     exact = kinds["exact"].set_index("recommender")["value"]
-    styles, estimators = style_of(names), list(groups(kinds["curve"], "estimator"))
+    styles = style_of(names)
+    estimators = list(groups(kinds["curve"], "estimator"))
     labels = {name: f"{shown(name, 12)} {exact[name]:.2f}" for name in names}
     space: dict[str, Any] = {"height": 1.45, "ylabel": "Expected Recall@10 (%)"}
     space["right"] = 0.2 + 0.062 * max(map(len, labels.values()))
@@ -340,13 +376,15 @@ def recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
     for axes, (estimator, rows) in zip(grid, estimators, strict=True):
         largest = max(rows["value"].max(), exact.max())
         unit = 10.0 ** np.floor(np.log10(largest))
-        first, end = rows["n_negatives"].min(), rows["n_negatives"].max()
+        first = rows["n_negatives"].min()
+        end = rows["n_negatives"].max()
         log_axis(axes, first, end)
         axes.set_ylim(0, unit * np.ceil(largest / unit))
         parts = {kind: part[part["estimator"] == estimator] for kind, part in kinds.items()}
         bands = {kind: dict(groups(parts.get(kind, rows[:0]), "recommender")) for kind in BAND}
         for name, points in groups(rows, "recommender"):
-            color, m = styles[name]["color"], points["n_negatives"]
+            color = styles[name]["color"]
+            m = points["n_negatives"]
             axes.plot(m, points["value"], marker=".", clip_on=False, **styles[name])
             axes.axhline(exact[name], color=color, **DOTTED)
             if name in bands[BAND[0]]:
@@ -359,10 +397,13 @@ def recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
         crossings = ordered.loc[ordered["n_negatives"] > first, ["n_negatives", "value"]]
         ring: dict[str, Any] = {"color": INK, "zorder": 4, "fillstyle": "none", "markersize": 5}
         axes.plot(*crossings.T.to_numpy(), "o", **ring)
-        words, is_falling = _words_of_orders(ordered, sure, first), estimator == SAMPLED
-        height, va = (0.97, "top") if is_falling else (0.03, "bottom")
-        write(axes, 0.99, height, words, ha="right", va=va)
-        axes.set_title("Uncorrected" if is_falling else f"Corrected by {estimator}")
+        words = _words_of_orders(ordered, sure, first)
+        if estimator == SAMPLED:  # whose curves fall
+            write(axes, 0.99, 0.97, words, ha="right", va="top")
+            axes.set_title("Uncorrected")
+        else:
+            write(axes, 0.99, 0.03, words, ha="right", va="bottom")
+            axes.set_title(f"Corrected by {estimator}")
     grid[-1].set_xlabel("Negatives m")
 
 
@@ -372,8 +413,13 @@ def _words_of_orders(ordered: pd.DataFrame, sure: pd.DataFrame, first: int) -> s
         return "ring: from there on a pair\nis in the right order"
     lines = ["Right order on average:"] * (len(ordered) > 0)
     for _, pair, _, m, _ in ordered.sort_values("n_negatives").itertuples(index=False):
-        words = f"from m = {m:,}" if m > first else "at every m"
-        lines.append(shown(pair, 28) + (":\n" if len(pair) > 14 else ": ") + words)
+        words = "at every m"
+        if m > first:
+            words = f"from m = {m:,}"
+        space = " "
+        if len(pair) > 14:
+            space = "\n"
+        lines.append(f"{shown(pair, 28)}:{space}{words}")
         surely = sure.loc[sure["recommender"] == pair, "n_negatives"]
         lines += [f"(95 % of runs: {m:,})" for m in surely]
     return "\n".join(lines)
@@ -395,7 +441,8 @@ def z_scores(figure: Figure, table: pd.DataFrame) -> None:
     edges = np.arange(-reach, reach + 0.25, 0.5)
     counts = np.histogram(table["z"], edges)[0]
     top.stairs(counts, edges, fill=True, color="C0", alpha=0.5)
-    at, below_z = np.linspace(-reach, reach, 161), np.vectorize(NormalDist().cdf)
+    at = np.linspace(-reach, reach, 161)
+    below_z = np.vectorize(NormalDist().cdf)
     expected = len(table) * (below_z(at + 0.25) - below_z(at - 0.25))
     top.plot(at, expected, color=INK)
     moments = f"mean {table['z'].mean():.2f},\nsd {table['z'].std():.2f}\n(curve: 0, 1)"

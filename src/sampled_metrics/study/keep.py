@@ -20,7 +20,8 @@ from sampled_metrics.ranks.sampled import SampledRanks
 def ranks(folder: Path, paths: Sequence[Path]) -> None:
     """Write ranks without item ids and with users numbered from 0, which may be shared."""
     for path in paths:
-        records, source = read_single(path), "reference run; nothing was trained here"
+        records = read_single(path)
+        source = "reference run; nothing was trained here"
         records.replace(users=np.arange(len(records)), source=source).write(folder / path.name)
 
 

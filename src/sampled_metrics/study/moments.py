@@ -32,7 +32,8 @@ def expected_moments(distribution: Float, vectors: Float) -> Moments:
     rounding and returned as 0.
     """
     shape = np.shape(vectors)[:-1]
-    mean, sd = np.empty(shape), np.empty(shape)
+    mean = np.empty(shape)
+    sd = np.empty(shape)
     for place in np.ndindex(shape):
         by_user = distribution @ vectors[place]
         mean[place] = by_user.mean()

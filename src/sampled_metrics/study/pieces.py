@@ -30,7 +30,10 @@ _NARROWEST = 16
 def users_of_piece(piece: str, size: int) -> range:
     """Return the running numbers, of `size`, in a piece written like `2-of-3`; maybe none."""
     written = re.fullmatch(r"([1-9][0-9]*)-of-([1-9][0-9]*)", piece)
-    number, count = map(int, written.groups()) if written else (1, 0)
+    number = 1
+    count = 0
+    if written:
+        number, count = map(int, written.groups())
     if number > count:
         raise InputError(f"piece {piece!r} is not written like 2-of-3")
     return range(size * (number - 1) // count, size * number // count)

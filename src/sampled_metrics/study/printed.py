@@ -9,7 +9,7 @@ from pandas.api.types import is_numeric_dtype
 
 from sampled_metrics._base.files import write_table, write_text
 from sampled_metrics.ranks.records import sources
-from sampled_metrics.study.tables import as_printed
+from sampled_metrics.study.tables import COUNTS, as_printed
 
 CAPTIONS = {
     1: "Exact metrics of the toy recommenders A, B and C; n = 10,000.",
@@ -49,7 +49,7 @@ def latex(table: pd.DataFrame, caption: str, label: str) -> str:
     """
     body = table.astype(str)
     is_numeric = [all(map(_NUMBER.match, filter(None, body[column]))) for column in body]
-    names = is_numeric.index(True) if True in is_numeric else len(is_numeric)
+    names = [*is_numeric, True].index(True)
     repeated = pd.Series(True, index=body.index)
     for column in body.columns[: max(names - 1, 0)]:
         repeated &= body[column] == body[column].shift()
@@ -70,8 +70,11 @@ def latex(table: pd.DataFrame, caption: str, label: str) -> str:
 
 def heads(number: int) -> dict[str, str]:
     """Names of the leading columns of a table, by the column of the published file."""
-    row = "pair" if number == 4 else "recommender"
-    return {name: row if name == "row" else name for name in LINES[number]}
+    names = {name: name for name in LINES[number]}
+    names["row"] = "recommender"
+    if number == COUNTS:
+        names["row"] = "pair"
+    return names
 
 
 def side_by_side(
@@ -87,7 +90,8 @@ def side_by_side(
         kinds["paper"] = published[published["table"] == number]
     cells = pd.concat([rows.assign(number=kind) for kind, rows in kinds.items()])
     cells["text"] = cells["value"].where(cells["std"] == "", cells["value"] + "±" + cells["std"])
-    lines, across = LINES[number], ACROSS[number]
+    lines = LINES[number]
+    across = ACROSS[number]
     wide = cells.set_index([*lines, "number", across])["text"].unstack(fill_value="", sort=False)
     ours = table[lines].drop_duplicates().itertuples(index=False)
     shown = [key for line in ours for kind in kinds if (key := (*line, kind)) in wide.index]

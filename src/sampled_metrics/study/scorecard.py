@@ -54,6 +54,16 @@ class Tolerance(NamedTuple):
     below: float
     above: float
 
+    def holds(self, difference: float) -> bool:
+        """Return whether a difference, ours less the published value, is accepted."""
+        return -self.above <= difference <= self.below
+
+    def on_side_of(self, difference: float) -> float:
+        """Return the largest accepted difference of the same sign."""
+        if difference > 0:
+            return self.below
+        return self.above
+
 
 def mean_tolerance(table: int, expected: float, deviation: float, spread: float = 0.0) -> Tolerance:
     """Tolerance of a mean over the paper's repetitions: 3 standard errors plus half a unit.
@@ -65,8 +75,10 @@ def mean_tolerance(table: int, expected: float, deviation: float, spread: float 
     error = float(np.hypot(deviation / REPETITIONS[table] ** 0.5, spread))
     edges = (np.round(expected / size) + np.array([-0.5, 0.5])) * size
     with np.errstate(divide="ignore", invalid="ignore"):
-        low, high = scipy.special.ndtr((edges - expected) / error) if error else (0.0, 1.0)
-    kind = "near-certain" if high - low >= CERTAIN else "random"
+        low, high = scipy.special.ndtr((edges - expected) / error)
+    kind = "random"
+    if not error or high - low >= CERTAIN:
+        kind = "near-certain"
     allowed = SIGMAS * error + size / 2.0
     return Tolerance(kind, float(np.hypot(error, size / 12.0**0.5)), allowed, allowed)
 
@@ -78,15 +90,19 @@ def count_tolerance(expected: float, spread: float = 0.0) -> Tolerance:
     With a spread, 3 standard deviations of both together.
     """
     n = REPETITIONS[COUNTS]
-    share, tail = min(max(expected / n, 0.0), 1.0), scipy.special.ndtr(-SIGMAS)
+    share = min(max(expected / n, 0.0), 1.0)
+    tail = scipy.special.ndtr(-SIGMAS)
     at_most = scipy.special.bdtr(np.arange(n + 1.0), n, share)
     at_least = 1.0 - np.concatenate([[0.0], at_most[:-1]])
-    low, high = float(np.argmax(at_most >= tail)), n - float(np.argmax(at_least[::-1] >= tail))
+    low = float(np.argmax(at_most >= tail))
+    high = n - float(np.argmax(at_least[::-1] >= tail))
     error = float(np.hypot(np.sqrt(n * share * (1.0 - share)), spread))
     if spread:
-        low, high = min(low, n * share - SIGMAS * error), max(high, n * share + SIGMAS * error)
-    likeliest = np.diff(at_most, prepend=0.0).max()
-    kind = "near-certain" if likeliest >= CERTAIN else "random"
+        low = min(low, n * share - SIGMAS * error)
+        high = max(high, n * share + SIGMAS * error)
+    kind = "random"
+    if np.diff(at_most, prepend=0.0).max() >= CERTAIN:
+        kind = "near-certain"
     return Tolerance(kind, error, expected - low, high - expected)
 
 
@@ -133,23 +149,40 @@ def _judge(cell: Any) -> tuple[Any, ...]:
         ours = (cell.printed, cell.printed_std, f"{difference:z.4f}")
         return (*key, *shown, *ours, "", NOT_COMPARABLE, cell.departure, "", "")
     noise = _tolerance(cell)
-    widest = noise if pd.isna(cell.spread) else _tolerance(cell, float(cell.spread))
-    used, verdict, note = noise, "differs", ""
-    if cell.printed == cell.value_published:
-        verdict = "exact"
-    elif noise.kind != "deterministic" and -noise.above <= difference <= noise.below:
-        verdict = "within noise"
-    elif widest is not noise:
-        used, explained = widest, -widest.above <= difference <= widest.below
-        verdict = "explained" if explained else "differs"
-        note = cell.cause if explained else f"beyond the spread of the {cell.cause}"
-    if verdict in VERDICTS[:2] and cell.repetitions and pd.notna(cell.uniform):
-        other = _tolerance(cell._replace(expected=cell.uniform))
-        if not -other.above <= cell.uniform - float(cell.value_published) <= other.below:
-            verdict, note = "explained", "order of tied samples"
-    numbers = (f"{difference:z.4f}", f"{used.below if difference > 0 else used.above:.4f}")
+    widest = noise
+    if pd.notna(cell.spread):
+        widest = _tolerance(cell, float(cell.spread))
+    verdict, note = _verdict(cell, difference, noise, widest)
+    used = widest
+    if verdict in VERDICTS[:2]:
+        used = noise
+        if _is_due_to_ties(cell):
+            verdict = "explained"
+            note = "order of tied samples"
+    numbers = (f"{difference:z.4f}", f"{used.on_side_of(difference):.4f}")
     of_tolerance = (noise.kind, f"{widest.error:.4f}")
     return (*key, *shown, cell.printed, cell.printed_std, *numbers, verdict, note, *of_tolerance)
+
+
+def _verdict(cell: Any, difference: float, noise: Tolerance, widest: Tolerance) -> tuple[str, str]:
+    """Judge a difference by the noise of repetitions, and by all that the paper leaves open."""
+    if cell.printed == cell.value_published:
+        return "exact", ""
+    if noise.kind != "deterministic" and noise.holds(difference):
+        return "within noise", ""
+    if widest is noise:
+        return "differs", ""
+    if widest.holds(difference):
+        return "explained", cell.cause
+    return "differs", f"beyond the spread of the {cell.cause}"
+
+
+def _is_due_to_ties(cell: Any) -> bool:
+    """Whether the published value is unlikely if all orders of tied samples are equally likely."""
+    if not cell.repetitions or pd.isna(cell.uniform):
+        return False
+    noise = _tolerance(cell._replace(expected=cell.uniform))
+    return not noise.holds(cell.uniform - float(cell.value_published))
 
 
 def _tolerance(cell: Any, spread: float = 0.0) -> Tolerance:

@@ -42,8 +42,10 @@ from sampled_metrics.study.tables import (
 
 _log = logging.getLogger(__name__)
 COLUMNS = ("start", *KEY, "value", "expected")
-USERS, SIZES = (5, "users"), (6, RECALL.label)  # of rows on Figures 5 and 6
-TOP, HALF = "top 100", "bottom half"
+USERS = (5, "users")  # table and metric of rows on Figure 5
+SIZES = (6, RECALL.label)  # of rows on Figure 6
+TOP = "top 100"
+HALF = "bottom half"
 
 
 def retrained(entry: Entry, split: Split, threads: int, **settings: Any) -> Ranks:
@@ -76,7 +78,8 @@ def table_of_starts(
     tables = []
     for start, ranks in enumerate(starts):
         seeded = settings.replaced(seed=settings.seed + start + 1)
-        records, counts = {name: ranks, **others}, users_by_rank(ranks)
+        records = {name: ranks, **others}
+        counts = users_by_rank(ranks)
         experiments = {key: run_experiment(key, records[key], seeded) for key in records}
         rows = [(USERS[0], name, USERS[1], which, counts[which], counts[which]) for which in counts]
         users = pd.DataFrame(rows, columns=COLUMNS[1:])
@@ -108,7 +111,9 @@ def smallest_sizes(
         return pd.DataFrame(columns=COLUMNS)
     other = next(iter(others))
     records = {**{str(start): ranks for start, ranks in enumerate(starts)}, other: others[other]}
-    sizes, at, rows = sample_sizes(records), expected_recall(records, settings), []
+    sizes = sample_sizes(records)
+    at = expected_recall(records, settings)
+    rows = []
     exact = {key: values(RECALL, ranks).mean() for key, ranks in records.items()}
     for e, estimator in enumerate(ESTIMATORS):
         for start in range(len(starts)):
@@ -157,7 +162,9 @@ def spread_table(
     table["spread"] *= np.sqrt(2.0)
     rows = []
     for other, ranks in others.items():
-        for measure in settings.measures if ranks.n_tied.mean() > 1 else ():
+        if ranks.n_tied.mean() <= 1:
+            continue
+        for measure in settings.measures:
             orders = (generator(settings.seed, "ties", other, draw) for draw in range(1000))
             spread = PERCENT * float(means_over_orders(measure, ranks, orders).std(ddof=1))
             rows.append((3, other, measure.label, EXACT, spread, f"tie draw of {other}"))

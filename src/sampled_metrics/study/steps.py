@@ -49,7 +49,9 @@ def run(job: Any) -> None:
 
 def _paths(names: str | list[str]) -> list[Path]:
     """Paths of an input or output, which Snakemake passes as text if there is only one."""
-    return [Path(names)] if isinstance(names, str) else list(map(Path, names))
+    if isinstance(names, str):
+        return [Path(names)]
+    return list(map(Path, names))
 
 
 def _only(names: str | list[str]) -> Path:
@@ -82,7 +84,9 @@ def split(job: Any) -> None:
 
     dataset = config.DatasetSettings(**job.params.dataset)
     filters = config.FilterSettings(**job.params.filters)
-    settings, removed, events = config.SplitSettings(**job.params.split), Counter[str](), []
+    settings = config.SplitSettings(**job.params.split)
+    removed = Counter[str]()
+    events = []
     for path in _paths(job.input.events):
         whole = read_dataset(path, dataset, filters.min_rating is not None)
         kept, dropped = apply_filters(whole, filters, settings.least_events)
@@ -96,7 +100,8 @@ def split(job: Any) -> None:
     if settings.users is not None:
         result = sample_users(result, settings.users, generator(settings.seed, "users"))
     save_split(Path(job.output.split), result)
-    counts, expected = result.counts(), dataset.published and dataset.published.counts
+    counts = result.counts()
+    expected = dataset.published and dataset.published.counts
     as_expected = None
     if expected and not filters.on:
         as_expected = all(counts[name] == count for name, count in expected.items())
@@ -134,7 +139,9 @@ def rank(job: Any) -> None:
     from sampled_metrics.study.recommenders import load_recommender
     from sampled_metrics.study.recommenders.external import External
 
-    data, entry, size = load_split(Path(job.input.split)), job.params.entry, job.params.block_size
+    data = load_split(Path(job.input.split))
+    entry = job.params.entry
+    size = job.params.block_size
     require_candidates(data, job.input.split)
     piece = job.wildcards.get("piece", "1-of-1")
     users = users_of_piece(piece, data.held_out.size)
@@ -142,12 +149,14 @@ def rank(job: Any) -> None:
     source: Any = next(iter(_paths(job.input.source)), None)  # None: trained here
     with reading(source):
         if entry["kind"] == "external" and entry["settings"]["format"] == "ranks":
-            words, records = f"ranks from {source.name}", read_aligned(source, data).take(rows)
+            words = f"ranks from {source.name}"
+            records = read_aligned(source, data).take(rows)
         else:
             score: Any
             words = "trained in this run"
             if entry["kind"] == "external":
-                score, words = External.read(source, data).score, f"scores from {source.name}"
+                score = External.read(source, data).score
+                words = f"scores from {source.name}"
             else:
                 model = _trained(job, data) if source is None else load_recommender(source)
                 score = model.scorer
@@ -298,7 +307,8 @@ def spread(job: Any) -> None:
     from sampled_metrics.study.config import Entry, ExperimentSettings
     from sampled_metrics.study.datasets.split import load_split
 
-    entry, settings = Entry(**job.params.entry), ExperimentSettings(**job.params.experiment)
+    entry = Entry(**job.params.entry)
+    settings = ExperimentSettings(**job.params.experiment)
     others = read_by_name(_paths(job.input.ranks))
     data = load_split(Path(job.input.split))
     trained = starts.ranks_by_start(entry, data, job.params.starts, job.threads)

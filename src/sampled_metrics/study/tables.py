@@ -28,7 +28,8 @@ KEY = ["table", "row", "metric", "column"]
 COLUMNS = (*KEY, "value", "std")
 SPREAD_COLUMNS = (*KEY, "spread", "cause")
 TEXTS = ("row", "metric", "column", "ranks", "cause")
-EXACT, SAMPLED = "Exact", "Sampled"
+EXACT = "Exact"
+SAMPLED = "Sampled"
 COUNTS = 4  # the table of counts
 DECIMALS = {1: 3, 2: 3, 3: 2, COUNTS: 0}
 REPETITIONS = {1: 0, 2: 1000, 3: 100, COUNTS: 100}  # of the paper
@@ -103,7 +104,9 @@ class Experiment(NamedTuple):
 
 def corrected_items(ranks: Ranks, settings: ExperimentSettings) -> int:
     """Return n of the corrections."""
-    return ranks.mean_candidates if settings.n_items is None else settings.n_items
+    if settings.n_items is None:
+        return ranks.mean_candidates
+    return settings.n_items
 
 
 @lru_cache(maxsize=4)
@@ -163,9 +166,12 @@ def _draw_histograms(
         repetitions = range(settings.repetitions)
         return [generator(settings.seed, name, stream, number) for number in repetitions]
 
-    m, design = settings.n_negatives, (settings.sampling, settings.ties)
+    m = settings.n_negatives
+    design = (settings.sampling, settings.ties)
     if settings.shared_samples and streams is None:
-        orders = ["ties"] if settings.shared_ties else settings.estimators
+        orders: Sequence[str] = settings.estimators
+        if settings.shared_ties:
+            orders = ["ties"]
         places = [generators(order) for order in orders]
         return shared_histograms(ranks, m, generators("shared"), places, *design)
     chosen = streams or settings.estimators
@@ -178,7 +184,7 @@ def save_experiment(path: Path, experiment: Experiment) -> None:
     """Write an experiment as `.npz`."""
     content = experiment._asdict()
     mean, sd = content.pop("expected")
-    content |= {"settings": experiment.settings.model_dump_json(by_alias=True)}
+    content["settings"] = experiment.settings.model_dump_json(by_alias=True)
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez(file, **content, expected_mean=mean, expected_sd=sd)
 
@@ -223,7 +229,8 @@ def toy_tables(settings: ToySettings) -> dict[int, pd.DataFrame]:
             rows += _metric_rows(2, name, outcome, i)
     cells = pd.DataFrame(rows, columns=Row._fields)
     is_exact = cells["column"] == EXACT
-    exact, sampled = cells[is_exact].assign(table=1), cells[~is_exact]
+    exact = cells[is_exact].assign(table=1)
+    sampled = cells[~is_exact]
     return {1: exact.reset_index(drop=True), 2: sampled.reset_index(drop=True)}
 
 
@@ -243,7 +250,8 @@ def _metric_rows(
     table: int, name: str, experiment: Experiment, i: int, unit: float = 1.0
 ) -> Iterator[Row]:
     """Yield the exact value of the i-th metric, then the estimates by estimator, times `unit`."""
-    label, source = experiment.settings.measures[i].label, experiment.source
+    label = experiment.settings.measures[i].label
+    source = experiment.source
     exact = unit * float(experiment.exact[i])
     yield Row(table, name, label, EXACT, exact, None, exact, None, 0, source)
     drawn = unit * experiment.repeated[i]
@@ -265,7 +273,11 @@ def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
     for (name_a, a), (name_b, b) in combinations(experiments.items(), 2):
         source = "; ".join(sorted({a.source, b.source}))
         for i, measure in enumerate(a.settings.measures):
-            worse, better = (a, b) if a.exact[i] < b.exact[i] else (b, a)
+            worse = b
+            better = a
+            if a.exact[i] < b.exact[i]:
+                worse = a
+                better = b
             counts = (worse.repeated[i] < better.repeated[i]).sum(axis=-1)
             repetitions = worse.repeated.shape[-1]
             chances = probability_less(

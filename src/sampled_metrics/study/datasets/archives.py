@@ -48,7 +48,7 @@ class Ratings:
     @property
     def first_line(self) -> int:
         """Line, from 1, of the first event."""
-        return 2 if self.dataset.layout.header else 1
+        return 1 + bool(self.dataset.layout.header)
 
     def error_at(self, row: int, problem: str) -> InputError:
         """Make the error for a row, which counts from 0."""
@@ -121,7 +121,9 @@ def read_ratings(path: Path, dataset: MovieLens = ML_1M, with_rating: bool = Fal
         row = int(np.argmin(allowed))
         problem = f"found rating {rating[row]:g}; expected one of {layout.ratings}"
         raise ratings.error_at(row, problem)
-    kept = rating.astype(np.float32) if with_rating else None
+    kept = None
+    if with_rating:
+        kept = rating.astype(np.float32)
     del rating
     user = as_numpy(columns.pop("user"))
     item = as_numpy(columns.pop("item"))
@@ -153,7 +155,9 @@ class _Screened:
             self.is_empty = False
         if block.translate(None, self.allowed):
             self.is_foreign = True
-        return b"" if self.is_foreign else block
+        if self.is_foreign:
+            return b""
+        return block
 
     def close(self) -> None:
         self.closed = True

@@ -55,7 +55,9 @@ class Interactions:
         """Return the events where `kept` is true."""
         columns = {name: getattr(self, name) for name in _COLUMNS}
         taken: Any = {name: None if c is None else c[kept] for name, c in columns.items()}
-        rows = np.arange(len(self)) if self.rows is None else self.rows
+        rows = self.rows
+        if rows is None:
+            rows = np.arange(len(self))
         return replace(self, rows=rows[kept], **taken)
 
     def times(self, method: str) -> NDArray[Any]:
@@ -70,21 +72,27 @@ class Interactions:
 
     def ids(self, event: int) -> tuple[Any, Any]:
         """Return the published ids of an event's user and item."""
-        user, item = self.user[event], self.item[event]
+        user = self.user[event]
+        item = self.item[event]
         return published(user, self.user_names), published(item, self.item_names)
 
     def row(self, event: int) -> int:
         """Return the row, from 0, of an event in its file."""
-        return event if self.rows is None else int(self.rows[event])
+        if self.rows is None:
+            return event
+        return int(self.rows[event])
 
     def error(self, problem: str, event: int | None = None) -> InputError:
         """Make an error that names the file and, where given, the row of an event."""
-        if self.origin is None or event is None:
-            row = None if event is None else self.row(event) + 1
-            return InputError(
-                problem, path=None if self.origin is None else self.origin.path, row=row
-            )
-        return self.origin.error_at(self.row(event), problem)
+        if event is None:
+            path = None
+            if self.origin is not None:
+                path = self.origin.path
+            return InputError(problem, path=path)
+        row = self.row(event)
+        if self.origin is None:
+            return InputError(problem, row=row + 1)
+        return self.origin.error_at(row, problem)
 
 
 def as_int32(codes: Codes, names: Any) -> tuple[Codes, Names | None]:
@@ -101,7 +109,9 @@ def as_int32(codes: Codes, names: Any) -> tuple[Codes, Names | None]:
 
 def published(ids: Any, names: Names | None) -> Any:
     """Return published ids for those of `Interactions`."""
-    return ids if names is None else names[ids]
+    if names is None:
+        return ids
+    return names[ids]
 
 
 def read_interactions(
@@ -120,7 +130,8 @@ def read_interactions(
     names = {role: TYPE.sub("", name.strip()) for role, name in columns if name is not None}
     rating = timestamp = unit = None
     ids = names["user"], names["item"]
-    columns_read, what = [*names.values()], "a table of interactions"
+    columns_read = [*names.values()]
+    what = "a table of interactions"
     table = read_table(path, what, columns_read, ids=ids, separator=separator)
     table.require(*(names[r] for r in names if r in ("user", "item") or names[r] != r))
     # A column is freed as soon as it is an array, because long tables are to fit in memory.
@@ -162,7 +173,9 @@ def apply_filters(
     ([1, 1, 2, 2], {'min_user_events': 1})
     """
     filters = filters or FilterSettings()
-    kept, removed, values = interactions, dict[str, int](), filters.on
+    kept = interactions
+    removed = dict[str, int]()
+    values = filters.on
 
     def leave_out(**out: NDArray[np.bool_]) -> None:
         """Leave out the events that filters remove, by name of the filter."""
@@ -210,11 +223,18 @@ def _superseded(interactions: Interactions, last: bool) -> NDArray[np.bool_]:
 
     They are in order of time, and of the file where times are equal or missing.
     """
-    pairs, time = interactions.pairs(), interactions.timestamp
-    order = np.lexsort((pairs,) if time is None else (time, pairs))  # stable
+    pairs = interactions.pairs()
+    time = interactions.timestamp
+    keys: list[Any] = [pairs]
+    if time is not None:
+        keys.insert(0, time)
+    order = np.lexsort(keys)  # stable
     same = pairs[order[1:]] == pairs[order[:-1]]
     superseded = np.zeros(pairs.size, dtype=bool)
-    superseded[order] = np.append(same, False) if last else np.insert(same, 0, False)
+    if last:
+        superseded[order[:-1]] = same
+    else:
+        superseded[order[1:]] = same
     return superseded
 
 
@@ -225,7 +245,8 @@ def _core(
     both = (interactions.user, interactions.item)
     codes = [np.unique(ids, return_inverse=True)[1] for ids in both]
     left_out = [np.zeros(len(interactions), dtype=bool) for _ in codes]
-    events, before = np.arange(len(interactions)), -1
+    events = np.arange(len(interactions))
+    before = -1
     while events.size != before:
         before = events.size
         for code, least, out in zip(codes, (least_of_user, least_of_item), left_out, strict=True):

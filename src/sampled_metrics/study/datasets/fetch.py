@@ -58,7 +58,8 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
     if dataset is None:
         raise InputError(f"{settings.name} is a table; only a MovieLens is fetched")
     if settings.archive is not None:
-        path, origin = Path(settings.archive), "local archive"
+        path = Path(settings.archive)
+        origin = "local archive"
         require_file(path, f"a {dataset.title} archive")
     else:
         path, origin = _cached_or_downloaded(settings, dataset)

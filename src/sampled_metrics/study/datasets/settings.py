@@ -137,7 +137,8 @@ class SplitSettings(Settings):
     @model_validator(mode="after")
     def _check(self) -> Self:
         for key, method in (("cut", "global-time"), ("train", "given"), ("test", "given")):
-            is_set, is_used = getattr(self, key) is not None, self.method == method
+            is_set = getattr(self, key) is not None
+            is_used = self.method == method
             if is_set != is_used:
                 state = "set" if is_set else "missing"
                 raise InputError(f"{key} is {state} but method is {self.method}")
@@ -146,7 +147,9 @@ class SplitSettings(Settings):
     @property
     def least_events(self) -> int:
         """Events that each user needs."""
-        return 1 if self.method in ("global-time", "given") else 2
+        if self.method in ("global-time", "given"):
+            return 1
+        return 2
 
 
 def check_given(dataset: DatasetSettings, filters: FilterSettings) -> None:

@@ -103,7 +103,8 @@ def hold_out(
         users = _by_user(interactions)
         bounds = users[-1]
         return _assemble(interactions, users, bounds[:-1] + rng.integers(0, np.diff(bounds)))
-    times, cut = interactions.times("global-time"), settings.cut or 0
+    times = interactions.times("global-time")
+    cut = settings.cut or 0
     if 0 < cut < 1:
         place = int(cut * times.size)
         cut = np.partition(times, place)[place].item()
@@ -124,7 +125,8 @@ def leave_last_out(
     Each user needs two events, none a duplicate of user and item. `rng` is for `tie_break` random
     only.
     """
-    times, users = interactions.times("leave-last-out"), _by_user(interactions)
+    times = interactions.times("leave-last-out")
+    users = _by_user(interactions)
     order, _, bounds = users
     return _assemble(interactions, users, *_last_events(times[order], bounds, tie_break, rng))
 
@@ -140,7 +142,9 @@ def given_split(
     It is the first by time where both files have times, else in file order. The items of both files
     are candidates. Users of only one file train, or are left out.
     """
-    name = "the training events" if train.origin is None else str(train.origin.path)
+    name = "the training events"
+    if train.origin is not None:
+        name = str(train.origin.path)
     # numpy turns numbers into text where one of the files has text.
     users = [published(part.user, part.user_names) for part in (train, test)]
     items = [published(part.item, part.item_names) for part in (train, test)]
@@ -153,7 +157,8 @@ def given_split(
             raise test.error(f"times are {kinds[0]}, those of {name} {kinds[1]}; write both alike")
         times = np.concatenate([train.timestamp, test.timestamp])
     both = Interactions(user, item, times, user_names=user_names, item_names=item_names)
-    is_test, pairs = np.arange(len(both)) >= len(train), both.pairs()
+    is_test = np.arange(len(both)) >= len(train)
+    pairs = both.pairs()
     again = np.isin(pairs[is_test], pairs[~is_test])
     if again.any():
         event = int(np.argmax(again))
@@ -168,7 +173,9 @@ def given_split(
 def sample_users(split: Split, users: float, rng: np.random.Generator) -> Split:
     """Evaluate only so many users, or this share below 1, drawn at random; all still train."""
     n_users = split.held_out.size
-    count = max(1, round(users * n_users)) if users < 1 else int(users)
+    count = int(users)
+    if users < 1:
+        count = max(1, round(users * n_users))
     if count > n_users:
         problem = f"split.users is {count:,} but only {n_users:,} users can be evaluated"
         raise InputError(f"{problem}; lower it, or set null for all")
@@ -188,7 +195,8 @@ def require_candidates(split: Split, path: str) -> None:
     """Raise InputError for a user who has no candidate beside the held-out item."""
     full = np.flatnonzero(split.n_candidates < 2)
     if full.size:
-        user, items = split.user_ids[full[0]], f"each of the {split.item_ids.size:,} items"
+        user = split.user_ids[full[0]]
+        items = f"each of the {split.item_ids.size:,} items"
         problem = f"user {user} has an event with {items}; ranking needs another candidate"
         raise InputError(problem, path=path)
 
@@ -244,7 +252,9 @@ def _assemble(
     order, user_ids, bounds = users
     code, item_ids = encoded(interactions.item)
     item = code[order]
-    training = np.ones(item.size, dtype=bool) if is_later is None else ~is_later
+    training = np.ones(item.size, dtype=bool)
+    if is_later is not None:
+        training = ~is_later
     training[held_out[held_out >= 0]] = False
     counts = np.add.reduceat(training, bounds[:-1], dtype=np.int64)
     starts = np.append(0, np.cumsum(counts)).astype(np.int32)
@@ -254,7 +264,9 @@ def _assemble(
     if not is_evaluated.all():
         only_train = np.flatnonzero((counts > 0) & ~is_evaluated)
         rows = np.concatenate([np.flatnonzero(is_evaluated), only_train])
-        train, user_ids, held_out = train[rows], user_ids[rows], held_out[is_evaluated]
+        train = train[rows]
+        user_ids = user_ids[rows]
+        held_out = held_out[is_evaluated]
     train.sort_indices()
     return Split(
         train,
@@ -280,20 +292,24 @@ def _hold_out_first(
     """
     users = _by_user(interactions)
     order, _, bounds = users
-    is_later, times, tied_users = is_later[order], interactions.timestamp, 0
+    is_later = is_later[order]
+    times = interactions.timestamp
+    tied_users = 0
     later = np.flatnonzero(is_later)
     counts = np.diff(np.searchsorted(later, bounds))
     has_both = (counts > 0) & (counts < np.diff(bounds))
     held_out = np.full(has_both.size, -1)
     if has_both.any():
         later = later[np.repeat(has_both, counts)]
-        # The first by time is the last by the negative of it.
-        backwards = np.zeros(later.size) if times is None else -times[order[later]]
+        backwards: Any = np.zeros(later.size)
+        if times is not None:  # the first by time is the last by the negative of it
+            backwards = -times[order[later]]
         starts = np.append(0, np.cumsum(counts[has_both]))
         rule: TieBreak = "first" if tie_break == "ncf" else tie_break
         first, tied = _last_events(backwards, starts, rule, rng)
         held_out[has_both] = later[first]
-        tied_users = 0 if times is None else tied
+        if times is not None:
+            tied_users = tied
     return _assemble(interactions, users, held_out, tied_users, is_later)
 
 
@@ -318,7 +334,9 @@ def _last_events(
         if rng is None:
             raise InputError("tie_break random needs a random generator")
         return places[offset + rng.integers(0, count)], tied.size
-    picked = places[offset if tie_break == "first" else offset + count - 1]
+    if tie_break == "first":
+        return places[offset], tied.size
+    picked = places[offset + count - 1]
     if tie_break == "ncf":
         for user in tied:
             first, end = bounds[user : user + 2]
@@ -344,7 +362,9 @@ def sorted_tail(keys: ArrayLike, size: int | None = None) -> NDArray[np.int64]:
     """
     # Elements are compared one by one, which is faster in lists than in arrays.
     values = np.asarray(keys).tolist()
-    first_wanted = len(values) - (len(values) if size is None else size)
+    first_wanted = 0
+    if size is not None:
+        first_wanted = len(values) - size
     order = list(range(len(values)))
     begin = len(order)
     stack = [(0, len(order), 2 * len(order).bit_length() - 2)]
@@ -367,15 +387,25 @@ def sorted_tail(keys: ArrayLike, size: int | None = None) -> NDArray[np.int64]:
 
 def _partition(keys: Sequence[Any], order: list[int], first: int, last: int) -> int:
     """Partition [first + 1, last) around the median of three, moved to `first`; return the cut."""
-    a, b, c = first + 1, first + (last - first) // 2, last - 1
-    at_a, at_b, at_c = (keys[order[place]] for place in (a, b, c))
-    if at_a < at_b:  # of equal keys, the one that libstdc++ takes
-        median = b if at_b < at_c else c if at_a < at_c else a
+    a = first + 1
+    b = first + (last - first) // 2
+    c = last - 1
+    low = a
+    high = b
+    if not keys[order[a]] < keys[order[b]]:  # of equal keys, the one that libstdc++ takes
+        low = b
+        high = a
+    at_c = keys[order[c]]
+    if keys[order[high]] < at_c:
+        median = high
+    elif keys[order[low]] < at_c:
+        median = c
     else:
-        median = a if at_a < at_c else c if at_b < at_c else b
+        median = low
     order[first], order[median] = order[median], order[first]
     pivot = keys[order[first]]
-    left, right = first + 1, last - 1
+    left = first + 1
+    right = last - 1
     while True:
         while keys[order[left]] < pivot:
             left += 1

@@ -35,7 +35,9 @@ class External:
     KIND: ClassVar[str] = "external"
 
     def __init__(self, path: Path, split: Split, rows: Callable[[Int], Scores]) -> None:
-        self.path, self.split, self.rows = path, split, rows
+        self.path = path
+        self.split = split
+        self.rows = rows
 
     @classmethod
     def read(cls, path: Path, split: Split) -> Self:
@@ -54,13 +56,15 @@ class External:
 
         A candidate without a score is an InputError, because a partial list cannot give a rank.
         """
-        scores, split = self.rows(users), self.split
+        scores = self.rows(users)
+        split = self.split
         absent = np.isneginf(scores)
         if absent.any():
             absent[split.train[users].nonzero()] = False
         if absent.any():
             row, item = np.argwhere(absent)[0]
-            user, count = users[row], np.count_nonzero(absent[row])
+            user = users[row]
+            count = np.count_nonzero(absent[row])
             raise InputError(
                 f"no score of item {split.item_ids[item]} for user {split.user_ids[user]}; every "
                 "item that a user has not seen in training needs one "
@@ -77,14 +81,17 @@ def _of_matrix(path: Path, split: Split) -> Callable[[Int], Scores]:
     with reading(path):
         for name, ids in (("user_ids", user_ids), ("item_ids", item_ids)):
             require_unique(name, id_column(name, ids, ids.size))
-    kind, shape = scores.dtype, (user_ids.size, item_ids.size)
+    kind = scores.dtype
+    shape = (user_ids.size, item_ids.size)
     if kind.kind != "f" or kind.itemsize not in (4, 8) or scores.shape != shape:
         problem = f"scores are {kind} of shape {scores.shape}; expected floats of shape {shape}"
         raise InputError(problem, path=path)
-    rows, columns = places(split.evaluated_ids, user_ids), places(split.item_ids, item_ids)
+    rows = places(split.evaluated_ids, user_ids)
+    columns = places(split.item_ids, item_ids)
     require_all(path, "user", rows >= 0, split.evaluated_ids)
     require_all(path, "item", columns >= 0, split.item_ids)
-    users, items = user_ids.size - rows.size, item_ids.size - columns.size
+    users = user_ids.size - rows.size
+    items = item_ids.size - columns.size
     if users or items:
         _log.info("%s: ignored %d users and %d items without a place in the split",
                   path, users, items)  # fmt: skip
@@ -95,7 +102,8 @@ def _of_matrix(path: Path, split: Split) -> Callable[[Int], Scores]:
 def _of_table(path: Path, split: Split) -> Callable[[Int], Scores]:
     table = read_table(path, WHAT, (USER, ITEM, SCORE))
     table.require(USER, ITEM, SCORE)
-    score, n_rows = table.finite(SCORE), len(table)
+    score = table.finite(SCORE)
+    n_rows = len(table)
     if np.abs(score).max() > EXACT:  # integers, maybe, that are still to be compared as integers
         score = read_table(path, WHAT, (SCORE,)).ordered(SCORE).astype(np.float64)
     pair = []
@@ -106,14 +114,17 @@ def _of_table(path: Path, split: Split) -> Callable[[Int], Scores]:
         del table.columns[name]
     user, item = pair
     inside = (user >= 0) & (item >= 0)
-    user, item, score = user[inside], item[inside], score[inside]
+    user = user[inside]
+    item = item[inside]
+    score = score[inside]
     if user.size < n_rows:
         _log.info("%s: ignored %d of %d rows, of users or items without a place in the split",
                   path, n_rows - user.size, n_rows)  # fmt: skip
     scores = csr_array((score, (user, item)), shape=(split.held_out.size, split.item_ids.size))
     if scores.nnz < score.size:
         again = first_duplicate(user, item)
-        twice, owner = split.item_ids[item[again]], split.user_ids[user[again]]
+        twice = split.item_ids[item[again]]
+        owner = split.user_ids[user[again]]
         raise InputError(f"duplicate score of item {twice} for user {owner}", path=path)
 
     def rows(users: Int) -> Scores:

@@ -150,14 +150,19 @@ def weigh(
     `column` is that of each entry of a sparse matrix, None for a dense one.
     """
     np.power(entries, settings.q, out=entries, where=entries > 0.0)  # slow at 0
-    for power in (2, 1) if settings.normalise_scores else (2,):
+    norms = [2]
+    if settings.normalise_scores:
+        norms = [2, 1]
+    for power in norms:
         powers = entries**power
         if column is None:
             sums = powers.sum(axis=0)
         else:
             sums = np.bincount(column, powers, minlength=n_columns)
         divisors = np.where(sums > 0.0, sums ** (1 / power), 1.0)
-        entries /= divisors if column is None else divisors[column]
+        if column is not None:
+            divisors = divisors[column]
+        entries /= divisors
 
 
 def _similarity_of_nearest(train: csr_array, settings: ItemKNNSettings) -> csr_array:
@@ -165,7 +170,8 @@ def _similarity_of_nearest(train: csr_array, settings: ItemKNNSettings) -> csr_a
 
     The similarity is symmetric, so the nearest of its j-th row are those of its j-th column.
     """
-    of_columns, of_rows = settings.k, settings.k_prime
+    of_columns = settings.k
+    of_rows = settings.k_prime
     if settings.neighbour_axis == "column":
         of_columns, of_rows = of_rows, of_columns
     near_columns: list[csr_array] = []
@@ -177,7 +183,9 @@ def _similarity_of_nearest(train: csr_array, settings: ItemKNNSettings) -> csr_a
     if not near_rows:
         return csr_array(vstack(near_columns, format="csr"))
     by_row = csr_array(vstack(near_rows).T.tocsr())
-    return csr_array(vstack(near_columns, format="csr") * (by_row > 0)) if near_columns else by_row
+    if not near_columns:
+        return by_row
+    return csr_array(vstack(near_columns, format="csr") * (by_row > 0))
 
 
 def _slabs(train: csr_array, self_similarity: bool, items: Int | None = None) -> Iterator[Float]:
@@ -190,11 +198,16 @@ def _slabs(train: csr_array, self_similarity: bool, items: Int | None = None) ->
     training event.
     """
     n_users, n_items = train.shape
-    by_user = csr_array(train, dtype=np.int16 if n_users < 1 << 15 else np.int32)
+    counted: Any = np.int32
+    if n_users < 1 << 15:
+        counted = np.int16
+    by_user = csr_array(train, dtype=counted)
     by_item = by_user.T.tocsr()
     counts = np.maximum(np.diff(by_item.indptr), 1).astype(np.float64)
     is_dense = by_user.nnz * n_items < _GAIN * np.square(np.diff(by_user.indptr), dtype=float).sum()
-    chosen = np.arange(n_items) if items is None else items
+    chosen = items
+    if chosen is None:
+        chosen = np.arange(n_items)
     starts = list(range(0, chosen.size, _SLAB))
     if len(starts) > 1 and starts[-1] == chosen.size - 1:
         starts.pop()  # numpy sums a single column in another order than one of several
@@ -218,7 +231,8 @@ def _nearest(similarity: Float, k: int) -> NDArray[np.bool_]:
     if k >= n:
         return np.ones((1, 1), dtype=bool)
     kth = np.partition(similarity, n - k, axis=1)[:, n - k, np.newaxis]
-    larger, equal = similarity > kth, similarity == kth
+    larger = similarity > kth
+    equal = similarity == kth
     places_left = k - larger.sum(axis=1, keepdims=True)
     return larger | (equal & (equal.cumsum(axis=1) <= places_left))
 
