@@ -3,7 +3,7 @@
 The request is JSON: `rooms`, for each room its modules (paths below FOLDER) and the number of
 mutants, and `equivalent`, those to pass over. Prints a JSON list of mutants, each with its source.
 Places of a room are drawn at random, and at each place one of the changes that cosmic-ray knows.
-Left out is what cannot change what a program does: annotations, `==` against `is`, and FLAGS.
+Left out is what cannot change what a program does: annotations, `==` against `is`, FLAGS, CACHE.
 """
 
 import ast
@@ -20,6 +20,7 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
 FLAGS = re.compile(r"(frozen|kw_only|slots|strict)=$")  # what they refuse never happens
+CACHE = re.compile(r"\s*@(lru_)?cache\b|maxsize=$")  # which only saves time
 IDENTITY = re.compile(r"_(Eq_Is|NotEq_IsNot|Is_Eq|IsNot_NotEq)$")
 LINES_OF_HEADER = 2
 ANY = "*"  # in the list of equivalent mutants: any change of a line
@@ -52,7 +53,8 @@ def places(source):
             row, column = start
             if any(first <= start < last for first, last in spans):
                 continue
-            if FLAGS.search(lines[row - 1][:column]):
+            before = lines[row - 1][:column]
+            if FLAGS.search(before) or CACHE.search(before or lines[row - 1]):
                 continue
             found[start].append((name, occurrence))
     return found

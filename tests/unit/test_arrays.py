@@ -318,3 +318,11 @@ def test_every_argument_that_is_checked_is_declared():
                 names |= {keyword.arg for keyword in node.keywords if keyword.arg}
     assert names
     assert names <= set(arguments._OPTIONS)
+
+
+@pytest.mark.parametrize(
+    "value", [True, np.array(3), np.array([3]), int, 3.0, "3", None, np.bool_(1)]
+)
+def test_what_is_no_whole_number(value):
+    with pytest.raises(InputError, match=r"k is .*expected a whole number"):
+        whole_number("k", value)

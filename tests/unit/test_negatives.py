@@ -265,6 +265,26 @@ def test_half_of_the_users_with_the_negatives_of_another_one(alike, fails):
     assert {check.name: check.found for check in checks}["shared"] == 0
 
 
+def test_users_with_one_negative_may_share_it():
+    nothing = csr_array((4, 9))
+    checks = check_negatives(np.arange(4), np.array([2, 2, 2, 5]), nothing, nothing)
+    found = {check.name: check for check in checks}["shared"]
+    assert (found.passed, found.found) == (False, 2)
+
+
+def test_two_items_by_hand():
+    """12 draws of one item and 4 of another, 8 expected of each: 4^2/8 + 4^2/8 = 4."""
+    nothing = csr_array((16, 2))
+    checks = check_negatives(np.arange(16), np.repeat([0, 1], [12, 4]), nothing, nothing)
+    found = {check.name: check for check in checks}["uniformity"]
+    assert (found.found, found.expected) == (4.0, 1.0)
+    # of three p-values the second largest counts twice, if it is as small as the least
+    assert found.p_value >= chi2.sf(4.0, 1)
+    nothing = csr_array((3, 1))
+    checks = check_negatives(np.arange(3), np.zeros(3, int), nothing, nothing)
+    assert {check.name: check.p_value for check in checks}["uniformity"] == 1.0
+
+
 def test_remarks_tell_which_items_are_preferred():
     seen, held_out = interactions()
     excluded = (seen + held_out).toarray()

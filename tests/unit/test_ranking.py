@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.inputs.items import items_by_position
 from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.ranks.items import Items
 from sampled_metrics.ranks.ranking import rank_items
@@ -321,3 +322,41 @@ def test_items_that_have_no_score_are_refused(name, item):
     seen = Items(start, bad if name == "seen" else np.array([3, 3]), name="seen")
     with pytest.raises(InputError, match=f"{name} item of user 1 is {item}, expected 0 to 3"):
         rank_items(by_rows(np.ones((2, 4))), relevant, seen)
+
+
+def test_a_function_is_not_asked_what_something_else_says():
+    scores = np.random.default_rng(0).random((3, 5))
+    asked = []
+
+    def score(users):
+        asked.append(users.tolist())
+        return scores[users]
+
+    seen = np.zeros((3, 5), dtype=bool)
+    rank(score, seen, [[1], [2, 3], [0]])
+    rank(score, None, [[1], [2, 3], [0]], items=list("abcde"))
+    assert asked == [[0, 1, 2]] * 2
+    rank(score, None, [[], [2, 3], [0]])
+    assert asked[2:] == [[1], [1, 2]]
+
+
+def test_lists_of_columns_have_as_many_items_as_their_largest_column_says():
+    found = items_by_position([[1, 3], [], [0]], "seen")
+    assert (found.n_users, found.n_items) == (3, 4)
+    assert found.item.tolist() == [1, 3, 0]
+    assert items_by_position([[], []], "seen").n_items == 0
+
+
+@pytest.mark.parametrize("positive", [[0.0, 1.0], [0], [[0, 1]], 5, -6, [0, 5], "0", True])
+def test_a_column_of_positives_is_refused(positive):
+    with pytest.raises(InputError, match="positive"):
+        sm.correct(np.random.default_rng(0).random((2, 5)), "hr@1", positive=positive, n_items=50)
+
+
+@pytest.mark.parametrize(
+    ("positive", "ranks"), [(0, [1, 3]), (-1, [5, 2]), ([0, -1], [1, 2]), (4, [5, 2])]
+)
+def test_columns_of_positives_by_hand(positive, ranks):
+    scores = np.array([[9.0, 5.0, 4.0, 3.0, 1.0], [6.0, 9.0, 1.0, 2.0, 8.0]])
+    found = sm.correct(scores, "rr", "sampled", positive=positive, n_items=50, shape="none")
+    assert found[0].value == pytest.approx(np.mean([1 / rank for rank in ranks]))

@@ -1,5 +1,6 @@
 """Several relevant items a user: metrics by hand, and how deep a list has to go for them."""
 
+from itertools import combinations
 from math import log2
 
 import numpy as np
@@ -146,6 +147,26 @@ def test_where_lists_end_too_early(depth, words):
     assert value(f"recall@{min(depth)}", ranks).tolist() == [0.5] * 4
     with pytest.raises(InputError, match=f"use ap@{min(depth)}"):
         value("ap", ranks)
+
+
+@pytest.mark.parametrize("name", ["rr", "rr@4", "hit@3"])
+def test_first_of_several_tied_items_of_many_users(name):
+    """Levels of 2 to 5 candidates, 1 to all of them relevant, below 0 to 2 others, by all sets."""
+    cases = [(above, size, hits) for above in range(3) for size in range(2, 6)
+             for hits in range(1, size + 1)]  # fmt: skip
+    expected = []
+    for above, size, hits in cases:
+        first = [above + 1 + min(places) for places in combinations(range(size), hits)]
+        credit = {
+            "rr": [1 / place for place in first],
+            "rr@4": [1 / place * (place <= 4) for place in first],
+            "hit@3": [float(place <= 3) for place in first],
+        }[name]
+        expected.append(np.mean(credit))
+    above, size, hits = np.array(cases).T
+    items = np.repeat(np.arange(len(cases)), hits)
+    ranks = Ranks(np.full(len(cases), 20), above[items], size[items] - 1, n_found=hits)
+    assert value(name, ranks) == pytest.approx(expected, rel=1e-12)
 
 
 def test_no_users_at_all():

@@ -260,3 +260,13 @@ def test_tables_and_json_come_back(tmp_path):
     path.write_text("{")
     with pytest.raises(InputError, match=r"x\.csv: not JSON \("):
         read_json(path)
+
+
+def test_a_new_folder_in_folders_that_are_missing(tmp_path):
+    for path in (tmp_path / "a/b/c", tmp_path / "d"):
+        with new_folder(path) as folder:
+            (folder / "x").touch()
+        assert [file.name for file in path.iterdir()] == ["x"]
+    with pytest.raises(ZeroDivisionError), new_folder(tmp_path / "e") as folder:
+        raise ZeroDivisionError
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a", "d"]
