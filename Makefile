@@ -9,7 +9,7 @@ comma := ,
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster test-lowest bench bench-large bench-peers exports coverage coverage-reported check-coverage shapes verdicts audit price future literature kills mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
+.PHONY: help reproduce test test-cluster test-lowest bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes verdicts audit price future literature kills mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -78,7 +78,7 @@ test-lowest: ## the library's tests in an environment of the lowest versions (Py
 	  tests/golden $$(grep -L 'sampled_metrics[.]study' tests/unit/test_*.py tests/contract/test_*.py)
 
 # Ways that take too long for the tests, or need more than they have. The table of all is tests/ways/ways.tsv.
-WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage shapes audit price future literature verdicts kills mutants test-lowest test-dist
+WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes audit price future literature verdicts kills mutants test-lowest test-dist
 ways: $(STAMP) ## run the ways that the tests leave out, one after another
 	@failed=; for way in $(WAYS); do echo "== make $$way"; $(MAKE) --no-print-directory $$way || failed="$$failed $$way"; done; \
 	  if test -n "$$failed"; then echo "failed:$$failed"; exit 1; fi
@@ -150,6 +150,9 @@ check-coverage: $(STAMP) ## measure how often planted errors are flagged by `che
 
 shapes: $(STAMP) ## measure the factor of the true ranks of real recommenders
 	python benchmarks/shapes.py
+
+llm: $(STAMP) ## compute what few candidates and small budgets leave, for docs/llm.md
+	python -m benchmarks.llm
 
 audit: $(STAMP) ## measure which reading of the paper gives which of its numbers (MOVIELENS_ARCHIVE)
 	python benchmarks/audit.py

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pandas as pd
 
-TABLE = re.compile(r"(<!-- table -->\n).*?(<!-- end -->)", re.DOTALL)
-
 
 def markdown(rows: Sequence[Mapping[str, str]]) -> str:
     """Lay out rows of texts with the same keys."""
@@ -15,9 +13,10 @@ def markdown(rows: Sequence[Mapping[str, str]]) -> str:
     return table + "\n"
 
 
-def write_table(page: Path, rows: Sequence[Mapping[str, str]]) -> None:
-    """Replace the table between the two comments of a page, and print it."""
+def write_table(page: Path, rows: Sequence[Mapping[str, str]], name: str = "table") -> None:
+    """Replace the table between the two comments of a page, of which one has a name; print it."""
     table = markdown(rows)
     text = page.read_text(encoding="utf-8")
-    page.write_text(TABLE.sub(lambda found: found[1] + table + found[2], text), encoding="utf-8")
+    between = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+    page.write_text(between.sub(lambda found: found[1] + table + found[2], text), encoding="utf-8")
     print(table)
