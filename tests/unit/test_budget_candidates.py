@@ -170,7 +170,7 @@ def test_a_folder_keeps_the_candidates(world: World, tmp_path: Path) -> None:
         ({"seen": [[]] * USERS}, "seen is a list; give items"),
         ({"seen": [[0, ITEMS]] * USERS, "items": ITEMS}, "seen: found items 0 to 90"),
         ({"candidates": [[0]] * (USERS + 1), "items": ITEMS}, r"candidates has shape \(61, 90\)"),
-        ({"candidates": {7: [1]}}, "one of relevant and seen has ids"),
+        ({"candidates": {7: [1]}}, "one of relevant and candidates has ids"),
         ({"candidates": 5}, "candidates is of type int"),
         ({"candidates": {8: [3]}, "relevant": {7: [3], 8: [6]}}, "candidates has none of user 7"),
     ],

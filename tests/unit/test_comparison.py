@@ -408,3 +408,19 @@ def test_what_estimates_act_like_is_below_the_name_of_the_metric():
     rows = [line.split()[2:] for line in lines if line.startswith("acts like")]
     ranks = [result.behaves_like for result in compare(samples, "f1@3, ap", "sampled")]
     assert rows == [["f1", f"@{ranks[0]}"], ["(not", "2)", "rank", str(ranks[1])], ["auc"]]
+
+
+@pytest.mark.parametrize("offset", [26, 40])
+def test_orders_hold_up_to_a_factor_within_five_percent(offset):
+    rng = np.random.default_rng(7)
+    samples = []
+    for each in (5, offset):
+        weights = 1.0 / (np.arange(1, 401) + each)
+        true = 1 + rng.choice(400, 3000, p=weights / weights.sum())
+        drawn = 1 + rng.hypergeometric(true - 1, 400 - true, 60)
+        samples.append(SampledRanks(drawn, 400, 60))
+    (found,) = compare(named(*samples), "recall@10", "sampled")
+    assert found.order == "a"
+    assert 1.0 < found.holds_up_to < 16.0
+    for shape, order in ((found.holds_up_to, "a"), (1.055 * found.holds_up_to, "undecided")):
+        assert compare(named(*samples), "recall@10", "sampled", shape=shape)[0].order == order

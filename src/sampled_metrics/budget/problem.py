@@ -108,7 +108,7 @@ class Problem(NamedTuple):
         if n_tables == 0:
             return cls._of_positions(relevant, seen, items, candidates, shape)
         if n_tables < len(tables):
-            names = "relevant, seen and candidates" if len(given) > 2 else "relevant and seen"
+            names = " and ".join(given)
             raise InputError(f"one of {names} has ids; give all as tables, or none")
         return cls._of_tables(
             tables["relevant"], tables.get("seen"), items, tables.get("candidates")
