@@ -9,7 +9,7 @@ comma := ,
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster test-lowest bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes verdicts audit price future literature kills mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
+.PHONY: help reproduce test test-cluster test-lowest test-recbole bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes verdicts audit price future literature kills mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -78,7 +78,7 @@ test-lowest: ## the library's tests in an environment of the lowest versions (Py
 	  tests/golden $$(grep -L 'sampled_metrics[.]study' tests/unit/test_*.py tests/contract/test_*.py)
 
 # Ways that take too long for the tests, or need more than they have. The table of all is tests/ways/ways.tsv.
-WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes audit price future literature verdicts kills mutants test-lowest test-dist
+WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes audit price future literature verdicts kills mutants test-lowest test-dist test-recbole
 ways: $(STAMP) ## run the ways that the tests leave out, one after another
 	@failed=; for way in $(WAYS); do echo "== make $$way"; $(MAKE) --no-print-directory $$way || failed="$$failed $$way"; done; \
 	  if test -n "$$failed"; then echo "failed:$$failed"; exit 1; fi
@@ -117,6 +117,15 @@ exports: $(STAMP) $(foreach name,$(PACKAGES),.venv-exports/$(name)/.installed) #
 	for name in $(PACKAGES); do \
 	  .venv-exports/$$name/bin/python benchmarks/exports/export_$$name.py results/exports/$$name \
 	  && python benchmarks/exports/compare.py results/exports/$$name tests/golden/peers/$$name || exit 1; done
+
+# RecBole beside the package, in an environment of the versions that both allow.
+.venv-recbole/.installed: benchmarks/exports/recbole.txt pyproject.toml
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install --quiet --requirement $< pytest "pyarrow<24" "sampled-metrics @ file://$(CURDIR)"
+	@touch $@
+
+test-recbole: .venv-recbole/.installed ## test the metric for RecBole in the released package (PyTorch), and the page's loop of PyTorch
+	PYTHONPATH="$(CURDIR)/src" .venv-recbole/bin/python -m pytest -q -c /dev/null --rootdir . --noconftest -p no:cacheprovider tests/recbole
 
 coverage: $(STAMP) ## measure how often ranges and intervals hold what they should
 	python benchmarks/coverage.py --experiments 400 --expectations 2000 --users 1000 \
@@ -242,5 +251,5 @@ lock: ## pin all dependencies again (needs uv); then update environment.yml
 	  --custom-compile-command 'make lock' --output-file requirements-study.lock pyproject.toml -
 
 clean: ## remove the environment and all results but the reference run
-	rm -rf $(VENV) .venv-lowest .venv-dist dist .venv-mutants .venv-peers .venv-exports .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-dist .venv-recbole dist .venv-mutants .venv-peers .venv-exports .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf $(filter-out results/reference,$(wildcard results/*))

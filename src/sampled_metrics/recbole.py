@@ -1,0 +1,116 @@
+"""A metric of RecBole: exact metrics with intervals, or the range that samples leave for them.
+
+Its import adds `Exact` to the metrics of RecBole. With `mode: full` it computes exact metrics of
+the ranks that RecBole's collector gathers, and with `mode: uni100` the range of the exact metrics
+and its middle, which needs `n_items` in the configuration. Each user has one held-out item, as
+after `split: {LS: valid_and_test}`. docs/recbole.md shows a run.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from recbole.evaluator import register
+from recbole.utils import EvaluatorType
+
+from sampled_metrics._base.arrays import generator
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.inference.correct import correct
+from sampled_metrics.inference.evaluate import evaluate
+from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
+
+NAME = "exact"
+_METRICS = ("recall", "ndcg")  # unless the configuration has exact_metrics
+
+
+class Exact:
+    """Exact metrics at each of `topk`: their interval or range, and a value to quote.
+
+    Keys are such as `exact_recall@10_low`, `exact_recall@10` and `exact_recall@10_high`. The second
+    is the value of full rankings, or the middle of a range, nan if that starts at 0.
+    """
+
+    metric_type = EvaluatorType.RANKING
+    metric_need = ("rec.meanrank",)
+    smaller = False
+
+    def __init__(self, config: Any) -> None:
+        self.decimal_place = config["metric_decimal_place"]
+        names = config["exact_metrics"] or _METRICS
+        self._metrics = [f"{name}@{k}" for name in names for k in config["topk"]]
+        self._n_items = config["n_items"]
+        self._n_negatives: int | None = None
+        self.ranks: Ranks | SampledRanks | None = None
+        if not config["single_spec"]:
+            raise InputError("ranges of several processes cannot be averaged; evaluate in one")
+        for mode in config["eval_args"]["mode"].values():
+            if mode.startswith("pop"):
+                Sampling("popularity")  # raises an InputError that says why
+            if mode.startswith("uni"):
+                self._take_negatives(int(mode.removeprefix("uni")))
+
+    def _take_negatives(self, n_negatives: int) -> None:
+        if self._n_negatives not in (None, n_negatives):
+            raise InputError("mode: valid and test have different numbers of negatives")
+        if self._n_items is None:
+            raise InputError(
+                f"mode uni{n_negatives} needs n_items in the configuration, the candidates of a "
+                "full ranking; sampled_metrics.recbole.n_items(test_data) returns them"
+            )
+        self._n_negatives = n_negatives
+
+    def calculate_metric(self, dataobject: Any) -> dict[str, float]:
+        """Return the metrics of what RecBole collected, by key."""
+        self.ranks = self._ranks(dataobject.get("rec.meanrank").numpy().astype(np.float64))
+        found: dict[str, tuple[float, float, float]] = {}
+        if isinstance(self.ranks, SampledRanks):
+            for one in correct(self.ranks, self._metrics, "sampled"):
+                middle = np.nan if one.range_middle is None else one.range_middle
+                found[one.metric] = (one.range_low, middle, one.range_high)
+        else:
+            for exact in evaluate(self.ranks, self._metrics):
+                found[exact.metric] = (exact.ci_low, exact.value, exact.ci_high)
+        result: dict[str, float] = {}
+        for metric, numbers in found.items():
+            for suffix, number in zip(("_low", "", "_high"), numbers, strict=True):
+                result[f"{NAME}_{metric}{suffix}"] = round(number, self.decimal_place)
+        return result
+
+    def _ranks(self, collected: NDArray[np.float64]) -> Ranks | SampledRanks:
+        """Take the mean rank among ties, the number of candidates and of held-out items by user."""
+        rank, n_candidates, n_held_out = collected.T
+        if (n_held_out != 1).any():
+            raise InputError(
+                f"{int((n_held_out != 1).sum())} users have several held-out items, whose ranks "
+                "RecBole adds up; split by {'LS': 'valid_and_test'}"
+            )
+        place = np.floor(rank).astype(np.int64)
+        is_between = rank > place  # two places, of an odd number of ties
+        m = self._n_negatives
+        if m is None or n_candidates.max() > m + 1:
+            return Ranks(n_candidates.astype(np.int64), place - 1, is_between.astype(np.int64))
+        draws = generator(0, NAME).integers(0, 2, place.size)
+        return SampledRanks(place + is_between * draws, self._n_items, m, Sampling.DISTINCT)
+
+
+def n_items(data: Any) -> int:
+    """Return the mean number of candidates of a full ranking, from the data loader of a test."""
+    dataset = data._dataset  # `dataset` is that of torch before the first batch
+    if data.config["repeatable"]:  # seen items are candidates
+        return int(dataset.item_num) - 1  # without padding
+    users = dataset.inter_feat[dataset.uid_field].unique().tolist()
+    used = [len(data._sampler.used_ids[user]) for user in users]  # the held-out item is one of them
+    return round(dataset.item_num - float(np.mean(used)))
+
+
+def ranks_of(trainer: Any) -> Ranks | SampledRanks:
+    """Return the ranks of a trainer's last evaluation, which `compare` and `report` take."""
+    ranks: Ranks | SampledRanks | None = trainer.evaluator.metric_class[NAME].ranks
+    if ranks is None:
+        raise InputError("no evaluation yet; call trainer.evaluate first")
+    return ranks
+
+
+register.metrics_dict[NAME] = Exact
+register.metric_information[NAME] = Exact.metric_need
+register.metric_types[NAME] = Exact.metric_type

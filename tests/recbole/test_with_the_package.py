@@ -1,0 +1,82 @@
+"""What docs/recbole.md and docs/meter.md show, with the released packages of RecBole and PyTorch.
+
+Run by `make test-recbole`, in an environment of its own.
+"""
+
+import contextlib
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import made
+import numpy as np
+import pytest
+import torch
+
+import sampled_metrics as sm
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/recbole.md").read_text(encoding="utf-8")
+NUMBER = re.compile(r"-?\d\.\d+")
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    """Lines that the page's code prints, in an interpreter of its own."""
+    folder = tmp_path_factory.mktemp("made")
+    made.write(folder)
+    (code,) = re.findall(r"(?ms)^```python\n(.*?)^```$", PAGE)
+    (folder / "run.py").write_text(code)
+    words = [sys.executable, "-W", "ignore", "run.py"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_the_page_shows_what_is_printed(printed):
+    (shown,) = re.findall(r"(?ms)^```text\n(.*?)^```$", PAGE)
+    for line, expected in zip(printed, shown.splitlines(), strict=True):
+        assert NUMBER.sub("#", line) == NUMBER.sub("#", expected)
+        # another processor may train another model of BPR
+        found = [float(number) for number in NUMBER.findall(line)]
+        assert found == pytest.approx([float(x) for x in NUMBER.findall(expected)], abs=0.03)
+
+
+def numbers(line):
+    return dict(re.findall(r"(\S+@10\S*) (\d\.\d+)", line))
+
+
+@pytest.mark.parametrize("model", ["BPR", "EASE"])
+def test_the_range_holds_what_recbole_computes_in_full(printed, model):
+    among, full = [
+        numbers(line) for line in printed if line.startswith((f"uni100 {model}", f"full {model}"))
+    ]
+    assert full["exact_recall@10"] == full["recall@10"]
+    assert among["exact_recall@10_low"] < full["recall@10"] < among["exact_recall@10_high"]
+    assert among["recall@10"] > among["exact_recall@10_high"]
+
+
+def test_a_loop_of_torch():
+    """Scores that need gradients, in half precision too."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(90, 40))
+    seen = torch.tensor(rng.random((90, 40)) < 0.2)
+    held_out = torch.tensor(rng.integers(0, 40, size=90))
+    scores[np.arange(90), held_out.numpy()] += 1.0
+    table = torch.tensor(scores, requires_grad=True)
+    seen[torch.arange(90), held_out] = False
+    loader = [(rows, seen[rows], held_out[rows]) for rows in torch.arange(90).split(32)]
+    model = torch.nn.Module()
+    model.forward = lambda users: table.detach()[users].clone()
+    text = (ROOT / "docs/meter.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"(?ms)^```python\n(import torch\n.*?)^```$", text)
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        exec(code, {"model": model, "loader": loader})  # noqa: S102 - the documented one
+    expected = sm.evaluate(table.detach(), "HR@10, NDCG@10", relevant=held_out, seen=seen)
+    assert shown.getvalue() == f"{expected}\n"
+    for scores in (table, table.half()):
+        meter = sm.RankMeter("rr", n_items=40)
+        meter.update(scores, positive=held_out)
+        assert len(meter.compute()) == 1

@@ -1,0 +1,149 @@
+"""The metric for RecBole, of what RecBole collects; `make test-recbole` runs it in the package."""
+
+import importlib
+import sys
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+import sampled_metrics as sm
+
+RNG = np.random.default_rng(3)
+
+
+@pytest.fixture
+def plugin(monkeypatch):
+    """The module, beside what it needs of RecBole."""
+    needed = {
+        "recbole": {},
+        "recbole.evaluator": {},
+        "recbole.evaluator.register": {"metrics_dict": {}, "metric_information": {}},
+        "recbole.utils": {"EvaluatorType": SimpleNamespace(RANKING=1)},
+    }
+    needed["recbole.evaluator.register"]["metric_types"] = {}
+    for name, contents in needed.items():
+        module = ModuleType(name)
+        module.__dict__.update(contents)
+        monkeypatch.setitem(sys.modules, name, module)
+    sys.modules["recbole.evaluator"].register = sys.modules["recbole.evaluator.register"]
+    monkeypatch.delitem(sys.modules, "sampled_metrics.recbole", raising=False)
+    yield importlib.import_module("sampled_metrics.recbole")
+    sys.modules.pop("sampled_metrics.recbole")
+
+
+def settings(mode="full", **others):
+    modes = mode if isinstance(mode, dict) else {"valid": mode, "test": mode}
+    given = dict.fromkeys(("exact_metrics", "n_items"))
+    given.update(eval_args={"mode": modes}, topk=[5, 10], single_spec=True)
+    given.update(metric_decimal_place=4, **others)
+    return given
+
+
+def collected(rank, n_candidates, n_held_out=1):
+    """What RecBole passes to a metric: a tensor of three columns by name."""
+    columns = np.broadcast_arrays(rank, n_candidates, n_held_out)
+    rows = np.column_stack(columns).astype(np.float32)
+    return {"rec.meanrank": SimpleNamespace(numpy=lambda: rows)}
+
+
+def test_the_metric_is_registered(plugin):
+    known = sys.modules["recbole.evaluator.register"]
+    assert known.metrics_dict == {"exact": plugin.Exact}
+    assert list(known.metric_information["exact"]) == ["rec.meanrank"]
+    assert known.metric_types == {"exact": 1}
+
+
+def test_full_rankings_give_values_and_intervals(plugin):
+    ranks = RNG.integers(1, 60, size=200)
+    found = plugin.Exact(settings()).calculate_metric(collected(ranks, 90))
+    names = [f"exact_{name}@{k}{end}" for name in ("recall", "ndcg") for k in (5, 10)
+             for end in ("_low", "", "_high")]  # fmt: skip
+    assert list(found) == names
+    for one in sm.evaluate(ranks, "recall@5, recall@10, ndcg@5, ndcg@10", n_items=90):
+        values = [found[f"exact_{one.metric}{end}"] for end in ("_low", "", "_high")]
+        assert values == [round(x, 4) for x in (one.ci_low, one.value, one.ci_high)]
+
+
+def test_two_tied_places_count_half_each_in_full_rankings(plugin):
+    metric = plugin.Exact(settings(exact_metrics=["hit"]))
+    found = metric.calculate_metric(collected([5.5, 1, 40, 80], 90))
+    assert found["exact_hit@5"] == pytest.approx(1.5 / 4)
+    assert found["exact_hit@10"] == pytest.approx(2 / 4)
+    assert metric.ranks.n_tied.tolist() == [1, 0, 0, 0]
+
+
+def test_sampled_ranks_give_the_range_and_its_middle(plugin):
+    ranks = np.minimum(RNG.geometric(0.2, size=400), 101)
+    metric = plugin.Exact(settings("uni100", n_items=3541))
+    found = metric.calculate_metric(collected(ranks, RNG.integers(97, 102, size=400)))
+    expected = sm.correct(
+        ranks, "recall@10", "sampled", n_items=3541, n_negatives=100, sampling="distinct"
+    )[0]
+    assert found["exact_recall@10_low"] == round(expected.range_low, 4)
+    assert found["exact_recall@10"] == round(expected.range_middle, 4)
+    assert found["exact_recall@10_high"] == round(expected.range_high, 4)
+
+
+def test_a_range_from_0_has_no_middle(plugin):
+    metric = plugin.Exact(settings("uni100", n_items=3541))
+    found = metric.calculate_metric(collected([1, 5, 40, 90], 101))
+    assert found["exact_recall@10_low"] == 0.0
+    assert np.isnan(found["exact_recall@10"])
+
+
+def test_half_ranks_among_negatives_are_drawn_to_either_side(plugin):
+    metric = plugin.Exact(settings("uni9", n_items=500))
+    rest = [90, 60, 45, 35, 30, 25, 22, 20]
+    ranks = np.repeat([1, 1.5, *range(3, 11)], [500, 400, *rest])
+    metric.calculate_metric(collected(ranks, 10))
+    counts = np.bincount(metric.ranks.sampled_ranks)
+    assert counts.tolist()[1:] == [500 + 400 - counts[2], counts[2], *rest]
+    assert 150 < counts[2] < 250
+
+
+def test_the_phase_is_told_by_its_candidates(plugin):
+    metric = plugin.Exact(settings({"valid": "uni9", "test": "full"}, n_items=500))
+    metric.calculate_metric(collected([1, 2, 9], 10))
+    assert isinstance(metric.ranks, sm.SampledRanks)
+    metric.calculate_metric(collected([1, 2, 90], 490))
+    assert isinstance(metric.ranks, sm.Ranks)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"mode": "uni100"}, "n_items"),
+        ({"mode": "pop100", "n_items": 500}, "popularity"),
+        ({"mode": {"valid": "uni9", "test": "uni99"}, "n_items": 500}, "different numbers"),
+        ({"single_spec": False}, "processes"),
+    ],
+)
+def test_settings_without_a_range_are_refused(plugin, changes, problem):
+    with pytest.raises(sm.InputError, match=problem):
+        plugin.Exact({**settings(changes.pop("mode", "full")), **changes})
+
+
+def test_several_held_out_items_are_refused(plugin):
+    with pytest.raises(sm.InputError, match="1 users have several held-out items"):
+        plugin.Exact(settings()).calculate_metric(collected([3, 9], 90, [1, 2]))
+
+
+def test_candidates_of_a_full_ranking(plugin):
+    feature = SimpleNamespace(unique=lambda: np.array([1, 3]))
+    dataset = SimpleNamespace(item_num=101, uid_field="user", inter_feat={"user": feature})
+    sampler = SimpleNamespace(used_ids=[set(), {1, 2, 3}, set(range(50)), {4}])
+    data = SimpleNamespace(_dataset=dataset, _sampler=sampler, config={"repeatable": False})
+    # 100 items; 2 and 0 of them are seen by users 1 and 3, whose held-out items are used, too
+    assert plugin.n_items(data) == 99
+    data.config["repeatable"] = True
+    assert plugin.n_items(data) == 100
+
+
+def test_ranks_of_a_trainer(plugin):
+    metric = plugin.Exact(settings())
+    trainer = SimpleNamespace(evaluator=SimpleNamespace(metric_class={"exact": metric}))
+    with pytest.raises(sm.InputError, match="evaluate"):
+        plugin.ranks_of(trainer)
+    metric.calculate_metric(collected([1, 2], 90))
+    assert plugin.ranks_of(trainer).n_better.tolist() == [0, 1]
