@@ -9,6 +9,7 @@ from scipy import stats
 
 from sampled_metrics.budget import BudgetResult, Estimate
 from sampled_metrics.budget.result import DEPTH_SHARE, depth_of, p_value
+from sampled_metrics.inference.results import span
 
 
 def estimate(centre: float, slack: float = 0.0, error: float = 0.01, value: Any = None) -> Estimate:
@@ -208,3 +209,15 @@ def test_depth_weighs_users_by_how_seldom_they_were_drawn() -> None:
     depth = depth_of(SimpleNamespace(counts=counts), SimpleNamespace(phases=phases))
     # two thirds of the weight lie before 10, and 0.9 of it 7/10 of the way from there to 100
     assert depth == pytest.approx(10 + 90 * (0.9 - 2 / 3) / (1 / 3))
+
+
+def test_orders_as_a_table() -> None:
+    orders = result([0.1, 0.2, -0.01]).compare()
+    (table,) = orders.parts()
+    assert [(row["a"], row["b"], row["metric"]) for row in table] == [
+        (a, b, "recall@10") for a, b in ("AB", "AC", "BC")
+    ]
+    assert [row["b - a"] for row in table] == [0.1, 0.2, -0.01]
+    for row, order in zip(table, orders, strict=True):
+        assert row["interval (95 %)"] == span(order.ci_low, order.ci_high)
+    assert len({row["order"] for row in table}) == 3
