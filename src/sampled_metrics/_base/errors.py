@@ -39,8 +39,11 @@ class InputError(ValueError):
         column: str | None = None,
     ) -> None:
         super().__init__(problem)
-        self.problem, self.path = problem, path
-        self.row, self.line, self.column = row, line, column
+        self.problem = problem
+        self.path = path
+        self.row = row
+        self.line = line
+        self.column = column
 
     def __str__(self) -> str:
         places = []

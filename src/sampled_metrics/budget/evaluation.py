@@ -26,9 +26,12 @@ from sampled_metrics.inference.results import UNDECIDED
 MODEL_SHARE = 0.75  # of the budget; the rest is the audit's
 # Budget spent at each look of an evaluation that may stop early, and its part of 1 - confidence.
 # The parts add up to one, so intervals cover as often as stated, whenever the evaluation stops.
-LOOKS = ((0.25, 0.2), (0.5, 0.3), (1.0, 0.5))
-FIRST_STEPS, ROUND_STEPS, LAST_STEPS = 30, 6, 40  # of expectation maximisation
-ROUNDS_PER_E, LEAST_ROUNDS = 3.0, 4  # rounds for every factor e from the first round to the budget
+LOOKS: tuple[tuple[float, float], ...] = ((0.25, 0.2), (0.5, 0.3), (1.0, 0.5))
+FIRST_STEPS = 30  # of expectation maximisation, after the first round
+ROUND_STEPS = 6
+LAST_STEPS = 40
+ROUNDS_PER_E = 3.0  # rounds for every factor e from the first round to the budget
+LEAST_ROUNDS = 4
 BATCHES = (5, 10, 10, 12, 15, 20)  # fewest scores asked at once of a user in each stratum ...
 BATCH = 25  # ... and beyond the sixth
 WIDTHS = 0.2, 2.5  # half an interval, as a share of the metric, for a full list; rules of thumb
@@ -83,8 +86,9 @@ class State(NamedTuple):
         arrays = read_arrays(path, what, ("rounds", "check", "part"))
         with reading_as(path, what):
             answers = [arrays[f"scores{number}"] for number in range(int(arrays["rounds"]))]
-            complete = "items" not in arrays
-            batch = None if complete else Batch(*(arrays[name] for name in Batch._fields))
+            batch = None
+            if "items" in arrays:
+                batch = Batch(*(arrays[name] for name in Batch._fields))
             return cls(answers, int(arrays["check"]), batch, arrays["part"])
 
 
@@ -105,7 +109,8 @@ class Session:
     """
 
     def __init__(self, frame: Frame, settings: Settings, saved: State = START) -> None:
-        self._frame, self._settings = frame, settings
+        self._frame = frame
+        self._settings = settings
         owner = frame.owner
         self._metrics = parse_metrics(settings.metrics, single=owner.size == frame.order.n.size)
         self._models: list[Model] = []
@@ -143,7 +148,8 @@ class Session:
         try:
             following = self._steps.send(values)
         except StopIteration as stop:
-            following, self.result = None, stop.value
+            following = None
+            self.result = stop.value
         self.state = _following([*answers, values], check, following)
 
     def finished(self) -> BudgetResult:
@@ -168,13 +174,16 @@ class Session:
         """Write the state as `.npz`, all or nothing."""
         answers, check, batch, part = self.state
         arrays: dict[str, Any] = {f"scores{i}": scores for i, scores in enumerate(answers)}
-        arrays |= {} if batch is None else batch._asdict()
+        if batch is not None:
+            arrays.update(batch._asdict())
         with replacing(path) as temporary, temporary.open("wb") as file:
             np.savez(file, rounds=len(answers), check=check, part=part, **arrays)
 
     def _evaluation(self) -> Generator[Batch, Float, BudgetResult]:
         """Yield batches of pairs, take their scores, return the result."""
-        frame, settings, count = self._frame, self._settings, len(self._settings.names)
+        frame = self._frame
+        settings = self._settings
+        count = len(self._settings.names)
         n_users = frame.order.n.size
         limit = int(settings.budget * n_users)
         first_round = n_users * int(np.count_nonzero(frame.n.any(0)))
@@ -186,7 +195,10 @@ class Session:
         held = yield Batch(number, np.tile(frame.owner, count), np.tile(items, count))
         models = [Model(Counts(frame, x), self._metrics) for x in held.reshape(count, -1)]
         self._models = models
-        for share, risk in LOOKS if settings.until_decided else ((1.0, 1.0),):
+        looks = LOOKS
+        if not settings.until_decided:
+            looks = ((1.0, 1.0),)
+        for share, risk in looks:
             if MODEL_SHARE * share * limit < first_round and share < 1.0:
                 continue
             result = yield from self._look(models, int(share * limit), risk)
@@ -199,7 +211,8 @@ class Session:
     ) -> Generator[Batch, Float, BudgetResult]:
         """Continue the rounds and audit, at most `limit` scores in all per recommender."""
         # The audit draws users anew, so its intervals hold whatever came before.
-        settings, frame = self._settings, self._frame
+        settings = self._settings
+        frame = self._frame
         already = max(int(model.counts.m.sum()) for model in models)
         total = already + int(MODEL_SHARE * (limit - already))
         if frame.n.sum() <= limit:
@@ -230,12 +243,16 @@ class Session:
 
 
 def _following(answers: Sequence[Float], check: int, batch: Batch | None) -> State:
-    return State(answers, check, batch, np.full(0 if batch is None else batch.users.size, np.nan))
+    n_asked = 0
+    if batch is not None:
+        n_asked = batch.users.size
+    return State(answers, check, batch, np.full(n_asked, np.nan))
 
 
 def expectation(order: Order, budget: float) -> tuple[int, str]:
     """Return what a budget costs and can be expected to give, and the level at which to log it."""
-    n_users, n_candidates = order.n.size, int(order.n.sum())
+    n_users = order.n.size
+    n_candidates = int(order.n.sum())
     most = min(int(budget * n_users), n_candidates)
     price = f"at most {most:,} scores per recommender"
     if most == n_candidates:
@@ -259,9 +276,13 @@ def explore(model: Model, total: int) -> Asking:
         yield from counts.ask(np.minimum(1, counts.left))
         model.fit(FIRST_STEPS)
     fewest = np.array([*BATCHES, *[BATCH] * n_strata][:n_strata])
-    first, budget = counts.m.sum() / n_users + 3.0, total / n_users
+    first = counts.m.sum() / n_users + 3.0
+    budget = total / n_users
     rounds = max(LEAST_ROUNDS, int(ROUNDS_PER_E * np.log(max(budget / first, 1.0))))
-    for limit in [budget] if budget <= first else np.geomspace(first, budget, rounds):
+    limits = np.array([budget])
+    if budget > first:
+        limits = np.geomspace(first, budget, rounds)
+    for limit in limits.tolist():
         room = min(int(limit * n_users), total) - int(counts.m.sum())
         gain = model.gain()
         size = np.minimum(np.maximum(fewest, counts.m), counts.left).ravel()
@@ -283,7 +304,10 @@ def joined(tasks: Sequence[Generator[Asked, Float, Any]]) -> Generator[Batch, Fl
         wanted: dict[int, Asked] = {}
         for place, scores in replies.items():
             try:
-                wanted[place] = next(tasks[place]) if scores is None else tasks[place].send(scores)
+                if scores is None:
+                    wanted[place] = next(tasks[place])
+                else:
+                    wanted[place] = tasks[place].send(scores)
             except StopIteration as stop:
                 results[place] = stop.value
         if not wanted:

@@ -29,7 +29,9 @@ from sampled_metrics.tables.names import ITEM, USER
 from sampled_metrics.tables.reading import read_table
 
 _log = logging.getLogger("sampled_metrics")
-SETTINGS, PROBLEM, STATE = "evaluation.json", "problem.npz", "state.npz"
+SETTINGS = "evaluation.json"
+PROBLEM = "problem.npz"
+STATE = "state.npz"
 
 
 class Folder:
@@ -83,7 +85,8 @@ class Folder:
         if not (path / SETTINGS).is_file():
             return cls.create(path, order, settings)
         found = cls(path)
-        now, before = _arrays(order), _arrays(found.order)
+        now = _arrays(order)
+        before = _arrays(found.order)
         equal = found.settings == settings and now.keys() == before.keys()
         if not equal or not all(np.array_equal(now[k], before[k]) for k in now):
             raise InputError("holds another evaluation; name a new folder", path=path)
@@ -105,7 +108,8 @@ class Folder:
         session.tell(scores)
         session.save(self.path / STATE)
         self.state = session.state
-        answers, count = self.state.answers, len(self.settings.names)
+        answers = self.state.answers
+        count = len(self.settings.names)
         n_asked = sum(scores.size for scores in answers[1:])  # without those of held-out items
         per_user = n_asked / self.problem.user_ids.size / count
         following = "complete: `sampled-metrics budget result` prints the result."
@@ -132,10 +136,13 @@ class Folder:
 
     def _read_scores(self, paths: Sequence[Path]) -> Float:
         """Read the scores of all pairs asked, in their order; rows of the files may have any."""
-        ids, asked = self._ids, self.pairs
-        sizes, columns = [names.size for names in ids.values()], (*ids, "score")
+        ids = self._ids
+        asked = self.pairs
+        sizes = [names.size for names in ids.values()]
+        columns = (*ids, "score")
         wanted = np.ravel_multi_index([places(asked[name], ids[name]) for name in ids], sizes)
-        scores, rows = np.empty(wanted.size), np.empty(0, np.int64)
+        scores = np.empty(wanted.size)
+        rows = np.empty(0, np.int64)
         for path in paths:
             table = read_table(path, f"scores ({', '.join(columns)})", columns, ids=(*ids,))
             table.require(*columns)
@@ -164,7 +171,9 @@ def _words(expected: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
     """Say what the model expects of each recommender."""
     for name, metrics in expected.items():
         values = ", ".join(f"{metric} {value:.4f}" for metric, value in metrics.items())
-        of_several = f" of {name}" if len(expected) > 1 else ""
+        of_several = ""
+        if len(expected) > 1:
+            of_several = f" of {name}"
         yield f"expected so far{of_several}, not audited: {values}"
 
 
@@ -261,11 +270,19 @@ def evaluate_on_budget(
         raise InputError(f"batch_size is {batch_size}, expected at least 1")
     if state is not None and not isinstance(state, str | Path):
         raise InputError(f"state is a {type(state).__name__}; expected the name of a folder")
-    given = recommender if isinstance(recommender, Mapping) else {"score": recommender}
+    given = recommender
+    if not isinstance(given, Mapping):
+        given = {"score": recommender}
     if not given or not all(isinstance(name, str) for name in given):
         raise InputError("recommender has no names; expected at least one, each a text")
-    options: dict[str, Any] = {"names": tuple(given), "metrics": metrics, "budget": budget}
-    options |= {"confidence": confidence, "seed": seed, "until_decided": until_decided}
+    options: dict[str, Any] = {
+        "names": tuple(given),
+        "metrics": metrics,
+        "budget": budget,
+        "confidence": confidence,
+        "seed": seed,
+        "until_decided": until_decided,
+    }
     settings = Settings.of(options, "evaluate_on_budget")
     sources = [x if callable(x) else Grid.of("recommender", x) for x in given.values()]
     catalogue = [x.items() for x in sources if isinstance(x, Grid) and items is None]
@@ -274,8 +291,12 @@ def evaluate_on_budget(
     problem = Problem.of(relevant, seen, next(iter(catalogue), items), candidates, shape)
     scorers = [problem.scorer("recommender", source) for source in sources]
     order = Order(problem, make_proxy(proxy, problem, settings.seed))
-    folder = None if state is None else Folder.resumed(Path(state), order, settings)
-    session = folder.session() if folder else Session(Frame(order, settings.seed), settings)
+    folder = None
+    if state is None:
+        session = Session(Frame(order, settings.seed), settings)
+    else:
+        folder = Folder.resumed(Path(state), order, settings)
+        session = folder.session()
     _log.log(*expectation(order, settings.budget))
     seconds, pairs = np.zeros((2, len(scorers)))
     for number, part, *pair in _parts(session, folder, batch_size):

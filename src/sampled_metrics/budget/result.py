@@ -277,7 +277,9 @@ def depth_of(model: Model, audited: Audited) -> float:
         return math.nan
     better = frame.by_user(model.counts.better.T.astype(np.float64))[:, users] @ weight[users]
     sums = np.concatenate([[0.0], np.cumsum(better)])
-    return float(np.interp(DEPTH_SHARE * sums[-1], sums, frame.edges)) if sums[-1] else 0.0
+    if not sums[-1]:
+        return 0.0
+    return float(np.interp(DEPTH_SHARE * sums[-1], sums, frame.edges))
 
 
 def p_value(estimate: Estimate, level: float) -> float:
@@ -299,7 +301,9 @@ def p_value(estimate: Estimate, level: float) -> float:
     slack = max(0.0, reach - float(stdtrit(freedom, 1.0 - risk / 2.0)) * std_error)
     distance = max(0.0, abs(centre) - slack) / std_error
     p = 2.0 * float(stdtr(freedom, -distance))
-    return max(p, risk) if low <= 0.0 <= high else min(p, float(np.nextafter(risk, 0.0)))
+    if low <= 0.0 <= high:
+        return max(p, risk)
+    return min(p, float(np.nextafter(risk, 0.0)))
 
 
 def _order_parts(orders: list[Compared], confidence: float) -> Parts:
