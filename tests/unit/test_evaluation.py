@@ -83,3 +83,18 @@ def test_scores_that_are_not_of_all_candidates_are_questioned():
         with pytest.warns(InputWarning, match="name them with --seen"):
             (found,) = evaluate(data, "ap", relevant=held_out)
         assert found.value == pytest.approx((1 / rank).mean())
+
+
+@pytest.mark.parametrize(("carry", "is_narrow"), [(29, True), (30, False), (1, True)])
+def test_few_users_that_carry_a_mean_are_counted(carry, is_narrow):
+    """All others have an average precision of nearly 0."""
+    better = np.full(400, 10**8)
+    better[:carry] = 0
+    (found,) = results = evaluate(ranks_of(10**9, better), "ap")
+    assert found.effective_users == pytest.approx(carry, rel=1e-5)
+    words = " ".join(str(results).split())
+    assert (f"ap: about {carry} of 400 users carry most of the value" in words) == is_narrow
+    assert "400 users, 1,000,000,000 candidates. Fractions, ties expected." in words
+    flat = evaluate(ranks_of(10**9, better), "recall@10")
+    assert "carry most" not in str(flat)
+    assert evaluate(ranks_of(99, [50] * 3), "recall@10")[0].effective_users == 0.0

@@ -6,10 +6,13 @@ import re
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sampled_metrics as sm
 from sampled_metrics._base.text import html_of
+from sampled_metrics.inference import plots
+from sampled_metrics.inference.results import count, extent, likeness, span
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -113,3 +116,91 @@ def test_without_matplotlib_the_extra_is_named(corrected, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(sm.InputError, match=r"pip install 'sampled-metrics\[plot\]'"):
         corrected.plot()
+
+
+def row(**changed):
+    usual = {"a": "A", "b": "B", "metric": "ap", "order": "undecided", "range_low": 0.125}
+    return usual | {"range_high": 0.5} | changed
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([row()], "ap: undecided"),
+        ([row(order="a")], "ap: A is better"),
+        ([row(order="b"), row(order="b")], "ap: B is better"),
+        ([row(order="b"), row(b="C")], "ap: 1 of 2 pairs decided"),
+        ([row(order="b"), row(b="C", order="a"), row(a="C")], "ap: 2 of 3 pairs decided"),
+    ],
+)
+def test_titles_of_comparisons(rows, words):
+    assert plots._verdict("ap", pd.DataFrame(rows)) == words
+
+
+def test_titles_of_ranges():
+    ranges = pd.DataFrame([row(), row()]).drop(columns="order")
+    assert plots._verdict("ap", ranges) == "ap: 0.125 to 0.5"
+    assert plots._verdict("ap", ranges.assign(range_low=[0.1, 0.2])) == "ap"
+
+
+@pytest.mark.usefixtures("closing")
+def test_plots_of_several_recommenders_have_a_line_for_each():
+    rows = [
+        {"recommender": name, "metric": metric, "estimator": estimator, "value": value,
+         "range_low": 0.2, "range_high": 0.4}
+        for name in "AB" for metric in ("ap", "auc")
+        for estimator, value in (("sampled", 0.9), ("cls", 0.3))
+    ]  # fmt: skip
+    exact = {("A", "ap"): 0.25, ("B", "auc"): 0.35}
+    panels = plots.draw(pd.DataFrame(rows), exact, None)
+    for axes, metric in zip(panels, ("ap", "auc"), strict=True):
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["A", "B"]
+        assert axes.get_ylim() == (1.5, -0.5)
+        assert drawn(axes, "range") == [[[0.2, height], [0.4, height]] for height in (0, 1)]
+        # above the line of cls and far to the right of it
+        assert [[y for _, y in points] for points in drawn(axes, "cls")] == [[0.07], [1.07]]
+        at_edge = [points[0] for points in drawn(axes, "sampled")]
+        assert at_edge == [[1, pytest.approx(-0.07)], [1, pytest.approx(0.93)]]
+        place = {"ap": [[[0.25, 0]]], "auc": [[[0.35, 1]]]}[metric]
+        assert drawn(axes, "exact") == place
+    width, height = panels[0].figure.get_size_inches()
+    assert (width, height) == (6, pytest.approx(0.5 * 3 + 0.3 * 4))
+
+
+@pytest.mark.usefixtures("closing")
+@pytest.mark.parametrize(("value", "is_far"), [(0.519, False), (0.521, True), (0.081, False),
+                                               (0.079, True), (0.3, False)])  # fmt: skip
+def test_uncorrected_values_beyond_six_tenths_of_the_rest_are_at_the_edge(value, is_far):
+    """All else is from 0.2 to 0.4, so 0.12 beyond it is far."""
+    rows = [
+        {"metric": "ap", "estimator": estimator, "value": found, "range_low": 0.2,
+         "range_high": 0.4}
+        for estimator, found in (("sampled", value), ("cls", 0.3))
+    ]  # fmt: skip
+    axes = plots.draw(pd.DataFrame(rows), {}, None)
+    (((x, y),),) = drawn(axes, "sampled")
+    assert y == pytest.approx(-0.07)
+    assert x == ((1 if value > 0.3 else 0) if is_far else value)
+    assert [text.get_text() for text in axes.texts] == [f"{value:.3g}"] * is_far
+
+
+def test_extents_counts_and_likenesses_in_words():
+    assert [count(n, "user") for n in (0, 1, 2, 6040)] == [
+        "0 users", "1 user", "2 users", "6,040 users",
+    ]  # fmt: skip
+    assert [extent(n, "user") for n in ([], [0], [1], [5, 5], [943, 6040, 1000])] == [
+        "", "", "1 user", "5 users", "943 to 6,040 users",
+    ]  # fmt: skip
+    assert span(0.12344, 0.98765) == "0.1234 to 0.9877"
+    for metric, rank, words in (
+        ("recall@10", 17, "recall@17"),
+        ("f1@10", 8, "f1@8"),
+        ("ap", 5, "rank 5 (not 2)"),
+        ("ndcg@10", 17, "rank 17 (not 3)"),
+        ("rr@1", 4, "rank 4 (not 2)"),
+        ("auc", None, "auc"),
+        ("ap", None, "no rank"),
+    ):
+        assert str(likeness(metric, rank, 1000)) == words
+    assert likeness("ndcg", 9, 3).exact_rank == 3
+    assert likeness("ndcg", 9, 2).exact_rank == 2
