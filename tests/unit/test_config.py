@@ -224,3 +224,11 @@ def test_the_hash_leaves_out_what_cannot_change_a_result():
         ("recommenders.0.settings.alpha", 0.3, False),
     ):
         assert (changed(place, value).sha256() == study().sha256()) == same
+
+
+def test_corrections_assume_what_is_drawn_unless_told_otherwise():
+    one, other = "without-replacement", "with-replacement"
+    settings = study({"experiment": {"sampling": one, "assumed_sampling": None}}).experiment
+    assert settings.correction_sampling == one
+    settings = study({"experiment": {"sampling": one, "assumed_sampling": other}}).experiment
+    assert settings.correction_sampling == other

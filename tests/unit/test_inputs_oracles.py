@@ -194,3 +194,21 @@ def test_draws_of_which_duplicates_were_dropped(n_negatives, m):
             as_sampled(table, drawn)
     else:
         assert as_sampled(table, drawn).n_negatives == m
+
+
+def test_ranks_among_two_candidates_and_beyond_the_least():
+    table = pd.DataFrame({"rank": [1, 2, 3], "n_candidates": [2, 2, 3]})
+    ranks = as_ranks(table, Ranked())
+    assert ranks.n_candidates.tolist() == [2, 2, 3]
+    assert ranks.n_better.tolist() == [0, 1, 2]
+    with pytest.raises(sm.InputError) as caught:
+        as_ranks(table.assign(n_candidates=[2, 2, 1]), Ranked())
+    assert (caught.value.row, caught.value.column) == (3, "n_candidates")
+
+
+@pytest.mark.parametrize("data", [np.array(3), np.float64(0.5), np.zeros((2, 2, 2)), 7, None])
+def test_what_is_no_ranking(data):
+    with pytest.raises(sm.InputError):
+        as_ranks(data, Ranked(n_items=9))
+    with pytest.raises(sm.InputError):
+        as_sampled(data, Drawn(n_items=50, n_negatives=9))
