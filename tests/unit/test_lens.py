@@ -21,7 +21,15 @@ from sampled_metrics.pages.lens import (
     lens,
     right_order,
 )
-from sampled_metrics.pages.words import range_bars, range_panel, verdict
+from sampled_metrics.pages.words import (
+    items,
+    listed,
+    percent,
+    range_bars,
+    range_panel,
+    standings,
+    verdict,
+)
 from sampled_metrics.ranks import Ranks
 
 N, M = 1000, 20
@@ -294,3 +302,23 @@ def test_pairs_that_full_rankings_leave_undecided_have_a_sign_of_their_own(shown
     assert [pair for pair in usual["pairs"] if pair in others] == others
     right = sum(sign == 1 for sign, *_ in others)
     assert [int(x) for x in re.findall(r"\d+", view["verdict"])] == [right, len(others), 1]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0999, "9.99"), (0.09994, "9.99"), (0.09996, "10.0"), (0.1, "10.0"), (1.0, "100.0"),
+        (0.0, "0.00"), (-0.05, "-5.00"), (-0.2, "-20.0"),
+    ],
+)  # fmt: skip
+def test_shares_in_percent(value, text):
+    assert percent(value) == f"{text}\xa0%"
+
+
+def test_lists_in_words_and_standings():
+    assert [items(m) for m in (1, 2, 1000)] == [
+        "1 random item", "2 random items", "1,000 random items",
+    ]  # fmt: skip
+    assert [listed("X"), listed("XY"), listed("XYZ")] == ["X", "X and Y", "X, Y and Z"]
+    found = standings(np.array([0.1, 0.5, 0.1 + 1e-12]))
+    assert found == [(1, "50.0\xa0%"), (0, "10.0\xa0%"), (2, "10.0\xa0%")]

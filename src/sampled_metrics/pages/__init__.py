@@ -29,7 +29,7 @@ def render(
     )
     # A script must not end its element or open a comment; JSON not hold signs special in HTML.
     script = "\n".join(_static(f"{name}.js") for name in scripts)
-    data = json.dumps(content["numbers"], ensure_ascii=True, separators=(",", ":"))
+    data = json.dumps(content["numbers"], separators=(",", ":"))
     return environment.get_template(template).render(
         **content,
         style="\n".join(_static(f"{name}.css") for name in styles),

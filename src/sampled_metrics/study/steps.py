@@ -94,9 +94,11 @@ def split(job: Any) -> None:
         removed.update(dropped)
     rng = generator(settings.seed, "split")
     if settings.method == "given":
-        result = given_split(events[0], events[1], settings.tie_break, rng)
+        training, held_out = events
+        result = given_split(training, held_out, settings.tie_break, rng)
     else:
-        result = hold_out(events[0], settings, rng)
+        (all_events,) = events
+        result = hold_out(all_events, settings, rng)
     if settings.users is not None:
         result = sample_users(result, settings.users, generator(settings.seed, "users"))
     save_split(Path(job.output.split), result)
