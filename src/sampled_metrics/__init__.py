@@ -25,10 +25,10 @@ range: values of the exact metric that the sampled ranks allow, at 95 %,
   assuming that near the top no rank is likelier than one before it. Sampled
   ranks cannot show it, and it fails for example where rules fill the top
   places; shape 2 assumes less.
-middle: of the range, the number to quote if it must be one (geometric mean).
-recall@10: 0.0028 is that of a random order, which the range allows.
-value: the estimate. It behaves like the metric on its right, or falls to half
-  at that rank, so it need not be near the exact metric, nor inside the range.
+middle: geometric mean of the range, if you must quote one number.
+recall@10: the range includes 0.0028, the value of a random order.
+value: what the estimator gives. It measures the metric under "acts like", so it
+  may lie outside the range.
 
 With full rankings there is nothing to correct:
 

@@ -216,7 +216,9 @@ def test_output_is_what_would_be_printed(run, folder):
             done = run(
                 *shlex.split(line), "--output", path, *["--format", form] * (form == "table")
             )
-            assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+            said = f"Wrote {path} " if line == DRAW else ""
+            assert (done.returncode, done.stdout[: len(said)], done.stderr) == (0, said, "")
+            assert done.stdout.count("\n") == bool(said)
             assert path.read_text() == printed
 
 

@@ -207,7 +207,7 @@ def test_more_numbers_say_more_and_orders_are_open_or_right():
     near, far = ({"HR@1": a, "HR@10": b} for a, b in ((0.30, 0.79), (0.02, 0.20)))
     orders = [order_of({"HR@1": 0.35, "HR@10": 0.82}, other, "HR@10", confidence=0.95, **about)[0]
               for other in (near, far)]  # fmt: skip
-    assert [row["order"] for row in orders] == ["open", "a"]
+    assert [row["order"] for row in orders] == ["undecided", "a"]
     assert orders[1]["range_high"] == orders[1]["b_high"] - orders[1]["a_low"] < 0
 
 
@@ -265,5 +265,8 @@ def test_command(run):
     found = reported(HR | {"NDCG@10": 0.5905}, "HR@10", **ABOUT, n_users=6040)[0]
     assert (rows[0]["range_low"], rows[0]["range_high"]) == (found.range_low, found.range_high)
     other = ("--against", "HR@10=0.7886", "NDCG@10=0.5538", "--format", "json")
-    assert json.loads(run(*paper, *about, *other).stdout)[0]["order"] == "open"
-    assert "HR@1=" in run(*paper, *about, "--advice").stdout
+    assert json.loads(run(*paper, *about, *other).stdout)[0]["order"] == "undecided"
+    advised = run(*paper, *about, "--advice").stdout.splitlines()
+    assert "HR@10 NDCG@10 (yours)" in advised[2]
+    assert all(len(line) <= 80 for line in advised)
+    assert "=" not in "".join(advised[2:15])  # no number that nobody printed

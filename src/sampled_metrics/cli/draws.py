@@ -8,7 +8,7 @@ import typer
 from sampled_metrics._base.defaults import MOST_REPETITIONS, MOST_ROWS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli import options
-from sampled_metrics.cli.output import Format, emit, emit_columns, emit_results
+from sampled_metrics.cli.output import Format, emit, emit_columns, emit_results, wrote
 from sampled_metrics.ranks import Sampling
 
 NOT_SOUND = 1  # exit status of `check-negatives`
@@ -77,6 +77,7 @@ def sample(
     columns["n_candidates"] = np.tile(items.n_candidates, repetitions)
     rest = {"n_negatives": n_negatives, "sampling": str(sampling), "sampled_rank": drawn.ravel()}
     emit_columns(columns | rest, form, output)
+    wrote(output, drawn.size, "row")
 
 
 @app.command()
@@ -100,6 +101,7 @@ def negatives(
 
     drawn = negatives(relevant, seen, n_negatives, items=items, seed=seed)
     emit_columns({name: drawn[name] for name in drawn}, form, output)
+    wrote(output, len(drawn["item_id"]), "negative")
 
 
 @app.command("check-negatives")
@@ -111,7 +113,7 @@ def check_negatives(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Test whether negatives are as corrections and ranges assume.
+    """Check that negatives are drawn as corrections and ranges assume: uniformly, unseen.
 
     Looks for held-out and seen items and duplicates among them, users with another number and
     negatives shared by users, and tests whether they are uniform over the items, over their ids

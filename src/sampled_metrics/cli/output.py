@@ -79,3 +79,9 @@ def emit_text(text: str, output: Path | None) -> None:
         raise
     except OSError as error:
         raise InputError(f"standard output: cannot be written ({error.strerror})") from error
+
+
+def wrote(output: Path | None, number: int, noun: str) -> None:
+    """Say how many things a file holds that was written, if there is one."""
+    if output is not None:
+        typer.echo(f"Wrote {output} ({number:,} {noun}{'s' * (number != 1)}).")

@@ -10,7 +10,7 @@ from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.text import text_of
 from sampled_metrics.cli import options
-from sampled_metrics.cli.output import Format, emit, emit_results, emit_text
+from sampled_metrics.cli.output import Format, emit, emit_results, emit_text, wrote
 from sampled_metrics.ranks import Sampling
 
 FLAGGED = 1  # exit status of `check`
@@ -80,7 +80,9 @@ def correct(
     ] = "random",
     seed: options.Seed = 0,
     shape: options.Shape = defaults.SHAPE,
-    intervals: Annotated[bool, options.option("", "Print their intervals.", "--intervals")] = False,
+    intervals: Annotated[
+        bool, options.option("", "Show confidence intervals of the estimates.", "--intervals")
+    ] = False,
     confidence: options.Confidence = defaults.CONFIDENCE,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
@@ -125,7 +127,10 @@ def reported(
         str | None, options.option("NUMBERS", "Numbers of another paper: which is higher?")
     ] = None,
     advice: Annotated[
-        bool, options.option("", "Print what other printed metrics would have said.", "--advice")
+        bool,
+        options.option(
+            "", "Show how much narrower the range would be with other metrics printed.", "--advice"
+        ),
     ] = False,
     sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
     shape: options.Shape = defaults.SHAPE,
@@ -140,7 +145,7 @@ def reported(
 
     Keys: metric, reported, range_low, range_high, range_middle, shape, n_items, n_negatives,
     n_users, sampling, printed; with --against: metric, a_low, a_high, b_low, b_high, range_low,
-    range_high (of b - a), order (a, b or open). Values are fractions.
+    range_high (of b - a), order (a, b or undecided). Values are fractions.
     """
     from sampled_metrics.inference import reported as reports
 
@@ -239,7 +244,7 @@ def compare_files(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Compare recommenders in pairs: which has the higher exact metric, if that can be told.
+    """Decide, where possible, which recommender of each pair has the higher exact metric.
 
     Example: sampled-metrics compare A.csv B.csv --n-negatives 100 --n-items 3541 --metric HR@10
 
@@ -291,7 +296,9 @@ def plan(
     form: options.Form = Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Calculate how likely 1 to 1,000 negatives, and full rankings, decide the order of two.
+    """Calculate how many negatives are needed to decide between two recommenders.
+
+    The table says how likely 1 to 1,000 negatives, and full rankings, decide their order.
 
     Example: sampled-metrics plan --ranks A.parquet B.parquet --metric HR@10
 
@@ -359,3 +366,4 @@ def write_report(
     names = metric or defaults.METRICS[:1], estimator or defaults.ESTIMATORS
     with options.naming_files(paths):
         report(paths, output, *names, **given)
+    wrote(output, len(paths), "recommender")

@@ -1,4 +1,4 @@
-"""Comparison of recommenders: which has the higher exact metric, if that can be told."""
+"""Comparison of recommenders: which has the higher exact metric, where that is decided."""
 
 import math
 import warnings

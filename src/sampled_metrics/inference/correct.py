@@ -101,8 +101,8 @@ def correct(
     """Correct sampled metrics (section 5), and compute the range of the exact ones.
 
     An estimate is the mean over users of an estimator's vector; its interval is not about the exact
-    metric. `em:ITERATIONS`, which is fitted to the ranks, assumes more than it says. One result
-    for each metric and estimator, metrics outermost.
+    metric. `em:ITERATIONS` is fitted to the ranks; its interval ignores that. One result for
+    each metric and estimator, metrics outermost.
 
     Parameters
     ----------
@@ -306,10 +306,10 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
         f"{drawn} from {first.n_items - 1:,} items. Fractions.",
         "range: values of the exact metric that the sampled ranks allow, at "
         f"{100 * confidence:g} %, {assumed(first.shape)}.{caveat(first.shape)}",
-        "middle: of the range, the number to quote if it must be one (geometric mean).",
+        "middle: geometric mean of the range, if you must quote one number.",
         *_random_orders(results),
-        "value: the estimate. It behaves like the metric on its right, or falls to half at that "
-        "rank, so it need not be near the exact metric, nor inside the range.",
+        'value: what the estimator gives. It measures the metric under "acts like", so it may '
+        "lie outside the range.",
     ]
     if intervals:
         lines.append("interval: of the expectation of the estimate, which is not the exact metric.")
@@ -324,7 +324,5 @@ def _random_orders(results: Sequence[Corrected]) -> list[str]:
         ranks, weights = rank_rule([measure], n, 1)
         value = weights @ measure.at(ranks, n) / n
         if found.range_low <= value <= found.range_high:
-            lines.append(
-                f"{metric}: {value:.4f} is that of a random order, which the range allows."
-            )
+            lines.append(f"{metric}: the range includes {value:.4f}, the value of a random order.")
     return lines

@@ -56,7 +56,7 @@ def negatives(
 def check_negatives(
     negatives: Any, relevant: Any, seen: Any, *, items: Any = None
 ) -> Results[uniform.Check]:
-    """Test whether negatives are as corrections and ranges assume.
+    """Check that negatives are drawn as corrections and ranges assume: uniformly, unseen.
 
     All arguments are tables like those of `negatives`. One result for each property.
 
@@ -82,13 +82,27 @@ def check_negatives(
 
 
 def _parts(checks: Sequence[uniform.Check]) -> Parts:
-    """Show counts as whole numbers, and mean places in an order of the items in percent."""
+    """Show what was found beside what sound negatives have."""
     rows = []
     for check in checks:
-        number = "{:,.0f}" if isnan(check.p_value) or check.expected > 1.0 else "{:.1%}"
-        row = {"check": check.name, "passed": "yes" if check.passed else "NO"}
-        row |= {"found": number.format(check.found), "if sound": number.format(check.expected)}
-        rows.append(row | {"p": "" if isnan(check.p_value) else f"{check.p_value:.2g}"})
+        row = {
+            "check": check.name,
+            "passed": "yes" if check.passed else "NO",
+            "found": _found(check),
+            "p": "" if isnan(check.p_value) else f"{check.p_value:.2g}",
+        }
+        rows.append(row)
     remarks = [f"{check.name}: {check.remark}." for check in checks if not check.passed]
     sound = "Sound: distinct, unseen and uniform as far as these tests can tell."
     return [rows, "\n".join(remarks) or sound]
+
+
+def _found(check: uniform.Check) -> str:
+    """Write what was counted, or measured and expected: mean places in an order in percent."""
+    if isnan(check.p_value):
+        return f"{check.found:,.0f}" if check.found else "none"
+    if check.passed:
+        return "as expected"
+    if check.expected > 1.0:
+        return f"{check.found:,.0f}, expected {check.expected:,.0f}"
+    return f"{check.found:.1%}, expected {check.expected:.1%}"

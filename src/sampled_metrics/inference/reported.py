@@ -30,7 +30,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.kernels import ALL_POINTS
 from sampled_metrics.inference.ranges import Range
-from sampled_metrics.inference.results import Results, count
+from sampled_metrics.inference.results import UNDECIDED, Results, count, span
 from sampled_metrics.inference.shapes import NON_INCREASING, SHAPES, assumed, caveat
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Sampling
@@ -152,16 +152,19 @@ def advice(
 ) -> Results[Reported]:
     """Compute the ranges that other printed metrics, or 1,000 negatives, would have allowed.
 
-    For true ranks halfway between those of the lowest and of the highest first metric.
+    The first results are of the numbers given. The others, the narrowest range of each metric and
+    number of negatives first, are of one recommender that would have printed these numbers: its
+    true ranks are halfway between those of the lowest and of the highest first metric.
 
     Examples
     --------
     >>> paper, about = {"HR@10": 0.8245, "NDCG@10": 0.5905}, {"n_items": 3416, "n_users": 6040}
     >>> for row in advice(paper, "HR@10", n_negatives=100, **about)[:3]:
-    ...     print(f"{row.range_low:.3f} to {row.range_high:.3f} from {row.printed}")
-    0.026 to 0.816 from HR@10=0.8242
-    0.091 to 0.480 from HR@10=0.8242 NDCG@10=0.5904
-    0.129 to 0.368 from HR@1=0.3675 HR@5=0.7235 HR@10=0.8242
+    ...     names = [pair.partition("=")[0] for pair in row.printed.split()]
+    ...     print(row.n_negatives, *names, f"{row.range_low:.3f} to {row.range_high:.3f}")
+    100 HR@10 NDCG@10 0.091 to 0.480
+    100 HR@1 HR@5 HR@10 0.129 to 0.368
+    100 HR@10 NDCG@10 HR@1 HR@5 MRR NDCG@5 0.128 to 0.371
     """
     about: Any = {"n_items": n_items, "n_users": n_users, "shape": shape, "confidence": confidence}
     given = (printed, n_items, n_negatives, n_users, None, sampling, shape, confidence)
@@ -176,7 +179,9 @@ def advice(
         for group in (*(group.split() for group in ADVISED), names):
             would = {name: f"{values[name]:.4f}" for name in group}
             rows += reported(would, metrics, n_negatives=m, sampling=sampling, **about)
-    return Results(rows, partial(_parts, confidence=confidence))
+    own = reported(printed, metrics, n_negatives=n_negatives, sampling=sampling, **about)
+    rows.sort(key=lambda row: (row.metric, row.n_negatives, row.range_high - row.range_low))
+    return Results([*own, *rows], partial(_advised, n_own=len(own), confidence=confidence))
 
 
 def order_of(
@@ -187,7 +192,7 @@ def order_of(
     confidence: float,
     **about: Any,
 ) -> list[dict[str, Any]]:
-    """Order two papers by their ranges, each at (1 + confidence)/2: `a`, `b` or `open`."""
+    """Order two papers by their ranges, each at (1 + confidence)/2: `a`, `b` or `undecided`."""
     level = (1.0 + confidence) / 2.0
     theirs = parse_measures(list(b))
     common = [str(measure) for measure in parse_measures(list(a)) if measure in theirs]
@@ -198,7 +203,7 @@ def order_of(
         low, high = two.range_low - one.range_high, two.range_high - one.range_low
         row = {"metric": one.metric, "a_low": one.range_low, "a_high": one.range_high}
         row |= {"b_low": two.range_low, "b_high": two.range_high}
-        order = "b" if low > 0.0 else "a" if high < 0.0 else "open"
+        order = "b" if low > 0.0 else "a" if high < 0.0 else UNDECIDED
         rows.append(row | {"range_low": low, "range_high": high, "order": order})
     return rows
 
@@ -443,6 +448,29 @@ def _parts(results: Sequence[Reported], confidence: float) -> Parts:
     lines = (
         f"Negatives drawn uniformly {first.sampling.replace('-', ' ')}; {first.n_items:,} "
         f"candidates; {users}, {assumption}.{caveat(first.shape)}\n"
-        "middle: the geometric mean of the ends, the number to quote if it must be one."
+        "middle: geometric mean of the range, if you must quote one number."
+    )
+    return [rows, lines]
+
+
+def _advised(results: Sequence[Reported], n_own: int, confidence: float) -> Parts:
+    """The range of the numbers given, and the ranges that other numbers would have left."""
+    rows = []
+    for place, result in enumerate(results):
+        names = [pair.partition("=")[0] for pair in result.printed.split()]
+        row = {
+            "printed": " ".join(names),
+            "negatives": str(result.n_negatives),
+            "metric": result.metric,
+            "range": span(result.range_low, result.range_high),
+        }
+        if place < n_own:
+            row["printed"] += " (yours)"
+        rows.append(row)
+    _, about = _parts(results[:n_own], confidence)
+    own, _, _ = str(about).rpartition("\n")
+    lines = (
+        f"Other rows: ranges of one recommender that would have printed what you gave; its true "
+        f"ranks are not known, and other recommenders would leave other ranges.\n{own}"
     )
     return [rows, lines]
