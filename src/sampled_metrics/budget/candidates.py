@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, csr_matrix, issparse
+from scipy.sparse import csr_array, issparse
 
+from sampled_metrics._base.als import factors
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget.problem import Grid, Problem, Scorer, numbers
@@ -20,6 +21,7 @@ LEAST_HEAD = 1400  # items of a user's head, however many users there are
 DIMENSIONS = 8  # of the vectors of ALS
 ALPHA = 0.2  # weight of pairs without an event in the loss of ALS
 PENALTY = 10.0  # lambda in it
+SWEEPS = 15  # over all users and all items
 
 
 class Proxy(NamedTuple):
@@ -131,34 +133,12 @@ def by_factors(user_vectors: Float, item_vectors: Float) -> Proxy:
 
 
 def als(seen: csr_array, seed: int) -> tuple[Float, Float]:
-    """Return vectors of users and items by ALS, as `recommenders.als` of the study.
-
-    They minimise the paper's loss.
-    """
+    """Return vectors of users and items by ALS, as the recommender of the study has them."""
+    stages = factors(seen, [SWEEPS], dimensions=DIMENSIONS, alpha=ALPHA, penalty=PENALTY, seed=seed)
     try:
-        from implicit.cpu.als import AlternatingLeastSquares
+        return next(stages)
     except ImportError:
         raise InputError("proxy 'als' needs implicit: pip install implicit") from None
-    from threadpoolctl import threadpool_limits
-
-    confidence = csr_matrix(seen, dtype=np.float32)
-    confidence.data[:] = 1 + 1 / ALPHA
-    with threadpool_limits(1, user_api="blas"):
-        model = AlternatingLeastSquares(
-            factors=DIMENSIONS,
-            regularization=PENALTY * (1 + ALPHA) / ALPHA,
-            alpha=1.0,
-            dtype=np.float64,
-            use_cg=False,
-            iterations=15,
-            num_threads=1,
-        )
-        model.user_factors = np.zeros((seen.shape[0], DIMENSIONS))  # solved for first
-        rng = np.random.default_rng(np.random.SeedSequence(seed))
-        model.item_factors = rng.uniform(0.0, 0.01, (seen.shape[1], DIMENSIONS))
-        model.fit(confidence, show_progress=False)
-    scale = np.sqrt(1 + ALPHA)
-    return model.user_factors / scale, model.item_factors / scale
 
 
 class Order:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import pairwise
 from typing import Self
 
 import numpy as np
 from pydantic import Field
 from scipy.sparse import csr_array, csr_matrix
 
+from sampled_metrics._base.als import factors
 from sampled_metrics._base.arrays import Float, Int, one_thread
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.settings import Count, Settings
@@ -45,29 +45,12 @@ class ALSSettings(Settings):
 
 @register("als")
 class ALS(Factors):
-    """Matrix factorisation.
-
-    The paper's loss, with H the training pairs and y(u, i) the score,
-
-        sum_H (y - 1)^2 + alpha sum_UxI y^2 + lambda ||V||^2,
-
-    is, up to a constant, alpha times the loss that `implicit` minimises,
-
-        sum_UxI c (p - y')^2 + lambda' ||V'||^2,    c = 1 + 1/alpha and p = 1 on H, c = 1 and
-        p = 0 elsewhere,    y' = (1 + alpha) y,    lambda' = lambda (1 + alpha) / alpha,
-
-    divided by (1 + alpha)^2: completing the square on H moves the target from 1 to
-    1/(1 + alpha), and scaling all vectors by sqrt(1 + alpha) moves it back. `fit` scales the
-    vectors so that `score` returns the paper's y.
-    """
+    """Matrix factorisation by alternating least squares, see `_base.als.factors`."""
 
     Settings = ALSSettings
 
     def fit(self, train: csr_array, threads: int = 1) -> Self:
-        """Minimise the loss by `iterations` sweeps from a random start, in float64.
-
-        Solves are exact and BLAS has one thread, so the number of threads changes no bit.
-        """
+        """Minimise the loss by `iterations` sweeps from a random start."""
         for _ in self.stages(train, [self.settings.iterations], threads):
             pass
         return self
@@ -76,36 +59,20 @@ class ALS(Factors):
         self, train: csr_array, iterations: Sequence[int], threads: int = 1
     ) -> Iterator[int]:
         """Train by each of these increasing numbers of sweeps, as `fit` does, and yield it."""
-        from implicit.cpu.als import AlternatingLeastSquares
-        from implicit.recommender_base import ModelFitError
-
         settings = self.settings
-        confidence = csr_matrix(train, dtype=np.float32)
-        confidence.data[:] = 1 + 1 / settings.alpha
-        with one_thread():
-            model = AlternatingLeastSquares(
-                factors=settings.d,
-                regularization=settings.lambda_ * (1 + settings.alpha) / settings.alpha,
-                alpha=1.0,
-                dtype=np.float64,
-                use_cg=False,
-                num_threads=threads,
-            )
-        model.user_factors = np.zeros((train.shape[0], settings.d))  # solved for first
-        # With `start` = 0.01 as `implicit` draws them.
-        rng = np.random.default_rng(np.random.SeedSequence(settings.seed))
-        model.item_factors = rng.uniform(0.0, settings.start, (train.shape[1], settings.d))
-        scale = np.sqrt(1 + settings.alpha)
-        for before, sweeps in pairwise([0, *iterations]):
-            model.iterations = sweeps - before
-            try:
-                with one_thread():
-                    model.fit(confidence, show_progress=False)
-            except (ModelFitError, ValueError) as error:
-                values = f"alpha {settings.alpha:g} and lambda {settings.lambda_:g}"
-                raise InputError(f"als: no solution with {values}; use larger ones") from error
-            self.user_vectors = model.user_factors / scale
-            self.item_vectors = model.item_factors / scale
+        stages = factors(
+            train,
+            iterations,
+            dimensions=settings.d,
+            alpha=settings.alpha,
+            penalty=settings.lambda_,
+            seed=settings.seed,
+            start=settings.start,
+            threads=threads,
+        )
+        for sweeps, (user_vectors, item_vectors) in zip(iterations, stages, strict=True):
+            self.user_vectors = user_vectors
+            self.item_vectors = item_vectors
             yield sweeps
 
 
