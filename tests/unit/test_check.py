@@ -2,6 +2,7 @@
 
 import json
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 from sampled_metrics import InputError, check, reported
 from sampled_metrics.cli import app
+from sampled_metrics.inference import flags
 from sampled_metrics.inference.consistency import (
     contradictions,
     higher_over_all,
@@ -318,3 +320,26 @@ def test_command_prints_text_csv_and_json(tmp_path):
     sound = CliRunner().invoke(app, command)
     assert sound.exit_code == 0
     assert sound.stdout.splitlines()[0].endswith("range_middle,flags,measured,standing")
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4])
+def test_metrics_over_all_items_that_do_not_fit_are_named_up_to_two(count):
+    names = [f"HR@{k}" for k in range(1, 6)]
+    row = SimpleNamespace(n_negatives=100, exact=dict.fromkeys(names, "0.5"))
+    for value, words in ((0.5, "drawn by popularity"), (0.05, "counted as hits")):
+        placed = [
+            SimpleNamespace(
+                metric=name,
+                value=value,
+                low=0.1,
+                high=0.2,
+                standing="outside" if place < count else "inside",
+            )
+            for place, name in enumerate(names)
+        ]
+        flag = flags.of_exact(row, placed)
+        named = [name for name in names if f"{name}=0.5, not in 0.1000 to 0.2000" in flag.problem]
+        assert named == names[: min(count, 2)]
+        assert (f"and {count - 2} more" in flag.problem) == (count > 2)
+        assert ("in their ranges, but not together" in flag.problem) == (count == 0)
+        assert (words in flag.causes) == (count > 0)

@@ -99,6 +99,15 @@ def test_the_largest_whole_numbers():
     assert error.problem == "found 0.5; expected ranks of mine"
 
 
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()])
+def test_floats_of_any_width_keep_their_values(kind):
+    narrow = kind.to_pandas_dtype()
+    values = np.array([0.1, 2 / 3, -1e-3]).astype(narrow)
+    found = column(pa.array(values, kind)).finite("rank")
+    assert found.dtype == np.float64
+    assert found.tolist() == values.astype(np.float64).tolist()
+
+
 def test_marks():
     for values in ([1, 0, 1], [True, False, True], [1.0, 0.0, 1.0], ["1", "0", "1"]):
         assert column(values).marks("rank").tolist() == [True, False, True]
