@@ -175,6 +175,15 @@ future: $(STAMP) ## count training events that are later than held-out ones (MOV
 literature: $(STAMP) ## compute the ranges of the numbers in config/literature.csv for docs/atlas.html and docs/measured/literature.md
 	python -m benchmarks.literature
 
+ARCHIVE ?= # of MovieLens 1M
+.PHONY: verify
+verify: $(STAMP) ## say in one line whether the study of ARCHIVE gives the tables, figures and claims of the reference run
+	@test -f '$(strip $(ARCHIVE))' || { echo 'name the archive of MovieLens 1M: make verify ARCHIVE=ml-1m.zip'; exit 2; }
+	@rm -rf results/verify
+	@MOVIELENS_ARCHIVE='$(abspath $(strip $(ARCHIVE)))' snakemake --cores $(CORES) --config results=results/verify \
+	  > results/verify.log 2>&1 || { tail -n 20 results/verify.log; exit 1; }
+	@python benchmarks/verify.py results/verify results/reference
+
 reference: $(STAMP) ## run the study and keep its results in results/reference
 	snakemake --cores $(CORES) spread
 	cp results/spread.csv results/starts.csv results/band.csv results/reference/

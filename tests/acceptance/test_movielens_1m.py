@@ -1,6 +1,8 @@
 """The published numbers, from a real archive and a run of the whole study."""
 
 import hashlib
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -110,3 +112,11 @@ def test_reference_ranks_are_those_of_this_run(records, recommender):
 def test_tables_of_the_reference_are_those_of_this_run(results, name):
     kept, found = (pd.read_csv(folder / name) for folder in (ROOT / "results/reference", results))
     pd.testing.assert_frame_equal(found, kept, rtol=1e-2, atol=0.02)
+
+
+def test_verify_says_that_all_is_the_same(results):
+    words = [sys.executable, ROOT / "benchmarks/verify.py", results, ROOT / "results/reference"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("\n") == 1
+    assert "other than" not in done.stdout
