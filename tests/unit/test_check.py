@@ -13,6 +13,7 @@ from sampled_metrics import InputError, check, reported
 from sampled_metrics.cli import app
 from sampled_metrics.inference import flags
 from sampled_metrics.inference.consistency import (
+    NoShare,
     contradictions,
     higher_over_all,
     no_share,
@@ -343,3 +344,20 @@ def test_metrics_over_all_items_that_do_not_fit_are_named_up_to_two(count):
         assert (f"and {count - 2} more" in flag.problem) == (count > 2)
         assert ("in their ranges, but not together" in flag.problem) == (count == 0)
         assert (words in flag.causes) == (count > 0)
+
+
+@pytest.mark.parametrize(
+    ("runs", "likely", "who", "mean"),
+    [
+        (1, None, "7 users: 2 of them are 0.28571, 3 are 0.42857", "several runs?"),
+        (1, 5, "7 users: 2 of them are 0.28571, 3 are 0.42857", "over 5 runs, which fits?"),
+        (2, None, "7 users in 2 runs: 2 of them are 0.14286, 3 are 0.21429", "several runs?"),
+    ],
+)
+def test_shares_beside_a_number_that_is_none(runs, likely, who, mean):
+    for numbers, verb in ((("HR@5=0.3000",), "is no share"), (("a", "b"), "a and b are no shares")):
+        found = NoShare(numbers, hits=3, n_users=7, runs=runs, decimals=4, likely_runs=likely)
+        flag = flags.of_share(found)
+        assert verb in flag.problem
+        assert flag.problem.endswith(f"of {who}")
+        assert mean in flag.causes

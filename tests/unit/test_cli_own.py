@@ -301,7 +301,10 @@ def test_names_of_files_are_written_as_they_are(rows, folder):
 def test_json_is_readable_in_every_script(run, folder):
     (folder / "Gr\u00f6\u00dfe.csv").write_text(RANKS)
     arguments = ["evaluate", "Gr\u00f6\u00dfe.csv", "--n-items", "100", "--format", "json"]
-    assert '"Gr\u00f6\u00dfe.csv"' in run(*arguments).stdout
+    found = run(*arguments).stdout
+    assert '"Gr\u00f6\u00dfe.csv"' in found
+    assert found.startswith('[\n  {\n    "file": ')
+    assert found.endswith("\n  }\n]\n")
 
 
 @pytest.mark.parametrize("command", ["sample", "plan", "correct"])

@@ -525,3 +525,9 @@ class TestMisfit:
         sample = SampledRanks([1] * 10 + [2] * 80 + [3] * 10, 3, 2, "with-replacement")
         expected = 2 * (20 * np.log(10 / 25) + 80 * np.log(80 / 50))
         assert misfit(sample, "none")[:2] == (pytest.approx(expected), 3)
+
+
+def test_nothing_is_printed_while_ranges_are_computed(capfd):
+    measures = (parse_measure("recall@3"),)
+    bracket_users(measures, SampledRanks([1, 2, 9, 4, 1, 3], 37, 10), "none", 0.9)
+    assert tuple(capfd.readouterr()) == ("", "")
