@@ -41,7 +41,7 @@ With full rankings there is nothing to correct:
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"
+__version__ = "1.0.0"
 
 if TYPE_CHECKING:
     from sampled_metrics._base.errors import InputError, InputWarning
