@@ -12,6 +12,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+import typer
+
+from sampled_metrics import cli
+from sampled_metrics._base.errors import InputError
 
 RANKS = "user_id,rank\nanna,1\nbert,3\ncora,11\n"
 FILES = {
@@ -382,3 +386,44 @@ def test_tables_and_json_are_written_without_slow_imports(folder):
                 check=False,
             )
             assert done.returncode == 0, done.stderr
+
+
+def test_a_package_that_is_missing_is_named():
+    message, status = cli._described(ModuleNotFoundError("no", name="implicit"))
+    assert (message, status) == ("this needs implicit: pip install 'sampled-metrics[study]'", 2)
+    message, _ = cli._described(ModuleNotFoundError("no"))
+    assert message.startswith("this needs ")
+    with pytest.raises(ModuleNotFoundError):  # a mistake in this package
+        cli._described(ModuleNotFoundError("no", name="sampled_metrics.nothing"))
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "status"),
+    [
+        (InputError("wrong", path="a.csv"), "a.csv: wrong", 2),
+        (OSError(5, "broken", "a.csv"), "a.csv: broken", 2),
+        (OSError("broken"), "broken", 2),
+        (MemoryError("1 GB"), "not enough memory: 1 GB", 2),
+        (typer.Abort(), "interrupted", 130),
+        (typer.BadParameter("Value error, a\n  b"), "a b", 2),
+    ],
+)
+def test_errors_and_their_status(error, message, status):
+    found, code = cli._described(error)
+    assert (found.removeprefix("Invalid value: "), code) == (message, status)
+
+
+def test_each_format_is_printed_as_it_is_called(run):
+    table = run("metrics").stdout
+    assert table.splitlines()[0].split() == ["library", "theirs", "ours"]
+    assert run("metrics", "--format", "table").stdout == table
+    assert run("metrics", "--format", "csv").stdout.startswith("library,theirs,ours,note\n")
+    assert run("metrics", "--format", "json").stdout.startswith('[\n  {\n    "library": ')
+    assert "LensKit NDCG(K): " in table.partition("\n\n")[2]  # notes below
+
+
+def test_words_after_against_are_one():
+    assert cli._joined(["plan", "--ranks", "a", "b"]) == ["plan", "--ranks", "a", "b"]
+    joined = cli._joined(["report", "a", "--against", "b", "c", "--output", "d"])
+    assert joined == ["report", "a", "--against", "b c", "--output", "d"]
+    assert cli._joined(["report", "--against", "b", "c"]) == ["report", "--against", "b c"]

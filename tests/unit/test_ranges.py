@@ -531,3 +531,8 @@ def test_nothing_is_printed_while_ranges_are_computed(capfd):
     measures = (parse_measure("recall@3"),)
     bracket_users(measures, SampledRanks([1, 2, 9, 4, 1, 3], 37, 10), "none", 0.9)
     assert tuple(capfd.readouterr()) == ("", "")
+
+
+def test_a_test_of_one_cell_has_one_degree_of_freedom():
+    for ranks in ([1, 2, 3], [1, 5, 11, 2, 3, 4, 1, 1]):
+        assert tuple(misfit(SampledRanks(ranks, 50, 10), "none")) == pytest.approx((0, 1, 1))
