@@ -141,3 +141,17 @@ def test_unknown_metrics(name: str) -> None:
     for names in ([name], name):
         with pytest.raises(InputError, match=r"unknown me(tric|asure)|expected a list"):
             parse_metrics(names)
+
+
+def test_an_evaluation_that_was_begun_goes_on_with_the_same_numbers() -> None:
+    """What its folder holds was asked in this order."""
+    assert stream(0, "order within strata") == 8843234290411854492
+    assert hashed(7, 3).tolist() == [9531580731369415227]
+    assert uniform(1, 2).tolist() == [0.7789076737461242]
+    for size, expected in (
+        (5, [2, 1, 3, 4, 0]),
+        (12, [4, 3, 1, 7, 11, 2, 0, 9, 6, 8, 5, 10]),
+        (17, [7, 12, 13, 14, 4, 16, 15, 3, 6, 2, 11, 9, 10, 0, 5, 8, 1]),
+    ):
+        keys = np.full(size, hashed(7, 3)[0])
+        assert permuted(np.arange(size), np.full(size, size), keys).tolist() == expected

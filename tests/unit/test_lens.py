@@ -20,6 +20,7 @@ from sampled_metrics.pages.lens import (
     Chart,
     lens,
     right_order,
+    sizes_up_to,
 )
 from sampled_metrics.pages.words import (
     items,
@@ -322,3 +323,17 @@ def test_lists_in_words_and_standings():
     assert [listed("X"), listed("XY"), listed("XYZ")] == ["X", "X and Y", "X, Y and Z"]
     found = standings(np.array([0.1, 0.5, 0.1 + 1e-12]))
     assert found == [(1, "50.0\xa0%"), (0, "10.0\xa0%"), (2, "10.0\xa0%")]
+
+
+@pytest.mark.parametrize(
+    ("largest", "wanted", "sizes"),
+    [
+        (100, [], [1, 2, 5, 10, 20, 50, 100]),
+        (101, [], [1, 2, 5, 10, 20, 50, 101]),
+        (2000, [10, 48], [1, 2, 5, 10, 20, 48, 100, 200, 500, 1000, 2000]),
+        (100, [90, 500, 0], [1, 2, 5, 10, 20, 50, 90, 100]),
+        (1, [5], [1]),
+    ],
+)
+def test_sizes_are_round_unless_others_are_close(largest, wanted, sizes):
+    assert sizes_up_to(largest, wanted) == sizes

@@ -17,6 +17,7 @@ from sampled_metrics.estimators import DECLARED, parse_estimators
 from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.evaluate import evaluate
+from sampled_metrics.inference.orders import order_in_words
 from sampled_metrics.inference.results import UNDECIDED, Compared, Results
 from sampled_metrics.inputs.alike import all_alike
 from sampled_metrics.inputs.options import Drawn, Ranked
@@ -176,16 +177,9 @@ def _exact_bars(
         "label": measure.label,
         "bars": bars,
         "most": min(1.01 * max(high for _, high, _ in bars), 1.0),
-        "decided": [_order(pair) for pair in of_metric if pair.order != UNDECIDED],
+        "decided": [order_in_words(pair) for pair in of_metric if pair.order != UNDECIDED],
         "open": [_undecided(pair) for pair in of_metric if pair.order == UNDECIDED],
     }
-
-
-def _order(pair: Compared) -> str:
-    """Write an order that is decided."""
-    if pair.order == "a":
-        return f"{pair.a} above {pair.b}"
-    return f"{pair.b} above {pair.a}"
 
 
 def _undecided(pair: Compared) -> str:
