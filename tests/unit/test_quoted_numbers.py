@@ -147,10 +147,14 @@ def test_wrong_orders():
     assert words in words_of("docs/estimators.md")
 
 
-def test_every_range_of_printed_numbers_held():
-    cells = re.findall(r"\| +([\d.]+) +(?=\|)", text_of("docs/measured/reported.md"))
-    assert set(cells) == {"100.0"}
-    assert "in simulations every range held the exact value" in words_of("docs/reported.md")
+def test_ranges_of_printed_numbers_held():
+    cells = re.findall(
+        r"\| +([\d.]+)(?: \([\d.]+\))? +(?=\|)", text_of("docs/measured/reported.md")
+    )
+    held = [float(cell) for cell in cells]
+    assert len(held) > 60
+    assert min(held) >= 94.0  # of a few hundred experiments, where 95 % is promised
+    assert "95 to 100 % of the ranges held the exact value" in words_of("docs/reported.md")
 
 
 def test_recall_by_split():

@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import pairwise
 
 import matplotlib
 import matplotlib.pyplot
@@ -9,16 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
+from scipy.optimize import linprog, minimize
 
 from sampled_metrics import InputError, correct, reported
-from sampled_metrics.inference.reported import (
-    advice,
-    exact_metric,
-    expected_sampled,
-    order_of,
-    state,
-)
+from sampled_metrics.inference.averages import exact_metric, sampled_moments
+from sampled_metrics.inference.reported import advice
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import pmf
@@ -126,42 +122,56 @@ def test_sampling_error_widens_by_wilsons_interval():
     assert found.range_middle == pytest.approx(math.sqrt(ends[0] * ends[1]))
 
 
-def test_several_numbers_share_the_risk():
-    """Wilson's intervals at 1 - 0.05 / 2 each for two numbers: the normal quantile at 0.9875."""
-    values, d, z = {"HR@5": 0.3, "AUC": 0.7}, 500, 2.241402727604947
-    low, high = (
-        {
-            name: (v + z * z / 2 / d + s * z * math.sqrt(v * (1 - v) / d + z * z / 4 / d / d))
-            / (1 + z * z / d)
-            for name, v in values.items()
-        }
-        for s in (-1, 1)
-    )
-    about = {"n_items": 200, "n_negatives": 30}
-    found = reported(values, "HR@5", n_users=d, digits=12, **about)[0]
-    ends = dense(low, high, "HR@5", "non-increasing", 200, 30)
-    assert [found.range_low, found.range_high] == pytest.approx(ends, abs=1e-9)
-
-
-def test_all_expectations_lie_in_their_intervals_as_often_as_promised():
+def test_ranges_hold_the_exact_metric_as_often_as_promised():
     rng = np.random.default_rng(0)
-    names, n, m, users, runs = ["HR@1", "HR@5", "HR@10", "AUC"], 80, 20, 200, 300
-    true = 1 / np.arange(1, n + 1)
-    shares = true / true.sum() @ chances(n, m)
+    names, n, m, users, runs = ["HR@1", "HR@5", "NDCG@10"], 80, 20, 200, 100
+    true = 1 / (np.arange(1, n + 1) + 2)
+    true /= true.sum()
+    shares = true @ chances(n, m)
     credit = np.array([CREDIT[name](np.arange(1, m + 2), m + 1) for name in names])
-    expected = credit @ shares
+    exact = true[:10].sum()
+    about = {"n_items": n, "n_negatives": m, "n_users": users, "digits": 6, "confidence": 0.8}
     inside = 0
     for _ in range(runs):
         means = credit @ rng.multinomial(users, shares) / users
-        printed = dict(zip(names, means.tolist(), strict=True))
-        found = state(printed, n, m, users, 12, "without-replacement", "none", 0.8)
-        inside += bool(((found.low <= expected) & (expected <= found.high)).all())
-    assert inside / runs >= 0.8
+        printed = dict(zip(names, means.round(6).tolist(), strict=True))
+        found = reported(printed, "HR@10", **about)[0]
+        inside += found.range_low <= exact <= found.range_high
+    assert inside >= 80
+
+
+def test_means_over_runs_have_the_covariance_of_means_over_runs():
+    """With one user and rank, a mean over R runs has a variance R times smaller."""
+    n, m = 30, 10
+    credit = [CREDIT[name](np.arange(1, m + 2), m + 1) for name in ("HR@5", "MRR")]
+    table = chances(n, m)
+    measures = list(map(parse_measure, ("HR@5", "MRR")))
+    for runs in (1, 4):
+        means, products = sampled_moments(
+            measures, n, m, Sampling.WITHOUT_REPLACEMENT, alone=True, runs=runs
+        )
+        for i, j in ((0, 0), (0, 1), (1, 1)):
+            once = table @ (credit[i] * credit[j]) - means[i] * means[j]
+            assert products[i, j] - means[i] * means[j] == pytest.approx(once / runs)
+    paper = {"HR@1": "0.3675", "HR@5": "0.7235", "HR@10": "0.8245"}
+    about = {"n_items": 3416, "n_negatives": 100, "n_users": 1000}
+    widths = []
+    for runs in (1, 3, 30):
+        found = reported(paper, "HR@10", runs=runs, **about)[0]
+        widths.append(found.range_high - found.range_low)
+    assert widths == sorted(widths, reverse=True)
+    with pytest.raises(InputError, match="runs"):
+        reported(paper, "HR@10", runs=0, **about)
+
+
+def sampled_means(measures, n, m, shape):
+    means, _ = sampled_moments(measures, n, m, Sampling.WITHOUT_REPLACEMENT, alone=shape == "none")
+    return means
 
 
 def test_many_items_are_interpolated():
     n, m, measures = 60_000, 300, [parse_measure(name) for name in ("HR@10", "MRR", "AUC")]
-    found = expected_sampled(measures, n, m, Sampling.WITHOUT_REPLACEMENT, "none")
+    found = sampled_means(measures, n, m, "none")
     for r in (1, 100, 513, 700, 2345, 12_345, 30_000, 59_400, 59_999):
         i = np.arange(m + 1)
         ways = [math.comb(r - 1, int(k)) * math.comb(n - r, m - int(k)) for k in i]
@@ -182,10 +192,10 @@ def test_sums_over_many_items_are_those_of_single_ranks(shape):
     if shape == "non-increasing":  # uniform on the first k
         wanted = [np.cumsum(values) / ranks for values in wanted]
         exact = [np.cumsum(values) / ranks for values in exact]
-    found = expected_sampled(measures, n, m, Sampling.WITHOUT_REPLACEMENT, shape)
+    found = sampled_means(measures, n, m, shape)
     assert found == pytest.approx(np.array(wanted), abs=1e-13)
     for measure, values in zip(measures, exact, strict=True):
-        assert exact_metric(measure, n, shape) == pytest.approx(values, abs=1e-13)
+        assert exact_metric(measure, n, shape == "none") == pytest.approx(values, abs=1e-13)
 
 
 def test_published_numbers():
@@ -205,10 +215,113 @@ def test_more_numbers_say_more_and_orders_are_open_or_right():
     assert widths[100 + 3] < widths[100 + 2] < widths[100 + 1] + widths[100 + 2]
     assert widths[1000 + 6] < widths[100 + 6]
     near, far = ({"HR@1": a, "HR@10": b} for a, b in ((0.30, 0.79), (0.02, 0.20)))
-    orders = [order_of({"HR@1": 0.35, "HR@10": 0.82}, other, "HR@10", confidence=0.95, **about)[0]
-              for other in (near, far)]  # fmt: skip
-    assert [row["order"] for row in orders] == ["undecided", "a"]
-    assert orders[1]["range_high"] == orders[1]["b_high"] - orders[1]["a_low"] < 0
+    paper = {"HR@1": 0.35, "HR@10": 0.82}
+    orders = [reported(paper, "HR@10", against=other, **about) for other in (near, far)]
+    assert [found[0].order for found in orders] == ["undecided", "a"]
+    decided = orders[1][0]
+    assert decided.range_high == decided.b_high - decided.a_low < 0
+    assert str(orders[1]).splitlines()[2].split()[-1] == "a"
+    (alone,) = reported(paper, "HR@10", confidence=0.975, **about)
+    assert (decided.a_low, decided.a_high) == (alone.range_low, alone.range_high)
+
+
+def test_more_numbers_never_widen():
+    about = {"n_items": 3416, "n_negatives": 100}
+    paper = {"HR@10": "0.8245", "HR@1": "0.3675", "NDCG@10": "0.5905", "HR@5": "0.7235"}
+    for n_users in (40, 6040, None):
+        for shape in (1, 1.5, "none"):
+            ends = []
+            for count in range(1, len(paper) + 1):
+                some = dict(list(paper.items())[:count])
+                found = reported(some, "HR@10", n_users=n_users, shape=shape, **about)[0]
+                ends.append((found.range_low, found.range_high))
+            for (low, high), (next_low, next_high) in pairwise(ends):
+                assert low - 1e-7 <= next_low <= next_high <= high + 1e-7
+
+
+@pytest.mark.parametrize("factor", [1.4, 5.0])
+@pytest.mark.parametrize("names", [["HR@10"], ["HR@1", "HR@5", "MRR"]])
+def test_ends_of_a_factor_are_those_of_a_programme_over_all_ranks(factor, names):
+    n, m = 200, 20
+    falling = 1 / (np.arange(1, n + 1) + 3.0)
+    falling /= falling.sum()
+    rows = np.array([sampled(name, n, m) for name in names])
+    printed = {name: f"{value:.3f}" for name, value in zip(names, rows @ falling, strict=True)}
+    values = np.array(list(map(float, printed.values())))
+    # q is non-increasing, q <= p <= factor q; the unknowns are p and q
+    eye, zero = np.eye(n), np.zeros((n, n))
+    above = [np.hstack([zero[1:], eye[1:] - eye[:-1]]), np.hstack([-eye, eye])]
+    above += [np.hstack([eye, -factor * eye])]
+    means = np.hstack([rows, np.zeros(rows.shape)])
+    shape = np.vstack(above)
+    below = np.r_[np.zeros(len(shape)), values + 0.0005, 0.0005 - values]
+    exact = CREDIT["MRR"](np.arange(1, n + 1), n)
+    found = reported(printed, "MRR", n_items=n, n_negatives=m, shape=factor)[0]
+    ends = []
+    for sign in (1.0, -1.0):
+        cost = np.r_[sign * exact, np.zeros(n)]
+        total = np.r_[np.ones(n), np.zeros(n)][None]
+        least = linprog(cost, np.vstack([shape, means, -means]), below, total, [1.0])
+        ends.append(sign * least.fun)
+    assert [found.range_low, found.range_high] == pytest.approx(ends, abs=1e-7)
+    assert found.shape == f"{factor:g}"
+
+
+def test_hit_rates_together_have_the_interval_of_pearson():
+    # With negatives for all other items the sampled rank is the true one, and HR@1 of the exact
+    # ranks is the first cell of a table whose chi-square is at most z^2.
+    n, users, z = 30, 50, 1.959963984540054
+    printed = {"HR@1": "0.100000000000", "HR@5": "0.300000000000", "HR@10": "0.360000000000"}
+    seen = np.array([0.1, 0.2, 0.06, 0.64])
+    found = reported(printed, "HR@1", n_items=n, n_negatives=n - 1, n_users=users, shape="none")[0]
+    ends = []
+    for sign in (1.0, -1.0):
+        best = minimize(
+            lambda p, sign=sign: sign * p[0],
+            seen,
+            bounds=[(1e-6, 1.0)] * 4,
+            constraints=[
+                {"type": "eq", "fun": lambda p: p.sum() - 1.0},
+                {"type": "ineq", "fun": lambda p: z**2 / users - ((seen - p) ** 2 / p).sum()},
+            ],
+            options={"ftol": 1e-12},
+        )
+        ends.append(best.x[0])
+    assert [found.range_low, found.range_high] == pytest.approx(ends, abs=1e-5)
+
+
+def test_items_that_are_not_scored():
+    # Three tenths of the users have their held-out item at the end, the others in the first half.
+    n, m = 400, 30
+    shares = np.zeros(n)
+    shares[:200] = 0.7 / 200
+    shares[-1] = 0.3
+    names = ("HR@1", "HR@5", "AUC")
+    printed = {name: f"{shares @ sampled(name, n, m):.5f}" for name in names}
+    about = {"n_items": n, "n_negatives": m}
+    with pytest.raises(InputError, match=r"held-out items not scored at all, as in a split"):
+        reported(printed, "HR@10", **about)
+    for unscored in (0.3, 0.4):
+        found = reported(printed, "HR@10", unscored=unscored, **about)[0]
+        assert found.range_low <= shares[:10].sum() <= found.range_high
+    for wrong in (1.0, -0.1, "much", True):
+        with pytest.raises(InputError, match="unscored"):
+            reported(printed, "HR@10", unscored=wrong, **about)
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        {"HR@1": "0.700", "HR@5": "0.698"},
+        {"HR@10": "0.500", "NDCG@10": "0.502"},
+        {"HR@10": "0.500", "NDCG@10": "0.140"},  # each hit has at least 1/log2 11
+        {"HR@1": "0.400", "HR@10": "0.500", "MRR": "0.380"},
+    ],
+)
+def test_numbers_that_no_sampled_ranks_have(printed):
+    for n_users in (None, 20):  # whatever the sampling error
+        with pytest.raises(InputError, match="no sampled ranks have"):
+            reported(printed, "HR@10", n_users=n_users, shape="none", **ABOUT)
 
 
 HR, ABOUT = {"HR@10": 0.8245}, {"n_items": 3416, "n_negatives": 100}
@@ -228,6 +341,7 @@ HR, ABOUT = {"HR@10": 0.8245}, {"n_items": 3416, "n_negatives": 100}
         (HR, {"n_items": 10**9}, "n_items"),
         (HR, {"n_users": 0}, "n_users"),
         (HR, {"shape": "round"}, "round"),
+        (HR, {"shape": 0.5}, "0.5"),
         (HR, {"confidence": 1.0}, "confidence"),
         (HR, {"sampling": "popularity"}, "uniform"),
         # HR@5 cannot be below HR@1, and a random order has an HR@10 of 10/101.
@@ -266,7 +380,4 @@ def test_command(run):
     assert (rows[0]["range_low"], rows[0]["range_high"]) == (found.range_low, found.range_high)
     other = ("--against", "HR@10=0.7886", "NDCG@10=0.5538", "--format", "json")
     assert json.loads(run(*paper, *about, *other).stdout)[0]["order"] == "undecided"
-    advised = run(*paper, *about, "--advice").stdout.splitlines()
-    assert "HR@10 NDCG@10 (yours)" in advised[2]
-    assert all(len(line) <= 80 for line in advised)
-    assert "=" not in "".join(advised[2:15])  # no number that nobody printed
+    assert "HR@1=" in run(*paper, *about, "--advice").stdout

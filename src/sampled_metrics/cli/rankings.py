@@ -134,6 +134,13 @@ def reported(
     ] = False,
     sampling: options.Sampling = Sampling.WITHOUT_REPLACEMENT,
     shape: options.Shape = defaults.SHAPE,
+    unscored: Annotated[
+        float,
+        options.option("SHARE", "Users at most whose held-out item is last, because not scored."),
+    ] = 0.0,
+    runs: Annotated[
+        int, options.option("R", "Runs over the same users whose means are printed.", min=1)
+    ] = 1,
     confidence: options.Confidence = defaults.CONFIDENCE,
     form: options.Form = Format.TABLE,
     output: options.Output = None,
@@ -151,17 +158,14 @@ def reported(
 
     about: Any = {"n_items": n_items, "n_negatives": n_negatives, "n_users": n_users}
     about |= {"sampling": sampling, "shape": shape, "confidence": confidence}
+    about |= {"unscored": unscored, "runs": runs}
     numbers = _printed(printed)
     if advice:
-        emit_results(reports.advice(numbers, metric or list(numbers), **about), form, output)
-    elif against is None:
-        emit_results(reports.reported(numbers, metric, **about), form, output)
+        results: Any = reports.advice(numbers, metric or list(numbers), **about)
     else:
-        both = reports.order_of(numbers, _printed(against.split()), metric, **about)
-        note = (
-            f"All ranges hold together at {100 * confidence:g} %; range: of the difference b - a."
-        )
-        emit(both, form, output, note)
+        other = None if against is None else _printed(against.split())
+        results = reports.reported(numbers, metric, against=other, **about)
+    emit_results(results, form, output)
 
 
 @app.command()

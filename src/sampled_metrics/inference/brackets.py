@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.cones import cone_programme
 from sampled_metrics._base.packages import clarabel
 from sampled_metrics.inference.kernels import Kernel, spread_rows
 from sampled_metrics.metrics.measures import Measure
@@ -58,29 +59,6 @@ class Mixture(NamedTuple):
     rows: Int  # of its extreme points in a kernel
     weights: Float  # of each of them
     shares: Float  # probability of every bin, with half a user of a uniform rank; all positive
-
-
-class _Columns(NamedTuple):
-    """Nonzeros of a matrix by columns: what clarabel reads of an array of scipy.sparse.
-
-    Its import, and its checks, take longer than a solution.
-    """
-
-    shape: tuple[int, int]
-    indptr: Int
-    indices: Int
-    data: Float
-    nnz: int
-    has_canonical_format: bool = True
-
-    @classmethod
-    def of(cls, matrix: Float) -> "_Columns":
-        """Find the nonzeros."""
-        by_column = matrix.T
-        column, row = np.nonzero(by_column)
-        ends = np.cumsum(np.bincount(column, minlength=len(by_column)))
-        starts = np.concatenate([[0], ends])
-        return cls(matrix.shape, starts, row, by_column[column, row], row.size)
 
 
 def likely_mixture(counts: Float, table: Kernel) -> Mixture:
@@ -179,15 +157,8 @@ def _solve(given: Float, target: Float, shares: Float, weight: float) -> Float:
     matrix[points + 1 :, bins] = root
     right = np.concatenate([-target, np.zeros(1 + bins)])
     cones = [clarabel.NonnegativeConeT(points), clarabel.SecondOrderConeT(bins + 1)]
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _ACCURACY
-    settings.iterative_refinement_max_iter = 1  # of steps that need no more accuracy
-    none = _Columns.of(np.zeros((bins + 2, bins + 2)))
-    linear = np.concatenate([shares, [0.0, weight]])
-    columns = _Columns.of(matrix)
-    solver = clarabel.DefaultSolver(none, linear, columns, right, cones, settings)
-    vector = np.array(solver.solve().x)[:bins]
+    cost = np.concatenate([shares, [0.0, weight]])
+    vector = np.array(cone_programme(cost, matrix, right, cones, _ACCURACY, refinements=1).x)[:bins]
     return vector if np.isfinite(vector).all() else np.full(bins, target.max())
 
 

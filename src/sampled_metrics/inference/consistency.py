@@ -26,7 +26,7 @@ from scipy.special import ndtri
 from sampled_metrics._base.arrays import Float
 from sampled_metrics.inference.kernels import rank_grid
 from sampled_metrics.inference.printed import PrintedRow
-from sampled_metrics.inference.reported import number_of
+from sampled_metrics.inference.statement import number_of
 from sampled_metrics.metrics.measures import parse_measure
 
 _OF_HITS = ("hit", "recall")  # with one held-out item a user, a share of users

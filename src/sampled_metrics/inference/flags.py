@@ -18,8 +18,8 @@ from sampled_metrics.inference.consistency import (
     not_above_random,
 )
 from sampled_metrics.inference.printed import PrintedRow
-from sampled_metrics.inference.reported import number_of
 from sampled_metrics.inference.shapes import NONE
+from sampled_metrics.inference.statement import number_of
 
 GRANULARITY, BOUNDS, RANKS, EXACT = "granularity", "bounds", "ranks", "exact"
 _MOST_NAMED = 2  # exact metrics in a message

@@ -17,8 +17,8 @@ from scipy.special import chdtri
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics.inference.printed import PrintedRow
-from sampled_metrics.inference.reported import number_of
 from sampled_metrics.inference.shapes import NON_INCREASING
+from sampled_metrics.inference.statement import number_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.sampling.probability import pmf_at
 

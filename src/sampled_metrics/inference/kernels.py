@@ -7,8 +7,9 @@ that rank the distributions with weights of 1 or the factor on ranks 1 ... k, wh
 `non-increasing` are uniform, and beyond, or from the first rank for `none`, rank k alone.
 """
 
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,31 +32,18 @@ _STEPS = 50  # to the greatest mean, of which about five are needed
 _ROUNDING = 1e-14  # of means
 
 
-class Kernel(NamedTuple):
-    """Distributions of the sampled rank, in bins, under extreme points of a class.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Extremes:
+    """Extreme points of a class of distributions of the true rank.
 
     Listed are those that are uniform on ranks 1 ... k, or k alone. With a factor above 1 there are
     others, which have the weight of the factor on some ranks; they are found where a function of
     the rank has its greatest mean.
     """
 
-    n: int
-    m: int
     factor: float  # of the class
     last: int  # rank down to which the class has its shape; beyond, k alone
-    points: Int  # k of the extreme points, increasing from 1 to n; shape (points,)
-    starts: Int  # first sampled rank - 1 of every bin, from 0; shape (bins,)
-    widths: Int  # ranks in every bin
-    given: Float  # probability of every bin under each extreme point; shape (points, bins)
-
-    def metric(self, measure: Measure) -> Float:
-        """Exact metric under each extreme point; shape (points,)."""
-        values, uniform = measure.at(self.points, self.n), self.points <= self.last
-        top = self.points[uniform]
-        # Beyond its cut-off a metric is 0.
-        ends = top if measure.cutoff is None else np.minimum(top, measure.cutoff)
-        values[uniform] = sums_up_to(ends, lambda ranks: measure.at(ranks, self.n)) / top
-        return values
+    points: Int  # k of the listed extreme points, increasing from 1 to n; shape (points,)
 
     @property
     def is_complete(self) -> bool:
@@ -108,6 +96,26 @@ class Kernel(NamedTuple):
                 found[place] = first @ of_blocks[: row + 1] / (first @ sizes[: row + 1])
         return found
 
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Kernel(Extremes):
+    """Distributions of the sampled rank, in bins, under the extreme points of a class."""
+
+    n: int
+    m: int
+    starts: Int  # first sampled rank - 1 of every bin, from 0; shape (bins,)
+    widths: Int  # ranks in every bin
+    given: Float  # probability of every bin under each extreme point; shape (points, bins)
+
+    def metric(self, measure: Measure) -> Float:
+        """Exact metric under each extreme point; shape (points,)."""
+        values, uniform = measure.at(self.points, self.n), self.points <= self.last
+        top = self.points[uniform]
+        # Beyond its cut-off a metric is 0.
+        ends = top if measure.cutoff is None else np.minimum(top, measure.cutoff)
+        values[uniform] = sums_up_to(ends, lambda ranks: measure.at(ranks, self.n)) / top
+        return values
+
     def shaped_down_to(self, last: int) -> "Kernel":
         """Return the kernel of the class that has its shape down to a later rank.
 
@@ -123,7 +131,7 @@ class Kernel(NamedTuple):
         uniform = (first + np.cumsum(sums, axis=0)) / self.points[size:, None]
         wanted = self.points[size:, None] <= last
         given = np.concatenate([self.given[:size], np.where(wanted, uniform, single)])
-        return self._replace(last=max(last, self.last), given=given)
+        return replace(self, last=max(last, self.last), given=given)
 
     def by_rank(self) -> Float:
         """Distribution of the bins given each true rank, where every rank is a point."""
@@ -140,7 +148,7 @@ def kernel(n: int, m: int, sampling: str, shape: str | float, cutoff: int | None
     """
     factor = factor_of(shape)
     if 1.0 < factor < np.inf:
-        return kernel(n, m, sampling, NON_INCREASING, cutoff)._replace(factor=factor)
+        return replace(kernel(n, m, sampling, NON_INCREASING, cutoff), factor=factor)
     if not 1 <= m < n:
         raise InputError(f"{m} negatives of {n} candidates; expected at least 1 and below n")
     if m > MOST_NEGATIVES:
@@ -168,7 +176,16 @@ def kernel(n: int, m: int, sampling: str, shape: str | float, cutoff: int | None
         uniform = sums_up_to(first, binned) / first[:, None]
     given = np.concatenate([uniform, binned(beyond)])
     widths = np.diff(starts, append=m + 1)
-    return Kernel(n, m, factor, last, points, starts, widths, given)
+    return Kernel(
+        factor=factor,
+        last=last,
+        points=points,
+        n=n,
+        m=m,
+        starts=starts,
+        widths=widths,
+        given=given,
+    )
 
 
 def _binned(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.reported import MOST_ITEMS, number_of
+from sampled_metrics.inference.statement import MOST_ITEMS, number_of
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.tables.lines import require_file

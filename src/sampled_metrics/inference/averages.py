@@ -1,0 +1,129 @@
+"""Averages of functions of the true rank under the extreme points of a class.
+
+The class is that of `kernels` with its shape at all ranks: the ranks 1 ... k, equally likely, or
+rank k alone. Among more than 200,000 candidates, ranks further than 100,000 from both ends are
+taken in steps of a 50,000th of that distance.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics.inference.kernels import ALL_POINTS
+from sampled_metrics.metrics.measures import Measure
+from sampled_metrics.ranks import Sampling
+from sampled_metrics.sampling.probability import pmf_at
+
+_EDGE, _RATIO, _NODES = 512, 1.25, 40  # single ranks at both ends, growth and nodes of panels
+_EULER_MACLAURIN = ((1, 1 / 12), (3, -1 / 720), (5, 1 / 30240))  # derivatives and their factors
+_FINE = 50_000  # steps in the distance of a rank from the nearer end, at least
+
+
+def sampled_moments(
+    measures: Sequence[Measure], n: int, m: int, kind: Sampling, alone: bool, runs: int = 1
+) -> tuple[Float, Float]:
+    """Expected sampled metrics (eq. 16) and products of each two, under each extreme point.
+
+    Of a user's means over `runs`, each with negatives of its own. Shapes (measures, points) and
+    (measures, measures, points). For large n by Chebyshev interpolation, to about 1e-12.
+    """
+    credit = np.stack([measure.at(np.arange(1, m + 2), m + 1) for measure in measures], axis=1)
+    k = credit.shape[1]
+    first, second = np.triu_indices(k)
+    both = np.concatenate([credit, credit[:, first] * credit[:, second]], axis=1)
+
+    def values(ranks: Any) -> Float:
+        expected = pmf_at(ranks, n, m, kind) @ both
+        means = expected[:, :k]
+        of_two_runs = means[:, first] * means[:, second]
+        expected[:, k:] += (1.0 - 1.0 / runs) * (of_two_runs - expected[:, k:])
+        return np.asarray(expected, np.float64)
+
+    found = _of_points(values, n, max(m + 2, _EDGE), alone)
+    products = np.empty((k, k, found.shape[1]))
+    products[first, second] = found[k:]
+    products[second, first] = found[k:]
+    return found[:k], products
+
+
+def exact_metric(measure: Measure, n: int, alone: bool) -> Float:
+    """Exact metric under each extreme point; shape (points,)."""
+    # Beyond a cut-off a metric is 0; before, it is taken rank by rank.
+    edge = max(_EDGE, (measure.cutoff or 0) + 1)
+    return _of_points(lambda ranks: measure.at(ranks, n)[:, None], n, edge, alone)[0]
+
+
+def _of_points(values: Callable[[Any], Float], n: int, edge: int, alone: bool) -> Float:
+    """Mean of some functions of the rank under each extreme point; shape (functions, points).
+
+    `values` returns a row for each rank, which need not be whole. Of large n, all but the first
+    and last ranks, `edge` at both ends, are cut into panels where values are polynomials.
+    """
+    ranks = last_ranks(n)
+    panels = _panels(n, edge)
+    found = []
+    total: Any = 0.0  # over all ranks before a panel
+    for first, last in panels:
+        begin, end = np.searchsorted(ranks, [first + 1, last + 1])
+        chosen = ranks[begin:end]
+        is_smooth = edge <= first and last <= n - edge and len(panels) > 1
+        if is_smooth:
+            means, sums = _of_polynomials(values, first, last, chosen)
+        else:
+            singly = values(np.arange(first + 1, last + 1)).T
+            means = singly[:, chosen - first - 1]
+            sums = np.cumsum(singly, axis=1)[:, np.append(chosen, last) - first - 1]
+        if not alone:
+            means = (total + sums[:, :-1]) / chosen
+            total = total + sums[:, -1:]
+        found.append(means)
+    return np.hstack(found)
+
+
+def _panels(n: int, edge: int) -> list[tuple[int, int]]:
+    """Cut the ranks 1 ... n into panels, each from the rank after the first of a pair on."""
+    if n <= max(ALL_POINTS, 4 * edge):
+        return [(0, n)]
+    number = int(np.log(n / edge) / np.log(_RATIO)) + 1
+    ends = np.geomspace(edge, n - edge, number + 1).round().astype(np.int64).tolist()
+    return [*pairwise([0, *ends, n])]
+
+
+def _of_polynomials(
+    values: Callable[[Any], Float], first: int, last: int, chosen: Int
+) -> tuple[Float, Float]:
+    """Values at some ranks of a panel, and their sums from its first rank to each, and to its last.
+
+    By a polynomial through the values, and the formula of Euler and Maclaurin for its sums.
+    """
+    middle = (first + last) / 2.0
+    half = (last - first) / 2.0
+    nodes = chebyshev.chebpts1(_NODES)
+    fitted = chebyshev.chebfit(nodes, values(middle + half * nodes), _NODES - 1)
+    terms = [chebyshev.chebint(fitted) * half, fitted / 2.0]
+    for order, factor in _EULER_MACLAURIN:
+        terms.append(chebyshev.chebder(fitted, order) * (factor / half**order))
+    sums = np.zeros_like(terms[0])
+    for term in terms:
+        sums[: len(term)] += term
+    sums[0] -= chebyshev.chebval(-1.0, sums)
+    places = (np.append(chosen, last) - middle) / half
+    means = np.asarray(chebyshev.chebval(places[:-1], fitted), np.float64)
+    totals = np.asarray(chebyshev.chebval(places, sums), np.float64)
+    return means, totals
+
+
+def last_ranks(n: int) -> Int:
+    """Ranks k of the extreme points, all but those far from both ends."""
+    half = (n + 1) // 2
+    near = [np.arange(1, min(_FINE, half) + 1)]
+    for step in range(1, half // _FINE + 1):
+        near.append(np.arange(step * _FINE, min((step + 1) * _FINE, half + 1), step))
+    ranks = np.concatenate(near)
+    both = np.concatenate([ranks, n + 1 - ranks[::-1]])
+    again = np.diff(both, prepend=0) == 0  # the rank in the middle
+    return both[~again]
