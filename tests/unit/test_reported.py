@@ -380,4 +380,4 @@ def test_command(run):
     assert (rows[0]["range_low"], rows[0]["range_high"]) == (found.range_low, found.range_high)
     other = ("--against", "HR@10=0.7886", "NDCG@10=0.5538", "--format", "json")
     assert json.loads(run(*paper, *about, *other).stdout)[0]["order"] == "undecided"
-    assert "HR@1=" in run(*paper, *about, "--advice").stdout
+    assert "HR@1 HR@5 HR@10" in run(*paper, *about, "--advice").stdout
