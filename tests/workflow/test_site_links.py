@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 PAGES = {
     "index.html": '<h1 id="top-of-all"></h1><a href="a/">1</a><a href="https://x.org/b/">2</a>',
     "a/index.html": '<a href="../#top-of-all">3</a><img src="../p%20q.png"><a href="#here">4</a>'
-    '<p id="here"></p><a href="/a/index.html#">5</a>',
+    '<p id="here"></p><a href="/a/index.html#">5</a><a href="../#row=one">7</a>',
     "p q.png": "",
 }
 
