@@ -354,12 +354,14 @@ def test_sampled_rankings_take_no_least_grade():
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]])
-def test_grades_of_items_that_lists_lack_in_any_order_of_rows(order):
-    """Anna's list has b, grade 1, at place 2; c of grade 3 and d of grade 2 are not in it."""
+@pytest.mark.parametrize(("item", "place"), [("a", 1), ("b", 2), ("e", 3)])
+def test_grades_of_items_that_lists_lack_in_any_order_of_rows(item, place, order):
+    """Anna's list has one of grade 1 at a place; c of grade 3 and d of grade 2 are not in it."""
     lists = pd.DataFrame({"user_id": ["anna"] * 3, "item_id": list("abe"), "rank": [1, 2, 3]})
     relevant = pd.DataFrame(
-        {"user_id": ["anna"] * 3, "item_id": list("bcd"), "relevance": [1, 3, 2]}
+        {"user_id": ["anna"] * 3, "item_id": [item, "c", "d"], "relevance": [1, 3, 2]}
     )
     relevant = relevant.iloc[order]
     (found,) = sm.evaluate(lists, "ndcg@3", relevant=relevant, n_items=50)
-    assert found.value == pytest.approx((1 / log2(3)) / (3 + 2 / log2(3) + 1 / 2), rel=1e-12)
+    ideal = 3 + 2 / log2(3) + 1 / 2
+    assert found.value == pytest.approx(1 / log2(place + 1) / ideal, rel=1e-12)

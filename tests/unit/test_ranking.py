@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.items import items_by_position
+from sampled_metrics.inputs.items import items_by_id, items_by_position
 from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.ranks.items import Items
 from sampled_metrics.ranks.ranking import rank_items
@@ -345,6 +345,8 @@ def test_lists_of_columns_have_as_many_items_as_their_largest_column_says():
     assert (found.n_users, found.n_items) == (3, 4)
     assert found.item.tolist() == [1, 3, 0]
     assert items_by_position([[], []], "seen").n_items == 0
+    for lists, size in (([[], []], 0), ([[0], []], 1), ([[4], [2]], 5)):
+        assert len(items_by_id(lists, "seen").item_ids) == size
 
 
 @pytest.mark.parametrize("positive", [[0.0, 1.0], [0], [[0, 1]], 5, -6, [0, 5], "0", True])

@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
+from sampled_metrics.inputs import questions
+from sampled_metrics.inputs.questions import question_ties
 
 M, N = 100, 3541
 
@@ -116,3 +118,53 @@ def test_items_without_grades_are_relevant_up_to_a_grade_of_one():
         assert ranks.at_least(least).n_better.tolist() == [0, 4]
     with pytest.raises(sm.InputError, match=r"min_relevance .* is 1\.5, but there are no grades"):
         ranks.at_least(1.5)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.2, 0.5])
+@pytest.mark.parametrize("m", [5, 100])
+def test_ties_by_chance_are_not_asked_about(share, m, recwarn):
+    """Each negative has the held-out item's score by itself; then several of them do as well."""
+    rng = np.random.default_rng(0)
+    each = 1 - (1 - share) ** (1 / m)
+    tied = rng.binomial(m, each, 3000)
+    question_ties(tied, np.full(3000, m))
+    assert asked(recwarn) == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "alone", "asks"), [(2000, 600, True), (2000, 190, False), (40, 12, False),
+                                (200, 60, True)],
+)  # fmt: skip
+def test_held_out_items_among_their_negatives_are_asked_about(rows, alone, asks, recwarn):
+    """Rows with exactly one tie, and none with two: the held-out item itself, if they are many.
+
+    By chance 30 % of ties among 100 would give 5 % with two; of 40 rows these are 2.
+    """
+    tied = np.zeros(rows, np.int64)
+    tied[:alone] = 1
+    question_ties(tied, np.full(rows, 100))
+    assert any("is it the held-out item itself" in each for each in asked(recwarn)) == asks
+    recwarn.clear()
+    question_ties(tied, np.full(rows, 100), full=True)
+    assert asked(recwarn) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "asks"),
+    [
+        ("ask_of_seen_items", (10, 10), True),
+        ("ask_of_seen_items", (9, 10), False),
+        ("ask_of_seen_items", (10, 9), False),
+        ("ask_of_cut_lists", (np.full(10, 7), 8), True),
+        ("ask_of_cut_lists", (np.full(9, 7), 8), False),
+        ("ask_of_cut_lists", (np.append(np.full(10, 7), 8), 8), False),
+        ("ask_of_first_places", (np.zeros(10, int),), True),
+        ("ask_of_first_places", (np.zeros(9, int),), False),
+        ("ask_of_first_places", (np.append(np.zeros(10, int), 1),), False),
+        ("ask_of_grades", (np.ones(1),), True),
+        ("ask_of_grades", (None,), False),
+    ],
+)
+def test_ten_users_are_asked_about(question, given, asks, recwarn):
+    getattr(questions, question)(*given)
+    assert len(asked(recwarn)) == asks

@@ -82,14 +82,15 @@ def question_ties(tied: Int, others: Int, *, full: bool = False) -> None:
     n_rows, n_equal = tied.size, int((tied == others).sum())
     if n_rows >= _MANY and 2 * n_equal >= n_rows:
         ask(f"all scores of {n_equal:,} of {n_rows:,} rows are equal: are these scores?")
-    share, m = (tied > 0).sum() / max(n_rows, 1), others.sum() / max(n_rows, 1)
+    n_tied = np.count_nonzero(tied)
+    share, m = n_tied / max(n_rows, 1), others.sum() / max(n_rows, 1)
     if share < 0.1 or full:
         return
     each = 1.0 - (1.0 - share) ** (1.0 / m)  # probability of a tie if all are independent
     twice = share - m * each * (1.0 - each) ** (m - 1.0)
     if n_rows * twice >= _EXPECTED and (tied > 1).mean() < twice / 2.0:
         ask(
-            f"{(tied > 0).sum():,} of {n_rows:,} held-out items have the score of one of their "
+            f"{n_tied:,} of {n_rows:,} held-out items have the score of one of their "
             "negatives: is it the held-out item itself? Leave it out of them, and count one "
             "negative fewer (`check-negatives`)"
         )
