@@ -1,5 +1,5 @@
 # %% [markdown]
-# # It can score some pairs, at a price
+# # Scores at a price
 #
 # Then ask for about 100 scores per user, chosen where they say most.
 

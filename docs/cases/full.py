@@ -1,5 +1,5 @@
 # %% [markdown]
-# # It can score every item
+# # Full rankings
 #
 # Then rank every item. There is nothing to correct, and it is fast.
 
@@ -30,5 +30,5 @@ axes = compared.plot()
 compared
 
 # %% [markdown]
-# The bars are intervals of B less A: A is better. Ids, tables,
-# functions and files are [inputs](../inputs.md) as well.
+# The bars are intervals of B less A: A is better. `compare`
+# also takes tables, functions and files: see [inputs](../inputs.md).

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # There is nothing but a printed number
+# # A number in a paper
 #
 # The published weights of Neural Collaborative Filtering have these
 # HR@10 and NDCG@10 of the held-out item among 99 random ones, on

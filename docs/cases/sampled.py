@@ -1,7 +1,8 @@
 # %% [markdown]
-# # There are sampled ranks, and nothing more
+# # Sampled ranks
 #
-# Then the exact metric is known up to a *range*, and so are orders.
+# The exact metric is then known only as a *range*, so some orders
+# stay open.
 
 # %%
 from pathlib import Path

@@ -23,8 +23,8 @@ else:  # made up: ranks of 5,000 users among 2,000 items
 sm.plan(a, b, "HR@10", n_items=2000)
 
 # %% [markdown]
-# A range can be seen to decide, while the sign of an estimate may be
-# wrong with certainty.
+# A range tells you when it decides; the sign of an estimate can be
+# wrong in every draw.
 
 # %% [markdown]
 # ## Without rankings

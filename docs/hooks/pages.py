@@ -1,0 +1,126 @@
+"""Pages of the documentation that are made when it is built.
+
+The study's page, from the reference run; the page of the command
+line, from its help; values of defaults in signatures; a description
+of each page, from its first sentence.
+"""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+import yaml
+from mkdocs.structure.files import File, Files
+
+from sampled_metrics._base import defaults
+from sampled_metrics.cli import app
+from sampled_metrics.pages import render
+from sampled_metrics.study.config import Study
+from sampled_metrics.study.page import collect
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "results/reference"
+DEFAULT = re.compile(r'<span class="n">([A-Z][A-Z_]+)</span>')
+LONGEST = 160  # characters of a description
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the study's page and that of the command line."""
+    made = {"report.html": study_page(), "cli.md": command_line()}
+    for name, content in made.items():
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Describe the page by its first sentence."""
+    for paragraph in markdown.split("\n\n"):
+        if re.match(r"[A-Z`*\[]", paragraph.strip()):
+            plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
+            words = " ".join(re.sub(r"[`*]", "", plain).split())
+            sentence = words.partition(". ")[0].rstrip(".") + "."
+            page.meta.setdefault("description", sentence[:LONGEST])
+            break
+    return markdown
+
+
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """Write the values of defaults instead of their names."""
+    if not page.file.src_uri.startswith("api/"):
+        return html
+
+    def value(name: re.Match[str]) -> str:
+        found = getattr(defaults, name[1], None)
+        if found is None:
+            return name[0]
+        return f'<span class="s1">{found!r}</span>'
+
+    return DEFAULT.sub(value, html)
+
+
+def study_page() -> str:
+    """Return the page of the reference run."""
+    text = (ROOT / "config/config.yaml").read_text()
+    settings = Study.of(yaml.safe_load(text), "config")
+    content = collect(
+        results=REFERENCE,
+        ranks=[REFERENCE / f"ranks/{name}.parquet" for name in "XYZ"],
+        config=settings.model_dump(mode="json", by_alias=True),
+        is_paper=True,
+        audit=REFERENCE / "audit.csv",
+        orders=REFERENCE / "beyond/orders.csv",
+    )
+    return render(content)
+
+
+def command_line() -> str:
+    """Return a section for each command, with its options."""
+    parts = [
+        "# Command line\n",
+        "The help of all commands, which `sampled-metrics COMMAND "
+        "--help` prints.\n",
+    ]
+    group = typer.main.get_command(app)
+    parts += sections(group, "sampled-metrics")
+    return "\n".join(parts)
+
+
+def sections(group: Any, prefix: str) -> list[str]:
+    """Return the sections of the commands of a group."""
+    parts = []
+    for name, command in sorted(group.commands.items()):
+        path = f"{prefix} {name}"
+        if hasattr(command, "commands"):
+            parts += sections(command, path)
+            continue
+        parts.append(f"## {path.removeprefix('sampled-metrics ')}\n")
+        parts.append(f"{command.help or ''}\n")
+        parts += [
+            "| option | meaning | default |",
+            "| :-- | :-- | :-- |",
+        ]
+        for option in command.params:
+            parts.append(row_of(option))
+        parts.append("")
+    return parts
+
+
+def row_of(option: Any) -> str:
+    """Return the row of an argument or an option."""
+    names = ", ".join(f"`{name}`" for name in option.opts)
+    if option.param_type_name == "argument":
+        names = f"`{option.name.upper()}`"
+    default = option.default
+    shown = ""
+    if default not in (None, False, ()) and not callable(default):
+        shown = f"`{default}`"
+    help_text = (getattr(option, "help", None) or "").replace(
+        "|", "\\|"
+    )
+    return f"| {names} | {help_text} | {shown} |"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(command_line())

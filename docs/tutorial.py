@@ -1,0 +1,111 @@
+# %% [markdown]
+# # Tutorial
+#
+# Ten minutes with two recommenders of your own. *Careful* often has
+# the held-out item near the top and else nowhere in particular;
+# *Broad* rarely has it at the top but seldom far down.
+
+# %%
+import logging
+
+import numpy as np
+from scipy.sparse import csr_array
+
+import sampled_metrics as sm
+
+logging.disable(logging.WARNING)
+N_USERS, N_ITEMS = 1000, 3000
+rng = np.random.default_rng(0)
+held_out = rng.integers(0, N_ITEMS, N_USERS)
+rows = np.arange(N_USERS)
+careful = rng.normal(size=(N_USERS, N_ITEMS))  # scores, users x items
+careful[rows, held_out] += 4.5 * (rng.random(N_USERS) < 0.25)
+broad = rng.normal(size=(N_USERS, N_ITEMS))
+broad[rows, held_out] += 1.6
+
+# %% [markdown]
+# ## 1. Sample
+#
+# Most papers rank the held-out item among 100 random ones.
+
+# %%
+ranked = {
+    "Careful": sm.rank(careful, None, held_out),
+    "Broad": sm.rank(broad, None, held_out),
+}
+samples = {}
+hits = {}
+for name, ranks in ranked.items():
+    drawn = sm.draw_sampled_ranks(ranks, 100, rng)
+    samples[name] = sm.SampledRanks(drawn, N_ITEMS, 100, users=rows)
+    hits[name] = float((drawn <= 10).mean())
+hits
+
+# %% [markdown]
+# **You now know** what a paper would print: Broad looks better.
+#
+# ## 2. Correct
+#
+# Which HR@10 over all items do these sampled ranks allow?
+
+# %%
+sm.correct(samples["Careful"], "HR@10", "sampled, cls")
+
+# %% [markdown]
+# **You now know** a range of the exact metric, and that the sampled
+# value is about another metric, the one under "acts like".
+#
+# ## 3. Compare
+
+# %%
+sm.compare(samples, "HR@10", "sampled")
+
+# %% [markdown]
+# **You now know** whether the sample decides the order of the two.
+#
+# ## 4. Plan
+#
+# How many random items would decide it?
+
+# %%
+sm.plan(ranked["Careful"], ranked["Broad"], "HR@10", sizes=(100, 400))
+
+# %% [markdown]
+# **You now know** what to draw next time. If you can still ask your
+# recommender for scores, there is a better way.
+#
+# ## 5. Evaluate on a budget
+#
+# About 100 scores per user, asked where they say most. The proxy is
+# anything cheap: here noisy scores.
+
+# %%
+proxy = careful + broad + rng.normal(size=careful.shape)
+budget = sm.evaluate_on_budget(
+    {"Careful": careful, "Broad": broad},
+    "HR@10",
+    relevant=held_out,
+    seen=csr_array((N_USERS, N_ITEMS)),  # nothing, here
+    proxy=proxy,
+)
+budget.compare()
+
+# %% [markdown]
+# **You now know** the exact order, from a thirtieth of the scores.
+# All scores at once are better still, where a model gives them:
+
+# %%
+sm.compare(ranked, "HR@10").plot()
+sm.compare(ranked, "HR@10")
+
+# %% [markdown]
+# ## 6. Report
+#
+# One HTML page to send to others:
+#
+# ```python
+# sm.report(ranked, "page.html", "HR@10")
+# ```
+#
+# **You now know** all steps. [Inputs](inputs.md) has other forms of
+# data, [libraries](libraries.md) the lines for yours.
