@@ -145,7 +145,12 @@ EXPECTED = r"expected so far(?: of (\w+))?, not audited: (\S+) ([\d.]+), (\S+) (
 
 def test_what_the_model_expects_is_printed_after_each_round(ok, finish, world):
     """With all candidates scored it is the exact metric, here by sorting; before, on the way."""
-    ok("start", "state", *TABLES, "--name", "A", "--name", "B", "--metric", "recall@5,MAP")
+    started = ok(
+        "start", "state", *TABLES, "--name", "A", "--name", "B", "--metric", "recall@5,MAP"
+    )
+    assert re.search(
+        r"state: \d+ users, [\d,]+ items, \d+ of them held out; at most", started.stderr
+    )
     first, *others = finish()
     assert not re.findall(EXPECTED, first)  # only held-out items are scored
     assert others

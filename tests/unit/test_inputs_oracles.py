@@ -212,3 +212,21 @@ def test_what_is_no_ranking(data):
         as_ranks(data, Ranked(n_items=9))
     with pytest.raises(sm.InputError):
         as_sampled(data, Drawn(n_items=50, n_negatives=9))
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float32, list])
+def test_ranks_as_numbers(kind):
+    given = [1, 3, 10]
+    ranks = as_ranks(given if kind is list else np.array(given, kind), Ranked(n_items=10))
+    assert ranks.n_better.tolist() == [0, 2, 9]
+    assert ranks.n_tied.tolist() == [0, 0, 0]
+    assert ranks.n_candidates.tolist() == [10] * 3
+    for wrong, row in (([1, 0], 2), ([1, 2, 11], 3), ([1.5, 2.0], 1)):
+        with pytest.raises(sm.InputError) as caught:
+            as_ranks(np.array(wrong), Ranked(n_items=10))
+        assert (caught.value.row, caught.value.column) == (row, "rank")
+    for wrong in (np.array([True, False]), np.array([[1, 2]])):
+        with pytest.raises(sm.InputError):
+            as_ranks(wrong, Ranked(n_items=10))
+    with pytest.raises(sm.InputError, match="n_items"):
+        as_ranks(np.array([1, 2]), Ranked())
