@@ -427,3 +427,13 @@ def test_words_after_against_are_one():
     joined = cli._joined(["report", "a", "--against", "b", "c", "--output", "d"])
     assert joined == ["report", "a", "--against", "b c", "--output", "d"]
     assert cli._joined(["report", "--against", "b", "c"]) == ["report", "--against", "b c"]
+
+
+def test_numbers_of_two_papers(run):
+    line = "reported HR@10=0.9 --n-items 100 --n-negatives 20 --against HR@10=0.6 --confidence 0.9"
+    assert "All ranges hold together at 90 %" in run(*line.split()).stdout
+    (row,) = json.loads(run(*line.split(), "--format", "json").stdout)
+    assert (row["metric"], row["order"]) == ("hit@10", "undecided")
+    assert row["b_low"] <= row["b_high"]
+    assert row["b_low"] < row["a_low"] <= row["a_high"]
+    assert row["range_low"] == pytest.approx(row["b_low"] - row["a_high"])
