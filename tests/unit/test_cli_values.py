@@ -1,9 +1,12 @@
 """Values that commands take without typer's conversion are those that typer would make of them."""
 
+import inspect
+
 import pytest
 import typer
 from typer.main import get_command
 
+import sampled_metrics as sm
 from sampled_metrics.cli import app
 from sampled_metrics.cli.values import take_plain_values
 
@@ -69,3 +72,27 @@ def test_plain_values_are_not_left_to_typer(parameter):
     for value in values:
         found = parameter.process_value(CONTEXT, value)
         assert found == value or str(found) in (value, f"0{value}"), value
+
+
+@pytest.mark.parametrize("parameter", list(parameters(get_command(app))))
+def test_flags_are_off_by_default(parameter):
+    if getattr(parameter, "is_flag", False):
+        assert parameter.default in (False, None)
+
+
+@pytest.mark.parametrize(
+    "name", ["evaluate", "correct", "compare", "plan", "reported", "check", "report"]
+)
+def test_options_have_the_defaults_of_python(name):
+    function = inspect.signature(getattr(sm, name)).parameters
+    compared = 0
+    for parameter in get_command(app).commands[name].params:
+        same = function.get(parameter.name)
+        if same is None or same.default in (inspect.Parameter.empty, None):
+            continue
+        if parameter.default is None:  # metrics and estimators, by a name for several
+            assert parameter.multiple or parameter.name in ("metric", "ties")
+            continue
+        assert str(parameter.default) == str(same.default), parameter.name
+        compared += 1
+    assert compared >= 2
