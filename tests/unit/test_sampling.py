@@ -312,3 +312,16 @@ def test_distinct_negatives_of_several_sizes_are_those_of_each():
     for row in range(len(ranks)):
         alone = sampled_rank_distribution(ranks.take(slice(row, row + 1)), 6, "distinct")
         np.testing.assert_allclose(together[row], alone[0], rtol=1e-13, atol=1e-300)
+
+
+@pytest.mark.parametrize("sampling", [WITH, WITHOUT])
+def test_draws_of_many_negatives_invert_the_distribution_function(sampling):
+    rng = np.random.default_rng(3)
+    better = rng.integers(0, 1500, 300)
+    tied = np.where(rng.random(300) < 0.2, rng.integers(0, 400, 300), 0)
+    ranks = Ranks(np.full(300, 2000), better, tied)
+    function = np.cumsum(sampled_rank_distribution(ranks, 600, sampling), axis=1)
+    drawn = draw_sampled_ranks(ranks, 600, np.random.default_rng(4).spawn(3), sampling)
+    for found, generator in zip(drawn, np.random.default_rng(4).spawn(3), strict=True):
+        expected = (function < generator.random(300)[:, np.newaxis]).sum(axis=1) + 1
+        np.testing.assert_array_equal(found, expected)

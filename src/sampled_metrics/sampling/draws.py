@@ -138,19 +138,30 @@ def _drawn(
 ) -> Iterator[Int]:
     """Sampled ranks - 1 of a few users at a time, shape (users, generators); at least one part."""
     whole_number("m", m, 1, MOST_NEGATIVES)
+    # Of few negatives, hardly any number is improbable.
+    are_few = 2 * len(likely_columns(0.5, 0.5, m, sampling)) > m
     for rows in list(blocks(len(ranks), max(m + 1, len(generators)))) or [slice(0)]:
         part = ranks.take(rows)
         uniform = np.empty((len(part), len(generators)))
         for numbers, generator in zip(uniform.T, generators, strict=True):
             numbers[:] = generator.random(len(part))
+        if are_few:
+            yield _places(sampled_rank_distribution(part, m, sampling, ties), uniform)
+            continue
         drawn = np.empty(uniform.shape, dtype=np.int64)
         for users, first, distribution in _distributions(part, m, sampling, ties):
-            table = np.cumsum(distribution, axis=1)
-            table /= table[:, -1:]  # 1 at the last possible rank, which no uniform number reaches
-            for row, user in zip(table, users.tolist(), strict=True):
-                drawn[user] = row.searchsorted(uniform[user], side="right")
-            drawn[users] += first
+            drawn[users] = first + _places(distribution, uniform[users])
         yield drawn
+
+
+def _places(distribution: Float, uniform: Float) -> Int:
+    """Find the columns that uniform numbers stand for, some in each row of a distribution."""
+    table = np.cumsum(distribution, axis=1)
+    table /= table[:, -1:]  # 1 at the last possible rank, which no uniform number reaches
+    places = np.empty(uniform.shape, dtype=np.int64)
+    for row, numbers, result in zip(table, uniform, places, strict=True):
+        result[:] = row.searchsorted(numbers, side="right")
+    return places
 
 
 def _distributions(
@@ -158,7 +169,7 @@ def _distributions(
 ) -> Iterator[tuple[Int, int, Float]]:
     """Yield some users, the first sampled rank - 1 that they may have, and the probabilities.
 
-    Negligible ones are left out: few if users of about the same rank are taken together.
+    Users of about the same rank are taken together, and negligible probabilities are left out.
     """
     rank, n = checked(ranks.best_rank, ranks.n_candidates, m, sampling)
     tied = np.flatnonzero(ranks.n_tied)
