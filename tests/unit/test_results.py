@@ -107,7 +107,7 @@ def test_plot_of_differences():
 def test_a_plan_has_no_values():
     ranks = sm.Ranks([100] * 4, [3, 20, 5, 9], [0] * 4)
     planned = sm.plan(ranks, ranks, "recall@10", sizes=[5])
-    assert "decides above: the difference from which on a decision is likely" in str(planned)
+    assert "decides above: the difference of which about half are decided" in str(planned)
     with pytest.raises(sm.InputError, match="no values to plot"):
         planned.plot()
 

@@ -313,8 +313,8 @@ def plan(
     --n-users 6000. Ranks are then taken to follow power laws with these metrics, independently for
     both recommenders.
 
-    Keys: metric, n_negatives (null: full rankings), probability, decides_above (the difference from
-    which on a decision is likely), decides (the least n_negatives with a probability of 0.95),
+    Keys: metric, n_negatives (null: full rankings), probability, decides_above (the difference of
+    which about half are decided), decides (the least n_negatives with a probability of 0.95),
     exact_a, exact_b, n_items, n_users, sampling.
     """
     from sampled_metrics.inference import plan as planning

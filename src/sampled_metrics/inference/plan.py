@@ -36,7 +36,9 @@ from sampled_metrics.ranks import SampledRanks, Sampling
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 Number = TypeVar("Number", int, float)
 _DECIDED = 0.95
-_OF_FITTED = 2.0  # vectors fitted to each sample about double the sd of an end, by simulation
+# Vectors fitted to each sample about double the sd of an end, by simulation; taken where that makes
+# a decision less likely, because below one half a doubled sd promises too much.
+_OF_FITTED = 2.0
 _POWER_LAW = (
     "Assumed: a share (k/n)^e of users has a rank of at most k, with the exponents e of these "
     "metrics, and both recommenders' ranks are independent. If they rank alike for the same users, "
@@ -50,8 +52,8 @@ class Planned:
     """What an evaluation with `n_negatives`, None for full rankings, is expected to decide.
 
     `probability` is that of a range of the difference of the exact metrics that excludes 0 on the
-    right side, 0 if they are equal; `decides_above` the difference from which on a decision is
-    likely, half of the expected width of the range; `decides` the least number of negatives whose
+    right side, 0 if they are equal; `decides_above` the difference of which about half are
+    decided, half of the expected width of the range; `decides` the least number of negatives whose
     probability is at least 0.95, None if only full rankings decide or none do. Exact metrics are
     fractions.
     """
@@ -151,7 +153,7 @@ def plan(
     >>> a, b = (np.geomspace(1, last, 2000).astype(int) for last in (100, 1000))
     >>> for row in plan(a, b, "recall@10", n_items=1000, sizes=[10, 100]):
     ...     print(row.n_negatives, round(row.probability, 2), round(row.decides_above, 2))
-    10 0.02 0.35
+    10 0.0 0.35
     100 0.95 0.11
     None 1.0 0.02
     >>> about = {"n_items": 3000, "n_users": 6000, "sizes": [100, 200]}
@@ -340,7 +342,7 @@ def _decision(
     else:
         above = -high - z * error_high
         sd = sd_high
-    if m is not None and not measure.metric.needs_candidates:
+    if m is not None and above > 0.0 and not measure.metric.needs_candidates:
         sd *= _OF_FITTED
     if sd != 0.0:
         return above / sd, width
@@ -412,7 +414,7 @@ def _parts(
     lines += [
         "probability: that the range of the difference excludes 0 on the right side, "
         f"{assumed(shape)}.",
-        "decides above: the difference from which on a decision is likely; all: full rankings.",
+        "decides above: the difference of which about half are decided; all: full rankings.",
         *pairing,
         INSTEAD,
     ]
