@@ -130,6 +130,7 @@ test-recbole: .venv-recbole/.installed ## test the metric for RecBole in the rel
 coverage: $(STAMP) ## measure how often ranges and intervals hold what they should
 	python benchmarks/coverage.py --experiments 400 --expectations 2000 --users 1000 \
 	  --shapes non-increasing --negatives 10 100 500 --populations Z "100K BPR" "100K BM25" GMF
+	python benchmarks/outside.py
 
 .venv-mutants/.installed: tests/mutants/requirements.txt
 	$(PYTHON) -m venv --clear $(@D)

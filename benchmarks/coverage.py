@@ -21,7 +21,6 @@ from threadpoolctl import threadpool_limits
 
 from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float, Int, generator
-from sampled_metrics._base.text import table_of
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.misfit import misfit
@@ -30,6 +29,7 @@ from sampled_metrics.inference.ranges import bracket_users
 from sampled_metrics.inference.shapes import NON_INCREASING, SHAPES
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.study.printed import markdown
 
 REFERENCE = Path(__file__).parents[1] / "results/reference"
 N_ITEMS, N_NEGATIVES = 3541, 100
@@ -180,7 +180,7 @@ def report(table: pd.DataFrame) -> Iterator[str]:
             }
             line |= {x: f"{100 * cell[x].mean():.1f}" for x in ("inverted", "misfit")}
             lines.append(line | {f"m = {m}": width(cell, m) for m in WIDTHS})
-        yield table_of(lines, "pipe")
+        yield markdown(pd.DataFrame(lines))
     yield f"\nThe ranks of {', '.join(BREAKS_SHAPE)} are not of the shape `{NON_INCREASING}`."
     holds = table[(table["shape"] != NON_INCREASING) | ~table["population"].isin(BREAKS_SHAPE)]
     short = holds[holds["held"] < LEAST]
@@ -270,7 +270,7 @@ def expectations(jobs: Jobs) -> Iterator[str]:
             row |= {key: f"{100 * value:.1f}" for key, value in spread.items()}
             rows.append(row | {"outside 93 to 97": len(bad), "of": len(values)})
         yield f"\n## {what}\n"
-        yield table_of(rows, "pipe")
+        yield markdown(pd.DataFrame(rows))
         yield "\nOutside: " + ("; ".join(outside) or "none") + "."
 
 
