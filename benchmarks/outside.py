@@ -89,8 +89,8 @@ BROKEN: dict[str, Callable[[Int, int, np.random.Generator], Int]] = {
 def factor(share: Float, last: int) -> float:
     """Least factor of a class that has a distribution: density over the least one before it."""
     top = share[:last]
-    with np.errstate(divide="ignore"):
-        return float((top / np.minimum.accumulate(top)).max())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.nanmax(top / np.minimum.accumulate(top)))
 
 
 def cell(name: str, m: int, users: int, shape: float, experiments: int) -> dict[str, object]:
