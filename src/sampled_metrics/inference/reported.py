@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
 from sampled_metrics._base.text import Parts
@@ -126,6 +127,7 @@ def reported(
     >>> round(result.range_low, 3), round(result.range_high, 3)
     (0.1, 0.457)
     """
+    check_arguments(sampling=sampling)
     about = About(n_items, n_negatives, n_users, Sampling(sampling), shape, unscored, runs)
     if against is not None:
         orders = _orders(printed, against, metrics, about, digits, confidence)
@@ -195,6 +197,7 @@ def advice(
     100 HR@10 NDCG@10 HR@1 HR@5 MRR NDCG@5 0.170 to 0.305
     100 HR@1 HR@5 HR@10 0.138 to 0.360
     """
+    check_arguments(sampling=sampling)
     about = About(n_items, n_negatives, n_users, Sampling(sampling), shape, unscored, runs)
     typical = about
     if np.isfinite(factor_of(shape)):
