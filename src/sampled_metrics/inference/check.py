@@ -154,6 +154,7 @@ class _Question:
             n_items=row.n_items,
             n_negatives=row.n_negatives,
             n_users=row.n_users,
+            runs=row.runs,
             sampling=str(row.sampling),
             shape=self.shape,
             confidence=confidence,

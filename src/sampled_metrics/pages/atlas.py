@@ -113,6 +113,7 @@ def _range_of(metric: str, row: PrintedRow, checked: Checked) -> Range | None:
         n_items=row.n_items,
         n_negatives=row.n_negatives,
         n_users=row.n_users,
+        runs=row.runs,
         sampling=str(row.sampling),
     )
     return Range(found.range_low, found.range_high)

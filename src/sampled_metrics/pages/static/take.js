@@ -6,16 +6,17 @@ const STYLES = ["fill", "stroke", "stroke-width", "opacity", "font-family", "fon
 
 const USUAL = "without-replacement"; // way to draw negatives
 
-function commandOf({ printed, n, m, users, way }) {
+function commandOf({ printed, n, m, users, runs, way }) {
   return `sampled-metrics reported ${printed} \\\n  --n-items ${n} --n-negatives ${m}`
-    + `${users ? ` --n-users ${users}` : ""}${way === USUAL ? "" : ` \\\n  --sampling ${way}`}`;
+    + `${users ? ` --n-users ${users}` : ""}${runs > 1 ? ` --runs ${runs}` : ""}`
+    + `${way === USUAL ? "" : ` \\\n  --sampling ${way}`}`;
 }
 
-function pythonOf({ printed, n, m, users, way }) {
+function pythonOf({ printed, n, m, users, runs, way }) {
   const pairs = printed.split(" ").map((pair) => `"${pair.replace("=", '": "')}"`);
   return `import sampled_metrics as sm\n\nsm.reported(\n    {${pairs.join(", ")}},\n`
     + `    n_items=${n}, n_negatives=${m}${users ? `, n_users=${users}` : ""},`
-    + `${way === USUAL ? "" : `\n    sampling="${way}",`}\n)`;
+    + `${runs > 1 ? ` runs=${runs},` : ""}${way === USUAL ? "" : `\n    sampling="${way}",`}\n)`;
 }
 
 function bibtexOf({ source, title, place }) {
