@@ -9,7 +9,7 @@ comma := ,
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster test-lowest test-recbole bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes verdicts audit price future literature kills mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
+.PHONY: help reproduce test test-cluster test-lowest test-recbole bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes verdicts audit price future literature kills fuzz mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -78,7 +78,7 @@ test-lowest: ## the library's tests in an environment of the lowest versions (Py
 	  tests/golden $$(grep -L 'sampled_metrics[.]study' tests/unit/test_*.py tests/contract/test_*.py)
 
 # Ways that take too long for the tests, or need more than they have. The table of all is tests/ways/ways.tsv.
-WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes audit price future literature verdicts kills mutants test-lowest test-dist test-recbole
+WAYS ?= bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes audit price future literature verdicts kills fuzz mutants test-lowest test-dist test-recbole
 ways: $(STAMP) ## run the ways that the tests leave out, one after another
 	@failed=; for way in $(WAYS); do echo "== make $$way"; $(MAKE) --no-print-directory $$way || failed="$$failed $$way"; done; \
 	  if test -n "$$failed"; then echo "failed:$$failed"; exit 1; fi
@@ -147,6 +147,11 @@ mutants: $(STAMP) .venv-mutants/.installed ## change the package in SAMPLE place
 
 kills: $(STAMP) ## kill 25 small runs, finish each by one command, and compare the results
 	python -m benchmarks.kills
+
+CALLS ?= 30000 # of the API
+RUNS ?= 20000 # of commands
+fuzz: $(STAMP) ## call the API with wrong values, and commands with damaged files, and show errors that are not one line (CALLS=, RUNS=)
+	python -m benchmarks.fuzz --calls $(CALLS) --runs $(RUNS)
 
 SEEDS ?= 5
 verdicts: $(STAMP) ## measure how often pairs of recommenders are put in order, and wrongly

@@ -24,6 +24,7 @@ def test_hits_by_labels_of_the_batch(k, hits):
     assert macro.value == pytest.approx(np.mean(np.divide(of_users, [3, 1, 2])), rel=1e-15)
 
 
+@pytest.mark.filterwarnings("ignore:.*held-out items are above")  # of random scores
 def test_error_is_that_of_resampled_users():
     rng = np.random.default_rng(0)
     scores = rng.random((300, 22))

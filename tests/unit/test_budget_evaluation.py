@@ -133,8 +133,9 @@ def test_an_interrupted_evaluation_goes_on_from_its_folder(world: World, tmp_pat
             stops += 1
     assert stops > 3
     assert found.rows() == expected.rows()
-    for name in "AB":  # every score was paid once
-        assert sorted(parts[name].pairs) == sorted(whole[name].pairs)
+    for name in "AB":  # every score was paid once, but for a few that are scored again
+        assert set(parts[name].pairs) == set(whole[name].pairs)
+        assert len(parts[name].pairs) <= len(whole[name].pairs) + 8 * stops
     again = evaluate(world, {"A": parts["A"], "B": b}, **options)
     assert (again.rows(), len(again.seconds_per_score)) == (expected.rows(), 0)
     for other in ({"seed": 4}, {"proxy": -world.truth}, {"held": [-1, *world.held[1:]]}):
@@ -177,6 +178,7 @@ CASES: dict[str, Callable[[World], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*recommender")  # in random or reversed order, or without one
 @pytest.mark.parametrize("case", CASES)
 def test_intervals_cover_good_and_bad_recommenders(world: World, case: str) -> None:
     scores = CASES[case](world)
@@ -240,6 +242,7 @@ def test_wrong_arguments_are_named(world: World, options: dict[str, Any], proble
         evaluate(world, arguments.pop("score"), **arguments)
 
 
+@pytest.mark.filterwarnings("ignore:.*recommender")  # in reversed order
 def test_evaluations_stop_when_all_orders_are_decided(world: World) -> None:
     good, bad = Recorder(world.scores), Recorder(-world.scores)
     result = evaluate(world, {"good": good, "bad": bad}, budget=160, until_decided=True)
@@ -273,6 +276,7 @@ def told(world: World, budget: float, **options: Any) -> Session:
     return session
 
 
+@pytest.mark.filterwarnings("ignore:.*recommender")  # in reversed order
 @pytest.mark.parametrize(
     ("budget", "until_decided", "risk"), [(300, False, 1), (300, True, 0.2), (40, False, 1)]
 )

@@ -88,12 +88,16 @@ def finish(run, ok, world):
     return play
 
 
+def as_csv(value):
+    return "; ".join(value) if isinstance(value, list) else "" if value is None else str(value)
+
+
 def found(ok, *arguments):
     """Rows of the result in JSON, which are those in CSV."""
     rows = json.loads(ok("result", "state", "--format", "json", *arguments).stdout)
     table = csv.DictReader(io.StringIO(ok("result", "state", "--format", "csv", *arguments).stdout))
-    assert [*table] == [{k: "" if v is None else str(v) for k, v in row.items()} for row in rows]
-    return rows
+    assert [*table] == [{k: as_csv(v) for k, v in row.items()} for row in rows]
+    return [{key: row[key] for key in row if key != "notes"} for row in rows]
 
 
 def in_python(world, names, **options):
@@ -250,7 +254,8 @@ class TestState:
     def test_misuse(self, ok, refused, finish):
         result, tell = ("budget", "result", "state"), ("budget", "tell", "state", "scores.csv")
         assert "30 pairs wait" in refused(*result)
-        assert "exists already" in refused("budget", "start", "state", *TABLES)
+        assert "exists already" in refused("budget", "start", "state", *TABLES, "--budget", 1)
+        assert "another evaluation" in refused("budget", "start", "state", *TABLES)
         assert "no evaluation" in refused("budget", "ask", ".")
         assert "duplicate" in refused(*tell, "scores.csv")
         ok("tell", "state", "scores.csv")

@@ -45,6 +45,10 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def as_csv(value):
+    return "; ".join(value) if isinstance(value, list) else "" if value is None else str(value)
+
+
 @pytest.fixture
 def rows(run, folder):
     """Run a command in JSON and in CSV; both hold the same rows, with the keys of the help."""
@@ -54,7 +58,7 @@ def rows(run, folder):
         done = [run(*shlex.split(line), "--format", form) for form in ("json", "csv")]
         assert [(x.returncode, x.stderr) for x in done] == [(0, ""), (0, "")]
         found = json.loads(done[0].stdout)
-        texts = [{k: "" if v is None else str(v) for k, v in row.items()} for row in found]
+        texts = [{k: as_csv(v) for k, v in row.items()} for row in found]
         assert list(csv.DictReader(io.StringIO(done[1].stdout))) == texts
         verb = line.partition(" ")[0]
         words = " ".join(run(verb, "--help").stdout.replace("│", " ").split())

@@ -96,7 +96,7 @@ def observed(rng, given, rows=40):
 
 
 # Of 40 rows, few may well be near the largest.
-@pytest.mark.filterwarnings("ignore:the largest sampled rank")
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_values_in_random_settings(seed):
     """2 times 24 settings of n, m, gamma, metric and sampling, four estimators each."""

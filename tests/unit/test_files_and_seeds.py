@@ -89,9 +89,9 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
 
 def test_a_full_disk_is_one_line_with_the_path(tmp_path, monkeypatch, refused):
     monkeypatch.chdir(tmp_path)
-    rows = "".join(f"{user},{1 + user % 40}\n" for user in range(200))
+    rows = "".join(f"{user},{1 + (user % 40) ** 2 // 38}\n" for user in range(200))
     Path("r.csv").write_text("user_id,rank\n" + rows)
-    command = ("sample", "r.csv", "--n-negatives", 5, "--n-items", 300, "--output")
+    command = ("sample", "r.csv", "--n-negatives", 5, "--n-items", 41, "--output")
     for name in ("out.csv", "out.parquet"):
         with full_after(100):
             line = refused(*command, name)

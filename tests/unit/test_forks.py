@@ -1,6 +1,7 @@
 """Steps that fork from a server: they, and the scripts that wait for them, end alike."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -130,6 +131,15 @@ def test_a_killed_step_kills_its_script(server):
 def test_a_killed_script_ends_its_step(server):
     script, child = blocked(server)
     script.kill()
+    ended(script)
+    wait_until_gone(child)
+
+
+def test_a_group_that_is_terminated_leaves_no_socket(server):
+    """The server ends when its input is closed, as by the end of the process that started it."""
+    script, child = blocked(server)
+    for process in (server._process.pid, child, script.pid):
+        os.kill(process, signal.SIGTERM)
     ended(script)
     wait_until_gone(child)
 

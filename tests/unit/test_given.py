@@ -74,6 +74,7 @@ class TestScoresOfAPositiveAndItsNegatives:
         rolled = [np.roll(row, by) for row, by in zip(among, places, strict=True)]
         self.require_same(study, np.array(rolled), positive=places)
 
+    @pytest.mark.filterwarnings("ignore:.*negatives fail the check")  # the same for all
     def test_tables(self, study, tmp_path):
         pairs = self.pairs(study["among"][:20])
         self.require_same(study, pairs)
@@ -82,6 +83,7 @@ class TestScoresOfAPositiveAndItsNegatives:
         pairs.to_csv(tmp_path / "pairs.csv", index=False)
         self.require_same(study, tmp_path / "pairs.csv")
 
+    @pytest.mark.filterwarnings("ignore:.*negatives fail the check")  # the same for all
     def test_files(self, study, tmp_path):
         among = study["among"][:20]
         np.save(tmp_path / "scores.npy", among)
@@ -94,7 +96,7 @@ class TestScoresOfAPositiveAndItsNegatives:
         (tmp_path / "a.qrels").write_text("".join(f"{user} 0 0 1\n" for user in range(20)))
         self.require_same(study, tmp_path / "a.run", relevant=tmp_path / "a.qrels")
 
-    @pytest.mark.filterwarnings("ignore:all scores of 300", "ignore:held-out items are above")
+    @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
     def test_ties_by_policy(self):
         scores = [[0.5, 0.5, 0.5, 0.1]] * 300
         drawn = Drawn(n_items=50, positive=0)
@@ -160,6 +162,7 @@ def test_what_was_written_agrees_with_the_options(tmp_path):
                 sm.correct(data, "auc", **options)
 
 
+@pytest.mark.filterwarnings("ignore:.*held-out items of other users")  # all have item 0
 def test_sampled_ranks_that_look_like_others_are_questioned(study):
     with pytest.warns(sm.InputWarning, match=r"all 400 users have 101 candidates: .* sampled"):
         sm.evaluate(
@@ -220,7 +223,7 @@ def test_full_rankings_refused_in_one_line(data, options, words):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.filterwarnings("ignore:held-out items are above")  # b is random
+@pytest.mark.filterwarnings("ignore:.*held-out items are above")  # b is random
 def test_comparison_of_every_kind(study, tmp_path):
     noise = np.random.default_rng(1).normal(size=study["all"].shape)
     (found,) = sm.compare(

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 import sampled_metrics as sm
 
-pytestmark = pytest.mark.filterwarnings("ignore:all .* users have scores of all")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*users have scores of all", "ignore:ties", "ignore:.*data: "
+)
 METRICS = "recall@2, ndcg@3, ap, auc"
 RNG = np.random.default_rng(5)
 ROWS, ITEMS = 60, 12

@@ -107,6 +107,7 @@ def test_mixed_and_missing_files_are_refused(refused, folder, arguments):
     assert not (folder / "page.html").exists()
 
 
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")  # which the page shows
 def test_page_has_the_ranges_of_values_and_differences_and_says_what_they_decide():
     samples = {"a": sample(60, *[2] * 20), "b": sample(100), "c": sample(*[5] * 21)}
     content = own_sampled(samples, ["recall@10", "ap"], ["sampled"])

@@ -74,6 +74,18 @@ def test_a_request_is_a_base_and_a_factor(inputs, rule):
         assert found == [found[0], 2 * found[0], 3 * found[0]]
 
 
+def test_pieces_share_the_time_of_their_users(inputs):
+    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    found = []
+    for pieces in (1, 10):
+        config["ranking"] = {**config.get("ranking", {}), "pieces": pieces}
+        job = X, inputs(split=200, items=100, training_events=100), 1
+        found.append(minutes_of("rank", Study.of(config, "config"))(*job))
+    base = REQUESTS["rank"].minutes
+    assert found[0] > 10 * base
+    assert found[1] == pytest.approx(base + (found[0] - base) / 10, abs=1)
+
+
 def test_several_files_of_an_input_and_none(inputs):
     both = inputs(one=4, two=6)
     several = SimpleNamespace(get={"ranks": [both.one, both.two]}.get)

@@ -86,6 +86,7 @@ def test_plot_of_estimates(corrected):
 
 
 @pytest.mark.usefixtures("closing")
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")  # one item for all users
 def test_plot_of_differences():
     data = {"A": SCORES, "B": SCORES[::-1]}
     sampled = sm.compare(data, "auc", "sampled", **ITEMS)

@@ -60,7 +60,8 @@ def check_arguments(**given: Any) -> None:
 
 def whole_number(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
     """Convert a whole number to int; floats, text and bool raise an InputError with the name."""
-    if isinstance(value, bool | np.ndarray | type) or not hasattr(value, "__index__"):
+    is_array = getattr(value, "shape", ()) != ()  # of any library
+    if is_array or isinstance(value, bool | np.ndarray | type) or not hasattr(value, "__index__"):
         raise InputError(f"{name} is {value!r}, expected a whole number")
     for bound, is_over, words in ((least, operator.lt, "least"), (most, operator.gt, "most")):
         if bound is not None and is_over(value, bound):

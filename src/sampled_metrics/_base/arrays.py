@@ -70,7 +70,7 @@ def array_of(name: str, values: Any, kind: Any = None) -> NDArray[Any]:
         )
     try:
         return np.asarray(values, kind)
-    except (OverflowError, TypeError, ValueError):
+    except (OverflowError, RuntimeError, TypeError, ValueError):
         problem = f"rows of the {type(values).__name__} differ in length, or are no numbers"
         raise InputError(f"{name}: {problem}; expected an array") from None
 

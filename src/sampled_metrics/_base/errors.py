@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 NO_MEMORY = "not enough memory"
+_places: ContextVar[tuple[str, ...]] = ContextVar("places", default=())
 
 
 class InputError(ValueError):
@@ -83,7 +85,7 @@ class InputWarning(UserWarning):
     >>> with warnings.catch_warnings(action="error"):
     ...     sm.correct([1, 2, 2], "auc", n_items=4, n_negatives=3)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    sampled_metrics.InputWarning: n_items (--n-items) is 4, the held-out item and its 3 negatives...
+    sampled_metrics.InputWarning: n_items: n_items (--n-items) is 4, the held-out item and its 3...
     """
 
     __module__ = "sampled_metrics"
@@ -95,10 +97,20 @@ class UnreachableError(InputError):
 
 @contextmanager
 def reading(path: Any) -> Iterator[None]:
-    """Name a file in errors about its content; anything else than a path names nothing."""
+    """Name a file or a recommender in errors and questions about it; other data has no name."""
+    is_named = isinstance(path, str | Path)
+    places = _places.get()
+    token = _places.set((*places, str(path)) if is_named else places)
     try:
         yield
     except InputError as error:
-        if error.path is None and isinstance(path, str | Path):
+        if error.path is None and is_named:
             error.path = path
         raise
+    finally:
+        _places.reset(token)
+
+
+def place_read() -> str:
+    """Return the name of what is read, the recommender rather than its files; empty without."""
+    return next(iter(_places.get()), "")

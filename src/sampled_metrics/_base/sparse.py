@@ -18,6 +18,11 @@ def is_sparse(table: Any) -> bool:
     return "scipy.sparse" in sys.modules and scipy.sparse.issparse(table)
 
 
+def is_dictionary(data: Any) -> bool:
+    """Return whether data is a dictionary; a format of scipy.sparse is one too, but a matrix."""
+    return isinstance(data, Mapping) and not is_sparse(data)
+
+
 def canonical(table: Any) -> scipy.sparse.csr_array:
     """Return a copy whose rows are sorted, without duplicate entries and zeros."""
     require_sound(table)

@@ -2,8 +2,7 @@
 
 import logging
 from collections.abc import Generator, Sequence
-from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 from zlib import crc32
 
 import numpy as np
@@ -11,19 +10,19 @@ from numpy.typing import ArrayLike
 from pydantic import Field, field_validator
 
 from sampled_metrics._base import settings as base
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE, MOST_ITEMS
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import read_arrays, reading_as, replacing
 from sampled_metrics.budget.audit import Audited, audit
 from sampled_metrics.budget.candidates import Order
 from sampled_metrics.budget.estimates import estimates
 from sampled_metrics.budget.model import Model, parse_metrics
-from sampled_metrics.budget.result import LEAST_CONFIRMED, BudgetResult, depth_of
+from sampled_metrics.budget.questions import question_scores
+from sampled_metrics.budget.result import LEAST_CONFIRMED, MODEL_SHARE, BudgetResult, depth_of
+from sampled_metrics.budget.state import Batch, Scored, State
 from sampled_metrics.budget.strata import Asked, Asking, Counts, Frame
 from sampled_metrics.inference.results import UNDECIDED
 
-MODEL_SHARE = 0.75  # of the budget; the rest is the audit's
 # Budget spent at each look of an evaluation that may stop early, and its part of 1 - confidence.
 # The parts add up to one, so intervals cover as often as stated, whenever the evaluation stops.
 LOOKS: tuple[tuple[float, float], ...] = ((0.25, 0.2), (0.5, 0.3), (1.0, 0.5))
@@ -60,41 +59,6 @@ class Settings(base.Settings):
         return tuple(map(str, parse_metrics(metrics)))
 
 
-class Batch(NamedTuple):
-    """Pairs to be scored: running numbers of recommender, user and item, shape (pairs,) each."""
-
-    recommender: Int
-    users: Int
-    items: Int
-
-
-class State(NamedTuple):
-    """Scores answered so far, a checksum of their pairs, and the pairs to be scored next.
-
-    `part` has the scores of the latter that are known already, NaN for the others.
-    """
-
-    answers: Sequence[Float] = ()
-    check: int = 0
-    batch: Batch | None = None
-    part: Float = np.empty(0)
-
-    @classmethod
-    def read(cls, path: Path) -> "State":
-        """Read what `Session.save` wrote."""
-        what = "the state of an evaluation on a budget"
-        arrays = read_arrays(path, what, ("rounds", "check", "part"))
-        with reading_as(path, what):
-            answers = [arrays[f"scores{number}"] for number in range(int(arrays["rounds"]))]
-            batch = None
-            if "items" in arrays:
-                batch = Batch(*(arrays[name] for name in Batch._fields))
-            return cls(answers, int(arrays["check"]), batch, arrays["part"])
-
-
-START = State()
-
-
 class Session:
     """An evaluation that asks for scores in batches and can be saved between them.
 
@@ -108,7 +72,13 @@ class Session:
         The result, None while there is more to ask.
     """
 
-    def __init__(self, frame: Frame, settings: Settings, saved: State = START) -> None:
+    def __init__(
+        self,
+        frame: Frame,
+        settings: Settings,
+        saved: State | None = None,
+        earlier: Scored | None = None,
+    ) -> None:
         self._frame = frame
         self._settings = settings
         owner = frame.owner
@@ -116,17 +86,27 @@ class Session:
         self._models: list[Model] = []
         self._steps = self._evaluation()
         self.result: BudgetResult | None = None
-        self.state = _following((), 0, next(self._steps))
+        self._told: list[Scored] = []
+        empty = State()
+        if saved is not None:
+            empty = State(budget=saved.budget, earlier=saved.earlier)
+        elif earlier is not None:
+            empty = State(budget=settings.budget, earlier=earlier)
+        self.state = empty.following((), 0, next(self._steps))
+        if saved is not None:
+            self._resume(saved)
+
+    def _resume(self, saved: State) -> None:
+        """Tell the scores that were saved, and compare the pairs that follow."""
         for scores in saved.answers:
             if self.state.batch is None or scores.shape != self.state.batch.users.shape:
                 break  # refused below, where answers are counted
             self.tell(scores)
-        if saved is not START:
-            now, before = ((x.check, len(x.answers), *(x.batch or ())) for x in (self.state, saved))
-            equal = len(now) == len(before) and all(map(np.array_equal, now, before))
-            if not equal or saved.part.shape != self.state.part.shape:
-                raise InputError("the saved scores belong to another evaluation; start anew")
-            self.state = self.state._replace(part=np.array(saved.part, np.float64))
+        now, before = ((x.check, len(x.answers), *(x.batch or ())) for x in (self.state, saved))
+        equal = len(now) == len(before) and all(map(np.array_equal, now, before))
+        if not equal or saved.part.shape != self.state.part.shape:
+            raise InputError("the saved scores belong to another evaluation; start anew")
+        self.state = self.state._replace(part=np.array(saved.part, np.float64))
 
     def ask(self) -> Batch | None:
         """Return the pairs to be scored next; None when the result is ready."""
@@ -134,23 +114,43 @@ class Session:
 
     def tell(self, scores: ArrayLike) -> None:
         """Take the scores of the pairs that `ask` returned, in their order."""
-        answers, check, batch, _ = self.state
+        answers = self.state.answers
+        batch = self.state.batch
         if batch is None:
             raise InputError("the evaluation is complete; there is nothing to tell")
         values = np.array(scores, dtype=np.float64)
         if values.shape != batch.users.shape:
             raise InputError(f"{values.size} scores for {batch.users.size} pairs")
-        if np.isnan(values).any():
-            row = int(np.argmax(np.isnan(values)))
+        is_wrong = np.isnan(values) | (values == np.inf)
+        if is_wrong.any():
+            row = int(np.argmax(is_wrong))
             pair = f"item {batch.items[row]} for user {batch.users[row]}"
-            raise InputError(f"score of {pair} is NaN", row=row + 1)
-        check = crc32(np.concatenate(batch).astype("<i8").tobytes(), check)
+            problem = f"score of {pair} is {values[row]}; expected a finite number"
+            raise InputError(problem, row=row + 1)
+        check = crc32(np.concatenate(batch).astype("<i8").tobytes(), self.state.check)
+        self._told.append(Scored(batch, values))
         try:
             following = self._steps.send(values)
         except StopIteration as stop:
             following = None
             self.result = stop.value
-        self.state = _following([*answers, values], check, following)
+        self.state = self.state.following([*answers, values], check, following)
+
+    def tell_known(self) -> None:
+        """Tell batches of which all scores are known from an earlier, smaller budget."""
+        while self.state.batch is not None and not np.isnan(self.state.part).any():
+            self.tell(self.state.part)
+
+    def scored(self) -> Scored:
+        """Return all pairs that have a score."""
+        parts = list(self._told)
+        if self.state.batch is not None:
+            known = ~np.isnan(self.state.part)
+            batch = Batch(*(column[known] for column in self.state.batch))
+            parts.append(Scored(batch, self.state.part[known]))
+        if self.state.earlier is not None:
+            parts.append(self.state.earlier)
+        return Scored.joined(parts)
 
     def finished(self) -> BudgetResult:
         """Return the result of a complete evaluation."""
@@ -169,15 +169,6 @@ class Session:
                 means = model.view().mean.mean(axis=-1)
                 found[name] = dict(zip(map(str, self._metrics), means.tolist(), strict=True))
         return found
-
-    def save(self, path: Path) -> None:
-        """Write the state as `.npz`, all or nothing."""
-        answers, check, batch, part = self.state
-        arrays: dict[str, Any] = {f"scores{i}": scores for i, scores in enumerate(answers)}
-        if batch is not None:
-            arrays.update(batch._asdict())
-        with replacing(path) as temporary, temporary.open("wb") as file:
-            np.savez(file, rounds=len(answers), check=check, part=part, **arrays)
 
     def _evaluation(self) -> Generator[Batch, Float, BudgetResult]:
         """Yield batches of pairs, take their scores, return the result."""
@@ -221,6 +212,8 @@ class Session:
             yield from joined([explore(model, total) for model in models])
         audits = [audit(m, limit - int(m.counts.m.sum()), already) for m in models]
         audited: list[Audited] = yield from joined(audits)
+        for name, model in zip(settings.names, models, strict=True):
+            question_scores(name if len(models) > 1 else "", model.counts)
         level = 1.0 - risk * (1.0 - settings.confidence)
         bounds = np.stack([model.limits().mean(axis=-1) for model in models], axis=1)
         single, pairs = estimates(audited, bounds, level)
@@ -240,13 +233,6 @@ class Session:
             proxy=frame.order.proxy.name,
             depth=tuple(map(depth_of, models, audited)),
         )
-
-
-def _following(answers: Sequence[Float], check: int, batch: Batch | None) -> State:
-    n_asked = 0
-    if batch is not None:
-        n_asked = batch.users.size
-    return State(answers, check, batch, np.full(n_asked, np.nan))
 
 
 def expectation(order: Order, budget: float) -> tuple[int, str]:

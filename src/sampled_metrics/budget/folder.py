@@ -8,6 +8,7 @@ the state before it or the one after it.
 import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,20 +16,32 @@ from typing import Any
 import numpy as np
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.arrays import Float, Ids, first_duplicate
+from sampled_metrics._base.arrays import EXACT, Float, Ids, first_duplicate
+from sampled_metrics._base.asking import collected
 from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.files import new_folder, read_arrays, read_json, reading_as, write_json
+from sampled_metrics._base.files import (
+    alone_in,
+    new_folder,
+    read_arrays,
+    read_json,
+    reading_as,
+    write_json,
+)
+from sampled_metrics._base.sparse import is_dictionary
 from sampled_metrics.budget.candidates import Order, Proxy, make_proxy
-from sampled_metrics.budget.evaluation import Session, Settings, State, expectation
-from sampled_metrics.budget.problem import Grid, Problem, numbers
+from sampled_metrics.budget.evaluation import Session, Settings, expectation
+from sampled_metrics.budget.problem import Grid, Problem, Scorer, numbers
+from sampled_metrics.budget.questions import question_stored
 from sampled_metrics.budget.result import BudgetResult
+from sampled_metrics.budget.state import Batch, Scored, State
 from sampled_metrics.budget.strata import Frame
 from sampled_metrics.tables.arrow import places
 from sampled_metrics.tables.names import ITEM, USER
 from sampled_metrics.tables.reading import read_table
 
 _log = logging.getLogger("sampled_metrics")
+_SMALLER = "whole numbers of at most 2^53, or decimals"
 SETTINGS = "evaluation.json"
 PROBLEM = "problem.npz"
 STATE = "state.npz"
@@ -60,6 +73,8 @@ class Folder:
             kept = arrays["head"], arrays["own"]
             self.order = Order(self.problem, proxy, kept=kept)
         self.state = State.read(path / STATE)
+        if self.state.budget is not None:
+            self.settings = self.settings.model_copy(update={"budget": self.state.budget})
         n_candidates = self.order.n
         most = min(int(self.settings.budget * n_candidates.size), int(n_candidates.sum()))
         self.n_allowed = most * len(self.settings.names)
@@ -76,37 +91,58 @@ class Folder:
         with new_folder(path) as temporary:
             np.savez(temporary / PROBLEM, **_arrays(order))
             write_json(temporary / SETTINGS, settings.model_dump())
-            Session(Frame(order, settings.seed), settings).save(temporary / STATE)
+            Session(Frame(order, settings.seed), settings).state.save(temporary / STATE)
         return cls(path)
 
     @classmethod
     def resumed(cls, path: Path, order: Order, settings: Settings) -> "Folder":
-        """Open the folder of this very evaluation, or make it."""
+        """Open the folder of this very evaluation, maybe of a smaller budget, or make it."""
         if not (path / SETTINGS).is_file():
             return cls.create(path, order, settings)
         found = cls(path)
         now = _arrays(order)
         before = _arrays(found.order)
-        equal = found.settings == settings and now.keys() == before.keys()
+        equal = now.keys() == before.keys()
         if not equal or not all(np.array_equal(now[k], before[k]) for k in now):
             raise InputError("holds another evaluation; name a new folder", path=path)
+        budget = found.settings.budget
+        if settings != found.settings.model_copy(update={"budget": settings.budget}):
+            raise InputError("holds another evaluation; name a new folder", path=path)
+        if settings.budget < budget:
+            problem = f"holds this evaluation with a budget of {budget:g}"
+            raise InputError(f"{problem}; give that or more, or name a new folder", path=path)
+        if settings.budget > budget:
+            return found._extended(settings)
         return found
+
+    def _extended(self, settings: Settings) -> "Folder":
+        """Begin again with a larger budget, in which scores told already are not asked."""
+        earlier = self.session().scored()
+        session = Session(Frame(self.order, settings.seed), settings, earlier=earlier)
+        session.tell_known()
+        session.state.save(self.path / STATE)
+        return Folder(self.path)
 
     @property
     def pairs(self) -> dict[str, Any]:
-        """The pairs to be scored next as columns of ids."""
+        """The pairs to be scored next as columns of ids, without those whose scores are known."""
         batch = self.state.batch
         if batch is None:
-            raise InputError("complete; `budget result` prints the result", path=self.path)
-        columns = (batch.users, batch.items, batch.recommender)
+            problem = "complete; `sampled-metrics budget result` prints the result"
+            raise InputError(problem, path=self.path)
+        missing = np.isnan(self.state.part)
+        columns = (batch.users[missing], batch.items[missing], batch.recommender[missing])
         return {x: ids[c] for (x, ids), c in zip(self._ids.items(), columns, strict=False)}
 
     def tell(self, paths: Sequence[Path]) -> str:
         """Take the scores of the pairs asked from files; return their price and what they tell."""
         scores = self._read_scores(paths)
         session = self.session()
-        session.tell(scores)
-        session.save(self.path / STATE)
+        part = session.state.part
+        part[np.isnan(part)] = scores
+        session.tell(part)
+        session.tell_known()
+        session.state.save(self.path / STATE)
         self.state = session.state
         answers = self.state.answers
         count = len(self.settings.names)
@@ -114,7 +150,7 @@ class Folder:
         per_user = n_asked / self.problem.user_ids.size / count
         following = "complete: `sampled-metrics budget result` prints the result."
         if self.state.batch is not None:
-            following = f"{self.state.batch.users.size:,} pairs to score next."
+            following = f"{int(np.isnan(self.state.part).sum()):,} pairs to score next."
         price = (
             f"round {len(answers)}: {n_asked:,} of at most {self.n_allowed:,} scores, "
             f"{per_user:.4g} per user{' and recommender' * (count > 1)}; {following}"
@@ -124,9 +160,12 @@ class Folder:
     def result(self) -> BudgetResult:
         """Return the result of a complete evaluation."""
         if self.state.batch is not None:
-            problem = f"{self.state.batch.users.size:,} pairs wait for scores; see `budget ask`"
+            n_pairs = int(np.isnan(self.state.part).sum())
+            problem = f"{n_pairs:,} pairs wait for scores; see `sampled-metrics budget ask`"
             raise InputError(problem, path=self.path)
-        return self.session().finished()
+        with collected() as notes:
+            found = self.session().finished()
+        return replace(found, notes=tuple(notes))
 
     def session(self) -> Session:
         """Return the evaluation as it was saved."""
@@ -147,12 +186,14 @@ class Folder:
             table = read_table(path, f"scores ({', '.join(columns)})", columns, ids=(*ids,))
             table.require(*columns)
             values = table.finite("score")
+            is_large = (np.abs(values) > EXACT) & (np.floor(values) == values)
+            table.refuse("score", is_large & table.is_whole("score"), values, _SMALLER)
             codes = np.array([places(table.ids(name), ids[name]) for name in ids])
             row = places(np.ravel_multi_index(list(np.maximum(codes, 0)), sizes), wanted)
             strange = np.flatnonzero((row < 0) | (codes < 0).any(axis=0))
             if strange.size:
                 pair = ", ".join(f"{name} {table.ids(name)[strange[0]]}" for name in ids)
-                problem = f"{pair} was not asked in this round; see `budget ask`"
+                problem = f"{pair} was not asked in this round; see `sampled-metrics budget ask`"
                 raise table.error_at(int(strange[0]), problem)
             rows = np.concatenate([rows, row])
             again = first_duplicate(rows)
@@ -246,7 +287,8 @@ def evaluate_on_budget(
         Largest number of pairs in one call of a function; does not change the result.
     state
         Folder that keeps all scores, after each call. The same evaluation goes on from there if it
-        was interrupted, also by `sampled-metrics budget`.
+        was interrupted, also by `sampled-metrics budget`, or if `budget` is larger now. A few pairs
+        are then scored again, to see that the recommender is the same.
 
     Returns
     -------
@@ -271,7 +313,7 @@ def evaluate_on_budget(
     if state is not None and not isinstance(state, str | Path):
         raise InputError(f"state is a {type(state).__name__}; expected the name of a folder")
     given = recommender
-    if not isinstance(given, Mapping):
+    if not is_dictionary(given):
         given = {"score": recommender}
     if not given or not all(isinstance(name, str) for name in given):
         raise InputError("recommender has no names; expected at least one, each a text")
@@ -288,25 +330,49 @@ def evaluate_on_budget(
     catalogue = [x.items() for x in sources if isinstance(x, Grid) and items is None]
     shapes = [x.values.shape for x in sources if isinstance(x, Grid) and x.item_ids is None]
     shape = next(iter(shapes), None)
-    problem = Problem.of(relevant, seen, next(iter(catalogue), items), candidates, shape)
-    scorers = [problem.scorer("recommender", source) for source in sources]
-    order = Order(problem, make_proxy(proxy, problem, settings.seed))
-    folder = None
-    if state is None:
-        session = Session(Frame(order, settings.seed), settings)
-    else:
-        folder = Folder.resumed(Path(state), order, settings)
-        session = folder.session()
-    _log.log(*expectation(order, settings.budget))
-    seconds, pairs = np.zeros((2, len(scorers)))
-    for number, part, *pair in _parts(session, folder, batch_size):
+    with collected() as notes, ExitStack() as stack:
+        problem = Problem.of(relevant, seen, next(iter(catalogue), items), candidates, shape)
+        scorers = [problem.scorer("recommender", source) for source in sources]
+        order = Order(problem, make_proxy(proxy, problem, settings.seed))
+        folder = None
+        if state is not None:
+            folder = Folder.resumed(Path(state), order, settings)
+            stack.enter_context(alone_in(folder.path))
+            folder = Folder(folder.path)  # as another process may have left it
+            session = folder.session()
+            _question_stored(session.scored(), scorers, settings.names)
+        else:
+            session = Session(Frame(order, settings.seed), settings)
+        _log.log(*expectation(order, settings.budget))
+        times = _scored(session, folder, scorers, batch_size)
+    return replace(session.finished(), seconds_per_score=times, notes=tuple(notes))
+
+
+def _question_stored(stored: Scored, scorers: Sequence[Scorer], names: Sequence[str]) -> None:
+    """Ask whether recommenders are still those whose scores are stored."""
+    for number, name in enumerate(names):
+        mine = stored.pairs.recommender == number
+        if mine.any():
+            pairs = Batch(*(column[mine] for column in stored.pairs))
+            label = name if len(names) > 1 else ""
+            question_stored(label, Scored(pairs, stored.scores[mine]), scorers[number])
+
+
+def _scored(
+    session: Session, folder: Folder | None, scorers: Sequence[Scorer], size: int | None
+) -> tuple[float, ...]:
+    """Score all that the session asks; return the mean time of a pair by recommender."""
+    seconds = np.zeros(len(scorers))
+    pairs = np.zeros(len(scorers))
+    for number, part, *pair in _parts(session, folder, size):
         began = time.perf_counter()
-        found = scorers[number](*pair)
-        session.state.part[part] = numbers("result of recommender", found, part.shape)
+        found = numbers("result of recommender", scorers[number](*pair), part.shape)
+        session.state.part[part] = found
         seconds[number] += time.perf_counter() - began
         pairs[number] += part.size
-    times = (seconds / pairs).tolist() if pairs.all() else ()
-    return replace(session.finished(), seconds_per_score=tuple(times))
+    if not pairs.all():
+        return ()
+    return tuple((seconds / pairs).tolist())
 
 
 def _parts(session: Session, folder: Folder | None, size: int | None) -> Iterator[Any]:
@@ -320,8 +386,8 @@ def _parts(session: Session, folder: Folder | None, size: int | None) -> Iterato
                 part = mine[first : first + step]
                 yield number, part, batch.users[part], batch.items[part]
                 if folder:
-                    session.save(folder.path / STATE)
+                    session.state.save(folder.path / STATE)
         session.tell(session.state.part)
         if folder:
-            session.save(folder.path / STATE)
+            session.state.save(folder.path / STATE)
         _log.info("%s scores so far", f"{sum(map(len, session.state.answers)):,}")

@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.arrays import Ids, Int, id_column, require_unique
+from sampled_metrics._base.arrays import (
+    EXACT,
+    Ids,
+    Int,
+    id_column,
+    ordered_floats,
+    require_unique,
+)
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import (
     canonical,
@@ -40,7 +47,12 @@ class Grid(NamedTuple):
     @classmethod
     def of(cls, name: str, data: Any) -> "Grid":
         """Take a DataFrame with ids as index and columns, or a sparse or dense matrix."""
-        values = canonical(data) if issparse(data) else as_array(data, name)
+        if issparse(data):
+            values = canonical(data)
+            if values.dtype.kind in "iu" and values.nnz:
+                _require_exact(name, values.data)
+        else:
+            values = ordered_floats(as_array(data, name))
         if values.ndim != 2 or not all(values.shape):
             raise InputError(f"{name} has shape {values.shape}; expected users x items")
         if not is_pandas(data):
@@ -290,7 +302,16 @@ def numbers(name: str, values: Any, shape: tuple[int, ...]) -> Any:
     array = as_array(values, name)
     if array.shape != shape:
         raise InputError(f"{name} has shape {array.shape}; expected {shape}")
+    if array.dtype.kind in "iu" and array.size:
+        _require_exact(name, array)
     return array
+
+
+def _require_exact(name: str, whole: Any) -> None:
+    """Raise InputError for whole numbers that are not compared exactly."""
+    largest = max(int(whole.max()), -int(whole.min()))
+    if largest > EXACT:
+        raise InputError(f"{name} has {largest}; expected whole numbers of at most 2^53")
 
 
 def _held_out(relevant: Any, seen: csr_array) -> tuple[Int, Int]:

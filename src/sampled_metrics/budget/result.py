@@ -15,12 +15,23 @@ from sampled_metrics.budget.estimates import Estimate
 from sampled_metrics.budget.model import Model
 from sampled_metrics.inference.compare import decided
 from sampled_metrics.inference.orders import is_above, order_in_words
-from sampled_metrics.inference.results import UNDECIDED, Compared, Results, Row, Shown, count, span
+from sampled_metrics.inference.results import (
+    UNDECIDED,
+    Compared,
+    Results,
+    Row,
+    Shown,
+    count,
+    questions,
+    span,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DEPTH_SHARE = 0.9  # of the better items lie before the depth
+MODEL_SHARE = 0.75  # of the budget; the rest is the audit's
+SURER = 1.3  # times the budget that pays for the least lists on average
 LEAST_CONFIRMED = 15  # audited users with all candidates scored, for a depth
 ROUNDING = 1e-5  # of the numbers in a table
 SOON = 60.0  # seconds; a full ranking that takes less is worth more than any estimate
@@ -50,6 +61,8 @@ class BudgetResult(Shown):
         with few of them lie, by the audit; NaN where too few users were ranked fully.
     seconds_per_score
         Time that each recommender took per pair, where this package called it.
+    notes
+        Questions about the scores and the data, as `Results` have them.
     """
 
     names: tuple[str, ...]
@@ -66,6 +79,7 @@ class BudgetResult(Shown):
     proxy: str
     depth: tuple[float, ...]
     seconds_per_score: tuple[float, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def rows(self) -> list[Row]:
         """Return one row per recommender and metric, with its price and its proxy.
@@ -164,10 +178,10 @@ class BudgetResult(Shown):
                 row[f"interval ({100 * self.confidence:g} %)"] = span(x.low, x.high)
                 table.append(row)
         orders = self.compare(correction)
-        notes = "\n".join(self._notes(orders, correction))
+        notes = ["\n".join(self._notes(orders, correction)), *questions(self.notes)]
         if not orders:
-            return [table, notes]
-        return [table, *orders.parts(), notes]
+            return [table, *notes]
+        return [table, *orders.parts(), *notes]
 
     @property
     def scores_per_user(self) -> tuple[float, ...]:
@@ -252,8 +266,18 @@ class BudgetResult(Shown):
         if unknown:
             yield (
                 f"  {', '.join(unknown)}: too few users were ranked fully to judge the proxy, and "
-                "where it hides what they like, the interval is too narrow. Take a larger budget."
+                f"where it hides what they like, the interval is too narrow. {self._remedy()}"
             )
+
+    def _remedy(self) -> str:
+        """Say which budget pays for enough full lists in the audit."""
+        lists = SURER * LEAST_CONFIRMED / (1.0 - MODEL_SHARE)
+        budget = lists * self.n_candidates / self.n_users**2
+        unit = 10.0 ** max(math.floor(math.log10(budget)) - 1, 0)
+        enough = math.ceil(budget / unit) * unit
+        if enough * self.n_users >= self.n_candidates:
+            return "For so few users, score all candidates, which leaves no error."
+        return f"Take a budget of about {enough:,.0f}; the same folder goes on with it."
 
     def _notes_on_time(self, seconds_per_score: float) -> Iterator[str]:
         n_scores = self.n_candidates + self.n_held_out

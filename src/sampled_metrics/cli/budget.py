@@ -9,6 +9,7 @@ import typer
 
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import alone_in
 from sampled_metrics._base.text import text_of
 from sampled_metrics.cli import options
 from sampled_metrics.cli.output import Format, emit, emit_columns, emit_text
@@ -56,6 +57,8 @@ def start(
 ) -> None:
     """Begin an evaluation in a new folder, which keeps a copy of all that it needs.
 
+    The same again with a larger --budget goes on in the folder; no pair is scored twice.
+
     Then, with a program that adds a column score to the pairs: `while sampled-metrics budget ask
     FOLDER --output pairs.csv; do score pairs.csv > scores.csv && sampled-metrics budget tell FOLDER
     scores.csv || break; done`, and `sampled-metrics budget result FOLDER`.
@@ -65,7 +68,7 @@ def start(
     """
     from sampled_metrics.budget.candidates import Order, make_proxy
     from sampled_metrics.budget.evaluation import Settings, expectation
-    from sampled_metrics.budget.folder import Folder
+    from sampled_metrics.budget.folder import SETTINGS, Folder
     from sampled_metrics.budget.problem import Problem
 
     settings = {
@@ -79,7 +82,11 @@ def start(
     problem = Problem.of(relevant, seen, items, candidates)
     chosen = Settings.of(settings, "budget start")
     order = Order(problem, make_proxy(proxy, problem, chosen.seed))
-    Folder.create(folder, order, chosen)
+    if (folder / SETTINGS).is_file() and chosen.budget > Folder(folder).settings.budget:
+        with alone_in(folder):
+            Folder.resumed(folder, order, chosen)
+    else:
+        Folder.create(folder, order, chosen)
     _log.info(
         f"{folder}: {problem.user_ids.size:,} users, {problem.item_ids.size:,} items, "
         f"{problem.owner.size:,} of them held out; {expectation(order, chosen.budget)[1]}"
@@ -122,7 +129,9 @@ def tell(
     """
     from sampled_metrics.budget.folder import Folder
 
-    typer.echo(Folder(folder).tell(scores))
+    opened = Folder(folder)
+    with alone_in(folder):
+        typer.echo(opened.tell(scores))
 
 
 @app.command()
@@ -139,8 +148,8 @@ def result(
     give them. An order is decided if the interval of the difference excludes 0.
 
     Keys: recommender, metric, value (to rank by), std_error, ci_low, ci_high, model, n_users,
-    n_held_out, n_candidates, n_asked, n_audited, proxy, depth, weak_proxy. With --pairs: a, b,
-    metric, value_a, value_b, difference (b - a), std_error, ci_low, ci_high, order (a, b or
+    n_held_out, n_candidates, n_asked, n_audited, proxy, depth, weak_proxy, notes. With --pairs: a,
+    b, metric, value_a, value_b, difference (b - a), std_error, ci_low, ci_high, order (a, b or
     undecided), p_value, verdict, n_users. Values are fractions.
     """
     from sampled_metrics.budget.folder import Folder
@@ -149,9 +158,10 @@ def result(
     if form is Format.TABLE:
         emit_text(text_of(evaluated.parts(correction=correction)), output)
     elif not pairs:
-        emit(evaluated.rows(), form, output)
+        rows = [{**row, "notes": list(evaluated.notes)} for row in evaluated.rows()]
+        emit(rows, form, output)
     elif len(evaluated.names) > 1:
-        rows = map(asdict, evaluated.compare(correction))
-        emit([{key: row[key] for key in PAIR_KEYS.split()} for row in rows], form, output)
+        pairs_of = map(asdict, evaluated.compare(correction))
+        emit([{key: row[key] for key in PAIR_KEYS.split()} for row in pairs_of], form, output)
     else:
         raise InputError("--pairs: the evaluation has one recommender")

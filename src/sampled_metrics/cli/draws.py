@@ -119,7 +119,8 @@ def check_negatives(
     negatives shared by users, and tests whether they are uniform over the items, over their ids
     and over their popularity. The p-values of these three are adjusted by Holm's method.
 
-    Keys: name, passed, found, expected, p_value (of three), remark. Exit status 1 if any fails.
+    Keys: name, passed, found, expected, p_value (of three), remark, notes. Exit status 1 if any
+    fails.
     """
     from sampled_metrics.inference.negatives import check_negatives
 

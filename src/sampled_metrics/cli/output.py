@@ -30,7 +30,8 @@ class Format(StrEnum):
 def emit(rows: Sequence[Row], form: Format, output: Path | None, note: str = "") -> None:
     """Print rows of the same keys, or write them to a file, all or nothing.
 
-    `note` stands below a table only. Numbers that do not exist are null in JSON and empty in CSV.
+    `note` stands below a table only. Numbers that do not exist are null in JSON and empty in CSV,
+    where lists are joined by semicolons.
     """
     if form is Format.TABLE:
         emit_text(text_of([rows, note] if note else [rows]), output)
@@ -39,18 +40,24 @@ def emit(rows: Sequence[Row], form: Format, output: Path | None, note: str = "")
     else:
         import pandas as pd  # takes long
 
-        table = pd.DataFrame(plain(rows), dtype=object)
+        joined = [{key: _joined(value) for key, value in row.items()} for row in plain(rows)]
+        table = pd.DataFrame(joined, dtype=object)
         emit_text(table.to_csv(index=False, lineterminator="\n"), output)
+
+
+def _joined(value: Any) -> Any:
+    return "; ".join(value) if isinstance(value, list) else value
 
 
 def emit_results(
     results: "Results[Any]", form: Format, output: Path | None, **options: Any
 ) -> None:
-    """Print results as tables for people, with their options, or as rows."""
+    """Print results as tables for people, with their options, or as rows with their questions."""
     if form is Format.TABLE:
         emit_text(text_of(results.parts(**options)), output)
     else:
-        emit(list(map(dataclasses.asdict, results)), form, output)
+        rows = [{**dataclasses.asdict(result), "notes": results.notes} for result in results]
+        emit(rows, form, output)
 
 
 def emit_columns(columns: Mapping[Any, Any], form: Format, output: Path | None) -> None:

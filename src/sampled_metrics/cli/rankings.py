@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from sampled_metrics._base import defaults
+from sampled_metrics._base.asking import collected
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.text import text_of
 from sampled_metrics.cli import options
@@ -35,9 +36,11 @@ def evaluate(
     """Average exact metrics over users, with standard errors and confidence intervals.
 
     Keys: file, metric, ties, value, std_error, ci_low, ci_high, n_users, n_items, effective_users
-    (few where a handful of users carry the value); values are fractions.
+    (few where a handful of users carry the value), notes (questions about the file); values are
+    fractions.
     """
     from sampled_metrics.inference import evaluate as evaluation
+    from sampled_metrics.inference.results import questions
     from sampled_metrics.ranks import Ranks
 
     given: dict[str, Any] = {"relevant": relevant, "seen": seen, "min_relevance": min_relevance}
@@ -45,17 +48,19 @@ def evaluate(
     results: list[evaluation.Evaluated] = []
     rows = []
     note = ""
+    asked: list[str] = []
     for path in files:
-        ranks = Ranks.read(path, n_items=n_items, complete=complete, **given)
-        note = note or evaluation.relevance_note([ranks])
-        with reading(path):
+        with collected() as notes, reading(path):
+            ranks = Ranks.read(path, n_items=n_items, complete=complete, **given)
             evaluated = evaluation.evaluate(ranks, metric or defaults.METRICS, **tests)
-        rows += [{"file": str(path)} | asdict(result) for result in evaluated]
+        note = note or evaluation.relevance_note([ranks])
+        rows += [{"file": str(path), **asdict(result), "notes": notes} for result in evaluated]
         results += evaluated
+        asked += notes
     if form is Format.TABLE:
         table, note = evaluation.evaluated_parts(results, confidence, note)
-        named = [{"file": of["file"]} | row for of, row in zip(rows, table, strict=True)]
-        emit_text(text_of([named, note]), output)
+        named = [{"file": of["file"], **row} for of, row in zip(rows, table, strict=True)]
+        emit_text(text_of([named, note, *questions(asked)]), output)
     else:
         emit(rows, form, output)
 
@@ -98,17 +103,25 @@ def correct(
     metric. Rows of one user_id are averaged first.
 
     Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high,
-    range_middle, shape, behaves_like, n_users, n_items, n_negatives, sampling; values are
-    fractions.
+    range_middle, shape, behaves_like, n_users, n_items, n_negatives, sampling, notes (questions
+    about the file); values are fractions.
     """
     from sampled_metrics.inference import correct as correction
-    from sampled_metrics.ranks import SampledRanks
 
-    given: Any = {"positive": positive, "relevant": relevant, "ties": ties, "seed": seed}
-    ranks = SampledRanks.read(file, n_negatives, n_items, sampling, **given)
     names = metric or defaults.METRICS, estimator or defaults.ESTIMATORS
+    given: Any = {"n_negatives": n_negatives, "n_items": n_items, "sampling": sampling}
     with reading(file):
-        results = correction.correct(ranks, *names, shape=shape, confidence=confidence)
+        results = correction.correct(
+            file,
+            *names,
+            positive=positive,
+            relevant=relevant,
+            ties=ties,
+            seed=seed,
+            shape=shape,
+            confidence=confidence,
+            **given,
+        )
     emit_results(results, form, output, intervals=intervals)
 
 
@@ -151,8 +164,8 @@ def reported(
     --n-users 6040 --metric HR@10
 
     Keys: metric, reported, range_low, range_high, range_middle, shape, n_items, n_negatives,
-    n_users, sampling, printed; with --against: metric, a_low, a_high, b_low, b_high, range_low,
-    range_high (of b - a), order (a, b or undecided). Values are fractions.
+    n_users, sampling, printed, notes; with --against: metric, a_low, a_high, b_low, b_high,
+    range_low, range_high (of b - a), order (a, b or undecided). Values are fractions.
     """
     from sampled_metrics.inference import reported as reports
 
@@ -262,7 +275,7 @@ def compare_files(
     range_low, range_high, order (a, b or undecided), p_value, behaves_like, verdict, paired,
     n_users, n_items, n_negatives, sampling, users_needed (to decide an undecided order of full
     rankings, about), holds_up_to (the largest factor of --shape at which sampled ranks decide the
-    order); values are fractions.
+    order), notes (questions about the files); values are fractions.
     """
     from sampled_metrics.inference.compare import compare
 
@@ -315,7 +328,7 @@ def plan(
 
     Keys: metric, n_negatives (null: full rankings), probability, decides_above (the difference of
     which about half are decided), decides (the least n_negatives with a probability of 0.95),
-    exact_a, exact_b, n_items, n_users, sampling.
+    exact_a, exact_b, n_items, n_users, sampling, notes (questions about the files).
     """
     from sampled_metrics.inference import plan as planning
 

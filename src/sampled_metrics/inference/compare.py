@@ -1,7 +1,6 @@
 """Comparison of recommenders: which has the higher exact metric, where that is decided."""
 
 import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,15 +12,23 @@ from scipy.special import ndtri, stdtr
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, Int, adjusted, one_thread
+from sampled_metrics._base.asking import ask
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
-from sampled_metrics._base.errors import InputError, InputWarning, reading
+from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.sparse import is_dictionary
 from sampled_metrics.estimators import Estimator
 from sampled_metrics.inference import orders, ranges
 from sampled_metrics.inference.correct import Solved, chosen_estimators, solve
-from sampled_metrics.inference.evaluate import known_values, prior_shape, relevance_note
+from sampled_metrics.inference.evaluate import (
+    known_values,
+    prior_shape,
+    question_ends,
+    relevance_note,
+)
 from sampled_metrics.inference.pairing import paired_users
+from sampled_metrics.inference.pairs import question_negatives
 from sampled_metrics.inference.population import Estimate, Shape, estimate
-from sampled_metrics.inference.results import UNDECIDED, Compared, Results
+from sampled_metrics.inference.results import UNDECIDED, Compared, Results, with_questions
 from sampled_metrics.inputs.alike import all_alike
 from sampled_metrics.inputs.options import Drawn, Ranked
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
@@ -32,6 +39,7 @@ _ROUNDING = 1e-13
 _LEAST_RATIO = 1e-5  # of a difference to its error, so that users needed fit into int64
 
 
+@with_questions
 @one_thread()
 def compare(
     data: Mapping[str, Any],
@@ -84,7 +92,7 @@ def compare(
     >>> result.value_a, result.value_b, result.order
     (1.0, 0.025, 'a')
     """
-    if not isinstance(data, Mapping):
+    if not is_dictionary(data):
         raise InputError(f"data is of type {type(data).__name__}; expected a dictionary by name")
     if len(data) < 2:
         raise InputError(f"{len(data)} recommender to compare; give two or more")
@@ -92,7 +100,7 @@ def compare(
     drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties or "random", seed)
     ranked = Ranked(n_items, relevant, seen, complete, min_relevance)
     samples, rankings = all_alike(data, drawn, ranked)
-    _warn_if_unlike(samples or rankings)
+    _question(samples or rankings)
     if samples:
         samples, pairing = paired_users(samples)
     else:
@@ -144,6 +152,9 @@ def _by_rankings(
 ) -> Iterator[Compared]:
     """Compare pairs by their full rankings, orders open."""
     values = {name: known_values(measures, ranks, ties, seed) for name, ranks in rankings.items()}
+    for name, ranks in rankings.items():
+        with reading(name):
+            question_ends(ranks, values[name])
     known = [measure for measure in measures if all(measure in v for v in values.values())]
     for a, b in combinations(rankings, 2):
         common = ranges.common_users(rankings[a].users, rankings[b].users)
@@ -395,11 +406,15 @@ def p_value(a: Float, b: Float, paired: bool) -> float:
     return float(2.0 * stdtr(freedom, -abs(difference) / np.sqrt(variance)))
 
 
-def _warn_if_unlike(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
+def _question(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
+    """Ask about negatives of one recommender, and about differences between two."""
+    for name, ranks in evaluations.items():
+        with reading(name):
+            if isinstance(ranks, SampledRanks):
+                question_negatives(ranks)
     for a, b in combinations(evaluations, 2):
         for words in _unlike(a, b, evaluations[a], evaluations[b]):
-            words = f"{words}: are these evaluations on the same data?"
-            warnings.warn(words, InputWarning, stacklevel=4)  # the caller of the public function
+            ask("data", f"{words}: are these evaluations on the same data?")
 
 
 def _unlike(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
-from sampled_metrics._base.errors import InputError, InputWarning
+from sampled_metrics._base.errors import InputError, InputWarning, reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators import (
     DECLARED,
@@ -22,9 +22,17 @@ from sampled_metrics.estimators import (
 )
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.kernels import rank_grid
+from sampled_metrics.inference.pairs import question_negatives
 from sampled_metrics.inference.population import Population, Shape, estimate
 from sampled_metrics.inference.ranges import checked_ranges
-from sampled_metrics.inference.results import Results, Row, count, likeness, span
+from sampled_metrics.inference.results import (
+    Results,
+    Row,
+    count,
+    likeness,
+    span,
+    with_questions,
+)
 from sampled_metrics.inference.shapes import assumed, caveat, name_of
 from sampled_metrics.inputs.options import Drawn
 from sampled_metrics.inputs.sampled import as_sampled
@@ -81,6 +89,7 @@ class Corrected:
     sampling: str
 
 
+@with_questions
 @one_thread()
 def correct(
     data: Any,
@@ -151,6 +160,8 @@ def correct(
     check_arguments(shape=shape, confidence=confidence)
     drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties, seed)
     ranks = as_sampled(data, drawn)
+    with reading(data):
+        question_negatives(ranks)
     measures = parse_measures(metrics)
     parsed = chosen_estimators(estimators, ranks.n_negatives)
     bracketed, ranges = checked_ranges(measures, ranks, shape, confidence)
@@ -191,7 +202,8 @@ def correct(
 
 def chosen_estimators(names: str | Sequence[str], m: int) -> list[Estimator]:
     """Return the estimators of these names; of the default ones those that are fast for m."""
-    is_default = isinstance(names, tuple) and names == ESTIMATORS
+    is_default = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
+    is_default = is_default and names == ESTIMATORS
     if is_default and m > _MOST_BY_DEFAULT:
         left_out = ", ".join(ESTIMATORS[1:])
         problem = f"left out: {left_out}, which take long for {m:,} negatives"

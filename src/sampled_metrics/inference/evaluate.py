@@ -1,7 +1,7 @@
 """Exact metrics of full rankings, with error bars."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
@@ -11,11 +11,20 @@ import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, generator, one_thread
+from sampled_metrics._base.asking import ask
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS
 from sampled_metrics._base.errors import InputError, InputWarning
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.population import Shape, estimate
-from sampled_metrics.inference.results import FLAT, Results, Row, count, extent, span
+from sampled_metrics.inference.results import (
+    FLAT,
+    Results,
+    Row,
+    count,
+    extent,
+    span,
+    with_questions,
+)
 from sampled_metrics.inputs.full import as_ranks
 from sampled_metrics.inputs.options import Ranked
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
@@ -30,6 +39,7 @@ if TYPE_CHECKING:
 _SAMPLE_SIZES = {m + more for m in (20, 50, 99, 100, 200, 500, 999, 1000) for more in (0, 1)}
 _SEVERAL = 10  # fewer users may have the same number of candidates by chance
 _UNKNOWN_ITEMS = 1000  # n of the prior if the size of the catalogue is not known
+_MANY = 50  # users, of whom the ties of most are no chance
 _FEW = 30.0  # users; the mean of fewer is not near a normal distribution
 
 
@@ -61,6 +71,7 @@ class Evaluated:
     effective_users: float
 
 
+@with_questions
 @one_thread()
 def evaluate(
     data: Any,
@@ -123,15 +134,16 @@ def evaluate(
     ranks = as_ranks(data, Ranked(n_items, relevant, seen, complete, min_relevance))
     n = ranks.n_candidates
     if len(ranks) >= _SEVERAL and n[0] in _SAMPLE_SIZES and (n == n[0]).all():
-        warnings.warn(
+        ask(
+            "data",
             f"all {len(ranks):,} users have {n[0]} candidates: these look like sampled candidates, "
             "and metrics among them are not exact; `correct` takes the scores of a held-out item "
             "and its negatives (--positive), or sampled ranks",
-            InputWarning,
-            stacklevel=3,  # the caller of this function, which is wrapped
         )
     results = []
-    for measure, values in known_values(parse_measures(metrics), ranks, ties, seed).items():
+    known = known_values(parse_measures(metrics), ranks, ties, seed)
+    question_ends(ranks, known)
+    for measure, values in known.items():
         mean = estimate(Shape.of(values), values.size, prior_shape(measure, ranks), confidence)
         squares = float(np.square(values).sum())
         effective_users = 0.0
@@ -210,6 +222,27 @@ def known_values(
     return known
 
 
+def question_ends(ranks: Ranks, known: Mapping[Measure, Float]) -> None:
+    """Ask about metrics that ties decide: most items are tied, and both ends are far apart."""
+    n_tied = int(np.count_nonzero(ranks.n_tied))
+    n_items = ranks.n_tied.size
+    if len(ranks) < _MANY or n_tied <= n_items / 2.0 + np.sqrt(n_items):
+        return
+    ends = []
+    for measure, values in known.items():
+        low = float(exact_values(measure, ranks, "pessimistic").mean())
+        high = float(exact_values(measure, ranks, "optimistic").mean())
+        if high - low > 4.0 * values.std() / np.sqrt(values.size):  # about an interval
+            ends.append(f"{measure} {span(low, high)}")
+    if ends:
+        ask(
+            "ties",
+            f"{n_tied:,} of {n_items:,} relevant items have the score of others, and "
+            f"metrics depend on the order of those (--ties): {', '.join(ends)}; were scores "
+            "rounded, or are they of too few bits?",
+        )
+
+
 def prior_shape(measure: Measure, ranks: Ranks) -> Shape:
     """Calculate the shape of a metric of one relevant item at a uniformly random rank."""
     n = ranks.mean_candidates or _UNKNOWN_ITEMS
@@ -241,7 +274,8 @@ def evaluated_parts(
         if not isnan(result.ci_low):
             row[f"interval ({percent})"] = span(result.ci_low, result.ci_high)
         rows.append(row)
-        if result.effective_users < _FEW and parse_measure(result.metric).kind not in FLAT:
+        is_steep = parse_measure(result.metric).kind not in FLAT
+        if is_steep and result.effective_users < _FEW and not isnan(result.ci_low):
             few[result.metric] = result
     words = extent([result.n_users for result in results], "user")
     items = extent([result.n_items for result in results if result.n_items], "candidate")

@@ -13,7 +13,7 @@ from sampled_metrics._base.defaults import CONFIDENCE, METRICS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.correct import Corrected, correct
 from sampled_metrics.inference.evaluate import Evaluated, evaluate
-from sampled_metrics.inference.results import Results
+from sampled_metrics.inference.results import Results, with_questions
 from sampled_metrics.inputs.options import Drawn
 from sampled_metrics.inputs.questions import ask_of_seen_items, question_ranks
 from sampled_metrics.inputs.sampled import ranked
@@ -147,6 +147,7 @@ class RankMeter:
         )
         return ranked(drawn, better, tied, candidates - 1, users)
 
+    @with_questions
     def compute(self) -> Results[Evaluated] | Results[Corrected]:
         """Return what `evaluate` or `correct` returns for all batches together."""
         ranks = self.ranks()

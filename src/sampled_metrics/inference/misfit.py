@@ -14,12 +14,12 @@ import numpy as np
 from scipy.special import chdtrc, xlogy
 
 from sampled_metrics._base.arrays import Float, generator
+from sampled_metrics._base.asking import ask
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.solvers import nonnegative_least_squares
 from sampled_metrics.inference.brackets import likely_mixture
 from sampled_metrics.inference.kernels import Kernel, kernel
 from sampled_metrics.inference.shapes import MOST_FACTOR, NON_INCREASING, NONE, factor_of
-from sampled_metrics.inputs.questions import ask
 from sampled_metrics.ranks import SampledRanks
 
 CAUSES = (
@@ -81,7 +81,7 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
             f"likelier than one before it ({assumed}). Give shape {_PLAUSIBLE:g} (--shape "
             f"{_PLAUSIBLE:g}), unless {CAUSES}"
         )
-    ask(f"some ranks are likelier than others before them ({ordered}): {_QUESTION}")
+    ask("data", f"some ranks are likelier than others before them ({ordered}): {_QUESTION}")
 
 
 def _refuse_or_ask_of_any(sample: SampledRanks, plausible: Misfit) -> None:
@@ -92,7 +92,10 @@ def _refuse_or_ask_of_any(sample: SampledRanks, plausible: Misfit) -> None:
             f"no distribution of true ranks explains these sampled ranks ({assumed}); {CAUSES}"
         )
     if plausible.is_refused:
-        ask(f"no plausible true ranks explain these sampled ranks ({plausible}): {_QUESTION}")
+        ask(
+            "data",
+            f"no plausible true ranks explain these sampled ranks ({plausible}): {_QUESTION}",
+        )
 
 
 def misfit(

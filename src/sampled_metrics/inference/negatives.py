@@ -8,7 +8,7 @@ import numpy as np
 
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.text import Parts
-from sampled_metrics.inference.results import Results
+from sampled_metrics.inference.results import Results, with_questions
 from sampled_metrics.inputs.items import WHAT, known_items, table_of_items
 from sampled_metrics.sampling import negatives as uniform
 from sampled_metrics.tables.names import ITEM, USER
@@ -53,6 +53,7 @@ def negatives(
     return pd.DataFrame({USER: users, ITEM: known.item_ids[drawn.ravel()]})
 
 
+@with_questions
 def check_negatives(
     negatives: Any, relevant: Any, seen: Any, *, items: Any = None
 ) -> Results[uniform.Check]:

@@ -26,7 +26,7 @@ from sampled_metrics.inference.kernels import kernel
 from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.population import Moments, Population, rank_blocks
 from sampled_metrics.inference.ranges import common_users, unbiased_auc
-from sampled_metrics.inference.results import INSTEAD, Compared, Results, count
+from sampled_metrics.inference.results import INSTEAD, Compared, Results, count, with_questions
 from sampled_metrics.inference.shapes import NONE, assumed, name_of
 from sampled_metrics.inputs.full import as_ranks
 from sampled_metrics.inputs.options import Ranked
@@ -108,6 +108,7 @@ class Pair:
         return float(b.mean - a.mean), sd, error
 
 
+@with_questions
 @one_thread()
 def plan(
     a: Any = None,
@@ -150,12 +151,13 @@ def plan(
 
     Examples
     --------
-    >>> a, b = (np.geomspace(1, last, 2000).astype(int) for last in (100, 1000))
+    >>> users = np.arange(1, 2001) / 2000
+    >>> a, b = (np.ceil(1000 * users**power).astype(int) for power in (3, 4))
     >>> for row in plan(a, b, "recall@10", n_items=1000, sizes=[10, 100]):
     ...     print(row.n_negatives, round(row.probability, 2), round(row.decides_above, 2))
-    10 0.0 0.35
-    100 0.95 0.11
-    None 1.0 0.02
+    10 0.0 0.24
+    100 0.93 0.06
+    None 1.0 0.01
     >>> about = {"n_items": 3000, "n_users": 6000, "sizes": [100, 200]}
     >>> plan(metrics="recall@10", effect=0.08, value=0.1, **about)[0].decides
     200

@@ -6,9 +6,11 @@ Also the record of a comparison, and what results of several kinds say in the sa
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from sampled_metrics._base.arguments import check_arguments, wrong_type
+from sampled_metrics._base.asking import collected
 from sampled_metrics._base.defaults import BUDGET
 from sampled_metrics._base.text import Parts, html_of, text_of
 from sampled_metrics.metrics.measures import parse_measure
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
+Found = TypeVar("Found", bound="Results[Any]")
 Row = dict[str, Any]
 UNDECIDED = "undecided"
 FLAT = ("f", "hit", "precision", "recall", "recall-micro")  # the same credit down to the cut-off
@@ -64,6 +68,12 @@ class Shown(ABC):
 class Results(Shown, list[Result]):
     r"""A list of results that prints as a table, in notebooks too.
 
+    Attributes
+    ----------
+    notes
+        Questions about the data, which the table ends with: each names the recommender, if there
+        are several, and the argument.
+
     Examples
     --------
     >>> from sampled_metrics import correct
@@ -77,11 +87,12 @@ class Results(Shown, list[Result]):
     def __init__(self, results: Iterable[Result], show: Callable[..., Parts]) -> None:
         super().__init__(results)
         self._show = show
+        self.notes: list[str] = []
 
     def parts(self, **options: Any) -> Parts:
         """Return tables of few columns and lines about them."""
         check_arguments(**options)
-        return self._show(self, **options)
+        return [*self._show(self, **options), *questions(self.notes)]
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a DataFrame with a row for each result and a column for each of its fields."""
@@ -90,6 +101,26 @@ class Results(Shown, list[Result]):
         return pd.DataFrame([asdict(result) for result in self])  # type: ignore[call-overload]
 
     __repr__ = Shown.__str__
+
+
+def questions(notes: Sequence[str]) -> list[str]:
+    """Return a part of a page with questions, or none."""
+    if not notes:
+        return []
+    return ["\n".join(f"question: {note}" for note in notes)]
+
+
+def with_questions(function: Callable[Arguments, Found]) -> Callable[Arguments, Found]:
+    """Have the results of a function keep the questions that it asks."""
+
+    @wraps(function)
+    def asking(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:
+        with collected() as notes:
+            results = function(*args, **kwargs)
+        results.notes = notes
+        return results
+
+    return asking
 
 
 @dataclass(frozen=True, kw_only=True)

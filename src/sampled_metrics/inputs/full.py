@@ -68,9 +68,7 @@ def as_ranks(data: Any, ranked: Ranked) -> Ranks:
     )
     given = recognise(data, FULL)
     with reading(place_of(given, data)):
-        ranks = _ranks_of(given, ranked)
-        if not isinstance(given, Ranks):
-            question_ranks(ranks)
+        ranks = question_ranks(_ranks_of(given, ranked))
         if ranked.min_relevance > 0.0:
             return ranks.at_least(ranked.min_relevance)
     return ranks

@@ -14,8 +14,8 @@ from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate, grade
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_array, read_arrays
 from sampled_metrics._base.packages import pyarrow as pa
-from sampled_metrics._base.sparse import canonical, is_sparse
-from sampled_metrics.inputs.questions import ask_of_grades
+from sampled_metrics._base.sparse import canonical, is_sparse, require_sound
+from sampled_metrics.inputs.questions import ask_of_few_common, ask_of_grades
 from sampled_metrics.inputs.recognise import SEVERAL, table_of
 from sampled_metrics.inputs.scores import as_array, with_numbers_of_scipy
 from sampled_metrics.ranks.items import HELD_OUT, Items
@@ -141,7 +141,11 @@ def require_common(name: str, ids: Any, others_name: str, others: Any, *, few: i
     is_alike = ids.type == others.type
     if is_alike and min(len(ids), len(others)) < few:
         return
-    if not len(ids) or not len(others) or (places(ids, others) >= 0).any():
+    if not len(ids) or not len(others):
+        return
+    n_common = int(np.count_nonzero(places(ids, others) >= 0))
+    if n_common:
+        ask_of_few_common(name, n_common, others_name, min(len(ids), len(others)))
         return
     raise InputError(
         f"no id of {name} is one of {others_name}: found {ids[0].as_py()!r}, and "
@@ -244,7 +248,11 @@ def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
     if shape is not None and marked.shape != shape:
         raise _wrong(marked, name, shape)
     marked = with_numbers_of_scipy(marked)
-    values = marked.data if is_sparse(marked) else marked
+    values = marked
+    if is_sparse(marked):
+        require_sound(marked)
+        marked = scipy.sparse.csr_array(marked)
+        values = marked.data
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         bad = values[~np.isfinite(values)][0]
         raise InputError(

@@ -16,7 +16,12 @@ from sampled_metrics.inputs.items import (
     require_different,
 )
 from sampled_metrics.inputs.options import Ranked
-from sampled_metrics.inputs.questions import ask_of_cut_lists, ask_of_seen_items
+from sampled_metrics.inputs.questions import (
+    ask_of_cut_lists,
+    ask_of_rank_and_score,
+    ask_of_seen_and_relevant,
+    ask_of_seen_items,
+)
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.items import Items
 from sampled_metrics.tables.arrow import as_numpy, places
@@ -135,6 +140,8 @@ def _lists_of(table: Table, n_items: int | None) -> _Lists:
             rank,
             lambda row: f"1 to {length[user[row]]} once each for user {user_ids[int(user[row])]}",
         )
+        if "score" in table.columns:
+            ask_of_rank_and_score(user, rank, table.ordered("score"))
         score = -rank
     else:
         score = table.ordered("score")
@@ -146,6 +153,8 @@ def _seen_of(given: Any, relevant: Items, lists: _Lists) -> Items:
     seen = items_by_id(given, SEEN)
     require_common("the users of seen", seen.user_ids, "the lists", lists.user_ids)
     require_common_items("seen", seen.item_ids, "the lists", lists.item_ids)
+    mine = seen.within(relevant.user_ids, seen.item_ids)
+    ask_of_seen_and_relevant(mine.item.size, relevant.item.size, relevant.n_users)
     own = seen.within(relevant.user_ids, relevant.item_ids)
     both = own.has(relevant.owners, relevant.item)
     if both.any():

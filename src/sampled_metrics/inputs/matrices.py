@@ -10,7 +10,7 @@ import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._base.arguments import check_arguments, require_same
-from sampled_metrics._base.arrays import Ids, array_of, id_column, require_unique
+from sampled_metrics._base.arrays import Ids, Int, array_of, id_column, require_unique
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.items import (
     RELEVANT,
@@ -24,7 +24,11 @@ from sampled_metrics.inputs.items import (
     table_of_items,
 )
 from sampled_metrics.inputs.options import Ranked
-from sampled_metrics.inputs.questions import ask_of_seen_items
+from sampled_metrics.inputs.questions import (
+    ask_of_seen_and_relevant,
+    ask_of_seen_items,
+    question_places,
+)
 from sampled_metrics.inputs.scores import Scores, inner_products, scores_of
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.items import Items
@@ -32,6 +36,7 @@ from sampled_metrics.ranks.products import Score
 from sampled_metrics.ranks.ranking import BLOCK_SIZE, rank_items
 
 Vectors = tuple[ArrayLike, ArrayLike]
+_ROWS_COMPARED = 200  # users of whom another one's scores are looked at
 if TYPE_CHECKING:
     Marked: TypeAlias = scipy.sparse.csr_array | scipy.sparse.csr_matrix | NDArray[np.bool_]
 
@@ -172,7 +177,24 @@ def ranks_of_scores(scores: Scores, ranked: Ranked) -> Ranks:
     ranks = rank_items(scores.rows, relevant, seen, users=axes.user_ids, items=axes.item_ids)
     if seen is None and (ranks.n_candidates == shape[1]).all():
         ask_of_seen_items(*shape)
+    users = np.flatnonzero(relevant.sizes)
+    if seen is not None:
+        n_seen = int(seen.sizes_of(users).sum())
+        ask_of_seen_and_relevant(n_seen, relevant.item.size, users.size)
+    if scores.shape is not None:  # a function may be slow
+        _question_rows(scores, relevant, users)
     return ranks
+
+
+def _question_rows(scores: Scores, relevant: Items, users: Int) -> None:
+    """Ask whether rows are those of the users, by some held-out items in another user's row too."""
+    some = users[:: max(users.size // _ROWS_COMPARED, 1)]
+    item = relevant.item[relevant.start[some]]
+    rows = array_of("scores", scores.rows(some))
+    own = np.take_along_axis(rows, item[:, np.newaxis], axis=1)
+    other_rows = np.roll(rows, 1, axis=0)
+    other = np.take_along_axis(other_rows, item[:, np.newaxis], axis=1)
+    question_places((rows < own).mean(axis=1), (other_rows < other).mean(axis=1))
 
 
 def _shape_of_function(scores: Scores, ranked: Ranked) -> tuple[int, int]:

@@ -1,42 +1,54 @@
-"""Questions about ranks that are valid, but look like those of data taken for something else."""
-
-import inspect
-import warnings
-from types import FrameType
+"""Questions about ranks and scores that are valid, but look like those of something else."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.errors import InputWarning
+from sampled_metrics._base.asking import ask
 from sampled_metrics.ranks import Ranks
 
 _MANY = 50  # rows, of which the mean rank tells a random order from a poor one
-_LEAST = 8  # largest sampled rank that may be an end: ranks near 1 are frequent anyway
-_ENOUGH = 8  # rows near the largest rank that make an end suspicious
-_USUAL, _SUSPICIOUS = {10, 20, 50, 99, 100}, 3  # usual numbers of negatives need fewer rows
 _SEVERAL = 10  # users and items, of which fewer are complete by chance
+_LEAST = 8  # largest sampled rank that may be an end: ranks near 1 are frequent anyway
+_ENOUGH = 12  # rows near the largest rank that make an end suspicious
+_USUAL, _SUSPICIOUS = {10, 20, 50, 99, 100}, 3  # usual numbers of negatives need fewer rows
+_FAR = 5  # times the largest rank, from which no ranks further down are strange
+_PILED = 10.0  # times as many rows at one rank as at the ranks before it
 _EXPECTED = 5.0  # rows with two ties, from which on their absence tells something
-
-
-def ask(problem: str) -> None:
-    """Warn the caller of the public function that reads the data."""
-    frame, level = inspect.currentframe(), 1
-    while frame and _is_ours(frame):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(problem, InputWarning, stacklevel=level)
-
-
-def _is_ours(frame: FrameType) -> bool:
-    name = frame.f_globals.get("__name__", "")  # code that is executed may have none
-    return name.startswith(("sampled_metrics", "contextlib"))
+_TIED = 0.1  # share of the other candidates that is a large tie
+_POOR = 0.55  # of the others below the held-out item, in the mean; 0.5 in random order
+_TOP = 0.9  # share of the others that an item near the top is above
+_FOLDS = range(10, 1, -1)
+_ALIKE, _SHIFT = 0.8, 3  # correlation of users in several folds, and rows to be another user
 
 
 def ask_of_seen_items(users: int, items: int) -> None:
     """Ask whether seen items are candidates, if every user has a score for every item."""
     if min(users, items) >= _SEVERAL:
         ask(
+            "seen",
             f"all {users:,} users have scores of all {items:,} items: items seen in training "
-            "count as candidates; if they are none, name them with --seen (seen=)"
+            "count as candidates; if they are none, name them with --seen (seen=)",
+        )
+
+
+def ask_of_seen_and_relevant(n_seen: int, n_relevant: int, users: int) -> None:
+    """Ask whether seen and relevant items are swapped, if most are relevant."""
+    if users >= _SEVERAL and users <= n_seen and 3 * n_seen < n_relevant:
+        ask(
+            "relevant",
+            f"users have {n_relevant / users:.3g} relevant items and have seen "
+            f"{n_seen / users:.3g}: are seen and relevant swapped?",
+        )
+
+
+def ask_of_few_common(name: str, n_common: int, others_name: str, n_ids: int) -> None:
+    """Ask about two sets of ids that have fewer than a tenth of the smaller one in common."""
+    if 10 * n_common < n_ids:
+        ask(
+            name.rpartition(" ")[2],
+            f"{n_common:,} of {n_ids:,} ids of {name} and {others_name} are in both: are these ids "
+            "of the same things?",
         )
 
 
@@ -44,8 +56,9 @@ def ask_of_grades(grades: Float | None) -> None:
     """Warn that grades are not used, if there are any."""
     if grades is not None:
         ask(
+            "relevant",
             "relevance has grades, which are not used here: items with any above 0 are relevant "
-            "alike, also for ndcg; from full rankings `evaluate` takes grades as gains"
+            "alike, also for ndcg; from full rankings `evaluate` takes grades as gains",
         )
 
 
@@ -53,8 +66,24 @@ def ask_of_cut_lists(length: Int, n_items: int) -> None:
     """Ask whether lists that hold every relevant item are cut off at all."""
     if length.size >= _SEVERAL and length.max() < n_items:
         ask(
+            "complete",
             f"the lists hold every relevant item, but end at {length.min()} to {length.max()} of "
-            f"{n_items} candidates; if nothing is cut off, give --complete and not --n-items"
+            f"{n_items} candidates; if nothing is cut off, give --complete and not --n-items",
+        )
+
+
+def ask_of_rank_and_score(user: Int, rank: Int, score: NDArray[np.floating]) -> None:
+    """Ask about lists whose scores are neither in the order of the ranks nor in the reverse."""
+    order = np.lexsort((rank, user))
+    steps = np.diff(score[order])[np.diff(user[order]) == 0]
+    if steps.size < _MANY:
+        return
+    falling = (steps <= 0).mean()
+    if 0.1 < falling < 0.9:
+        ask(
+            "data",
+            f"scores fall from a rank to the next in {falling:.0%} of rows: rank and score "
+            "contradict each other, and rank is taken; leave one of them out",
         )
 
 
@@ -62,53 +91,86 @@ def ask_of_first_places(better: Int) -> None:
     """Ask whether candidates without scores are in order, if every held-out item is the first."""
     if better.size >= _SEVERAL and not better.any():
         ask(
+            "data",
             f"the held-out item is the first of the candidates of all {better.size:,} users, which "
-            "have no scores: are they in order, best first?"
+            "have no scores: are they in order, best first?",
         )
 
 
 def question_ranks(ranks: Ranks) -> Ranks:
-    """Ask about full rankings without order, or in random or reversed order; return them."""
-    if ranks.is_complete:
-        others = np.repeat(ranks.n_candidates, ranks.n_found) - 1
-        question_ties(ranks.n_tied, others, full=True)
-        below = 1.0 - (ranks.n_better + 0.5 * ranks.n_tied) / others
-        _ask_of_order(below, "other candidates: are relevant those of these rows and columns")
+    """Ask about full rankings that no recommender gives, or that are no full rankings; return them.
+
+    These are a perfect, random or reversed order, equal scores, ranks that end before the last
+    candidate, and users in several folds.
+    """
+    if not ranks.is_complete or not len(ranks):
+        return ranks
+    n_candidates = np.repeat(ranks.n_candidates, ranks.n_found)
+    others = n_candidates - 1
+    _ask_of_equal_scores(ranks.n_tied, others)
+    below = 1.0 - (ranks.n_better + 0.5 * ranks.n_tied) / others
+    _ask_of_order(below, others, "relevant", "other candidates", "those of these rows and columns")
+    if ranks.is_single:
+        _ask_of_perfection(ranks.n_better + ranks.n_tied, "other candidates")
+        _ask_of_pile(ranks.best_rank[ranks.n_tied == 0], n_candidates[ranks.n_tied == 0])
+        _ask_of_last_rank(ranks.worst_rank, int(n_candidates.min()))
+    if ranks.users is None or ranks.n_rows:
+        _ask_of_folds(ranks)
     return ranks
 
 
-def question_ties(tied: Int, others: Int, *, full: bool = False) -> None:
+def question_ends(tied: Int, better: Int, others: Int) -> None:
+    """Ask about ties that decide where most held-out items are among their negatives."""
+    n_rows = tied.size
+    n_tied = int(np.count_nonzero(tied >= np.maximum(_TIED * others, 1.0)))
+    low = (1.0 / (1.0 + better + tied)).mean()
+    high = (1.0 / (1.0 + better)).mean()
+    # Many recommenders give no score to most items; ties of those change little near the top.
+    if n_rows >= _MANY and 2 * n_tied > n_rows and high - low > _TIED:
+        ask(
+            "ties",
+            f"{n_tied:,} of {n_rows:,} held-out items have the score of a tenth of their negatives "
+            f"or more: their mean reciprocal rank among these is {low:.3f} to {high:.3f} by ties "
+            "(--ties); were scores rounded, or are they of too few bits?",
+        )
+
+
+def question_ties(tied: Int, others: Int) -> None:
     """Ask about equal scores, and held-out items that seem to be among their own negatives."""
-    n_rows, n_equal = tied.size, int((tied == others).sum())
-    if n_rows >= _MANY and 2 * n_equal >= n_rows:
-        ask(f"all scores of {n_equal:,} of {n_rows:,} rows are equal: are these scores?")
-    n_tied = np.count_nonzero(tied)
-    share, m = n_tied / max(n_rows, 1), others.sum() / max(n_rows, 1)
-    if share < 0.1 or full:
+    n_rows = tied.size
+    _ask_of_equal_scores(tied, others)
+    share, m = (tied > 0).sum() / max(n_rows, 1), others.sum() / max(n_rows, 1)
+    if share < 0.1:
         return
     each = 1.0 - (1.0 - share) ** (1.0 / m)  # probability of a tie if all are independent
     twice = share - m * each * (1.0 - each) ** (m - 1.0)
     if n_rows * twice >= _EXPECTED and (tied > 1).mean() < twice / 2.0:
         ask(
-            f"{n_tied:,} of {n_rows:,} held-out items have the score of one of their "
+            "data",
+            f"{(tied > 0).sum():,} of {n_rows:,} held-out items have the score of one of their "
             "negatives: is it the held-out item itself? Leave it out of them, and count one "
-            "negative fewer (`check-negatives`)"
+            "negative fewer (`check-negatives`)",
         )
 
 
 def question_samples(
     ranks: Int, n_items: Int, m: int, users: object, *, distinct: bool = False
 ) -> None:
-    """Ask about sampled ranks in random order, of all candidates, or of `users` found again.
+    """Ask about sampled ranks in random or perfect order, of all candidates, or of `users` again.
 
-    Also about many rows near a largest rank below m + 1, but not if only the `distinct` ones of m
-    negatives were ranked.
+    Also about many rows at or near a largest rank below m + 1, but not if only the `distinct` ones
+    of m negatives were ranked.
     """
-    _ask_of_order(1.0 - (ranks - 1) / m, "negatives: is positive (--positive) their column")
-    if (n_items == m + 1).all():
+    below = 1.0 - (ranks - 1) / m
+    _ask_of_order(below, np.full(ranks.size, m), "positive", "negatives", "in the column named")
+    _ask_of_perfection(ranks - 1, "negatives")
+    small = np.broadcast_to(n_items == m + 1, ranks.shape)
+    if small.all() or small.sum() >= _SEVERAL:
+        rows = "" if small.all() else f" in {small.sum():,} of {small.size:,} rows"
         ask(
-            f"n_items (--n-items) is {m + 1}, the held-out item and its {m} negatives: is it the "
-            "number of candidates of a full ranking?"
+            "n_items",
+            f"n_items (--n-items) is {m + 1}{rows}, the held-out item and its {m} negatives: is it "
+            "the number of candidates of a full ranking?",
         )
     largest = int(ranks.max())
     width = min(-(-largest // 10), m + 1 - largest)
@@ -116,21 +178,174 @@ def question_samples(
     enough = _SUSPICIOUS if largest - 1 in _USUAL and 2 * largest <= m else _ENOUGH
     if width > 0 and largest >= _LEAST and near >= enough and not distinct:
         ask(
+            "n_negatives",
             f"the largest sampled rank is {largest}, and {near:,} of {ranks.size:,} rows are near "
-            f"it, but with {m} negatives ranks go up to {m + 1}: were {largest - 1} drawn?"
+            f"it, but with {m} negatives ranks go up to {m + 1}: were {largest - 1} drawn?",
         )
-    rows = np.ones(1) if users is None else np.unique(np.asarray(users), return_counts=True)[1]
-    if rows.max() > 1:
+    if users is None:
+        return
+    rows_of_users = np.unique(np.asarray(users), return_counts=True)[1]
+    if rows_of_users.max() > 1:
         ask(
-            f"{(rows > 1).sum():,} of {rows.size:,} users have several rows, which are averaged as "
-            "repeated draws are: are they duplicates? If not, number them in a column repetition, "
-            "or in item_id if they are of several held-out items"
+            "user_id",
+            f"{(rows_of_users > 1).sum():,} of {rows_of_users.size:,} users have several rows, "
+            "which are averaged as repeated draws are: are they duplicates? If not, number them in "
+            "a column repetition, or in item_id if they are of several held-out items",
         )
 
 
-def _ask_of_order(below: Float, words: str) -> None:
-    if below.size >= _MANY and below.mean() < 0.55:
+def question_scales(own: NDArray[np.floating], others: NDArray[np.floating]) -> None:
+    """Ask whether some scores are probabilities and the others are not, `own` of held-out items."""
+    if own.size < _MANY or not others.size:
+        return
+    for inside, outside, words in (
+        (others, own, "negatives are from 0 to 1, and of held-out items"),
+        (own, others, "held-out items are from 0 to 1, and of negatives"),
+    ):
+        if not (inside.min() >= 0.0 and inside.max() <= 1.0 and np.ptp(inside) > 0.0):
+            continue
+        share = ((outside < 0.0) | (outside > 1.0)).mean()
+        if share > 0.1:
+            ask(
+                "data",
+                f"scores of {words} {share:.0%} are not: are the ones probabilities and the "
+                "others logits? Give both alike",
+            )
+
+
+def question_padding(scores: NDArray[np.floating]) -> None:
+    """Ask whether rows of scores are filled up at their end with one number."""
+    users, width = scores.shape
+    if users < _SEVERAL or width < 3:
+        return
+    last = scores[:, -1:]
+    length = (scores[:, ::-1] == last).cumprod(axis=1).sum(axis=1)
+    values, counts = np.unique(last[(length > 1) & (length < width)], return_counts=True)
+    if not values.size:
+        return
+    filler = values[counts.argmax()]
+    padded = length[(last[:, 0] == filler) & (length > 1)]
+    # Rows that end in ties have them elsewhere too.
+    elsewhere = np.count_nonzero(scores == filler) - padded.sum()
+    if 10 * padded.size > users and np.ptp(padded) > 0 and 10 * elsewhere < padded.sum():
         ask(
-            f"held-out items are above {below.mean():.1%} of their {words}, are higher scores "
-            "better, and are rows users? In a random order it is 50 %"
+            "data",
+            f"{padded.size:,} of {users:,} rows end in 2 to {padded.max()} scores of {filler:g}: "
+            "are rows filled up? Give pairs, with as many negatives as there are",
         )
+
+
+def question_places(own: Float, other: Float) -> None:
+    """Ask about scores that put a user's held-out item no higher than those of another user do.
+
+    Both are shares of the items that are below it.
+    """
+    difference = own - other
+    if difference.size < _MANY:
+        return
+    spread = difference.std()
+    by_chance = 2.0 * spread / np.sqrt(difference.size)
+    if own.mean() >= _POOR and spread > 0.1 and difference.mean() < by_chance:
+        ask(
+            "relevant",
+            "scores differ between users, but put the held-out items of other users as high as "
+            "their own: are the rows of scores and of relevant items in the same order of users?",
+        )
+
+
+def _ask_of_equal_scores(tied: Int, others: Int) -> None:
+    n_equal = int((tied == others).sum())
+    if tied.size >= _MANY and 2 * n_equal >= tied.size:
+        ask(
+            "data",
+            f"all scores of {n_equal:,} of {tied.size:,} rows are equal: are these scores?",
+        )
+
+
+def _ask_of_order(below: Float, others: Int, argument: str, words: str, place: str) -> None:
+    """Ask about items as far down as in random order, and as rarely near the top."""
+    if below.size < _MANY or below.mean() >= _POOR:
+        return
+    by_chance = ((np.floor((1.0 - _TOP) * others) + 1.0) / (others + 1.0)).mean()
+    if (below >= _TOP).mean() <= 2.0 * by_chance:
+        ask(
+            argument,
+            f"held-out items are above {below.mean():.1%} of their {words}, 50 % in a random "
+            f"order: are they {place}, are higher scores better, and are rows users?",
+        )
+
+
+def _ask_of_perfection(better: Int, words: str) -> None:
+    if better.size >= _MANY and not better.any():
+        ask(
+            "data",
+            f"all {better.size:,} held-out items are above all of their {words}: were rows sorted "
+            "before the held-out item was taken from them, or does the model know the answer?",
+        )
+
+
+def _ask_of_pile(ranks: Int, n_candidates: Int) -> None:
+    """Ask about many equal ranks after which there are none, though there are candidates."""
+    if ranks.size < _MANY:
+        return
+    largest = int(ranks.max())
+    piled = int(np.count_nonzero((ranks == largest) & (largest < n_candidates)))
+    width = max(largest // 10, 1)
+    before = np.count_nonzero((ranks >= largest - width) & (ranks < largest)) / width
+    if largest >= _LEAST and piled >= _ENOUGH and piled > _PILED * (before + 1.0):
+        ask(
+            "data",
+            f"{piled:,} of {ranks.size:,} ranks are {largest}, the largest, of "
+            f"{n_candidates.max():,} candidates: does it stand for items that were not found?",
+        )
+
+
+def _ask_of_last_rank(ranks: Int, n_items: int) -> None:
+    """Ask about ranks that end where more would be expected."""
+    if ranks.size < _MANY:
+        return
+    largest = int(ranks.max())
+    width = -(-largest // 10)
+    near = int(np.count_nonzero(ranks > largest - width))
+    before = int(np.count_nonzero(ranks > largest - 2 * width)) - near
+    expected = near * min(1.0, near / max(before, 1))  # behind it, if their number falls as before
+    found = ""
+    if largest + width <= n_items and expected >= 2 * _ENOUGH:
+        found = (
+            f"the largest rank is {largest} of {n_items:,} candidates, and {near:,} of "
+            f"{ranks.size:,} rows are near it"
+        )
+    elif _FAR * largest <= n_items:
+        found = f"all ranks are among the first {largest} of {n_items:,} candidates"
+    if found and largest >= _LEAST:
+        ask("data", f"{found}: are these ranks among sampled items, or cut off?")
+
+
+def _ask_of_folds(ranks: Ranks) -> None:
+    """Ask whether rows are the same users several times, by their numbers of candidates or ranks.
+
+    Users next to each other are compared as well, because rows may be sorted.
+    """
+    for n_folds in _FOLDS:
+        lag, rest = divmod(len(ranks), n_folds)
+        if rest or lag < _MANY:
+            continue
+        n = ranks.n_candidates
+        is_repeated = False
+        if ranks.is_single and np.ptp(ranks.n_better) > 0:
+            is_repeated = np.array_equal(ranks.n_better[lag:], ranks.n_better[:-lag])
+        alike = _correlation(n[:-lag], n[lag:])
+        shifted = _correlation(n[: -lag - _SHIFT], n[lag + _SHIFT :])
+        if is_repeated or (alike > _ALIKE and shifted < alike / 2.0):
+            ask(
+                "data",
+                f"rows {lag + 1:,}, {lag + 2:,} and so on look like rows 1, 2 and so on: are these "
+                f"{n_folds} folds of the same users? Then intervals are too narrow; give users ids",
+            )
+            return
+
+
+def _correlation(a: Int, b: Int) -> float:
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        return 0.0
+    return float(np.corrcoef(a, b)[0, 1])

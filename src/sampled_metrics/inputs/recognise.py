@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sampled_metrics._base.arrays import array_of, ranges
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.packages import pyarrow as pa
+from sampled_metrics._base.sparse import is_dictionary
 from sampled_metrics.inputs.scores import Scores, is_pair, scores_of
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.tables import arrow
@@ -152,7 +153,7 @@ def _is_matrix(frame: Any) -> bool:
 
 def is_by_user(data: Any) -> bool:
     """Return whether data is a dictionary, or a Series whose index is no running number."""
-    if isinstance(data, Mapping):
+    if is_dictionary(data):
         return True
     is_series = type(data).__name__ == "Series" and hasattr(data, "index")
     return is_series and type(data.index).__name__ != "RangeIndex"

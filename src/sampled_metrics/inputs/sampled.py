@@ -4,19 +4,23 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sampled_metrics._base.arguments import check_arguments, require_same, whole_number
 from sampled_metrics._base.arrays import Int, first_duplicate, generator
+from sampled_metrics._base.asking import ask
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.inputs.items import RELEVANT, items_by_id
 from sampled_metrics.inputs.lists import by_score
 from sampled_metrics.inputs.options import Drawn
 from sampled_metrics.inputs.questions import (
-    ask,
     ask_of_first_places,
     ask_of_grades,
+    question_ends,
+    question_padding,
     question_samples,
+    question_scales,
     question_ties,
 )
 from sampled_metrics.inputs.recognise import (
@@ -29,6 +33,7 @@ from sampled_metrics.inputs.recognise import (
 )
 from sampled_metrics.inputs.scores import Scores, counts_beside
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
+from sampled_metrics.ranks.sampled import Pairs
 from sampled_metrics.tables.arrow import as_numpy
 from sampled_metrics.tables.names import ITEM, USER
 from sampled_metrics.tables.table import Table
@@ -78,6 +83,13 @@ def _sampled_of(given: Given, drawn: Drawn) -> SampledRanks:
         require_same("n_negatives", drawn.n_negatives, "n_negatives", given.n_negatives)
         require_same("sampling", drawn.sampling, "sampling", given.sampling)
         require_same("n_items", drawn.n_items, "n_candidates", given.n_items)
+        question_samples(
+            given.sampled_ranks,
+            given.n_items,
+            given.n_negatives,
+            None,
+            distinct=given.sampling is Sampling.DISTINCT,
+        )
         return given
     if isinstance(given, Ranks):
         raise InputError("found full rankings, which need no correction; `evaluate` takes them")
@@ -101,10 +113,16 @@ def _of_matrix(given: Scores, drawn: Drawn) -> SampledRanks:
     require_same("positive", drawn.positive, "an array positive,", own_column)
     if own_column is None and drawn.positive is None:
         raise InputError("found scores; give positive (--positive), the column of held-out items")
+    scores = given.matrix()
     positive = own_column
     if positive is None:
         positive = _column_of(given, drawn)
-    counts = counts_beside(given.matrix(), positive)
+    counts = counts_beside(scores, positive)
+    column = np.broadcast_to(positive, len(scores))
+    is_own = np.zeros(scores.shape, bool)
+    is_own[np.arange(len(scores)), column] = True
+    question_padding(scores)
+    question_scales(scores[is_own], scores[~is_own])
     user_ids = None if given.path is None else given.user_ids
     return ranked(drawn, counts.better, counts.tied, counts.candidates - 1, user_ids)
 
@@ -131,6 +149,29 @@ def _of_scores(table: Table, drawn: Drawn) -> SampledRanks:
     codes, user_ids = table.codes(USER)
     user = codes.astype(np.int64)
     score = _in_order(table)
+    held = _held_out(table, drawn, user, user_ids)
+    n_negatives = np.bincount(user[~held], minlength=len(user_ids))
+    if "score" in table.columns:
+        question_scales(score[held], score[~held])
+    pairs = None
+    if ITEM in table.columns:
+        item_codes, item_ids = table.codes(ITEM)
+        pairs = Pairs(user, item_codes.astype(np.int64), held, as_numpy(item_ids))
+    # Other held-out items of the user are no negatives.
+    better, tied = by_score(user, score)
+    better_held, tied_held = by_score(user[held], score[held])
+    better = better[held] - better_held
+    tied = tied[held] - tied_held
+    user = user[held]
+    if "score" not in table.columns:
+        ask_of_first_places(better)
+    sampled = ranked(drawn, better, tied, n_negatives[user], as_numpy(user_ids)[user])
+    sampled.__dict__.update(pairs=pairs)
+    return sampled
+
+
+def _held_out(table: Table, drawn: Drawn, user: Int, user_ids: Any) -> NDArray[np.bool_]:
+    """Mark the rows of held-out items, of which each user has one, and negatives."""
     if drawn.relevant is None:
         held = table.marks("label")
     else:
@@ -149,16 +190,7 @@ def _of_scores(table: Table, drawn: Drawn) -> SampledRanks:
             first = user_ids[int(np.argmin(count))]
             without = int((count == 0).sum())
             raise InputError(f"{problem} user {first} ({without} users have none)")
-    n_negatives = np.bincount(user[~held], minlength=len(user_ids))
-    # Other held-out items of the user are no negatives.
-    better, tied = by_score(user, score)
-    better_held, tied_held = by_score(user[held], score[held])
-    better = better[held] - better_held
-    tied = tied[held] - tied_held
-    user = user[held]
-    if "score" not in table.columns:
-        ask_of_first_places(better)
-    return ranked(drawn, better, tied, n_negatives[user], as_numpy(user_ids)[user])
+    return held
 
 
 def _in_order(table: Table) -> Any:
@@ -260,6 +292,7 @@ def ranked(drawn: Drawn, better: Int, tied: Int, n_negatives: Int, users: Any) -
     if drawn.ties not in TIES:
         raise InputError(f"unknown tie policy {drawn.ties!r}; known: {', '.join(TIES)}")
     question_ties(tied, n_negatives)
+    question_ends(tied, better, n_negatives)
     above = better
     if drawn.ties == "random":
         above = better + generator(drawn.seed, "ties").integers(0, tied + 1)
@@ -284,6 +317,6 @@ def _thinned(ranks: Int, m: Int, way: Sampling, seed: int) -> tuple[Int, int]:
             "tenth fewer, or --sampling distinct with --n-negatives if duplicates were dropped"
         )
     rows = f"{(m > least).sum():,} of {m.size:,} rows have more than {least} negatives"
-    ask(f"{rows}, up to {most}: of those, {least} are kept at random (seed {seed})")
+    ask("n_negatives", f"{rows}, up to {most}: of those, {least} are kept at random (seed {seed})")
     above = generator(seed, "thinned").hypergeometric(ranks - 1, m - (ranks - 1), least)
     return 1 + above, least

@@ -9,9 +9,11 @@ import numpy as np
 
 import sampled_metrics
 from sampled_metrics._base.arguments import check_arguments, path_of
+from sampled_metrics._base.asking import collected
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import write_text
+from sampled_metrics._base.sparse import is_dictionary
 from sampled_metrics._base.text import Rows
 from sampled_metrics.estimators import DECLARED, parse_estimators
 from sampled_metrics.inference.compare import compare
@@ -57,21 +59,23 @@ def report(
     >>> scores = {"mine": [[0.9, 0.2, 0.1], [0.3, 0.4, 0.8]]}
     >>> report(scores, "/dev/null", relevant=[0, 1])
     """
-    if not isinstance(data, Mapping) or not data:
+    if not is_dictionary(data) or not data:
         raise InputError("data is no dictionary of recommenders by name; expected one or more")
     check_arguments(ties=ties, shape=shape, confidence=confidence)
     file = path_of(path)
     measures = [str(measure) for measure in parse_measures(metrics)]
     drawn = Drawn(n_items, n_negatives, sampling, positive, relevant)
-    samples, full = all_alike(data, drawn, Ranked(n_items, relevant, seen))
-    for name, ranks in full.items():
-        with reading(name):
-            ranks.single()
-    if full:
-        content = own_full(full, measures, ties=ties, confidence=confidence)
-    else:
-        names = [str(estimator) for estimator in parse_estimators(estimators)]
-        content = own_sampled(samples, measures, names, shape=shape, confidence=confidence)
+    with collected() as notes:
+        samples, full = all_alike(data, drawn, Ranked(n_items, relevant, seen))
+        for name, ranks in full.items():
+            with reading(name):
+                ranks.single()
+        if full:
+            content = own_full(full, measures, ties=ties, confidence=confidence)
+        else:
+            names = [str(estimator) for estimator in parse_estimators(estimators)]
+            content = own_sampled(samples, measures, names, shape=shape, confidence=confidence)
+    content["notes"] = notes
     write_text(file, render(content, "own.html"))
 
 
@@ -140,7 +144,8 @@ def own_full(
     """Collect the page of full rankings: exact metrics, comparisons, and what sampling would do."""
     evaluated = {}
     for name, ranks in rankings.items():
-        evaluated[name] = evaluate(ranks, metrics, ties=ties, confidence=confidence)
+        with reading(name):
+            evaluated[name] = evaluate(ranks, metrics, ties=ties, confidence=confidence)
     tables = [_values(evaluated)]
     pairs: Sequence[Compared] = ()
     if len(rankings) > 1:
@@ -195,6 +200,7 @@ def _page(tables: list[dict[str, Any]], shown: dict[str, Any]) -> dict[str, Any]
         "title": "Sampled metrics of your own recommenders",
         "byline": f"Made with sampled-metrics {sampled_metrics.__version__}",
         "version": sampled_metrics.__version__,
+        "notes": [],  # questions about the data
         "tables": tables,
         "lens": shown,
         "numbers": {"lens": shown},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,15 @@ from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.records import write_columns
 from sampled_metrics.ranks.sampling import Sampling
+
+
+class Pairs(NamedTuple):
+    """Users and items that were scored, by number, and which of them are held out."""
+
+    user: Int
+    item: Int
+    held_out: NDArray[np.bool_]
+    item_ids: Ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +70,7 @@ class SampledRanks:
     users: Ids | None
     several_items: bool
     n_rows: ClassVar[int] = 0  # as those of `Ranks`
+    pairs: ClassVar[Pairs | None] = None  # that the ranks were made of, if items are known
 
     def __init__(
         self,

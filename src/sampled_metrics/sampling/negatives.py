@@ -6,15 +6,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.stats import chi2, norm, poisson, rankdata
+from scipy.stats import binom, chi2, norm, poisson, rankdata
 
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.arrays import Float, Int, adjusted, generator
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical, marked
+from sampled_metrics.ranks.sampled import Pairs
 
 LEVEL = 0.01  # probability that sound negatives fail any of the tests
 LEAST_EXPECTED = 5.0  # draws of an item; below, items next to each other are pooled
+_COMPARED = 400  # users whose negatives are compared with each other's
+_PERSONAL = 1.3  # times the variance of independent draws, from which users share tastes
 _NOT_UNIFORM = "corrections and ranges assume uniform draws"
 
 
@@ -98,17 +101,94 @@ def check_negatives(
         _check_seen(is_seen, n_seen_expected, n_items),
         _check_duplicates(draws),
         _check_number(np.bincount(user, minlength=seen.shape[0])),
-        _counted(
-            "shared",
-            n_shared,
-            f"{n_shared:,} users have the negatives of another one: intervals and ranges are too "
-            "narrow; draw for each user",
-        ),
+        _check_shared(n_shared),
     ]
     if 2 * n_shared >= n_comparable >= 2:
         return checks
     checks[-1] = replace(checks[-1], passed=True)
     return checks + _tests(draws, np.bincount(seen.indices, minlength=n_items))
+
+
+def check_pairs(pairs: Pairs, n_items: int) -> list[Check]:
+    """Test what pairs of users and items show about negatives if seen items are not known.
+
+    The least number of candidates is `n_items`. Users who have seen an item do not draw it, so only
+    items that are drawn too often can be told.
+
+    Examples
+    --------
+    >>> users = np.repeat(np.arange(90), 3)
+    >>> items = np.column_stack([np.arange(90), np.arange(1, 91), np.full(90, 99)]).ravel()
+    >>> pairs = Pairs(users, items, np.arange(270) % 3 == 0, np.arange(100))
+    >>> checks = check_pairs(pairs, 100)
+    >>> [(check.name, check.found) for check in checks if not check.passed]
+    [('uniformity', 90)]
+    """
+    width = pairs.item_ids.size
+    key = pairs.user * width + pairs.item
+    held, times = np.unique(key[pairs.held_out], return_counts=True)
+    is_own = np.isin(key, held) & ~pairs.held_out
+    is_drawn = ~pairs.held_out & ~is_own
+    user, item = pairs.user[is_drawn], pairs.item[is_drawn]
+    n_users = int(pairs.user.max()) + 1
+    held_out = csr_array((np.ones(held.size), (held // width, held % width)), (n_users, width))
+    draws = _Draws.of(user, item, held_out)
+    again = np.concatenate([pairs.user[is_own], held[times > 1] // width])
+    checks = [_check_held_out(again), _check_repeats(draws.n_repeated)]
+    n_shared, n_comparable = draws.shared(user)
+    is_shared = 2 * n_shared >= n_comparable >= 2
+    checks.append(_check_shared(n_shared if is_shared else 0))
+    if not is_shared:
+        drawn = csr_array((np.ones(item.size), (user, item)), (n_users, width))
+        checks.append(_check_most_drawn(marked(drawn), pairs, n_items))
+    return checks
+
+
+def _check_repeats(n_repeated: int) -> Check:
+    remark = (
+        f"{n_repeated:,} repeat an item of the user, so the range is of another way of drawing; "
+        "give --sampling with-replacement if they were drawn so"
+    )
+    return _counted("duplicates", n_repeated, remark)
+
+
+def _check_most_drawn(drawn: csr_array, pairs: Pairs, n_items: int) -> Check:
+    """Test how many users have the item that most have, against uniform draws of all others."""
+    n_users, width = drawn.shape
+    rate = drawn.nnz / n_users / (n_items - 1)
+    counts = np.bincount(drawn.indices, minlength=width)
+    most = int(counts.argmax())
+    found = int(counts[most])
+    p_value = min(1.0, width * float(binom.sf(found - 1, n_users, min(rate, 1.0))))
+    remark = ""
+    if p_value < LEVEL:
+        likely = "drawn by popularity"
+        if _overlap(drawn) > _PERSONAL:
+            likely = "the best items of a retriever"
+        remark = (
+            f"{found:,} of {n_users:,} users have item {pairs.item_ids[most]}, and uniform draws "
+            f"from {n_items - 1:,} items give {rate * n_users:,.0f} or fewer: were they {likely}? "
+            "Such items outrank the held-out one more often, so estimates and the range are too "
+            "low; score uniform negatives (`negatives`)"
+        )
+    return Check("uniformity", not remark, found, rate * n_users, p_value, remark)
+
+
+def _overlap(drawn: csr_array) -> float:
+    """Variance of how many items two users share, by that of independent draws."""
+    some = drawn[:: max(drawn.shape[0] // _COMPARED, 1)]
+    shared = (some @ some.T).toarray()[np.triu_indices(some.shape[0], 1)]
+    both = (np.bincount(some.indices, minlength=some.shape[1]) / some.shape[0]) ** 2
+    return float(shared.var() / max((both * (1.0 - both)).sum(), np.finfo(float).tiny))
+
+
+def _check_shared(n_shared: int) -> Check:
+    return _counted(
+        "shared",
+        n_shared,
+        f"{n_shared:,} users have the negatives of another one: intervals and ranges are too "
+        "narrow; draw for each user",
+    )
 
 
 def _counted(name: str, found: int, remark: str) -> Check:

@@ -181,7 +181,8 @@ class _Queue:
 
 def _serve(address: str) -> None:
     """Import the modules of all steps, and serve requests until stdin is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for ending in (signal.SIGINT, signal.SIGTERM):  # which the whole group gets
+        signal.signal(ending, signal.SIG_IGN)
     gc.disable()
     with socket.socket(socket.AF_UNIX) as listener:
         previous = os.umask(0o077)  # only the owner may send steps
@@ -217,6 +218,7 @@ def _run_child(request: _Request) -> NoReturn:
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         for descriptor, output in enumerate(request.outputs, start=1):
             os.dup2(output, descriptor)
         with request.connection.makefile("rb") as stream:

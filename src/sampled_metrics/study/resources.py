@@ -58,35 +58,47 @@ def memory_of(rule: str, study: Study | None = None) -> Resource:
 
     `study` is for rules that train or rank by a recommender, which may hold all pairs of items.
     """
-    request = REQUESTS[rule]
 
     def mem_mb(wildcards: Any, input: Any, attempt: int) -> int:  # noqa: A002 - as Snakemake calls it
-        needed: float = request.memory
-        for counted in _counted(rule, study, wildcards, input):
-            needed += counted.memory_per_mb * counted.megabytes
-        if study is not None and _has_all_pairs(study, wildcards.recommender):
-            items = _counts(input)["items"]
-            needed += _MB_OF_PAIR * items**2 if items <= MOST_KEPT else _MB_OF_ITEM * items
-        return attempt * math.ceil(needed)
+        return attempt * math.ceil(_needed(rule, study, wildcards, input).memory)
 
     return mem_mb
 
 
 def minutes_of(rule: str, study: Study | None = None) -> Resource:
     """Return the function of Snakemake for the run time of a rule, as `memory_of`, in minutes."""
-    request = REQUESTS[rule]
 
     def runtime(wildcards: Any, input: Any, attempt: int) -> int:  # noqa: A002 - as Snakemake calls it
-        needed: float = request.minutes
-        for counted in _counted(rule, study, wildcards, input):
-            needed += counted.minutes_per_mb * counted.megabytes
-        if study is not None and _has_all_pairs(study, wildcards.recommender):
-            counts = _counts(input)
-            needed += 2 * _MINUTES_OF_PAIR * counts["items"] ** 2
-            needed += _MINUTES_OF_SUM * counts["items"] * counts["training_events"]
-        return attempt * math.ceil(needed)
+        return attempt * math.ceil(_needed(rule, study, wildcards, input).minutes)
 
     return runtime
+
+
+class _Needed(NamedTuple):
+    """Memory in MB and time in minutes."""
+
+    memory: float
+    minutes: float
+
+
+def _needed(rule: str, study: Study | None, wildcards: Any, inputs: Any) -> _Needed:
+    """Return what a rule needs for its inputs; the users of a ranking are divided into pieces."""
+    request = REQUESTS[rule]
+    memory: float = request.memory
+    minutes: float = request.minutes
+    for_users = 0.0
+    for counted in _counted(rule, study, wildcards, inputs):
+        memory += counted.memory_per_mb * counted.megabytes
+        for_users += counted.minutes_per_mb * counted.megabytes
+    if study is not None and _has_all_pairs(study, wildcards.recommender):
+        counts = _counts(inputs)
+        items = counts["items"]
+        memory += _MB_OF_PAIR * items**2 if items <= MOST_KEPT else _MB_OF_ITEM * items
+        minutes += 2 * _MINUTES_OF_PAIR * items**2
+        for_users += _MINUTES_OF_SUM * items * counts["training_events"]
+    if rule == "rank" and study is not None and not _has_scores(study, wildcards):
+        for_users /= study.ranking.pieces
+    return _Needed(memory, minutes + for_users)
 
 
 class _Counted(NamedTuple):

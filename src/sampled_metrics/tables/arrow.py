@@ -81,7 +81,7 @@ def call(name: str, *columns: Any) -> Any:
 
 def is_text(kind: pa.DataType) -> bool:
     """Return whether a type is of texts."""
-    return kind in (pa.string(), pa.large_string())
+    return str(kind) in ("string", "large_string", "string_view")  # polars has the last
 
 
 def int64(column: Any) -> Any:

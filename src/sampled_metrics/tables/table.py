@@ -117,6 +117,10 @@ class Table:
         self.refuse(name, ~np.isfinite(values), values, _FINITE)
         return values
 
+    def is_whole(self, name: str) -> bool:
+        """Return whether a column holds whole numbers only, not decimals."""
+        return bool(pa.types.is_integer(self.columns[name].type))
+
     def ordered(self, name: str) -> NDArray[np.floating[Any]]:
         """Return finite numbers as floats in the same order, large integers by their places."""
         column = self._complete(name, _FINITE)
