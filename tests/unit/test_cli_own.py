@@ -243,7 +243,7 @@ evaluate r.csv --n-items 1 | '--n-items'
 {CORRECT} --metric hallo@10 | --metric: unknown measure 'hallo@10'
 {CORRECT} --metric recall@0 | --metric: & recall@0 & is 0, expected at least 1
 {CORRECT} --estimator magic | --estimator: unknown estimator 'magic'
-{CORRECT} --shape round | '--shape' & 'round'
+{CORRECT} --shape round | --shape: & 'round'
 reported HR@10=0.1 HR@10=0.2 --n-items 100 --n-negatives 10 | HR@10 is 0.1 and 0.2
 correct scores.npy --positive 99 --n-items 100 | scores.npy: positive is 99 & 0 to
 plan --effect 0.02 --value 0.99 --n-items 3000 --n-users 60 --metric HR@10 | --effect

@@ -378,6 +378,9 @@ def test_command(run):
     rows = json.loads(run(*paper, *about, "--format", "json").stdout)
     found = reported(HR | {"NDCG@10": 0.5905}, "HR@10", **ABOUT, n_users=6040)[0]
     assert (rows[0]["range_low"], rows[0]["range_high"]) == (found.range_low, found.range_high)
+    wider = json.loads(run(*paper, *about, "--shape", 2, "--format", "json").stdout)[0]
+    assert (wider["shape"], wider["range_low"] < found.range_low) == ("2", True)
+    assert "number of at least 1" in run(*paper, *about, "--shape", "round").stderr
     other = ("--against", "HR@10=0.7886", "NDCG@10=0.5538", "--format", "json")
     assert json.loads(run(*paper, *about, *other).stdout)[0]["order"] == "undecided"
     assert "HR@1 HR@5 HR@10" in run(*paper, *about, "--advice").stdout

@@ -62,6 +62,15 @@ def _known_estimators(names: list[str] | None) -> list[str] | None:
     return names
 
 
+def _known_shape(shape: str) -> str:
+    """Return the shape, or raise InputError, which names the option."""
+    from sampled_metrics.inference.shapes import factor_of
+
+    with reading("--shape"):
+        factor_of(shape)
+    return shape
+
+
 def _valid_confidence(confidence: float) -> float:
     """Return the confidence, or raise InputError, which names the option."""
     from sampled_metrics._base.arguments import check_arguments
@@ -146,7 +155,7 @@ SeenPairs = Annotated[
     Path, option("FILE", "Items seen in training: a table of user_id and item_id.", "--seen")
 ]
 AllItems = Annotated[Path | None, option("FILE", _ALL_ITEMS, "--items")]
-Shape = Annotated[Literal["non-increasing", "none"], option("SHAPE", _SHAPE)]
+Shape = Annotated[str, option("SHAPE", _SHAPE, callback=_known_shape)]
 Correction = Annotated[str, option("METHOD", "For several pairs: none or holm.")]
 Test = Annotated[Literal["t"] | None, option("TEST", "Print p-values of this test: t.")]
 Confidence = Annotated[
