@@ -14,8 +14,8 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pandas as pd
 from audit_readings import TOPICS, Reading
-from paper import REFERENCE, read_paper
 
+from paper import REFERENCE, read_paper
 from sampled_metrics._base.arrays import one_thread
 from sampled_metrics._base.text import table_of
 

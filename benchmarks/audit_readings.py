@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from paper import Paper
 
+from paper import Paper
 from sampled_metrics._base.arrays import generator
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.inputs.matrices import rank

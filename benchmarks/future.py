@@ -8,8 +8,8 @@ docs/measured/future.md.
 """
 
 import numpy as np
-from paper import ROOT, read_paper
 
+from paper import ROOT, read_paper
 from sampled_metrics._base.arrays import Float, Int
 
 PAGE = """\

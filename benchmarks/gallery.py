@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from paper import REFERENCE, ROOT, Paper, read_paper
 
 import sampled_metrics as sm
+from paper import REFERENCE, ROOT, Paper, read_paper
 from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.study.datasets.split import Split

@@ -20,10 +20,10 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from paper import REFERENCE, Paper, read_paper
 from scipy.special import stdtrit
 
 import sampled_metrics as sm
+from paper import REFERENCE, Paper, read_paper
 from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.metrics import values
