@@ -148,9 +148,10 @@ class _Question:
         self, row: PrintedRow, confidence: float, more: Sequence[str] = ()
     ) -> dict[str, Reported]:
         """Ranges of the metric and of more metrics that the printed numbers of a row allow."""
+        metrics = dict.fromkeys([self.metric, *(str(parse_measure(name)) for name in more)])
         found = reported(
             row.printed,
-            [self.metric, *more],
+            list(metrics),
             n_items=row.n_items,
             n_negatives=row.n_negatives,
             n_users=row.n_users,

@@ -13,7 +13,7 @@ printed number more never weakens it. (T is about v rather than v + e, which dif
 Covariances of hit rates follow from the numbers, because the hits are nested.
 
 The least mean of a function over these distributions is then a semidefinite programme with a column
-for each extreme point of the class (see `kernels`). It is solved on some hundred columns; those
+for each extreme point of the class (see `kernels`). It is solved on some dozen columns; those
 whose reduced cost shows that they would lower the mean are added until none is left. Without users,
 delta is 0, and the programme is linear.
 """
@@ -28,7 +28,8 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.packages import clarabel
 from sampled_metrics.inference.kernels import Extremes
 
-_SPREAD, _ADDED, _ROUNDS = 200, 50, 60  # columns to start with, and at most in each round; rounds
+_SPREADS = 40, 200  # columns to start with; more where those allow no distribution
+_ADDED, _ROUNDS = 20, 150  # columns at most in each round; rounds
 _FIRST = 9  # points that are columns from the start
 _ACCURACY, _PRICE = 1e-10, 1e-9  # of the solver, and of reduced costs
 _SOLVED = ("Solved", "AlmostSolved", "InsufficientProgress")
@@ -75,16 +76,28 @@ class _Solution(NamedTuple):
     of_one: float  # the same for every column
 
 
+class _UnsolvedError(InputError):
+    """There is no distribution of some columns, or none that is found."""
+
+
 def least(means: Means, cost: Float | None, cost_of_last: float = 0.0) -> Least:
     """Find the least mean of a cost by extreme point, a bound from below where it is not exact.
 
     Without a cost, the least violation of the printed numbers, see `conflict`.
     """
+    few, many = _SPREADS
+    try:
+        return _least(means, cost, cost_of_last, few)
+    except _UnsolvedError:
+        return _least(means, cost, cost_of_last, many)
+
+
+def _least(means: Means, cost: Float | None, cost_of_last: float, spread: int) -> Least:
     is_violable = cost is None
     by_point = np.zeros(means.extremes.points.size) if cost is None else cost
     condition = _condition(means, means.moments, means.seconds)
     of_last = _condition(means, means.last[0][:, None], means.last[1][..., None])
-    rows = _spread(means.extremes.points.size)
+    rows = _spread(means.extremes.points.size, spread)
     columns = condition[:, rows]
     costs = by_point[rows]
     while True:
@@ -93,7 +106,7 @@ def least(means: Means, cost: Float | None, cost_of_last: float = 0.0) -> Least:
         reduced, added = _best(price, means.extremes)
         if means.extremes.is_complete:
             added = np.setdiff1d(added, rows)
-        if not added.size or rows.size > _SPREAD + _FIRST + _ADDED * _ROUNDS:
+        if not added.size or rows.size > spread + _FIRST + _ADDED * _ROUNDS:
             break
         rows = np.append(rows, added)
         both = np.column_stack([condition.T, by_point])
@@ -126,9 +139,9 @@ def conflict_with(means: Means, point: int) -> float:
     return float(delta @ np.linalg.pinv(covariance, hermitian=True) @ delta)
 
 
-def _spread(points: int) -> Int:
+def _spread(points: int, number: int) -> Int:
     """Some rows of extreme points, in equal proportions."""
-    rows = np.geomspace(1, points, _SPREAD).round().astype(np.int64)
+    rows = np.geomspace(1, points, number).round().astype(np.int64)
     return np.unique(np.concatenate([rows, np.arange(1, min(points, _FIRST) + 1)])) - 1
 
 
@@ -225,7 +238,7 @@ def _solve(
         _ACCURACY,
     )
     if str(found.status) not in _SOLVED:
-        raise InputError(f"the programme was not solved: {found.status}")
+        raise _UnsolvedError(f"the programme was not solved: {found.status}")
     dual = np.array(found.z)
     prices = -dual[1 : 1 + len(near)]
     return _Solution(found.obj_val_dual, np.array(found.x)[:n_columns], prices, float(dual[0]))
