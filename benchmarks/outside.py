@@ -161,7 +161,7 @@ def page(found: pd.DataFrame, experiments: int, cpu: float) -> str:
 def main() -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--experiments", type=int, default=200, help="of each cell")
+    parser.add_argument("--experiments", type=int, default=100, help="of each cell")
     parser.add_argument("--populations", nargs="*", default=[*populations(), *BROKEN])
     parser.add_argument("--negatives", type=int, nargs="+", default=NEGATIVES)
     parser.add_argument("--users", type=int, nargs="+", default=USERS)
