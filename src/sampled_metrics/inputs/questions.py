@@ -105,14 +105,19 @@ def question_ranks(ranks: Ranks) -> Ranks:
     """
     if not ranks.is_complete or not len(ranks):
         return ranks
-    n_candidates = np.repeat(ranks.n_candidates, ranks.n_found)
+    n_candidates = ranks.n_candidates
+    if not ranks.is_single:
+        n_candidates = np.repeat(n_candidates, ranks.n_found)
     others = n_candidates - 1
     _ask_of_equal_scores(ranks.n_tied, others)
     below = 1.0 - (ranks.n_better + 0.5 * ranks.n_tied) / others
     _ask_of_order(below, others, "relevant", "other candidates", "those of these rows and columns")
     if ranks.is_single:
         _ask_of_perfection(ranks.n_better + ranks.n_tied, "other candidates")
-        _ask_of_pile(ranks.best_rank[ranks.n_tied == 0], n_candidates[ranks.n_tied == 0])
+        untied = ranks
+        if ranks.n_tied.any():
+            untied = ranks.take(ranks.n_tied == 0)
+        _ask_of_pile(untied.best_rank, untied.n_candidates)
         _ask_of_last_rank(ranks.worst_rank, int(n_candidates.min()))
     if ranks.users is None or ranks.n_rows:
         _ask_of_folds(ranks)
@@ -289,10 +294,13 @@ def _ask_of_pile(ranks: Int, n_candidates: Int) -> None:
     if ranks.size < _MANY:
         return
     largest = int(ranks.max())
-    piled = int(np.count_nonzero((ranks == largest) & (largest < n_candidates)))
+    is_largest = ranks == largest
+    if largest < _LEAST or np.count_nonzero(is_largest) < _ENOUGH:
+        return
+    piled = int(np.count_nonzero(largest < n_candidates[is_largest]))
     width = max(largest // 10, 1)
-    before = np.count_nonzero((ranks >= largest - width) & (ranks < largest)) / width
-    if largest >= _LEAST and piled >= _ENOUGH and piled > _PILED * (before + 1.0):
+    before = np.count_nonzero((ranks >= largest - width) & ~is_largest) / width
+    if piled >= _ENOUGH and piled > _PILED * (before + 1.0):
         ask(
             "data",
             f"{piled:,} of {ranks.size:,} ranks are {largest}, the largest, of "
@@ -306,6 +314,8 @@ def _ask_of_last_rank(ranks: Int, n_items: int) -> None:
         return
     largest = int(ranks.max())
     width = -(-largest // 10)
+    if largest < _LEAST or (largest + width > n_items and _FAR * largest > n_items):
+        return
     near = int(np.count_nonzero(ranks > largest - width))
     before = int(np.count_nonzero(ranks > largest - 2 * width)) - near
     expected = near * min(1.0, near / max(before, 1))  # behind it, if their number falls as before
@@ -317,7 +327,7 @@ def _ask_of_last_rank(ranks: Int, n_items: int) -> None:
         )
     elif _FAR * largest <= n_items:
         found = f"all ranks are among the first {largest} of {n_items:,} candidates"
-    if found and largest >= _LEAST:
+    if found:
         ask("data", f"{found}: are these ranks among sampled items, or cut off?")
 
 
