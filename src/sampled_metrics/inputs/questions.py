@@ -336,17 +336,23 @@ def _ask_of_folds(ranks: Ranks) -> None:
 
     Users next to each other are compared as well, because rows may be sorted.
     """
+    n = ranks.n_candidates
+    better = ranks.n_better
+    n_differ = np.ptp(n) > 0
+    ranks_differ = ranks.is_single and np.ptp(better) > 0
     for n_folds in _FOLDS:
         lag, rest = divmod(len(ranks), n_folds)
         if rest or lag < _MANY:
             continue
-        n = ranks.n_candidates
         is_repeated = False
-        if ranks.is_single and np.ptp(ranks.n_better) > 0:
-            is_repeated = np.array_equal(ranks.n_better[lag:], ranks.n_better[:-lag])
-        alike = _correlation(n[:-lag], n[lag:])
-        shifted = _correlation(n[: -lag - _SHIFT], n[lag + _SHIFT :])
-        if is_repeated or (alike > _ALIKE and shifted < alike / 2.0):
+        if ranks_differ and np.array_equal(better[lag : lag + _MANY], better[:_MANY]):
+            is_repeated = np.array_equal(better[lag:], better[:-lag])
+        is_alike = False
+        if n_differ:
+            alike = _correlation(n[:-lag], n[lag:])
+            shifted = _correlation(n[: -lag - _SHIFT], n[lag + _SHIFT :])
+            is_alike = alike > _ALIKE and shifted < alike / 2.0
+        if is_repeated or is_alike:
             ask(
                 "data",
                 f"rows {lag + 1:,}, {lag + 2:,} and so on look like rows 1, 2 and so on: are these "
