@@ -56,6 +56,119 @@ def test_rows_show_hit_rates_or_else_another_metric(small):
     assert numbers_of(small)["start"] == 2
 
 
+ROW = {"model": "M", "HR@10": "0.8245", "NDCG@10": "0.5905", **ABOUT}
+
+
+def one_row(**changed):
+    record = {**ROW, **changed}
+    table = [{name: value for name, value in record.items() if value is not None}]
+    (row,) = rows_of(atlas(read_printed(table), check(table)))
+    return row, check(table)[0]
+
+
+@pytest.mark.parametrize(
+    ("printed", "shown"),
+    [
+        (["HR@10", "NDCG@10", "HR@5", "NDCG@5"], "HR@10"),
+        (["NDCG@5", "HR@5", "NDCG@10"], "NDCG@10"),
+        (["NDCG@5", "HR@5"], "HR@5"),
+        (["MRR", "NDCG@5"], "NDCG@5"),
+        (["MRR", "HR@1"], "HR@1"),  # the first column that is a metric
+    ],
+)
+def test_the_metric_of_a_row_and_its_range(printed, shown):
+    """Ranges are those of all numbers together, to five decimals."""
+    table = {"HR@10": "0.66", "NDCG@10": "0.44", "HR@5": "0.51", "NDCG@5": "0.39", "MRR": "0.37",
+             "HR@1": "0.23"}  # fmt: skip
+    numbers = {name: table[name] for name in table if name in printed}
+    row, _ = one_row(**{"HR@10": None, "NDCG@10": None, **numbers})
+    if shown == "HR@1":
+        shown = next(iter(numbers))
+    about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
+    (found,) = reported(numbers, shown, **about)
+    assert (row["metric"], row["value"]) == (shown, numbers[shown])
+    assert (row["low"], row["high"]) == (round(found.range_low, 5), round(found.range_high, 5))
+
+
+def test_all_numbers_of_a_row():
+    about = {"paper": "P", "year": "2019", "source": "http://x", "note": "n: 1", "runs": "5"}
+    row, checked = one_row(**about, **{"exact HR@10": "0.21"})
+    assert {name: row[name] for name in ("model", "metric", "value", "measured", "standing")} == {
+        "model": "M",
+        "metric": "HR@10",
+        "value": "0.8245",
+        "measured": 0.21,
+        "standing": "inside",
+    }
+    assert (row["n"], row["m"], row["users"], row["runs"]) == (3416, 100, 6040, 5)
+    assert (row["printed"], row["exact"]) == (checked.printed, checked.exact)
+    assert row["printed"] == "HR@10=0.8245 NDCG@10=0.5905"
+    assert row["exact"] == "HR@10=0.21"
+    assert row["paper"].split("\n") == ["s", "P", "2019", "http://x"]
+    assert (row["data"], row["note"], row["way"]) == ("D 1", "n: 1", "without-replacement")
+    assert row["remark"] == ""
+
+
+def test_a_measured_value_of_another_metric_is_not_shown():
+    row, checked = one_row(**{"exact NDCG@10": "0.1"})
+    assert [placed.metric for placed in checked.placed] == ["NDCG@10"]
+    assert (row["measured"], row["standing"]) == (None, None)
+    (expected,) = reported(
+        {"HR@10": "0.8245", "NDCG@10": "0.5905"},
+        "HR@10",
+        n_items=3416,
+        n_negatives=100,
+        n_users=6040,
+    )
+    assert row["low"] == pytest.approx(expected.range_low, abs=6e-6)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"HR@10": "0.500", "NDCG@10": "0.600", "cause": "x"}, "do not fit"),
+        ({"sampling": "popularity", "cause": "x"}, "by popularity"),
+        ({"exact HR@10": "0.0010", "cause": "x"}, "outside"),
+        ({"exact HR@10": "0.0010"}, "outside"),
+        ({"exact HR@10": "0.21", "cause": "x"}, None),
+    ],
+)
+def test_remarks(changed, words):
+    row, _ = one_row(**changed)
+    if words is None:
+        assert row["remark"] == ""
+    else:
+        assert words in row["remark"]
+    has_cause = "cause" in changed and words in ("do not fit", "outside")
+    assert row["remark"].endswith("In the source: x.") == has_cause
+    assert (row["low"] is None) == (words in ("do not fit", "by popularity"))
+    assert row["way"] == ("by popularity" if "sampling" in changed else "without-replacement")
+
+
+def test_texts_of_several_rows_are_there_once_and_rows_name_them():
+    table = [
+        {**ROW, "source_id": source, "data_set": data, "model": model, "note": note}
+        for source, data, model, note in (
+            ("S", "D", "M", "one"), ("S", "D", "M", "two"), ("S", "E", "M", "one"),
+            ("T", "D", "M", "two"), ("S", "D", "M", "one"),
+        )
+    ]  # fmt: skip
+    page = atlas(read_printed(table), check(table))
+    numbers = numbers_of(page)
+    assert numbers["start"] == 0
+    assert numbers["texts"]["data"] == ["D", "E"]
+    assert numbers["texts"]["note"] == ["one", "two"]
+    assert [text.split("\n")[0] for text in numbers["texts"]["paper"]] == ["S", "T"]
+    rows = rows_of(page)
+    assert [row["id"] for row in rows] == ["s.d.m", "s.d.m.2", "s.e.m", "t.d.m", "s.d.m.3"]
+    assert [row["note"] for row in rows] == ["one", "two", "one", "two", "one"]
+    assert [row["data"] for row in rows] == ["D", "D", "E", "D", "D"]
+    (head,) = re.findall(r"<p>[^<]*published[^<]*</p>", page)
+    assert re.findall(r" (\d+) ", head) == ["5", "2"]  # rows and sources
+    with pytest.raises(ValueError, match="nowhere"):
+        atlas(read_printed(table), check(table), "nowhere")
+
+
 def test_values_outside_have_a_neutral_remark_with_what_the_source_says():
     table = [{"HR@10": "0.8245", "exact HR@10": "0.0010", "cause": "ties", "note": "n", **ABOUT}]
     (row,) = rows_of(atlas(read_printed(table), check(table)))

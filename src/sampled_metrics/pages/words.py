@@ -132,7 +132,7 @@ def in_words(
             open_ = "full rankings leave this pair undecided."
             found.append((UNDECIDED, f"{names[first]} {verb} {names[second]}; {open_}", None))
             continue
-        said = _looks(names[better], names[other], sign, chance)
+        said = _looks(names[better], names[other], sign)
         if chance is None:
             found.append((sign, said, None))
         elif chance < HARDLY:
@@ -143,11 +143,11 @@ def in_words(
     return found
 
 
-def _looks(better: str, other: str, sign: int, chance: float | None) -> str:
+def _looks(better: str, other: str, sign: int) -> str:
     """Say who looks better, and who is."""
     if sign < 0:
         return f"{other} looks better, but {better} is."
-    if chance is None:
+    if sign == 0:
         return f"{better} and {other} look the same; {better} is better."
     return f"{better} looks better than {other}, and is."
 

@@ -215,7 +215,6 @@ def toy_ranks(recommender: str) -> Ranks:
     return Ranks(np.full(ranks.size, N_ITEMS), ranks - 1, np.zeros_like(ranks), source=source)
 
 
-@one_thread()
 def toy_tables(settings: ToySettings) -> dict[int, pd.DataFrame]:
     """Compute exact metrics (Table 1) and sampled ones (Table 2), as fractions, by table."""
     metrics = tuple(map(str, METRICS))

@@ -1,0 +1,107 @@
+"""Sums are taken on one thread, because their last digit depends on the number of threads."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+import sampled_metrics as sm
+from sampled_metrics.metrics import measures
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.products import Products
+from sampled_metrics.study import starts, tables
+from sampled_metrics.study.config import ExactSettings, ExperimentSettings
+from sampled_metrics.study.curves import figure_data
+
+N = 200
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """Threads of linear algebra whenever a metric is computed that a user registered."""
+    monkeypatch.setattr(measures, "METRICS", dict(measures.METRICS))
+    monkeypatch.setattr(measures, "_KINDS", dict(measures._KINDS))
+    found = set()
+
+    @measures.register("watched", "Watched")
+    def watched(levels, ranks, measure):
+        found.update(threads())
+        return levels.per_user(ranks, levels.above < measure.cutoff)
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        assert threads() == {2}
+        yield found
+
+
+def threads():
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+
+def ranked(*better):
+    return Ranks(np.full(len(better), N), better, np.zeros(len(better), int))
+
+
+def study_settings():
+    return ExperimentSettings(
+        n_negatives=10, repetitions=2, metrics=("watched@3",), estimators=("sampled",)
+    )
+
+
+def spread():
+    tied = Ranks([N] * 4, [0] * 4, [9] * 4)
+    none = pd.DataFrame(columns=starts.COLUMNS)
+    return starts.spread_table("X", none, {"Z": tied}, study_settings())
+
+
+class Watched(dict):
+    """Ranks by recommender, which note the threads when they are read."""
+
+    def __init__(self, found):
+        super().__init__(X=ranked(*range(40)))
+        self.found = found
+
+    def items(self):
+        self.found.update(threads())
+        return super().items()
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        lambda _: sm.evaluate(ranked(0, 5, 9, 2), "watched@4"),
+        lambda _: sm.correct(
+            [1, 1, 5, 9], "watched@5", "sampled", n_items=N, n_negatives=10, shape="none"
+        ),
+        lambda _: sm.compare({"a": ranked(0, 5, 9), "b": ranked(1, 2, 3)}, "watched@6"),
+        lambda _: sm.plan(ranked(0, 5, 9), ranked(1, 2, 3), "watched@7", sizes=[5]),
+        lambda _: tables.run_experiment("X", ranked(0, 5, 9), study_settings()),
+        lambda _: tables.exact_table(
+            {"X": ranked(0, 5, 9)}, ExactSettings(metrics=("watched@8",), ties=("expected",))
+        ),
+        lambda _: spread(),
+        lambda found: figure_data(5, Watched(found), study_settings()),
+    ],
+    ids=["evaluate", "correct", "compare", "plan", "experiment", "exact", "spread", "figure"],
+)
+def test_metrics_are_computed_on_one_thread(seen, door):
+    door(seen)
+    assert seen == {1}
+    assert threads() == {2}
+
+
+def test_products_of_vectors_are_taken_on_one_thread():
+    found = set()
+
+    class Vectors(np.ndarray):
+        """Vectors of users, which note the threads of a matrix product."""
+
+        def __matmul__(self, other):
+            found.update(threads())
+            return np.asarray(self) @ np.asarray(other)
+
+    users = np.array([[1.0, 2.0], [3.0, 4.0]])
+    products = Products(users.view(Vectors), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    with threadpool_limits(limits=2, user_api="blas"):
+        scores = products(np.array([1, 0]))
+    assert found == {1}
+    assert scores.tolist() == [[3, 4, 7], [1, 2, 3]]

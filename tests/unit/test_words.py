@@ -1,0 +1,164 @@
+"""Sentences and bars of both pages, from all small cases: signs, chances, numbers of pairs."""
+
+import re
+from itertools import product
+
+import numpy as np
+import pytest
+
+from sampled_metrics.estimators import parse_estimator
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.pages.words import (
+    Setting,
+    headline,
+    in_words,
+    range_bars,
+    range_panel,
+    verdict,
+)
+
+NAMES = ["A", "B", "C", "D"]
+
+
+def numbers_of(text):
+    return [int(number) for number in re.findall(r"\d+", text)]
+
+
+@pytest.mark.parametrize("signs", list(product((-1, 0, 1), repeat=2)))
+@pytest.mark.parametrize("undecided", [0, 1, 2, 3])
+def test_verdicts_count_right_pairs_of_those_decided(signs, undecided):
+    orders = {(0, place): (sign, None) for place, sign in enumerate(signs, start=1)}
+    text = verdict(orders, undecided)
+    if undecided:
+        assert numbers_of(text) == [signs.count(1), 2, undecided]
+        assert ("1 pair undecided" in text) == (undecided == 1)
+        assert (f"{undecided} pairs undecided" in text) == (undecided > 1)
+    else:
+        assert numbers_of(text) in ([], [signs.count(1), 2])
+
+
+@pytest.mark.parametrize(
+    ("signs", "words"),
+    [
+        ((), "no order"),
+        ((1,), "right on average"),
+        ((1, 1), "right on average"),
+        ((0,), "told apart"),
+        ((0, 0, 0), "told apart"),
+        ((-1,), "reversed"),
+        ((-1, -1), "upside down"),
+        ((-1, 1), "1 of 2 pairs"),
+        ((0, 1), "1 of 2 pairs"),
+        ((0, -1), "0 of 2 pairs"),
+    ],
+)
+def test_verdicts_of_equal_signs_have_words_of_their_own(signs, words):
+    assert words in verdict({(0, place): (sign, None) for place, sign in enumerate(signs)})
+
+
+EXACT = np.array([0.1, 0.3, 0.2, 0.4])  # of A to D, so D is the best
+
+
+def names_of(text):
+    return re.findall(r"\b[ABCD]\b", text)
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (1, 2), (2, 3), (0, 3), (1, 0)])
+@pytest.mark.parametrize(
+    ("sign", "chance", "percent", "marks"),
+    [
+        (1, 0.7449, [74], 15),
+        (1, 1.0, [100], 20),
+        (0, 0.5, [50], 10),
+        (0, None, [], None),
+        (-1, 0.22, [22], 4),
+        (-1, 0.005, [0], 0),
+        (-1, 0.0049, [], 0),
+    ],
+)
+def test_pairs_in_words(pair, sign, chance, percent, marks):
+    a, b = pair
+    better, other = (NAMES[a], NAMES[b]) if EXACT[a] > EXACT[b] else (NAMES[b], NAMES[a])
+    ((found, text, drawn),) = in_words(NAMES, EXACT, {pair: (sign, chance)})
+    assert (found, drawn, numbers_of(text)) == (sign, marks, percent)
+    who = {1: [better, other], 0: [better, other, better], -1: [other, better]}
+    assert names_of(text) == who[sign]  # who looks better, or that they look alike, and who is
+    assert ("No draw" in text) == (chance == 0.0049)
+
+
+@pytest.mark.parametrize(("sign", "who"), [(1, "BA"), (-1, "AB")])
+def test_undecided_pairs_in_words(sign, who):
+    """Of A and B, B has the better exact metric; with sign 1 it looks better as well."""
+    orders = {(0, 1): (sign, 0.4), (0, 2): (1, 0.9)}
+    (mark, text, drawn), decided = in_words(NAMES, EXACT, orders, {(0, 1)})
+    assert (mark, names_of(text), drawn) == ("~", list(who), None)
+    assert decided[0] == 1
+    (_, equal, _), _ = in_words(NAMES, EXACT, {**orders, (0, 1): (0, 0.5)}, {(0, 1)})
+    assert re.sub(r"\b[AB]\b", "", equal) != re.sub(r"\b[AB]\b", "", text)
+
+
+def test_the_three_pairs_with_the_least_chance_are_shown_in_their_order_and_undecided_ones_last():
+    chances = {(0, 1): 0.9, (0, 2): 0.2, (0, 3): None, (1, 2): 0.6, (1, 3): 0.1, (2, 3): 0.7}
+    orders = {pair: (1, chance) for pair, chance in chances.items()}
+
+    def shown(undecided=()):
+        texts = [text for _, text, _ in in_words(NAMES, EXACT, orders, set(undecided))]
+        assert len(texts) == 3
+        return ["".join(sorted(names_of(text)[:2])) for text in texts]
+
+    assert shown() == ["AC", "AD", "BD"]
+    assert shown([(0, 3)]) == ["AC", "BC", "BD"]
+    assert shown(pair for pair in chances if pair != (2, 3)) == ["AD", "BD", "CD"]
+
+
+def setting_of(metric, estimator="sampled", m=20, half=None, n=1000):
+    measure, estimator = parse_measure(metric), parse_estimator(estimator)
+    rest = {"mean": np.zeros(1), "sd": np.zeros(1), "by_rank": np.zeros(1)}
+    return Setting(measure=measure, estimator=estimator, m=m, n=n, half=half, **rest)
+
+
+@pytest.mark.parametrize(
+    ("setting", "against", "measured"),
+    [
+        (("auc",), "20 random items", "AUC"),
+        (("auc", "bv:0.1", 1), "1 random item, by BV 0.1,", "about AUC"),
+        (("recall@10", "sampled", 1000, 2345), "1,000 random items", "about Recall@2,345"),
+        (("recall@10", "cls", 20, 7), "20 random items, by CLS,", "about Recall@7"),
+        (("recall@10", "sampled", 9), "9 random items", "nothing: all 10 are among the best 10"),
+        (("recall@10", "sampled", 10), "10 random items", "nothing"),
+        (("ap", "sampled", 1), "1 random item", "nothing"),
+        (("rr", "sampled", 20, 1500), "20 random items",
+         "a metric that counts half at rank 1,500, not 2"),
+        (("ndcg@10", "sampled", 20, 44), "20 random items",
+         "a metric that counts half at rank 44, not 3"),
+        (("ndcg@2", "sampled", 20, 44), "20 random items",
+         "a metric that counts half at rank 44, not 3"),
+    ],
+)  # fmt: skip
+def test_headlines(setting, against, measured):
+    setting = setting_of(*setting)
+    assert headline(setting) == [setting.measure.label, against, measured]
+
+
+def test_ranges_are_rounded_and_sorted_by_size():
+    rows = [
+        ("hit@1", 5, "A", "", 0.1234549, 0.4567851),
+        ("hit@1", 1, "A", "", 0.0, 1.0),
+        ("auc", 1, "A", "", 0.2, 0.3),
+        ("auc", 5, "A", "", 0.2, 0.3),
+    ]
+    panel = range_panel(rows, ["A"])
+    assert panel["metrics"]["hit@1"]["ranges"] == [[[0.0, 1.0]], [[0.12345, 0.45679]]]
+    assert (panel["labels"], panel["sizes"]) == (["Hit@1", "AUC"], [1, 5])
+    assert panel["metrics"]["auc"]["differences"] == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("high", "mark", "most"), [(0.4, 0.2, 0.404), (0.4, 0.5, 0.505), (0.995, 0.1, 1.0)]
+)
+def test_the_axis_of_ranges_ends_1_percent_beyond_the_last_mark_or_at_1(high, mark, most):
+    rows = [("auc", 1, name, "", 0.1, of_name) for name, of_name in (("A", high), ("B", 0.11))]
+    rows.append(("auc", 1, "A", "B", 0.0, 0.0))
+    bars = range_bars(range_panel(rows, ["A", "B"]), ["A", "B"], "auc", 1, [mark, 0.0])
+    assert bars["most"] == pytest.approx(most)
+    assert (bars["decided"], bars["open"]) == ([], 1)
