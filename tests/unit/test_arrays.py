@@ -32,10 +32,10 @@ from sampled_metrics._base.arrays import (
     starts,
 )
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.kinds import is_sparse
 from sampled_metrics._base.sparse import (
     canonical,
     from_structure,
-    is_sparse,
     marked,
     require_sound,
     structure,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,16 +10,6 @@ import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import NDArray
 
 from sampled_metrics._base.errors import InputError
-
-
-def is_sparse(table: Any) -> bool:
-    """Return whether a table is of scipy.sparse, which is not imported for the question."""
-    return "scipy.sparse" in sys.modules and scipy.sparse.issparse(table)
-
-
-def is_dictionary(data: Any) -> bool:
-    """Return whether data is a dictionary; a format of scipy.sparse is one too, but a matrix."""
-    return isinstance(data, Mapping) and not is_sparse(data)
 
 
 def canonical(table: Any) -> scipy.sparse.csr_array:

@@ -28,7 +28,7 @@ from sampled_metrics._base.files import (
     reading_as,
     write_json,
 )
-from sampled_metrics._base.sparse import is_dictionary
+from sampled_metrics._base.kinds import is_dictionary
 from sampled_metrics.budget.candidates import Order, Proxy, make_proxy
 from sampled_metrics.budget.evaluation import Session, Settings, expectation
 from sampled_metrics.budget.problem import Grid, Problem, Scorer, numbers

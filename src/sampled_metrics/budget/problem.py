@@ -17,6 +17,7 @@ from sampled_metrics._base.arrays import (
     require_unique,
 )
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.kinds import is_pandas
 from sampled_metrics._base.sparse import (
     canonical,
     from_structure,
@@ -29,7 +30,6 @@ from sampled_metrics.inputs.questions import ask_of_grades
 from sampled_metrics.inputs.scores import as_array
 from sampled_metrics.tables.arrow import places
 from sampled_metrics.tables.names import ITEM
-from sampled_metrics.tables.reading import is_pandas
 from sampled_metrics.tables.table import Table
 
 Scorer = Callable[[Int, Int], Any]

@@ -15,7 +15,7 @@ from sampled_metrics._base.arrays import Float, Int, adjusted, one_thread
 from sampled_metrics._base.asking import ask
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics._base.sparse import is_dictionary
+from sampled_metrics._base.kinds import is_dictionary
 from sampled_metrics.estimators import Estimator
 from sampled_metrics.inference import orders, ranges
 from sampled_metrics.inference.correct import Solved, chosen_estimators, solve

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.kinds import is_frame
 from sampled_metrics.inference.statement import MOST_ITEMS, number_of
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.tables.lines import require_file
-from sampled_metrics.tables.reading import is_frame
 
 WHAT = "a table of printed metrics"
 EXACT = "exact "  # before the name of a metric over all items, as in `exact HR@10`

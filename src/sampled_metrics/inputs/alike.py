@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.kinds import Kind, kind_of
 from sampled_metrics.inputs.full import as_ranks
 from sampled_metrics.inputs.options import Drawn, Ranked
 from sampled_metrics.inputs.recognise import (
     FULL,
+    Given,
     LabelledPairs,
     Lists,
     SampledColumns,
-    is_file_of_arrays,
     recognise,
 )
 from sampled_metrics.inputs.sampled import as_sampled
@@ -28,10 +29,14 @@ def all_alike(
     among: dict[str, Any] = {}
     full: dict[str, Any] = {}
     for name, value in data.items():
-        with reading(name):
-            # Files of arrays are large, so they are read one after the other.
-            given = value if is_file_of_arrays(value) else recognise(value, FULL)
-        if _is_sampled(given, drawn):
+        given = value
+        content = None
+        # Files of arrays are large, so they are read one after the other.
+        if kind_of(value) is not Kind.FILE_OF_ARRAYS:
+            with reading(name):
+                given = recognise(value, FULL)
+            content = given.content
+        if _is_sampled(content, drawn):
             among[name] = given
         else:
             full[name] = given
@@ -54,7 +59,7 @@ def all_alike(
     return samples, rankings
 
 
-def _is_sampled(given: Any, drawn: Drawn) -> bool:
+def _is_sampled(given: Given | None, drawn: Drawn) -> bool:
     if isinstance(given, Ranks):
         return False
     if isinstance(given, SampledRanks | SampledColumns | LabelledPairs):

@@ -24,7 +24,6 @@ from sampled_metrics.inputs.recognise import (
     Lists,
     RankColumns,
     SampledColumns,
-    place_of,
     recognise,
 )
 from sampled_metrics.inputs.scores import Scores
@@ -67,8 +66,8 @@ def as_ranks(data: Any, ranked: Ranked) -> Ranks:
         n_items=ranked.n_items, complete=ranked.complete, min_relevance=ranked.min_relevance
     )
     given = recognise(data, FULL)
-    with reading(place_of(given, data)):
-        ranks = question_ranks(_ranks_of(given, ranked))
+    with reading(given.place):
+        ranks = question_ranks(_ranks_of(given.content, ranked))
         if ranked.min_relevance > 0.0:
             return ranks.at_least(ranked.min_relevance)
     return ranks

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate, grades_of, integers
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_array, read_arrays
+from sampled_metrics._base.kinds import Kind, is_sparse
 from sampled_metrics._base.packages import pyarrow as pa
-from sampled_metrics._base.sparse import canonical, is_sparse, require_sound
+from sampled_metrics._base.sparse import canonical, require_sound
 from sampled_metrics.inputs.questions import ask_of_few_common, ask_of_grades
 from sampled_metrics.inputs.recognise import SEVERAL, table_of
 from sampled_metrics.inputs.scores import as_array, with_numbers_of_scipy
@@ -23,7 +24,7 @@ from sampled_metrics.tables import arrow
 from sampled_metrics.tables.arrow import Codes, as_arrow, as_numpy, encoded, places
 from sampled_metrics.tables.lines import require_file
 from sampled_metrics.tables.names import ITEM, USER
-from sampled_metrics.tables.reading import is_frame, read_table
+from sampled_metrics.tables.reading import read_table
 from sampled_metrics.tables.table import Table
 from sampled_metrics.tables.text import QRELS
 
@@ -51,15 +52,16 @@ class Axes(NamedTuple):
 
 def table_of_items(given: Any, name: str) -> Table | None:
     """Return a table with columns `user_id` and `item_id`; None for items given by position."""
-    table = table_of(given, WHAT.get(name, name), name=name, value="relevance", trec=QRELS)
-    if table is not None:
-        table.require(USER, ITEM)
-    elif is_frame(given):
+    found = table_of(given, WHAT.get(name, name), name=name, value="relevance", trec=QRELS)
+    if isinstance(found, Table):
+        found.require(USER, ITEM)
+        return found
+    if found is Kind.FRAME:
         raise InputError(
             f"{name}: found a matrix with ids; expected columns user_id and item_id, or an array "
             "whose rows and columns are those of the scores"
         )
-    return table
+    return None
 
 
 def items_by_id(given: Any, name: str) -> Items:
@@ -83,13 +85,15 @@ def items_by_id(given: Any, name: str) -> Items:
     if name == RELEVANT:
         require_different(table, user, item)
     rows, grades = counted_rows(table, name)
-    owner, owner_ids = encoded(arrow.take(user_ids, as_arrow(user[rows])))
+    user = user[rows]
+    if rows.size < item.size:  # some users may have no rows left
+        user, user_ids = encoded(arrow.take(user_ids, as_arrow(user)))
     return Items.of_pairs(
-        owner.astype(np.int64),
+        user.astype(np.int64),
         item[rows].astype(np.int64),
-        len(owner_ids),
+        len(user_ids),
         len(item_ids),
-        user_ids=owner_ids,
+        user_ids=user_ids,
         item_ids=item_ids,
         relevance=grades,
         name=name,
@@ -383,6 +387,4 @@ def _distinct(columns: Sequence[pa.Array]) -> Ids:
         kind = pa.int64()
     joined = pa.chunked_array([arrow.cast(column, kind) for column in columns])
     distinct = as_numpy(joined.unique())
-    if kind == pa.string():
-        distinct = distinct.astype(np.str_)
     return np.sort(distinct)

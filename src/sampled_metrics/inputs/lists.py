@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Int, ranges, select_rows
+from sampled_metrics._base.arrays import Int, ranges, require, select_rows
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.inputs.items import (
     RELEVANT,
@@ -42,11 +42,10 @@ class _Lists(NamedTuple):
         """Return the number of items of each user."""
         return np.bincount(self.user, minlength=len(self.user_ids))
 
-    def rows_of(self, items: Items) -> Int:
-        """Return the row of each of some items of users, -1 of those that are in no list."""
-        user, item = items.numbers_in(self.user_ids, self.item_ids)
+    def rows_of(self, user: Int, item: Int) -> Int:
+        """Return the row of each pair of a user and an item, -1 of those that are in no list."""
         width = len(self.item_ids)
-        key = np.where((user < 0) | (item < 0), -1, user * width + item)
+        key = np.where(item < 0, -1, user * width + item)
         return places(key, self.user * width + self.item)
 
     def without(self, seen: Items) -> "_Lists":
@@ -81,26 +80,33 @@ def ranks_of_lists(table: Table, ranked: Ranked) -> Ranks:
     if without.size:
         user = relevant.user_ids[int(without[0])]
         raise InputError(f"no list for user {user} ({without.size} users have none)")
-    row = lists.rows_of(relevant)
+    owner = relevant.owners
+    item = places(relevant.item_ids, lists.item_ids)[relevant.item]
+    row = lists.rows_of(list_of[owner], item)
     missing = np.flatnonzero(row < 0)
     if ranked.complete and missing.size:
         user, item = relevant.pair(int(missing[0]))
         raise InputError(f"no relevant item {item} in the list of user {user}: not --complete")
     if n_items and not missing.size:
         ask_of_cut_lists(lists.lengths(), n_items)
-    owner = relevant.owners
-    order = np.lexsort((row < 0, owner))  # each user's items found, then the others
-    found = order[row[order] >= 0]
+    place = np.where(row < 0, len(n_better), n_better[row])
+    order = np.lexsort((place, owner))  # each user's items found, best first, then the others
+    found = row[order][row[order] >= 0]
     depth = lists.lengths()[list_of]
     n_candidates = depth
     if not ranked.complete:
-        n_candidates = np.full(relevant.n_users, n_items or 0)
-    return Ranks(
+        n_candidates = np.full_like(depth, n_items or 0)
+    n_relevant = relevant.sizes
+    n_found = np.bincount(owner[row >= 0], minlength=depth.size)
+    below = n_candidates - depth
+    fits = (n_candidates == 0) | (n_relevant - n_found <= below)
+    require("n_relevant", n_relevant, fits, "at most n_found and the candidates below depth")
+    return Ranks.trusted(
         n_candidates,
-        n_better[row[found]],
-        n_tied[row[found]],
-        n_found=np.bincount(owner[found], minlength=relevant.n_users),
-        n_relevant=relevant.sizes,
+        n_better[found],
+        n_tied[found],
+        n_found=n_found,
+        n_relevant=n_relevant,
         depth=depth,
         relevance=select_rows(relevant.relevance, order),
         users=as_numpy(relevant.user_ids),

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sampled_metrics._base.arguments import check_arguments, require_same
 from sampled_metrics._base.arrays import Ids, Int, array_of, id_column, require_unique
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.kinds import kind_of
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
@@ -109,7 +110,7 @@ def rank(
     if isinstance(score, tuple) and len(score) == 2:
         vectors_of_users, vectors_of_items = score
         score = inner_products(vectors_of_users, vectors_of_items, ranked.n_users)
-    scores = scores_of(score, "score")
+    scores = scores_of(score, kind_of(score), "score")
     if isinstance(scores, np.ndarray) or (scores.shape and scores.shape[0] != ranked.n_users):
         found = f"score has shape {scores.shape}"
         raise InputError(f"{found}; expected {ranked.n_users} rows, users x items")
@@ -190,7 +191,7 @@ def _question_rows(scores: Scores, relevant: Items, users: Int) -> None:
     """Ask whether rows are those of the users, by some held-out items in another user's row too."""
     some = users[:: max(users.size // _ROWS_COMPARED, 1)]
     item = relevant.item[relevant.start[some]]
-    rows = array_of("scores", scores.rows(some))
+    rows = np.asarray(scores.rows(some))
     own = np.take_along_axis(rows, item[:, np.newaxis], axis=1)
     other_rows = np.roll(rows, 1, axis=0)
     other = np.take_along_axis(other_rows, item[:, np.newaxis], axis=1)

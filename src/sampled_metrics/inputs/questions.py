@@ -103,9 +103,9 @@ def question_ranks(ranks: Ranks) -> Ranks:
     These are a perfect, random or reversed order, equal scores, ranks that end before the last
     candidate, and users in several folds.
     """
-    if not ranks.is_complete or not len(ranks):
-        return ranks
     n_candidates = ranks.n_candidates
+    if not ranks.is_complete or not n_candidates.size:
+        return ranks
     if not ranks.is_single:
         n_candidates = np.repeat(n_candidates, ranks.n_found)
     others = n_candidates - 1
@@ -117,7 +117,7 @@ def question_ranks(ranks: Ranks) -> Ranks:
         untied = ranks
         if ranks.n_tied.any():
             untied = ranks.take(ranks.n_tied == 0)
-        _ask_of_pile(untied.best_rank, untied.n_candidates)
+        _ask_of_pile(untied.worst_rank, untied.n_candidates)
         _ask_of_last_rank(ranks.worst_rank, int(n_candidates.min()))
     if ranks.users is None or ranks.n_rows:
         _ask_of_folds(ranks)
@@ -341,7 +341,7 @@ def _ask_of_folds(ranks: Ranks) -> None:
     n_differ = np.ptp(n) > 0
     ranks_differ = ranks.is_single and np.ptp(better) > 0
     for n_folds in _FOLDS:
-        lag, rest = divmod(len(ranks), n_folds)
+        lag, rest = divmod(n.size, n_folds)
         if rest or lag < _MANY:
             continue
         is_repeated = False

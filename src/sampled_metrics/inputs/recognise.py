@@ -15,18 +15,17 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import array_of, ranges
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.kinds import Kind, is_pandas, kind_of
 from sampled_metrics._base.packages import pyarrow as pa
-from sampled_metrics._base.sparse import is_dictionary
-from sampled_metrics.inputs.scores import Scores, is_pair, scores_of
+from sampled_metrics.inputs.scores import Scores, scores_of
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.tables import arrow
 from sampled_metrics.tables.arrow import as_arrow, texts_as_arrow
 from sampled_metrics.tables.names import ITEM, KNOWN, USER, named
-from sampled_metrics.tables.reading import is_frame, is_pandas, read_table
+from sampled_metrics.tables.reading import read_table
 from sampled_metrics.tables.table import Table
 from sampled_metrics.tables.text import RUN, Trec
 
-_ARRAYS = (".npy", ".npz")
 _UNORDERED = (set, frozenset)
 SEVERAL = (list, tuple, set, frozenset, np.ndarray)
 _OF_COLUMNS = ("rank", "n_better", "sampled_rank")  # any of which makes a dictionary a table
@@ -63,29 +62,30 @@ Tables: TypeAlias = Lists | RankColumns | LabelledPairs | SampledColumns
 Given: TypeAlias = Ranks | SampledRanks | Scores | Tables | NDArray[Any]
 
 
-def recognise(data: Any, what: str) -> Given:
+class Recognised(NamedTuple):
+    """What some data is, and the place that errors about its content name, such as its file."""
+
+    content: Given
+    place: object
+
+
+def recognise(data: Any, what: str) -> Recognised:
     """Return what the data is; a column of numbers is an array of one dimension.
 
     Errors call what is missing in a file `what`.
     """
-    if isinstance(data, Ranks | SampledRanks | Scores | Tables):
+    if isinstance(data, Recognised):
         return data
-    if is_pair(data) and np.asarray(data[0]).dtype.kind in "iu":
+    if isinstance(data, Ranks | SampledRanks):
+        return Recognised(data, None)
+    found = table_of(data, what, name="data", value="score", trec=RUN)
+    if found is Kind.PAIR and np.asarray(data[0]).dtype.kind in "iu":
         ids = np.asarray(data[0])  # that implicit recommends, -1 where there are too few
-        data = {user: items[items >= 0] for user, items in enumerate(ids)}
-    table = table_of(data, what, name="data", value="score", trec=RUN)
-    if table is None:
-        return scores_of(data, what=what)
-    return _kind_of(table)
-
-
-def place_of(given: Given, data: Any) -> Any:
-    """Return what errors about the content name: the file, or the kind of table."""
-    if isinstance(given, Tables):
-        return given.table.path
-    if isinstance(given, Scores) and given.path is not None:
-        return given.path
-    return data
+        lists = {user: items[items >= 0] for user, items in enumerate(ids)}
+        found = table_of_users(lists, "data", "score")
+    if isinstance(found, Table):
+        return Recognised(_kind_of(found), found.path)
+    return Recognised(scores_of(data, found, "data", what), data)
 
 
 def _kind_of(table: Table) -> Tables:
@@ -115,28 +115,20 @@ def _best_first(table: Table) -> Table:
     return table.with_column("score", score)
 
 
-def table_of(data: Any, what: str, *, name: str, value: str, trec: Trec) -> Table | None:
-    """Return data as a table, or None for an array, a matrix or a function.
+def table_of(data: Any, what: str, *, name: str, value: str, trec: Trec) -> Table | Kind:
+    """Return data as a table, or the kind of an array, a matrix or a function.
 
     `value` is the column of the numbers that dictionaries hold by item, `trec` a format of files.
     Errors call the data `name`, and what a file should hold `what`.
     """
     if isinstance(data, Table):
         return data
-    if isinstance(data, str | Path):
-        if is_file_of_arrays(data):
-            return None
-        return read_table(data, what, trec=trec)
-    if is_by_user(data):
+    kind = kind_of(data)
+    if kind is Kind.BY_USER:
         return table_of_users(data, name, value)
-    if is_frame(data) and not _is_matrix(data):
-        return read_table(data, what)
-    return None
-
-
-def is_file_of_arrays(data: Any) -> bool:
-    """Return whether data is the name of a file of numpy."""
-    return isinstance(data, str | Path) and Path(data).suffix in _ARRAYS
+    if kind is Kind.FILE or (kind is Kind.FRAME and not _is_matrix(data)):
+        return read_table(data, what, trec=trec)
+    return kind
 
 
 def _is_matrix(frame: Any) -> bool:
@@ -149,14 +141,6 @@ def _is_matrix(frame: Any) -> bool:
         names = schema.names
         is_number = all(pa.types.is_floating(t) or pa.types.is_integer(t) for t in schema.types)
     return is_number and not named(Path("DataFrame"), names, KNOWN).wanted
-
-
-def is_by_user(data: Any) -> bool:
-    """Return whether data is a dictionary, or a Series whose index is no running number."""
-    if is_dictionary(data):
-        return True
-    is_series = type(data).__name__ == "Series" and hasattr(data, "index")
-    return is_series and type(data.index).__name__ != "RangeIndex"
 
 
 def table_of_users(data: Any, name: str, value: str | None = None) -> Table:

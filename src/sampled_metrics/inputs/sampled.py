@@ -28,7 +28,6 @@ from sampled_metrics.inputs.recognise import (
     Given,
     Lists,
     SampledColumns,
-    place_of,
     recognise,
 )
 from sampled_metrics.inputs.scores import Scores, counts_beside
@@ -63,8 +62,8 @@ def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:
         whole_number("n_negatives", drawn.n_negatives, 1)
     _refuse_printed(data)
     given = recognise(data, SAMPLED)
-    with reading(place_of(given, data)):
-        return _sampled_of(given, drawn)
+    with reading(given.place):
+        return _sampled_of(given.content, drawn)
 
 
 def _refuse_printed(data: Any) -> None:
@@ -241,6 +240,7 @@ def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
         sampling=sampling,
         several_items=ITEM in table.columns and USER in table.columns,
         repeated="repetition" in table.columns,
+        is_checked=True,
     )
 
 
@@ -258,14 +258,19 @@ def made(
     sampling: str | None = None,
     several_items: bool = False,
     repeated: bool = False,
+    is_checked: bool = False,
 ) -> SampledRanks:
-    """Make sampled ranks of what was found and, where that does not say it, of options."""
+    """Make sampled ranks of what was found and, where that does not say it, of options.
+
+    What was found is `is_checked` if it is of a table.
+    """
     require_same("n_negatives", drawn.n_negatives, "n_negatives", m)
     require_same("sampling", drawn.sampling, "sampling", sampling)
     require_same("n_items", drawn.n_items, "n_candidates", n_items)
     if m is None:
         m = drawn.n_negatives
     if n_items is None:
+        is_checked = False
         n_items = drawn.n_items
     if m is None:
         raise InputError("the number of negatives is not known; give n_negatives (--n-negatives)")
@@ -276,7 +281,8 @@ def made(
     way = Sampling(drawn.sampling or sampling or Sampling.WITHOUT_REPLACEMENT)
     if np.ndim(m):
         ranks, m = _thinned(ranks, m, way, drawn.seed)
-    sampled = SampledRanks(ranks, n_items, m, way, users, several_items)
+    make = SampledRanks.trusted if is_checked else SampledRanks
+    sampled = make(ranks, n_items, m, way, users, several_items)
     question_samples(
         sampled.sampled_ranks,
         sampled.n_items,

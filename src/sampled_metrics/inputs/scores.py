@@ -14,21 +14,20 @@ from numpy.typing import ArrayLike, NDArray
 from sampled_metrics._base.arrays import Int, array_of
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_array, read_arrays
+from sampled_metrics._base.kinds import Kind, has_ids, is_sparse
 from sampled_metrics._base.packages import pyarrow as pa
-from sampled_metrics._base.sparse import is_sparse, require_sound
+from sampled_metrics._base.sparse import require_sound
 from sampled_metrics.ranks.products import Products, Score
-from sampled_metrics.tables.arrow import as_numpy
 from sampled_metrics.tables.lines import require_file
-from sampled_metrics.tables.reading import is_frame, is_pandas
 
 
 def as_array(data: Any, name: str = "data") -> NDArray[Any]:
     """Return numbers of one or two dimensions as an array."""
-    if is_frame(data) and not is_pandas(data):
-        columns = [as_numpy(column) for column in pa.table(data).columns]
-        data = np.column_stack(columns) if columns else []
+    has_array = hasattr(data, "__array__")
+    if hasattr(data, "__arrow_c_stream__") and not has_array:
+        data = pa.table(data)
     _refuse_special(data, name)
-    is_tensor = hasattr(data, "__dlpack__") and not hasattr(data, "__array__")
+    is_tensor = hasattr(data, "__dlpack__") and not has_array
     try:
         array = array_of(name, np.from_dlpack(data) if is_tensor else data)
     except RuntimeError as error:  # of a tensor of torch with gradients
@@ -174,26 +173,37 @@ def counts_beside(scores: NDArray[Any], positive: Any, *, has_gaps: bool = False
     )
 
 
-def scores_of(data: Any, name: str = "data", what: str = "") -> Scores | NDArray[Any]:
+def scores_of(data: Any, kind: Kind, name: str, what: str = "") -> Scores | NDArray[Any]:
     """Return scores, or an array of one dimension.
 
     Data is the name of a file of arrays, a function of users, a pair of factors, or numbers of any
     library. Errors call it `name`, and a file that is missing `what`.
     """
-    if isinstance(data, str | Path):
-        return _scores_of_file(Path(data), what)
-    if callable(data):
-        return Scores(data, None)
-    if is_pair(data):
-        users = as_array(data[0], name)
-        items = as_array(data[1], name)
-        return Scores(inner_products(users, items), (len(users), len(items)))
-    if is_sparse(data):
-        return _scores_of_sparse(data, name)
+    match kind:
+        case Kind.FILE | Kind.FILE_OF_ARRAYS:
+            return _scores_of_file(Path(data), what)
+        case Kind.FUNCTION:
+            return Scores(data, None)
+        case Kind.PAIR:
+            return _scores_of_factors(as_array(data[0], name), as_array(data[1], name))
+        case Kind.SPARSE:
+            return _scores_of_sparse(data, name)
+    return _scores_of_numbers(data, kind, name)
+
+
+def _scores_of_factors(users: NDArray[Any], items: NDArray[Any]) -> Scores:
+    return Scores(inner_products(users, items), (len(users), len(items)))
+
+
+def _scores_of_numbers(data: Any, kind: Kind, name: str) -> Scores | NDArray[Any]:
+    """Take an array, or a DataFrame whose index and columns are ids if they are no numbers."""
     array = as_array(data, name)
     if array.ndim == 1:
         return array
-    return Scores.of_matrix(array, **_ids_of(data))
+    if kind is not Kind.FRAME:
+        return Scores.of_matrix(array)
+    ids = [getattr(data, axis) if has_ids(data, axis) else None for axis in ("index", "columns")]
+    return Scores.of_matrix(array, user_ids=ids[0], item_ids=ids[1])
 
 
 def _scores_of_file(path: Path, what: str) -> Scores | NDArray[Any]:
@@ -221,19 +231,6 @@ def _scores_of_sparse(data: Any, name: str) -> Scores:
     require_sound(data)
     matrix = scipy.sparse.csr_array(with_numbers_of_scipy(data))
     return Scores(lambda rows: matrix[rows].toarray(), matrix.shape)
-
-
-def _ids_of(frame: Any) -> dict[str, Any]:
-    """Return the index and the columns of a DataFrame, if they are more than running numbers."""
-    if not is_pandas(frame):
-        return {}
-    axes = {"user_ids": frame.index, "item_ids": frame.columns}
-    return {name: axis for name, axis in axes.items() if type(axis).__name__ != "RangeIndex"}
-
-
-def is_pair(data: Any) -> bool:
-    """Return whether data is a tuple of two matrices: factors, or what implicit recommends."""
-    return isinstance(data, tuple) and [getattr(part, "ndim", 0) for part in data] == [2, 2]
 
 
 def inner_products(users: ArrayLike, items: ArrayLike, n_users: int | None = None) -> Products:

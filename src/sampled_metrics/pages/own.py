@@ -13,7 +13,7 @@ from sampled_metrics._base.asking import collected
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import write_text
-from sampled_metrics._base.sparse import is_dictionary
+from sampled_metrics._base.kinds import is_dictionary
 from sampled_metrics._base.text import Rows
 from sampled_metrics.estimators import DECLARED, parse_estimators
 from sampled_metrics.inference.compare import compare

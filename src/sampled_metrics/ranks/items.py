@@ -104,15 +104,10 @@ class Items(NamedTuple):
         is_known = (user >= 0) & (item >= 0)
         return is_known & np.isin(user * width + item, self.owners * width + self.item)
 
-    def numbers_in(self, user_ids: Any, item_ids: Any) -> tuple[Int, Int]:
-        """Return each pair's numbers among other ids, -1 where an id is not one of them."""
-        user = places(self.user_ids, user_ids)[self.owners]
-        item = places(self.item_ids, item_ids)[self.item]
-        return user, item
-
     def within(self, user_ids: Any, item_ids: Any) -> Items:
         """Return those pairs of which both ids are among others, with the numbers of these."""
-        user, item = self.numbers_in(user_ids, item_ids)
+        user = places(self.user_ids, user_ids)[self.owners]
+        item = places(self.item_ids, item_ids)[self.item]
         is_known = (user >= 0) & (item >= 0)
         return Items.of_pairs(
             user[is_known],

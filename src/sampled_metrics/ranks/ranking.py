@@ -40,7 +40,8 @@ def rank_items(
 
     `sampled_metrics.rank` says more of the arguments, of which the scores are a function here.
     """
-    n_users = relevant.n_users
+    sizes = relevant.sizes
+    n_users = sizes.size
     if seen is None:
         no_items = np.zeros(0, dtype=np.int64)
         seen = Items(np.zeros(n_users + 1, np.int64), no_items, name="seen")
@@ -54,7 +55,7 @@ def rank_items(
     task = _Task(relevant, seen, names, items)
     if isinstance(score, Products):
         block_size = min(block_size, _ROWS_OF_PRODUCT)
-    rows = np.flatnonzero(relevant.sizes)
+    rows = np.flatnonzero(sizes)
     blocks = list(task.counts(score, rows, block_size))
     empty = np.zeros(0, dtype=np.int64)
     n_candidates = np.concatenate([empty, *(block[0] for block in blocks)])
@@ -63,7 +64,7 @@ def rank_items(
     if relevant.name == HELD_OUT:
         require("n_candidates", n_candidates, n_candidates >= 2, "at least 2")
         return Ranks.trusted(n_candidates, n_better, n_tied, users=names, n_rows=n_rows)
-    n_found = relevant.sizes[rows]
+    n_found = sizes[rows]
     order = np.lexsort((n_better, np.repeat(rows, n_found)))
     return Ranks.trusted(
         n_candidates,

@@ -95,8 +95,24 @@ class SampledRanks:
         ids = None
         if users is not None:
             ids = id_column("users", users, ranks.size)
-        self.__dict__.update(sampled_ranks=ranks, n_items=items, n_negatives=int(m), users=ids)
-        self.__dict__.update(sampling=Sampling(sampling), several_items=several_items)
+        made = self.trusted(ranks, items, int(m), Sampling(sampling), ids, several_items)
+        self.__dict__.update(made.__dict__)
+
+    @classmethod
+    def trusted(
+        cls,
+        sampled_ranks: Int,
+        n_items: Int,
+        n_negatives: int,
+        sampling: Sampling,
+        users: Ids | None,
+        several_items: bool,
+    ) -> Self:
+        """Make sampled ranks without checking them."""
+        made = object.__new__(cls)
+        made.__dict__.update(sampled_ranks=sampled_ranks, n_items=n_items, n_negatives=n_negatives)
+        made.__dict__.update(sampling=sampling, users=users, several_items=several_items)
+        return made
 
     def __repr__(self) -> str:
         return short_repr(self, "sampled_ranks", "n_items", "n_negatives", "sampling", "users")

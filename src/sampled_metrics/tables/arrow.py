@@ -17,6 +17,8 @@ from sampled_metrics._base.packages import kernels
 from sampled_metrics._base.packages import pyarrow as pa
 
 Codes: TypeAlias = NDArray[np.int32]
+# 007 and +7 are not canonical: as numbers they would be the same id as 7.
+_CANONICAL = r"^(0|-?[1-9]\d{0,18})$"
 
 
 def cast(column: Any, kind: Any, safe: bool = True) -> Any:
@@ -39,11 +41,6 @@ def matches(texts: Any, pattern: str) -> NDArray[np.bool_]:
     """Return whether each text holds a match of a regular expression."""
     options = kernels.MatchSubstringOptions(pattern)
     return booleans(kernels.call_function("match_substring_regex", [texts], options))
-
-
-def lengths(texts: Any) -> NDArray[np.int32]:
-    """Count the characters of each text."""
-    return as_numpy(call("utf8_length", texts))
 
 
 def rows_of_texts(columns: Sequence[pa.ChunkedArray], texts: Sequence[str]) -> NDArray[np.int64]:
@@ -89,6 +86,18 @@ def int64(column: Any) -> Any:
     return cast(column, pa.int64())
 
 
+def as_whole_numbers(texts: pa.Array) -> pa.Array:
+    """Return texts as int64 if all are whole numbers as usually written, else as they are."""
+    if matches(texts, _CANONICAL).all() and fits(texts, pa.int64()):
+        return int64(texts)
+    return texts
+
+
+def numbers(column: Any, kind: Any) -> NDArray[Any]:
+    """Convert numbers to a type, and what does not fit to the nearest that does."""
+    return as_numpy(cast(column, kind, safe=False))
+
+
 def fits(column: Any, kind: Any) -> bool:
     """Return whether all values can be cast to a type."""
     try:
@@ -106,7 +115,7 @@ def booleans(column: Any) -> NDArray[np.bool_]:
 def as_numpy(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     """Return numbers or text without missing values as an array, which may be read-only."""
     if is_text(column.type):
-        return np.asarray(column.to_pylist(), dtype=object)
+        return np.asarray(column.to_pylist(), dtype=np.str_)
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     return np.from_dlpack(column)

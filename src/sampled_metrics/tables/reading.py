@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.kinds import is_frame, is_pandas
 from sampled_metrics._base.packages import pyarrow as pa
 from sampled_metrics.tables import arrow
 from sampled_metrics.tables.lines import require_file
@@ -51,16 +52,6 @@ def read_table(
     if len(table) == 0:
         raise InputError(f"no rows; expected {what}", path=table.path)
     return table
-
-
-def is_frame(data: Any) -> bool:
-    """Return whether data is a table of pandas, polars or pyarrow, which are not imported."""
-    return type(data).__name__ in {"DataFrame", "Table", "RecordBatch"} and hasattr(data, "columns")
-
-
-def is_pandas(data: Any) -> bool:
-    """Return whether a table in memory has the index and the columns of pandas."""
-    return is_frame(data) and hasattr(data, "index") and hasattr(data, "reset_index")
 
 
 def _problem_of_names(names: Sequence[str]) -> str:

@@ -26,10 +26,11 @@ Expected: TypeAlias = str | Callable[[int], str]  # in words, or those of a row
 _IDS = "whole numbers or text"
 _TIMES = "numbers, or ISO 8601 dates and times, of one kind in all rows"
 _FINITE = "finite numbers"
-_LONGEST_ID = 200
-# 007 and +7 are not canonical: as numbers they would be the same id as 7.
-_CANONICAL = r"^(0|-?[1-9]\d{0,18})$"
-_CONTROL = r"[\x00-\x1f\x7f]"
+_NO_IDS = {  # regular expressions of texts
+    r"^$": f"found nothing; expected {_IDS}",
+    r"(?s:^.{201})": "found an id of more than 200 characters",
+    r"[\x00-\x1f\x7f]": "found an id with control characters",
+}
 _LEAST, _LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
@@ -172,9 +173,7 @@ class Table:
         if pa.types.is_integer(kind):
             return codes, arrow.int64(names)
         self._check_text_of_ids(name, codes, names)
-        if arrow.matches(names, _CANONICAL).all() and arrow.fits(names, pa.int64()):
-            names = arrow.int64(names)
-        return codes, names
+        return codes, arrow.as_whole_numbers(names)
 
     def places(self, name: str, among: Ids, expected: str) -> Int:
         """Return the place of each id of a column in `among`; a missing one raises InputError."""
@@ -210,12 +209,10 @@ class Table:
         return InputError(problem, path=self.path, row=row + 1, line=line, column=column)
 
     def _check_text_of_ids(self, name: str, codes: arrow.Codes, names: pa.Array) -> None:
-        length = arrow.lengths(names)
-        for bad, problem in (
-            (length == 0, f"found nothing; expected {_IDS}"),
-            (length > _LONGEST_ID, f"found an id of more than {_LONGEST_ID} characters"),
-            (arrow.matches(names, _CONTROL), "found an id with control characters"),
-        ):
+        if not arrow.matches(names, "|".join(_NO_IDS)).any():
+            return
+        for pattern, problem in _NO_IDS.items():
+            bad = arrow.matches(names, pattern)
             if bad.any():
                 raise self.error_at(int(np.argmax(bad[codes])), problem, name)
 
@@ -229,13 +226,13 @@ class Table:
             whole = pa.int64()
             if kind == pa.uint64() and arrow.call("max", column).as_py() > _LARGEST:
                 whole = pa.float64()
-            return arrow.as_numpy(arrow.cast(column, whole, safe=False))
+            return arrow.numbers(column, whole)
         if not (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             if pa.types.is_duration(kind) or not arrow.fits(column, pa.string()):
                 raise self._wrong_type(name, column, expected)
             text = arrow.call("utf8_trim_whitespace", arrow.cast(column, pa.string()))
             column = self._cast(name, text, pa.float64(), expected)
-        return arrow.as_numpy(arrow.cast(column, pa.float64(), safe=False))
+        return arrow.numbers(column, pa.float64())
 
     def _cast(self, name: str, text: Any, kind: Any, expected: str) -> Any:
         """Cast text, or raise InputError for the first value that does not fit."""

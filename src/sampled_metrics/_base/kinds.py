@@ -1,0 +1,67 @@
+"""What an object is, asked without importing the library that it is of."""
+
+import sys
+from collections.abc import Mapping
+from enum import Enum, auto
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import scipy  # `scipy.sparse` takes long to import, so only where it is used
+
+_ARRAYS = (".npy", ".npz")
+
+
+class Kind(Enum):
+    """A way in which people hold data."""
+
+    FILE = auto()  # the name of a table
+    FILE_OF_ARRAYS = auto()  # the name of a file of numpy
+    BY_USER = auto()  # a dictionary, or a Series whose index is no running number
+    FRAME = auto()
+    FUNCTION = auto()
+    PAIR = auto()  # of matrices: factors, or what implicit recommends
+    SPARSE = auto()
+    NUMBERS = auto()  # or what cannot be read
+
+
+def kind_of(data: object) -> Kind:
+    """Return what some data is; arrays, tensors and nested lists are numbers."""
+    kind = Kind.NUMBERS
+    if isinstance(data, str | Path):
+        kind = Kind.FILE_OF_ARRAYS if Path(data).suffix in _ARRAYS else Kind.FILE
+    elif is_dictionary(data) or (type(data).__name__ == "Series" and has_ids(data, "index")):
+        kind = Kind.BY_USER
+    elif is_frame(data):
+        kind = Kind.FRAME
+    elif callable(data):
+        kind = Kind.FUNCTION
+    elif isinstance(data, tuple) and [getattr(part, "ndim", 0) for part in data] == [2, 2]:
+        kind = Kind.PAIR
+    elif is_sparse(data):
+        kind = Kind.SPARSE
+    return kind
+
+
+def is_sparse(data: object) -> bool:
+    """Return whether data is of scipy.sparse."""
+    return "scipy.sparse" in sys.modules and scipy.sparse.issparse(data)
+
+
+def is_dictionary(data: object) -> TypeGuard[Mapping[Any, Any]]:
+    """Return whether data is a dictionary; a format of scipy.sparse is one too, but a matrix."""
+    return isinstance(data, Mapping) and not is_sparse(data)
+
+
+def is_frame(data: object) -> bool:
+    """Return whether data is a table of pandas, polars or pyarrow."""
+    return type(data).__name__ in {"DataFrame", "Table", "RecordBatch"} and hasattr(data, "columns")
+
+
+def is_pandas(data: object) -> bool:
+    """Return whether a table in memory has the index and the columns of pandas."""
+    return is_frame(data) and hasattr(data, "index") and hasattr(data, "reset_index")
+
+
+def has_ids(data: object, axis: str) -> bool:
+    """Return whether an axis of data is of pandas, and holds more than running numbers."""
+    return hasattr(data, "reset_index") and type(getattr(data, axis)).__name__ != "RangeIndex"
