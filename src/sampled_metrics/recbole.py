@@ -6,7 +6,9 @@ and its middle, which needs `n_items` in the configuration. Each user has one he
 after `split: {LS: valid_and_test}`. docs/recbole.md shows a run.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,12 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.evaluate import evaluate
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
+
+if TYPE_CHECKING:
+    from recbole.config import Config
+    from recbole.data.dataloader import AbstractDataLoader
+    from recbole.evaluator.collector import DataStruct
+    from recbole.trainer import Trainer
 
 NAME = "exact"
 _METRICS = ("recall", "ndcg")  # unless the configuration has exact_metrics
@@ -34,7 +42,7 @@ class Exact:
     metric_need = ("rec.meanrank",)
     smaller = False
 
-    def __init__(self, config: Any) -> None:
+    def __init__(self, config: Config) -> None:
         self.decimal_place = config["metric_decimal_place"]
         names = config["exact_metrics"] or _METRICS
         self._metrics = [f"{name}@{k}" for name in names for k in config["topk"]]
@@ -59,7 +67,7 @@ class Exact:
             )
         self._n_negatives = n_negatives
 
-    def calculate_metric(self, dataobject: Any) -> dict[str, float]:
+    def calculate_metric(self, dataobject: DataStruct) -> dict[str, float]:
         """Return the metrics of what RecBole collected, by key."""
         self.ranks = self._ranks(dataobject.get("rec.meanrank").numpy().astype(np.float64))
         found: dict[str, tuple[float, float, float]] = {}
@@ -93,7 +101,7 @@ class Exact:
         return SampledRanks(place + is_between * draws, self._n_items, m, Sampling.DISTINCT)
 
 
-def n_items(data: Any) -> int:
+def n_items(data: AbstractDataLoader) -> int:
     """Return the mean number of candidates of a full ranking, from the data loader of a test."""
     dataset = data._dataset  # `dataset` is that of torch before the first batch
     if data.config["repeatable"]:  # seen items are candidates
@@ -103,7 +111,7 @@ def n_items(data: Any) -> int:
     return round(dataset.item_num - float(np.mean(used)))
 
 
-def ranks_of(trainer: Any) -> Ranks | SampledRanks:
+def ranks_of(trainer: Trainer) -> Ranks | SampledRanks:
     """Return the ranks of a trainer's last evaluation, which `compare` and `report` take."""
     ranks: Ranks | SampledRanks | None = trainer.evaluator.metric_class[NAME].ranks
     if ranks is None:

@@ -22,7 +22,7 @@ CEILINGS = {  # nodes of syntax a line, and compressed ones in 1,000 lines; peer
     "metrics": (6.6, 8),
     "inputs": (6.3, 27),
     "pages": (6.5, 10),
-    "ranks": (5.9, 10),
+    "ranks": (5.7, 10),
     "sampling": (7.0, 12),
     "study": (6.5, 14),
     "tables": (6.4, 8),

@@ -3,9 +3,10 @@
 import operator
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, flag
@@ -58,32 +59,38 @@ def check_arguments(**given: Any) -> None:
             raise InputError(f"{name} is {value}, expected a finite number of at least 0")
 
 
-def whole_number(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
+def whole_number(
+    name: str, value: SupportsIndex, least: int | None = None, most: int | None = None
+) -> int:
     """Convert a whole number to int; floats, text and bool raise an InputError with the name."""
     is_array = getattr(value, "shape", ()) != ()  # of any library
     if is_array or isinstance(value, bool | np.ndarray | type) or not hasattr(value, "__index__"):
         raise InputError(f"{name} is {value!r}, expected a whole number")
-    for bound, is_over, words in ((least, operator.lt, "least"), (most, operator.gt, "most")):
-        if bound is not None and is_over(value, bound):
-            raise InputError(f"{name} is {value}, expected at {words} {bound}")
-    return operator.index(value)
+    number = operator.index(value)
+    if least is not None and number < least:
+        raise InputError(f"{name} is {value}, expected at least {least}")
+    if most is not None and number > most:
+        raise InputError(f"{name} is {value}, expected at most {most}")
+    return number
 
 
-def wrong_type(name: str, value: Any, *kinds: type) -> InputError:
+def wrong_type(name: str, value: object, *kinds: type) -> InputError:
     """Make the error for a value that is of none of these types."""
     names = [kind.__name__.strip("_") for kind in kinds]
     expected = " or ".join(dict.fromkeys(names))
     return InputError(f"{name} is of type {type(value).__name__}, expected {expected}")
 
 
-def path_of(path: Any) -> Path:
+def path_of(path: str | PathLike[str]) -> Path:
     """Return the name of a file as a path."""
     if not isinstance(path, str | PathLike):
         raise wrong_type("path", path, str, PathLike)
     return Path(path)
 
 
-def require_same(name: str, option: Any, found_name: str, found: Any) -> None:
+def require_same(
+    name: str, option: ArrayLike | None, found_name: str, found: ArrayLike | None
+) -> None:
     """Raise InputError if an option differs from what the data says, in one value or in several."""
     if option is None or found is None or np.all(np.asarray(found) == option):
         return

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.errors import InputError
@@ -16,6 +16,7 @@ from sampled_metrics._base.errors import InputError
 Float: TypeAlias = NDArray[np.float64]
 Int: TypeAlias = NDArray[np.int64]
 Ids: TypeAlias = NDArray[np.integer] | NDArray[np.str_]
+Rows: TypeAlias = Int | NDArray[np.bool_] | slice  # as arrays are indexed
 
 EXACT = 1 << 53  # largest whole number up to which float64 holds all
 CACHE = 1 << 17  # float64 numbers that stay in a processor's cache: 1 MB
@@ -61,7 +62,7 @@ def first_duplicate(*columns: NDArray[Any]) -> int | None:
     return int(again.min())
 
 
-def array_of(name: str, values: Any, kind: Any = None) -> NDArray[Any]:
+def array_of(name: str, values: ArrayLike, kind: DTypeLike | None = None) -> NDArray[Any]:
     """Convert to an array, maybe of some dtype, and never a matrix; a mask would be lost."""
     if np.ma.is_masked(values):
         raise InputError(
@@ -87,7 +88,7 @@ def integers(name: str, values: ArrayLike, is_column: bool = False) -> Int:
     return array.astype(np.int64)
 
 
-def select_rows(values: NDArray[Any] | None, rows: Any) -> NDArray[Any] | None:
+def select_rows(values: NDArray[Any] | None, rows: Rows) -> NDArray[Any] | None:
     """Select rows as an array's elements are selected; None stays None."""
     if values is None:
         return None

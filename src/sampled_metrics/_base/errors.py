@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
 
 NO_MEMORY = "not enough memory"
 _places: ContextVar[tuple[str, ...]] = ContextVar("places", default=())
@@ -96,16 +95,18 @@ class UnreachableError(InputError):
 
 
 @contextmanager
-def reading(path: Any) -> Iterator[None]:
+def reading(path: object) -> Iterator[None]:
     """Name a file or a recommender in errors and questions about it; other data has no name."""
-    is_named = isinstance(path, str | Path)
+    name = path if isinstance(path, str | Path) else None
     places = _places.get()
-    token = _places.set((*places, str(path)) if is_named else places)
+    if name is not None:
+        places = (*places, str(name))
+    token = _places.set(places)
     try:
         yield
     except InputError as error:
-        if error.path is None and is_named:
-            error.path = path
+        if error.path is None:
+            error.path = name
         raise
     finally:
         _places.reset(token)

@@ -1,12 +1,20 @@
 """What an object is, asked without importing the library that it is of."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+# Items of users, in a file or in memory; DataFrames of all libraries and tensors are array-like.
+ItemsLike: TypeAlias = Path | Mapping[Any, Any] | Sequence[Any] | ArrayLike
 
 _ARRAYS = (".npy", ".npz")
 
@@ -52,12 +60,12 @@ def is_dictionary(data: object) -> TypeGuard[Mapping[Any, Any]]:
     return isinstance(data, Mapping) and not is_sparse(data)
 
 
-def is_frame(data: object) -> bool:
+def is_frame(data: object) -> TypeGuard["pd.DataFrame | pa.Table"]:
     """Return whether data is a table of pandas, polars or pyarrow."""
     return type(data).__name__ in {"DataFrame", "Table", "RecordBatch"} and hasattr(data, "columns")
 
 
-def is_pandas(data: object) -> bool:
+def is_pandas(data: object) -> TypeGuard["pd.DataFrame"]:
     """Return whether a table in memory has the index and the columns of pandas."""
     return is_frame(data) and hasattr(data, "index") and hasattr(data, "reset_index")
 

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Annotated, Any, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sampled_metrics._base.errors import InputError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]  # within what compiled libraries can hold
 
@@ -43,7 +46,7 @@ class Settings(BaseModel):
         return self.model_copy(update=changes)
 
 
-def _problem(model: type[Settings], error: Any) -> str:
+def _problem(model: type[Settings], error: "ErrorDetails") -> str:
     """Say what is wrong with a value, with its dotted key."""
     kind = error["type"]
     place = error["loc"]
@@ -100,7 +103,7 @@ def _models_below(model: type[Settings], key: int | str) -> Iterator[type[Settin
             yield from _models_in(field.annotation)
 
 
-def _models_in(annotation: Any) -> Iterator[type[Settings]]:
+def _models_in(annotation: object) -> Iterator[type[Settings]]:
     if isinstance(annotation, type) and issubclass(annotation, Settings):
         yield annotation
     for part in get_args(annotation):

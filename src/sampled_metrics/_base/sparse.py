@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.errors import InputError
 
+Matrix: TypeAlias = "scipy.sparse.sparray | scipy.sparse.spmatrix | NDArray[Any]"
 
-def canonical(table: Any) -> scipy.sparse.csr_array:
+
+def canonical(table: Matrix) -> scipy.sparse.csr_array:
     """Return a copy whose rows are sorted, without duplicate entries and zeros."""
     require_sound(table)
     copy = scipy.sparse.csr_array(table, copy=True)
@@ -21,7 +23,7 @@ def canonical(table: Any) -> scipy.sparse.csr_array:
     return copy
 
 
-def require_sound(table: Any) -> None:
+def require_sound(table: Matrix) -> None:
     """Raise InputError for a sparse matrix whose indices point outside of it."""
     check = getattr(table, "check_format", None)  # of compressed formats
     try:
@@ -39,7 +41,7 @@ def require_sound(table: Any) -> None:
         raise InputError(f"damaged sparse matrix ({error})") from None
 
 
-def marked(table: Any) -> scipy.sparse.csr_array:
+def marked(table: Matrix) -> scipy.sparse.csr_array:
     """Return ones at the nonzeros of a table."""
     ones = canonical(table)
     ones.data = np.ones(ones.nnz)

@@ -85,7 +85,7 @@ def _joined(words: list[str]) -> list[str]:
     return [*words[:first], " ".join(words[first:end]), *words[end:]]
 
 
-def _described(error: Any) -> tuple[str, int]:
+def _described(error: Exception) -> tuple[str, int]:
     """Return message and exit status of an expected error; raise any other."""
     match error:
         case InputError():

@@ -45,7 +45,7 @@ def emit(rows: Sequence[Row], form: Format, output: Path | None, note: str = "")
         emit_text(table.to_csv(index=False, lineterminator="\n"), output)
 
 
-def _joined(value: Any) -> Any:
+def _joined(value: object) -> object:
     return "; ".join(value) if isinstance(value, list) else value
 
 

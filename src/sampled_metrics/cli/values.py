@@ -4,58 +4,62 @@ typer has every value of a command converted by pydantic. Here those that are wh
 or plainly written, are taken as they are; all others are left to typer, with its messages.
 """
 
+from __future__ import annotations
+
 import os
 import re
 from enum import Enum
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+
+if TYPE_CHECKING:
+    from typer._click.core import Context, Parameter
+    from typer.models import ParameterInfo
 
 _OTHER = object()  # stands for a value that typer must convert, or refuse
 _WHOLE = re.compile(r"\d{1,18}", re.ASCII)
 _DECIMAL = re.compile(r"\d{0,15}\.\d{1,15}", re.ASCII)
 
 
-def take_plain_values(parameter: Any) -> None:
+def take_plain_values(parameter: Parameter) -> None:
     """Make a parameter of a command convert plain values without typer."""
     by_typer = parameter.process_value
 
-    def process_value(context: Any, value: Any) -> Any:
+    def process_value(ctx: Context, value: Any) -> Any:
         described = getattr(parameter, "type_descriptor", None)
         if described is None:  # in another version of typer
-            return by_typer(context, value)
+            return by_typer(ctx, value)
         plain = _plain(described.annotation, described.parameter_info, value)
         if plain is _OTHER or (parameter.required and not plain):
-            return by_typer(context, value)
+            return by_typer(ctx, value)
         if parameter.callback is not None:
-            return parameter.callback(context, parameter, plain)
+            return parameter.callback(ctx, parameter, plain)
         return plain
 
-    parameter.process_value = process_value
+    parameter.process_value = process_value  # type: ignore[method-assign]
 
 
-def _plain(kind: Any, about: Any, value: Any) -> Any:
-    """Convert a value, or a tuple of values, that is plainly of a type."""
+def _plain(kind: object, about: ParameterInfo, value: object) -> Any:
+    """Convert a value, or a list or tuple of values, that is plainly of a type."""
     origin = get_origin(kind)
-    if origin is list:
-        if value is None:  # the option is not given
-            return ()
-        return _plain_list(get_args(kind) * len(value), about, value)
-    if value is None:
-        return None
-    if origin is tuple:
-        items = _plain_list(get_args(kind), about, value)
-        return _OTHER if items is _OTHER else tuple(items)
-    return _plain_item(kind, about, value)
-
-
-def _plain_list(kinds: Any, about: Any, values: Any) -> Any:
-    if not isinstance(values, list | tuple) or len(values) != len(kinds):
+    if value is None:  # the option is not given
+        return () if origin is list else None
+    if origin not in (list, tuple):
+        return _plain_item(kind, about, value)
+    kinds = get_args(kind)
+    if not isinstance(value, list | tuple):
         return _OTHER
-    items = [_plain_item(kind, about, value) for kind, value in zip(kinds, values, strict=True)]
-    return _OTHER if _OTHER in items else items
+    if origin is list:
+        kinds *= len(value)
+    if len(kinds) != len(value):
+        return _OTHER
+    items = [_plain_item(each, about, item) for each, item in zip(kinds, value, strict=True)]
+    if _OTHER in items:
+        return _OTHER
+    return origin(items)
 
 
-def _plain_item(kind: Any, about: Any, value: Any) -> Any:
+def _plain_item(kind: object, about: ParameterInfo, value: object) -> Any:
     if get_origin(kind) is Literal:
         return value if value in get_args(kind) else _OTHER
     found: Any = _OTHER
@@ -68,7 +72,7 @@ def _plain_item(kind: Any, about: Any, value: Any) -> Any:
     return found
 
 
-def _of_text(kind: type, about: Any, text: str) -> Any:
+def _of_text(kind: type, about: ParameterInfo, text: str) -> Any:
     found: Any = _OTHER
     if issubclass(kind, Enum):
         if text in [member.value for member in kind]:
@@ -83,7 +87,7 @@ def _of_text(kind: type, about: Any, text: str) -> Any:
     return found
 
 
-def _within(number: float, about: Any) -> Any:
+def _within(number: float, about: ParameterInfo) -> Any:
     too_small = about.min is not None and number < about.min
     too_large = about.max is not None and number > about.max
     return _OTHER if too_small or too_large else number

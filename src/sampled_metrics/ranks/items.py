@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int, ranges, select_rows
 from sampled_metrics.tables import arrow
-from sampled_metrics.tables.arrow import as_arrow, places
+from sampled_metrics.tables.arrow import Column, Values, as_arrow, places
 
 HELD_OUT = "held-out"
 
@@ -48,8 +48,8 @@ class Items(NamedTuple):
         n_users: int,
         n_items: int | None = None,
         *,
-        user_ids: Any = None,
-        item_ids: Any = None,
+        user_ids: Column | None = None,
+        item_ids: Column | None = None,
         relevance: Float | None = None,
         name: str = "relevant",
     ) -> Items:
@@ -104,7 +104,7 @@ class Items(NamedTuple):
         is_known = (user >= 0) & (item >= 0)
         return is_known & np.isin(user * width + item, self.owners * width + self.item)
 
-    def within(self, user_ids: Any, item_ids: Any) -> Items:
+    def within(self, user_ids: Values, item_ids: Values) -> Items:
         """Return those pairs of which both ids are among others, with the numbers of these."""
         user = places(self.user_ids, user_ids)[self.owners]
         item = places(self.item_ids, item_ids)[self.item]

@@ -45,7 +45,7 @@ def rank_items(
     if seen is None:
         no_items = np.zeros(0, dtype=np.int64)
         seen = Items(np.zeros(n_users + 1, np.int64), no_items, name="seen")
-    if seen.n_users != n_users:
+    elif seen.n_users != n_users:
         raise InputError(f"seen items of {seen.n_users} users, expected {n_users}")
     names = users
     n_rows = 0

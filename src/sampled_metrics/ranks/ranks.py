@@ -21,6 +21,7 @@ from sampled_metrics._base.arrays import (
     Float,
     Ids,
     Int,
+    Rows,
     array_of,
     id_column,
     integers,
@@ -32,6 +33,7 @@ from sampled_metrics._base.arrays import (
     starts,
 )
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.kinds import ItemsLike
 from sampled_metrics.ranks.records import COLUMNS, write_columns
 
 _OF_USERS = ("n_candidates", "n_found", "n_relevant", "depth")
@@ -260,7 +262,7 @@ class Ranks:
             "one held-out item each, fully ranked, is needed"
         )
 
-    def take(self, rows: Int | NDArray[np.bool_] | slice) -> Self:
+    def take(self, rows: Rows) -> Self:
         """Return the ranks of some users, selected as an array's elements are."""
         users = np.arange(len(self))[rows]
         items = ranges(starts(self.n_found)[users], self.n_found[users])
@@ -294,8 +296,8 @@ class Ranks:
         path: Path | str,
         *,
         n_items: int | None = None,
-        relevant: Any = None,
-        seen: Any = None,
+        relevant: ItemsLike | None = None,
+        seen: ItemsLike | None = None,
         min_relevance: float = 0.0,
         complete: bool = False,
     ) -> Ranks:

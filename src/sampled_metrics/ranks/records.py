@@ -22,7 +22,9 @@ def counts_of(table: "Table") -> tuple[Int, Int, Int]:
     return n_candidates, n_better, table.whole("n_tied", 0, n_candidates - 1 - n_better)
 
 
-def write_columns(path: Path, columns: Mapping[str, Any], metadata: Any = None) -> None:
+def write_columns(
+    path: Path, columns: Mapping[str, Any], metadata: Mapping[bytes, bytes] | None = None
+) -> None:
     """Write arrays of integers or text as columns of a parquet file, all or nothing."""
     import pyarrow as pa
     from pyarrow import parquet

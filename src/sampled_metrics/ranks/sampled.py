@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from sampled_metrics._base.arguments import check_arguments, path_of, whole_numb
 from sampled_metrics._base.arrays import (
     Ids,
     Int,
+    Rows,
     id_column,
     integers,
     require,
@@ -22,6 +23,7 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.kinds import ItemsLike
 from sampled_metrics.ranks.records import write_columns
 from sampled_metrics.ranks.sampling import Sampling
 
@@ -126,7 +128,7 @@ class SampledRanks:
         """Mean of `n_items` over rows, rounded."""
         return round(float(self.n_items.mean()))
 
-    def take(self, rows: Int | NDArray[np.bool_] | slice) -> Self:
+    def take(self, rows: Rows) -> Self:
         """Return some rows, selected as an array's elements are."""
         selected = copy(self)  # not checked again
         selected.__dict__.update(
@@ -145,7 +147,7 @@ class SampledRanks:
         sampling: str | None = None,
         *,
         positive: ArrayLike | None = None,
-        relevant: Any = None,
+        relevant: ItemsLike | None = None,
         ties: str = "random",
         seed: int = 0,
     ) -> SampledRanks:

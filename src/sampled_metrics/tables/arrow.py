@@ -17,27 +17,29 @@ from sampled_metrics._base.packages import kernels
 from sampled_metrics._base.packages import pyarrow as pa
 
 Codes: TypeAlias = NDArray[np.int32]
+Column: TypeAlias = "pa.Array | pa.ChunkedArray"
+Values: TypeAlias = "Column | NDArray[Any]"
 # 007 and +7 are not canonical: as numbers they would be the same id as 7.
 _CANONICAL = r"^(0|-?[1-9]\d{0,18})$"
 
 
-def cast(column: Any, kind: Any, safe: bool = True) -> Any:
+def cast(column: Column, kind: pa.DataType, safe: bool = True) -> Any:
     """Convert values to a type; unless `safe`, what does not fit is cut off."""
     options = kernels.CastOptions.safe(kind) if safe else kernels.CastOptions.unsafe(kind)
     return kernels.call_function("cast", [column], options)
 
 
-def take(column: Any, rows: Any) -> Any:
+def take(column: Column, rows: pa.Array) -> Any:
     """Return some rows."""
     return kernels.call_function("take", [column, rows])
 
 
-def first_codes(column: Any) -> Any:
+def first_codes(column: Column) -> Any:
     """Encode values by their places among the distinct ones, in order of first appearance."""
     return kernels.call_function("dictionary_encode", [column])
 
 
-def matches(texts: Any, pattern: str) -> NDArray[np.bool_]:
+def matches(texts: Column, pattern: str) -> NDArray[np.bool_]:
     """Return whether each text holds a match of a regular expression."""
     options = kernels.MatchSubstringOptions(pattern)
     return booleans(kernels.call_function("match_substring_regex", [texts], options))
@@ -56,7 +58,7 @@ def rows_of_texts(columns: Sequence[pa.ChunkedArray], texts: Sequence[str]) -> N
     return rows
 
 
-def _holds(chunk: Any, single: pa.Array) -> bool:
+def _holds(chunk: pa.Array, single: pa.Array) -> bool:
     """Return whether the text of an array of length 1 is among the values of a column."""
     if pa.types.is_dictionary(chunk.type):
         chunk = chunk.dictionary
@@ -66,12 +68,12 @@ def _holds(chunk: Any, single: pa.Array) -> bool:
     return bool(kernels.call_function("index", [chunk], options).as_py() >= 0)
 
 
-def places_in(column: Any, among: Any) -> Any:
+def places_in(column: Column, among: Column) -> Any:
     """Return the place of each value in an array, null where it is missing."""
     return kernels.call_function("index_in", [column], kernels.SetLookupOptions(among))
 
 
-def call(name: str, *columns: Any) -> Any:
+def call(name: str, *columns: Column | pa.Scalar) -> Any:
     """Call a function of pyarrow that has no options."""
     return kernels.call_function(name, list(columns))
 
@@ -81,7 +83,7 @@ def is_text(kind: pa.DataType) -> bool:
     return str(kind) in ("string", "large_string", "string_view")  # polars has the last
 
 
-def int64(column: Any) -> Any:
+def int64(column: Column) -> Any:
     """Convert whole numbers to int64."""
     return cast(column, pa.int64())
 
@@ -93,12 +95,12 @@ def as_whole_numbers(texts: pa.Array) -> pa.Array:
     return texts
 
 
-def numbers(column: Any, kind: Any) -> NDArray[Any]:
+def numbers(column: Column, kind: pa.DataType) -> NDArray[Any]:
     """Convert numbers to a type, and what does not fit to the nearest that does."""
     return as_numpy(cast(column, kind, safe=False))
 
 
-def fits(column: Any, kind: Any) -> bool:
+def fits(column: Column, kind: pa.DataType) -> bool:
     """Return whether all values can be cast to a type."""
     try:
         cast(column, kind)
@@ -107,7 +109,7 @@ def fits(column: Any, kind: Any) -> bool:
     return True
 
 
-def booleans(column: Any) -> NDArray[np.bool_]:
+def booleans(column: Column) -> NDArray[np.bool_]:
     """Return booleans without missing values as an array."""
     return as_numpy(cast(column, pa.uint8())) == 1
 
@@ -139,7 +141,7 @@ def texts_as_arrow(texts: Sequence[str]) -> pa.Array:
     return pa.StringArray.from_buffers(len(texts), ends, pa.py_buffer(b"".join(encoded)))
 
 
-def chunked(column: Any) -> pa.ChunkedArray:
+def chunked(column: Values) -> pa.ChunkedArray:
     """Return an array of pyarrow or numpy as one of chunks."""
     if isinstance(column, np.ndarray):
         column = as_arrow(column)
@@ -148,7 +150,7 @@ def chunked(column: Any) -> pa.ChunkedArray:
     return pa.chunked_array([column])
 
 
-def places(ids: Any, among: Any) -> NDArray[np.int64]:
+def places(ids: Values, among: Values) -> NDArray[np.int64]:
     """Return the place of each id in `among`, -1 where it is missing; both of pyarrow or numpy.
 
     Numbers are compared with text as they are usually written.
@@ -165,7 +167,7 @@ def places(ids: Any, among: Any) -> NDArray[np.int64]:
     return as_numpy(place).astype(np.int64)
 
 
-def encoded(column: Any) -> tuple[Codes, pa.Array]:
+def encoded(column: Values) -> tuple[Codes, pa.Array]:
     """Encode ids, an array of pyarrow or numpy: int32 codes, and the distinct ids."""
     column = chunked(column)
     if not len(column):  # pyarrow encodes it as no chunks at all

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.kinds import is_frame, is_pandas
@@ -17,12 +17,15 @@ from sampled_metrics.tables.names import ITEM, KNOWN, USER, Names, named
 from sampled_metrics.tables.table import Table, table_of
 from sampled_metrics.tables.text import Trec, read_text
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 PARQUET = (".parquet", ".pq")
 _FRAME = Path("DataFrame")  # the name of a table in memory in errors
 
 
 def read_table(
-    data: Any,
+    data: object,
     what: str,
     columns: Sequence[str] = KNOWN,
     *,
@@ -63,7 +66,7 @@ def _problem_of_names(names: Sequence[str]) -> str:
     return f"found columns {', '.join(names)}"
 
 
-def _read_frame(frame: Any, columns: Sequence[str]) -> Table:
+def _read_frame(frame: pd.DataFrame | pa.Table, columns: Sequence[str]) -> Table:
     try:
         if not is_pandas(frame):
             return _of_arrow(pa.table(frame), columns)
@@ -72,7 +75,7 @@ def _read_frame(frame: Any, columns: Sequence[str]) -> Table:
         raise InputError(f"not a table ({error})", path=_FRAME) from error
 
 
-def _of_pandas(frame: Any, columns: Sequence[str]) -> Table:
+def _of_pandas(frame: pd.DataFrame, columns: Sequence[str]) -> Table:
     names_of_frame = [str(name) for name in frame.columns]
     names = named(_FRAME, names_of_frame, columns)
     wanted = frame.rename(columns=str)[list(names.wanted)]

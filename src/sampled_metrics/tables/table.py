@@ -182,7 +182,9 @@ class Table:
         self.refuse(name, place < 0, ids, expected)
         return place
 
-    def refuse(self, name: str, bad: NDArray[np.bool_], values: Any, expected: Expected) -> None:
+    def refuse(
+        self, name: str, bad: NDArray[np.bool_], values: arrow.Values, expected: Expected
+    ) -> None:
         """Raise InputError for the first bad row; what is expected may depend on the row."""
         if not bad.any():
             return
@@ -220,7 +222,7 @@ class Table:
         """Return a column of any numbers, or of text that holds numbers, as int64 or float64."""
         return self._as_numbers(name, self._complete(name, expected), expected)
 
-    def _as_numbers(self, name: str, column: Any, expected: str) -> NDArray[Any]:
+    def _as_numbers(self, name: str, column: arrow.Column, expected: str) -> NDArray[Any]:
         kind = column.type
         if pa.types.is_integer(kind):
             whole = pa.int64()
@@ -234,7 +236,7 @@ class Table:
             column = self._cast(name, text, pa.float64(), expected)
         return arrow.numbers(column, pa.float64())
 
-    def _cast(self, name: str, text: Any, kind: Any, expected: str) -> Any:
+    def _cast(self, name: str, text: arrow.Column, kind: pa.DataType, expected: str) -> Any:
         """Cast text, or raise InputError for the first value that does not fit."""
         if arrow.fits(text, kind):
             return arrow.cast(text, kind)
@@ -266,7 +268,7 @@ class Table:
         found = ", ".join(self.names)
         return InputError(f"lacks column {name}; found {found}", path=self.path)
 
-    def _wrong_type(self, name: str, column: Any, expected: str) -> InputError:
+    def _wrong_type(self, name: str, column: arrow.Column, expected: str) -> InputError:
         found = f"type {column.type}"
         if pa.types.is_binary(column.type):
             found = "bytes, not UTF-8"
@@ -274,7 +276,7 @@ class Table:
 
 
 def table_of(
-    read: Any,
+    read: pa.Table,
     path: Path,
     names: Names,
     *,
@@ -291,7 +293,7 @@ def table_of(
     return table
 
 
-def _type_of_times(column: Any) -> Any:
+def _type_of_times(column: arrow.Column) -> Any:
     """Return the first type that fits all texts, or else one that fits the first of them."""
     zones = (None, "UTC")
     units = ("s", "us", "ns")
