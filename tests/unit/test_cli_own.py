@@ -315,14 +315,6 @@ def test_json_is_readable_in_every_script(run, folder):
     assert found.endswith("\n  }\n]\n")
 
 
-@pytest.mark.parametrize("command", ["sample", "plan", "correct"])
-def test_help_states_a_default_once(run, command):
-    words = " ".join(run(command, "--help").stdout.replace("│", " ").split())
-    stated = [option for option in words.split(" --") if "(default)" in option]
-    assert stated
-    assert not [option for option in stated if "[default:" in option]
-
-
 def test_the_program_is_the_command(folder):
     command = [sys.executable, "-m", "sampled_metrics", *shlex.split(CORRECT), "--n-items", "10"]
     done = subprocess.run(command, cwd=folder, capture_output=True, check=False)

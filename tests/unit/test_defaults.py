@@ -4,6 +4,7 @@ import inspect
 from enum import StrEnum
 
 import sampled_metrics as sm
+from sampled_metrics.inputs.options import Drawn, Ranked
 
 DEFAULTS = {
     "seed": {0},
@@ -43,3 +44,11 @@ def test_defaults_are_the_same_everywhere():
                 assert parameter.default in known, (name, parameter)
                 checked.add(parameter.name)
     assert {"seed", "confidence", "min_relevance", "complete", "several_items"} <= checked
+
+
+def test_what_is_not_said_of_data_has_the_defaults_of_functions():
+    for known, function in ((Ranked, sm.evaluate), (Drawn, sm.correct)):
+        parameters = inspect.signature(function).parameters
+        defaults = {name: parameters[name].default for name in known._fields if name in parameters}
+        assert len(defaults) >= 4
+        assert known()._asdict().items() >= defaults.items()

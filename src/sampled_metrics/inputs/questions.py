@@ -17,7 +17,6 @@ _PILED = 10.0  # times as many rows at one rank as at the ranks before it
 _EXPECTED = 5.0  # rows with two ties, from which on their absence tells something
 _TIED = 0.1  # share of the other candidates that is a large tie
 _POOR = 0.55  # of the others below the held-out item, in the mean; 0.5 in random order
-_TOP = 0.9  # share of the others that an item near the top is above
 _FOLDS = range(10, 1, -1)
 _ALIKE, _SHIFT = 0.8, 3  # correlation of users in several folds, and rows to be another user
 
@@ -271,8 +270,8 @@ def _ask_of_order(below: Float, others: Int, argument: str, words: str, place: s
     """Ask about items as far down as in random order, and as rarely near the top."""
     if below.size < _MANY or below.mean() >= _POOR:
         return
-    by_chance = ((np.floor((1.0 - _TOP) * others) + 1.0) / (others + 1.0)).mean()
-    if (below >= _TOP).mean() <= 2.0 * by_chance:
+    by_chance = ((others // 10 + 1) / (others + 1)).mean()
+    if (below >= 0.9).mean() <= 2.0 * by_chance:
         ask(
             argument,
             f"held-out items are above {below.mean():.1%} of their {words}, 50 % in a random "

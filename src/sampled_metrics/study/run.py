@@ -208,7 +208,7 @@ class Run:
 
     def size(self, column: str, low: str, high: str) -> Found:
         """Judge the smallest m from which on X and Y are ordered correctly in expectation."""
-        m = self._numbers["expected"].get((SIZES[0], "X vs Y", SIZES[1], column), np.nan)
+        m = self.at("X vs Y", SIZES[1], column, table=SIZES[0])
         words = f"from m = {m:,.0f} on"
         if np.isnan(m):
             m = np.inf
@@ -285,9 +285,9 @@ def this_run(cells: pd.DataFrame, ranks: Mapping[str, Ranks], figure6: pd.DataFr
         for which, users in users_by_rank(ranks["X"]).items():
             rows.append((USERS[0], "X", USERS[1], which, users))
     is_ordered = (figure6["kind"] == "ordered") & (figure6["recommender"] == "X vs Y")
-    ordered = figure6[is_ordered]
-    for name, m in zip(ordered["estimator"], ordered["n_negatives"], strict=True):
-        rows.append((SIZES[0], "X vs Y", SIZES[1], name, m))
+    sizes = figure6[is_ordered].set_index("estimator")["n_negatives"]
+    for name in figure6.loc[figure6["kind"] == "curve", "estimator"].unique():
+        rows.append((SIZES[0], "X vs Y", SIZES[1], name, sizes.get(name, np.nan)))
     others = pd.DataFrame(rows, columns=[*KEY, "expected"])
     return Run(pd.concat([cells.assign(expected=expected), others]), ranks)
 

@@ -1,0 +1,177 @@
+"""Each option of a command reaches the function that the command calls, and nothing else does."""
+
+import re
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+from typer.main import get_command
+
+from sampled_metrics._base.defaults import MOST_REPETITIONS
+from sampled_metrics.cli import app
+from sampled_metrics.ranks import Sampling
+
+COMMANDS = get_command(app).commands
+# What a command is given in any case, and the functions that it calls; the last one ends it.
+CALLS = {
+    "evaluate": ("r.csv", "ranks.Ranks.read", "inference.evaluate.evaluate"),
+    "correct": ("s.csv", "inference.correct.correct"),
+    "compare": ("a.csv b.csv", "inference.compare.compare"),
+    "plan": ("", "inference.plan.plan"),
+    "reported": ("HR@10=0.5 --n-items 50 --n-negatives 9", "inference.reported.reported"),
+    "check": ("t.csv", "inference.check.check"),
+    "report": ("a.csv --output p.html", "pages.own.report"),
+    "sample": ("r.csv --n-negatives 9", "ranks.Ranks.read"),
+    "negatives": ("--relevant h.csv --seen s.csv --n-negatives 9", "inference.negatives.negatives"),
+    "check-negatives": (
+        "n.csv --relevant h.csv --seen s.csv",
+        "inference.negatives.check_negatives",
+    ),
+    "budget start": (
+        "new --relevant h.csv",
+        "budget.problem.Problem.of",
+        "budget.evaluation.Settings.of",
+        "budget.candidates.make_proxy",
+        "budget.candidates.Order",
+        "budget.folder.Folder.create",
+    ),
+}
+# By option: its words on the command line, and what the function gets.
+VALUES = {
+    "files": ("other.csv", Path("other.csv")),
+    "printed": ("NDCG@10=0.3", "0.3"),
+    "metric": ("--metric ap", ["ap"]),
+    "estimator": ("--estimator bv:0.1", ["bv:0.1"]),
+    "ties": ("--ties optimistic", "optimistic"),
+    "n_items": ("--n-items 77", 77),
+    "n_negatives": ("--n-negatives 8", 8),
+    "n_users": ("--n-users 66", 66),
+    "positive": ("--positive 3", 3),
+    "relevant": ("--relevant rel.csv", Path("rel.csv")),
+    "seen": ("--seen seen.csv", Path("seen.csv")),
+    "items": ("--items items.csv", Path("items.csv")),
+    "candidates": ("--candidates c.csv", Path("c.csv")),
+    "min_relevance": ("--min-relevance 2.5", 2.5),
+    "complete": ("--complete", True),
+    "sampling": ("--sampling distinct", Sampling.DISTINCT),
+    "confidence": ("--confidence 0.8", 0.8),
+    "seed": ("--seed 5", 5),
+    "shape": ("--shape none", "none"),
+    "test": ("--test t", "t"),
+    "correction": ("--correction none", "none"),
+    "ranks": ("--ranks a.csv b.csv", Path("b.csv")),
+    "effect": ("--effect 0.03", 0.03),
+    "value": ("--value 0.4", 0.4),
+    "against": ("--against HR@10=0.4", "0.4"),
+    "unscored": ("--unscored 0.125", 0.125),
+    "runs": ("--runs 7", 7),
+    "name": ("--name one --name two", ["one", "two"]),
+    "budget": ("--budget 33.5", 33.5),
+    "proxy": ("--proxy als", "als"),
+    "until_decided": ("--until-decided", True),
+}
+FIRST = {"file", "folder"}  # the first word, which a command is always given
+# Options of how results are printed, or that are used after the functions above.
+PRINTED = {"form", "output", "intervals", "advice"}
+AFTERWARDS = {"sample": {"seed", "sampling", "ties", "repetitions", "n_negatives"}}
+OTHERWISE = {("check", "metric"): ("--metric ap", "ap")}
+
+
+class ReachedError(Exception):
+    """The last function was called."""
+
+
+def parts(place, value):
+    """Values by their places: those of a dictionary by their keys."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from parts((*place, key), part)
+    elif not isinstance(value, Mock):
+        yield place, value
+
+
+def given_to(names, words, monkeypatch):
+    """All that the functions of a command are given, by function and name or place."""
+    functions = [Mock() for _ in names]
+    functions[-1].side_effect = ReachedError
+    for name, function in zip(names, functions, strict=True):
+        monkeypatch.setattr(f"sampled_metrics.{name}", function)
+    with pytest.raises(ReachedError):
+        app(words.split(), standalone_mode=False)
+    found = {}
+    for name, function in zip(names, functions, strict=True):
+        call = function.call_args
+        found |= parts((name,), dict(enumerate(call.args)) | call.kwargs)
+    return found
+
+
+def names_of(command):
+    """The names of all options and arguments of a command."""
+    name, _, below = command.partition(" ")
+    chosen = COMMANDS[name]
+    if below:
+        chosen = chosen.commands[below]
+    return [parameter.name for parameter in chosen.params]
+
+
+def all_options():
+    return [(command, option) for command in CALLS for option in names_of(command)]
+
+
+def passed_on():
+    found = []
+    for command, option in all_options():
+        if option not in PRINTED | AFTERWARDS.get(command, set()):
+            found.append((command, option))
+    return found
+
+
+@pytest.mark.parametrize(("command", "option"), passed_on())
+def test_an_option_reaches_the_function(command, option, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    usual, *names = CALLS[command]
+    without = given_to(names, f"{command} {usual}", monkeypatch)
+    if option in FIRST or (command, option) == ("evaluate", "files"):
+        assert Path(usual.split()[0]) in without.values()
+        return
+    words, value = OTHERWISE.get((command, option), VALUES.get(option))
+    changed = given_to(names, f"{command} {usual} {words}", monkeypatch)
+    different = [found for place, found in changed.items() if without.get(place) != found]
+    assert value in different
+    assert [type(found) for found in different if found == value] == [type(value)]
+    assert len(different) == 1 + (option == "ranks")  # of which there are two
+
+
+LIMITS = {  # by option: the least value, and the largest
+    "n_items": (2, None),
+    "n_negatives": (1, None),
+    "n_users": (1, None),
+    "runs": (1, None),
+    "seed": (0, None),
+    "repetitions": (1, MOST_REPETITIONS),
+    "min_relevance": (0, None),
+}
+
+
+def limited():
+    return [(command, parameter) for command, parameter in all_options() if parameter in LIMITS]
+
+
+@pytest.mark.parametrize(("command", "option"), limited())
+def test_options_at_their_limits(command, option, monkeypatch, tmp_path, refused):
+    monkeypatch.chdir(tmp_path)
+    usual, *names = CALLS[command]
+    words = f"--{option.replace('_', '-')}"
+    least, most = LIMITS[option]
+    for bound, step in ((least, -1), (most, 1)):
+        if bound is not None:
+            given_to(names, f"{command} {usual} {words} {bound}", monkeypatch)
+            message = refused(*f"{command} {usual} {words} {bound + step}".split())
+            assert f"'{words}'" in message
+
+
+@pytest.mark.parametrize("command", CALLS)
+def test_help_states_a_default_once(command, run):
+    words = " ".join(run(*command.split(), "--help").stdout.replace("\u2502", " ").split())
+    for option in words.split(" --"):
+        assert not ("[default:" in option and re.search(r"\(default\)|by default", option)), option
