@@ -208,5 +208,15 @@ class TestNotes:
         assert pages["open"].index("B, positive:") < pages["open"].index("<h1")
         assert "This sample" in pages["none"]
         assert "Questions about the data" not in pages["none"]
+        full = {}
+        for name, of_a in (("open", N + 1 - TRUE), ("none", TRUE)):
+            for others in ({}, {"B": SAMPLED}):
+                sm.report({"A": of_a, **others}, tmp_path / "p.html", n_items=N)
+                page = (tmp_path / "p.html").read_text()
+                full[name, len(others)] = page.split("<h1")[1].split("</h1>")[0]
+        sm.report({"A": TRUE, "B": np.sort(TRUE) + 1}, tmp_path / "p.html", n_items=N + 1)
+        assert "questions above" not in (tmp_path / "p.html").read_text()
+        assert "questions above" not in full["none", 0]
+        assert all("questions above" in full["open", n] for n in (0, 1))
         sm.report({"A": N + 1 - TRUE}, tmp_path / "p.html", n_items=N)
         assert "A, relevant: held-out items are above" in (tmp_path / "p.html").read_text()

@@ -308,8 +308,14 @@ def test_cut_lists_give_the_metrics_that_they_know(study):
     assert values["recall@10"] == study["exact"]["recall@10"]
     assert ["use ap@10" in str(each.message) for each in caught] == [True, False]
     with pytest.warns(sm.InputWarning, match="left out: auc"):
-        (result,) = sm.compare({"a": top, "b": top}, "hr@10,auc", relevant=relevant)
-    assert result.metric == "hit@10"
+        compared = sm.compare({"a": top, "b": top}, "hr@10,auc", relevant=relevant)
+    assert [result.metric for result in compared] == ["hit@10"]
+    with pytest.warns(sm.InputWarning, match="left out: auc"):
+        evaluated = sm.evaluate(top, "hr@10,auc", relevant=relevant)
+    for results in (compared, evaluated):
+        (note,) = results.notes
+        assert note.startswith("metrics: left out: auc needs n_candidates")
+        assert note in " ".join(str(results).split())
     with pytest.raises(sm.InputError, match="auc needs n_candidates"):
         found(top, "auc", relevant=relevant)
     with pytest.raises(sm.InputError, match="not --complete"):

@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 
@@ -115,6 +116,49 @@ def test_errors_name_the_argument(tmp_path, monkeypatch):
     assert not set(raw) - RAW
     assert len(raw) <= 0.02 * n_calls
     assert len(unnamed) <= 0.03 * n_calls
+
+
+PRINTED = {"HR@1": 0.5}
+PAPER = {"n_items": 20, "n_negatives": 9}
+NOBODY = np.full(6, -1)
+HOLES = pa.table({"0": [0.5] * 6, "1": [0.3] * 5 + [None]})
+BUDGET = {"metrics": "hr@1", "relevant": HELD, "seen": SEEN, "budget": 5.0}
+
+
+class Model:
+    """A class where an object of it, or a method, was meant."""
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: sm.evaluate(SCORES, relevant=NOBODY), "no user has a relevant item"),
+        (lambda: sm.evaluate(sm.Ranks([], [], [])), "no user has a relevant item"),
+        (lambda: sm.compare({"A": SCORES, "B": SCORES}, relevant=NOBODY), "A: no user has"),
+        (lambda: sm.report({"A": SCORES}, "/dev/null", relevant=NOBODY), "A: no user has"),
+        (lambda: sm.plan(FULL.take([]), FULL, "auc"), "a: no user has"),
+        (lambda: sm.reported({1: 0.5}, **PAPER), "1 is no name of a metric"),
+        (lambda: sm.reported({None: 0.5}, **PAPER), "None is no name of a metric"),
+        (lambda: sm.reported({("a", "b"): 0.5}, **PAPER), "is no name of a metric"),
+        (lambda: sm.reported({"HR@1": [0.5, [1]]}, **PAPER), "expected a number such as"),
+        (lambda: sm.reported(PRINTED, [["HR@1"]], **PAPER), "entry of type list"),
+        (lambda: sm.reported(PRINTED, against=0.4, **PAPER), "expected a dictionary"),
+        (lambda: sm.reported(PRINTED, against={2: 0.4}, **PAPER), "entry of type int"),
+        (lambda: sm.reported(PRINTED, unscored=[0.1], **PAPER), "unscored is"),
+        (lambda: sm.reported(PRINTED, unscored={}, **PAPER), "unscored is"),
+        (lambda: sm.report({"A": SCORES}, "a\0b.html", relevant=HELD), "no name of a file"),
+        (lambda: sm.negatives([10**12], [[1]], 1), "relevant has an item 1000000000000"),
+        (lambda: sm.evaluate({1: [2]}, relevant={1: [3]}, seen={1: [2]}), "have seen all items"),
+        (lambda: sm.evaluate(HOLES, relevant=[0] * 6), "nan"),
+        (lambda: sm.evaluate(Model, relevant=HELD), "data: found type"),
+        (lambda: sm.rank(Model, None, [[1]] * 6), "score: found type"),
+        (lambda: sm.evaluate_on_budget(Model, **BUDGET), "recommender: found type"),
+        (lambda: sm.evaluate_on_budget(SCORES, proxy=Model, **BUDGET), "proxy: found type"),
+    ],
+)
+def test_odd_values_are_named(call, words):
+    with pytest.raises(sm.InputError, match=words):
+        call()
 
 
 def test_signatures_and_reprs_are_short():

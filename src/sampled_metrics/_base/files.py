@@ -133,7 +133,10 @@ def _appending(path: Path) -> Iterator[Path]:
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
     """Name the file in errors of writing it, such as that of a full disk."""
-    target = Path(os.path.realpath(path))
+    try:
+        target = Path(os.path.realpath(path))
+    except ValueError as error:  # a character that no name has
+        raise InputError(f"no name of a file ({error})", path=path) from None
     try:
         yield
     except OSError as error:

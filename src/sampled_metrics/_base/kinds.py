@@ -41,7 +41,7 @@ def kind_of(data: object) -> Kind:
         kind = Kind.BY_USER
     elif is_frame(data):
         kind = Kind.FRAME
-    elif callable(data):
+    elif callable(data) and not isinstance(data, type):
         kind = Kind.FUNCTION
     elif isinstance(data, tuple) and [getattr(part, "ndim", 0) for part in data] == [2, 2]:
         kind = Kind.PAIR

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, issparse
 from sampled_metrics._base.als import factors
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.kinds import Kind, kind_of
 from sampled_metrics.budget.problem import Grid, Problem, Scorer, numbers
 from sampled_metrics.inputs.items import require_different
 from sampled_metrics.tables.arrow import places
@@ -42,7 +43,7 @@ def make_proxy(proxy: Any, problem: Problem, seed: int) -> Proxy:
         return proxy
     if isinstance(proxy, str | Path):
         return _by_name(proxy, problem, seed)
-    if callable(proxy):
+    if kind_of(proxy) is Kind.FUNCTION:
         return _by_function(proxy, problem)
     return _by_matrix(Grid.of("proxy", proxy), problem)
 

@@ -28,7 +28,7 @@ from sampled_metrics._base.files import (
     reading_as,
     write_json,
 )
-from sampled_metrics._base.kinds import is_dictionary
+from sampled_metrics._base.kinds import Kind, is_dictionary, kind_of
 from sampled_metrics.budget.candidates import Order, Proxy, make_proxy
 from sampled_metrics.budget.evaluation import Session, Settings, expectation
 from sampled_metrics.budget.problem import Grid, Problem, Scorer, numbers
@@ -326,7 +326,10 @@ def evaluate_on_budget(
         "until_decided": until_decided,
     }
     settings = Settings.of(options, "evaluate_on_budget")
-    sources = [x if callable(x) else Grid.of("recommender", x) for x in given.values()]
+    sources = []
+    for scores in given.values():
+        is_grid = kind_of(scores) is not Kind.FUNCTION
+        sources.append(Grid.of("recommender", scores) if is_grid else scores)
     catalogue = [x.items() for x in sources if isinstance(x, Grid) and items is None]
     shapes = [x.values.shape for x in sources if isinstance(x, Grid) and x.item_ids is None]
     shape = next(iter(shapes), None)

@@ -1,6 +1,5 @@
 """Exact metrics of full rankings, with error bars."""
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +12,7 @@ from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics._base.asking import ask
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS
-from sampled_metrics._base.errors import InputError, InputWarning
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.population import Shape, estimate
 from sampled_metrics.inference.results import (
@@ -207,7 +206,7 @@ def values_by_user(
 def known_values(
     measures: Sequence[Measure], ranks: Ranks, ties: str, seed: int
 ) -> dict[Measure, Float]:
-    """Calculate metrics of each user; a warning names those that lists are too short for."""
+    """Calculate metrics of each user; a question names those that lists are too short for."""
     known: dict[Measure, Float] = {}
     unknown = []
     for measure in measures:
@@ -218,7 +217,7 @@ def known_values(
     if not known:
         raise unknown[0]
     for problem in unknown:
-        warnings.warn(f"left out: {problem}", InputWarning, stacklevel=4)
+        ask("metrics", f"left out: {problem}")
     return known
 
 

@@ -22,7 +22,7 @@ from sampled_metrics.inference.means import Least
 from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.results import UNDECIDED, Results, Row, count, span
 from sampled_metrics.inference.shapes import NON_INCREASING, assumed, caveat, factor_of, name_of
-from sampled_metrics.inference.statement import About, at_last, solve, state
+from sampled_metrics.inference.statement import About, at_last, require_printed, solve, state
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Sampling
 
@@ -239,6 +239,8 @@ def _orders(
 ) -> list[Orders]:
     """Order two papers by their ranges, each at (1 + confidence)/2."""
     level = (1.0 + confidence) / 2.0
+    for printed in (a, b):
+        require_printed(printed)
     theirs = parse_measures(list(b))
     common = [str(measure) for measure in parse_measures(list(a)) if measure in theirs]
     chosen = metrics or common or list(a)

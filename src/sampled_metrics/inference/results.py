@@ -104,10 +104,11 @@ class Results(Shown, list[Result]):
 
 
 def questions(notes: Sequence[str]) -> list[str]:
-    """Return a part of a page with questions, or none."""
+    """Return a part of a page with questions, which numbers and orders depend on, or none."""
     if not notes:
         return []
-    return ["\n".join(f"question: {note}" for note in notes)]
+    lines = [f"question: {note}" for note in notes]
+    return ["\n".join(["As the data was read; whether it is right depends on:", *lines])]
 
 
 def with_questions(function: Callable[Arguments, Found]) -> Callable[Arguments, Found]:

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import NamedTuple
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import chdtri, ndtri
@@ -151,8 +152,7 @@ def _check(
         n_users=about.n_users, shape=about.shape, confidence=confidence, sampling=about.sampling
     )
     factor_of(about.shape)
-    if not isinstance(printed, Mapping) or not printed:
-        raise InputError("no printed numbers; expected a dictionary such as {'HR@10': 0.8245}")
+    require_printed(printed)
     n, m = about.n_items, about.n_negatives
     if not whole_number("n_negatives", m, 1) < whole_number("n_items", n) <= MOST_ITEMS:
         raise InputError(
@@ -162,8 +162,15 @@ def _check(
     if digits is not None:
         whole_number("digits", digits, 0, _MOST_DIGITS)
     whole_number("runs", about.runs, 1)
-    if isinstance(about.unscored, bool | str) or not 0.0 <= about.unscored < 1.0:
+    is_number = isinstance(about.unscored, Real) and not isinstance(about.unscored, bool)
+    if not is_number or not 0.0 <= about.unscored < 1.0:
         raise InputError(f"unscored is {about.unscored!r}; expected a share, at least 0, below 1")
+
+
+def require_printed(printed: Any) -> None:
+    """Raise an InputError unless this is a dictionary of numbers."""
+    if not isinstance(printed, Mapping) or not printed:
+        raise InputError("no printed numbers; expected a dictionary such as {'HR@10': 0.8245}")
 
 
 def solve(problem: Printed, measure: Measure) -> tuple[float, float, list[Least]]:

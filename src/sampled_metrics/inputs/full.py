@@ -67,7 +67,10 @@ def as_ranks(data: Any, ranked: Ranked) -> Ranks:
     )
     given = recognise(data, FULL)
     with reading(given.place):
-        ranks = question_ranks(_ranks_of(given.content, ranked))
+        ranks = _ranks_of(given.content, ranked)
+        if not len(ranks):
+            raise InputError("no user has a relevant item; expected at least one who has")
+        question_ranks(ranks)
         if ranked.min_relevance > 0.0:
             return ranks.at_least(ranked.min_relevance)
     return ranks

@@ -11,6 +11,7 @@ import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate, grades_of, integers
+from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_array, read_arrays
 from sampled_metrics._base.kinds import Kind, is_sparse
@@ -75,6 +76,10 @@ def items_by_id(given: Any, name: str) -> Items:
     if table is None:
         by_place = items_by_position(arrays_of(given, name), name)
         largest = int(by_place.item.max(initial=-1)) + 1
+        if largest > MOST_ITEMS:
+            raise InputError(
+                f"{name} has an item {largest - 1}; expected columns below {MOST_ITEMS}"
+            )
         return by_place._replace(
             user_ids=as_arrow(np.arange(by_place.n_users)),
             item_ids=as_arrow(np.arange(by_place.n_items or largest)),

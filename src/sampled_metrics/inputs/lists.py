@@ -52,6 +52,8 @@ class _Lists(NamedTuple):
         """Return the lists without the items that their users have seen."""
         own = seen.within(self.user_ids, self.item_ids)
         unseen = ~own.has(self.user, self.item)
+        if not unseen.any():
+            raise InputError("users have seen all items of the lists; expected some that are new")
         return self._replace(
             user=self.user[unseen], item=self.item[unseen], score=self.score[unseen]
         )

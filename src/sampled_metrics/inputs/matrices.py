@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sampled_metrics._base.arguments import check_arguments, require_same
 from sampled_metrics._base.arrays import Ids, Int, array_of, id_column, require_unique
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.kinds import kind_of
+from sampled_metrics._base.kinds import Kind, kind_of
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
@@ -140,7 +140,7 @@ def _shape_beside(relevant: Any, score: Any, seen: Any, items: Any) -> tuple[int
     if isinstance(score, tuple) and len(score) == 2:
         return n_users, len(score[1])
     shape: tuple[int, ...] = getattr(seen, "shape", ())
-    if len(shape) != 2 and callable(score):
+    if len(shape) != 2 and kind_of(score) is Kind.FUNCTION:
         shape = np.shape(score(np.array(users[:1])))
     elif len(shape) != 2:
         shape = getattr(score, "shape", None) or array_of("score", score).shape

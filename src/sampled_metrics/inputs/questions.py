@@ -96,15 +96,15 @@ def ask_of_first_places(better: Int) -> None:
         )
 
 
-def question_ranks(ranks: Ranks) -> Ranks:
-    """Ask about full rankings that no recommender gives, or that are no full rankings; return them.
+def question_ranks(ranks: Ranks) -> None:
+    """Ask about full rankings that no recommender gives, or that are no full rankings.
 
     These are a perfect, random or reversed order, equal scores, ranks that end before the last
     candidate, and users in several folds.
     """
     n_candidates = ranks.n_candidates
     if not ranks.is_complete or not n_candidates.size:
-        return ranks
+        return
     if not ranks.is_single:
         n_candidates = np.repeat(n_candidates, ranks.n_found)
     others = n_candidates - 1
@@ -120,7 +120,6 @@ def question_ranks(ranks: Ranks) -> Ranks:
         _ask_of_last_rank(ranks.worst_rank, int(n_candidates.min()))
     if ranks.users is None or ranks.n_rows:
         _ask_of_folds(ranks)
-    return ranks
 
 
 def question_ends(tied: Int, better: Int, others: Int) -> None:

@@ -159,6 +159,8 @@ def parse_measure(text: str) -> Measure:
     >>> str(parse_measure("accuracy@1"))
     'recall@1'
     """
+    if not isinstance(text, str):
+        raise InputError(f"{text!r} is no name of a metric; expected text such as 'HR@10'")
     parts = _NAME.fullmatch(text.strip().lower().replace("_", "-"))
     if parts is None:
         raise _unknown(text)
