@@ -134,12 +134,12 @@ def test_exact_metrics_have_a_sampling_error_of_their_own():
 def test_moments_of_the_score_test_are_those_of_all_ranks(n, shape):
     """Each function of the true and the sampled rank, and each product, summed over both."""
     m = 7
-    sampled = (parse_measure("HR@2"), parse_measure("MRR"))
+    sampled = (parse_measure("HR@2"), parse_measure("MRR"), parse_measure("AUC"))
     exact = (parse_measure("NDCG@10"), parse_measure("AUC"))
     course = course_of(sampled, exact, n, m, "without-replacement", shape)
     chances = pmf(np.arange(1, n + 1), n, m, "without-replacement")  # true by sampled ranks
     places = np.arange(1, m + 2)
-    values = [np.tile(places <= 2, (n, 1)), np.tile(1.0 / places, (n, 1))]
+    values = [np.tile(of, (n, 1)) for of in (places <= 2, 1.0 / places, (m + 1 - places) / m)]
     true = np.arange(1, n + 1)
     for of_rank in (np.where(true <= 10, 1.0 / np.log2(true + 1), 0.0), (n - true) / (n - 1)):
         values.append(np.tile(of_rank[:, None], (1, m + 1)))

@@ -167,6 +167,8 @@ def test_errors(data, options, word):
         (sampled([1] * 9, range(9)), sampled([1] * 95, range(5, 100)), "have 4 of 9 users"),
         (sampled([1], [1]), sampled([1], [2]), "have 0 of 1 users"),
         (sampled([1] * 10, [1] * 9 + [2]), sampled([1] * 11, [1] * 9 + [3, 4]), None),
+        (sampled([1] * 9), sampled([1] * 9, range(9)), None),  # nobody knows who they are
+        (sampled([1] * 9, range(9)), sampled([1] * 9), None),
         (sampled([1], [1], 1000), sampled([1], [1], 990), None),
         (sampled([1], [1], 1000), sampled([1], [1], 989), "1,000 candidates and B has 989"),
     ],

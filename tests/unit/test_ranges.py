@@ -381,6 +381,24 @@ def test_no_user_chooses_the_vectors_applied_to_that_user():
         assert not own & others
 
 
+@pytest.mark.parametrize("times", [2, 3])
+def test_rows_of_a_user_count_as_one_user(times):
+    """Every row several times is the same evaluation: nothing changes, to the last digits."""
+    ranks = sampled(power_ranks(200, 0.3, np.random.default_rng(6)), M, np.random.default_rng(7))
+    ids = np.arange(200)
+    once = SampledRanks(ranks, N, M, users=ids)
+    again = SampledRanks(np.tile(ranks, times), N, M, users=np.tile(ids, times))
+    (expected,), (found,) = (metric_ranges(RECALL, each) for each in (once, again))
+    assert found[:2] == pytest.approx(expected[:2], rel=1e-12)
+
+
+def test_bounds_of_no_confidence_are_means():
+    values = np.array([0.0, 0.2, 0.2, 0.9])
+    assert upper_bound(values, 1.0, 1e-12) == pytest.approx(values.mean(), abs=1e-9)
+    assert upper_bound(values, 1.0, 0.0) == pytest.approx(values.mean(), abs=1e-9)
+    assert upper_bound(values, 1.0, 1e-3) > values.mean() + 1e-5
+
+
 class TestDifferenceRanges:
     def test_order_and_pairing(self, two):
         a, b = two

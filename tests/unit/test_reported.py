@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
 from sampled_metrics import InputError, correct, reported
-from sampled_metrics.inference.averages import exact_metric, sampled_moments
+from sampled_metrics.inference.averages import exact_metric, last_ranks, sampled_moments
 from sampled_metrics.inference.reported import advice
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Sampling
@@ -179,6 +179,16 @@ def test_many_items_are_interpolated():
         chance = np.array([way / whole for way in ways])
         wanted = [chance @ CREDIT[name](i + 1, m + 1) for name in ("HR@10", "MRR", "AUC")]
         assert found[:, r - 1] == pytest.approx(wanted, abs=1e-11)
+
+
+@pytest.mark.parametrize("n", [7, 8, 99_999, 200_000, 200_001, 450_000, 1_234_567])
+def test_ranks_far_from_both_ends_are_taken_in_steps_of_a_50_000th_of_that_distance(n):
+    """Counted from the nearer end: 1 to 50,000 singly, and 100,000 to 150,000 in twos."""
+    wanted = {*range(1, min(n // 2 + n % 2, 50_000) + 1)}
+    for step in range(1, 13):
+        wanted.update(range(50_000 * step, min(50_000 * (step + 1), n // 2 + n % 2 + 1), step))
+    both = sorted(wanted | {n + 1 - rank for rank in wanted})
+    assert last_ranks(n).tolist() == both
 
 
 @pytest.mark.parametrize("shape", ["none", "non-increasing"])

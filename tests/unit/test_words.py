@@ -14,6 +14,7 @@ from sampled_metrics.pages.words import (
     in_words,
     range_bars,
     range_panel,
+    standings,
     verdict,
 )
 
@@ -138,6 +139,12 @@ def setting_of(metric, estimator="sampled", m=20, half=None, n=1000):
 def test_headlines(setting, against, measured):
     setting = setting_of(*setting)
     assert headline(setting) == [setting.measure.label, against, measured]
+
+
+def test_standings_tell_values_apart_that_differ_in_nine_decimals():
+    for difference, order in ((3e-9, [1, 0]), (3e-10, [0, 1])):
+        found = standings(np.array([0.1, 0.1 + difference]))
+        assert [place for place, _ in found] == order
 
 
 def test_ranges_are_rounded_and_sorted_by_size():

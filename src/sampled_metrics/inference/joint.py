@@ -118,7 +118,7 @@ def _last_ranks(n: int, cutoffs: list[int]) -> Int:
     """Last rank of each cell: the first ones singly, and cut-offs."""
     singly = min(n, _SINGLY)
     wide = np.geomspace(singly, n, _WIDE).round().astype(np.int64)
-    ends = np.concatenate([np.arange(1, singly + 1), wide, cutoffs]).astype(np.int64)
+    ends = np.concatenate([np.arange(1, singly), wide, cutoffs]).astype(np.int64)
     return np.unique(ends[ends <= n])
 
 

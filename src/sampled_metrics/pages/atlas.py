@@ -104,9 +104,6 @@ def _range_of(metric: str, row: PrintedRow, checked: Checked) -> Range | None:
         return None
     if str(parse_measure(metric)) == checked.metric:
         return Range(checked.range_low, checked.range_high)
-    for placed in checked.placed:
-        if placed.metric == metric:
-            return Range(placed.low, placed.high)
     (found,) = reported(
         row.printed,
         metric,
