@@ -1,6 +1,7 @@
 """Where results are written: flushed to disk, beside no leftovers, and never over an input."""
 
 import errno
+import importlib.util
 import json
 import os
 import stat
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sampled_metrics._base import files
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import (
     new_folder,
@@ -270,3 +272,27 @@ def test_a_new_folder_in_folders_that_are_missing(tmp_path):
     with pytest.raises(ZeroDivisionError), new_folder(tmp_path / "e") as folder:
         raise ZeroDivisionError
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a", "d"]
+
+
+def test_files_are_written_where_folders_cannot_be_opened_and_locks_do_not_exist(
+    tmp_path, monkeypatch
+):
+    """As on Windows."""
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    spec = importlib.util.spec_from_file_location("files_of_windows", files.__file__)
+    of_windows = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(of_windows)
+    usual = os.open
+
+    def of_files_alone(path, *flags):
+        if Path(path).is_dir():
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return usual(path, *flags)
+
+    monkeypatch.setattr(os, "open", of_files_alone)
+    path = tmp_path / "some.txt"
+    for text in ("one", "two"):
+        of_windows.write_text(path, text)
+        assert path.read_text() == text
+    with of_windows.alone_in(tmp_path):
+        assert [file.name for file in tmp_path.iterdir()] == ["some.txt"]

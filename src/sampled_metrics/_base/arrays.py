@@ -19,9 +19,9 @@ Ids: TypeAlias = NDArray[np.integer] | NDArray[np.str_]
 Rows: TypeAlias = Int | NDArray[np.bool_] | slice  # as arrays are indexed
 
 EXACT = 1 << 53  # largest whole number up to which float64 holds all
-CACHE = 1 << 17  # float64 numbers that stay in a processor's cache: 1 MB
+CACHE = 131_072  # float64 numbers that stay in a processor's cache: 1 MB
 _LARGEST = np.iinfo(np.int64).max
-MEMORY = 1 << 20  # float64 numbers that a step may hold: 8 MB
+MEMORY = 1_048_576  # float64 numbers that a step may hold: 8 MB
 CORRECTIONS = ("none", "holm")
 
 

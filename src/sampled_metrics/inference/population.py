@@ -42,7 +42,7 @@ from sampled_metrics.sampling import sampled_rank_distribution
 _SINGLE_RANKS = 1000  # up to here every rank is a block of its own
 _BLOCKS_PER_E_FOLD = 200  # beyond, a block of ranks is half a percent wide
 _ITERATIONS = 100
-_KEPT = 1 << 22  # probabilities that are kept for the next recommender: 32 MB
+_KEPT = 4_194_304  # probabilities that are kept for the next recommender: 32 MB
 _PRIOR_USERS = 0.5
 _LIKELY_USERS = 50.0
 _LEAST_CURVATURE = -2.0  # that of a share of successes, V(mu) = mu (1 - mu)

@@ -25,8 +25,8 @@ T = TypeVar("T")
 
 
 _MANY = 10_000  # users, from which on values are looked up by place
-_MOST_PLACES = 1 << 20  # of such a table
-_PLACES_AT_A_TIME = 1 << 13  # few enough to stay in the processor's cache
+_MOST_PLACES = 1_048_576  # of such a table
+_PLACES_AT_A_TIME = 8192  # few enough to stay in the processor's cache
 
 
 class DepthError(InputError):

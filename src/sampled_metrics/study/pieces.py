@@ -23,7 +23,7 @@ from sampled_metrics.tables.arrow import places
 from sampled_metrics.tables.names import ITEM, USER
 from sampled_metrics.tables.reading import read_table
 
-_IN_CACHE = 1 << 19  # weights that stay in the processor's cache
+_IN_CACHE = 524_288  # weights that stay in the processor's cache
 _NARROWEST = 16
 
 

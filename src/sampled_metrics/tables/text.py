@@ -18,7 +18,7 @@ from sampled_metrics.tables.lines import BYTE_ORDER_MARK, filled_lines, first_li
 from sampled_metrics.tables.names import ITEM, USER, Names, named
 from sampled_metrics.tables.table import Table, table_of
 
-_PART = 1 << 24  # bytes that are searched at a time
+_PART = 16_777_216  # bytes that are searched at a time
 
 
 class Trec(NamedTuple):

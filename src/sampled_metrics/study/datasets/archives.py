@@ -21,7 +21,7 @@ from sampled_metrics.study.datasets.settings import DatasetSettings
 from sampled_metrics.tables.arrow import as_numpy
 
 _COLUMNS = ["user", "item", "rating", "timestamp"]
-_CHUNK = 1 << 20
+_CHUNK = 1_048_576
 _QUOTED = 60  # bytes of a wrong line that its error repeats
 _UNREADABLE = (OSError, EOFError, RuntimeError, KeyError, zipfile.BadZipFile, zlib.error)
 

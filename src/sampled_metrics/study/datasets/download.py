@@ -14,7 +14,7 @@ from tqdm import tqdm
 from sampled_metrics.study.datasets.catalogue import MovieLens
 from sampled_metrics.study.datasets.settings import DatasetSettings
 
-_CHUNK = 1 << 16
+_CHUNK = 65_536
 
 
 class LimitError(Exception):
