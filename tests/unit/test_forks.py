@@ -135,6 +135,25 @@ def test_a_killed_script_ends_its_step(server):
     wait_until_gone(child)
 
 
+ANSWERED = """
+import socket
+from sampled_metrics.study import forks
+script, connection = socket.socketpair()
+connection.send(bytes(1))
+if {is_read}:
+    script.recv(1)
+script.close()
+forks._end_with_script(connection)
+"""
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_a_step_ends_with_a_script_that_may_not_have_read_its_answer(is_read):
+    code = ANSWERED.format(is_read=is_read)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGKILL, b"")
+
+
 def test_a_group_that_is_terminated_leaves_no_socket(server):
     """The server ends when its input is closed, as by the end of the process that started it."""
     script, child = blocked(server)
