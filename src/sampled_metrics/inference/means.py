@@ -14,10 +14,11 @@ Covariances of hit rates follow from the numbers, because the hits are nested.
 
 The least mean of a function over these distributions is then a semidefinite programme with a column
 for each extreme point of the class (see `kernels`). It is solved on some dozen columns; those
-whose reduced cost shows that they would lower the mean are added until none is left. Without users,
-delta is 0, and the programme is linear.
+whose reduced cost shows that they would lower the mean are added, with some beside them, until none
+is left. Without users, delta is 0, and the programme is linear.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,9 +30,10 @@ from sampled_metrics._base.packages import clarabel
 from sampled_metrics.inference.kernels import Extremes
 
 _SPREADS = 40, 200  # columns to start with; more where those allow no distribution
-_ADDED, _ROUNDS = 20, 150  # columns at most in each round; rounds
+_ADDED, _ROUNDS = 20, 150  # best columns at most in each round; rounds
+_BESIDE = 0.94, 0.98, 1.02, 1.06  # points beside a best one, which may be columns as well
 _FIRST = 9  # points that are columns from the start
-_ACCURACY, _PRICE = 1e-10, 1e-9  # of the solver, and of reduced costs
+_ACCURACY, _PRICE = 1e-10, 1e-8  # of the solver, and of reduced costs
 _SOLVED = ("Solved", "AlmostSolved", "InsufficientProgress")
 
 
@@ -100,13 +102,15 @@ def _least(means: Means, cost: Float | None, cost_of_last: float, spread: int) -
     rows = _spread(means.extremes.points.size, spread)
     columns = condition[:, rows]
     costs = by_point[rows]
+    rounds = 0
     while True:
         found = _solve(means, columns, costs, of_last, cost_of_last, is_violable)
         price = by_point + found.prices @ condition + found.of_one
         reduced, added = _best(price, means.extremes)
         if means.extremes.is_complete:
             added = np.setdiff1d(added, rows)
-        if not added.size or rows.size > spread + _FIRST + _ADDED * _ROUNDS:
+        rounds += 1
+        if not added.size or rounds > _ROUNDS:
             break
         rows = np.append(rows, added)
         both = np.column_stack([condition.T, by_point])
@@ -146,12 +150,21 @@ def _spread(points: int, number: int) -> Int:
 
 
 def _best(price: Float, extremes: Extremes) -> tuple[float, Int]:
-    """Least mean price of an extreme point, and the points that are best beside their peers."""
+    """Least mean price of an extreme point, and the points that lower the mean most.
+
+    Those are cheaper than both neighbours; the next solution has a point near each, so that some
+    points beside them spare a round.
+    """
     prices = -extremes.heaviest(-price)
     beside = np.pad(prices, 1, constant_values=np.inf)
     better = (prices < -_PRICE) & (prices <= beside[:-2]) & (prices <= beside[2:])
     found = np.flatnonzero(better)
-    return float(prices.min()), found[np.argsort(prices[found])[:_ADDED]]
+    found = found[np.argsort(prices[found])[:_ADDED]]
+    points = extremes.points[found]
+    near = np.outer(_BESIDE, points).round().astype(np.int64)
+    rows = np.searchsorted(extremes.points, [*near, points - 1, points + 1])
+    rows = rows[rows < prices.size]
+    return float(prices.min()), np.union1d(found, rows[prices[rows] < -_PRICE])
 
 
 def _scales(means: Means) -> tuple[Float, float]:
@@ -230,13 +243,17 @@ def _solve(
     constant = np.zeros(len(near))
     if means.error > 0.0 and not is_violable:
         constant[-1] = 1.0
-    found = cone_programme(
+    programme = partial(
+        cone_programme,
         costs,
         np.concatenate([total[None], near, bounds]),
         np.concatenate([[1.0], constant, *limits]),
         [clarabel.ZeroConeT(1), cone, clarabel.NonnegativeConeT(len(bounds))],
         _ACCURACY,
     )
+    found = programme(refinements=0)
+    if str(found.status) not in _SOLVED or found.obj_val - found.obj_val_dual > _PRICE:
+        found = programme()
     if str(found.status) not in _SOLVED:
         raise _UnsolvedError(f"the programme was not solved: {found.status}")
     dual = np.array(found.z)
