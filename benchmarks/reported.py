@@ -6,7 +6,6 @@ decimals, and asks for the range. Writes docs/measured/reported.md. EXPERIMENTS=
 
 import os
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ import pandas as pd
 
 from sampled_metrics import InputError, Ranks, reported
 from sampled_metrics._base.arrays import Int, generator
-from sampled_metrics.inference import statement
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.study.printed import markdown
 
@@ -32,12 +30,6 @@ N_ITEMS = 3541  # of a random order
 EXPERIMENTS = int(os.environ.get("EXPERIMENTS", "400"))
 SIZES, PRINTED = (20, 100), ("HR@10 NDCG@10", "HR@1 HR@5 HR@10")
 USERS = (500, 6040)
-of_points = cache(statement.sampled_moments)
-
-
-def of_tuple(measures: list[object], *about: object) -> object:
-    """Moments of the sampled metrics, computed once."""
-    return of_points(tuple(measures), *about)
 
 
 def populations() -> Iterator[tuple[str, str, int, Int]]:
@@ -74,7 +66,6 @@ def experiments(true: Int, n: int, names: list[str], m: int, users: int) -> tupl
 
 def main() -> None:
     """Write the page."""
-    statement.sampled_moments = of_tuple
     rows = []
     for data, recommender, n, true in populations():
         for names in PRINTED:

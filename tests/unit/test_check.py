@@ -1,7 +1,7 @@
 """Checks of tables of printed metrics: errors planted in them, hand-made rows, files."""
 
 import json
-from itertools import product
+from itertools import permutations, product
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,7 +22,9 @@ from sampled_metrics.inference.consistency import (
 from sampled_metrics.inference.flags import of_arithmetic
 from sampled_metrics.inference.joint import course_of, distance, go_together
 from sampled_metrics.inference.printed import PrintedRow, read_printed
+from sampled_metrics.inference.statement import About, bound, solve, state
 from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import pmf
 from tests.unit import planted
 
@@ -240,6 +242,64 @@ def test_orders_are_decided_where_ranges_do_not_meet():
     assert "2 of 3 orders decided: A above B, C above B" in " ".join(str(checks).split())
 
 
+def test_orders_are_those_of_ranges_at_half_of_the_error():
+    """As `reported` computes them, of rows some of which nearly meet."""
+    about = {"n_items": 400, "n_negatives": 50, "n_users": 2000}
+    table = []
+    for i in range(16):
+        numbers = {"HR@5": f"{0.10 + 0.02 * i:.3f}", "HR@10": f"{0.21 + 0.03 * i:.3f}"}
+        table.append({**numbers, **about})
+    (orders,) = check(table, "HR@10").orders
+    ranges = []
+    for line in table:
+        numbers = {name: line[name] for name in ("HR@5", "HR@10")}
+        ranges += reported(numbers, "HR@10", confidence=0.975, **about)
+    expected = set()
+    for a, b in permutations(range(16), 2):
+        if ranges[a].range_low > ranges[b].range_high:
+            expected.add((a + 1, b + 1))
+    assert set(orders.decided) == expected
+    assert 0 < len(expected) < 120
+
+
+@pytest.mark.parametrize("users", [50, 6040, None])
+def test_ends_at_another_confidence_are_bounded_without_another_programme(users):
+    about = About(3416, 100, users, Sampling.WITHOUT_REPLACEMENT, "non-increasing", 0.0, 1)
+    problem = state(PAPER, about, None, 0.95)
+    measure = parse_measure("HR@10")
+    ends = solve(problem, measure)
+    outer = bound(problem, ends, 0.975)
+    wider = solve(problem.at(0.975), measure)
+    assert outer.low <= wider.low + 1e-7
+    assert wider.low <= ends.low + 1e-7
+    assert ends.high <= wider.high + 1e-7
+    assert wider.high <= outer.high + 1e-7
+    # The error grows by less than a third, along which the ends nearly follow their tangents.
+    assert outer.high - wider.high <= 0.2 * (wider.high - ends.high) + 1e-7
+
+
+def test_exact_metrics_are_placed_in_ranges_of_reported():
+    (result,) = check([{**PAPER, "exact HR@10": "0.25", "exact NDCG@10": "0.12", **ABOUT}])
+    expected = reported(PAPER, ["HR@10", "NDCG@10"], **ABOUT)
+    assert result.measured == result.placed[0]
+    for placed, range_of in zip(result.placed, expected, strict=True):
+        assert placed.low == pytest.approx(range_of.range_low, abs=1e-9)
+        assert placed.high == pytest.approx(range_of.range_high, abs=1e-9)
+
+
+def test_items_and_negatives_of_all_rows_may_be_arguments(tmp_path):
+    (expected,) = check([{**PAPER, **ABOUT}])
+    numbers = {**PAPER, "n_users": 6040}
+    assert check([numbers], n_items=3416, n_negatives=100)[0] == expected
+    (own,) = check([{**numbers, "n_items": 500, "n_negatives": ""}], n_items=3416, n_negatives=100)
+    assert (own.n_items, own.n_negatives) == (500, 100)
+    path = tmp_path / "table.csv"
+    path.write_text("HR@10\n0.8245\n")
+    command = ["check", str(path), "--n-items", "3416", "--n-negatives", "100", "--format", "json"]
+    (result,) = json.loads(CliRunner().invoke(app, command).stdout)
+    assert (result["n_items"], result["n_negatives"]) == (3416, 100)
+
+
 def test_popularity_leaves_no_range():
     (result,) = check([{**PAPER, **ABOUT, "sampling": "popularity"}])
     assert result.range_low is None
@@ -266,7 +326,8 @@ def test_reads_files_frames_and_columns_of_pairs(tmp_path):
     [
         ("model,n_items,n_negatives,HR@10\nA,500,99,82\n", "row 1 (line 2): HR@10 is 82"),
         ("n_items,n_negatives,HR@10\n500,many,0.5\n", "column n_negatives: found 'many'"),
-        ("n_items,n_negatives,HR@10\n500,,0.5\n", "column n_negatives: found nothing"),
+        ("n_items,n_negatives,HR@10\n500,,0.5\n", "no n_negatives; add a column"),
+        ("n_negatives,HR@10\n99,0.5\n", "give n_items (--n-items)"),
         ("n_items,n_negatives,HR@10\n50,99,0.5\n", "n_negatives is 99 and n_items is 50"),
         ("n_items,n_negatives,HR10\n500,99,0.5\n", "no printed metric"),
         ("n_items,n_negatives,HR@10\n500,99\n", "line 2: found 2 columns; expected 3"),
@@ -293,6 +354,7 @@ def test_errors_name_the_place(tmp_path, text, problem):
         ([3], {}, "a row of int"),
         ([{**PAPER, **ABOUT}], {"shape": "odd"}, "unknown shape"),
         ([{**PAPER, **ABOUT}], {"metric": "odd"}, "unknown measure"),
+        ([PAPER], {"n_items": 0, "n_negatives": 100}, "n_items"),
         ("/no/such.csv", {}, "no such file"),
     ],
 )

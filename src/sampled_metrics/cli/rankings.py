@@ -187,6 +187,12 @@ def check(
     metric: Annotated[
         str, options.option("NAME", "Exact metric of ranges and orders.")
     ] = defaults.CHECKED,
+    n_items: Annotated[
+        int | None, options.option("N", "n_items of rows without this column.", min=2)
+    ] = None,
+    n_negatives: Annotated[
+        int | None, options.option("M", "n_negatives of rows without this column.", min=1)
+    ] = None,
     shape: options.Shape = defaults.SHAPE,
     confidence: options.Confidence = defaults.CONFIDENCE,
     form: options.Form = Format.TABLE,
@@ -208,7 +214,14 @@ def check(
     """
     from sampled_metrics.inference import check as checking
 
-    checks = checking.check(file, metric, shape=shape, confidence=confidence)
+    checks = checking.check(
+        file,
+        metric,
+        n_items=n_items,
+        n_negatives=n_negatives,
+        shape=shape,
+        confidence=confidence,
+    )
     if form is Format.TABLE:
         emit_text(text_of(checks.parts()), output)
     elif form is Format.JSON:

@@ -5,7 +5,8 @@ rank k alone. Among more than 200,000 candidates, ranks further than 100,000 fro
 taken in steps of a 50,000th of that distance.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -23,8 +24,9 @@ _EULER_MACLAURIN = ((1, 1 / 12), (3, -1 / 720), (5, 1 / 30240))  # derivatives a
 _FINE = 50_000  # steps in the distance of a rank from the nearer end, at least
 
 
+@lru_cache(maxsize=2)  # rows of a table have the same
 def sampled_moments(
-    measures: Sequence[Measure], n: int, m: int, kind: Sampling, alone: bool, runs: int = 1
+    measures: tuple[Measure, ...], n: int, m: int, kind: Sampling, alone: bool, runs: int = 1
 ) -> tuple[Float, Float]:
     """Expected sampled metrics (eq. 16) and products of each two, under each extreme point.
 

@@ -1,7 +1,8 @@
 """Check of a table of printed metrics: what cannot be, what it allows, which orders it decides."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property, partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,11 @@ from sampled_metrics.inference.flags import Flag
 from sampled_metrics.inference.joint import go_together
 from sampled_metrics.inference.printed import PrintedRow, read_printed
 from sampled_metrics.inference.ranges import Range
-from sampled_metrics.inference.reported import Reported, reported
 from sampled_metrics.inference.results import Results, count, span
 from sampled_metrics.inference.shapes import NONE, assumed, name_of
+from sampled_metrics.inference.statement import About, Printed, bound, solve, state
 from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.ranks import Sampling
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,10 +47,10 @@ class Checked:
     metric, range_low, range_high, range_middle
         An exact metric and the range that the printed numbers allow, as of `reported`; None where
         there is no range.
-    placed
-        Exact metrics of the table, each with its range, if there is one, and where it lies.
     flags
         Numbers that do not go together.
+    measured
+        The exact metric of `metric`, if the table has it and there is a range, and where it lies.
     """
 
     row: int
@@ -66,21 +68,19 @@ class Checked:
     range_low: float | None = None
     range_high: float | None = None
     range_middle: float | None = None
-    placed: tuple[Placed, ...] = ()
     flags: tuple[Flag, ...] = ()
+    measured: Placed | None = None
+    place: Callable[[], list[Placed]] = field(default=list, repr=False, compare=False)
 
     @property
     def name(self) -> str:
         """Number and names of the row, to be shown."""
         return ", ".join(filter(None, (f"row {self.row}", self.model, self.data_set)))
 
-    @property
-    def measured(self) -> Placed | None:
-        """The exact metric of `metric`, if the table has it and there is a range."""
-        for placed in self.placed:
-            if str(parse_measure(placed.metric)) == self.metric:
-                return placed
-        return None
+    @cached_property
+    def placed(self) -> list[Placed]:
+        """Exact metrics of the table, each with its range, computed when asked, and its place."""
+        return self.place()
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,10 @@ class Checks(Results[Checked]):
         """Return a dictionary for each row, its flags as a list of dictionaries."""
         found = []
         for checked in self:
-            row = asdict(checked)
-            del row["placed"]
+            row = {}
+            for column in fields(checked):
+                if column.repr:
+                    row[column.name] = getattr(checked, column.name)
             measured = checked.measured
             row["measured"] = None if measured is None else measured.value
             row["standing"] = None if measured is None else measured.standing
@@ -144,27 +146,62 @@ class _Question:
     shape: str
     confidence: float
 
-    def ranges(
-        self, row: PrintedRow, confidence: float, more: Sequence[str] = ()
-    ) -> dict[str, Reported]:
-        """Ranges of the metric and of more metrics that the printed numbers of a row allow."""
-        metrics = dict.fromkeys([self.metric, *(str(parse_measure(name)) for name in more)])
-        found = reported(
-            row.printed,
-            list(metrics),
+    def problem(self, row: PrintedRow) -> Printed:
+        """State what the printed numbers of a row allow."""
+        about = About(
             n_items=row.n_items,
             n_negatives=row.n_negatives,
             n_users=row.n_users,
-            runs=row.runs,
-            sampling=str(row.sampling),
+            sampling=Sampling(str(row.sampling)),
             shape=self.shape,
-            confidence=confidence,
+            unscored=0.0,
+            runs=row.runs,
         )
-        return {one.metric: one for one in found}
+        return state(row.printed, about, None, self.confidence)
+
+    @property
+    def level(self) -> float:
+        """Confidence of two ranges that hold together: half of the error each."""
+        return (1.0 + self.confidence) / 2.0
+
+
+@dataclass(frozen=True)
+class _Ranged:
+    """A row with a range."""
+
+    row: PrintedRow
+    question: _Question
+    range: Range
+    bounds: Range  # of the range at half of the error
+
+    @cached_property
+    def wider(self) -> Range:
+        """Range at half of the error."""
+        problem = self.question.problem(self.row).at(self.question.level)
+        return _range(problem, self.question.metric)
+
+    def is_above(self, other: "_Ranged") -> bool:
+        """Whether the ranges of both, each at half of the error, do not meet."""
+        if self.bounds.low > other.bounds.high:
+            return True
+        # Ranges that meet at the confidence meet at half of the error as well.
+        are_apart = self.range.low > other.range.high
+        return are_apart and self.wider.low > other.wider.high
+
+
+def _range(problem: Printed, metric: str) -> Range:
+    ends = solve(problem, parse_measure(metric))
+    return Range(ends.low, ends.high)
 
 
 def check(
-    table: Any, metric: str = CHECKED, *, shape: str | float = SHAPE, confidence: float = CONFIDENCE
+    table: Any,
+    metric: str = CHECKED,
+    *,
+    n_items: int | None = None,
+    n_negatives: int | None = None,
+    shape: str | float = SHAPE,
+    confidence: float = CONFIDENCE,
 ) -> Checks:
     """Check a table of printed sampled metrics.
 
@@ -177,6 +214,8 @@ def check(
         items, such as `exact HR@10`. Text such as "0.820" keeps its zeros.
     metric
         Exact metric whose range and orders are computed.
+    n_items, n_negatives
+        Of rows without these columns.
     shape, confidence
         As for `reported`.
 
@@ -200,31 +239,38 @@ HR@10 from 0.7885 to 1.0000, not 0.5538
     """
     check_arguments(metric=metric, shape=shape, confidence=confidence)
     question = _Question(str(parse_measure(metric)), name_of(shape), confidence)
-    rows = read_printed(table)
-    results = [_checked(row, question) for row in rows]
-    checks = Checks(results, lambda found: _parts(found, checks.orders, question))
-    checks.orders = _orders(rows, results, question)
+    rows = read_printed(table, n_items, n_negatives)
+    found = [_checked(row, question) for row in rows]
+    checks = Checks(
+        [checked for checked, _ in found],
+        lambda results: _parts(results, checks.orders, question),
+    )
+    checks.orders = _orders(rows, [ranged for _, ranged in found])
     return checks
 
 
-def _checked(row: PrintedRow, question: _Question) -> Checked:
+def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, _Ranged | None]:
     """Test one row, and compute its range unless its numbers contradict each other."""
     found = flags.of_arithmetic(row)
-    of_metric = None
-    placed: list[Placed] = []
+    ranged = None
+    measured = None
+    place: Callable[[], list[Placed]] = list
     is_contradiction = any(flag.test == flags.BOUNDS for flag in found)
     if not is_contradiction and row.sampling is not None:
         try:
-            ranges = question.ranges(row, question.confidence, list(row.exact))
+            ranged = _ranged(row, question)
         except InputError:  # the arguments are valid, so that the numbers are not
             if row.n_users is not None:  # else the sampling error may explain it
                 found.append(flags.of_ranks(row, question.shape))
-        else:
-            of_metric = ranges[question.metric]
-            placed = _placed(row, ranges, question.confidence)
-            if not go_together(row, question.shape):
-                found.append(flags.of_exact(row, placed))
-    return Checked(
+    if ranged is not None:
+        own = [name for name in row.exact if str(parse_measure(name)) == question.metric]
+        for placed in _placed(ranged, own):
+            measured = placed
+        place = partial(_placed, ranged, list(row.exact))
+        if not go_together(row, question.shape):
+            found.append(flags.of_exact(row, place()))
+    allowed = None if ranged is None else ranged.range
+    checked = Checked(
         row=row.row,
         source=row.source,
         data_set=row.data_set,
@@ -237,59 +283,57 @@ def _checked(row: PrintedRow, question: _Question) -> Checked:
         runs=row.runs,
         sampling=row.sampling,
         metric=question.metric,
-        range_low=None if of_metric is None else of_metric.range_low,
-        range_high=None if of_metric is None else of_metric.range_high,
-        range_middle=None if of_metric is None else of_metric.range_middle,
-        placed=tuple(placed),
+        range_low=None if allowed is None else allowed.low,
+        range_high=None if allowed is None else allowed.high,
+        range_middle=None if allowed is None else allowed.middle,
+        measured=measured,
         flags=tuple(found),
+        place=place,
     )
+    return checked, ranged
 
 
-def _placed(row: PrintedRow, ranges: dict[str, Reported], confidence: float) -> list[Placed]:
-    """Place the exact metrics of a row beside their ranges."""
+def _ranged(row: PrintedRow, question: _Question) -> _Ranged:
+    """Compute the range of one row."""
+    problem = question.problem(row)
+    ends = solve(problem, parse_measure(question.metric))
+    wider = bound(problem, ends, question.level)
+    return _Ranged(row, question, Range(ends.low, ends.high), Range(wider.low, wider.high))
+
+
+def _placed(ranged: _Ranged, names: Sequence[str]) -> list[Placed]:
+    """Place exact metrics of a row beside their ranges, computing those that are not known."""
+    question = ranged.question
+    problem = None
     placed = []
-    for name in row.exact:
-        found = ranges[str(parse_measure(name))]
-        placed.append(consistency.place(name, row, found.range_low, found.range_high, confidence))
+    for name in names:
+        found = ranged.range
+        if str(parse_measure(name)) != question.metric:
+            problem = problem or question.problem(ranged.row)
+            found = _range(problem, name)
+        place = consistency.place(name, ranged.row, found.low, found.high, question.confidence)
+        placed.append(place)
     return placed
 
 
-def _orders(
-    rows: Sequence[PrintedRow], results: Sequence[Checked], question: _Question
-) -> list[Orders]:
-    """Decide orders within each table: two ranges at half of the error must not meet."""
-    level = (1.0 + question.confidence) / 2.0
-    tables: dict[tuple[str, str], list[PrintedRow]] = {}
-    ranges: dict[int, Range] = {}
-    for row, result in zip(rows, results, strict=True):
+def _orders(rows: Sequence[PrintedRow], ranged: Sequence[_Ranged | None]) -> list[Orders]:
+    """Decide orders within each table."""
+    tables: dict[tuple[str, str], list[_Ranged]] = {}
+    for row, found in zip(rows, ranged, strict=True):
         of_table = tables.setdefault((row.source, row.data_set), [])
-        if result.range_low is not None and result.range_high is not None:
-            of_table.append(row)
-            ranges[row.row] = Range(result.range_low, result.range_high)
-    found = []
+        if found is not None:
+            of_table.append(found)
+    orders = []
     for (source, data_set), of_table in tables.items():
-        # Ranges that meet at the confidence meet at the higher level as well.
-        apart = _decided({row.row: ranges[row.row] for row in of_table})
-        candidates = {place for pair in apart for place in pair}
-        wider = {}
-        for row in of_table:
-            if row.row in candidates:
-                wide = question.ranges(row, level)[question.metric]
-                wider[row.row] = Range(wide.range_low, wide.range_high)
+        decided = []
+        for a, b in combinations(of_table, 2):
+            if a.is_above(b):
+                decided.append((a.row.row, b.row.row))
+            elif b.is_above(a):
+                decided.append((b.row.row, a.row.row))
         n_pairs = len(of_table) * (len(of_table) - 1) // 2
-        found.append(Orders(source, data_set, n_pairs, _decided(wider)))
-    return found
-
-
-def _decided(ranges: dict[int, Range]) -> tuple[tuple[int, int], ...]:
-    """Find the pairs of rows whose ranges do not meet, the better row first."""
-    pairs = []
-    for a, b in combinations(ranges, 2):
-        if ranges[a].low > ranges[b].high:
-            pairs.append((a, b))
-        elif ranges[b].low > ranges[a].high:
-            pairs.append((b, a))
-    return tuple(pairs)
+        orders.append(Orders(source, data_set, n_pairs, tuple(decided)))
+    return orders
 
 
 def _parts(results: Sequence[Checked], orders: Sequence[Orders], question: _Question) -> Parts:

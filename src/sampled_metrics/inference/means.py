@@ -67,6 +67,14 @@ class Least(NamedTuple):
     value: float
     weights: Float  # of the listed extreme points, if all of them are; shape (points,)
     apart: float  # weight of the last rank alone
+    of_error: float = 0.0  # what the value falls by as the error/(1 + error) doubles, at most
+
+    def at_error(self, error: float, other: float) -> float:
+        """Bound the value at another error from below: it is convex in error/(1 + error)."""
+        if error == 0.0:
+            return self.value
+        growth = other * (1.0 + error) / (error * (1.0 + other)) - 1.0
+        return self.value - growth * self.of_error
 
 
 class _Solution(NamedTuple):
@@ -120,7 +128,10 @@ def _least(means: Means, cost: Float | None, cost_of_last: float, spread: int) -
     weights = np.zeros(by_point.size)
     np.add.at(weights, rows, found.weights[: rows.size])
     apart = float(found.weights[rows.size :].sum())
-    return Least(found.value + min(reduced, 0.0), weights, apart)
+    of_error = 0.0
+    if means.error > 0.0 and not is_violable:
+        of_error = -float(found.prices[-1])
+    return Least(found.value + min(reduced, 0.0), weights, apart, of_error)
 
 
 def conflict(means: Means) -> float:

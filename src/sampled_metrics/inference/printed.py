@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.kinds import is_frame
 from sampled_metrics.inference.statement import MOST_ITEMS, number_of
@@ -73,13 +74,15 @@ class PrintedRow:
         return ", ".join([f"row {self.row}", *names])
 
 
-def read_printed(table: Any) -> list[PrintedRow]:
+def read_printed(
+    table: Any, n_items: int | None = None, n_negatives: int | None = None
+) -> list[PrintedRow]:
     """Read the rows of a table of printed metrics.
 
     Columns: n_items, n_negatives and, if known, n_users, runs, sampling, model, data_set and
-    source_id. A sampled metric has a column of its name, such as HR@10, and a metric over all items
-    one such as `exact HR@10`; or columns `printed` and `exact` hold all of a row, such as
-    `HR@10=0.82 NDCG@10=0.59`.
+    source_id; the arguments are for rows without n_items or n_negatives. A sampled metric has a
+    column of its name, such as HR@10, and a metric over all items one such as `exact HR@10`; or
+    columns `printed` and `exact` hold all of a row, such as `HR@10=0.82 NDCG@10=0.59`.
 
     Examples
     --------
@@ -87,11 +90,15 @@ def read_printed(table: Any) -> list[PrintedRow]:
     >>> read_printed([row])[0].printed
     {'HR@10': '0.8245'}
     """
+    of_all = {"n_items": n_items, "n_negatives": n_negatives}
+    for name, number in of_all.items():
+        if number is not None:
+            whole_number(name, number, 1)
     rows = []
     path = table if isinstance(table, str | Path) else None
     for number, (line, record) in enumerate(_records(table), start=1):
         try:
-            rows.append(_row(number, record))
+            rows.append(_row(number, record, of_all))
         except InputError as error:
             raise InputError(
                 error.problem, path=path, row=number, line=line, column=error.column
@@ -142,8 +149,8 @@ def _read_file(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         yield reader.line_num, dict(zip(names, cells, strict=True))
 
 
-def _row(number: int, record: Mapping[str, str]) -> PrintedRow:
-    """Parse a record; errors name its column."""
+def _row(number: int, record: Mapping[str, str], of_all: Mapping[str, int | None]) -> PrintedRow:
+    """Parse a record, which may lack numbers that are those of all; errors name its column."""
     texts = {}
     for column, value in record.items():
         text = value.strip()
@@ -153,11 +160,8 @@ def _row(number: int, record: Mapping[str, str]) -> PrintedRow:
     printed = _numbers(texts, "printed", "")
     if not printed:
         raise InputError("no printed metric; expected a column such as HR@10, or printed")
-    n_items = _count(texts, "n_items")
-    n_negatives = _count(texts, "n_negatives")
-    if n_items is None or n_negatives is None:
-        missing = "n_items" if n_items is None else "n_negatives"
-        raise InputError("found nothing; expected a whole number", column=missing)
+    n_items = _required(texts, "n_items", of_all)
+    n_negatives = _required(texts, "n_negatives", of_all)
     if not n_negatives < n_items <= MOST_ITEMS:
         raise InputError(
             f"n_negatives is {n_negatives} and n_items is {n_items}; expected "
@@ -203,6 +207,18 @@ def _count(texts: Mapping[str, str], name: str) -> int | None:
     if not digits.isdecimal() or int(digits) < 1:
         raise InputError(f"found {text!r}; expected a whole number, at least 1", column=name)
     return int(digits)
+
+
+def _required(texts: Mapping[str, str], name: str, of_all: Mapping[str, int | None]) -> int:
+    """Parse a whole number, or take the one of all rows."""
+    count = _count(texts, name) or of_all[name]
+    if count is None:
+        option = "--" + name.replace("_", "-")
+        remedy = (
+            f"add a column of whole numbers, or give {name} ({option}) if all rows have the same"
+        )
+        raise InputError(f"no {name}; {remedy}")
+    return count
 
 
 def _sampling(text: str) -> str | None:

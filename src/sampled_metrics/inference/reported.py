@@ -149,13 +149,13 @@ def _ranges(
     known = {str(parse_measure(name)): float(value) for name, value in printed.items()}
     results = []
     for measure in measures:
-        low, high, _ = solve(problem, measure)
+        ends = solve(problem, measure)
         found = Reported(
             metric=str(measure),
             reported=known.get(str(measure)),
-            range_low=low,
-            range_high=high,
-            range_middle=Range(low, high).middle,
+            range_low=ends.low,
+            range_high=ends.high,
+            range_middle=Range(ends.low, ends.high).middle,
             shape=name_of(about.shape),
             n_items=about.n_items,
             n_negatives=about.n_negatives,
@@ -202,7 +202,7 @@ def advice(
     typical = about
     if np.isfinite(factor_of(shape)):
         typical = about._replace(shape=NON_INCREASING)
-    _, _, ends = solve(state(printed, typical, None, confidence), parse_measures(metrics)[0])
+    ends = solve(state(printed, typical, None, confidence), parse_measures(metrics)[0]).found
     rows: list[Reported] = []
     names = [*dict.fromkeys(name for group in ADVISED for name in group.split())]
     for m in dict.fromkeys((n_negatives, 1000)):
@@ -221,7 +221,7 @@ def _expected(measures: Sequence[Measure], about: About, ends: Sequence[Least]) 
     """Expected sampled metrics halfway between two distributions."""
     alone = factor_of(about.shape) == np.inf
     n, m = about.n_items, about.n_negatives
-    given, _ = sampled_moments(measures, n, m, about.sampling, alone)
+    given, _ = sampled_moments(tuple(measures), n, m, about.sampling, alone)
     last, _ = at_last(measures, about)
     total = np.zeros(len(measures))
     for end in ends:

@@ -42,6 +42,45 @@ class Printed(NamedTuple):
     n: int
     means: Means
     is_random: bool = False  # whether a random order explains them
+    n_users: int | None = None
+    conflict: float = 0.0  # with all distributions of the class
+
+    def at(self, confidence: float) -> "Printed":
+        """State the same numbers at another confidence."""
+        if self.n_users is None:
+            return self
+        # A distribution is as likely as z^2 allows beside the likeliest of the class. That a random
+        # order is, which is at its edge, takes more to exclude: a test of all numbers.
+        most = float(chdtri(len(self.names), 1.0 - confidence)) / self.n_users
+        is_alone = self.means.extremes.factor == np.inf
+        is_random = not is_alone and conflict_with(self.means, -1) <= most
+        error = _error(confidence, self.n_users) + self.conflict
+        return self._replace(means=self.means._replace(error=error), is_random=is_random)
+
+
+class _Limits(NamedTuple):
+    """Of an exact metric under all distributions, and its value in a random order."""
+
+    lowest: float
+    highest: float
+    random: float
+
+    def ends(self, low: float, high: float, is_random: bool, found: list[Least]) -> "Ends":
+        """Limit the ends of a range, which has the value of a random order if that explains it."""
+        if is_random:
+            low = min(low, self.random)
+            high = max(high, self.random)
+        low, high = np.clip([low, high], self.lowest, self.highest).tolist()
+        return Ends(low, high, found, self)
+
+
+class Ends(NamedTuple):
+    """The lowest and the highest exact metric, and the programmes that found them."""
+
+    low: float
+    high: float
+    found: list[Least]
+    limits: _Limits
 
 
 def state(
@@ -50,7 +89,7 @@ def state(
     """State what the printed numbers allow, or raise an InputError where they allow nothing."""
     _check(printed, about, digits, confidence)
     n, m, n_users = about.n_items, about.n_negatives, about.n_users
-    measures = [parse_measure(name) for name in printed]
+    measures = tuple(map(parse_measure, printed))
     names, values, halves = [], [], []
     for name, number in printed.items():
         value, decimals = number_of(name, number)
@@ -66,7 +105,7 @@ def state(
     given, products = sampled_moments(measures, n, m, about.sampling, alone, about.runs)
     error = 0.0
     if n_users is not None:
-        error = float(ndtri((1.0 + confidence) / 2.0)) ** 2 / n_users
+        error = _error(confidence, n_users)
     points = last_ranks(n)
     moments, seconds = _about_printed(given, products, of_sampled.values)
     means = Means(
@@ -89,13 +128,12 @@ def state(
             )
         problem = Printed(names, n, means)
         raise _contradiction(problem, n_users, "no distribution of true ranks gives", remedy)
-    if n_users is None:
-        return Printed(names, n, means)
-    # A distribution is as likely as z^2 allows beside the likeliest of the class. That a random
-    # order is, which is at its edge, takes more to exclude: a test of all numbers.
-    most = float(chdtri(len(names), 1.0 - confidence)) / n_users
-    is_random = not alone and conflict_with(means, -1) <= most
-    return Printed(names, n, means._replace(error=error + found), is_random)
+    return Printed(names, n, means, n_users=n_users, conflict=found).at(confidence)
+
+
+def _error(confidence: float, n_users: int) -> float:
+    """Square of the quantile of a confidence, by the number of users."""
+    return float(ndtri((1.0 + confidence) / 2.0)) ** 2 / n_users
 
 
 def _means_of_sampled_ranks(
@@ -173,23 +211,25 @@ def require_printed(printed: Any) -> None:
         raise InputError("no printed numbers; expected a dictionary such as {'HR@10': 0.8245}")
 
 
-def solve(problem: Printed, measure: Measure) -> tuple[float, float, list[Least]]:
+def solve(problem: Printed, measure: Measure) -> Ends:
     """Find the lowest and the highest exact metric, and the distributions that have them."""
     means = problem.means
     exact = exact_metric(measure, problem.n, means.extremes.factor == np.inf)
     of_last = float(measure.at(np.array([problem.n]), problem.n)[0])
-    lowest = min(float(exact.min()), of_last)
-    highest = means.extremes.greatest(exact)
-    found = []
-    ends = []
-    for sign in (1.0, -1.0):
-        end = least(means, sign * exact, sign * of_last)
-        value = end.value
-        if problem.is_random:
-            value = min(value, sign * float(exact[-1]))
-        ends.append(float(np.clip(sign * value, lowest, highest)))
-        found.append(end)
-    return ends[0], ends[1], found
+    found = [least(means, sign * exact, sign * of_last) for sign in (1.0, -1.0)]
+    limits = _Limits(
+        lowest=min(float(exact.min()), of_last),
+        highest=means.extremes.greatest(exact),
+        random=float(exact[-1]),
+    )
+    return limits.ends(found[0].value, -found[1].value, problem.is_random, found)
+
+
+def bound(problem: Printed, ends: Ends, confidence: float) -> Ends:
+    """Bound the ends at another confidence, without another programme."""
+    other = problem.at(confidence)
+    low, high = [end.at_error(problem.means.error, other.means.error) for end in ends.found]
+    return ends.limits.ends(low, -high, other.is_random, ends.found)
 
 
 def _contradiction(problem: Printed, n_users: int | None, what: str, remedy: str) -> InputError:
