@@ -68,7 +68,7 @@ def as_ranks(data: Any, ranked: Ranked) -> Ranks:
     given = recognise(data, FULL)
     with reading(given.place):
         ranks = _ranks_of(given.content, ranked)
-        if not len(ranks):
+        if not ranks.n_candidates.size:
             raise InputError("no user has a relevant item; expected at least one who has")
         question_ranks(ranks)
         if ranked.min_relevance > 0.0:

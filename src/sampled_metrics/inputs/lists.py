@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from sampled_metrics._base.arrays import Int, ranges, require, select_rows
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.inputs.items import (
-    RELEVANT,
-    SEEN,
     items_by_id,
     require_common,
     require_common_items,
@@ -23,7 +21,7 @@ from sampled_metrics.inputs.questions import (
     ask_of_seen_items,
 )
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.items import Items
+from sampled_metrics.ranks.items import RELEVANT, SEEN, Items
 from sampled_metrics.tables.arrow import as_numpy, places
 from sampled_metrics.tables.names import ITEM, USER
 from sampled_metrics.tables.table import Table

@@ -13,18 +13,14 @@ from sampled_metrics._base.arguments import check_arguments, require_same
 from sampled_metrics._base.arrays import Ids, Int, array_of, id_column, require_unique
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.kinds import Kind, kind_of
-from sampled_metrics.inputs.items import (
-    RELEVANT,
-    SEEN,
-    Axes,
-    arrays_of,
+from sampled_metrics.inputs.items import Axes, items_of_scores, table_of_items
+from sampled_metrics.inputs.options import Ranked
+from sampled_metrics.inputs.positions import (
     is_nested,
     items_by_position,
-    items_of_scores,
+    items_of_arrays,
     rows_of,
-    table_of_items,
 )
-from sampled_metrics.inputs.options import Ranked
 from sampled_metrics.inputs.questions import (
     ask_of_seen_and_relevant,
     ask_of_seen_items,
@@ -32,7 +28,7 @@ from sampled_metrics.inputs.questions import (
 )
 from sampled_metrics.inputs.scores import Scores, inner_products, scores_of
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.items import Items
+from sampled_metrics.ranks.items import RELEVANT, SEEN, Items
 from sampled_metrics.ranks.products import Score
 from sampled_metrics.ranks.ranking import BLOCK_SIZE, rank_items
 
@@ -178,7 +174,7 @@ def ranks_of_scores(scores: Scores, ranked: Ranked) -> Ranks:
     ranks = rank_items(scores.rows, relevant, seen, users=axes.user_ids, items=axes.item_ids)
     if seen is None and (ranks.n_candidates == shape[1]).all():
         ask_of_seen_items(*shape)
-    users = np.flatnonzero(relevant.sizes)
+    users = np.flatnonzero(np.diff(relevant.start))
     if seen is not None:
         n_seen = int(seen.sizes_of(users).sum())
         ask_of_seen_and_relevant(n_seen, relevant.item.size, users.size)
@@ -202,7 +198,7 @@ def _shape_of_function(scores: Scores, ranked: Ranked) -> tuple[int, int]:
     """Return the shape of a function's scores of all users for whom relevant items are given."""
     if ranked.relevant is None or table_of_items(ranked.relevant, RELEVANT) is not None:
         raise InputError("a function of users needs relevant as columns or a matrix")
-    relevant = items_by_position(arrays_of(ranked.relevant, RELEVANT), RELEVANT)
+    relevant = items_of_arrays(ranked.relevant, RELEVANT)
     return scores.shape_for(relevant.n_users)
 
 

@@ -206,7 +206,7 @@ def _table_of_lists(pairs: Iterable[tuple[Any, Any]], name: str, *, is_ordered: 
                 f"{name}: the items of user {user} are a set, which has no order; expected a list, "
                 "best first, or a dictionary of scores"
             )
-        own = [item for item in _listed(of_user) if not _is_missing(item)]
+        own = [item for item in listed(of_user) if not _is_missing(item)]
         users.append(user)
         items.extend(own)
         sizes.append(len(own))
@@ -223,12 +223,12 @@ def _table_of_lists(pairs: Iterable[tuple[Any, Any]], name: str, *, is_ordered: 
     return Table.of_columns(Path(name), columns)
 
 
-def _listed(items: Any) -> list[Any]:
-    """Return several items, or one, as a list."""
-    if isinstance(items, SEVERAL):
-        return list(items)
-    if not isinstance(items, str) and np.ndim(items) == 1:  # such as a Series
-        return list(items)
+def listed(items: Any) -> list[Any]:
+    """Return several items, or one, or none, as a list."""
+    if items is None:
+        return []
+    if isinstance(items, SEVERAL) or (not isinstance(items, str) and np.ndim(items) == 1):
+        return list(np.atleast_1d(items) if isinstance(items, np.ndarray) else items)
     return [items]
 
 

@@ -11,7 +11,7 @@ from sampled_metrics._base.arrays import Int, first_duplicate, generator
 from sampled_metrics._base.asking import ask
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics.inputs.items import RELEVANT, items_by_id
+from sampled_metrics.inputs.items import items_by_id
 from sampled_metrics.inputs.lists import by_score
 from sampled_metrics.inputs.options import Drawn
 from sampled_metrics.inputs.questions import (
@@ -32,6 +32,7 @@ from sampled_metrics.inputs.recognise import (
 )
 from sampled_metrics.inputs.scores import Scores, counts_beside
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
+from sampled_metrics.ranks.items import RELEVANT
 from sampled_metrics.ranks.sampled import Pairs
 from sampled_metrics.tables.arrow import as_numpy
 from sampled_metrics.tables.names import ITEM, USER

@@ -36,23 +36,13 @@ def as_array(data: Any, name: str = "data") -> NDArray[Any]:
         shape = f" of {array.dtype}, shape {array.shape}" if array.ndim else ""
         found = f"{name}: found {type(data).__name__}{shape}"
         raise InputError(f"{found}; expected numbers, a DataFrame, a file (docs/inputs.md)")
-    return in_native_order(array)
-
-
-def in_native_order(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array with the byte order of this machine."""
-    if array.dtype.isnative:
-        return array
-    return array.astype(array.dtype.newbyteorder("="))
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def with_numbers_of_scipy(matrix: Any) -> Any:
     """Return a matrix that scipy.sparse can take: it knows no half precision."""
-    if matrix.dtype == np.float16:
-        return matrix.astype(np.float32)
-    if not matrix.dtype.isnative:
-        return matrix.astype(matrix.dtype.newbyteorder("="))
-    return matrix
+    kind = np.float32 if matrix.dtype == np.float16 else matrix.dtype.newbyteorder("=")
+    return matrix.astype(kind, copy=False)
 
 
 def _refuse_special(data: Any, name: str) -> None:

@@ -13,6 +13,8 @@ from sampled_metrics.tables import arrow
 from sampled_metrics.tables.arrow import Column, Values, as_arrow, places
 
 HELD_OUT = "held-out"
+RELEVANT = "relevant"
+SEEN = "seen"
 
 
 class Items(NamedTuple):

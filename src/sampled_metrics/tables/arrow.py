@@ -127,9 +127,8 @@ def as_arrow(values: NDArray[Any]) -> pa.Array:
     """Return an array of numbers or text as one of pyarrow."""
     if values.dtype.kind == "U":
         return texts_as_arrow(values.tolist())
-    if not values.dtype.isnative:
-        values = values.astype(values.dtype.newbyteorder("="))
-    buffer = pa.py_buffer(np.ascontiguousarray(values))
+    values = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
+    buffer = pa.py_buffer(values)
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), values.size, [None, buffer])
 
 
