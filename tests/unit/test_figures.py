@@ -188,7 +188,37 @@ def test_figure_6_is_as_high_as_its_curves_and_not_much_higher(factor):
         assert high / unit == pytest.approx(round(high / unit))
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4, 6, "z"])
+def test_rows_of_figure_4_have_the_scale_of_their_correction(figures):
+    for row in np.reshape(figures[4].axes, (-1, 2)):
+        name = words(row[0])[0]
+        values = TABLES[4].loc[TABLES[4]["curve"] == name, "value"]
+        for axes in row:
+            low, high = axes.get_ylim()
+            assert low < min(values.min(), 0.0)
+            assert values.max() < high
+            assert values.max() - min(values.min(), 0.0) > 0.6 * (high - low), "large enough to see"
+
+
+def test_legends_are_above_all_panels_and_name_all_curves(figures):
+    names = {
+        2: ["A", "B", "C"],
+        3: ["m = 1", "m = 10", "m = 100", "m = 1,000", "exact"],
+        4: ["uncorrected", "corrected", "exact"],
+        5: ["other recommenders", "ties ranked last"],
+    }
+    for number, expected in names.items():
+        figure = figures[number]
+        (legend,) = figure.legends
+        assert [text.get_text() for text in legend.get_texts()] == expected
+        box = legend.get_window_extent()
+        titles = [axes._left_title.get_window_extent() for axes in figure.axes]
+        assert box.y0 >= max(title.y1 for title in titles)
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.width
+        assert all(axes.get_legend() is None for axes in figure.axes)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 6, "z"])
 def test_all_points_lie_within_the_axes(figures, number):
     for axes in figures[number].axes:
         (left, right), (low, high) = sorted(axes.get_xlim()), sorted(axes.get_ylim())

@@ -16,6 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from sampled_metrics import inference
@@ -30,7 +31,7 @@ INK = "#1a1a1a"  # of exact values
 GREY = "#555555"  # of text
 LIGHT = "#767676"  # of background curves
 TOYS = {"A": "#8a1538", "B": "#006d77", "C": "#7a5c00"}
-SIZES = ("#287c8e", "#3b528b", "#472d7b", "#440154")  # of samples, from light to dark
+SIZES = ("#0f7d6c", "#1f5fa8", "#6a3fb0", "#8f1560")  # of samples, from few to many
 DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 0.9)), (0, (5, 1.2, 1.2, 1.2)))
 DOTTED: dict[str, Any] = {"linewidth": 0.7, "linestyle": (0, (1, 1.5)), "zorder": 1}
 BACKGROUND: dict[str, Any] = {"color": LIGHT, "linewidth": 0.5}
@@ -217,7 +218,7 @@ def name_ends(axes: Axes, ends: Sequence[tuple[str, float, float, Any]], head: s
 
 def metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 1: the metrics at all ranks, of which all but AUC vanish, and at the first 100."""
-    space = {"height": 1.25, "right": 0.62, "between": (0, 0.3), "ylabel": "Metric"}
+    space = {"height": 1.6, "right": 0.62, "between": (0, 0.3), "ylabel": "Metric"}
     grid = panels(figure, 1, 2, space, sharey=True)[0]
     last = table["rank"].max()
     for axes, end in zip(grid, (last, min(100, last)), strict=True):
@@ -236,16 +237,27 @@ def metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
 def _by_metric(
     figure: Figure, table: pd.DataFrame, xlabel: str
 ) -> Iterator[tuple[Axes, pd.DataFrame]]:
-    """Yield one panel per metric with its rows; the legend is in the first."""
-    space = {"height": 1, "ylabel": "Expected sampled metric"}
+    """Yield one panel per metric with its rows; the legend is above all."""
+    space = {
+        "height": 1,
+        "top": 0.36,
+        "between": (0.28, 0.32),
+        "ylabel": "Expected sampled metric",
+    }
     grid = panels(figure, 2, 2, space, sharex=True, sharey=True)
     for axes, (metric, rows) in zip(grid.flat, groups(table, "metric"), strict=True):
         axes.set_title(metric)
         yield axes, rows
     grid[0, 0].set(ylim=(-0.03, 1.04), yticks=[0, 0.5, 1])
-    grid[0, 0].legend(loc="lower left")
+    _legend(figure, grid[0, 0], handlelength=1.1, columnspacing=0.9, handletextpad=0.4)
     for axes in grid[-1]:
         axes.set_xlabel(xlabel)
+
+
+def _legend(figure: Figure, axes: Axes, **style: Any) -> None:
+    """Name the curves of a panel above all panels, where there are no data."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="upper right", ncols=len(labels), **style)
 
 
 def toys_against_samples(figure: Figure, table: pd.DataFrame) -> None:
@@ -277,7 +289,8 @@ def sampled_against_rank(figure: Figure, table: pd.DataFrame) -> None:
 def corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
     """Figure 4: corrected AP at each sampled rank, and its expectation at each true rank.
 
-    One row per correction, beside the uncorrected metric and the exact one.
+    One row per correction, beside the uncorrected metric and the exact one. Each row has the scale
+    of its correction, which is otherwise too small to be seen; other curves may begin above.
     """
     names = [name for name in table["curve"].unique() if name not in (SAMPLED, EXACT)]
     styles: Sequence[dict[str, Any]] = (
@@ -285,8 +298,9 @@ def corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
         {"color": "C0", "label": "corrected"},
         {"color": INK, "linestyle": DASHES[2], "label": "exact"},
     )
-    space = {"height": 0.5, "top": 0.36, "between": (0.1, 0.3), "ylabel": "Average precision"}
-    grid = panels(figure, len(names), 2, space, sharex="col", sharey="col")
+    space = {"height": 0.56, "top": 0.36, "between": (0.14, 0.3), "left": 0.46}
+    space["ylabel"] = "Average precision, a scale for each row"
+    grid = panels(figure, len(names), 2, space, sharex="col", sharey="row")
     titles = {"sampled rank": "Estimate", "true rank": "Expected estimate"}
     for column, (panel, title) in zip(grid.T, titles.items(), strict=True):
         rows = dict(groups(table[table["panel"] == panel], "curve"))
@@ -300,10 +314,21 @@ def corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
         log_axis(column[0], 1, rows[SAMPLED]["rank"].max())
         column[0].set_title(title)
         column[-1].set_xlabel(panel.capitalize())
-    grid[0, 0].set(ylim=(-0.55, 1.05), yticks=[0, 1])
-    grid[0, 1].set(ylim=(-0.05, 1.05), yticks=[0, 1])
-    lines = grid[0, 1].get_legend_handles_labels()
-    figure.legend(*lines, loc="upper right", ncols=3, columnspacing=1)
+    for axes, name in zip(grid[:, 0], names, strict=True):
+        _scale(axes, table.loc[table["curve"] == name, "value"])
+    _legend(figure, grid[0, 1], columnspacing=1)
+
+
+def _scale(axes: Axes, values: "pd.Series[float]") -> None:
+    """Set a y axis to the range of some values, with a tick at 0 and one at the next unit."""
+    low = min(values.min(), 0.0)
+    high = values.max()
+    unit = 10.0 ** np.floor(np.log10(high))
+    size = high - low
+    axes.set(
+        ylim=(low - 0.1 * size, high + 0.3 * size), yticks=[0, unit * np.floor(high / unit + 1e-9)]
+    )
+    axes.yaxis.set_major_formatter("{x:g}")
 
 
 # Figures 5 and 6: recommenders on a dataset.
@@ -317,7 +342,8 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
     """
     styles = style_of(list(table["recommender"].unique()))
     options: dict[str, Any] = {"sharex": "col", "sharey": "col", "width_ratios": (5, 4)}
-    grid = panels(figure, len(styles), 2, {"height": 0.58, "between": (0.12, 0.32)}, **options)
+    space = {"height": 0.68, "top": 0.36, "between": (0.14, 0.32)}
+    grid = panels(figure, len(styles), 2, space, **options)
     for column, panel in zip(grid.T, ("all", "top"), strict=True):
         rows = table[table["panel"] == panel]
         widths = 1 + rows["last_rank"] - rows["first_rank"]
@@ -345,7 +371,8 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
                 if len(worst):
                     words = f"in the last {widths.iloc[-1]}\nif ties rank last"
                     text = f"{worst.iloc[-1]:,.0f} {words}"
-            write(axes, 0.93, 0.99, text, color=style["color"], ha="right")
+            place = {"all": 0.86, "top": 0.93}[panel]  # beside the last ranks
+            write(axes, place, 0.99, text, color=style["color"], ha="right")
         linear_axis(column[0], last)
         half = 0.5 * (width < 10)  # of a rank, which is then visible at either end
         column[0].set_xlim(1 - half, last + half)
@@ -354,8 +381,12 @@ def rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
         if width == 1:
             title = "Users per rank"
         column[0].set_title(title)
-    log_axis(grid[0, 0], 0.8, 10 * table["users"].max(), "y")
+    log_axis(grid[0, 0], 0.8, 4 * table["users"].max(), "y")
     grid[0, 1].set_ylim(0, None)
+    others = Line2D([], [], label="other recommenders", **BACKGROUND)
+    last = Line2D([], [], color=GREY, label="ties ranked last", **{**DOTTED, "linewidth": 0.9})
+    lines = [others] * (len(styles) > 1) + [last] * (table["ties"].nunique() > 1)
+    figure.legend(handles=lines, loc="upper right", ncols=2, columnspacing=1)
 
 
 def recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
