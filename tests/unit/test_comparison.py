@@ -10,7 +10,7 @@ from scipy import stats
 
 from sampled_metrics import InputWarning
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.compare import compare, p_value
+from sampled_metrics.inference.compare import compare, p_value, users_needed
 from sampled_metrics.inference.correct import correct
 from sampled_metrics.inference.plan import deciding_differences
 from sampled_metrics.inference.population import Population
@@ -20,6 +20,7 @@ from sampled_metrics.inference.ranges import (
     difference_range,
     order_p_value,
 )
+from sampled_metrics.inference.results import Compared
 from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
@@ -384,6 +385,28 @@ def test_users_that_would_decide_an_order():
     most, *_ = compare({**ranks, "c": ranks["a"]}, "hr@1")
     wanted = stats.norm.isf(0.05 / 3 / 2) / 1.959964
     assert most.users_needed == pytest.approx(needed * wanted**2, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("users", "ratio", "needed"),
+    [
+        (50, 1.0, 200),  # 50 * 1.96^2 = 192.07, to two digits upwards
+        (50, 3.0, 51),  # 21.3 would do, but these 50 did not
+        (98, 9.0, 99),
+        (99, 9.0, 100),
+        (1234, 9.0, 1300),
+        (50, 0.0, None),
+        (50, -1.0, 200),
+    ],
+)
+def test_users_needed_are_more_than_there_are(users, ratio, needed):
+    numbers = dict.fromkeys(("value_a", "value_b", "ci_low", "ci_high"), 0.0)
+    result = Compared(
+        a="A", b="B", metric="ap", estimator="exact", **numbers, range_low=-1.0, range_high=1.0,
+        difference=0.01 * ratio, std_error=0.01, p_value=0.5, paired=True, n_users=users,
+    )  # fmt: skip
+    assert users_needed(result, 0.95) == needed
+    assert users_needed(replace(result, std_error=0.0), 0.95) is None
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")  # a perfect order

@@ -183,6 +183,10 @@ def test_uncorrected_values_beyond_six_tenths_of_the_rest_are_at_the_edge(value,
     assert y == pytest.approx(-0.07)
     assert x == ((1 if value > 0.3 else 0) if is_far else value)
     assert [text.get_text() for text in axes.texts] == [f"{value:.3g}"] * is_far
+    # inside of the panel, beside its arrow
+    place, side = (0.985, "right") if value > 0.3 else (0.015, "left")
+    assert [text.get_position()[0] for text in axes.texts] == [pytest.approx(place)] * is_far
+    assert [text.get_ha() for text in axes.texts] == [side] * is_far
 
 
 def test_extents_counts_and_likenesses_in_words():

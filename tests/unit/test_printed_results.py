@@ -1,0 +1,203 @@
+"""Tables that are printed hold the numbers of the results, words below say what they are of."""
+
+import re
+
+import pytest
+
+import sampled_metrics as sm
+from sampled_metrics.inference.reported import advice
+
+ABOUT = {"n_items": 300, "n_negatives": 20}
+PRINTED = {"HR@5": "0.52", "NDCG@10": "0.41"}
+TEXT = "HR@5=0.52 NDCG@10=0.41"
+
+
+def span(low, high):
+    return f"{low:.4f} to {high:.4f}"
+
+
+def numbers_of(text):
+    """Numbers of a text, without those of names such as recall@10."""
+    return [found.replace(",", "") for found in re.findall(r"(?<![@\w.])\d[\d,]*(?:\.\d+)?", text)]
+
+
+@pytest.mark.parametrize(
+    ("users", "shape", "confidence", "numbers"),
+    [
+        (None, "non-increasing", 0.95, ["300", "2"]),  # candidates, and a shape that assumes less
+        (None, "none", 0.95, ["300"]),
+        (1, "none", 0.9, ["300", "1", "90"]),
+        (6040, 1.5, 0.99, ["300", "6040", "99", "1.5", "2"]),
+        (6040, 2, 0.5, ["300", "6040", "50", "2"]),
+    ],
+)
+def test_ranges_of_printed_numbers(users, shape, confidence, numbers):
+    options = {"n_users": users, "shape": shape, "confidence": confidence}
+    found = sm.reported(PRINTED, "HR@5, MRR", **ABOUT, **options, sampling="with-replacement")
+    rows, words = found.parts()
+    assert rows == [
+        {
+            "metric": result.metric,
+            "range": span(result.range_low, result.range_high),
+            "middle": result.range_middle,
+            "n_negatives": 20,
+            "printed": TEXT,
+        }
+        for result in found
+    ]
+    assert numbers_of(words) == numbers
+    assert "with replacement" in words
+    for result, name in zip(found, ("hit@5", "rr"), strict=True):
+        assert (result.metric, result.reported) == (name, {"hit@5": 0.52}.get(name))
+        assert (result.n_items, result.n_negatives, result.n_users) == (300, 20, users)
+        middle = (result.range_low * result.range_high) ** 0.5
+        assert result.range_middle == (pytest.approx(middle) if middle else None)
+    by_default = sm.reported(PRINTED, **ABOUT)
+    assert [result.metric for result in by_default] == ["hit@5", "ndcg@10"]
+
+
+def test_other_numbers_that_would_say_more():
+    """The numbers of the paper first, then others by the number of negatives, the best first."""
+    about = {"n_items": 1001, "n_negatives": 20, "n_users": 500, "confidence": 0.9}
+    found = advice(PRINTED, "HR@5", **about)
+    rows, words = found.parts()
+    assert [row["printed"].endswith("(yours)") for row in rows] == [True] + [False] * 12
+    for row, result in zip(rows, found, strict=True):
+        names = [pair.partition("=")[0] for pair in result.printed.split()]
+        assert row["printed"].removesuffix(" (yours)").split() == names
+        assert row["range"] == span(result.range_low, result.range_high)
+        assert (row["metric"], row["negatives"]) == (result.metric, str(result.n_negatives))
+    assert list(found[:1]) == list(sm.reported(PRINTED, "HR@5", **about))
+    assert numbers_of(words) == ["1001", "500", "90", "2"]
+    widths = [(each.n_negatives, each.range_high - each.range_low) for each in found[1:]]
+    assert widths == sorted(widths)
+    assert [m for m, _ in widths] == [20] * 6 + [1000] * 6
+
+
+def test_orders_of_two_papers():
+    """Each range at half of the error; the difference lies between what the ends leave."""
+    paper = {"HR@5": "0.90", "NDCG@10": "0.75"}
+    other = {"HR@5": "0.25", "MRR": "0.19"}
+    more = {**ABOUT, "n_users": 5000}
+    found = sm.reported(paper, against=other, **more, confidence=0.9)
+    (orders,) = found  # the only metric that both have
+    (one,) = sm.reported(paper, "HR@5", **more, confidence=0.95)
+    (two,) = sm.reported(other, "HR@5", **more, confidence=0.95)
+    assert (orders.a_low, orders.a_high) == (one.range_low, one.range_high)
+    assert (orders.b_low, orders.b_high) == (two.range_low, two.range_high)
+    low, high = two.range_low - one.range_high, two.range_high - one.range_low
+    assert (orders.range_low, orders.range_high, orders.order) == (low, high, "a")
+    rows, words = found.parts()
+    ends = {"a": span(one.range_low, one.range_high), "b": span(two.range_low, two.range_high)}
+    assert rows == [{"metric": "hit@5", **ends, "b - a": span(low, high), "order": "a"}]
+    assert numbers_of(words) == ["90"]
+    (back,) = sm.reported(other, against=paper, **more, confidence=0.9)
+    assert (back.order, back.range_low, back.range_high) == ("b", -high, -low)
+    apart = sm.reported({"HR@5": "0.52"}, against={"MRR": "0.30"}, **more)
+    assert [each.metric for each in apart] == ["hit@5"]
+    chosen = sm.reported(paper, "MRR", against=other, **more)
+    assert [each.metric for each in chosen] == ["rr"]
+
+
+def test_checks_of_a_table():
+    about = {**ABOUT, "n_users": 500, "source_id": "S", "data_set": "D"}
+    table = [
+        {"model": "A", "HR@5": "0.52", "exact HR@5": "0.11", **about},
+        {"model": "B", "HR@5": "0.20", **about},
+        {"HR@5": "0.20", "HR@10": "0.10", **about, "source_id": "T"},  # a contradiction
+        {"HR@5": "0.92", **about},
+    ]
+    checks = sm.check(table, "HR@5", confidence=0.9)
+    rows, words = checks.parts()
+    for number, (row, result) in enumerate(zip(rows, checks, strict=True), start=1):
+        assert (row["row"], row["model"]) == (str(number), result.model)
+        assert row["middle"] == result.range_middle
+        if number == 3:
+            assert (row["hit@5"], row["flags"]) == ("-", "bounds")
+        else:
+            assert (row["hit@5"], row["flags"]) == (span(result.range_low, result.range_high), "")
+    assert [row["measured"] for row in rows] == [0.11, None, None, None]
+    of_s, of_t = checks.orders
+    assert (of_s.source, of_s.data_set, of_s.n_pairs) == ("S", "D", 3)
+    assert (of_t.source, of_t.n_pairs, of_t.decided) == ("T", 0, ())
+    (level,) = {0.95}  # each of two ranges at half of the error
+    wide = [
+        sm.reported({"HR@5": table[i]["HR@5"]}, "HR@5", **ABOUT, n_users=500, confidence=level)[0]
+        for i in (0, 1, 3)
+    ]
+    decided = {
+        (i, j)
+        for i, a in zip((1, 2, 4), wide, strict=True)
+        for j, b in zip((1, 2, 4), wide, strict=True)
+        if a.range_low > b.range_high
+    }
+    assert set(of_s.decided) == decided
+    assert (4, 2) in decided
+    *_, orders, none, last = words.splitlines()
+    assert orders.startswith("S: D: ")
+    assert numbers_of(orders)[:2] == [str(len(decided)), "3"]
+    for better, worse in decided:
+        name = {1: "A", 2: "B", 4: "row 4"}
+        assert f"{name[better]} above {name[worse]}" in orders
+    assert (none.startswith("T: D: "), numbers_of(none)) == (True, ["0", "0"])
+    assert numbers_of(last) == ["90"]
+    count = next(line for line in words.splitlines() if "with a flag" in line)
+    assert numbers_of(count)[:2] == ["4", "1"]
+
+
+def ranks(first, last):
+    better = list(range(first, last))
+    return sm.Ranks([300] * len(better), better, [0] * len(better))
+
+
+def test_plans():
+    found = sm.plan(ranks(0, 40), ranks(5, 45), "recall@10, auc", sizes=[5, 300, 20])
+    rows, words = found.parts()
+    assert rows == [
+        {
+            "metric": result.metric,
+            "n_negatives": "all" if result.n_negatives is None else str(result.n_negatives),
+            "probability": result.probability,
+            "decides above": result.decides_above,
+        }
+        for result in found
+    ]
+    # 300 is no number of negatives of 300 candidates
+    assert [row["n_negatives"] for row in rows] == ["5", "20", "all"] * 2
+    users, recall, auc = words.splitlines()[:3]
+    assert numbers_of(users) == ["40"]
+    assert numbers_of(recall)[:2] == ["0.2500", "0.1250"]
+    places = [(300 - rank) / 299 for rank in range(1, 46)]
+    exact = (sum(places[:40]) / 40, sum(places[5:]) / 40)
+    assert numbers_of(auc)[:2] == [f"{value:.4f}" for value in exact]
+    assert [result.decides for result in found] == [None] * 6  # full rankings are no negatives
+
+
+def test_estimates_of_sampled_ranks():
+    sampled = [1, 1, 5, 9, 2, 3, 1, 8, 11, 4]
+    about = {"n_items": 300, "n_negatives": 10, "sampling": "with-replacement", "confidence": 0.9}
+    found = sm.correct(sampled, "recall@3, auc", "sampled, cls", **about)
+    rows, words = found.parts(intervals=True)
+    for place, (row, result) in enumerate(zip(rows, found, strict=True)):
+        ends = span(result.range_low, result.range_high)
+        assert row["range"] == ("" if place % 2 else ends)
+        assert row["middle"] == ("" if place % 2 else f"{result.range_middle:.4f}")
+        assert (row["metric"], row["estimator"]) == (result.metric, result.estimator)
+        assert (row["value"], row["interval"]) == (
+            result.value,
+            span(result.ci_low, result.ci_high),
+        )
+        like = "auc" if result.metric == "auc" else f"recall@{result.behaves_like}"
+        assert row["acts like"] == like
+    assert "interval" not in found.parts()[0][0]
+    lines = words.splitlines()
+    assert numbers_of(lines[0]) == ["10", "10", "299"]
+    assert "with replacement" in lines[0]
+    # a random order has an AUC of 1/2, which the range holds, and a recall@3 of 3/300
+    random_orders = [line for line in lines if "random order" in line]
+    assert [numbers_of(line) for line in random_orders] in ([["0.5000"]], [["0.0100"], ["0.5000"]])
+    kept = sm.correct(sampled, "auc", "sampled", **{**about, "sampling": "distinct"})
+    assert "replacement" not in str(kept)
+    lowest = sm.correct([4, 5, 3, 2, 7, 6] * 9, "recall@3", "sampled", **about, shape="none")
+    assert lowest[0].range_middle is None
+    assert lowest.parts()[0][0]["middle"] == "-"
