@@ -31,7 +31,7 @@ _QUESTION = (
 )
 _REFUSED = 0.005  # p below which a class does not explain sampled ranks
 _PLAUSIBLE = 3.0  # factor that no sound recommender exceeds
-_LEAST_EXPECTED, _LEAST_VARIANCE = 5.0, 0.5  # users in a cell
+_LEAST_EXPECTED = 5.0  # users in a cell
 _REWEIGHTINGS, _TURNS = 3, 30  # of fits, and of active sets per unknown
 _MOST_JOINED, _GAIN = 30, 1e-3  # extreme points that join a fit, and what the next must bring
 
@@ -133,7 +133,7 @@ def misfit(
     given = listed[mixture.rows]
     expected = np.add.reduceat(likely, cells)
     for _ in range(_REWEIGHTINGS):
-        root = np.sqrt(np.maximum(expected, _LEAST_VARIANCE))
+        root = np.sqrt(expected)
         given, weights = _closest(observed, root, given, listed, table)
         expected = weights @ given
     statistic = 2.0 * float((xlogy(observed, observed / expected) - observed + expected).sum())
