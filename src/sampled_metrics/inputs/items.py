@@ -82,7 +82,7 @@ def items_by_id(given: Any, name: str) -> Items:
     rows, grades = counted_rows(table, name)
     user = user[rows]
     if rows.size < item.size:  # some users may have no rows left
-        user, user_ids = encoded(arrow.take(user_ids, as_arrow(user)))
+        user, user_ids = encoded(arrow.take(user_ids, user))
     return Items.of_pairs(
         user.astype(np.int64),
         item[rows].astype(np.int64),
@@ -210,7 +210,7 @@ def known_items(
     mine = of_seen.within(user_ids, item_ids)
     held = held.within(user_ids, item_ids)
     is_other = places(of_seen.user_ids, user_ids) < 0
-    other_ids = arrow.take(of_seen.user_ids, as_arrow(np.flatnonzero(is_other)))
+    other_ids = arrow.take(of_seen.user_ids, np.flatnonzero(is_other))
     known = KnownItems(user_ids, item_ids, held, mine, of_seen.within(other_ids, item_ids))
     is_both = held.has(mine.owners, mine.item)
     if is_both.any():

@@ -111,8 +111,7 @@ def _best_first(table: Table) -> Table:
             "or leave it out if rows are in order, best first",
             path=table.path,
         )
-    score = pa.chunked_array([as_arrow(-np.arange(len(table)))])
-    return table.with_column("score", score)
+    return table.with_column("score", arrow.chunked(-np.arange(len(table))))
 
 
 def table_of(data: Any, what: str, *, name: str, value: str, trec: Trec) -> Table | Kind:
@@ -213,7 +212,7 @@ def _table_of_lists(pairs: Iterable[tuple[Any, Any]], name: str, *, is_ordered: 
     if not items:
         raise _nothing(name)
     n_items = np.array(sizes, np.int64)
-    rows = as_arrow(np.repeat(np.arange(n_items.size), n_items))
+    rows = np.repeat(np.arange(n_items.size), n_items)
     columns = {
         USER: arrow.take(_column(users, f"{name}: users"), rows),
         ITEM: _column(items, f"{name}: items"),

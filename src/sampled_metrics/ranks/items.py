@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int, ranges, select_rows
 from sampled_metrics.tables import arrow
-from sampled_metrics.tables.arrow import Column, Values, as_arrow, places
+from sampled_metrics.tables.arrow import Column, Values, places
 
 HELD_OUT = "held-out"
 RELEVANT = "relevant"
@@ -133,8 +133,7 @@ class Items(NamedTuple):
         enough[self.owners[self.relevance >= min_relevance]] = True
         if enough.all() or not enough.any():
             return self
-        kept = as_arrow(np.flatnonzero(enough))
-        return self.within(arrow.take(self.user_ids, kept), self.item_ids)
+        return self.within(arrow.take(self.user_ids, np.flatnonzero(enough)), self.item_ids)
 
     def matrix(self) -> scipy.sparse.csr_array:
         """Return the pairs as true entries of a matrix, users x items, each once."""

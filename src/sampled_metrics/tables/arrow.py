@@ -29,14 +29,9 @@ def cast(column: Column, kind: pa.DataType, safe: bool = True) -> Any:
     return kernels.call_function("cast", [column], options)
 
 
-def take(column: Column, rows: pa.Array) -> Any:
+def take(column: Column, rows: NDArray[Any]) -> Any:
     """Return some rows."""
-    return kernels.call_function("take", [column, rows])
-
-
-def first_codes(column: Column) -> Any:
-    """Encode values by their places among the distinct ones, in order of first appearance."""
-    return kernels.call_function("dictionary_encode", [column])
+    return call("take", column, as_arrow(rows))
 
 
 def matches(texts: Column, pattern: str) -> NDArray[np.bool_]:
@@ -45,32 +40,31 @@ def matches(texts: Column, pattern: str) -> NDArray[np.bool_]:
     return booleans(kernels.call_function("match_substring_regex", [texts], options))
 
 
-def rows_of_texts(columns: Sequence[pa.ChunkedArray], texts: Sequence[str]) -> NDArray[np.int64]:
-    """Return the rows in which each column holds its text; none if there are no columns."""
-    rows = np.arange(len(columns[0]) if columns else 0)
+def row_of_texts(columns: Sequence[pa.ChunkedArray], texts: Sequence[str]) -> int | None:
+    """Return the first row in which each column holds its text, if there is one."""
+    values = [texts_as_arrow([text]) for text in texts]
+    if not columns or not all(map(_holds, columns, values)):
+        return None
     false = cast(as_arrow(np.array([0])), pa.bool_())[0]
-    for column, text in zip(columns, texts, strict=True):
-        value = texts_as_arrow([text])
-        if not any(_holds(chunk, value) for chunk in column.chunks):
-            return rows[:0]
-        same = call("equal", take(column, as_arrow(rows)), value[0])
-        rows = rows[booleans(call("coalesce", same, false))]
-    return rows
+    is_there = np.ones(len(columns[0]), bool)
+    for column, value in zip(columns, values, strict=True):
+        same = call("equal", column, value[0])
+        is_there &= booleans(call("coalesce", same, false))
+    if not is_there.any():
+        return None
+    return int(np.argmax(is_there))
 
 
-def _holds(chunk: pa.Array, single: pa.Array) -> bool:
+def _holds(column: pa.ChunkedArray, single: pa.Array) -> bool:
     """Return whether the text of an array of length 1 is among the values of a column."""
-    if pa.types.is_dictionary(chunk.type):
-        chunk = chunk.dictionary
-    if not is_text(chunk.type):
-        return False
-    options = kernels.IndexOptions(cast(single, chunk.type)[0])
-    return bool(kernels.call_function("index", [chunk], options).as_py() >= 0)
-
-
-def places_in(column: Column, among: Column) -> Any:
-    """Return the place of each value in an array, null where it is missing."""
-    return kernels.call_function("index_in", [column], kernels.SetLookupOptions(among))
+    for chunk in column.chunks:
+        values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
+        if is_text(values.type):
+            options = kernels.IndexOptions(cast(single, values.type)[0])
+            place = kernels.call_function("index", [values], options)
+            if place.as_py() >= 0:
+                return True
+    return False
 
 
 def call(name: str, *columns: Column | pa.Scalar) -> Any:
@@ -123,8 +117,10 @@ def as_numpy(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     return np.from_dlpack(column)
 
 
-def as_arrow(values: NDArray[Any]) -> pa.Array:
+def as_arrow(values: Values) -> Any:
     """Return an array of numbers or text as one of pyarrow."""
+    if not isinstance(values, np.ndarray):
+        return values
     if values.dtype.kind == "U":
         return texts_as_arrow(values.tolist())
     values = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
@@ -142,8 +138,7 @@ def texts_as_arrow(texts: Sequence[str]) -> pa.Array:
 
 def chunked(column: Values) -> pa.ChunkedArray:
     """Return an array of pyarrow or numpy as one of chunks."""
-    if isinstance(column, np.ndarray):
-        column = as_arrow(column)
+    column = as_arrow(column)
     if isinstance(column, pa.ChunkedArray):
         return column
     return pa.chunked_array([column])
@@ -154,15 +149,14 @@ def places(ids: Values, among: Values) -> NDArray[np.int64]:
 
     Numbers are compared with text as they are usually written.
     """
-    if isinstance(ids, np.ndarray):
-        ids = as_arrow(ids)
-    if isinstance(among, np.ndarray):
-        among = as_arrow(among)
+    ids = as_arrow(ids)
+    among = as_arrow(among)
     if ids.type != among.type:
         ids = cast(ids, pa.string())
         among = cast(among, pa.string())
     missing = as_arrow(np.array([-1], dtype=np.int32))[0]
-    place = call("coalesce", places_in(ids, among), missing)
+    found = kernels.call_function("index_in", [ids], kernels.SetLookupOptions(among))
+    place = call("coalesce", found, missing)
     return as_numpy(place).astype(np.int64)
 
 
@@ -173,12 +167,12 @@ def encoded(column: Values) -> tuple[Codes, pa.Array]:
         return np.empty(0, np.int32), pa.array([], column.type)
     is_encoded = pa.types.is_dictionary(column.type)
     if not is_encoded:
-        column = first_codes(column)
+        column = call("dictionary_encode", column)
     column = column.unify_dictionaries()
     names = column.chunk(0).dictionary
     codes = np.concatenate([as_numpy(chunk.indices) for chunk in column.chunks])
     if is_encoded:  # a dictionary may hold values that no row has
         used = np.bincount(codes, minlength=len(names)) > 0
         codes = (np.cumsum(used) - 1)[codes]
-        names = take(names, as_arrow(np.flatnonzero(used)))
+        names = take(names, np.flatnonzero(used))
     return codes.astype(np.int32, copy=False), names

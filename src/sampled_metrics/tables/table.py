@@ -153,7 +153,7 @@ class Table:
         differs from `7`.
         """
         codes, names = self.codes(name)
-        return pa.chunked_array([arrow.take(names, arrow.as_arrow(codes))])
+        return arrow.chunked(arrow.take(names, codes))
 
     def codes(self, name: str) -> tuple[arrow.Codes, pa.Array]:
         """Encode a column of ids: int32 codes of the rows, and the id of each code.
@@ -287,9 +287,9 @@ def table_of(
     """Take the wanted columns of a table of pyarrow; a row with their names raises InputError."""
     columns = {known: read[name] for name, known in names.wanted.items()}
     table = Table(path, columns, names.all, header, metadata or {}, tuple(floats))
-    header_again = arrow.rows_of_texts(list(columns.values()), list(names.wanted))
-    if header_again.size:
-        raise table.error_at(int(header_again[0]), "the header again; remove this row")
+    row = arrow.row_of_texts(list(columns.values()), list(names.wanted))
+    if row is not None:
+        raise table.error_at(row, "the header again; remove this row")
     return table
 
 
