@@ -79,7 +79,8 @@ def histograms(
     cells = np.zeros((len(generators), m + 1), dtype=np.int64)
     for part in _drawn(ranks, m, generators, sampling, ties):
         drawn = part + repetitions * (m + 1)
-        cells += np.bincount(drawn.ravel(), minlength=cells.size).reshape(cells.shape)
+        counts = np.bincount(drawn.ravel(), minlength=cells.size)
+        cells += counts.reshape(cells.shape)
     return cells
 
 
@@ -96,7 +97,8 @@ def shared_histograms(
     `samples` is one generator per repetition, for the negatives; `places` has for each evaluation
     one per repetition, for the ties. Returns int64 of shape (evaluations, repetitions, m + 1).
     """
-    if Sampling(sampling) is Sampling.DISTINCT:
+    way = Sampling(sampling)
+    if way is Sampling.DISTINCT:
         raise InputError("evaluations that share their negatives keep duplicates; use another way")
     counts = np.empty((len(places), len(samples), m + 1), dtype=np.int64)
     n_better = ranks.n_better
@@ -104,7 +106,7 @@ def shared_histograms(
     others = ranks.n_candidates - 1
     rest = others - n_better
     for repetition, rng in enumerate(samples):
-        if Sampling(sampling) is Sampling.WITH_REPLACEMENT:
+        if way is Sampling.WITH_REPLACEMENT:
             better = rng.binomial(m, n_better / others)
             tied = rng.binomial(m - better, n_tied / np.maximum(rest, 1))
         else:
@@ -140,7 +142,8 @@ def _drawn(
     whole_number("m", m, 1, MOST_NEGATIVES)
     # Of few negatives, hardly any number is improbable.
     are_few = 2 * len(likely_columns(0.5, 0.5, m, sampling)) > m
-    for rows in list(blocks(len(ranks), max(m + 1, len(generators)))) or [slice(0)]:
+    width = max(m + 1, len(generators))
+    for rows in list(blocks(len(ranks), width)) or [slice(0)]:
         part = ranks.take(rows)
         uniform = np.empty((len(part), len(generators)))
         for numbers, generator in zip(uniform.T, generators, strict=True):
@@ -180,4 +183,5 @@ def _distributions(
     for rows in blocks(untied.size, m + 1, CACHE):
         users = untied[rows]
         likely = likely_columns(better[users[0]], better[users[-1]], m, sampling)
-        yield users, likely.start, pmf_at(rank[users], n[users], m, sampling, likely)
+        distribution = pmf_at(rank[users], n[users], m, sampling, likely)
+        yield users, likely.start, distribution

@@ -45,10 +45,13 @@ def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0) -> Int:
     for user, count in enumerate(size):
         rng = generator(seed, "negatives", user)
         rng.random()  # drawn by earlier versions too, whose negatives these are
-        index = rng.permutation(rng.choice(int(count), m, replace=False))
-        taken = known.indices[known.indptr[user] : known.indptr[user + 1]]
+        index = rng.choice(int(count), m, replace=False)
+        index = rng.permutation(index)
+        first, end = known.indptr[user : user + 2]
+        taken = known.indices[first:end]
         # Before the k-th taken item lie its number minus k candidates.
-        drawn[user] = index + np.searchsorted(taken - np.arange(taken.size), index, side="right")
+        before = taken - np.arange(taken.size)
+        drawn[user] = index + np.searchsorted(before, index, side="right")
     return drawn
 
 
@@ -131,7 +134,7 @@ def check_pairs(pairs: Pairs, n_items: int) -> list[Check]:
     is_drawn = ~pairs.held_out & ~is_own
     user, item = pairs.user[is_drawn], pairs.item[is_drawn]
     n_users = int(pairs.user.max()) + 1
-    held_out = csr_array((np.ones(held.size), (held // width, held % width)), (n_users, width))
+    held_out = csr_array((np.ones(held.size), np.divmod(held, width)), (n_users, width))
     draws = _Draws.of(user, item, held_out)
     again = np.concatenate([pairs.user[is_own], held[times > 1] // width])
     checks = [_check_held_out(again), _check_repeats(draws.n_repeated)]
@@ -159,7 +162,8 @@ def _check_most_drawn(drawn: csr_array, pairs: Pairs, n_items: int) -> Check:
     counts = np.bincount(drawn.indices, minlength=width)
     most = int(counts.argmax())
     found = int(counts[most])
-    p_value = min(1.0, width * float(binom.sf(found - 1, n_users, min(rate, 1.0))))
+    chance = float(binom.sf(found - 1, n_users, min(rate, 1.0)))
+    p_value = min(1.0, width * chance)
     remark = ""
     if p_value < LEVEL:
         likely = "drawn by popularity"
@@ -177,9 +181,12 @@ def _check_most_drawn(drawn: csr_array, pairs: Pairs, n_items: int) -> Check:
 def _overlap(drawn: csr_array) -> float:
     """Variance of how many items two users share, by that of independent draws."""
     some = drawn[:: max(drawn.shape[0] // _COMPARED, 1)]
-    shared = (some @ some.T).toarray()[np.triu_indices(some.shape[0], 1)]
-    both = (np.bincount(some.indices, minlength=some.shape[1]) / some.shape[0]) ** 2
-    return float(shared.var() / max((both * (1.0 - both)).sum(), np.finfo(float).tiny))
+    n_users, n_items = some.shape
+    shared = (some @ some.T).toarray()[np.triu_indices(n_users, 1)]
+    share = np.bincount(some.indices, minlength=n_items) / n_users
+    both = share**2
+    variance = (both * (1.0 - both)).sum()
+    return float(shared.var() / max(variance, np.finfo(float).tiny))
 
 
 def _check_shared(n_shared: int) -> Check:
@@ -220,8 +227,10 @@ def _check_seen(is_seen: NDArray[np.bool_], expected: float, n_items: int) -> Ch
 
 
 def _check_duplicates(draws: "_Draws") -> Check:
-    absent = draws.size * np.exp(draws.counts * np.log1p(-1.0 / np.maximum(draws.size, 2)))
-    repeats = poisson(float((draws.counts - (draws.size - absent)).sum()))  # with replacement
+    log_missed = np.log1p(-1.0 / np.maximum(draws.size, 2))
+    absent = draws.size * np.exp(draws.counts * log_missed)
+    expected = draws.counts - (draws.size - absent)
+    repeats = poisson(float(expected.sum()))  # with replacement
     n_repeated = draws.n_repeated
     p_value = min(repeats.cdf(n_repeated), repeats.sf(n_repeated - 1))
     remedy = "draw again"
@@ -279,7 +288,8 @@ def _tests(draws: "_Draws", events: Int) -> list[Check]:
 def _contains(table: csr_array, row: Int, column: Int) -> NDArray[np.bool_]:
     rows, columns = table.nonzero()
     width = table.shape[1]
-    return np.isin(row * width + column, rows.astype(np.int64) * width + columns)
+    keys = rows.astype(np.int64) * width + columns
+    return np.isin(row * width + column, keys)
 
 
 class _Test(NamedTuple):
@@ -337,7 +347,8 @@ class _Draws(NamedTuple):
         spread = np.bincount(group, variance)
         possible = spread > 0
         freedom = float(max(possible.sum() - 1, 1))
-        found = float((difference[possible] ** 2 / spread[possible]).sum())
+        squares = difference[possible] ** 2 / spread[possible]
+        found = float(squares.sum())
         p_value = 1.0
         if possible.sum() > 1:
             p_value = float(chi2.sf(found, freedom))
@@ -356,7 +367,8 @@ class _Draws(NamedTuple):
         total = max(int(self.counts.sum()), 1)
         found = float(place[self.item].sum()) / total
         expected = float(self.counts @ mean) / total
-        deviation = np.sqrt(float((self.counts * self.share) @ variance)) / total
+        spread = float((self.counts * self.share) @ variance)
+        deviation = np.sqrt(spread) / total
         p_value = 1.0
         if deviation:
             p_value = float(2.0 * norm.sf(abs(found - expected) / deviation))
@@ -364,4 +376,5 @@ class _Draws(NamedTuple):
 
     def _over_candidates(self, values: Float) -> Float:
         """Mean over the candidates of each user."""
-        return (values.sum() - self.excluded @ values) / np.maximum(self.size, 1)
+        sums = values.sum() - self.excluded @ values
+        return sums / np.maximum(self.size, 1)

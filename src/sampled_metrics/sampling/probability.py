@@ -81,7 +81,8 @@ def pmf_at(
         logs = logs_of(rank[rows], candidates[rows], m, better)
         logs -= logs.max(axis=1, keepdims=True)
         np.exp(logs, out=logs)
-        np.divide(logs, logs.sum(axis=1, keepdims=True), out=grid[rows])
+        total = logs.sum(axis=1, keepdims=True)
+        np.divide(logs, total, out=grid[rows])
     return grid
 
 
@@ -118,7 +119,8 @@ def expected_values(
     >>> expected_values(parse_measure("ap"), [1, 2, 3], 3, 1, "with-replacement")
     array([1.  , 0.75, 0.5 ])
     """
-    return pmf(rank, n, m, sampling) @ measure.at(np.arange(1, m + 2), m + 1)
+    credit = measure.at(np.arange(1, m + 2), m + 1)
+    return pmf(rank, n, m, sampling) @ credit
 
 
 def sampled_rank_distribution(
@@ -184,9 +186,11 @@ def _random(best: Int, tied: Int, n: Int, m: int, sampling: Sampling | str) -> F
     one = int(Sampling(sampling) is _WITHOUT)
     n = n + one
     worst = best + tied
-    low = pmf_at(best, n, m + 1, sampling) - pmf_at(worst + one, n, m + 1, sampling)
+    low = pmf_at(best, n, m + 1, sampling)
+    low -= pmf_at(worst + one, n, m + 1, sampling)
     scale = (n - 1) / ((m + 1.0) * (tied + one))
-    mean = np.maximum(np.cumsum(low, axis=1)[:, :-1] * scale[:, None], 0.0)
+    sums = np.cumsum(low, axis=1)[:, :-1]
+    mean = np.maximum(sums * scale[:, None], 0.0)
     if one:
         mean[np.arange(m + 1) >= worst[:, None]] = 0.0  # exactly 0 without rounding
     return mean
@@ -205,13 +209,15 @@ def _paper(ranks: Ranks, better: Float, sampling: Sampling | str) -> Float:
         steps[rows, s] += chances.sum(axis=1)
         steps[rows, s + 1] -= chances[:, 0]
         steps[rows, s + 1 : m + 1] -= chances[:, 1:]
-    spread = np.maximum(np.cumsum(steps[:, :-1], axis=1), 0.0)
+    spread = np.cumsum(steps[:, :-1], axis=1)
+    np.maximum(spread, 0.0, out=spread)
     return spread / spread.sum(axis=1, keepdims=True)
 
 
 def checked(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> tuple[Int, Int]:
     """Return ranks and numbers of candidates as int64 of shape (ranks,), or raise InputError."""
-    ranks, candidates = np.broadcast_arrays(np.atleast_1d(integers("rank", rank)), integers("n", n))
+    ranks = np.atleast_1d(integers("rank", rank))
+    ranks, candidates = np.broadcast_arrays(ranks, integers("n", n))
     if ranks.ndim != 1:
         raise InputError(f"rank has shape {ranks.shape}; expected a number or one dimension")
     if m < 1:
@@ -259,14 +265,16 @@ def _mixture(n: Int, m: int, given: Callable[[Int, int], Float]) -> Float:
     laws = [distinct_items(int(size) - 1, m) for size in sizes]
     table = np.array(laws).reshape(-1, m + 1)
     # Large numbers stay, or the last sampled ranks would be impossible.
-    first = np.argmax(np.cumsum(table, axis=1) > _NEGLIGIBLE, axis=1)
+    up_to = np.cumsum(table, axis=1)
+    first = np.argmax(up_to > _NEGLIGIBLE, axis=1)
     table[np.arange(m + 1) < first[:, None]] = 0.0
     table /= table.sum(axis=1, keepdims=True)
     mixture = np.zeros((n.size, m + 1))
     for count in np.flatnonzero(table.any(axis=0)).tolist():
         probability = table[place, count]
         rows = np.flatnonzero(probability)
-        mixture[rows, : count + 1] += given(rows, count) * probability[rows, None]
+        weighted = given(rows, count) * probability[rows, None]
+        mixture[rows, : count + 1] += weighted
     return mixture
 
 
@@ -275,7 +283,8 @@ def _binomial(rank: Int | Float, n: Int, m: int, columns: range) -> Float:
     successes = np.arange(columns.start, columns.stop)
     better = _log((rank - 1) / (n - 1))
     worse = _log((n - rank) / (n - 1))
-    logs = np.multiply.outer(better, successes) + np.multiply.outer(worse, m - successes)
+    logs = np.multiply.outer(better, successes)
+    logs += np.multiply.outer(worse, m - successes)
     return np.asarray(logs + _log_choose(m)[successes])
 
 
@@ -287,8 +296,10 @@ def _log(probability: Float) -> Float:
 def _hypergeometric(rank: Int | Float, n: Int, m: int, columns: range) -> Float:
     """Cumulated log ratios p(i + 1)/p(i) = (r - 1 - i)(m - i) / ((i + 1)(n - r - m + i + 1))."""
     i = np.arange(columns.start, columns.stop - 1, dtype=np.float64)
-    others = (n - rank + 0.0)[:, None] - m + i + 1.0
-    ratio = (rank - 1.0)[:, None] - i
+    worse = (n - rank + 0.0)[:, None]
+    others = worse - m + i + 1.0
+    better = (rank - 1.0)[:, None]
+    ratio = better - i
     np.maximum(ratio, 0.0, out=ratio)
     ratio *= (m - i) / (i + 1.0)
     impossible = None

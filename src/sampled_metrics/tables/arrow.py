@@ -25,7 +25,9 @@ _CANONICAL = r"^(0|-?[1-9]\d{0,18})$"
 
 def cast(column: Column, kind: pa.DataType, safe: bool = True) -> Any:
     """Convert values to a type; unless `safe`, what does not fit is cut off."""
-    options = kernels.CastOptions.safe(kind) if safe else kernels.CastOptions.unsafe(kind)
+    options = kernels.CastOptions.safe(kind)
+    if not safe:
+        options = kernels.CastOptions.unsafe(kind)
     return kernels.call_function("cast", [column], options)
 
 
@@ -84,7 +86,8 @@ def int64(column: Column) -> Any:
 
 def as_whole_numbers(texts: pa.Array) -> pa.Array:
     """Return texts as int64 if all are whole numbers as usually written, else as they are."""
-    if matches(texts, _CANONICAL).all() and fits(texts, pa.int64()):
+    is_usual = matches(texts, _CANONICAL)
+    if is_usual.all() and fits(texts, pa.int64()):
         return int64(texts)
     return texts
 
@@ -124,16 +127,17 @@ def as_arrow(values: Values) -> Any:
     if values.dtype.kind == "U":
         return texts_as_arrow(values.tolist())
     values = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
-    buffer = pa.py_buffer(values)
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), values.size, [None, buffer])
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, values.size, [None, pa.py_buffer(values)])
 
 
 def texts_as_arrow(texts: Sequence[str]) -> pa.Array:
     """Return texts as an array of pyarrow."""
     encoded = [text.encode() for text in texts]
     sizes = [len(text) for text in encoded]
-    ends = pa.py_buffer(np.cumsum([0, *sizes], dtype=np.int32))
-    return pa.StringArray.from_buffers(len(texts), ends, pa.py_buffer(b"".join(encoded)))
+    ends = np.cumsum([0, *sizes], dtype=np.int32)
+    joined = b"".join(encoded)
+    return pa.StringArray.from_buffers(len(texts), pa.py_buffer(ends), pa.py_buffer(joined))
 
 
 def chunked(column: Values) -> pa.ChunkedArray:
@@ -154,9 +158,9 @@ def places(ids: Values, among: Values) -> NDArray[np.int64]:
     if ids.type != among.type:
         ids = cast(ids, pa.string())
         among = cast(among, pa.string())
-    missing = as_arrow(np.array([-1], dtype=np.int32))[0]
+    none = np.array([-1], np.int32)
     found = kernels.call_function("index_in", [ids], kernels.SetLookupOptions(among))
-    place = call("coalesce", found, missing)
+    place = call("coalesce", found, as_arrow(none)[0])
     return as_numpy(place).astype(np.int64)
 
 
@@ -164,13 +168,15 @@ def encoded(column: Values) -> tuple[Codes, pa.Array]:
     """Encode ids, an array of pyarrow or numpy: int32 codes, and the distinct ids."""
     column = chunked(column)
     if not len(column):  # pyarrow encodes it as no chunks at all
-        return np.empty(0, np.int32), pa.array([], column.type)
+        codes = np.empty(0, np.int32)
+        return codes, pa.array([], column.type)
     is_encoded = pa.types.is_dictionary(column.type)
     if not is_encoded:
         column = call("dictionary_encode", column)
     column = column.unify_dictionaries()
     names = column.chunk(0).dictionary
-    codes = np.concatenate([as_numpy(chunk.indices) for chunk in column.chunks])
+    parts = [as_numpy(chunk.indices) for chunk in column.chunks]
+    codes = np.concatenate(parts)
     if is_encoded:  # a dictionary may hold values that no row has
         used = np.bincount(codes, minlength=len(names)) > 0
         codes = (np.cumsum(used) - 1)[codes]

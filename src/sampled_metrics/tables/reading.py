@@ -129,5 +129,8 @@ def _reading_parquet(path: Path, what: str) -> Iterator[None]:
 
 def _other_floats(schema: pa.Schema, names: Names) -> list[str]:
     """Return the columns of numbers with decimals that are not wanted."""
-    floats = [field.name for field in schema if pa.types.is_floating(field.type)]
-    return [name for name in floats if name not in names.wanted]
+    floats = []
+    for field in schema:
+        if pa.types.is_floating(field.type) and field.name not in names.wanted:
+            floats.append(field.name)
+    return floats

@@ -31,7 +31,7 @@ _NO_IDS = {  # regular expressions of texts
     r"(?s:^.{201})": "found an id of more than 200 characters",
     r"[\x00-\x1f\x7f]": "found an id with control characters",
 }
-_LEAST, _LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+_INT64 = np.iinfo(np.int64)
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,12 @@ class Table:
         bound: Expected = f"at least {least}"
         if most is not None and not isinstance(most, np.ndarray):
             bound = f"{least} to {most}"
-        values = self._numbers(name, expected or f"whole numbers, {bound}")
+        words = expected or f"whole numbers, {bound}"
+        values = self._numbers(name, words)
         if values.dtype.kind == "f":
-            is_whole = (np.floor(values) == values) & (np.abs(values) < EXACT)
-            self.refuse(name, ~is_whole, values, expected or f"whole numbers, {bound}")
+            is_whole = np.floor(values) == values
+            is_whole &= np.abs(values) < EXACT
+            self.refuse(name, ~is_whole, values, words)
         values = values.astype(np.int64, copy=False)
         bad = values < least
         if most is not None:
@@ -141,7 +143,8 @@ class Table:
         elif pa.types.is_date(column.type):
             column = arrow.cast(column, pa.timestamp("s"))
         if pa.types.is_timestamp(column.type):
-            return arrow.as_numpy(arrow.int64(column)), str(column.type.unit)
+            values = arrow.as_numpy(arrow.int64(column))
+            return values, str(column.type.unit)
         values = self._as_numbers(name, column, _TIMES)
         self.refuse(name, ~np.isfinite(values), values, _TIMES)
         return values, None
@@ -165,7 +168,7 @@ class Table:
         if pa.types.is_dictionary(kind):
             kind = kind.value_type
         if pa.types.is_floating(kind) or kind == pa.uint64():
-            column = arrow.chunked(self.whole(name, _LEAST, expected=_IDS))
+            column = arrow.chunked(self.whole(name, _INT64.min, expected=_IDS))
             kind = pa.int64()
         if not (arrow.is_text(kind) or pa.types.is_integer(kind)):
             raise self._wrong_type(name, column, _IDS)
@@ -216,7 +219,8 @@ class Table:
         for pattern, problem in _NO_IDS.items():
             bad = arrow.matches(names, pattern)
             if bad.any():
-                raise self.error_at(int(np.argmax(bad[codes])), problem, name)
+                row = int(np.argmax(bad[codes]))
+                raise self.error_at(row, problem, name)
 
     def _numbers(self, name: str, expected: str) -> NDArray[Any]:
         """Return a column of any numbers, or of text that holds numbers, as int64 or float64."""
@@ -226,13 +230,16 @@ class Table:
         kind = column.type
         if pa.types.is_integer(kind):
             whole = pa.int64()
-            if kind == pa.uint64() and arrow.call("max", column).as_py() > _LARGEST:
-                whole = pa.float64()
+            if kind == pa.uint64():
+                largest = arrow.call("max", column).as_py()
+                if largest > _INT64.max:
+                    whole = pa.float64()
             return arrow.numbers(column, whole)
         if not (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             if pa.types.is_duration(kind) or not arrow.fits(column, pa.string()):
                 raise self._wrong_type(name, column, expected)
-            text = arrow.call("utf8_trim_whitespace", arrow.cast(column, pa.string()))
+            text = arrow.cast(column, pa.string())
+            text = arrow.call("utf8_trim_whitespace", text)
             column = self._cast(name, text, pa.float64(), expected)
         return arrow.numbers(column, pa.float64())
 
@@ -245,7 +252,8 @@ class Table:
             return not arrow.fits(text[: row + 1], kind)
 
         row = bisect_left(range(len(text)), True, key=fails)
-        raise self.error(name, row, repr(text[row].as_py()), expected)
+        found = text[row].as_py()
+        raise self.error(name, row, repr(found), expected)
 
     def _complete(self, name: str, expected: str) -> Any:
         """Return a column without categories, or raise InputError where a value is missing."""
@@ -260,7 +268,8 @@ class Table:
             raise self._lacks(name)
         column = self.columns[name]
         if column.null_count:
-            row = int(np.argmax(column.is_null().to_numpy()))
+            is_missing = column.is_null().to_numpy()
+            row = int(np.argmax(is_missing))
             raise self.error(name, row, "nothing", expected)
         return column
 
@@ -295,10 +304,11 @@ def table_of(
 
 def _type_of_times(column: arrow.Column) -> Any:
     """Return the first type that fits all texts, or else one that fits the first of them."""
-    zones = (None, "UTC")
-    units = ("s", "us", "ns")
-    kinds = [pa.timestamp(unit, zone) for zone in zones for unit in units]
-    of_first = [kind for kind in (pa.int64(), pa.float64(), *kinds) if arrow.fits(column[:1], kind)]
+    kinds = [pa.int64(), pa.float64()]
+    for zone in (None, "UTC"):
+        kinds += [pa.timestamp(unit, zone) for unit in ("s", "us", "ns")]
+    first = column[:1]
+    of_first = [kind for kind in kinds if arrow.fits(first, kind)]
     for kind in of_first:
         if arrow.fits(column, kind):
             return kind

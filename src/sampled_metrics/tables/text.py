@@ -90,8 +90,8 @@ def _is_trec(path: Path, first: str, trec: Trec) -> bool:
     fields = first.split()
     if len(fields) != len(trec.columns):
         return False
-    numbers = arrow.texts_as_arrow([fields[place] for place in trec.numbers])
-    return arrow.fits(numbers, pa.float64())
+    numbers = [fields[place] for place in trec.numbers]
+    return arrow.fits(arrow.texts_as_arrow(numbers), pa.float64())
 
 
 def _conversion(names: Names, ids: Sequence[str], *, as_text: bool) -> Any:
@@ -110,7 +110,8 @@ def _conversion(names: Names, ids: Sequence[str], *, as_text: bool) -> Any:
 def _has_hexadecimal(path: Path) -> bool:
     """Return whether a file may hold a number such as 0x10, which pyarrow would read as 16."""
     with pa.input_stream(str(path)) as stream:
-        return any(_is_hexadecimal(part) for part in iter(lambda: stream.read(_PART), b""))
+        parts = iter(lambda: stream.read(_PART), b"")
+        return any(map(_is_hexadecimal, parts))
 
 
 def _is_hexadecimal(text: bytes) -> bool:
@@ -121,8 +122,8 @@ def _floats_of_row(path: Path, fields: Sequence[str], names: Names, separator: s
     """Return the columns that are not wanted and hold a decimal point in the first row."""
     if len(names.wanted) == len(fields):
         return []
-    rows = (text for _, text in islice(filled_lines(path), 1, None))
-    row = next(csv.reader(islice(rows, 1), delimiter=separator), [])
+    second = [text for _, text in islice(filled_lines(path), 1, 2)]
+    row = next(csv.reader(second, delimiter=separator), [])
     floats = []
     for name, text in zip(fields, row, strict=False):  # a short row is refused before
         if name not in names.wanted and re.fullmatch(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*", text):
