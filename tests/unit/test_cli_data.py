@@ -9,9 +9,9 @@ from pyarrow import parquet
 
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study import steps
-from sampled_metrics.study.config import ExactSettings
 from sampled_metrics.study.datasets.split import load_split
 from sampled_metrics.study.printed import write_exact
+from sampled_metrics.study.settings import ExactSettings
 from sampled_metrics.study.tables import exact_table
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 

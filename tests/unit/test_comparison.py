@@ -10,9 +10,10 @@ from scipy import stats
 
 from sampled_metrics import InputWarning
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.compare import compare, p_value, users_needed
+from sampled_metrics.inference.compare import compare
 from sampled_metrics.inference.correct import correct
-from sampled_metrics.inference.plan import deciding_differences
+from sampled_metrics.inference.deciding import deciding_differences
+from sampled_metrics.inference.decisions import p_value, users_needed
 from sampled_metrics.inference.population import Population
 from sampled_metrics.inference.ranges import (
     bracket_users,

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.config import ExperimentSettings
 from sampled_metrics.study.departures import (
     PAPERS_EXPERIMENT,
     PAPERS_RECOMMENDERS,
@@ -15,6 +14,7 @@ from sampled_metrics.study.departures import (
 from sampled_metrics.study.figures import draw
 from sampled_metrics.study.page import other_settings
 from sampled_metrics.study.scorecard import scorecard, write_scorecard, z_scores
+from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.starts import uniform_ties
 from sampled_metrics.study.tables import (
     KEY,

@@ -7,9 +7,9 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.config import ToySettings
 from sampled_metrics.study.departures import PAPERS_EXPERIMENT
 from sampled_metrics.study.moments import Moments
+from sampled_metrics.study.settings import ToySettings
 from sampled_metrics.study.tables import (
     Experiment,
     as_printed,

@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.study.figures import FIGURES, SIZES, STYLE, apart, draw, shown
+from sampled_metrics.study.drawing import apart, shown
+from sampled_metrics.study.figures import FIGURES, SIZES, STYLE, draw
 from sampled_metrics.study.scorecard import z_scores
 from tests.conftest import ROOT
 

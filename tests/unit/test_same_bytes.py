@@ -40,14 +40,14 @@ from pathlib import Path
 from types import SimpleNamespace as Space
 from sampled_metrics.cli import main
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study import config, steps, tables
+from sampled_metrics.study import settings as study, steps, tables
 class Files(list):
     figures = property(list)
 for output, (step, given, params) in json.loads(sys.argv[1]).items():
     job = Space(input=Space(**given), params=Space(**params), output=Files([output]))
     job.threads, job.wildcards = 2, {}
     getattr(steps, step)(job)
-settings = config.ExperimentSettings(**json.loads(sys.argv[2]))
+settings = study.ExperimentSettings(**json.loads(sys.argv[2]))
 experiment = tables.run_experiment("X", Ranks.read("X.parquet"), settings)
 tables.save_experiment(Path("sample.npz"), experiment)
 sys.argv = "sampled-metrics correct s.csv --n-negatives 100 --n-items 3000 --output c.json".split()

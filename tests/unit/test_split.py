@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.study.datasets.events import Interactions
+from sampled_metrics.study.datasets.last import sorted_tail
 from sampled_metrics.study.datasets.settings import SplitSettings, TieBreak
 from sampled_metrics.study.datasets.split import (
     given_split,
@@ -22,7 +23,6 @@ from sampled_metrics.study.datasets.split import (
     load_split,
     sample_users,
     save_split,
-    sorted_tail,
 )
 from tests.conftest import synthetic_interactions
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.config import ExperimentSettings
+from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.starts import COLUMNS, spread_table, table_of_starts
 
 SETTINGS = ExperimentSettings(n_negatives=10)

@@ -13,7 +13,7 @@ from sampled_metrics._base.text import Parts
 from sampled_metrics.budget.audit import Audited
 from sampled_metrics.budget.estimates import Estimate
 from sampled_metrics.budget.model import Model
-from sampled_metrics.inference.compare import decided
+from sampled_metrics.inference.decisions import decided
 from sampled_metrics.inference.orders import is_above, order_in_words
 from sampled_metrics.inference.results import (
     UNDECIDED,

@@ -19,7 +19,9 @@ from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import pmf_at
 
-_EDGE, _RATIO, _NODES = 512, 1.25, 40  # single ranks at both ends, growth and nodes of panels
+_EDGE = 512  # single ranks at both ends
+_RATIO = 1.25  # growth of panels
+_NODES = 40  # of each panel
 _EULER_MACLAURIN = ((1, 1 / 12), (3, -1 / 720), (5, 1 / 30240))  # derivatives and their factors
 _FINE = 50_000  # steps in the distance of a rank from the nearer end, at least
 

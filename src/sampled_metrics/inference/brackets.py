@@ -34,7 +34,9 @@ _OF_FIT = (100, 100)
 _ACCURACY = 1e-6  # of the solver
 _NEGLIGIBLE = 1e-14  # probabilities that the solver takes as 0
 _TOLERANCE = 2e-5  # of the metric's span; violations up to it are added to the vector
-_ROUNDS, _ITERATIONS, _PSEUDO_USERS = 20, 400, 0.5
+_ROUNDS = 20  # of cutting planes
+_ITERATIONS = 400  # of a fit
+_PSEUDO_USERS = 0.5
 
 
 class Stated(NamedTuple):
@@ -66,8 +68,10 @@ def likely_mixture(counts: Float, table: Kernel) -> Mixture:
 
     Maximum likelihood by expectation maximisation, with half a user of a uniformly random rank.
     """
-    rows, uniform = spread_rows(table, *_OF_FIT), _PSEUDO_USERS * table.widths / (table.m + 1)
-    given, observed = table.given[rows], np.add.reduceat(counts, table.starts) + uniform
+    rows = spread_rows(table, *_OF_FIT)
+    uniform = _PSEUDO_USERS * table.widths / (table.m + 1)
+    given = table.given[rows]
+    observed = np.add.reduceat(counts, table.starts) + uniform
     observed /= observed.sum()
     weights = np.full(rows.size, 1.0 / rows.size)
     for _ in range(_ITERATIONS):
@@ -97,11 +101,13 @@ def vectors(
     low, high = (float(value) for value in measure.at(np.array([table.n, 1]), table.n))
     if high <= low:
         return np.full((len(shares), table.m + 1), low)
-    span, weight = max(high - low, np.finfo(float).tiny), z / np.sqrt(n_users)
+    span = max(high - low, np.finfo(float).tiny)
+    weight = z / np.sqrt(n_users)
     target = sign * ((table.metric(measure) - low) / span)
     first = _OF_PROGRAMME if table.is_complete else _OF_FACTOR
     rows = spread_rows(table, *first, measure.cutoff)
-    stated, found = Stated(rows, table.given[rows], target[rows]), np.empty(shares.shape)
+    stated = Stated(rows, table.given[rows], target[rows])
+    found = np.empty(shares.shape)
     for place, likely in enumerate(shares):
         found[place], stated = _upper(target, table, stated, likely, weight)
     return np.asarray(low + span * np.repeat(sign * found, table.widths, axis=1))
@@ -185,7 +191,8 @@ def _within_blocks(lacking: Float, table: Kernel) -> Float:
     found = np.zeros(lacking.size)
     sums, sizes = table.block_sums(lacking)
     beside = np.pad(sums / sizes, 1, mode="edge")
-    left, right = beside[:-2], beside[2:]
+    left = beside[:-2]
+    right = beside[2:]
     crossed = np.where((left > 0.0) == (right > 0.0), 0.0, np.abs(right - left))
     crossed[sizes == 1.0] = 0.0
     more = (table.factor - 1.0) * sizes * crossed / 8.0

@@ -1,6 +1,5 @@
 """Comparison of recommenders: which has the higher exact metric, where that is decided."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -8,10 +7,9 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri, stdtr
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import Float, Int, adjusted, one_thread
+from sampled_metrics._base.arrays import one_thread
 from sampled_metrics._base.asking import ask
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, reading
@@ -19,6 +17,14 @@ from sampled_metrics._base.kinds import is_dictionary
 from sampled_metrics.estimators import Estimator
 from sampled_metrics.inference import orders, ranges
 from sampled_metrics.inference.correct import Solved, chosen_estimators, solve
+from sampled_metrics.inference.decisions import (
+    decided,
+    mean_difference,
+    of_common,
+    p_value,
+    strict_level,
+    users_needed,
+)
 from sampled_metrics.inference.evaluate import (
     known_values,
     prior_shape,
@@ -27,7 +33,7 @@ from sampled_metrics.inference.evaluate import (
 )
 from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.pairs import question_negatives
-from sampled_metrics.inference.population import Estimate, Shape, estimate
+from sampled_metrics.inference.population import Shape
 from sampled_metrics.inference.results import UNDECIDED, Compared, Results, with_questions
 from sampled_metrics.inputs.alike import all_alike
 from sampled_metrics.inputs.options import Drawn, Ranked
@@ -35,8 +41,6 @@ from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measu
 from sampled_metrics.ranks import Ranks, SampledRanks
 
 EXACT = "exact"
-_ROUNDING = 1e-13
-_LEAST_RATIO = 1e-5  # of a difference to its error, so that users needed fit into int64
 
 
 @with_questions
@@ -171,9 +175,9 @@ def _by_rankings(
                     known_values([measure], ranks, ties, seed)[measure] for ranks in in_common
                 )
             else:
-                of_a, of_b = _of_common(values[a][measure], values[b][measure], common)
+                of_a, of_b = of_common(values[a][measure], values[b][measure], common)
             prior = prior_shape(measure, larger)
-            mean = _mean_difference(of_a, of_b, paired, prior, confidence)
+            mean = mean_difference(of_a, of_b, paired, prior, confidence)
             yield Compared(
                 a=a,
                 b=b,
@@ -252,10 +256,10 @@ def _by_samples(
             allowed = ranges.difference_range(bracketed_a, bracketed_b, i)
             p = ranges.order_p_value(bracketed_a, bracketed_b, i)
             for j, estimator in enumerate(found[a].estimators):
-                of_a, of_b = _of_common(first.user_values(i, j), second.user_values(i, j), common)
+                of_a, of_b = of_common(first.user_values(i, j), second.user_values(i, j), common)
                 paired = common is not None
                 prior = Shape.of(first.vectors[i, j])
-                mean = _mean_difference(of_a, of_b, paired, prior, confidence)
+                mean = mean_difference(of_a, of_b, paired, prior, confidence)
                 yield Compared(
                     a=a,
                     b=b,
@@ -279,55 +283,6 @@ def _by_samples(
                 )
 
 
-def _of_common(a: Float, b: Float, common: tuple[Int, Int] | None) -> tuple[Float, Float]:
-    """Values of the users that both have, if there are such."""
-    if common is None:
-        return a, b
-    return a[common[0]], b[common[1]]
-
-
-def _mean_difference(a: Float, b: Float, paired: bool, prior: Shape, confidence: float) -> Estimate:
-    """Estimate the mean of b - a over users; `prior` is the shape of the values of one of both."""
-    if paired:
-        difference = b - a
-        difference[np.abs(difference) < _ROUNDING] = 0.0
-        shape = Shape.of(difference)
-        n_users = a.size
-    else:
-        shape, n_users = Shape.of_means(Shape.of(a), a.size, Shape.of(b), b.size)
-    return estimate(shape, n_users, prior.difference(), confidence)
-
-
-def decided(results: Sequence[Compared], correction: str, confidence: float) -> list[Compared]:
-    """Adjust the p-values of each metric for its pairs, and fill in the orders."""
-    by_metric: dict[str, dict[tuple[str, str], float]] = {}
-    for result in results:
-        pairs = by_metric.setdefault(result.metric, {})
-        pairs[result.a, result.b] = result.p_value
-    for metric, pairs in by_metric.items():
-        corrected = adjusted(list(pairs.values()), correction)
-        by_metric[metric] = dict(zip(pairs, corrected, strict=True))
-    filled = []
-    for result in results:
-        p = by_metric[result.metric][result.a, result.b]
-        order = UNDECIDED
-        if p < 1.0 - confidence:
-            if result.range_low > 0.0:
-                order = "b"
-            elif result.range_high < 0.0:
-                order = "a"
-        filled.append(replace(result, p_value=p, order=order))
-    return filled
-
-
-def _strict_level(result: Compared, alone: Compared, confidence: float) -> float:
-    """Confidence that a correction for several pairs asks of one that was decided `alone`."""
-    strictness = 1.0
-    if result.p_value > 0.0:
-        strictness = alone.p_value / result.p_value
-    return 1.0 - (1.0 - confidence) * strictness
-
-
 def _with_factors(
     results: Sequence[Compared],
     single: Sequence[Compared],
@@ -343,11 +298,12 @@ def _with_factors(
             continue
         key = (result.a, result.b, result.metric)
         if key not in known:
-            better, worse = samples[result.a], samples[result.b]
+            better = samples[result.a]
+            worse = samples[result.b]
             if result.order == "b":
                 better, worse = worse, better
             measure = parse_measure(result.metric)
-            level = _strict_level(result, alone, confidence)
+            level = strict_level(result, alone, confidence)
             known[key] = ranges.order_holds_up_to(better, worse, measure, shape, confidence, level)
         yield replace(result, holds_up_to=known[key])
 
@@ -359,7 +315,7 @@ def _with_exact_verdicts(
     for result, alone in zip(results, single, strict=True):
         needed = None
         if result.order == UNDECIDED:
-            needed = users_needed(result, _strict_level(result, alone, confidence))
+            needed = users_needed(result, strict_level(result, alone, confidence))
         counted = replace(result, users_needed=needed)
         yield replace(counted, verdict=orders.exact_verdict(counted))
 
@@ -371,39 +327,6 @@ def _with_sampled_verdicts(
         range_a = values[result.a].ranges[result.metric]
         range_b = values[result.b].ranges[result.metric]
         yield replace(result, verdict=orders.sampled_verdict(result, range_a, range_b))
-
-
-def users_needed(result: Compared, confidence: float) -> int | None:
-    """Predict how many users decide a difference that grows no smaller with them, to two digits."""
-    if not result.difference or not result.std_error > 0.0:
-        return None
-    ratio = max(abs(result.difference / result.std_error), _LEAST_RATIO)
-    wanted = float(ndtri((1.0 + confidence) / 2.0))
-    needed = max(result.n_users * (wanted / ratio) ** 2, result.n_users + 1.0)
-    unit = 10 ** max(0, math.floor(math.log10(needed)) - 1)  # a prediction is no more precise
-    return math.ceil(needed / unit) * unit
-
-
-def p_value(a: Float, b: Float, paired: bool) -> float:
-    """Test whether two recommenders have the same mean, two-sided; Student's or Welch's test."""
-    if min(a.size, b.size) < 2:
-        return 1.0
-    if paired:
-        samples = [b - a]
-        difference = samples[0].mean()
-    else:
-        samples = [a, b]
-        difference = b.mean() - a.mean()
-    if all(np.ptp(values) == 0.0 for values in samples):
-        return 1.0 if a[0] == b[0] else 0.0
-    variance = 0.0
-    scatter = 0.0
-    for values in samples:
-        of_mean = values.var(ddof=1) / values.size
-        variance += of_mean
-        scatter += of_mean**2 / (values.size - 1)
-    freedom = variance**2 / scatter
-    return float(2.0 * stdtr(freedom, -abs(difference) / np.sqrt(variance)))
 
 
 def _question(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:

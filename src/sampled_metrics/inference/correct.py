@@ -166,8 +166,11 @@ def correct(
     parsed = chosen_estimators(estimators, ranks.n_negatives)
     bracketed, ranges = checked_ranges(measures, ranks, shape, confidence)
     solved = solve(ranks, measures, parsed, bracketed.user, prior)
-    n, m, kind = ranks.mean_candidates, ranks.n_negatives, ranks.sampling
-    counts, likely = np.bincount(ranks.sampled_ranks - 1, minlength=m + 1), None
+    n = ranks.mean_candidates
+    m = ranks.n_negatives
+    kind = ranks.sampling
+    counts = np.bincount(ranks.sampled_ranks - 1, minlength=m + 1)
+    likely = None
     single = solved.n_users == solved.user.size
     if single:
         _, likely = Population.estimated(counts, n, kind, _SMOOTHING)
@@ -230,7 +233,8 @@ class Solved(NamedTuple):
         """Resolution of an estimate, see `behaves_like`; None for AUC."""
         if self.measures[measure].metric.needs_candidates:
             return None
-        n, sampling = self.ranks.mean_candidates, self.ranks.sampling
+        n = self.ranks.mean_candidates
+        sampling = self.ranks.sampling
         return behaves_like(self.vectors[measure, estimator], n, sampling)
 
 
@@ -242,7 +246,10 @@ def solve(
     prior: ArrayLike | None = None,
 ) -> Solved:
     """Solve for vectors; fitted estimators are fitted to all rows, with equal weights of users."""
-    n, m, rows, histogram = ranks.mean_candidates, ranks.n_negatives, np.bincount(user), None
+    n = ranks.mean_candidates
+    m = ranks.n_negatives
+    rows = np.bincount(user)
+    histogram = None
     if any(DECLARED[estimator.name].fitted for estimator in estimators):
         weighted = np.bincount(ranks.sampled_ranks - 1, 1.0 / rows[user], m + 1)
         histogram = tuple(weighted.tolist())
@@ -267,7 +274,8 @@ def behaves_like(vector: Float, n: int, sampling: str = Sampling.WITHOUT_REPLACE
     >>> behaves_like(np.array([1.0, 0.75, 0.5, 0.25, 0.0]), 101)  # falls by 1/100 per rank
     51
     """
-    m, kind = vector.size - 1, Sampling(sampling)
+    m = vector.size - 1
+    kind = Sampling(sampling)
     half = (0.5 + _ROUNDING) * float(vector[0])
     if half <= 0.0:
         return None
@@ -330,7 +338,8 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
 
 def _random_orders(results: Sequence[Corrected]) -> list[str]:
     """Say of metrics whose range holds it what a random order of the items has."""
-    lines, n = [], results[0].n_items
+    lines = []
+    n = results[0].n_items
     for metric, found in {result.metric: result for result in results}.items():
         measure = parse_measure(metric)
         ranks, weights = rank_rule([measure], n, 1)

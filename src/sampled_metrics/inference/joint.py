@@ -22,7 +22,8 @@ from sampled_metrics.inference.statement import number_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.sampling.probability import pmf_at
 
-_SINGLY, _WIDE = 64, 250  # cells of one rank, and of ranks in equal proportions
+_SINGLY = 64  # cells of one rank
+_WIDE = 250  # cells of ranks in equal proportions
 _ROUNDS = 6  # of the covariance
 _SUM = 1e4  # weight of the condition that probabilities sum to 1
 _APART = 0.001  # probability of a distance that is refused

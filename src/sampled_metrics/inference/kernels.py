@@ -25,9 +25,12 @@ from sampled_metrics.sampling.probability import likely_columns, pmf_at
 
 ALL_POINTS = 20_000  # up to this n, every k is a point
 MOST_NEGATIVES = 100_000  # which take some GB
-_EDGE, _STEP = 512, 0.01  # beyond, the first k are points, and then k grows by this share
-_SINGLE_RANKS, _RATIO = 20, 1.2  # sampled ranks that are bins of their own; growth of the others
-_MONOTONE, _BEYOND = 5, 3  # down to the rank of so many sampled ones, and so many cut-offs
+_EDGE = 512  # beyond ALL_POINTS, the first k are points
+_STEP = 0.01  # and then k grows by this share
+_SINGLE_RANKS = 20  # sampled ranks that are bins of their own
+_RATIO = 1.2  # growth of the other bins
+_MONOTONE = 5  # sampled ranks down to whose rank a class has its shape
+_BEYOND = 3  # cut-offs, likewise
 _STEPS = 50  # to the greatest mean, of which about five are needed
 _ROUNDING = 1e-14  # of means
 
@@ -109,7 +112,8 @@ class Kernel(Extremes):
 
     def metric(self, measure: Measure) -> Float:
         """Exact metric under each extreme point; shape (points,)."""
-        values, uniform = measure.at(self.points, self.n), self.points <= self.last
+        values = measure.at(self.points, self.n)
+        uniform = self.points <= self.last
         top = self.points[uniform]
         # Beyond its cut-off a metric is 0.
         ends = top if measure.cutoff is None else np.minimum(top, measure.cutoff)
@@ -153,7 +157,8 @@ def kernel(n: int, m: int, sampling: str, shape: str | float, cutoff: int | None
         raise InputError(f"{m} negatives of {n} candidates; expected at least 1 and below n")
     if m > MOST_NEGATIVES:
         raise InputError(f"ranges take at most {MOST_NEGATIVES:,} negatives, not {m:,}")
-    in_grid, kind = n > ALL_POINTS, Sampling(sampling)
+    in_grid = n > ALL_POINTS
+    kind = Sampling(sampling)
     top = -(-_MONOTONE * n // m)
     if not in_grid and cutoff is not None and (_BEYOND * cutoff <= top or factor > 1.0):
         return kernel(n, m, sampling, shape, None)
@@ -169,7 +174,8 @@ def kernel(n: int, m: int, sampling: str, shape: str | float, cutoff: int | None
     starts = np.unique(np.r_[0:_SINGLE_RANKS, wide])
     starts = starts[starts <= m]
     binned = partial(_binned, n=n, m=m, sampling=kind, starts=starts)
-    first, beyond = points[points <= last], points[points > last]
+    first = points[points <= last]
+    beyond = points[points > last]
     if in_grid and kind is not Sampling.WITH_REPLACEMENT:
         uniform = binned(first, up_to=True)
     else:

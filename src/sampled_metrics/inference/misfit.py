@@ -32,8 +32,10 @@ _QUESTION = (
 _REFUSED = 0.005  # p below which a class does not explain sampled ranks
 _PLAUSIBLE = 3.0  # factor that no sound recommender exceeds
 _LEAST_EXPECTED = 5.0  # users in a cell
-_REWEIGHTINGS, _TURNS = 3, 30  # of fits, and of active sets per unknown
-_MOST_JOINED, _GAIN = 30, 1e-3  # extreme points that join a fit, and what the next must bring
+_REWEIGHTINGS = 3  # of fits
+_TURNS = 30  # of active sets per unknown
+_MOST_JOINED = 30  # extreme points that join a fit
+_GAIN = 1e-3  # what the next of them must bring
 
 
 class Misfit(NamedTuple):
@@ -108,7 +110,8 @@ def misfit(
     Degrees of freedom are the cells less extreme points in the closest mixture, and one more, which
     keeps the test from refusing too much where users are few.
     """
-    ranks, m = sample.sampled_ranks, sample.n_negatives
+    ranks = sample.sampled_ranks
+    m = sample.n_negatives
     if sample.users is not None:
         order = generator(0, "misfit").permutation(ranks.size)
         ranks = ranks[order[np.unique(sample.users[order], return_index=True)[1]]]
@@ -119,7 +122,8 @@ def misfit(
     counts = np.bincount(ranks - 1, minlength=m + 1).astype(np.float64)
     mixture = likely_mixture(counts, table)
     likely = mixture.shares * ranks.size
-    starts, total = [0], 0.0  # first bins of cells: neighbouring bins joined until enough is there
+    starts = [0]  # first bins of cells: neighbouring bins joined until enough is there
+    total = 0.0
     for place, value in enumerate(likely[:-1]):
         total += value
         if total >= _LEAST_EXPECTED:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sampled_metrics._base.text import Parts
-from sampled_metrics.inference.plan import deciding_differences
+from sampled_metrics.inference.deciding import deciding_differences
 from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.results import (
     INSTEAD,

@@ -1,50 +1,38 @@
-"""How the ranges of two recommenders decide their order, by the number of negatives.
+"""Plans of evaluations: how likely an order is decided, by the number of negatives."""
 
-The vectors behind a range (see `brackets`) are those that samples of the given distributions of
-true ranks are likely to get. The ends of a range, which are means over users, are taken to be
-normal, with mean and variance in closed form from the distribution of the sampled ranks
-(section 4.3).
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 from scipy.special import ndtr, ndtri
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import Float, integers, one_thread
+from sampled_metrics._base.arrays import integers, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.assumed import power_law_with
-from sampled_metrics.inference.brackets import bracket, likely_mixture
-from sampled_metrics.inference.kernels import kernel
+from sampled_metrics.inference.deciding import Pair, decision
 from sampled_metrics.inference.pairing import paired_users
-from sampled_metrics.inference.population import Moments, Population, rank_blocks
-from sampled_metrics.inference.ranges import common_users, unbiased_auc
-from sampled_metrics.inference.results import INSTEAD, Compared, Results, count, with_questions
-from sampled_metrics.inference.shapes import NONE, assumed, name_of
+from sampled_metrics.inference.population import Population
+from sampled_metrics.inference.ranges import common_users
+from sampled_metrics.inference.results import INSTEAD, Results, count, with_questions
+from sampled_metrics.inference.shapes import assumed
 from sampled_metrics.inputs.full import as_ranks
 from sampled_metrics.inputs.options import Ranked
-from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
-from sampled_metrics.ranks import SampledRanks, Sampling
+from sampled_metrics.metrics.measures import Measure, parse_measures
+from sampled_metrics.ranks import Sampling
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 Number = TypeVar("Number", int, float)
 _DECIDED = 0.95
-# Vectors fitted to each sample about double the sd of an end, by simulation; taken where that makes
-# a decision less likely, because below one half a doubled sd promises too much.
-_OF_FITTED = 2.0
 _POWER_LAW = (
     "Assumed: a share (k/n)^e of users has a rank of at most k, with the exponents e of these "
     "metrics, and both recommenders' ranks are independent. If they rank alike for the same users, "
     "fewer negatives decide. `--ranks` takes rankings instead."
 )
-_MORE = 1000  # negatives that an undecided comparison is told about, or twice those drawn
 
 
 @dataclass(frozen=True)
@@ -68,44 +56,6 @@ class Planned:
     n_items: int
     n_users: int
     sampling: str
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two recommenders whose true ranks are known or fitted, and their evaluation.
-
-    If users are `drawn` anew from the populations, they vary too; otherwise only the negatives do,
-    which both recommenders draw independently. If they are `paired`, user i of one is user i of
-    the other, so that what they share cancels.
-    """
-
-    a: Population
-    b: Population
-    n_users: int
-    drawn: bool = False
-    paired: bool = False
-    sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT
-
-    @property
-    def n_items(self) -> int:
-        """Mean number of candidates over users of both, rounded."""
-        return round(float(np.mean([x.share @ x.ranks.n_candidates for x in (self.a, self.b)])))
-
-    def exact(self, measure: Measure) -> tuple[float, float]:
-        """Exact metric of both."""
-        return float(self.a.exact([measure])[0]), float(self.b.exact([measure])[0])
-
-    def difference(self, a: Moments, b: Moments) -> tuple[float, float, float]:
-        """Mean of b - a, its standard deviation, and that with users drawn anew."""
-        within = a.within + b.within
-        anew = a.total + b.total
-        if self.paired and self.a.kind is not None and self.b.kind is not None:
-            anew = within + (b.by_kind[self.b.kind] - a.by_kind[self.a.kind]).var()
-        error = float(np.sqrt(anew / self.n_users))
-        sd = error
-        if not self.drawn:
-            sd = float(np.sqrt(within / self.n_users))
-        return float(b.mean - a.mean), sd, error
 
 
 @with_questions
@@ -151,6 +101,7 @@ def plan(
 
     Examples
     --------
+    >>> import numpy as np
     >>> users = np.arange(1, 2001) / 2000
     >>> a, b = (np.ceil(1000 * users**power).astype(int) for power in (3, 4))
     >>> for row in plan(a, b, "recall@10", n_items=1000, sizes=[10, 100]):
@@ -255,7 +206,7 @@ def _planned(
     decides = None
     found = []
     for m in sizes:
-        lead, width = _decision(pair, measure, m, shape, z)
+        lead, width = decision(pair, measure, m, shape, z)
         probability = float(ndtr(lead))
         if decides is None and probability >= _DECIDED:
             decides = m
@@ -273,126 +224,6 @@ def _planned(
         )
         found.append(planned)
     return [replace(planned, decides=decides) for planned in found]
-
-
-def deciding_differences(
-    results: Sequence[Compared],
-    samples: Mapping[str, SampledRanks],
-    shape: str | float = SHAPE,
-    confidence: float = CONFIDENCE,
-) -> dict[str, dict[int | None, float]]:
-    """Calculate the differences that the negatives drawn, more, and full rankings may decide.
-
-    The largest of all results, by metric and by number of negatives, of which the first are those
-    drawn and None stands for full rankings. They follow from the width of the range, which depends
-    little on which of the distributions of true ranks that fit the sampled ranks is the right one.
-    """
-    z = float(ndtri((1.0 + confidence) / 2.0))
-    fitted: dict[str, Population] = {}
-    largest: dict[str, dict[int | None, float]] = {}
-    for result in results:
-        for name in (result.a, result.b):
-            if name not in fitted:
-                fitted[name] = _fitted(samples[name], shape)
-        a = samples[result.a]
-        b = samples[result.b]
-        pair = Pair(
-            fitted[result.a],
-            fitted[result.b],
-            result.n_users,
-            drawn=True,
-            sampling=a.sampling,
-        )
-        measure = parse_measure(result.metric)
-        found: dict[int | None, float] = {}
-        found[a.n_negatives] = (result.range_high - result.range_low) / 2.0
-        more = max(_MORE, 2 * a.n_negatives)
-        if more < min(a.mean_candidates, b.mean_candidates) - 1:
-            found[more] = _decision(pair, measure, more, shape, z)[1]
-        found[None] = _decision(pair, measure, None, shape, z)[1]
-        of_metric = largest.setdefault(result.metric, {})
-        for n_negatives, difference in found.items():
-            of_metric[n_negatives] = max(difference, of_metric.get(n_negatives, 0.0))
-    return largest
-
-
-def _fitted(sample: SampledRanks, shape: str | float) -> Population:
-    """Fit a distribution of true ranks to sampled ranks."""
-    counts = np.bincount(sample.sampled_ranks - 1, minlength=sample.n_negatives + 1)
-    if name_of(shape) == NONE:
-        population, _ = Population.estimated(counts, sample.mean_candidates, sample.sampling)
-        return population
-    return Population.non_increasing(counts, sample.mean_candidates, sample.sampling)
-
-
-def _decision(
-    pair: Pair, measure: Measure, m: int | None, shape: str | float, z: float
-) -> tuple[float, float]:
-    """Standard deviations by which the expected range excludes 0, and half of its width."""
-    evaluation = (pair.n_items, pair.n_users, m, Sampling(pair.sampling), shape, z)
-    low_a, high_a = _ends(pair.a, measure, *evaluation)
-    low_b, high_b = _ends(pair.b, measure, *evaluation)
-    low, sd_low, error_low = pair.difference(high_a, low_b)
-    high, sd_high, error_high = pair.difference(low_a, high_b)
-    width = float(high - low + z * (error_low + error_high)) / 2.0
-    exact_a, exact_b = pair.exact(measure)
-    if exact_a == exact_b:
-        return -np.inf, width
-    if exact_a < exact_b:
-        above = low - z * error_low
-        sd = sd_low
-    else:
-        above = -high - z * error_high
-        sd = sd_high
-    if m is not None and above > 0.0 and not measure.metric.needs_candidates:
-        sd *= _OF_FITTED
-    if sd != 0.0:
-        return above / sd, width
-    if above == 0.0:
-        return 0.0, width
-    return float(np.copysign(np.inf, above)), width
-
-
-@lru_cache(maxsize=32)
-def _ends(
-    population: Population,
-    measure: Measure,
-    n: int,
-    n_users: int,
-    m: int | None,
-    sampling: Sampling,
-    shape: str | float,
-    z: float,
-) -> tuple[Moments, Moments]:
-    """Moments of the lower and of the upper end of the range; of full rankings, the metric."""
-    if m is None:
-        exact = population.exact_moments(measure)
-        return exact, exact
-    if measure.metric.needs_candidates:
-        vectors: Float = np.stack([unbiased_auc(n, m, sampling)] * 2)
-    else:
-        table = kernel(n, m, sampling, shape, measure.cutoff)
-        in_blocks = population.ranks is rank_blocks(n) and table.points.size == n
-        # With replacement a block is uniform on an interval, not on whole ranks.
-        in_blocks = in_blocks and sampling is not Sampling.WITH_REPLACEMENT
-        # Of the closest distribution of the class, as for a sample: the population itself may be
-        # outside, as that of a few users is, and then no vector is narrowest where it is.
-        if in_blocks:
-            expected = np.zeros(m + 1)
-            expected[table.starts] = n_users * population.binned_shares(table)
-        else:
-            expected = n_users * population.sampled_shares(m, sampling)
-        likely = likely_mixture(expected, table).shares
-        found = bracket(measure, table, likely[None], n_users, z)
-        vectors = np.concatenate(found)
-        if in_blocks:
-            return _of_both(population.binned_moments(vectors, table))
-    return _of_both(population.moments(vectors, sampling))
-
-
-def _of_both(both: Moments) -> tuple[Moments, Moments]:
-    """Separate the moments of the lower and of the upper end."""
-    return Moments(*(field[0] for field in both)), Moments(*(field[1] for field in both))
 
 
 def _parts(

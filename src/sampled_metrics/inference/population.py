@@ -96,8 +96,10 @@ class Population:
         `estimators.em_step`. The result is for planning, not for quoting. Also returns the
         shares of users that it expects at every sampled rank.
         """
-        observed, ranks = np.asarray(counts, dtype=np.float64), rank_blocks(n)
-        share, seen = (ranks.n_tied + 1.0) / n, observed > 0
+        observed = np.asarray(counts, dtype=np.float64)
+        ranks = rank_blocks(n)
+        share = (ranks.n_tied + 1.0) / n
+        seen = observed > 0
         given = sampled_rank_distribution(ranks, observed.size - 1, sampling)
         of_seen = given[:, seen]
         for _ in range(iterations):
@@ -111,7 +113,8 @@ class Population:
 
         Maximum likelihood among mixtures of the extreme points of the class.
         """
-        values, ranks = np.asarray(counts, dtype=np.float64), rank_blocks(n)
+        values = np.asarray(counts, dtype=np.float64)
+        ranks = rank_blocks(n)
         table = kernel(n, values.size - 1, sampling, NON_INCREASING, None)
         mixture = likely_mixture(values, table)
         points = table.points[mixture.rows]
@@ -247,7 +250,8 @@ class Shape(NamedTuple):
         excess = n**3 * (
             (b.fourth - 3.0 * b.second**2) / n_b**3 + (a.fourth - 3.0 * a.second**2) / n_a**3
         )
-        low, high = b.low - a.high, b.high - a.low
+        low = b.low - a.high
+        high = b.high - a.low
         return cls(b.mean - a.mean, second, third, excess + 3.0 * second**2, low, high), n
 
     def about(self, centre: float) -> Float:
@@ -293,11 +297,14 @@ def estimate(
     if n_users == 1:
         return Estimate(observed.mean, math.nan, math.nan, math.nan, 1)
     pseudo = [(prior, _PRIOR_USERS)] + ([] if likely is None else [(likely, _LIKELY_USERS)])
-    mixed, users = n_users * observed.about(observed.mean), float(n_users)
+    mixed = n_users * observed.about(observed.mean)
+    users = float(n_users)
     for shape, number in pseudo:
-        mixed, users = mixed + number * shape.about(observed.mean), users + number
+        mixed = mixed + number * shape.about(observed.mean)
+        users = users + number
     second, third, fourth = (float(moment) for moment in mixed / users)
-    below, above = 0.0, 0.0
+    below = 0.0
+    above = 0.0
     if second > 0.0:
         # Roots of (1 - t^2 c/2D) x^2 - t^2 (k3/v)/D x - t^2 v/D, the distance from the mean.
         skewness = third / second / math.sqrt(second)  # in this order, because values may be tiny
@@ -305,9 +312,11 @@ def estimate(
         step = float(stdtrit(n_users - 1, (1.0 + confidence) / 2.0)) ** 2 / n_users
         # A heavy tail would make the parabola open the wrong way for few users.
         leading = max(1.0 - step * max(curvature, _LEAST_CURVATURE) / 2.0, 0.5)
-        middle, variance = step * third / second, second * n_users / (n_users - 1)
+        middle = step * third / second
+        variance = second * n_users / (n_users - 1)
         root = math.sqrt(middle**2 + 4.0 * leading * step * variance)
-        below, above = (middle - root) / (2.0 * leading), (middle + root) / (2.0 * leading)
+        below = (middle - root) / (2.0 * leading)
+        above = (middle + root) / (2.0 * leading)
     low = max(observed.mean + below, min(prior.low, observed.mean))
     high = min(observed.mean + above, max(prior.high, observed.mean))
     std_error = math.sqrt(observed.second / (n_users - 1))

@@ -33,9 +33,12 @@ from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.probability import distinct_items
 
 OfLevel: TypeAlias = Callable[[float], tuple[float, float]]  # both ends, by the confidence
-_GROUPS, _SAME_N = 3, 0.02  # of rows with about the same n, where n differs by so much
+_GROUPS = 3  # of rows with about the same n
+_SAME_N = 0.02  # share of it by which n must differ for that
 _INVERSION = 0.99  # least confidence of ends that are inverted
-_ROUNDING, _LEAST_P, _MOST_P = 1e-9, 1e-6, 1.0 - 1e-3
+_ROUNDING = 1e-9
+_LEAST_P = 1e-6
+_MOST_P = 1.0 - 1e-3
 
 _FACTOR_ERROR = 0.05  # of the factors that an order holds up to
 _OF_ITEMS = ("recall", "auc")  # the mean over a user's items is the metric of the user
@@ -99,7 +102,8 @@ class _Grouped(NamedTuple):
 @lru_cache(maxsize=8)
 def _grouped(sample: SampledRanks) -> _Grouped:
     """Group the rows of a sample; users are split in two folds at random."""
-    ids, user = None, np.arange(sample.sampled_ranks.size)
+    ids = None
+    user = np.arange(sample.sampled_ranks.size)
     if sample.users is not None:
         ids, user = np.unique(sample.users, return_inverse=True)
     rows = np.bincount(user)
@@ -127,7 +131,9 @@ def end_of_users(
 ) -> End:
     """Solve for the lower or upper bracketing vectors of a metric, and average them for users."""
     grouped = _grouped(sample)
-    m, sampling, rows = sample.n_negatives, sample.sampling, np.bincount(grouped.user)
+    m = sample.n_negatives
+    sampling = sample.sampling
+    rows = np.bincount(grouped.user)
     z = float(stdtrit(max(rows.size - 1, 1), (1.0 + confidence) / 2.0))
     of_groups = []
     for size in grouped.sizes:
@@ -237,7 +243,8 @@ def order_p_value(a: Bracketed, b: Bracketed, place: int) -> float:
         low, high = ends(1.0 - p)
         return low > 0.0 or high < 0.0
 
-    least, most = _LEAST_P, _MOST_P
+    least = _LEAST_P
+    most = _MOST_P
     if not decided(most):
         return 1.0
     if decided(least):
@@ -282,7 +289,8 @@ def _last_positive(value: Callable[[int], float], last: int) -> int:
 
     By the rule of false position, with bisection where it would take one step only.
     """
-    below, above = 0, last
+    below = 0
+    above = last
     at_above = value(above)
     if at_above > 0.0:
         return above
@@ -292,9 +300,11 @@ def _last_positive(value: Callable[[int], float], last: int) -> int:
         place = below + min(max(round(share * (above - below)), 1), above - below - 1)
         found = value(place)
         if found > 0.0:
-            below, at_below = place, found
+            below = place
+            at_below = found
         else:
-            above, at_above = place, found
+            above = place
+            at_above = found
     return below
 
 
@@ -309,8 +319,10 @@ def upper_bound(values: Float, largest: float, confidence: float) -> float:
     """
     quantile = float(stdtrit(max(values.size - 1, 1), (1.0 + confidence) / 2.0))
     points, counts = np.unique(values, return_counts=True)
-    share, largest = counts / values.size, max(largest, float(points[-1]))
-    span, allowed = largest - float(points[0]), quantile**2 / (2.0 * values.size)
+    share = counts / values.size
+    largest = max(largest, float(points[-1]))
+    span = largest - float(points[0])
+    allowed = quantile**2 / (2.0 * values.size)
     if span == 0.0:
         return largest
     below = (largest - points) / span
@@ -322,7 +334,8 @@ def upper_bound(values: Float, largest: float, confidence: float) -> float:
         total = weight.sum()
         return float(share @ np.log(distance) + np.log(total)), float(weight @ below / total)
 
-    near, far = -45.0, 45.0  # logarithms of distances from the largest value, relative to the span
+    near = -45.0  # logarithm of a distance from the largest value, relative to the span
+    far = 45.0
     divergence, mean = tilted(near)
     if divergence <= allowed:
         return largest - span * mean * float(np.exp(divergence - allowed))
@@ -339,9 +352,11 @@ def common_users(a: ArrayLike | None, b: ArrayLike | None) -> tuple[Int, Int] | 
     """
     if a is None or b is None:
         return None
-    a, b = np.asarray(a), np.asarray(b)
+    a = np.asarray(a)
+    b = np.asarray(b)
     if a.dtype.kind != b.dtype.kind:
-        a, b = a.astype(str), b.astype(str)
+        a = a.astype(str)
+        b = b.astype(str)
     _, first, second = np.intersect1d(a, b, assume_unique=True, return_indices=True)
     return (first, second) if first.size else None
 
@@ -356,7 +371,9 @@ def unbiased_auc(n: int, m: int, sampling: str) -> Float:
 
 def _difference(a: Bracketed, b: Bracketed, place: int) -> OfLevel:
     """Return a function of the confidence that gives both ends of B - A."""
-    common, x, y = common_users(a.users, b.users), a.ends[place], b.ends[place]
+    common = common_users(a.users, b.users)
+    x = a.ends[place]
+    y = b.ends[place]
     below = (End(-y.lower, -y.least), End(x.upper, x.most))
     above = (End(y.upper, y.most), End(-x.lower, -x.least))
     return lambda level: (

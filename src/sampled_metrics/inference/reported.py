@@ -220,7 +220,8 @@ def advice(
 def _expected(measures: Sequence[Measure], about: About, ends: Sequence[Least]) -> Float:
     """Expected sampled metrics halfway between two distributions."""
     alone = factor_of(about.shape) == np.inf
-    n, m = about.n_items, about.n_negatives
+    n = about.n_items
+    m = about.n_negatives
     given, _ = sampled_moments(tuple(measures), n, m, about.sampling, alone)
     last, _ = at_last(measures, about)
     total = np.zeros(len(measures))

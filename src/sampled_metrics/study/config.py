@@ -1,4 +1,4 @@
-"""The configuration of a study: its settings, validated, and what the rules read from them."""
+"""The configuration of a study, validated, and what the rules read from it."""
 
 import hashlib
 import json
@@ -9,13 +9,10 @@ from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
+from pydantic import AfterValidator, Field, create_model, model_validator
 
-from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.settings import Count, Settings, described_pattern
-from sampled_metrics.estimators import Estimator, parse_estimator
-from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics._base.settings import Settings, described_pattern
 from sampled_metrics.ranks import Sampling as SamplingEnum
 from sampled_metrics.study.datasets.settings import (
     DatasetSettings,
@@ -25,33 +22,21 @@ from sampled_metrics.study.datasets.settings import (
     check_given,
 )
 from sampled_metrics.study.recommenders import KINDS
+from sampled_metrics.study.settings import (
+    ExactSettings,
+    ExperimentSettings,
+    RankingSettings,
+    ScorecardSettings,
+    ToySettings,
+)
 
 ALL_TABLES = (1, 2, 3, 4)
 TABLES_OF_DATA = (3, 4)
 ALL_FIGURES = (1, 2, 3, 4, 5, 6)
 FIGURES_OF_DATA = (5, 6)
 
-N_ITEMS = 10_000  # of the toy recommenders
 REFERENCE = Path("results/reference")
 _IN_USE = ("benchmarks", "config", "docs", "resources", "src", "tests", "workflow")
-
-
-def _canonical(parse: Callable[[str], object]) -> Callable[[str], str]:
-    """Refuse a second spelling, which would name the same thing differently in files."""
-
-    def check(name: str) -> str:
-        if (canonical := str(parse(name))) != name:
-            raise InputError(f"write {name!r} as {canonical}")
-        return name
-
-    return check
-
-
-def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"duplicate entry {name}")
-    return names
 
 
 def _no_pair(name: str) -> str:
@@ -59,20 +44,6 @@ def _no_pair(name: str) -> str:
     if " vs " in name:
         raise InputError(f"{name!r} reads like a pair of recommenders; leave out vs")
     return name
-
-
-def _one_size(value: object) -> object:
-    """Refuse several numbers of negatives, and say what has them."""
-    if isinstance(value, list | tuple):
-        example = 50
-        if value:
-            example = value[-1]
-        raise InputError(
-            f"one number of negatives, not {value}; Figure 6 and ranges.csv have others, and "
-            "tables of others are a study with its own folder of results: --config "
-            f"'experiment={{n_negatives: {example}}}' results=results/other"
-        )
-    return value
 
 
 def _folder(path: str) -> str:
@@ -96,105 +67,6 @@ ResultsFolder = Annotated[
     ),
     AfterValidator(_folder),
 ]
-_LIST = (Field(strict=False, min_length=1), AfterValidator(_no_duplicates))
-Metrics = Annotated[tuple[Annotated[str, AfterValidator(_canonical(parse_measure))], ...], *_LIST]
-Estimators = Annotated[
-    tuple[Annotated[str, AfterValidator(_canonical(parse_estimator))], ...], *_LIST
-]
-TiePolicies = Annotated[
-    tuple[Literal["expected", "optimistic", "pessimistic", "random"], ...], *_LIST
-]
-Sampling = Annotated[SamplingEnum, BeforeValidator(SamplingEnum)]
-Seed = Annotated[int, Field(ge=0)]
-
-
-class RankingSettings(Settings):
-    """Full ranking of all candidates; none of this changes a result."""
-
-    block_size: Count = 512
-    """Users scored at a time."""
-    pieces: Annotated[int, Field(ge=1, le=1000)] = 1
-    """Jobs that share the users of a recommender."""
-
-
-class ExactSettings(Settings):
-    """The exact metrics of results/tables/exact.csv."""
-
-    metrics: Metrics = defaults.METRICS
-    """Metrics."""
-    ties: TiePolicies = ("expected",)
-    """Tie policies, each of which gives rows of its own."""
-    seed: Seed = 0
-    """Seed of tie policy random."""
-
-
-class ToySettings(Settings):
-    """The toy recommenders of Tables 1 and 2 (sections 3.2 and 4.2)."""
-
-    n_negatives: Annotated[int, Field(ge=1, lt=N_ITEMS)] = 99
-    """Negatives sampled for each instance, m."""
-    repetitions: Annotated[int, Field(ge=2, le=1_000_000)] = 1000
-    """How often the sampled evaluation is repeated."""
-    sampling: Sampling = SamplingEnum.WITHOUT_REPLACEMENT
-    """How negatives are drawn; distinct drops duplicates after drawing with replacement."""
-    seed: Seed = 0
-    """Seed of the draws."""
-
-
-class ExperimentSettings(Settings):
-    """Sampled and corrected metrics of the recommenders: Tables 3 and 4, Figures 5 and 6."""
-
-    metrics: Metrics = defaults.METRICS
-    """Metrics."""
-    estimators: Estimators = (
-        "sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001",
-    )  # fmt: skip
-    """Estimators; gamma of eq. 25 follows the colon."""
-    n_negatives: Annotated[Count, BeforeValidator(_one_size)] = 100
-    """Negatives sampled for each user, m."""
-    repetitions: Annotated[int, Field(ge=2, le=1_000_000)] = 100
-    """How often the sampled evaluation is repeated."""
-    sampling: Sampling = SamplingEnum.WITHOUT_REPLACEMENT
-    """How negatives are drawn; distinct drops duplicates after drawing with replacement."""
-    assumed_sampling: Sampling | None = None
-    """How the corrections assume that negatives are drawn; null is as they are drawn. The paper's
-    study, with-replacement."""
-    ties: Literal["paper", "random", "optimistic", "pessimistic"] = "random"
-    """Place of the held-out item among the T sampled items that tie with it: equally likely from 0
-    to T (random) or to T - 1 (paper), 0 (optimistic) or T (pessimistic). The paper's study,
-    paper, which is biased upwards where items tie."""
-    shared_samples: bool = True
-    """Whether all estimators of a repetition use the same samples, or each draws its own."""
-    shared_ties: bool = False
-    """Whether estimators that share samples also share the order of tied items, or each draws its
-    own."""
-    n_items: Annotated[int, Field(ge=2, le=1_000_000_000)] | None = None
-    """n of the corrections; null is the mean number of candidates, rounded."""
-    cls_nonnegative: bool = True
-    """Whether the estimates of constrained least squares (cls) must be at least 0."""
-    rounding: Literal["floor", "linear"] = "floor"
-    """How the metric is taken at an estimated rank between two ranks, eq. 20."""
-    divisor: Literal["m", "m+1"] = "m"
-    """Divisor of the estimated rank, eq. 20. The paper's study, m+1."""
-    seed: Seed = 0
-    """Seed of the draws."""
-
-    @property
-    def correction_sampling(self) -> SamplingEnum:
-        """How the corrections assume that negatives are drawn."""
-        if self.assumed_sampling is None:
-            return self.sampling
-        return self.assumed_sampling
-
-    @property
-    def measures(self) -> list[Measure]:
-        """The metrics, parsed."""
-        return [parse_measure(name) for name in self.metrics]
-
-    @property
-    def corrections(self) -> list[Estimator]:
-        """The estimators, parsed."""
-        return [parse_estimator(name) for name in self.estimators]
 
 
 PAPERS_NAMES = ("X", "Y", "Z")  # recommenders of the paper
@@ -203,21 +75,6 @@ PAPERS_CHOICES = {  # in its experiment; no other study should inherit them
     "divisor": "m+1",
     "assumed_sampling": SamplingEnum.WITH_REPLACEMENT,
 }
-
-
-class ScorecardSettings(Settings):
-    """Comparison with the published tables."""
-
-    published: FileName = "config/paper/tables.csv"
-    """The published cells, CSV."""
-    spread: FileName = "results/reference/spread.csv"
-    """How far each cell moves with what the paper leaves open, CSV."""
-    by_start: FileName = "results/reference/starts.csv"
-    """Tables of every start, CSV."""
-    band: FileName = "results/reference/band.csv"
-    """Lowest and highest curve of Figure 6 over the starts, CSV."""
-    starts: Annotated[int, Field(ge=2, le=10_000)] = 20
-    """Initialisations of the first als recommender that the spread is measured over."""
 
 
 class ExternalSettings(Settings):

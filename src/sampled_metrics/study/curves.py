@@ -38,8 +38,8 @@ from sampled_metrics.sampling import (
     sampled_rank_distribution,
 )
 from sampled_metrics.sampling.probability import likely_columns, pmf_at
-from sampled_metrics.study.config import N_ITEMS, ExperimentSettings
 from sampled_metrics.study.moments import Moments, deviations
+from sampled_metrics.study.settings import N_ITEMS, ExperimentSettings
 from sampled_metrics.study.tables import EXACT, METRICS, PREDICTED_RANKS, corrected_items
 
 _WITH = Sampling.WITH_REPLACEMENT

@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.study.config import (
-    PAPERS_CHOICES,
-    ExperimentSettings,
-    Study,
-    ToySettings,
-)
+from sampled_metrics.study.config import PAPERS_CHOICES, Study
+from sampled_metrics.study.settings import ExperimentSettings, ToySettings
 
 if TYPE_CHECKING:  # Snakemake's own process needs no pandas
     import pandas as pd

@@ -27,6 +27,7 @@ from sampled_metrics.study.datasets.catalogue import CATALOGUE
 from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES, groups, heads
 from sampled_metrics.study.scorecard import COLUMNS as SCORECARD
 from sampled_metrics.study.scorecard import NOT_COMPARABLE, VERDICTS, z_scores
+from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.tables import COLUMNS, KEY, estimator_vectors
 
 FIGURES: dict[int | str, str] = {
@@ -67,7 +68,7 @@ def collect(
     6, and no scorecard, claims and `audit`. No pair of `orders`, the orders by further methods,
     need be of this run.
     """
-    users, settings = read_by_name(ranks), study.ExperimentSettings(**config.get("experiment", {}))
+    users, settings = read_by_name(ranks), ExperimentSettings(**config.get("experiment", {}))
     figures, made = results / "figures", results / "tables"
     curves = read_table(figures / "figure6.csv", CURVES)
     ordered = curves[curves["kind"] == "ordered"].to_dict("records")

@@ -16,7 +16,7 @@ from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.study.config import Entry, ExperimentSettings
+from sampled_metrics.study.config import Entry
 from sampled_metrics.study.curves import COLUMNS as CURVES
 from sampled_metrics.study.curves import (
     ESTIMATORS,
@@ -28,6 +28,7 @@ from sampled_metrics.study.curves import (
 )
 from sampled_metrics.study.datasets.split import Split
 from sampled_metrics.study.recommenders import create
+from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.tables import (
     COUNTS,
     EXACT,

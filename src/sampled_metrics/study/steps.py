@@ -181,8 +181,8 @@ def gather(job: Any) -> None:
 def ranges(job: Any) -> None:
     """Ranges of the exact metrics that samples of several sizes allow."""
     from sampled_metrics.inputs.full import read_by_name
-    from sampled_metrics.study.config import ExperimentSettings
     from sampled_metrics.study.curves import allowed_ranges
+    from sampled_metrics.study.settings import ExperimentSettings
 
     settings = ExperimentSettings(**job.params.experiment)
     ranks = read_by_name(_paths(job.input.ranks))
@@ -194,8 +194,8 @@ def exact(job: Any) -> None:
     """Compute the exact metrics under each tie policy."""
     from sampled_metrics.inputs.full import read_by_name
     from sampled_metrics.ranks.records import sources
-    from sampled_metrics.study.config import ExactSettings
     from sampled_metrics.study.printed import write_exact
+    from sampled_metrics.study.settings import ExactSettings
     from sampled_metrics.study.tables import exact_table
 
     ranks = read_by_name(_paths(job.input.ranks))
@@ -207,7 +207,7 @@ def tables(job: Any) -> None:
     """Compute Tables 3 and 4, Figures 5 and 6, and what other orders of ties make of the tables."""
     from sampled_metrics.inputs.full import read_by_name
     from sampled_metrics.study import tables as study
-    from sampled_metrics.study.config import ExperimentSettings
+    from sampled_metrics.study.settings import ExperimentSettings
     from sampled_metrics.study.starts import uniform_ties
 
     ranks = read_by_name(_paths(job.input.ranks))
@@ -223,7 +223,7 @@ def tables(job: Any) -> None:
 
 def theory(job: Any) -> None:
     """Compute what needs no data: Tables 1 and 2, Figures 1 to 4."""
-    from sampled_metrics.study.config import ToySettings
+    from sampled_metrics.study.settings import ToySettings
     from sampled_metrics.study.tables import toy_tables
 
     _tables(job, toy_tables(ToySettings(**job.params.toy)))
@@ -250,7 +250,7 @@ def _tables(job: Any, made: dict[int, Any]) -> None:
 def figures(job: Any) -> None:
     """Compute what the figures plot, and draw them."""
     from sampled_metrics.inputs.full import read_by_name
-    from sampled_metrics.study.config import ExperimentSettings
+    from sampled_metrics.study.settings import ExperimentSettings
 
     ranks = read_by_name(_paths(job.input.ranks))
     _figures(job, ranks, ExperimentSettings(**job.params.experiment))
@@ -306,8 +306,9 @@ def spread(job: Any) -> None:
     """Measure how far cells move with the start of an als recommender and with tied ranks."""
     from sampled_metrics.inputs.full import read_by_name
     from sampled_metrics.study import starts
-    from sampled_metrics.study.config import Entry, ExperimentSettings
+    from sampled_metrics.study.config import Entry
     from sampled_metrics.study.datasets.split import load_split
+    from sampled_metrics.study.settings import ExperimentSettings
 
     entry = Entry(**job.params.entry)
     settings = ExperimentSettings(**job.params.experiment)

@@ -21,8 +21,8 @@ from sampled_metrics.metrics import values
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import histograms, sampled_rank_distribution, shared_histograms
-from sampled_metrics.study.config import N_ITEMS, ExactSettings, ExperimentSettings, ToySettings
 from sampled_metrics.study.moments import Moments, estimates, expected_moments, probability_less
+from sampled_metrics.study.settings import N_ITEMS, ExactSettings, ExperimentSettings, ToySettings
 
 KEY = ["table", "row", "metric", "column"]
 COLUMNS = (*KEY, "value", "std")

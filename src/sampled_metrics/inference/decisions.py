@@ -1,0 +1,97 @@
+"""A difference between two recommenders: its estimate and test, the order, users needed."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import ndtri, stdtr
+
+from sampled_metrics._base.arrays import Float, Int, adjusted
+from sampled_metrics.inference.population import Estimate, Shape, estimate
+from sampled_metrics.inference.results import UNDECIDED, Compared
+
+_ROUNDING = 1e-13
+_LEAST_RATIO = 1e-5  # of a difference to its error, so that users needed fit into int64
+
+
+def of_common(a: Float, b: Float, common: tuple[Int, Int] | None) -> tuple[Float, Float]:
+    """Values of the users that both have, if there are such."""
+    if common is None:
+        return a, b
+    return a[common[0]], b[common[1]]
+
+
+def mean_difference(a: Float, b: Float, paired: bool, prior: Shape, confidence: float) -> Estimate:
+    """Estimate the mean of b - a over users; `prior` is the shape of the values of one of both."""
+    if paired:
+        difference = b - a
+        difference[np.abs(difference) < _ROUNDING] = 0.0
+        shape = Shape.of(difference)
+        n_users = a.size
+    else:
+        shape, n_users = Shape.of_means(Shape.of(a), a.size, Shape.of(b), b.size)
+    return estimate(shape, n_users, prior.difference(), confidence)
+
+
+def decided(results: Sequence[Compared], correction: str, confidence: float) -> list[Compared]:
+    """Adjust the p-values of each metric for its pairs, and fill in the orders."""
+    by_metric: dict[str, dict[tuple[str, str], float]] = {}
+    for result in results:
+        pairs = by_metric.setdefault(result.metric, {})
+        pairs[result.a, result.b] = result.p_value
+    for metric, pairs in by_metric.items():
+        corrected = adjusted(list(pairs.values()), correction)
+        by_metric[metric] = dict(zip(pairs, corrected, strict=True))
+    filled = []
+    for result in results:
+        p = by_metric[result.metric][result.a, result.b]
+        order = UNDECIDED
+        if p < 1.0 - confidence:
+            if result.range_low > 0.0:
+                order = "b"
+            elif result.range_high < 0.0:
+                order = "a"
+        filled.append(replace(result, p_value=p, order=order))
+    return filled
+
+
+def strict_level(result: Compared, alone: Compared, confidence: float) -> float:
+    """Confidence that a correction for several pairs asks of one that was decided `alone`."""
+    strictness = 1.0
+    if result.p_value > 0.0:
+        strictness = alone.p_value / result.p_value
+    return 1.0 - (1.0 - confidence) * strictness
+
+
+def users_needed(result: Compared, confidence: float) -> int | None:
+    """Predict how many users decide a difference that grows no smaller with them, to two digits."""
+    if not result.difference or not result.std_error > 0.0:
+        return None
+    ratio = max(abs(result.difference / result.std_error), _LEAST_RATIO)
+    wanted = float(ndtri((1.0 + confidence) / 2.0))
+    needed = max(result.n_users * (wanted / ratio) ** 2, result.n_users + 1.0)
+    unit = 10 ** max(0, math.floor(math.log10(needed)) - 1)  # a prediction is no more precise
+    return math.ceil(needed / unit) * unit
+
+
+def p_value(a: Float, b: Float, paired: bool) -> float:
+    """Test whether two recommenders have the same mean, two-sided; Student's or Welch's test."""
+    if min(a.size, b.size) < 2:
+        return 1.0
+    if paired:
+        samples = [b - a]
+        difference = samples[0].mean()
+    else:
+        samples = [a, b]
+        difference = b.mean() - a.mean()
+    if all(np.ptp(values) == 0.0 for values in samples):
+        return 1.0 if a[0] == b[0] else 0.0
+    variance = 0.0
+    scatter = 0.0
+    for values in samples:
+        of_mean = values.var(ddof=1) / values.size
+        variance += of_mean
+        scatter += of_mean**2 / (values.size - 1)
+    freedom = variance**2 / scatter
+    return float(2.0 * stdtr(freedom, -abs(difference) / np.sqrt(variance)))

@@ -1,0 +1,127 @@
+"""The last event of each user.
+
+Many users have several events at their latest time, so the rule that picks one, the tie-break,
+decides the numbers and is part of a split:
+
+- `ncf`: as in the split published with Neural Collaborative Filtering (He et al., WWW 2017),
+  which the paper uses: the user's rows in file order, sorted by `std::sort`, the last one taken;
+- `first`, `last`: the first or the last of them in file order;
+- `random`: one of them, each equally likely.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.study.datasets.settings import TieBreak
+
+_THRESHOLD = 16  # longest range that libstdc++ leaves to the final insertion sort
+
+
+def last_events(
+    timestamp: NDArray[np.generic],
+    bounds: Int,
+    tie_break: TieBreak,
+    rng: np.random.Generator | None,
+) -> tuple[Int, int]:
+    """Return the place of each user's last event, and how many users have several.
+
+    Events are in order of users, those of user u from bounds[u] to bounds[u + 1], and in file order
+    for each user.
+    """
+    begin = bounds[:-1]
+    latest = np.repeat(np.maximum.reduceat(timestamp, begin), np.diff(bounds))
+    places = np.flatnonzero(timestamp == latest)
+    offset = np.searchsorted(places, begin)
+    count = np.diff(np.append(offset, places.size))
+    tied = np.flatnonzero(count > 1)
+    if tie_break == "random":
+        if rng is None:
+            raise InputError("tie_break random needs a random generator")
+        return places[offset + rng.integers(0, count)], tied.size
+    if tie_break == "first":
+        return places[offset], tied.size
+    picked = places[offset + count - 1]
+    if tie_break == "ncf":
+        for user in tied:
+            first, end = bounds[user : user + 2]
+            picked[user] = first + sorted_tail(timestamp[first:end], 1)[0]
+    return picked, tied.size
+
+
+def sorted_tail(keys: ArrayLike, size: int | None = None) -> NDArray[np.int64]:
+    """Return the positions, in `keys`, of the last `size` elements (default all) after `std::sort`.
+
+    GNU libstdc++'s sort (introsort) is not stable, so the order of equal elements depends on its
+    exact steps, which are followed here: partitions around the median of three while a range is
+    longer than 16, then one insertion sort over everything. Only the ranges that reach into the
+    tail are sorted, so a short tail takes linear time. Its heap sort, of ranges that took more than
+    2 floor(log2 n) partitions, is an InputError; times of MovieLens never come to it.
+
+    Examples
+    --------
+    >>> sorted_tail([3, 1, 2])
+    array([1, 2, 0])
+    >>> sorted_tail([5] * 17, 1)  # a stable sort would say 16
+    array([1])
+    """
+    # Elements are compared one by one, which is faster in lists than in arrays.
+    values = np.asarray(keys).tolist()
+    first_wanted = 0
+    if size is not None:
+        first_wanted = len(values) - size
+    order = list(range(len(values)))
+    begin = len(order)
+    stack = [(0, len(order), 2 * len(order).bit_length() - 2)]
+    while stack:  # ranges do not overlap, so a stack can replace the recursion of the original
+        first, last, depth = stack.pop()
+        while last - first > _THRESHOLD and last > first_wanted:
+            if depth == 0:
+                raise InputError("tie_break ncf would need a heap sort; use another, such as last")
+            depth -= 1
+            cut = _partition(values, order, first, last)
+            stack.append((cut, last, depth))
+            last = cut
+        if last > first_wanted:
+            begin = min(begin, first)
+    # What is left to the final insertion sort are ranges of at most 16 elements whose values do
+    # not overlap. Insertion keeps equal elements in order, as does the stable sort used here.
+    tail = sorted(order[begin:], key=values.__getitem__)
+    return np.array(tail[first_wanted - begin :], dtype=np.int64)
+
+
+def _partition(keys: Sequence[Any], order: list[int], first: int, last: int) -> int:
+    """Partition [first + 1, last) around the median of three, moved to `first`; return the cut."""
+    a = first + 1
+    b = first + (last - first) // 2
+    c = last - 1
+    low = a
+    high = b
+    if not keys[order[a]] < keys[order[b]]:  # of equal keys, the one that libstdc++ takes
+        low = b
+        high = a
+    at_c = keys[order[c]]
+    if keys[order[high]] < at_c:
+        median = high
+    elif keys[order[low]] < at_c:
+        median = c
+    else:
+        median = low
+    order[first], order[median] = order[median], order[first]
+    pivot = keys[order[first]]
+    left = first + 1
+    right = last - 1
+    while True:
+        while keys[order[left]] < pivot:
+            left += 1
+        while pivot < keys[order[right]]:
+            right -= 1
+        if left >= right:
+            return left
+        order[left], order[right] = order[right], order[left]
+        left += 1
+        right -= 1
