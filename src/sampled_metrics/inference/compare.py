@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import one_thread
@@ -36,6 +37,7 @@ from sampled_metrics.inference.pairs import question_negatives
 from sampled_metrics.inference.population import Shape
 from sampled_metrics.inference.results import UNDECIDED, Compared, Results, with_questions
 from sampled_metrics.inputs.alike import all_alike
+from sampled_metrics.inputs.held import Data, OfUsers
 from sampled_metrics.inputs.options import Drawn, Ranked
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
@@ -46,16 +48,16 @@ EXACT = "exact"
 @with_questions
 @one_thread()
 def compare(
-    data: Mapping[str, Any],
+    data: Mapping[str, Data],
     metrics: str | Sequence[str] = METRICS,
     estimators: str | Sequence[str] | None = None,
     *,
-    relevant: Any = None,
-    seen: Any = None,
+    relevant: OfUsers | None = None,
+    seen: OfUsers | None = None,
     n_items: int | None = None,
     min_relevance: float = 0.0,
     complete: bool = False,
-    positive: Any = None,
+    positive: ArrayLike | None = None,
     n_negatives: int | None = None,
     sampling: str | None = None,
     ties: str | None = None,

@@ -34,6 +34,7 @@ from sampled_metrics.inference.results import (
     with_questions,
 )
 from sampled_metrics.inference.shapes import assumed, caveat, name_of
+from sampled_metrics.inputs.held import Data, OfUsers
 from sampled_metrics.inputs.options import Drawn
 from sampled_metrics.inputs.sampled import as_sampled
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
@@ -92,7 +93,7 @@ class Corrected:
 @with_questions
 @one_thread()
 def correct(
-    data: Any,
+    data: Data,
     metrics: str | Sequence[str] = METRICS,
     estimators: str | Sequence[str] = ESTIMATORS,
     *,
@@ -100,7 +101,7 @@ def correct(
     n_negatives: int | None = None,
     sampling: str | None = None,
     positive: ArrayLike | None = None,
-    relevant: Any = None,
+    relevant: OfUsers | None = None,
     prior: ArrayLike | None = None,
     ties: str = "random",
     seed: int = 0,

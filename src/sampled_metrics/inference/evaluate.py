@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from sampled_metrics.inference.results import (
     with_questions,
 )
 from sampled_metrics.inputs.full import as_ranks
+from sampled_metrics.inputs.held import Data, OfUsers
 from sampled_metrics.inputs.options import Ranked
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
@@ -73,11 +74,11 @@ class Evaluated:
 @with_questions
 @one_thread()
 def evaluate(
-    data: Any,
+    data: Data,
     metrics: str | Sequence[str] = METRICS,
     *,
-    relevant: Any = None,
-    seen: Any = None,
+    relevant: OfUsers | None = None,
+    seen: OfUsers | None = None,
     n_items: int | None = None,
     min_relevance: float = 0.0,
     complete: bool = False,
@@ -166,11 +167,11 @@ def evaluate(
 
 
 def values_by_user(
-    data: Any,
+    data: Data,
     metrics: str | Sequence[str] = METRICS,
     *,
-    relevant: Any = None,
-    seen: Any = None,
+    relevant: OfUsers | None = None,
+    seen: OfUsers | None = None,
     n_items: int | None = None,
     min_relevance: float = 0.0,
     complete: bool = False,

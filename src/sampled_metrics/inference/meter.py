@@ -88,10 +88,10 @@ class RankMeter:
 
     def update(
         self,
-        scores: Any = None,
-        positive: Any = 0,
+        scores: ArrayLike | None = None,
+        positive: ArrayLike = 0,
         *,
-        ranks: Any = None,
+        ranks: ArrayLike | None = None,
         users: ArrayLike | None = None,
     ) -> None:
         """Take a batch of scores or of ranks.
@@ -162,7 +162,7 @@ class RankMeter:
         """Return the number of rows of all batches."""
         return sum(batch.better.size for batch in self._batches)
 
-    def _of_scores(self, scores: Any, positive: Any) -> tuple[Counts, int | None]:
+    def _of_scores(self, scores: ArrayLike, positive: ArrayLike) -> tuple[Counts, int | None]:
         """Return the counts of scores, and the number of negatives, None of full rankings."""
         matrix = as_array(scores, "scores")
         width = matrix.shape[-1]
@@ -179,7 +179,7 @@ class RankMeter:
                 m = width - 1
         return counts_beside(matrix, positive, has_gaps=m is None), m
 
-    def _of_ranks(self, ranks: Any) -> tuple[Counts, int | None]:
+    def _of_ranks(self, ranks: ArrayLike) -> tuple[Counts, int | None]:
         """Return the counts of ranks without ties, likewise."""
         values: Int = integers("ranks", ranks, is_column=True)
         m = self._given_negatives

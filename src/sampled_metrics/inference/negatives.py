@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.results import Results, with_questions
+from sampled_metrics.inputs.held import OfUsers
 from sampled_metrics.inputs.items import WHAT, known_items, table_of_items
 from sampled_metrics.sampling import negatives as uniform
 from sampled_metrics.tables.names import ITEM, USER
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
 
 def negatives(
-    relevant: Any, seen: Any, n_negatives: int, *, items: Any = None, seed: int = 0
+    relevant: OfUsers,
+    seen: OfUsers,
+    n_negatives: int,
+    *,
+    items: OfUsers | None = None,
+    seed: int = 0,
 ) -> "pd.DataFrame":
     """Draw negatives for each user, uniformly and without replacement: `user_id` and `item_id`.
 
@@ -55,7 +61,7 @@ def negatives(
 
 @with_questions
 def check_negatives(
-    negatives: Any, relevant: Any, seen: Any, *, items: Any = None
+    negatives: OfUsers, relevant: OfUsers, seen: OfUsers, *, items: OfUsers | None = None
 ) -> Results[uniform.Check]:
     """Check that negatives are drawn as corrections and ranges assume: uniformly, unseen.
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from scipy.special import ndtr, ndtri
 
@@ -21,6 +21,7 @@ from sampled_metrics.inference.ranges import common_users
 from sampled_metrics.inference.results import INSTEAD, Results, count, with_questions
 from sampled_metrics.inference.shapes import assumed
 from sampled_metrics.inputs.full import as_ranks
+from sampled_metrics.inputs.held import Data
 from sampled_metrics.inputs.options import Ranked
 from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import Sampling
@@ -61,8 +62,8 @@ class Planned:
 @with_questions
 @one_thread()
 def plan(
-    a: Any = None,
-    b: Any = None,
+    a: Data | None = None,
+    b: Data | None = None,
     metrics: str | Sequence[str] = METRICS[:1],
     *,
     effect: float | None = None,
@@ -137,7 +138,11 @@ def plan(
 
 
 def _ranked_pair(
-    a: Any, b: Any, n_items: int | None, n_users: int | None, sampling: Sampling
+    a: Data | None,
+    b: Data | None,
+    n_items: int | None,
+    n_users: int | None,
+    sampling: Sampling,
 ) -> tuple[Pair, list[str]]:
     """Read two full rankings; the words say how their users are paired."""
     if a is None or b is None:
