@@ -10,8 +10,8 @@ from sampled_metrics.metrics import measures
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.products import Products
 from sampled_metrics.study import starts, tables
-from sampled_metrics.study.config import ExactSettings, ExperimentSettings
 from sampled_metrics.study.curves import figure_data
+from sampled_metrics.study.settings import ExactSettings, ExperimentSettings
 
 N = 200
 
