@@ -159,7 +159,7 @@ class Study(Settings):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _choose(cls, values: Any, validate: Callable[[Any], Self]) -> Self:
+    def _choose(cls, values: object, validate: Callable[[object], Self]) -> Self:
         """Take the paper's choices in the paper's study, where the configuration leaves them."""
         study = validate(values)
         if not study.is_papers_study:
@@ -229,21 +229,15 @@ class Study(Settings):
     @property
     def is_papers_data(self) -> bool:
         """Whether the published numbers are about this dataset and split."""
-        return self._reference == REFERENCE
+        split = self.split
+        is_papers_split = split.method == SplitSettings().method and split.users is None
+        return is_papers_split and self.dataset.name == "ml-1m"  # which no table has as its name
 
     @property
     def is_papers_study(self) -> bool:
         """Whether recommenders of the paper are evaluated on its data, unfiltered."""
         has_one = any(name in PAPERS_NAMES for name in self.names)
         return self.is_papers_data and has_one and not self.filters.on
-
-    @property
-    def _reference(self) -> Path | None:
-        """Folder of the reference run of this dataset and split."""
-        if self.split.method != SplitSettings().method or self.split.users is not None:
-            return None
-        folders = {"ml-1m": REFERENCE, "ml-100k": REFERENCE / "ml-100k"}
-        return folders.get(self.dataset.name)  # no table has the name of a MovieLens
 
     @property
     def tables(self) -> tuple[int, ...]:

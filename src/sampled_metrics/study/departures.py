@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.study.config import PAPERS_CHOICES, Study
+from sampled_metrics.study.config import PAPERS_CHOICES, Entry, Study
 from sampled_metrics.study.settings import ExperimentSettings, ToySettings
 
 if TYPE_CHECKING:  # Snakemake's own process needs no pandas
@@ -69,14 +69,13 @@ class Departure(NamedTuple):
     metric: str = ""
     columns: tuple[str, ...] = ()
 
-    def changes(self, cell: Any) -> bool:
-        """Whether a cell, with the key of the published ones, is of other settings."""
-        rows = cell.row.split(" vs ")
+    def changes(self, table: int, row: str, metric: str, column: str) -> bool:
+        """Whether a cell, by the key of the published ones, is of other settings."""
         return (
-            cell.table in self.tables
-            and self.row in ("", *rows)
-            and self.metric in ("", cell.metric)
-            and (not self.columns or cell.column.startswith(self.columns))
+            table in self.tables
+            and self.row in ("", *row.split(" vs "))
+            and self.metric in ("", metric)
+            and (not self.columns or column.startswith(self.columns))
         )
 
 
@@ -84,8 +83,8 @@ def notes(cells: "pd.DataFrame", departures: Iterable[Sequence[Any]]) -> list[st
     """Say for each cell which setting is not the paper's; an empty text if it is comparable."""
     found = [Departure(*values) for values in departures]
     texts = []
-    for cell in cells.itertuples(index=False):
-        words = [departure.words for departure in found if departure.changes(cell)]
+    for key in cells[["table", "row", "metric", "column"]].itertuples(index=False):
+        words = [departure.words for departure in found if departure.changes(*key)]
         texts.append("; ".join(words))
     return texts
 
@@ -100,7 +99,7 @@ def departures(study: Study) -> list[Departure]:
     found = [*_of_toys(study.toy), *_of_data(study), *_of_experiment(study.experiment)]
     if study.ranks == "trained":
         for entry in study.recommenders:
-            found += _of_recommender(entry.name, entry.kind, entry.settings)
+            found += _of_recommender(entry)
     for name in PAPERS_RECOMMENDERS:
         if name not in study.names:
             found.append(Departure(f"recommenders has no {name}", OF_DATA, row=name))
@@ -142,16 +141,17 @@ def _of_experiment(experiment: ExperimentSettings) -> Iterator[Departure]:
             yield Departure(f"experiment.estimators has no {estimator}", (3, 4), columns=columns)
 
 
-def _of_recommender(name: str, kind: str, settings: Any) -> Iterator[Departure]:
+def _of_recommender(entry: Entry) -> Iterator[Departure]:
     """Compare a recommender by its name; one from a file may be anything."""
-    if name not in PAPERS_RECOMMENDERS or kind == "external":
+    name = entry.name
+    if name not in PAPERS_RECOMMENDERS or entry.kind == "external":
         return
     papers_kind, papers = PAPERS_RECOMMENDERS[name]
-    words = _different(f"{name} is of kind", kind, papers_kind)
+    words = _different(f"{name} is of kind", entry.kind, papers_kind)
     if words:
         yield Departure(words, OF_DATA, row=name)
         return
-    given = settings.model_dump(by_alias=True)
+    given = entry.settings.model_dump(by_alias=True)
     for key, value in papers.items():
         words = _different(f"{key} of {name}", given[key], value)
         if words:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
@@ -73,7 +74,7 @@ def write(axes: Axes, x: float, y: float, text: str, **style: Any) -> None:
     axes.text(x, y, text, **{"transform": axes.transAxes, "color": GREY, "va": "top", **style})
 
 
-def curve(axes: Axes, x: Any, y: Any, **style: Any) -> None:
+def curve(axes: Axes, x: "pd.Series[int]", y: "pd.Series[float]", **style: Any) -> None:
     """Draw a curve, as steps where the metric jumps from 1 to 0."""
     drawstyle = None
     if set(y) == {0.0, 1.0}:

@@ -25,7 +25,9 @@ import threading
 import traceback
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
+
+from sampled_metrics.study.job import Job
 
 _VARIABLE = "SAMPLED_METRICS_STEPS"  # has the address for the scripts
 _HEADER = struct.Struct("!16sQ")  # name of a step, and length of its pickled job
@@ -83,7 +85,7 @@ class Server:
         self._process.communicate()
 
 
-def run(job: Any) -> None:
+def run(job: Job) -> None:
     """Run the step of a job in a child of the server, or else in this process."""
     status = _status_of_child(job) if job.threads == 1 else None
     if status is None:
@@ -94,7 +96,7 @@ def run(job: Any) -> None:
         os.kill(os.getpid(), signal.SIGKILL)  # as the child was
 
 
-def _status_of_child(job: Any) -> bytes | None:
+def _status_of_child(job: Job) -> bytes | None:
     """Exit status of the step of a job, empty if it was killed, None if no child started."""
     address = os.environ.get(_VARIABLE)
     if address is None:
@@ -117,7 +119,7 @@ def _status_of_child(job: Any) -> bytes | None:
             return b""
 
 
-def _run_here(job: Any) -> None:
+def _run_here(job: Job) -> None:
     from sampled_metrics.study import steps
 
     gc.disable()  # a step is short, and little of what it makes is garbage before its end,
@@ -235,7 +237,7 @@ def _run_child(request: _Request) -> NoReturn:
         os._exit(status & 255)
 
 
-def _status_of_step(job: Any) -> int:
+def _status_of_step(job: Job) -> int:
     """Run a step; return the exit status that Python would have."""
     try:
         _run_here(job)

@@ -18,6 +18,7 @@ from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.records import COLUMNS, RECORDS, counts_of
 from sampled_metrics.study.datasets.split import Split, require_all
+from sampled_metrics.study.recommenders.base import Scorer
 from sampled_metrics.study.recommenders.neighbours import Tiles
 from sampled_metrics.tables.arrow import places
 from sampled_metrics.tables.names import ITEM, USER
@@ -39,7 +40,7 @@ def users_of_piece(piece: str, size: int) -> range:
     return range(size * (number - 1) // count, size * number // count)
 
 
-def rank_piece(score: Any, split: Split, piece: str = "1-of-1", **options: Any) -> Ranks:
+def rank_piece(score: Scorer | Tiles, split: Split, piece: str = "1-of-1", **options: Any) -> Ranks:
     """Rank the held-out items of the users in a piece.
 
     `score` is of all users of the split: a function, vectors of users and of items, or tiles;

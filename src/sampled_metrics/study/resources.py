@@ -9,9 +9,10 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sampled_metrics.study.config import Study
+from sampled_metrics.study.job import Inputs, Wildcards
 from sampled_metrics.study.recommenders.neighbours import MOST_KEPT
 
 Resource = Callable[..., int]
@@ -59,7 +60,7 @@ def memory_of(rule: str, study: Study | None = None) -> Resource:
     `study` is for rules that train or rank by a recommender, which may hold all pairs of items.
     """
 
-    def mem_mb(wildcards: Any, input: Any, attempt: int) -> int:  # noqa: A002 - as Snakemake calls it
+    def mem_mb(wildcards: Wildcards, input: Inputs, attempt: int) -> int:  # noqa: A002 - as Snakemake calls it
         return attempt * math.ceil(_needed(rule, study, wildcards, input).memory)
 
     return mem_mb
@@ -68,7 +69,7 @@ def memory_of(rule: str, study: Study | None = None) -> Resource:
 def minutes_of(rule: str, study: Study | None = None) -> Resource:
     """Return the function of Snakemake for the run time of a rule, as `memory_of`, in minutes."""
 
-    def runtime(wildcards: Any, input: Any, attempt: int) -> int:  # noqa: A002 - as Snakemake calls it
+    def runtime(wildcards: Wildcards, input: Inputs, attempt: int) -> int:  # noqa: A002 - as Snakemake calls it
         return attempt * math.ceil(_needed(rule, study, wildcards, input).minutes)
 
     return runtime
@@ -81,7 +82,7 @@ class _Needed(NamedTuple):
     minutes: float
 
 
-def _needed(rule: str, study: Study | None, wildcards: Any, inputs: Any) -> _Needed:
+def _needed(rule: str, study: Study | None, wildcards: Wildcards, inputs: Inputs) -> _Needed:
     """Return what a rule needs for its inputs; the users of a ranking are divided into pieces."""
     request = REQUESTS[rule]
     memory: float = request.memory
@@ -109,7 +110,9 @@ class _Counted(NamedTuple):
     minutes_per_mb: float
 
 
-def _counted(rule: str, study: Study | None, wildcards: Any, inputs: Any) -> Iterator[_Counted]:
+def _counted(
+    rule: str, study: Study | None, wildcards: Wildcards, inputs: Inputs
+) -> Iterator[_Counted]:
     """Yield the files of the inputs that count."""
     request = REQUESTS[rule]
     for name in request.counted:
@@ -144,7 +147,7 @@ def _unpacked(path: Path) -> float:
         return _megabytes(path)
 
 
-def _has_scores(study: Study, wildcards: Any) -> bool:
+def _has_scores(study: Study, wildcards: Wildcards) -> bool:
     entry = study.recommender(wildcards.recommender)
     return entry.kind == "external" and entry.settings.format == "scores"
 
@@ -156,5 +159,5 @@ def _has_all_pairs(study: Study, recommender: str) -> bool:
     return entry.settings.k is None and entry.settings.k_prime is None
 
 
-def _counts(inputs: Any) -> dict[str, int]:
+def _counts(inputs: Inputs) -> dict[str, int]:
     return json.loads(Path(inputs.counts).read_text("utf-8"))

@@ -36,10 +36,48 @@ EXACT_BY_KIND = {  # what the same digits say, by the kind of the cell
     "near-certain": "exact: near-certain",
     "random": "exact: by chance",
 }
-COLUMNS = (
-    *(*KEY, "published", "published_std", "ours", "ours_std"),
-    *("difference", "tolerance", "verdict", "note", "kind", "error"),
-)
+
+
+class Cell(NamedTuple):
+    """A published cell, as text, with what is known of ours; NaN where something is missing."""
+
+    table: int
+    row: str
+    metric: str
+    column: str
+    value_published: str
+    std_published: str
+    expected: float
+    expected_std: float
+    repetitions: float
+    printed: str
+    printed_std: str
+    spread: float
+    cause: str
+    uniform: float
+    departure: str  # settings that are not the paper's
+
+
+class Judged(NamedTuple):
+    """A row of the scorecard."""
+
+    table: int
+    row: str
+    metric: str
+    column: str
+    published: str
+    published_std: str
+    ours: str = ""
+    ours_std: str = ""
+    difference: str = ""
+    tolerance: str = ""
+    verdict: str = NOT_COMPARABLE
+    note: str = ""
+    kind: str = ""
+    error: str = ""
+
+
+COLUMNS = Judged._fields
 
 
 class Tolerance(NamedTuple):
@@ -134,20 +172,28 @@ def scorecard(
     for more in (spread, uniform):
         cells = cells.merge(more, on=KEY, how="left", validate="1:1")
     cells["departure"] = notes(cells, departures)
-    return pd.DataFrame([_judge(cell) for cell in cells.itertuples(index=False)], columns=COLUMNS)
+    rows = cells[[*Cell._fields]].itertuples(index=False)
+    return pd.DataFrame([_judge(Cell(*row)) for row in rows], columns=COLUMNS)
 
 
-def _judge(cell: Any) -> tuple[Any, ...]:
+def _judge(cell: Cell) -> Judged:
     """One row of the scorecard."""
-    key = tuple(getattr(cell, name) for name in KEY)
-    shown = (cell.value_published, cell.std_published)
+    judged = Judged(
+        table=cell.table,
+        row=cell.row,
+        metric=cell.metric,
+        column=cell.column,
+        published=cell.value_published,
+        published_std=cell.std_published,
+    )
     if pd.isna(cell.expected):
-        reason = cell.departure or "not computed in this run"
-        return (*key, *shown, *[""] * 4, NOT_COMPARABLE, reason, "", "")
+        return judged._replace(note=cell.departure or "not computed in this run")
     difference = cell.expected - float(cell.value_published)
+    judged = judged._replace(
+        ours=cell.printed, ours_std=cell.printed_std, difference=f"{difference:z.4f}"
+    )
     if cell.departure:
-        ours = (cell.printed, cell.printed_std, f"{difference:z.4f}")
-        return (*key, *shown, *ours, "", NOT_COMPARABLE, cell.departure, "", "")
+        return judged._replace(note=cell.departure)
     noise = _tolerance(cell)
     widest = noise
     if pd.notna(cell.spread):
@@ -159,12 +205,16 @@ def _judge(cell: Any) -> tuple[Any, ...]:
         if _is_due_to_ties(cell):
             verdict = "explained"
             note = "order of tied samples"
-    numbers = (f"{difference:z.4f}", f"{used.on_side_of(difference):.4f}")
-    of_tolerance = (noise.kind, f"{widest.error:.4f}")
-    return (*key, *shown, cell.printed, cell.printed_std, *numbers, verdict, note, *of_tolerance)
+    return judged._replace(
+        tolerance=f"{used.on_side_of(difference):.4f}",
+        verdict=verdict,
+        note=note,
+        kind=noise.kind,
+        error=f"{widest.error:.4f}",
+    )
 
 
-def _verdict(cell: Any, difference: float, noise: Tolerance, widest: Tolerance) -> tuple[str, str]:
+def _verdict(cell: Cell, difference: float, noise: Tolerance, widest: Tolerance) -> tuple[str, str]:
     """Judge a difference by the noise of repetitions, and by all that the paper leaves open."""
     if cell.printed == cell.value_published:
         return "exact", ""
@@ -177,7 +227,7 @@ def _verdict(cell: Any, difference: float, noise: Tolerance, widest: Tolerance) 
     return "differs", f"beyond the spread of the {cell.cause}"
 
 
-def _is_due_to_ties(cell: Any) -> bool:
+def _is_due_to_ties(cell: Cell) -> bool:
     """Whether the published value is unlikely if all orders of tied samples are equally likely."""
     if not cell.repetitions or pd.isna(cell.uniform):
         return False
@@ -185,7 +235,7 @@ def _is_due_to_ties(cell: Any) -> bool:
     return not noise.holds(cell.uniform - float(cell.value_published))
 
 
-def _tolerance(cell: Any, spread: float = 0.0) -> Tolerance:
+def _tolerance(cell: Cell, spread: float = 0.0) -> Tolerance:
     if cell.table == COUNTS:
         return count_tolerance(cell.expected, spread)
     if cell.repetitions or spread:

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sampled_metrics import __version__
 from sampled_metrics._base.arrays import generator
@@ -25,12 +25,21 @@ from sampled_metrics._base.files import (
     write_table,
     write_text,
 )
+from sampled_metrics.study.job import Job
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sampled_metrics.ranks import Ranks
+    from sampled_metrics.study.datasets.split import Split
+    from sampled_metrics.study.recommenders import Recommender
+    from sampled_metrics.study.settings import ExperimentSettings
 
 _log = logging.getLogger("sampled_metrics")
 _PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
 
 
-def run(job: Any) -> None:
+def run(job: Job) -> None:
     """Run a step with its messages in the log of its rule, and errors in one line."""
     file = logging.FileHandler(job.log[0], "w", encoding="utf-8")
     handlers: list[logging.Handler] = [logging.StreamHandler(), file]
@@ -60,7 +69,33 @@ def _only(names: str | list[str]) -> Path:
     return path
 
 
-def fetch(job: Any) -> None:
+def _maybe(names: str | list[str]) -> Path | None:
+    """Path of an input that is one file or none."""
+    return next(iter(_paths(names)), None)
+
+
+def _ranks(job: Job) -> "dict[str, Ranks]":
+    """Read the ranks of the recommenders."""
+    from sampled_metrics.inputs.full import read_by_name
+
+    return read_by_name(_paths(job.input.ranks))
+
+
+def _split(job: Job) -> "Split":
+    """Read the split."""
+    from sampled_metrics.study.datasets.split import load_split
+
+    return load_split(Path(job.input.split))
+
+
+def _experiment(job: Job) -> "ExperimentSettings":
+    """Read the settings of the experiment."""
+    from sampled_metrics.study.settings import ExperimentSettings
+
+    return ExperimentSettings(**job.params.experiment)
+
+
+def fetch(job: Job) -> None:
     """Get an archive of MovieLens, or describe the tables of another dataset."""
     from sampled_metrics.study.datasets import fetch
     from sampled_metrics.study.datasets.settings import DatasetSettings
@@ -75,7 +110,7 @@ def fetch(job: Any) -> None:
     source.log_terms()
 
 
-def split(job: Any) -> None:
+def split(job: Job) -> None:
     """Read the events of an archive, or of one or two tables, filter and split them."""
     from sampled_metrics.study.datasets import settings as config
     from sampled_metrics.study.datasets.archives import read_dataset
@@ -119,36 +154,35 @@ def split(job: Any) -> None:
     _log.info("split: %s", ", ".join(f"{count} {name}" for name, count in counts.items()))
 
 
-def train(job: Any) -> None:
+def train(job: Job) -> None:
     """Train a recommender."""
-    from sampled_metrics.study.datasets.split import load_split
     from sampled_metrics.study.recommenders import save_recommender
 
-    save_recommender(_only(job.output), _trained(job, load_split(Path(job.input.split))))
+    save_recommender(_only(job.output), _trained(job, _split(job)))
 
 
-def _trained(job: Any, data: Any) -> Any:
+def _trained(job: Job, data: "Split") -> "Recommender":
     from sampled_metrics.study.recommenders import create
 
     entry = job.params.entry
     return create(entry["kind"], entry["settings"]).fit(data.train, job.threads)
 
 
-def rank(job: Any) -> None:
+def rank(job: Job) -> None:
     """Rank each held-out item among all candidates of its user, by a recommender or from a file."""
-    from sampled_metrics.study.datasets.split import load_split, require_candidates
+    from sampled_metrics.study.datasets.split import require_candidates
     from sampled_metrics.study.pieces import rank_piece, read_aligned, users_of_piece
     from sampled_metrics.study.recommenders import load_recommender
     from sampled_metrics.study.recommenders.external import External
 
-    data = load_split(Path(job.input.split))
+    data = _split(job)
     entry = job.params.entry
     size = job.params.block_size
     require_candidates(data, job.input.split)
     piece = job.wildcards.get("piece", "1-of-1")
     users = users_of_piece(piece, data.held_out.size)
     rows = slice(users.start, users.stop)
-    source: Any = next(iter(_paths(job.input.source)), None)  # None: trained here
+    source: Any = _maybe(job.input.source)  # None: trained here
     with reading(source):
         if entry["kind"] == "external" and entry["settings"]["format"] == "ranks":
             words = f"ranks from {source.name}"
@@ -168,50 +202,44 @@ def rank(job: Any) -> None:
     _log.info("rank: %d users, %d with ties", len(records), (records.n_tied > 0).sum())
 
 
-def gather(job: Any) -> None:
+def gather(job: Job) -> None:
     """Concatenate the ranks of all pieces of a recommender's users."""
-    from sampled_metrics.study.datasets.split import load_split
     from sampled_metrics.study.pieces import gather_ranks
 
-    data = load_split(Path(job.input.split))
+    data = _split(job)
     records = gather_ranks(list(map(Path, job.input.pieces)), data)
     records.write(_only(job.output), items=data.held_out_ids)
 
 
-def ranges(job: Any) -> None:
+def ranges(job: Job) -> None:
     """Ranges of the exact metrics that samples of several sizes allow."""
-    from sampled_metrics.inputs.full import read_by_name
     from sampled_metrics.study.curves import allowed_ranges
-    from sampled_metrics.study.settings import ExperimentSettings
 
-    settings = ExperimentSettings(**job.params.experiment)
-    ranks = read_by_name(_paths(job.input.ranks))
+    settings = _experiment(job)
+    ranks = _ranks(job)
     table = allowed_ranges(ranks, settings.metrics, settings.seed)
     write_table(table, _only(job.output), "%.6f")
 
 
-def exact(job: Any) -> None:
+def exact(job: Job) -> None:
     """Compute the exact metrics under each tie policy."""
-    from sampled_metrics.inputs.full import read_by_name
     from sampled_metrics.ranks.records import sources
     from sampled_metrics.study.printed import write_exact
     from sampled_metrics.study.settings import ExactSettings
     from sampled_metrics.study.tables import exact_table
 
-    ranks = read_by_name(_paths(job.input.ranks))
+    ranks = _ranks(job)
     table = exact_table(ranks, ExactSettings(**job.params.exact))
     write_exact(table, sources(records.source for records in ranks.values()), *_paths(job.output))
 
 
-def tables(job: Any) -> None:
+def tables(job: Job) -> None:
     """Compute Tables 3 and 4, Figures 5 and 6, and what other orders of ties make of the tables."""
-    from sampled_metrics.inputs.full import read_by_name
     from sampled_metrics.study import tables as study
-    from sampled_metrics.study.settings import ExperimentSettings
     from sampled_metrics.study.starts import uniform_ties
 
-    ranks = read_by_name(_paths(job.input.ranks))
-    settings = ExperimentSettings(**job.params.experiment)
+    ranks = _ranks(job)
+    settings = _experiment(job)
     experiments = {name: study.run_experiment(name, ranks[name], settings) for name in ranks}
     for path, experiment in zip(_paths(job.output.samples), experiments.values(), strict=True):
         study.save_experiment(path, experiment)
@@ -221,7 +249,7 @@ def tables(job: Any) -> None:
         write_table(uniform_ties(ranks, settings), path, "%.17g")
 
 
-def theory(job: Any) -> None:
+def theory(job: Job) -> None:
     """Compute what needs no data: Tables 1 and 2, Figures 1 to 4."""
     from sampled_metrics.study.settings import ToySettings
     from sampled_metrics.study.tables import toy_tables
@@ -230,7 +258,7 @@ def theory(job: Any) -> None:
     figures(job)
 
 
-def _tables(job: Any, made: dict[int, Any]) -> None:
+def _tables(job: Job, made: "dict[int, pd.DataFrame]") -> None:
     """Write the cells of some tables, and each table as the paper prints it."""
     from sampled_metrics.study.departures import notes
     from sampled_metrics.study.printed import write_printed
@@ -247,20 +275,17 @@ def _tables(job: Any, made: dict[int, Any]) -> None:
         write_printed(number, table, published, folder / f"table{number}")
 
 
-def figures(job: Any) -> None:
+def figures(job: Job) -> None:
     """Compute what the figures plot, and draw them."""
-    from sampled_metrics.inputs.full import read_by_name
-    from sampled_metrics.study.settings import ExperimentSettings
-
-    ranks = read_by_name(_paths(job.input.ranks))
-    _figures(job, ranks, ExperimentSettings(**job.params.experiment))
+    ranks = _ranks(job)
+    _figures(job, ranks, _experiment(job))
 
 
-def _figures(job: Any, ranks: Any, settings: Any) -> None:
+def _figures(job: Job, ranks: "dict[str, Ranks]", settings: "ExperimentSettings") -> None:
     from sampled_metrics.study.curves import figure_data
     from sampled_metrics.study.figures import draw
 
-    band = next(iter(_paths(job.input.band)), None)
+    band = _maybe(job.input.band)
     for number in job.params.numbers:
         table, note = figure_data(number, ranks, settings, band)
         stem = Path(job.output.figures[0]).with_name(f"figure{number}")
@@ -268,9 +293,8 @@ def _figures(job: Any, ranks: Any, settings: Any) -> None:
         draw(number, table, stem, note)
 
 
-def scorecard(job: Any) -> None:
+def scorecard(job: Job) -> None:
     """Compare every published cell with ours, and measure every claim."""
-    from sampled_metrics.inputs.full import read_by_name
     from sampled_metrics.ranks.records import sources
     from sampled_metrics.study import scorecard as study
     from sampled_metrics.study.claims import ledger, write_claims
@@ -281,7 +305,7 @@ def scorecard(job: Any) -> None:
     from sampled_metrics.study.tables import KEY, SPREAD_COLUMNS, TEXTS, read_cells, read_published
 
     departures = job.params.departures
-    ranks = read_by_name(_paths(job.input.ranks))
+    ranks = _ranks(job)
     ours = read_cells(_paths(job.input.cells))
     published = read_published(Path(job.input.published))
     spread = read_table(Path(job.input.spread), SPREAD_COLUMNS, TEXTS)
@@ -302,18 +326,15 @@ def scorecard(job: Any) -> None:
     _log.info("cells: %s; claims: %s", *totals)
 
 
-def spread(job: Any) -> None:
+def spread(job: Job) -> None:
     """Measure how far cells move with the start of an als recommender and with tied ranks."""
-    from sampled_metrics.inputs.full import read_by_name
     from sampled_metrics.study import starts
     from sampled_metrics.study.config import Entry
-    from sampled_metrics.study.datasets.split import load_split
-    from sampled_metrics.study.settings import ExperimentSettings
 
     entry = Entry(**job.params.entry)
-    settings = ExperimentSettings(**job.params.experiment)
-    others = read_by_name(_paths(job.input.ranks))
-    data = load_split(Path(job.input.split))
+    settings = _experiment(job)
+    others = _ranks(job)
+    data = _split(job)
     trained = starts.ranks_by_start(entry, data, job.params.starts, job.threads)
     numbers = starts.table_of_starts(entry.name, trained, others, settings)
     band = starts.band_over_starts(entry.name, trained, settings)
@@ -334,7 +355,7 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def page(job: Any) -> None:
+def page(job: Job) -> None:
     """Record where numbers come from, and put all on one page."""
     from sampled_metrics.pages import render
     from sampled_metrics.study.page import collect
@@ -351,7 +372,7 @@ def page(job: Any) -> None:
         ranks=_paths(job.input.ranks),
         config=job.params.study,
         is_paper=bool(job.input.scorecard),
-        audit=next(iter(_paths(job.input.audit)), None),
-        orders=next(iter(_paths(job.input.orders)), None),
+        audit=_maybe(job.input.audit),
+        orders=_maybe(job.input.orders),
     )
     write_text(Path(job.output.page), render(content))

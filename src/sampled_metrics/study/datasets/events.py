@@ -95,7 +95,7 @@ class Interactions:
         return self.origin.error_at(row, problem)
 
 
-def as_int32(codes: Codes, names: Any) -> tuple[Codes, Names | None]:
+def as_int32(codes: Codes, names: pa.Array) -> tuple[Codes, Names | None]:
     """Encode ids as int32: themselves if they fit, else places in a table of them, ascending."""
     if pa.types.is_integer(names.type):
         table = as_numpy(names)
@@ -107,7 +107,7 @@ def as_int32(codes: Codes, names: Any) -> tuple[Codes, Names | None]:
     return place.astype(np.int32)[codes], table
 
 
-def published(ids: Any, names: Names | None) -> Any:
+def published(ids: NDArray[np.int32] | np.int32, names: Names | None) -> Any:
     """Return published ids for those of `Interactions`."""
     if names is None:
         return ids

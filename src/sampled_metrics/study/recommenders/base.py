@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from pydantic import Field
 from scipy.sparse import csr_array
 
@@ -17,7 +17,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_arrays, replacing
 
 Arrays = dict[str, NDArray[Any]]
-Scorer = Callable[[Int], Float] | tuple[ArrayLike, ArrayLike]
+Scorer = Callable[[Int], Float] | tuple[Float, Float]
 
 
 class Recommender(ABC):
@@ -27,8 +27,8 @@ class Recommender(ABC):
     Settings: ClassVar[type[base.Settings]] = base.Settings  # model of the hyper-parameters
     LEARNT: ClassVar[tuple[str, ...]] = ()  # attributes that `fit` sets, and files keep
 
-    def __init__(self, settings: Any) -> None:
-        self.settings = settings
+    def __init__(self, settings: base.Settings) -> None:
+        self.settings: Any = settings
 
     @abstractmethod
     def fit(self, train: csr_array, threads: int = 1) -> Self:
