@@ -12,7 +12,6 @@ import yaml
 from sampled_metrics.study.datasets.events import Interactions
 from tests.browser.conftest import executable
 from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
-from tests.workflow.conftest import Project
 
 USERS = 60
 # Shapes of the published weights, but for the numbers of users and items.
@@ -26,12 +25,10 @@ def contemporaries():
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    """The project with a small archive, two starts of X, and the reference run left out."""
+def project(make_project, tmp_path_factory):
+    """The project with a small archive and two starts of X."""
     folder = tmp_path_factory.mktemp("shipped")
-    archive = write_archive(folder / "ml-1m.zip", as_ratings(contemporaries()))
-    (folder / "project").mkdir()
-    made = Project(folder / "project", archive, small=True)
+    made = make_project(write_archive(folder / "ml-1m.zip", as_ratings(contemporaries())))
     made.change("scorecard", starts=2)
     for name in ("benchmarks", "tests"):
         shutil.copytree(ROOT / name, made.folder / name)
