@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, Ids, Int, first_duplicate, grades_of
-from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.kinds import Kind
 from sampled_metrics._base.packages import pyarrow as pa
@@ -30,6 +29,7 @@ WHAT = {
     "candidates": "candidates (user_id, item_id)",
 }
 _LARGEST_GRADE = 1000.0  # larger numbers are times, of users, items, ratings and times
+_MOST_COLUMNS = 10_000_000  # that lists name; larger numbers are ids or times
 _FEW = 10  # ids of which two sets can be disjoint by chance if they are fewer
 
 
@@ -66,9 +66,9 @@ def items_by_id(given: Any, name: str) -> Items:
     if table is None:
         by_place = items_of_arrays(given, name)
         largest = int(by_place.item.max(initial=-1)) + 1
-        if largest > MOST_ITEMS:
+        if largest > _MOST_COLUMNS:
             raise InputError(
-                f"{name} has an item {largest - 1}; expected columns below {MOST_ITEMS}"
+                f"{name} has an item {largest - 1}; expected columns below {_MOST_COLUMNS}"
             )
         return by_place._replace(
             user_ids=as_arrow(np.arange(by_place.n_users)),

@@ -15,6 +15,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_array, read_arrays
 from sampled_metrics._base.kinds import is_sparse
 from sampled_metrics._base.sparse import canonical, require_sound
+from sampled_metrics.inputs.questions import ask_of_rows_of_ids
 from sampled_metrics.inputs.recognise import SEVERAL, listed
 from sampled_metrics.inputs.scores import as_array, with_numbers_of_scipy
 from sampled_metrics.ranks.items import HELD_OUT, SEEN, Items
@@ -22,6 +23,7 @@ from sampled_metrics.tables.lines import require_file
 
 _MARKED = (SEEN, "candidates")  # items without grades, maybe several of each user
 Shape = tuple[int, int]
+_MOST_FIELDS, _LEAST_ROWS, _MOST_GRADES = 5, 10, 10  # of rows of ids, and of a small matrix
 
 
 def items_of_arrays(given: Any, name: str, shape: Shape | None = None) -> Items:
@@ -95,6 +97,8 @@ def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
         require_sound(marked)
         marked = scipy.sparse.csr_array(marked)
         values = marked.data
+    elif shape is None:
+        _refuse_rows_of_ids(marked, name)
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         bad = values[~np.isfinite(values)][0]
         raise InputError(
@@ -107,6 +111,18 @@ def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
     table.eliminate_zeros()
     grades = grades_of(table.data.astype(np.float64))
     return Items.of_matrix(table, name)._replace(relevance=grades)
+
+
+def _refuse_rows_of_ids(numbers: NDArray[Any], name: str) -> None:
+    """Raise InputError for rows of user, item and maybe a rating in the place of a matrix."""
+    rows, fields = numbers.shape
+    if rows < _LEAST_ROWS or fields > _MOST_FIELDS:
+        return
+    if np.unique(numbers).size > _MOST_GRADES:
+        raise InputError(
+            f"{name} is an array of shape {numbers.shape}, read as users x items; if its columns "
+            "are users and items, give a DataFrame with columns user_id and item_id"
+        )
 
 
 def _of_columns(columns: NDArray[Any], name: str, shape: Shape | None) -> Items:
@@ -139,7 +155,9 @@ def _of_lists(lists: Sequence[Sequence[Any]], name: str, shape: Shape | None) ->
     if item.size and not 0 <= item.min() <= item.max() < n_items:
         found = f"{item.min()} to {item.max()}"
         raise InputError(f"{name}: found items {found}; expected columns, 0 to {n_items - 1}")
-    user = np.repeat(np.arange(len(lists)), [len(items) for items in lists])
+    sizes = [len(items) for items in lists]
+    ask_of_rows_of_ids(name, item, sizes)
+    user = np.repeat(np.arange(len(lists)), sizes)
     items = Items.of_pairs(user, item, len(lists), n_items, name=name)
     return Items.of_matrix(canonical(items.matrix()), name)
 

@@ -1,5 +1,7 @@
 """Questions about ranks and scores that are valid, but look like those of something else."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,7 @@ from sampled_metrics.ranks import Ranks
 
 _MANY = 50  # rows, of which the mean rank tells a random order from a poor one
 _SEVERAL = 10  # users and items, of which fewer are complete by chance
+_MOST_FIELDS = 5  # of a row that is no list of items
 _LEAST = 8  # largest sampled rank that may be an end: ranks near 1 are frequent anyway
 _ENOUGH = 12  # rows near the largest rank that make an end suspicious
 _USUAL, _SUSPICIOUS = {10, 20, 50, 99, 100}, 3  # usual numbers of negatives need fewer rows
@@ -58,6 +61,19 @@ def ask_of_grades(grades: Float | None) -> None:
             "relevant",
             "relevance has grades, which are not used here: items with any above 0 are relevant "
             "alike, also for ndcg; from full rankings `evaluate` takes grades as gains",
+        )
+
+
+def ask_of_rows_of_ids(name: str, items: Int, sizes: Sequence[int]) -> None:
+    """Ask whether lists of each user's items are pairs of user and item, by their first numbers."""
+    size = sizes[0] if sizes else 0
+    if len(sizes) < _SEVERAL or not 1 < size <= _MOST_FIELDS or set(sizes) != {size}:
+        return
+    if (np.diff(items[::size]) >= 0).all():
+        ask(
+            name,
+            f"the first items of all {len(sizes):,} users are in ascending order: are these rows "
+            "of user and item? Give a DataFrame with columns user_id and item_id",
         )
 
 

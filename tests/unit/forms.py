@@ -1,0 +1,110 @@
+"""The same data in every form in which people hold it."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from scipy.sparse import coo_array, csr_array, save_npz
+
+Forms = dict[str, Any]
+
+
+class Lent:
+    """As much of a DataFrame of polars as it lends to others."""
+
+    def __init__(self, frame: Any):
+        self.table = pa.table(frame)
+        self.columns = self.table.column_names
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+Lent.__name__ = "DataFrame"
+
+
+def tables(frame: pd.DataFrame, folder: Path) -> Forms:
+    """A table as everything that holds one."""
+    csv, tsv, parquet = (new_path(folder, name) for name in ("t.csv", "u.tsv", "v.parquet"))
+    frame.to_csv(csv, index=False)
+    frame.to_csv(tsv, index=False, sep="\t")
+    frame.to_parquet(parquet, index=False)
+    forms: Forms = {"frame": frame, "csv": csv, "tsv": tsv, "parquet": parquet}
+    forms["columns"] = {str(name): frame[name].to_numpy() for name in frame}
+    arrow = pa.Table.from_pandas(frame, preserve_index=False)
+    forms["arrow"] = arrow
+    forms["lent"] = Lent(arrow)
+    if importlib.util.find_spec("polars"):
+        import polars
+
+        forms["polars"] = polars.from_arrow(arrow)
+    return forms
+
+
+def lists(frame: pd.DataFrame, folder: Path) -> Forms:
+    """Lists, with a column `score` or best first, as everything that holds them."""
+    forms = tables(frame, folder)
+    by_user = frame.groupby("user_id", sort=False)
+    if "score" not in frame:
+        forms["dictionary"] = {user: rows["item_id"].tolist() for user, rows in by_user}
+        forms["series"] = by_user["item_id"].agg(list)
+        return forms
+    run = new_path(folder, "a.run")
+    ids = zip(frame["user_id"], frame["item_id"], frame["score"], strict=True)
+    run.write_text("".join(f"{user} Q0 {item} 1 {score!r} me\n" for user, item, score in ids))
+    forms["trec"] = run
+    forms["dictionaries"] = {
+        user: dict(zip(rows["item_id"], rows["score"], strict=True)) for user, rows in by_user
+    }
+    return forms
+
+
+def of_users(frame: pd.DataFrame, folder: Path) -> Forms:
+    """Pairs of user and item, of which each user has some, as everything that holds them by id."""
+    forms = tables(frame, folder)
+    by_user = frame.groupby("user_id", sort=False)["item_id"]
+    forms["dictionary"] = {user: items.tolist() for user, items in by_user}
+    forms["sets"] = {user: set(items) for user, items in by_user}
+    forms["dictionaries"] = {user: dict.fromkeys(items, 1) for user, items in by_user}
+    forms["series"] = by_user.agg(list)
+    qrels = new_path(folder, "b.qrels")
+    pairs = zip(frame["user_id"], frame["item_id"], strict=True)
+    qrels.write_text("".join(f"{user} 0 {item} 1\n" for user, item in pairs))
+    forms["trec"] = qrels
+    return forms
+
+
+def matrices(matrix: np.ndarray, folder: Path) -> Forms:
+    """Numbers of users x items as everything that holds them in one piece."""
+    npy, npz = new_path(folder, "m.npy"), new_path(folder, "m.npz")
+    np.save(npy, matrix)
+    np.savez(npz, scores=matrix)
+    wide = pd.DataFrame(matrix)
+    forms: Forms = {"array": matrix, "lists": matrix.tolist(), "wide": wide}
+    forms |= {"npy": npy, "npz": npz, "swapped bytes": matrix.astype(matrix.dtype.newbyteorder())}
+    columns = {f"c{place}": pa.array(column.tolist()) for place, column in enumerate(matrix.T)}
+    forms["arrow"] = pa.table(columns)
+    forms["lent"] = Lent(forms["arrow"])
+    if importlib.util.find_spec("polars"):
+        import polars
+
+        forms["polars"] = polars.from_arrow(forms["arrow"])
+    return forms
+
+
+def marks(matrix: np.ndarray, folder: Path) -> Forms:
+    """Nonzeros of users x items as everything that holds them by position."""
+    npy, npz = new_path(folder, "n.npy"), new_path(folder, "n.npz")
+    np.save(npy, matrix)
+    save_npz(npz, csr_array(matrix))
+    sparse = {kind.__name__: kind(matrix) for kind in (csr_array, coo_array)}
+    return {"array": matrix, "lists": matrix.tolist(), "npy": npy, "npz": npz, **sparse}
+
+
+def new_path(folder: Path, name: str) -> Path:
+    """Return the name of a file that is not in a folder yet."""
+    folder.mkdir(exist_ok=True)
+    return folder / f"{len(list(folder.iterdir()))}-{name}"
