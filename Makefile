@@ -9,7 +9,7 @@ comma := ,
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test test-cluster test-lowest test-recbole bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes verdicts audit price future literature kills fuzz mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
+.PHONY: help verify reproduce test test-cluster test-lowest test-recbole bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes verdicts audit price future literature kills fuzz mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19

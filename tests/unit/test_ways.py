@@ -11,7 +11,7 @@ import re
 import pytest
 
 from tests.conftest import ROOT
-from tests.ways.documented import documented, of_document
+from tests.ways.documented import TARGET, documented, of_document
 
 with (ROOT / "tests/ways/ways.tsv").open(encoding="utf-8", newline="") as file:
     ROWS = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -26,12 +26,22 @@ def test_every_way_has_one_row():
     assert len(rows) == len(set(rows))
 
 
+def test_ways_that_the_tests_leave_out_are_targets_and_no_target_is_a_file():
+    targets = TARGET.findall(MAKEFILE)
+    assert set(listed("WAYS \\?= ")) <= set(targets)
+    assert set(listed(r"\.PHONY: ")) == set(targets)
+
+
+def listed(head):
+    """Words of a line of the Makefile that begins so."""
+    return re.search(rf"(?m)^{head}(.*)$", MAKEFILE)[1].split()
+
+
 def runs(row):
     """Whether what a row names exists."""
     by, way = row["run by"], row["way"]
     if by == "make ways":
-        listed = re.search(r"(?m)^WAYS \?= (.*)$", MAKEFILE)[1].split()
-        return way == "ways" or way.removeprefix("make ").split()[0] in listed
+        return way == "ways" or way.removeprefix("make ").split()[0] in listed("WAYS \\?= ")
     if by.startswith(".ci/run: "):
         return by.removeprefix(".ci/run: ") in (ROOT / ".ci/run").read_text(encoding="utf-8")
     path, _, name = by.partition("::")
