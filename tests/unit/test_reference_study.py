@@ -1,11 +1,15 @@
 """The steps of the study, on the ranks of the reference run, write the files of results/reference.
 
 They get what the rules of the workflow pass. Drawings are made as SVG only.
+`python -m tests.unit.test_reference_study` renews the drawings, after a change of how figures look.
 """
 
 import json
 import math
 import re
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import pandas as pd
@@ -90,40 +94,47 @@ def scored(folder, ranks, target, changed=()):
     run(target, "scorecard", given, written, departures=changed)
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    """The folder of a run that starts from the reference's ranks."""
-    folder = tmp_path_factory.mktemp("results")
+def run_study(folder):
+    """Run all steps from the reference's ranks on."""
     ranks = [str(folder / f"{name}.parquet") for name in NAMES]
     for name, path in zip(NAMES, ranks, strict=True):
         kept = Ranks.read(REFERENCE / f"ranks/{name}.parquet")
         kept.replace(source="trained in this run").write(path)
     settings = study()
-    experiment = plain(settings.experiment)
     assert departures(settings) == []
+    band = [str(REFERENCE / "band.csv")]
+    toy = {"toy": plain(settings.toy), "experiment": {}}
+    made(folder, "theory", (1, 2), (1, 2, 3, 4), {"ranks": [], "band": []}, toy)
+    experiment = {"experiment": plain(settings.experiment)}
+    made(folder, "tables", (3, 4), (5, 6), {"ranks": ranks, "band": band}, experiment)
+    exact = {"exact": files(folder, "tables/exact", [""], FORMS[:2])}
+    run(folder, "exact", {"ranks": ranks}, exact, exact=plain(settings.exact))
+    scored(folder, ranks, folder)
+
+
+def made(folder, step, of_tables, of_figures, given, params):
+    """Run a step that makes tables and figures."""
+    written = {
+        "tables": files(folder, "tables/table", of_tables, FORMS),
+        "cells": files(folder, "cells/table", of_tables, ["csv"]),
+        "figures": files(folder, "figures/figure", of_figures, DRAWN),
+        "samples": [],
+        "uniform": [],
+    }
+    if step == "tables":
+        written["samples"] = [str(folder / f"samples/{name}.npz") for name in NAMES]
+        written["uniform"] = [str(folder / "cells/uniform.csv")]
+    given = {"published": [PUBLISHED], **given}
+    run(folder, step, given, written, numbers=of_figures, departures=[], **params)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """The folder of a run."""
+    folder = tmp_path_factory.mktemp("results")
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(figures, "_FORMS", {"svg": figures._FORMS["svg"]})
-        for step, of_tables, of_figures, given, params in (
-            ("theory", (1, 2), (1, 2, 3, 4), {"ranks": [], "band": []},
-             {"toy": plain(settings.toy), "experiment": {}}),
-            ("tables", (3, 4), (5, 6), {"ranks": ranks, "band": [str(REFERENCE / "band.csv")]},
-             {"experiment": experiment}),
-        ):  # fmt: skip
-            written = {
-                "tables": files(folder, "tables/table", of_tables, FORMS),
-                "cells": files(folder, "cells/table", of_tables, ["csv"]),
-                "figures": files(folder, "figures/figure", of_figures, DRAWN),
-                "samples": [],
-                "uniform": [],
-            }
-            if step == "tables":
-                written["samples"] = [str(folder / f"samples/{name}.npz") for name in NAMES]
-                written["uniform"] = [str(folder / "cells/uniform.csv")]
-            given = {"published": [PUBLISHED], **given}
-            run(folder, step, given, written, numbers=of_figures, departures=[], **params)
-        exact = {"exact": files(folder, "tables/exact", [""], FORMS[:2])}
-        run(folder, "exact", {"ranks": ranks}, exact, exact=plain(settings.exact))
-        scored(folder, ranks, folder)
+        run_study(folder)
     return folder
 
 
@@ -194,3 +205,11 @@ def test_a_reference_run_says_what_it_is_of():
     kept = json.loads((REFERENCE / "provenance.json").read_text())
     identity = study().identity()
     assert (identity["ranks"], identity["seeds"]) == (kept["ranks"], kept["seeds"])
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as temporary:
+        run_study(Path(temporary))
+        for drawing in FIGURES:
+            for form in ("svg", "pdf", "png"):
+                shutil.copy(Path(temporary, f"{drawing}.{form}"), REFERENCE / "figures")
