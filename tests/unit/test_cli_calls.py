@@ -1,10 +1,12 @@
 """Each option of a command reaches the function that the command calls, and nothing else does."""
 
+import inspect
 import re
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
+from typer import Context
 from typer.main import get_command
 
 from sampled_metrics._base.defaults import MOST_REPETITIONS
@@ -105,13 +107,14 @@ def given_to(names, words, monkeypatch):
     return found
 
 
+def chosen(command):
+    name, _, below = command.partition(" ")
+    return COMMANDS[name].commands[below] if below else COMMANDS[name]
+
+
 def names_of(command):
     """The names of all options and arguments of a command."""
-    name, _, below = command.partition(" ")
-    chosen = COMMANDS[name]
-    if below:
-        chosen = chosen.commands[below]
-    return [parameter.name for parameter in chosen.params]
+    return [parameter.name for parameter in chosen(command).params]
 
 
 def all_options():
@@ -170,8 +173,18 @@ def test_options_at_their_limits(command, option, monkeypatch, tmp_path, refused
             assert f"'{words}'" in message
 
 
+@pytest.mark.parametrize(("command", "option"), all_options())
+def test_help_states_a_default_once(command, option):
+    context = Context(chosen(command))
+    (parameter,) = [one for one in context.command.params if one.name == option]
+    _, words = parameter.get_help_record(context)
+    assert not ("[default:" in words and re.search(r"\(default\)|by default", words)), words
+
+
 @pytest.mark.parametrize("command", CALLS)
-def test_help_states_a_default_once(command, run):
-    words = " ".join(run(*command.split(), "--help").stdout.replace("\u2502", " ").split())
-    for option in words.split(" --"):
-        assert not ("[default:" in option and re.search(r"\(default\)|by default", option)), option
+def test_paragraphs_of_help_have_no_ends_of_lines(command):
+    function = chosen(command)
+    paragraphs = function.help.split("\n\n")
+    assert not [paragraph for paragraph in paragraphs if "\n" in paragraph]
+    words = inspect.unwrap(function.callback).__doc__.split()
+    assert " ".join(paragraphs).split() == words
