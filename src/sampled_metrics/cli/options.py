@@ -165,9 +165,10 @@ Confidence = Annotated[
 Seed = Annotated[int, option("SEED", "Seed of what is drawn.", min=0)]
 _FORM = "table, json or csv; by default by the suffix of --output, or table."
 Form = Annotated[Format, option("FORM", _FORM, "--format", callback=_by_suffix, show_default=False)]
-_FILE: Any = {"is_eager": True, "callback": _known_suffix}
-Output = Annotated[Path | None, option("FILE", "File to write instead of printing.", **_FILE)]
-Page = Annotated[Path, option("FILE", "File to write.", "--output", **_FILE)]
+Output = Annotated[
+    Path | None, option("FILE", "File to write instead of printing.", callback=_known_suffix)
+]
+Page = Annotated[Path, option("FILE", "File to write.", "--output", callback=_known_suffix)]
 
 
 def full_ranking(ranks: "Ranks", path: Path, n_negatives: int = 1) -> "Ranks":

@@ -1,0 +1,108 @@
+"""Arrays that are neither ranks nor scores are refused with what was found and is expected."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sampled_metrics as sm
+from sampled_metrics.inputs.options import Drawn
+from sampled_metrics.inputs.sampled import as_sampled
+from sampled_metrics.inputs.scores import as_array, counts_beside
+
+NUMBERS = "; expected numbers, a DataFrame, a file (docs/inputs.md)"
+
+
+@pytest.mark.parametrize("kind", ["?", "i1", "i8", "u2", "f2", "f4", "f8", ">f4", ">i8"])
+@pytest.mark.parametrize("shape", [(3,), (1,), (2, 3), (1, 1)])
+def test_numbers_of_one_or_two_dimensions_are_taken(kind, shape):
+    given = np.ones(shape, kind)
+    found = as_array(given)
+    assert found.dtype.isnative
+    assert (found.dtype.kind, found.shape) == (given.dtype.kind, shape)
+    assert found.tolist() == given.tolist()
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (np.array(["a", "b"]), " of <U1, shape (2,)"),
+        (np.array([["a"], ["b"]]), " of <U1, shape (2, 1)"),
+        (np.array([1j]), " of complex128, shape (1,)"),
+        (np.zeros((2, 2, 2)), " of float64, shape (2, 2, 2)"),
+        (np.zeros((2, 1, 2), int), " of int64, shape (2, 1, 2)"),
+        (np.zeros((2, 0)), " of float64, shape (2, 0)"),
+        (np.zeros(0), " of float64, shape (0,)"),
+        (np.array(3), ""),
+        (np.array("a"), ""),
+    ],
+)
+def test_what_is_no_table_of_numbers(data, found):
+    with pytest.raises(sm.InputError) as caught:
+        as_array(data, "given")
+    assert str(caught.value) == f"given: found ndarray{found}{NUMBERS}"
+    for call in (
+        lambda: sm.evaluate(data, "auc", relevant=[0, 1]),
+        lambda: sm.correct(data, "auc", "sampled", n_items=9, n_negatives=5),
+    ):
+        with pytest.raises(sm.InputError) as caught:
+            call()
+        assert f"data: found ndarray{found}; expected numbers" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("scores", "positive", "words"),
+    [
+        ([[1.0], [2.0]], 0, "scores are float64 of shape (2, 1); expected numbers, shape (users, "),
+        ([[1.0, 2.0]], 2, "positive is 2; expected one of the columns 0 to 1"),
+        ([[1.0, 2.0]], -3, "positive is -3; expected one of the columns 0 to 1"),
+        ([[1.0, 2.0]], 0.0, "positive is float64 of shape (); expected one of the columns 0 to 1"),
+        ([[1.0, 2.0]], [0, 1], "positive is int64 of shape (2,); expected one of the columns"),
+        ([[1.0, 2.0], [3.0, 4.0]], [0, 2], "positive is int64 of shape (2,); expected one of the"),
+        ([[1.0, 2.0], [3.0, 4.0]], [-3, 0], "positive is int64 of shape (2,); expected one of the"),
+        ([[1.0, 2.0], [3.0, np.inf]], 0, "row 2: the score in column 1 is inf"),
+        ([[1.0, -np.inf], [3.0, 4.0]], 0, "row 1: the score in column 1 is -inf"),
+    ],
+)
+def test_scores_among_negatives(scores, positive, words):
+    with pytest.raises(sm.InputError) as caught:
+        counts_beside(np.array(scores), np.array(positive))
+    assert words in str(caught.value)
+    with pytest.raises(sm.InputError) as caught:
+        sm.correct(np.array(scores), "auc", "sampled", n_items=9, positive=np.array(positive))
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("positive", [0, -2, [0, 0, 0], [-2, 0, -2]])
+def test_two_columns_are_a_held_out_item_and_a_negative(positive):
+    scores = np.array([[2.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
+    found = counts_beside(scores, np.array(positive))
+    assert [part.tolist() for part in found] == [[2, 2, 2], [0, 0, 1], [0, 1, 0]]
+
+
+def test_gaps_are_no_candidates_but_of_the_held_out_item():
+    scores = np.array([[2.0, -np.inf, 3.0], [1.0, 1.0, -np.inf]])
+    found = counts_beside(scores, 0, has_gaps=True)
+    assert [part.tolist() for part in found] == [[2, 2], [1, 0], [0, 1]]
+    for wrong in ([[-np.inf, 1.0]], [[1.0, np.nan]], [[1.0, np.inf]]):
+        with pytest.raises(sm.InputError):
+            counts_beside(np.array(wrong), 0, has_gaps=True)
+
+
+def test_users_of_sampled_ranks_are_those_of_the_file(tmp_path):
+    """An index of a DataFrame may be any; `user_ids` in a file are of users."""
+    scores = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
+    drawn = Drawn(n_items=9, positive=0)
+    frame = pd.DataFrame(scores, index=["a", "b"], columns=["x", "y", "z"])
+    assert as_sampled(frame, drawn).users is None
+    named = as_sampled(frame, drawn._replace(positive="y"))
+    assert named.sampled_ranks.tolist() == [2, 1]
+    np.savez(tmp_path / "s.npz", scores=scores, user_ids=["a", "b"])
+    found = as_sampled(tmp_path / "s.npz", drawn)
+    assert found.users.tolist() == ["a", "b"]
+    assert not found.several_items
+    np.savez(tmp_path / "s.npz", scores=scores, user_ids=["a", "a"])
+    assert as_sampled(tmp_path / "s.npz", drawn).several_items
+    np.savez(tmp_path / "s.npz", scores=scores, positive=[1, 0])
+    assert as_sampled(tmp_path / "s.npz", Drawn(n_items=9)).sampled_ranks.tolist() == [2, 2]
+    with pytest.raises(sm.InputError, match="positive"):
+        as_sampled(tmp_path / "s.npz", drawn)
