@@ -215,3 +215,14 @@ def test_where_a_metric_ends_all_at_once_only_its_place_is_shown(metric, at, has
     assert bool(drawn["up"]) == has_area
     if at is not None and not has_area:
         assert drawn["at"] == at
+
+
+def test_lines_begin_where_nobody_has_a_hit():
+    """Recall@k is 0 for both up to k = 5, where a has all hits and b none until k = 50."""
+    chart = Chart.up_to(100, [parse_measure("recall@5")])
+    ranks = {name: Ranks([100], [better], [0]) for name, better in (("a", 4), ("b", 49))}
+    for line, lead in zip(chart.leads(ranks)["lines"], (1.0, -1.0), strict=True):
+        ys = [float(point.split()[1]) for point in line["d"][1:].split("L")]
+        height = dict(zip(chart.ks.tolist(), ys, strict=True))
+        assert (height[5], height[100]) == (160 - 140 * lead, 160)
+        assert np.isfinite(ys).all()

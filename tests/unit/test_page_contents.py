@@ -233,3 +233,10 @@ def test_a_page_of_samples_takes_shape_and_confidence(tmp_path):
         (found,) = sm.correct(sample(ranks), "recall@10", "sampled", **options)
         row = rows_of((tmp_path / "p.html").read_text())["values"][1]
         assert row[2] == f"{found.range_low:.4f} to {found.range_high:.4f}"
+
+
+@pytest.mark.parametrize("data", [{}, [], [1, 2], None, "ranks.csv"])
+def test_a_page_is_of_recommenders_by_name(data, tmp_path):
+    with pytest.raises(sm.InputError, match="dictionary"):
+        sm.report(data, tmp_path / "page.html", n_items=9)
+    assert not (tmp_path / "page.html").exists()

@@ -201,3 +201,33 @@ def test_estimates_of_sampled_ranks():
     lowest = sm.correct([4, 5, 3, 2, 7, 6] * 9, "recall@3", "sampled", **about, shape="none")
     assert lowest[0].range_middle is None
     assert lowest.parts()[0][0]["middle"] == "-"
+
+
+@pytest.mark.parametrize(("n_users", "confidence"), [(1, 0.95), (30, 0.95), (60, 0.5)])
+def test_exact_metrics(n_users, confidence):
+    """One user of `ap` has rank 1, all others rank 41 and later, and carries most of the value."""
+    found = sm.evaluate(ranks(0, 1), "ap")
+    if n_users > 1:
+        better = [0, *range(40, 39 + n_users)]
+        exact = sm.Ranks([300] * n_users, better, [0] * n_users)
+        found = sm.evaluate(exact, "recall@3, ap", ties="optimistic", confidence=confidence)
+    rows, words = found.parts()
+    heading = f"interval ({100 * confidence:g} %)"
+    for row, result in zip(rows, found, strict=True):
+        assert (row["metric"], row["value"]) == (result.metric, result.value)
+        if n_users == 1:
+            assert row[heading] is None
+        else:
+            assert row["std_error"] == result.std_error
+            assert row[heading] == span(result.ci_low, result.ci_high)
+    first, *few = words.splitlines()
+    assert numbers_of(first) == [str(n_users), "300"]
+    assert ("optimistic" in first) == (n_users > 1)
+    if n_users == 1:
+        assert few == []
+        return
+    (line,) = few  # of ap alone: intervals of shares are not too narrow
+    values = [1.0, *(1.0 / rank for rank in range(41, 40 + n_users))]
+    effective = sum(values) ** 2 / sum(value**2 for value in values)
+    assert line.startswith("ap")
+    assert numbers_of(line) == [str(round(effective)), str(n_users), f"{100 * confidence:g}"]

@@ -96,6 +96,8 @@ def test_plot_of_differences():
     assert drawn(axes, "exact") == [[[result.difference, 0]]]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["B - A"]
     assert axes.get_title("left") == f"auc: {sampled[0].order}"
+    assert [0.0, 0.0] in [list(line.get_xdata()) for line in axes.lines]  # no difference
+    assert axes.get_xlabel() == "difference"
     again = exact.plot(axes=axes)
     assert again is axes
     assert drawn(axes, "interval") == [[[result.ci_low, 0], [result.ci_high, 0]]]
@@ -164,6 +166,9 @@ def test_plots_of_several_recommenders_have_a_line_for_each():
         assert at_edge == [[1, pytest.approx(-0.07)], [1, pytest.approx(0.93)]]
         place = {"ap": [[[0.25, 0]]], "auc": [[[0.35, 1]]]}[metric]
         assert drawn(axes, "exact") == place
+        order = {line.get_label(): line.get_zorder() for line in axes.lines}
+        assert order["range"] < min(order["sampled"], order["cls"], order["exact"])
+    assert [axes.get_xlabel() for axes in panels] == ["", "value"]
     width, height = panels[0].figure.get_size_inches()
     assert (width, height) == (6, pytest.approx(0.5 * 3 + 0.3 * 4))
 
