@@ -5,8 +5,11 @@ line, from its help; values of defaults in signatures; a description
 of each page, from its first sentence.
 """
 
+import inspect
+import pydoc
 import re
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +26,8 @@ from sampled_metrics.study.page import collect
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "results/reference"
 DEFAULT = re.compile(r'<span class="n">([A-Z][A-Z_]+)</span>')
-LONGEST = 160  # characters of a description
+SHORTEST, LONGEST = 25, 160  # characters of a description
+NO_SUBJECT = ("make ", "Ranks:", "Commit ")  # of what a page is about
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -35,15 +39,37 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Describe the page by its first sentence."""
-    for paragraph in markdown.split("\n\n"):
-        if re.match(r"[A-Z`*\[]", paragraph.strip()):
-            plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
-            words = " ".join(re.sub(r"[`*]", "", plain).split())
-            sentence = words.partition(". ")[0].rstrip(".") + "."
-            page.meta.setdefault("description", sentence[:LONGEST])
-            break
+    """Describe the page, unless its head does."""
+    text = markdown
+    documented = re.match(r"::: (\S+)", markdown)
+    if documented:
+        text = inspect.getdoc(pydoc.locate(documented[1])) or ""
+    elif page.file.src_uri.endswith(".py"):
+        cells = re.findall(
+            r"# %% \[markdown\]\n((?:#.*\n)+)", markdown
+        )
+        text = "\n".join(
+            re.sub("(?m)^# ?", "", cell) for cell in cells
+        )
+    page.meta.setdefault("description", description_of(text))
     return markdown
+
+
+def description_of(text: str) -> str:
+    """Return the first sentence of some length, without markup."""
+    prose = re.sub(r"(?s)```.*?```", "\n", text)
+    for paragraph in re.split(r"\n\s*\n", prose):
+        if not re.match(r'["A-Z`*\[]', paragraph.strip()):
+            continue
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
+        words = " ".join(re.sub(r'[`*"]', "", plain).split())
+        for sentence in re.split(r"(?<=[.?]) (?=[A-Z])", words):
+            is_short = len(sentence) < SHORTEST
+            if not is_short and not sentence.startswith(NO_SUBJECT):
+                return textwrap.shorten(
+                    sentence, LONGEST, placeholder=" …"
+                )
+    return ""
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:

@@ -1,0 +1,126 @@
+"""The site of the documentation: titles, descriptions, cards and links of its pages.
+
+Built without the output of notebooks, which takes longer than all tests of this file.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import pytest
+
+from sampled_metrics._base import defaults
+from tests.conftest import ROOT
+
+pytest.importorskip("mkdocs_jupyter", reason="the documentation's packages are not installed")
+IN_REPOSITORY = ("docs_dir: ", "custom_dir: ", "custom_templates: ", "paths: [")
+ADDRESS = "https://site.example/"
+
+
+class Head(HTMLParser):
+    """Title and meta tags of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.meta = {}
+        self.title = ""
+        self.in_title = False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.in_title = tag == "title" and not self.title
+        if tag == "meta" and "content" in found:
+            self.meta[found.get("name") or found.get("property")] = found["content"]
+
+    def handle_data(self, data):
+        if self.in_title:
+            self.title += data.strip()
+
+    def handle_endtag(self, tag):
+        self.in_title &= tag != "title"
+
+
+def build(folder):
+    """Build the site, and return what mkdocs says."""
+    text = (ROOT / "mkdocs.yml").read_text().replace("execute: true", "execute: false")
+    for name in IN_REPOSITORY:
+        text = text.replace(name, f"{name}{ROOT}/")
+    text = text.replace("docs/hooks/", f"{ROOT}/docs/hooks/")
+    text = text.replace("site_dir: results/site", f"site_dir: {folder / 'site'}")
+    (folder / "mkdocs.yml").write_text(text)
+    command = [sys.executable, "-m", "mkdocs", "build", "--config-file", folder / "mkdocs.yml"]
+    settings = {**os.environ, "SITE_URL": ADDRESS, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("documentation"))
+
+
+@pytest.fixture(scope="module")
+def heads(site):
+    """Of all pages of the documentation; `atlas.html` and `report.html` are pages of their own."""
+    paths = [path for path in site.rglob("index.html") if path.parent.name != "search"]
+    assert len(paths) > 40
+    return {str(path.relative_to(site).parent): Head(path.read_text()) for path in paths}
+
+
+def test_every_page_has_a_title_and_a_description_of_its_own(heads):
+    titles = [head.title for head in heads.values()]
+    assert all(titles)
+    assert len(set(titles)) == len(titles)
+    described = [head.meta["description"] for head in heads.values()]
+    assert len(set(described)) == len(described)
+    for words in described:
+        assert 20 <= len(words) <= 160
+        assert not re.search(r"[`*<]|\]\(|::| = [a-z]+\(", words), "no markup or code"
+
+
+def test_every_page_has_a_card(site, heads):
+    picture = (site / "card.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert [int.from_bytes(picture[at : at + 4]) for at in (16, 20)] == [1200, 630]
+    for head in heads.values():
+        assert head.meta["og:title"]
+        assert head.meta["og:description"] == head.meta["description"]
+        assert head.meta["og:image"] == f"{ADDRESS}card.png"
+        assert head.meta["twitter:card"] == "summary_large_image"
+
+
+def test_signatures_show_values_of_defaults(site):
+    page = (site / "api/evaluate/index.html").read_text()
+    plain = re.sub(r"<[^>]+>", "", page)
+    assert "confidence: float = 0.95" in " ".join(plain.split())
+    names = [name for name in vars(defaults) if name.isupper()]
+    for path in (site / "api").rglob("index.html"):
+        shown = re.findall(r'<span class="n">([A-Z][A-Z_]+)</span>', path.read_text())
+        assert not set(shown) & set(names), path
+
+
+def test_command_line_page_has_every_command_and_option(site):
+    text = (site / "cli/index.html").read_text()
+    for name in ("evaluate", "check", "budget start", "check-negatives"):
+        assert f'<h2 id="{name.replace(" ", "-")}"' in text
+    assert "<code>--n-negatives</code>" in text
+
+
+def test_dead_links_are_found(site, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs/hooks")
+    import links
+
+    assert links.dead_links(site) == []
+    page = site / "check/index.html"
+    text = page.read_text()
+    wrong = (
+        '<a href="../nowhere/">x</a> <a href="../check/#nowhere">y</a> <a href="../check/">z</a>'
+    )
+    page.write_text(text.replace("</body>", f"{wrong}</body>"))
+    found = links.dead_links(site)
+    page.write_text(text)
+    assert found == ["check/index.html: ../nowhere/", "check/index.html: ../check/#nowhere"]
