@@ -1,6 +1,7 @@
 """Checks of arguments and of options, each declared once with its type and its limits."""
 
 import operator
+from collections.abc import Collection
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, SupportsIndex
@@ -79,6 +80,12 @@ def wrong_type(name: str, value: object, *kinds: type) -> InputError:
     names = [kind.__name__.strip("_") for kind in kinds]
     expected = " or ".join(dict.fromkeys(names))
     return InputError(f"{name} is of type {type(value).__name__}, expected {expected}")
+
+
+def require_known(what: str, name: object, known: Collection[str]) -> None:
+    """Raise InputError for a name that is none of those known."""
+    if name not in known:
+        raise InputError(f"unknown {what} {name!r}; known: {', '.join(known)}")
 
 
 def path_of(path: str | PathLike[str]) -> Path:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from sampled_metrics._base.arguments import whole_number
+from sampled_metrics._base.arguments import require_known, whole_number
 from sampled_metrics._base.errors import InputError
 
 Float: TypeAlias = NDArray[np.float64]
@@ -192,8 +192,7 @@ def adjusted(p_values: Sequence[float], correction: str) -> list[float]:
 
     Holm's method bounds the probability of any wrong rejection.
     """
-    if correction not in CORRECTIONS:
-        raise InputError(f"unknown correction {correction!r}; known: {', '.join(CORRECTIONS)}")
+    require_known("correction", correction, CORRECTIONS)
     raw = np.array(p_values, dtype=np.float64)
     if correction == "holm":
         order = np.argsort(raw)

@@ -14,6 +14,8 @@ from sampled_metrics._base.files import replacing, write_text
 from sampled_metrics._base.text import plain, text_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from sampled_metrics.inference.results import Results
 
 Row = dict[str, Any]
@@ -41,8 +43,11 @@ def emit(rows: Sequence[Row], form: Format, output: Path | None, note: str = "")
         import pandas as pd  # takes long
 
         joined = [{key: _joined(value) for key, value in row.items()} for row in plain(rows)]
-        table = pd.DataFrame(joined, dtype=object)
-        emit_text(table.to_csv(index=False, lineterminator="\n"), output)
+        _emit_csv(pd.DataFrame(joined, dtype=object), output)
+
+
+def _emit_csv(table: "pd.DataFrame", output: Path | None) -> None:
+    emit_text(table.to_csv(index=False, lineterminator="\n"), output)
 
 
 def _joined(value: object) -> object:
@@ -69,7 +74,7 @@ def emit_columns(columns: Mapping[Any, Any], form: Format, output: Path | None) 
         with replacing(output) as temporary:
             table.to_parquet(temporary, index=False)
     elif form is Format.CSV:
-        emit_text(table.to_csv(index=False, lineterminator="\n"), output)
+        _emit_csv(table, output)
     else:
         rows: list[Any] = table.to_dict("records")
         emit(rows, form, output)

@@ -77,9 +77,7 @@ def items_by_id(given: Any, name: str) -> Items:
         )
     user, user_ids = table.codes(USER)
     item, item_ids = table.codes(ITEM)
-    if name == RELEVANT:
-        require_different(table, user, item)
-    rows, grades = counted_rows(table, name)
+    rows, grades = _counted_rows(table, name, user, item)
     user = user[rows]
     if rows.size < item.size:  # some users may have no rows left
         user, user_ids = encoded(arrow.take(user_ids, user))
@@ -104,17 +102,19 @@ def items_of_scores(given: Any, name: str, axes: Axes) -> Items:
             return items_of_arrays(given, name, shape)
         user = _places(table, USER, axes.user_ids, shape[0])
         item = _places(table, ITEM, axes.item_ids, shape[1])
-        if name == RELEVANT:
-            require_different(table, user, item)
-        rows, grades = counted_rows(table, name)
+        rows, grades = _counted_rows(table, name, user, item)
         return Items.of_pairs(user[rows], item[rows], *shape, relevance=grades, name=name)
 
 
-def counted_rows(table: Table, name: str = RELEVANT) -> tuple[Int, Float | None]:
-    """Return the rows with a relevance above 0, at least one, and their grades, unless all are 1.
+def _counted_rows(
+    table: Table, name: str, user: Codes | Int, item: Codes | Int
+) -> tuple[Int, Float | None]:
+    """Return the rows with a relevance above 0, and the grades of relevant items if any is not 1.
 
-    Without a column `relevance` these are all rows.
+    Without a column `relevance` these are all rows. Each relevant pair must be there once.
     """
+    if name == RELEVANT:
+        require_different(table, user, item)
     if "relevance" not in table.columns:
         return np.arange(len(table)), None
     relevance = table.finite("relevance")

@@ -10,11 +10,11 @@ import numpy as np
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Int, grades_of, integers
+from sampled_metrics._base.arrays import grades_of, integers
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_array, read_arrays
 from sampled_metrics._base.kinds import is_sparse
-from sampled_metrics._base.sparse import canonical, require_sound
+from sampled_metrics._base.sparse import canonical
 from sampled_metrics.inputs.questions import ask_of_rows_of_ids
 from sampled_metrics.inputs.recognise import SEVERAL, listed
 from sampled_metrics.inputs.scores import as_array, with_numbers_of_scipy
@@ -87,24 +87,18 @@ def items_by_position(given: Any, name: str, shape: Shape | None = None) -> Item
 
 def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
     """Take the nonzeros of a matrix."""
-    if marked.ndim != 2 or marked.dtype.kind not in "biuf":
+    is_matrix = marked.ndim == 2 and marked.dtype.kind in "biuf"
+    if not is_matrix or (shape is not None and marked.shape != shape):
         raise _wrong(marked, name, shape)
-    if shape is not None and marked.shape != shape:
-        raise _wrong(marked, name, shape)
-    marked = with_numbers_of_scipy(marked)
-    values = marked
-    if is_sparse(marked):
-        require_sound(marked)
-        marked = scipy.sparse.csr_array(marked)
-        values = marked.data
-    elif shape is None:
+    if shape is None and not is_sparse(marked):
         _refuse_rows_of_ids(marked, name)
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        bad = values[~np.isfinite(values)][0]
+    table = canonical(with_numbers_of_scipy(marked))
+    is_finite = np.isfinite(table.data)
+    if not is_finite.all():
+        bad = table.data[~is_finite][0]
         raise InputError(
             f"{name} has {bad}; expected finite numbers, 0 where an item is not {name}"
         )
-    table = canonical(marked)
     if name in _MARKED:
         return Items.of_matrix(table, name)
     table.data = np.maximum(table.data, 0)
@@ -127,18 +121,16 @@ def _refuse_rows_of_ids(numbers: NDArray[Any], name: str) -> None:
 
 def _of_columns(columns: NDArray[Any], name: str, shape: Shape | None) -> Items:
     """Take one column for each user, -1 for users without."""
-    if columns.dtype.kind not in "iu" or name in _MARKED:
-        raise _wrong(columns, name, shape)
-    if shape is not None and columns.size != shape[0]:
+    n_users, n_items = shape or (columns.size, None)
+    if columns.dtype.kind not in "iu" or name in _MARKED or columns.size != n_users:
         raise _wrong(columns, name, shape)
     item = integers(name, columns)
-    if shape is not None:
-        wrong = (item < -1) | (item >= shape[1])
+    if n_items is not None:
+        wrong = (item < -1) | (item >= n_items)
         if wrong.any():
             row = int(np.argmax(wrong))
-            problem = f"{item[row]}, expected 0 to {shape[1] - 1}"
+            problem = f"{item[row]}, expected 0 to {n_items - 1}"
             raise InputError(problem, row=row + 1, column=name)
-    n_items = None if shape is None else shape[1]
     if (item != -1).all():
         return Items(np.arange(item.size + 1), item, n_items, name=HELD_OUT)
     users = np.flatnonzero(item != -1)
@@ -149,13 +141,13 @@ def _of_lists(lists: Sequence[Sequence[Any]], name: str, shape: Shape | None) ->
     """Take the columns of each user."""
     if shape is not None and len(lists) != shape[0]:
         raise InputError(f"{name}: found lists of {len(lists)} users; expected {shape[0]}")
+    sizes = [len(items) for items in lists]
     flat = [item for items in lists for item in items]
-    item: Int = integers(name, flat or np.zeros(0, np.int64), is_column=True)
+    item = integers(name, flat or np.zeros(0, np.int64), is_column=True)
     n_items = int(item.max(initial=-1)) + 1 if shape is None else shape[1]
     if item.size and not 0 <= item.min() <= item.max() < n_items:
         found = f"{item.min()} to {item.max()}"
         raise InputError(f"{name}: found items {found}; expected columns, 0 to {n_items - 1}")
-    sizes = [len(items) for items in lists]
     ask_of_rows_of_ids(name, item, sizes)
     user = np.repeat(np.arange(len(lists)), sizes)
     items = Items.of_pairs(user, item, len(lists), n_items, name=name)

@@ -6,7 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arguments import check_arguments, require_same, whole_number
+from sampled_metrics._base.arguments import (
+    check_arguments,
+    require_known,
+    require_same,
+    whole_number,
+)
 from sampled_metrics._base.arrays import Int, first_duplicate, generator
 from sampled_metrics._base.asking import ask
 from sampled_metrics._base.defaults import MOST_ITEMS
@@ -296,8 +301,7 @@ def made(
 
 def ranked(drawn: Drawn, better: Int, tied: Int, n_negatives: Int, users: Any) -> SampledRanks:
     """Make sampled ranks of the negatives above each held-out item, and level with it."""
-    if drawn.ties not in TIES:
-        raise InputError(f"unknown tie policy {drawn.ties!r}; known: {', '.join(TIES)}")
+    require_known("tie policy", drawn.ties, TIES)
     question_ties(tied, n_negatives)
     question_ends(tied, better, n_negatives)
     above = better

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sampled_metrics._base.arguments import require_known
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.levels import TIES, Levels
@@ -267,8 +268,7 @@ def values(
     >>> values(parse_measure("ap@4"), ranks).round(4)  # (1/1 + 2/3 + 3/4) / 3
     array([0.8056])
     """
-    if ties not in TIES:
-        raise InputError(f"unknown tie policy {ties!r}; known: {', '.join(TIES)}")
+    require_known("tie policy", ties, TIES)
     if len(ranks) >= _MANY and ranks.is_single:
         tied = ranks.n_tied > 0
         # A random order draws a number for each user, tied or not.

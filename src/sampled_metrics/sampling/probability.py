@@ -17,6 +17,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sampled_metrics._base.arguments import require_known
 from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, integers
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import Measure
@@ -152,8 +153,7 @@ def sampled_rank_distribution(
     array([[0.6667, 0.3333, 0.    ],
            [0.4444, 0.4444, 0.1111]])
     """
-    if ties not in TIES:
-        raise InputError(f"unknown tie policy {ties!r}; known: {', '.join(TIES)}")
+    require_known("tie policy", ties, TIES)
     if Sampling(sampling) is Sampling.DISTINCT:
 
         def of_size(rows: Int, size: int) -> Float:
