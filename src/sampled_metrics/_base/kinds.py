@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import ArrayLike
@@ -13,10 +13,27 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-# Items of users, in a file or in memory; DataFrames of all libraries and tensors are array-like.
-ItemsLike: TypeAlias = Path | Mapping[Any, Any] | Sequence[Any] | ArrayLike
 
 _ARRAYS = (".npy", ".npz")
+
+
+class Frame(Protocol):
+    """A DataFrame of pandas or polars, or a table of pyarrow."""
+
+    @property
+    def columns(self) -> Any:
+        """Columns, or their names."""
+
+
+class Sparse(Protocol):
+    """A sparse matrix of scipy."""
+
+    def tocsr(self) -> Any:
+        """Return the matrix by rows."""
+
+
+# Items or scores of users: a file, an array, rows, a dictionary by user, a table or a matrix.
+OfUsers: TypeAlias = Path | ArrayLike | Sequence[Any] | Mapping[Any, Any] | Frame | Sparse
 
 
 class Kind(Enum):

@@ -33,7 +33,7 @@ from sampled_metrics._base.arrays import (
     starts,
 )
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.kinds import ItemsLike
+from sampled_metrics._base.kinds import OfUsers
 from sampled_metrics.ranks.records import COLUMNS, write_columns
 
 _OF_USERS = ("n_candidates", "n_found", "n_relevant", "depth")
@@ -296,8 +296,8 @@ class Ranks:
         path: Path | str,
         *,
         n_items: int | None = None,
-        relevant: ItemsLike | None = None,
-        seen: ItemsLike | None = None,
+        relevant: OfUsers | None = None,
+        seen: OfUsers | None = None,
         min_relevance: float = 0.0,
         complete: bool = False,
     ) -> Ranks:

@@ -23,7 +23,7 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.kinds import ItemsLike
+from sampled_metrics._base.kinds import OfUsers
 from sampled_metrics.ranks.records import write_columns
 from sampled_metrics.ranks.sampling import Sampling
 
@@ -147,7 +147,7 @@ class SampledRanks:
         sampling: str | None = None,
         *,
         positive: ArrayLike | None = None,
-        relevant: ItemsLike | None = None,
+        relevant: OfUsers | None = None,
         ties: str = "random",
         seed: int = 0,
     ) -> SampledRanks:
