@@ -21,6 +21,7 @@ from sampled_metrics.study import figures, steps
 from sampled_metrics.study.config import Study
 from sampled_metrics.study.curves import RANGE_SIZES, allowed_ranges
 from sampled_metrics.study.departures import departures
+from sampled_metrics.study.starts import spread_table
 from tests.conftest import ROOT
 
 REFERENCE = ROOT / "results/reference"
@@ -199,6 +200,17 @@ def test_ranges_of_the_reference(results):
     of_sizes = kept["n_negatives"].isin([10, 100]) & (kept["metric"] == "recall@10")
     kept = kept[of_both & of_sizes].reset_index(drop=True)
     pd.testing.assert_frame_equal(found, kept, rtol=0, atol=1e-6)
+
+
+def test_spread_of_the_reference():
+    """That over its starts, and over the order of ties of Z by one metric."""
+    numbers = pd.read_csv(REFERENCE / "starts.csv")
+    others = {name: Ranks.read(REFERENCE / f"ranks/{name}.parquet") for name in ("Y", "Z")}
+    found = spread_table("X", numbers, others, study(metrics=["ap"]).experiment)
+    kept = pd.read_csv(REFERENCE / "spread.csv")
+    kept = kept[kept["row"].str.startswith("X") | (kept["metric"] == "AP")].reset_index(drop=True)
+    assert set(kept["cause"]) == {"initialisation of X", "tie draw of Z"}
+    pd.testing.assert_frame_equal(found.reset_index(drop=True), kept, rtol=1e-3, atol=1e-6)
 
 
 def test_a_reference_run_says_what_it_is_of():

@@ -2,13 +2,19 @@
 
 import json
 import logging
+import os
+import sys
 from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import sampled_metrics
 from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics.study import steps
+from sampled_metrics.study.datasets import fetch
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 
@@ -124,3 +130,107 @@ def test_a_split_says_whether_it_has_the_published_counts(
     assert record["as_expected"] is as_expected
     assert record["expected"] == published
     assert {name: record[name] for name in counts} == counts
+
+
+class Files(list):
+    """Files of a job as Snakemake passes them: in a list, and some of them by name."""
+
+    def __init__(self, **named):
+        super().__init__()
+        for name, files in named.items():
+            setattr(self, name, files)
+            self += [files] if isinstance(files, str) else files
+
+
+def test_a_page_is_of_the_files_of_its_job_and_says_where_they_are_from(tmp_path, monkeypatch):
+    origins = []
+    for name, content in (("source", {"origin": "table"}), ("split", {"users": 3})):
+        origins.append(str(tmp_path / f"{name}.json"))
+        Path(origins[-1]).write_text(json.dumps(content))
+    given = {"ranks": ["a.parquet", "b.parquet"], "origin": origins}
+    collected = []
+
+    def collect(folder, **options):
+        collected.append((folder, options))
+        return {"title": "all"}
+
+    monkeypatch.setattr("sampled_metrics.study.page.collect", collect)
+    monkeypatch.setattr("sampled_metrics.pages.render", lambda content: f"page of {content}")
+    identity = {"seeds": {"X": 7}, "config_sha256": "0f"}
+    study = {"ranks": "trained", "results": "results"}
+    written = Files(page=str(tmp_path / "p.html"), provenance=str(tmp_path / "p.json"))
+    params = SimpleNamespace(study=study, identity=identity)
+    for optional in (
+        {"scorecard": [], "audit": [], "orders": []},
+        {"scorecard": ["s.csv", "s.md"], "audit": ["audit.csv"], "orders": ["orders.csv"]},
+    ):
+        steps.page(SimpleNamespace(input=Files(**given, **optional), output=written, params=params))
+        folder, options = collected.pop()
+        paths = {name: Path(optional[name][0]) if optional[name] else None for name in optional}
+        assert folder == tmp_path
+        assert options == {
+            "ranks": [Path("a.parquet"), Path("b.parquet")],
+            "config": study,
+            "is_paper": bool(optional["scorecard"]),
+            "audit": paths["audit"],
+            "orders": paths["orders"],
+        }
+        assert (tmp_path / "p.html").read_text() == "page of {'title': 'all'}"
+        record = json.loads((tmp_path / "p.json").read_text())
+        versions = record.pop("versions")
+        host = record.pop("host")
+        sources = {"source": {"origin": "table"}, "split": {"users": 3}}
+        assert record == {"ranks": "trained", **sources, **identity}
+    installed = {name: version(name) for name in versions if name != "python"}
+    assert versions.pop("python") == ".".join(map(str, sys.version_info[:3]))
+    assert versions == installed | {"sampled-metrics": sampled_metrics.__version__}
+    assert {"numpy", "scipy", "pandas", "pyarrow", "matplotlib"} < set(versions)
+    assert host == {"system": os.uname().sysname, "machine": os.uname().machine,
+                    "processors": os.cpu_count()}  # fmt: skip
+
+
+def test_a_step_with_one_file_gets_a_name_and_not_a_list(tmp_path):
+    one, two = str(tmp_path / "a"), str(tmp_path / "b")
+    assert steps._paths(one) == [Path(one)]
+    assert steps._paths([one, two]) == [Path(one), Path(two)]
+    assert steps._paths([]) == []
+    assert steps._only(one) == steps._only([one]) == Path(one)
+    with pytest.raises(ValueError, match="unpack"):
+        steps._only([one, two])
+
+
+@pytest.mark.parametrize("archive", [True, False])
+def test_an_archive_is_the_one_of_the_rule(tmp_path, monkeypatch, archive):
+    """The rule names it by the configuration or the environment; else it is got elsewhere."""
+    path = write_archive(tmp_path / "mine.zip", as_ratings(synthetic_interactions(users=5)))
+    got = []
+    if not archive:
+        monkeypatch.setattr(fetch, "_cached_or_downloaded", lambda *given: got.append(given) or
+                            (path, "cache"))  # fmt: skip
+    written = Files(archive=str(tmp_path / "out.zip"), source=str(tmp_path / "s.json"))
+    dataset = {"name": "ml-1m", "archive": "of/another/machine.zip" if archive else None}
+    job = SimpleNamespace(
+        input=[str(path)] * archive, output=written, params=SimpleNamespace(dataset=dataset)
+    )
+    steps.fetch(job)
+    record = json.loads((tmp_path / "s.json").read_text())
+    assert (record["dataset"], record["archive"]) == ("ml-1m", "mine.zip")
+    assert record["origin"] == ("local archive" if archive else "cache")
+    assert len(got) == (not archive)
+    assert (tmp_path / "out.zip").read_bytes() == path.read_bytes()
+
+
+def test_tables_are_described_where_they_are(tmp_path, caplog):
+    (tmp_path / "a.csv").write_text("user,item\n1,2\n")
+    (tmp_path / "b.csv").write_text("user,item\n1,3\n")
+    paths = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
+    dataset = {"format": "table", "name": "mine", "licence": "CC0", "citation": "me"}
+    written = Files(source=str(tmp_path / "s.json"))
+    with caplog.at_level(logging.INFO):
+        steps.fetch(
+            SimpleNamespace(input=paths, output=written, params=SimpleNamespace(dataset=dataset))
+        )
+    record = json.loads((tmp_path / "s.json").read_text())
+    assert (record["dataset"], record["origin"], record["archive"]) == (
+        "mine", "table", "a.csv, b.csv")  # fmt: skip
+    assert caplog.messages == ["licence of mine: CC0", "citation of mine: me"]
