@@ -52,6 +52,14 @@ def test_exact_ranks(ranks, words, tmp_path):
         assert words in found if words else not found
 
 
+@pytest.mark.parametrize(("ranks", "is_asked"), [(TRUE, False), (N + 1 - TRUE, True)])
+def test_every_result_of_the_same_ranks_keeps_what_was_asked(ranks, is_asked):
+    held = sm.Ranks(np.full(USERS, N), ranks - 1, np.zeros(USERS, int))
+    found = [asked(lambda: sm.evaluate(held, metric)) for metric in ("recall@10", "auc", "auc")]  # noqa: B023
+    assert found == [found[0]] * 3
+    assert ("are higher scores better" in found[0]) == is_asked
+
+
 @pytest.mark.parametrize(
     ("ranks", "words"),
     [

@@ -1,12 +1,14 @@
 """Questions about ranks and scores that are valid, but look like those of something else."""
 
 from collections.abc import Sequence
+from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics._base.asking import ask
+from sampled_metrics._base.asking import ask, collected
 from sampled_metrics.ranks import Ranks
 
 _MANY = 50  # rows, of which the mean rank tells a random order from a poor one
@@ -22,6 +24,7 @@ _TIED = 0.1  # share of the other candidates that is a large tie
 _POOR = 0.55  # of the others below the held-out item, in the mean; 0.5 in random order
 _FOLDS = range(10, 1, -1)
 _ALIKE, _SHIFT = 0.8, 3  # correlation of users in several folds, and rows to be another user
+_UNSUSPICIOUS: WeakSet[Ranks] = WeakSet()  # full rankings about which there was nothing to ask
 
 
 def ask_of_seen_items(users: int, items: int) -> None:
@@ -116,24 +119,38 @@ def question_ranks(ranks: Ranks) -> None:
     """Ask about full rankings that no recommender gives, or that are no full rankings.
 
     These are a perfect, random or reversed order, equal scores, ranks that end before the last
-    candidate, and users in several folds.
+    candidate, and users in several folds. Ranks that gave no reason to ask are not searched again.
     """
-    n_candidates = ranks.n_candidates
-    if not ranks.is_complete or not n_candidates.size:
+    if not ranks.is_complete or not ranks.n_candidates.size or ranks in _UNSUSPICIOUS:
         return
+    with collected() as asked:
+        _question_complete(ranks)
+    if not asked:
+        _UNSUSPICIOUS.add(ranks)
+
+
+def _question_complete(ranks: Ranks) -> None:
+    n_candidates = ranks.n_candidates
     if not ranks.is_single:
         n_candidates = np.repeat(n_candidates, ranks.n_found)
-    others = n_candidates - 1
-    _ask_of_equal_scores(ranks.n_tied, others)
-    below = 1.0 - (ranks.n_better + 0.5 * ranks.n_tied) / others
-    _ask_of_order(below, others, "relevant", "other candidates", "those of these rows and columns")
+    fewest = int(n_candidates.min())
+    above: Int | Float = ranks.n_better
+    worst = ranks.n_better
+    untied: Any = slice(None)
+    if ranks.n_tied.any():
+        _ask_of_equal_scores(ranks.n_tied, n_candidates - 1)
+        above = ranks.n_better + 0.5 * ranks.n_tied
+        worst = ranks.n_better + ranks.n_tied
+        untied = ranks.n_tied == 0
+    if above.mean() > (1.0 - _POOR) * (fewest - 1):  # else below is at least _POOR
+        others = n_candidates - 1
+        below = 1.0 - above / others
+        place = "those of these rows and columns"
+        _ask_of_order(below, others, "relevant", "other candidates", place)
     if ranks.is_single:
-        _ask_of_perfection(ranks.n_better + ranks.n_tied, "other candidates")
-        untied = ranks
-        if ranks.n_tied.any():
-            untied = ranks.take(ranks.n_tied == 0)
-        _ask_of_pile(untied.worst_rank, untied.n_candidates)
-        _ask_of_last_rank(ranks.worst_rank, int(n_candidates.min()))
+        _ask_of_perfection(worst, "other candidates")
+        _ask_of_pile(ranks.n_better[untied], n_candidates[untied])
+        _ask_of_last_rank(worst, fewest)
     if ranks.users is None or ranks.n_rows:
         _ask_of_folds(ranks)
 
@@ -303,41 +320,41 @@ def _ask_of_perfection(better: Int, words: str) -> None:
         )
 
 
-def _ask_of_pile(ranks: Int, n_candidates: Int) -> None:
+def _ask_of_pile(better: Int, n_candidates: Int) -> None:
     """Ask about many equal ranks after which there are none, though there are candidates."""
-    if ranks.size < _MANY:
+    if better.size < _MANY:
         return
-    largest = int(ranks.max())
-    is_largest = ranks == largest
+    largest = int(better.max()) + 1
+    is_largest = better == largest - 1
     if largest < _LEAST or np.count_nonzero(is_largest) < _ENOUGH:
         return
     piled = int(np.count_nonzero(largest < n_candidates[is_largest]))
     width = max(largest // 10, 1)
-    before = np.count_nonzero((ranks >= largest - width) & ~is_largest) / width
+    before = np.count_nonzero((better >= largest - 1 - width) & ~is_largest) / width
     if piled >= _ENOUGH and piled > _PILED * (before + 1.0):
         ask(
             "data",
-            f"{piled:,} of {ranks.size:,} ranks are {largest}, the largest, of "
+            f"{piled:,} of {better.size:,} ranks are {largest}, the largest, of "
             f"{n_candidates.max():,} candidates: does it stand for items that were not found?",
         )
 
 
-def _ask_of_last_rank(ranks: Int, n_items: int) -> None:
+def _ask_of_last_rank(worst: Int, n_items: int) -> None:
     """Ask about ranks that end where more would be expected."""
-    if ranks.size < _MANY:
+    if worst.size < _MANY:
         return
-    largest = int(ranks.max())
+    largest = int(worst.max()) + 1
     width = -(-largest // 10)
     if largest < _LEAST or (largest + width > n_items and _FAR * largest > n_items):
         return
-    near = int(np.count_nonzero(ranks > largest - width))
-    before = int(np.count_nonzero(ranks > largest - 2 * width)) - near
+    near = int(np.count_nonzero(worst >= largest - width))
+    before = int(np.count_nonzero(worst >= largest - 2 * width)) - near
     expected = near * min(1.0, near / max(before, 1))  # behind it, if their number falls as before
     found = ""
     if largest + width <= n_items and expected >= 2 * _ENOUGH:
         found = (
             f"the largest rank is {largest} of {n_items:,} candidates, and {near:,} of "
-            f"{ranks.size:,} rows are near it"
+            f"{worst.size:,} rows are near it"
         )
     elif _FAR * largest <= n_items:
         found = f"all ranks are among the first {largest} of {n_items:,} candidates"
@@ -353,14 +370,13 @@ def _ask_of_folds(ranks: Ranks) -> None:
     n = ranks.n_candidates
     better = ranks.n_better
     n_differ = np.ptp(n) > 0
-    ranks_differ = ranks.is_single and np.ptp(better) > 0
     for n_folds in _FOLDS:
         lag, rest = divmod(n.size, n_folds)
         if rest or lag < _MANY:
             continue
         is_repeated = False
-        if ranks_differ and np.array_equal(better[lag : lag + _MANY], better[:_MANY]):
-            is_repeated = np.array_equal(better[lag:], better[:-lag])
+        if ranks.is_single and np.array_equal(better[lag : lag + _MANY], better[:_MANY]):
+            is_repeated = bool(np.ptp(better)) and np.array_equal(better[lag:], better[:-lag])
         is_alike = False
         if n_differ:
             alike = _correlation(n[:-lag], n[lag:])
