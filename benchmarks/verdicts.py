@@ -52,7 +52,9 @@ def orders(dataset: str, m: int, seed: int, names: tuple[str, ...]) -> list[dict
         drawn = draw_sampled_ranks(ranks, m, generator(seed, dataset, name, m))
         sample = SampledRanks(drawn, ranks.n_candidates, m, users=np.arange(drawn.size))
         bracketed[name] = bracket_users(measures, sample)
-        solved[name] = solve(sample, measures, parse_estimators(ESTIMATORS), bracketed[name].user)
+        solved[name] = solve(
+            sample, measures, parse_estimators(ESTIMATORS), bracketed[name].rows.user
+        )
     rows = []
     for a, b in combinations(solved, 2):
         for i, measure in enumerate(measures):

@@ -17,8 +17,9 @@ from sampled_metrics import InputError, InputWarning, correct
 from sampled_metrics.inference.brackets import _between, bracket, likely_mixture
 from sampled_metrics.inference.correct import behaves_like
 from sampled_metrics.inference.kernels import kernel
+from sampled_metrics.inference.likelihood import upper_bound
 from sampled_metrics.inference.misfit import misfit
-from sampled_metrics.inference.ranges import bracket_users, upper_bound
+from sampled_metrics.inference.ranges import bracket_users
 from sampled_metrics.inference.shapes import SHAPES, factor_of, name_of
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
@@ -355,6 +356,13 @@ class TestMetricRanges:
         assert found.inverted
 
 
+def averaged(sample):
+    """Lower and upper bracketing vectors averaged for each user."""
+    bracketed = bracket_users(tuple(RECALL), sample)
+    (ends,) = bracketed.ends
+    return np.stack([end.values[bracketed.rows.kind] for end in (ends.lower, ends.upper)])
+
+
 def changed_by(ranks, user):
     """Users whose bracketing vectors change with the rank of one user, besides that user.
 
@@ -362,10 +370,8 @@ def changed_by(ranks, user):
     """
     other = ranks.copy()
     other[user] = 40
-    before, after = (
-        bracket_users(tuple(RECALL), SampledRanks(rows, N, M)).ends[0] for rows in (ranks, other)
-    )
-    distance = np.maximum(abs(before.lower - after.lower), abs(before.upper - after.upper))
+    before, after = (averaged(SampledRanks(rows, N, M)) for rows in (ranks, other))
+    distance = abs(before - after).max(axis=0)
     return set(np.flatnonzero(distance > 1e-4).tolist()) - {user}
 
 

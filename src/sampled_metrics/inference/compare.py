@@ -6,7 +6,6 @@ from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
@@ -32,7 +31,7 @@ from sampled_metrics.inference.evaluate import (
     question_ends,
     relevance_note,
 )
-from sampled_metrics.inference.pairing import paired_users
+from sampled_metrics.inference.pairing import different_ids, paired_users
 from sampled_metrics.inference.pairs import question_negatives
 from sampled_metrics.inference.population import Shape
 from sampled_metrics.inference.results import UNDECIDED, Compared, Results, with_questions
@@ -238,7 +237,7 @@ def _solved(
     for name, sample in samples.items():
         with reading(name):
             bracketed, allowed = ranges.checked_ranges(measures, sample, shape, confidence)
-        solved = solve(sample, measures, parsed, bracketed.user)
+        solved = solve(sample, measures, parsed, bracketed.rows.user)
         found[name] = _Sampled(solved, parsed, bracketed, allowed)
     return found
 
@@ -252,7 +251,7 @@ def _by_samples(
         second = found[b].solved
         bracketed_a = found[a].bracketed
         bracketed_b = found[b].bracketed
-        common = ranges.common_users(bracketed_a.users, bracketed_b.users)
+        common = ranges.common_users(bracketed_a.rows.users, bracketed_b.rows.users)
         n_items = round((first.ranks.mean_candidates + second.ranks.mean_candidates) / 2)
         for i, measure in enumerate(measures):
             allowed = ranges.difference_range(bracketed_a, bracketed_b, i)
@@ -350,10 +349,10 @@ def _unlike(
     n_b = second.mean_candidates
     if n_a and n_b and abs(n_a - n_b) > 0.01 * max(n_a, n_b):
         yield f"{a} has {n_a:,} candidates and {b} has {n_b:,}"
-    if first.users is None or second.users is None:
+    ids_a = different_ids(first)
+    ids_b = different_ids(second)
+    if ids_a is None or ids_b is None:
         return
-    ids_a = np.unique(first.users)
-    ids_b = np.unique(second.users)
     rows = ranges.common_users(ids_a, ids_b)
     common = 0 if rows is None else rows[0].size
     least = min(ids_a.size, ids_b.size)

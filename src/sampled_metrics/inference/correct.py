@@ -166,7 +166,7 @@ def correct(
     measures = parse_measures(metrics)
     parsed = chosen_estimators(estimators, ranks.n_negatives)
     bracketed, ranges = checked_ranges(measures, ranks, shape, confidence)
-    solved = solve(ranks, measures, parsed, bracketed.user, prior)
+    solved = solve(ranks, measures, parsed, bracketed.rows.user, prior)
     n = ranks.mean_candidates
     m = ranks.n_negatives
     kind = ranks.sampling
@@ -228,6 +228,10 @@ class Solved(NamedTuple):
     def user_values(self, measure: int, estimator: int) -> Float:
         """Estimate of one metric for each user: the mean over their rows."""
         values = self.vectors[measure, estimator, self.ranks.sampled_ranks - 1]
+        if self.n_users == self.user.size:
+            of_users = np.empty_like(values)
+            of_users[self.user] = values
+            return of_users
         return np.asarray(np.bincount(self.user, values) / np.bincount(self.user), np.float64)
 
     def behaves_like(self, measure: int, estimator: int) -> int | None:

@@ -112,9 +112,10 @@ def misfit(
     """
     ranks = sample.sampled_ranks
     m = sample.n_negatives
-    if sample.users is not None:
+    _, user = sample.different_users()
+    if int(user.max()) + 1 < ranks.size:
         order = generator(0, "misfit").permutation(ranks.size)
-        ranks = ranks[order[np.unique(sample.users[order], return_index=True)[1]]]
+        ranks = ranks[order[np.unique(user[order], return_index=True)[1]]]
     n = round(float(np.mean(sample.n_items)))
     table = kernel(n, m, sample.sampling, shape, None)
     if down_to is not None:

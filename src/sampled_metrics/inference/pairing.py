@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from sampled_metrics._base.arrays import Ids
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.ranges import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
@@ -40,12 +41,18 @@ def paired_users(
     return numbered, ["paired: by row, as there are no ids of users."]
 
 
+def different_ids(ranks: Ranks | SampledRanks) -> Ids | None:
+    """Return the ids of users, each once; None if there are none."""
+    if isinstance(ranks, SampledRanks):
+        return ranks.different_users()[0]
+    return ranks.users
+
+
 def _unpaired(evaluations: Mapping[str, Ranks | SampledRanks]) -> list[str]:
     """Say how many users of each pair are in one evaluation only."""
     ids: dict[str, Any] = {}
     for name, ranks in evaluations.items():
-        users: Any = ranks.users
-        ids[name] = np.unique(users)
+        ids[name] = different_ids(ranks)
     words = []
     for a, b in combinations(ids, 2):
         rows = common_users(ids[a], ids[b])

@@ -11,7 +11,9 @@ the other: a vector that suits the chance deviations of a sample is biased on it
 the sampled rank, so its range is the interval of an unbiased estimate.
 """
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -22,9 +24,9 @@ from scipy.special import stdtrit
 from sampled_metrics._base.arrays import Float, Int, first_duplicate, generator
 from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.solvers import root_between
 from sampled_metrics.inference.brackets import LOWER, UPPER, likely_mixture, vectors
 from sampled_metrics.inference.kernels import kernel
+from sampled_metrics.inference.likelihood import End, Observed
 from sampled_metrics.inference.misfit import CAUSES, refuse_unexplained
 from sampled_metrics.inference.shapes import MOST_FACTOR, NON_INCREASING, NONE, factor_of, name_of
 from sampled_metrics.metrics.measures import Measure
@@ -58,54 +60,56 @@ class Range(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Bracketing vectors of one metric averaged for each user; shape (users,) each."""
+    """Both ends of one metric."""
 
-    lower: Float
-    upper: Float
-    least: float  # entry of the lower vectors
-    most: float  # entry of the upper vectors
+    lower: End
+    upper: End
     possible: tuple[float, float]  # least and greatest value of the metric in the class
 
 
 class Bracketed(NamedTuple):
-    """Bracketing vectors of some metrics averaged for each user of a sample."""
+    """Bracketing vectors of some metrics, averaged for each user of a sample."""
 
-    users: Any  # different ids in order; None without ids, where each row is a user
-    user: Int  # place of each row's user among them
+    rows: "Grouped"
     ends: list[Ends]
     confidence: float
 
     def range(self, place: int) -> Range:
         """Range of one of the metrics."""
-        lower, upper, least, most, (lowest, highest) = self.ends[place]
+        lower, upper, (lowest, highest) = self.ends[place]
         levels = (self.confidence, max(self.confidence, _INVERSION))
-        low, least_low = (-upper_bound(-lower, -least, level) for level in levels)
-        high, most_high = (upper_bound(upper, most, level) for level in levels)
+        below = Observed.of(lower.negative())
+        above = Observed.of(upper)
+        low, least_low = (-below.upper_bound(level) for level in levels)
+        high, most_high = (above.upper_bound(level) for level in levels)
         rounding = _ROUNDING * (highest - lowest)
         inverted = max(least_low, lowest) > min(most_high, highest) + rounding
         low, high = np.clip([low, high], lowest, highest).tolist()
         return Range(low, high, bool(inverted))
 
 
-class _Grouped(NamedTuple):
-    """Rows of a sample by user, fold and number of candidates."""
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """Rows of a sample by user, fold and number of candidates.
+
+    Users are of one kind if their only rows have one sampled rank and are in one fold and group.
+    Where a user has several rows, every user is a kind.
+    """
 
     users: Any  # different ids in order; None without ids, where each row is a user
     user: Int  # place of each row's user among them
     fold: Int  # 0 or 1, of each row
     group: Int  # of each row, of those with about the same n
+    kind: Int  # of each user
     sizes: list[int]  # mean n of each group
     counts: Float  # users of the other fold at every sampled rank; shape (folds, m + 1)
     likely: dict[tuple[int, int], Float]  # shares of users, by n and last rank of a class
 
 
 @lru_cache(maxsize=8)
-def _grouped(sample: SampledRanks) -> _Grouped:
+def grouped(sample: SampledRanks) -> Grouped:
     """Group the rows of a sample; users are split in two folds at random."""
-    ids = None
-    user = np.arange(sample.sampled_ranks.size)
-    if sample.users is not None:
-        ids, user = np.unique(sample.users, return_inverse=True)
+    ids, user = sample.different_users()
     rows = np.bincount(user)
     n = np.broadcast_to(sample.n_items, user.shape)
     groups = _GROUPS if n.max() - n.min() > _SAME_N * n.mean() else 1
@@ -115,14 +119,11 @@ def _grouped(sample: SampledRanks) -> _Grouped:
     fold = (generator(0, "folds").permutation(rows.size) % 2)[user]
     counts = np.zeros((2, sample.n_negatives + 1))
     np.add.at(counts, (1 - fold, sample.sampled_ranks - 1), 1.0 / rows[user])
-    return _Grouped(ids, user, fold, group, sizes.tolist(), counts, {})
-
-
-class End(NamedTuple):
-    """Lower or upper bracketing vectors of one metric averaged for each user."""
-
-    values: Float  # shape (users,)
-    extreme: float  # least entry of lower vectors, greatest of upper ones
+    kind = np.arange(rows.size)
+    if rows.size == user.size:
+        places = (group, fold, sample.sampled_ranks - 1)
+        kind[user] = np.ravel_multi_index(places, (sizes.size, *counts.shape))
+    return Grouped(ids, user, fold, group, kind, sizes.tolist(), counts, {})
 
 
 @lru_cache(maxsize=64)
@@ -130,27 +131,29 @@ def end_of_users(
     measure: Measure, sample: SampledRanks, shape: str | float, confidence: float, sign: float
 ) -> End:
     """Solve for the lower or upper bracketing vectors of a metric, and average them for users."""
-    grouped = _grouped(sample)
+    rows = grouped(sample)
     m = sample.n_negatives
     sampling = sample.sampling
-    rows = np.bincount(grouped.user)
-    z = float(stdtrit(max(rows.size - 1, 1), (1.0 + confidence) / 2.0))
+    n_users = rows.kind.size
+    z = float(stdtrit(max(n_users - 1, 1), (1.0 + confidence) / 2.0))
     of_groups = []
-    for size in grouped.sizes:
+    for size in rows.sizes:
         if measure.metric.needs_candidates:
             of_groups.append(np.tile(unbiased_auc(size, m, sampling), (2, 1)))
             continue
         table = kernel(size, m, sampling, shape, measure.cutoff)
         key = (size, table.last)
-        if key not in grouped.likely:
-            shares = [likely_mixture(counts, table).shares for counts in grouped.counts]
-            grouped.likely[key] = np.stack(shares)
-        likely = grouped.likely[key]
-        of_groups.append(vectors(measure, table, likely, rows.size, z, sign))
+        if key not in rows.likely:
+            shares = [likely_mixture(counts, table).shares for counts in rows.counts]
+            rows.likely[key] = np.stack(shares)
+        of_groups.append(vectors(measure, table, rows.likely[key], n_users, z, sign))
     entries = np.stack(of_groups)
-    of_rows = entries[grouped.group, grouped.fold, sample.sampled_ranks - 1]
     extreme = sign * float((sign * entries).max())
-    return End(np.bincount(grouped.user, of_rows) / rows, extreme)
+    if n_users == rows.user.size:
+        return End(entries.ravel(), np.bincount(rows.kind, minlength=entries.size), extreme)
+    of_rows = entries[rows.group, rows.fold, sample.sampled_ranks - 1]
+    number = np.bincount(rows.user)
+    return End(np.bincount(rows.user, of_rows) / number, np.ones_like(number), extreme)
 
 
 @lru_cache(maxsize=8)  # a page needs those of a sample several times
@@ -167,16 +170,16 @@ def bracket_users(
     """
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence is {confidence}; it must be above 0 and below 1")
-    grouped = _grouped(sample)
-    weights = np.bincount(grouped.group) / grouped.user.size
+    rows = grouped(sample)
+    weights = np.bincount(rows.group) / rows.user.size
     ends: list[Ends] = []
     for measure in measures:
         lower = end_of_users(measure, sample, shape, confidence, LOWER)
         upper = end_of_users(measure, sample, shape, confidence, UPPER)
-        possible = [_possible(measure, size, sample, shape) for size in grouped.sizes]
+        possible = [_possible(measure, size, sample, shape) for size in rows.sizes]
         least, most = weights @ np.array(possible)
-        ends.append(Ends(lower.values, upper.values, lower.extreme, upper.extreme, (least, most)))
-    return Bracketed(grouped.users, grouped.user, ends, confidence)
+        ends.append(Ends(lower, upper, (least, most)))
+    return Bracketed(rows, ends, confidence)
 
 
 def _possible(
@@ -271,13 +274,13 @@ def order_holds_up_to(
     least = factor_of(shape)
     if least >= MOST_FACTOR or measure.metric.needs_candidates:
         return MOST_FACTOR
-    common = common_users(_grouped(better).users, _grouped(worse).users)
+    common = _common_kinds(grouped(better), grouped(worse))
 
     def margin(factor: float) -> float:
         """Least difference that the sampled ranks allow."""
         upper = end_of_users(measure, worse, factor, confidence, UPPER)
         lower = end_of_users(measure, better, factor, confidence, LOWER)
-        return -_bound_of_sum(End(-lower.values, -lower.extreme), upper, common, level)
+        return -_bound_of_sum(lower.negative(), upper, common)(level)
 
     steps = int(np.ceil(np.log(MOST_FACTOR / least) / np.log(1.0 + _FACTOR_ERROR)))
     factors = np.geomspace(least, MOST_FACTOR, steps + 1).tolist()
@@ -308,43 +311,6 @@ def _last_positive(value: Callable[[int], float], last: int) -> int:
     return below
 
 
-def upper_bound(values: Float, largest: float, confidence: float) -> float:
-    """Return the upper end of a confidence interval of the mean of independent values.
-
-    By empirical likelihood: the values are far from normal, most of a metric may rest on a handful
-    of users, and a sample may hold none of them. The bound is the largest mean of a distribution
-    that puts weights w on the values observed, with shares f, and possibly a weight on the largest
-    value that can occur, among those with D sum f log(f / w) <= t^2 / 2, for D users and t the
-    quantile of Student's distribution. For large samples it is the mean plus t standard errors.
-    """
-    quantile = float(stdtrit(max(values.size - 1, 1), (1.0 + confidence) / 2.0))
-    points, counts = np.unique(values, return_counts=True)
-    share = counts / values.size
-    largest = max(largest, float(points[-1]))
-    span = largest - float(points[0])
-    allowed = quantile**2 / (2.0 * values.size)
-    if span == 0.0:
-        return largest
-    below = (largest - points) / span
-
-    def tilted(log_distance: float) -> tuple[float, float]:
-        """Divergence, and mean below the largest, with weights f / (distance + below)."""
-        distance = np.exp(log_distance) + below
-        weight = share / distance
-        total = weight.sum()
-        return float(share @ np.log(distance) + np.log(total)), float(weight @ below / total)
-
-    near = -45.0  # logarithm of a distance from the largest value, relative to the span
-    far = 45.0
-    divergence, mean = tilted(near)
-    if divergence <= allowed:
-        return largest - span * mean * float(np.exp(divergence - allowed))
-    if tilted(far)[0] >= allowed:
-        return float(values.mean())
-    root = root_between(lambda at: tilted(at)[0] - allowed, near, far)
-    return largest - span * tilted(root)[1]
-
-
 def common_users(a: ArrayLike | None, b: ArrayLike | None) -> tuple[Int, Int] | None:
     """Find the users that two evaluations have in common: their rows in both.
 
@@ -357,6 +323,8 @@ def common_users(a: ArrayLike | None, b: ArrayLike | None) -> tuple[Int, Int] | 
     if a.dtype.kind != b.dtype.kind:
         a = a.astype(str)
         b = b.astype(str)
+    if a.size and np.array_equal(a, b) and (a[1:] > a[:-1]).all():
+        return np.arange(a.size), np.arange(a.size)
     _, first, second = np.intersect1d(a, b, assume_unique=True, return_indices=True)
     return (first, second) if first.size else None
 
@@ -369,25 +337,46 @@ def unbiased_auc(n: int, m: int, sampling: str) -> Float:
     return 1.0 - np.arange(m + 1) / ranked
 
 
+class _Common(NamedTuple):
+    """Users that two samples have in common, by the kinds that they are of in both."""
+
+    of_a: Int
+    of_b: Int
+    users: Int  # of each pair of kinds
+
+
+@lru_cache(maxsize=8)
+def _common_kinds(a: Grouped, b: Grouped) -> _Common | None:
+    """Count the users in common by their kinds; None without any."""
+    common = common_users(a.users, b.users)
+    if common is None:
+        return None
+    n_kinds = int(b.kind.max()) + 1
+    both = a.kind[common[0]] * n_kinds + b.kind[common[1]]
+    found, users = np.unique(both, return_counts=True)
+    return _Common(found // n_kinds, found % n_kinds, users)
+
+
 def _difference(a: Bracketed, b: Bracketed, place: int) -> OfLevel:
     """Return a function of the confidence that gives both ends of B - A."""
-    common = common_users(a.users, b.users)
+    common = _common_kinds(a.rows, b.rows)
     x = a.ends[place]
     y = b.ends[place]
-    below = (End(-y.lower, -y.least), End(x.upper, x.most))
-    above = (End(y.upper, y.most), End(-x.lower, -x.least))
-    return lambda level: (
-        -_bound_of_sum(*below, common, level),
-        _bound_of_sum(*above, common, level),
-    )
+    below = _bound_of_sum(x.upper, y.lower.negative(), common)
+    above = _bound_of_sum(x.lower.negative(), y.upper, common)
+    return lambda level: (-below(level), above(level))
 
 
-def _bound_of_sum(of_b: End, of_a: End, common: tuple[Int, Int] | None, confidence: float) -> float:
-    """Upper confidence bound of the mean of b plus that of a; `common` has rows of a and of b."""
+def _bound_of_sum(of_a: End, of_b: End, common: _Common | None) -> Callable[[float], float]:
+    """Return the upper bound of the mean of a plus that of b, as a function of the confidence."""
     if common is not None:
-        sums = of_b.values[common[1]] + of_a.values[common[0]]
-        return upper_bound(sums, of_b.extreme + of_a.extreme, confidence)
-    margins = [
-        upper_bound(end.values, end.extreme, confidence) - end.values.mean() for end in (of_a, of_b)
-    ]
-    return float(of_a.values.mean() + of_b.values.mean() + np.hypot(*margins))
+        sums = of_b.values[common.of_b] + of_a.values[common.of_a]
+        return Observed.of(End(sums, common.users, of_b.extreme + of_a.extreme)).upper_bound
+    single = [Observed.of(end) for end in (of_a, of_b)]
+    mean = sum(observed.mean for observed in single)
+
+    def bound(confidence: float) -> float:
+        margins = [observed.upper_bound(confidence) - observed.mean for observed in single]
+        return mean + math.hypot(*margins)
+
+    return bound

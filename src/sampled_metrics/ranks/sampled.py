@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -127,6 +127,17 @@ class SampledRanks:
     def mean_candidates(self) -> int:
         """Mean of `n_items` over rows, rounded."""
         return round(float(self.n_items.mean()))
+
+    def different_users(self) -> tuple[Ids | None, Int]:
+        """Different ids of users in order, and the place of each row's user among them.
+
+        Without ids each row is a user.
+        """
+        ids: Any = self.users
+        if ids is None or (ids[1:] > ids[:-1]).all():
+            return ids, np.arange(len(self))
+        found: Any = np.unique(ids, return_inverse=True)
+        return found
 
     def take(self, rows: Rows) -> Self:
         """Return some rows, selected as an array's elements are."""
