@@ -231,3 +231,13 @@ def test_exact_metrics(n_users, confidence):
     effective = sum(values) ** 2 / sum(value**2 for value in values)
     assert line.startswith("ap")
     assert numbers_of(line) == [str(round(effective)), str(n_users), f"{100 * confidence:g}"]
+
+
+@pytest.mark.parametrize(("least", "numbers"), [(0, ["0"]), (0.5, ["0.5"]), (2, ["2"])])
+def test_grades_that_are_relevant(least, numbers):
+    scores, grades = [[0.9, 0.5, 0.1]], [[3, 2, 1]]
+    found = sm.evaluate(scores, "ndcg@3, recall@1", relevant=grades, min_relevance=least)
+    _, note = found.parts()[1].splitlines()
+    assert numbers_of(note) == numbers
+    plain = sm.evaluate(scores, "ndcg@3", relevant=[0])
+    assert len(plain.parts()[1].splitlines()) == 1
