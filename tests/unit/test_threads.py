@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 import sampled_metrics as sm
 from sampled_metrics.metrics import measures
@@ -13,6 +13,7 @@ from sampled_metrics.study import starts, tables
 from sampled_metrics.study.curves import figure_data
 from sampled_metrics.study.settings import ExactSettings, ExperimentSettings
 
+LIBRARIES = ThreadpoolController().select(user_api="blas")
 N = 200
 
 
@@ -28,13 +29,13 @@ def seen(monkeypatch):
         found.update(threads())
         return levels.per_user(ranks, levels.above < measure.cutoff)
 
-    with threadpool_limits(limits=2, user_api="blas"):
+    with LIBRARIES.limit(limits=2):
         assert threads() == {2}
         yield found
 
 
 def threads():
-    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+    return {each.num_threads for each in LIBRARIES.lib_controllers}
 
 
 def ranked(*better):
@@ -101,7 +102,7 @@ def test_products_of_vectors_are_taken_on_one_thread():
 
     users = np.array([[1.0, 2.0], [3.0, 4.0]])
     products = Products(users.view(Vectors), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
-    with threadpool_limits(limits=2, user_api="blas"):
+    with LIBRARIES.limit(limits=2):
         scores = products(np.array([1, 0]))
     assert found == {1}
     assert scores.tolist() == [[3, 4, 7], [1, 2, 3]]

@@ -132,6 +132,8 @@ def setting_of(metric, estimator="sampled", m=20, half=None, n=1000):
          "a metric that counts half at rank 1,500, not 2"),
         (("ndcg@10", "sampled", 20, 44), "20 random items",
          "a metric that counts half at rank 44, not 3"),
+        # of two candidates: half of the credit at the last rank
+        (("ap", "sampled", 1, 7, 2), "1 random item", "a metric that counts half at rank 7, not 2"),
         (("ndcg@2", "sampled", 20, 44), "20 random items",
          "a metric that counts half at rank 44, not 3"),
     ],
