@@ -17,7 +17,7 @@ from audit_readings import TOPICS, Reading
 
 from paper import REFERENCE, read_paper
 from sampled_metrics._base.arrays import one_thread
-from sampled_metrics._base.text import table_of
+from sampled_metrics._base.text import by_tabulate
 
 LONGEST_FIRST = sorted(TOPICS, key=lambda topic: "iterations" not in topic)
 INTRODUCTION = """\
@@ -59,7 +59,7 @@ def page(table: pd.DataFrame) -> Iterator[str]:
         lines = [
             {str(name): cell for name, cell in row.items()} for row in shown.to_dict("records")
         ]
-        yield table_of(lines, "pipe")
+        yield by_tabulate(lines, "pipe")
 
 
 @one_thread()

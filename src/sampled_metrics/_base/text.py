@@ -22,7 +22,7 @@ def table_of(rows: Rows) -> str:
     cells = _cells(rows)
     columns = [_column(key, [row[key] for row in cells]) for key in keys]
     if not columns or None in columns:
-        return _by_tabulate(keys, cells)
+        return by_tabulate(rows)
     lines = []
     for line in zip(*columns, strict=True):
         text = "  ".join(line)
@@ -66,15 +66,18 @@ def _cells(rows: Rows) -> list[dict[str, Any]]:
     return cells
 
 
-def _by_tabulate(keys: list[str], cells: list[dict[str, Any]]) -> str:
+def by_tabulate(rows: Rows, kind: str = "simple") -> str:
+    """Lay out rows of the same keys as a table of a kind that tabulate knows."""
     from tabulate import tabulate  # takes long to import
 
+    cells = _cells(rows)
+    keys = list(cells[0] if cells else ())
     texts = {key for row in cells for key, value in row.items() if isinstance(value, str)}
     counts = ["," * key.startswith("n_") for key in keys]
     # Names may look like numbers.
     names = [i for i, key in enumerate(keys) if key in texts and not counts[i]]
     options: Any = {"missingval": _MISSING, "disable_numparse": names}
-    return tabulate(cells, "keys", "simple", ".5f", counts, **options) + "\n"
+    return tabulate(cells, "keys", kind, ".5f", counts, **options) + "\n"
 
 
 def _column(key: str, values: Sequence[Any]) -> Any:

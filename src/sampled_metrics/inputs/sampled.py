@@ -12,7 +12,7 @@ from sampled_metrics._base.arguments import (
     require_same,
     whole_number,
 )
-from sampled_metrics._base.arrays import Int, first_duplicate, generator
+from sampled_metrics._base.arrays import Ids, Int, first_duplicate, generator
 from sampled_metrics._base.asking import ask
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, reading
@@ -85,16 +85,8 @@ def _sampled_of(given: Given, drawn: Drawn) -> SampledRanks:
     """Take or make sampled ranks of what was recognised."""
     if isinstance(given, SampledRanks):
         drawn.refuse("sampled ranks", "positive", "relevant")
-        require_same("n_negatives", drawn.n_negatives, "n_negatives", given.n_negatives)
-        require_same("sampling", drawn.sampling, "sampling", given.sampling)
-        require_same("n_items", drawn.n_items, "n_candidates", given.n_items)
-        question_samples(
-            given.sampled_ranks,
-            given.n_items,
-            given.n_negatives,
-            None,
-            distinct=given.sampling is Sampling.DISTINCT,
-        )
+        _require_agreement(drawn, given.n_negatives, given.sampling, given.n_items)
+        _question(given, None)
         return given
     if isinstance(given, Ranks):
         raise InputError("found full rankings, which need no correction; `evaluate` takes them")
@@ -109,6 +101,23 @@ def _sampled_of(given: Given, drawn: Drawn) -> SampledRanks:
         problem = f"found lists without scores, columns {', '.join(given.table.names)}"
         raise InputError(f"{problem}; add a column score, or sampled_rank")
     return _of_scores(given.table, drawn)
+
+
+def _require_agreement(drawn: Drawn, m: Any, sampling: str | None, n_items: Any) -> None:
+    """Raise InputError for options that differ from what the data says."""
+    require_same("n_negatives", drawn.n_negatives, "n_negatives", m)
+    require_same("sampling", drawn.sampling, "sampling", sampling)
+    require_same("n_items", drawn.n_items, "n_candidates", n_items)
+
+
+def _question(sampled: SampledRanks, users: Ids | None) -> None:
+    question_samples(
+        sampled.sampled_ranks,
+        sampled.n_items,
+        sampled.n_negatives,
+        users,
+        distinct=sampled.sampling is Sampling.DISTINCT,
+    )
 
 
 def _of_matrix(given: Scores, drawn: Drawn) -> SampledRanks:
@@ -147,16 +156,18 @@ def _of_scores(table: Table, drawn: Drawn) -> SampledRanks:
     if exact and "label" not in table.columns and drawn.relevant is None:
         problem = f"found exact ranks (column {exact}), not sampled ones"
         raise InputError(f"{problem}; `sampled-metrics evaluate` takes them")
-    if "score" not in table.columns and "rank" not in table.columns:
+    has_scores = "score" in table.columns
+    if not has_scores and "rank" not in table.columns:
         table.require("sampled_rank")
     if drawn.relevant is None and "label" not in table.columns:
         raise InputError("found scores; add a column label (1 or 0), or give --relevant")
     codes, user_ids = table.codes(USER)
     user = codes.astype(np.int64)
-    score = _in_order(table)
+    # Numbers that are higher for better candidates.
+    score = table.ordered("score") if has_scores else -table.ordered("rank")
     held = _held_out(table, drawn, user, user_ids)
     n_negatives = np.bincount(user[~held], minlength=len(user_ids))
-    if "score" in table.columns:
+    if has_scores:
         question_scales(score[held], score[~held])
     pairs = None
     if ITEM in table.columns:
@@ -168,7 +179,7 @@ def _of_scores(table: Table, drawn: Drawn) -> SampledRanks:
     better = better[held] - better_held
     tied = tied[held] - tied_held
     user = user[held]
-    if "score" not in table.columns:
+    if not has_scores:
         ask_of_first_places(better)
     sampled = ranked(drawn, better, tied, n_negatives[user], as_numpy(user_ids)[user])
     sampled.__dict__.update(pairs=pairs)
@@ -196,13 +207,6 @@ def _held_out(table: Table, drawn: Drawn, user: Int, user_ids: Any) -> NDArray[n
             without = int((count == 0).sum())
             raise InputError(f"{problem} user {first} ({without} users have none)")
     return held
-
-
-def _in_order(table: Table) -> Any:
-    """Return numbers that are higher for better candidates: scores, or else ranks."""
-    if "score" in table.columns:
-        return table.ordered("score")
-    return -table.ordered("rank")
 
 
 def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
@@ -270,9 +274,7 @@ def made(
 
     What was found is `is_checked` if it is of a table.
     """
-    require_same("n_negatives", drawn.n_negatives, "n_negatives", m)
-    require_same("sampling", drawn.sampling, "sampling", sampling)
-    require_same("n_items", drawn.n_items, "n_candidates", n_items)
+    _require_agreement(drawn, m, sampling, n_items)
     if m is None:
         m = drawn.n_negatives
     if n_items is None:
@@ -289,13 +291,7 @@ def made(
         ranks, m = _thinned(ranks, m, way, drawn.seed)
     make = SampledRanks.trusted if is_checked else SampledRanks
     sampled = make(ranks, n_items, m, way, users, several_items)
-    question_samples(
-        sampled.sampled_ranks,
-        sampled.n_items,
-        sampled.n_negatives,
-        None if repeated or several_items else sampled.users,
-        distinct=way is Sampling.DISTINCT,
-    )
+    _question(sampled, None if repeated or several_items else sampled.users)
     return sampled
 
 
