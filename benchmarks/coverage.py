@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.inference.correct import correct
+from sampled_metrics.inference.correct import _SMOOTHING as SMOOTHING
 from sampled_metrics.inference.misfit import misfit
 from sampled_metrics.inference.population import Population, Shape, estimate
 from sampled_metrics.inference.ranges import bracket_users
@@ -235,12 +235,15 @@ def of_sampled(
     marginal = population.sampled_shares(N_NEGATIVES, sampling)
     places = list(product(range(len(WITH_AUC)), range(len(ESTIMATORS))))
     held = np.zeros((len(WITH_AUC), len(ESTIMATORS)))
+    priors = [Shape.of(vectors[place]) for place in places]
     for counts in rng.multinomial(n_users, marginal / marginal.sum(), repeats):
-        drawn = np.repeat(np.arange(1, N_NEGATIVES + 2), counts)
-        ranks = SampledRanks(drawn, N_ITEMS, N_NEGATIVES)
-        results = correct(ranks, [*map(str, WITH_AUC)], [*map(str, ESTIMATORS)])
-        for place, result in zip(places, results, strict=True):
-            held[place] += result.ci_low <= vectors[place] @ marginal <= result.ci_high
+        # The intervals of `correct`, without its ranges and its refusals.
+        _, likely = Population.estimated(counts, N_ITEMS, sampling, SMOOTHING)
+        for place, prior in zip(places, priors, strict=True):
+            of_users = Shape.of(vectors[place], counts)
+            smooth = Shape.of(vectors[place], likely)
+            found = estimate(of_users, n_users, prior, 0.95, smooth)
+            held[place] += found.ci_low <= vectors[place] @ marginal <= found.ci_high
     return {f"{ESTIMATORS[j]} {WITH_AUC[i]}": held[i, j] / repeats for i, j in places}
 
 

@@ -1,15 +1,21 @@
 """How often the range of printed numbers holds the exact HR@10; `make coverage-reported`.
 
+    python benchmarks/reported.py [--experiments N] [--recommenders NAME ...] [--output FILE]
+
 Draws users from those of a recommender, and negatives for them, prints sampled metrics to four
-decimals, and asks for the range. Writes docs/measured/reported.md. EXPERIMENTS=20 runs fewer.
+decimals, and asks for the range. Writes docs/measured/reported.md.
 """
 
+import argparse
 import os
 from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from sampled_metrics import InputError, Ranks, reported
 from sampled_metrics._base.arrays import Int, generator
@@ -27,7 +33,7 @@ NAMES = {
     ],
 }
 N_ITEMS = 3541  # of a random order
-EXPERIMENTS = int(os.environ.get("EXPERIMENTS", "400"))
+PAGE = ROOT / "docs/measured/reported.md"
 SIZES, PRINTED = (20, 100), ("HR@10 NDCG@10", "HR@1 HR@5 HR@10")
 USERS = (500, 6040)
 
@@ -43,51 +49,67 @@ def populations() -> Iterator[tuple[str, str, int, Int]]:
     yield "", "random order", N_ITEMS, np.arange(1, N_ITEMS + 1)
 
 
-def experiments(true: Int, n: int, names: list[str], m: int, users: int) -> tuple[float, float]:
-    """Shares of ranges that hold the exact metric of the population, and of refusals."""
-    rng = generator(0, " ".join(names), m, users)
+def cell(true: Int, n: int, printed: str, m: int, users: int, experiments: int) -> str:
+    """Percent of ranges that hold the exact metric of the population, and of refusals."""
+    names = printed.split()
+    rng = generator(0, printed, m, users)
     exact = (true <= 10).mean()
     credit = [parse_measure(name).at(np.arange(1, m + 2), m + 1) for name in names]
     held = refused = 0
-    for _ in range(EXPERIMENTS):
+    for _ in range(experiments):
         rank = rng.choice(true, users)
         place = rng.hypergeometric(rank - 1, n - rank, m)
-        printed = {
+        numbers = {
             name: f"{values[place].mean():.4f}" for name, values in zip(names, credit, strict=True)
         }
         try:
-            found = reported(printed, "HR@10", n_items=n, n_negatives=m, n_users=users)[0]
+            found = reported(numbers, "HR@10", n_items=n, n_negatives=m, n_users=users)[0]
         except InputError:
             refused += 1
             continue
         held += found.range_low <= exact <= found.range_high
-    return held / max(EXPERIMENTS - refused, 1), refused / EXPERIMENTS
+    text = f"{100 * held / max(experiments - refused, 1):.1f}"
+    if refused:
+        text += f" ({100 * refused / experiments:.1f})"
+    return text
 
 
 def main() -> None:
     """Write the page."""
+    every = list(populations())
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--experiments", type=int, default=400, help="of each cell")
+    parser.add_argument("--recommenders", nargs="*", default=[name for _, name, *_ in every])
+    parser.add_argument("--output", type=Path, default=PAGE)
+    options = parser.parse_args()
     rows = []
-    for data, recommender, n, true in populations():
-        for names in PRINTED:
-            row: dict[str, object] = {"data": data, "recommender": recommender, "printed": names}
-            for m in SIZES:
-                for users in USERS:
-                    held, refused = experiments(true, n, names.split(), m, users)
-                    cell = f"{100 * held:.1f}"
-                    if refused:
-                        cell += f" ({100 * refused:.1f})"
-                    row[f"m = {m}, {users:,} users"] = cell
-            rows.append(row)
+    with ProcessPoolExecutor(os.cpu_count(), initializer=threadpool_limits, initargs=(1,)) as pool:
+        for data, recommender, n, true in every:
+            if recommender not in options.recommenders:
+                continue
+            for printed in PRINTED:
+                row: dict[str, object] = {"data": data, "recommender": recommender}
+                row["printed"] = printed
+                for m, users in product(SIZES, USERS):
+                    about = true, n, printed, m, users, options.experiments
+                    row[f"m = {m}, {users:,} users"] = pool.submit(cell, *about)
+                rows.append(row)
+        for row in rows:
+            for name, found in row.items():
+                if isinstance(found, Future):
+                    row[name] = found.result()
             print(row, flush=True)
+    times = os.times()
+    cpu = round(times.children_user + times.children_system)
     text = (
         "# Coverage of ranges from printed numbers\n\n"
-        f"How often, in percent of {EXPERIMENTS} experiments, the range that `reported` computes, "
-        "at 95 %, from sampled metrics\nprinted to four decimals holds the exact HR@10 of the "
-        "population of users; in brackets how often the numbers\nwere refused. Users are drawn "
-        "with replacement, negatives without. `make coverage-reported` writes this page.\n\n"
+        f"How often, in percent of {options.experiments} experiments, the range that `reported` "
+        "computes, at 95 %, from sampled metrics\nprinted to four decimals holds the exact HR@10 "
+        "of the population of users; in brackets how often the numbers\nwere refused. Users are "
+        "drawn with replacement, negatives without. `make coverage-reported` writes this page;\n"
+        f"{cpu} s of CPU time.\n\n"
     )
-    page = ROOT / "docs/measured/reported.md"
-    page.write_text(f"{text}{markdown(pd.DataFrame(rows))}\n", encoding="utf-8")
+    options.output.write_text(f"{text}{markdown(pd.DataFrame(rows))}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

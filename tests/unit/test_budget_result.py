@@ -35,6 +35,7 @@ def result(leads: list[float], **changed: Any) -> BudgetResult:
         "level": 0.95,
         "proxy": "als",
         "depth": (10.0, 500.0, float("nan")),
+        "proxy_helps": (True, True, True),
     }
     return BudgetResult(**{**fields, **changed})
 
@@ -151,6 +152,7 @@ def test_notes_of_one_recommender() -> None:
         "differences": {},
         "n_asked": (1000,),
         "depth": (10.0,),
+        "proxy_helps": (True,),
         "seconds_per_score": (1.0,),
     }
     lines = str(BudgetResult(**{**result([0, 0, 0]).__dict__, **one})).splitlines()
@@ -162,6 +164,24 @@ def test_notes_of_one_recommender() -> None:
     exact = str(BudgetResult(**{**result([0, 0, 0]).__dict__, **one, "n_asked": (5000,)}))
     assert "because all candidates were scored" in exact
     assert "interval:" not in exact
+
+
+def test_notes_judge_the_proxy_apart_from_the_model() -> None:
+    """Of a proxy that does not help, neither depth nor budget is a question any more."""
+    open_ = notes(0.1, 0.2, 0.1, proxy_helps=(True, True, False))
+    assert has(open_, "C: the first scores show little relation to the proxy's order")
+    assert not has(open_, "too few users were ranked fully")
+    rows = result([0.1, 0.2, 0.1], proxy_helps=(True, False, False)).rows()
+    assert [row["proxy_helps"] for row in rows] == [True, False, False]
+    assert [row["weak_proxy"] for row in rows] == [False, True, None]
+
+
+def test_the_price_has_what_a_smaller_budget_paid_in_vain() -> None:
+    lines = notes(0.1, 0.2, 0.1, n_unused=(100, 0, 25))
+    assert has(
+        lines, "C 20 scores per user of 100 candidates, held-out items not counted; 2, 0, 0.5 more"
+    )
+    assert not has(notes(0.1, 0.2, 0.1, n_unused=(0, 0, 0)), "are not used")
 
 
 def test_undecided_orders_say_what_the_estimates_put_first() -> None:

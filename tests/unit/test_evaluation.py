@@ -98,4 +98,6 @@ def test_few_users_that_carry_a_mean_are_counted(carry, is_narrow):
     assert "400 users, 1,000,000,000 candidates. Fractions, ties expected." in words
     flat = evaluate(ranks_of(10**9, better), "recall@10")
     assert "carry most" not in str(flat)
+    nobody = evaluate(ranks_of(99, [50] * 3), "ndcg@10")  # 0, which nobody carries
+    assert (nobody[0].value, "carry most" in str(nobody)) == (0.0, False)
     assert evaluate(ranks_of(99, [50] * 3), "recall@10")[0].effective_users == 0.0

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, nnls
 from scipy.stats import binom
 
-from sampled_metrics._base.solvers import nonnegative_least_squares, root_between
+from sampled_metrics._base.solvers import nearest_weights, nonnegative_least_squares, root_between
 
 
 @given(st.floats(-40.0, 40.0), st.floats(1e-3, 1e3), st.floats(0.0, 10.0))
@@ -41,6 +41,20 @@ def test_least_squares_fit_as_those_of_scipy(seed, rows, unknowns, positive):
 def test_sets_that_do_not_settle_in_time_are_an_error():
     with pytest.raises(RuntimeError):
         nonnegative_least_squares(np.eye(5), np.ones(5), 3)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 12), st.integers(2, 12), st.booleans())
+def test_weights_are_the_nearest_where_sets_do_not_settle(seed, rows, unknowns, doubled):
+    rng = np.random.default_rng(seed)
+    matrix = np.abs(rng.normal(size=(rows, unknowns)))
+    if doubled:
+        matrix = np.c_[matrix, matrix]
+    target = matrix @ np.abs(rng.normal(size=matrix.shape[1])) + 0.1 * rng.normal(size=rows)
+    found = nearest_weights(matrix, target, turns=1)
+    assert found.min() >= 0.0
+    assert np.linalg.norm(matrix @ found - target) == pytest.approx(
+        nnls(matrix, target)[1], abs=1e-9
+    )
 
 
 @settings(max_examples=50)

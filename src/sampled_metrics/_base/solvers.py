@@ -79,6 +79,26 @@ def _interpolated(before: _Point, current: _Point, opposite: _Point) -> float:
     return -current.value * numerator / denominator
 
 
+def nearest_weights(matrix: Float, target: Float, turns: int) -> Float:
+    """Minimise |A x - b| over x >= 0, also where active sets do not settle.
+
+    There by the bounded least squares of scipy, whose unknowns at the bound are exactly 0 as well.
+
+    Examples
+    --------
+    >>> nearest_weights(np.eye(3), np.array([2.0, -1.0, 3.0]), 1)
+    array([2., 0., 3.])
+    """
+    try:
+        return nonnegative_least_squares(matrix, target, turns)
+    except RuntimeError:
+        from scipy.optimize import lsq_linear  # takes long to import
+
+        most = _MOST_STEPS * target.size
+        found = lsq_linear(matrix, target, (0.0, np.inf), method="bvls", max_iter=most)
+        return np.maximum(found.x, 0.0)
+
+
 def nonnegative_least_squares(matrix: Float, target: Float, turns: int) -> Float:
     """Minimise |A x - b| over x >= 0 by active sets (Lawson and Hanson 1974, chapter 23).
 

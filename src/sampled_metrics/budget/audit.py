@@ -22,6 +22,8 @@ FLOOR = 0.001  # share of the squared greatest value added to the variance a mod
 PHASES = 4  # of scanning in the proxy's order
 FIRST = 16  # least number of scores of a user in the first phase
 SHARES = (0.3, 0.4, 0.5)  # of the scores left that the first phases may spend
+ALONE = (0.5, 0.6, 0.6)  # the same where the proxy does not help
+EVEN = 0.5  # share of a user's worth that is the mean of all, where the proxy does not help
 LEAST_RATE = 1e-9  # of better ones in a stratum, to divide by
 
 
@@ -162,10 +164,16 @@ class _Audit:
         mean = self._now.mean[sums][:, plans.users]
         worth[sums] += mean**2 * plans.random  # draws tell 1 / rank roughly
         cost = plans.cost
-        weight = np.sqrt(self._model.priority @ worth / cost) / self._reached[plans.users]
+        of_user = self._model.priority @ worth
+        shares = SHARES
+        if not self._model.proxy_helps:
+            # A few scores say little of a user, so that all are drawn more evenly.
+            of_user = (1.0 - EVEN) * of_user + EVEN * of_user.mean()
+            shares = ALONE
+        weight = np.sqrt(of_user / cost) / self._reached[plans.users]
         share = 1.0
-        if number < len(SHARES):
-            share = SHARES[number]
+        if number < len(shares):
+            share = shares[number]
         limit = max(int(share * self._scores_left), int(cost.max()))
         return _drawn(uniform(self._key, plans.users, number), weight, cost, limit)
 

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 from zlib import crc32
 
@@ -18,6 +19,7 @@ from sampled_metrics.budget.candidates import Order
 from sampled_metrics.budget.estimates import estimates
 from sampled_metrics.budget.model import Model, parse_metrics
 from sampled_metrics.budget.questions import question_scores
+from sampled_metrics.budget.relation import proxy_helps
 from sampled_metrics.budget.result import LEAST_CONFIRMED, MODEL_SHARE, BudgetResult, depth_of
 from sampled_metrics.budget.state import Batch, Scored, State
 from sampled_metrics.budget.strata import Asked, Asking, Counts, Frame
@@ -33,7 +35,7 @@ ROUNDS_PER_E = 3.0  # rounds for every factor e from the first round to the budg
 LEAST_ROUNDS = 4
 BATCHES = (5, 10, 10, 12, 15, 20)  # fewest scores asked at once of a user in each stratum ...
 BATCH = 25  # ... and beyond the sixth
-WIDTHS = 0.2, 2.5  # half an interval, as a share of the metric, for a full list; rules of thumb
+WIDTHS = 0.2, 1.5  # half an interval, as a share of the metric, for a full list; rules of thumb
 
 
 class Settings(base.Settings):
@@ -133,13 +135,22 @@ class Session:
             following = self._steps.send(values)
         except StopIteration as stop:
             following = None
-            self.result = stop.value
+            self.result = replace(stop.value, n_unused=self._unused())
         self.state = self.state.following([*answers, values], check, following)
 
     def tell_known(self) -> None:
         """Tell batches of which all scores are known from an earlier, smaller budget."""
         while self.state.batch is not None and not np.isnan(self.state.part).any():
             self.tell(self.state.part)
+
+    def _unused(self) -> tuple[int, ...]:
+        """Count the scores of each recommender from a smaller budget that were not told again."""
+        count = len(self._settings.names)
+        if self.state.earlier is None:
+            return (0,) * count
+        earlier = self.state.earlier.pairs
+        is_unused = np.isnan(Scored.joined(self._told).of(earlier))
+        return tuple(np.bincount(earlier.recommender[is_unused], minlength=count).tolist())
 
     def scored(self) -> Scored:
         """Return all pairs that have a score."""
@@ -232,6 +243,7 @@ class Session:
             level=level,
             proxy=frame.order.proxy.name,
             depth=tuple(map(depth_of, models, audited)),
+            proxy_helps=tuple(model.proxy_helps for model in models),
         )
 
 
@@ -255,12 +267,18 @@ def expectation(order: Order, budget: float) -> tuple[int, str]:
 
 
 def explore(model: Model, total: int) -> Asking:
-    """Ask where the metrics vary most, in rounds; the first asks for one score of every stratum."""
+    """Ask where the metrics vary most, in rounds; the first asks for one score of every stratum.
+
+    It is the only one if it shows no relation between the orders of proxy and recommender.
+    """
     counts = model.counts
     n_users, n_strata = counts.m.shape
     if not counts.m.any():
         yield from counts.ask(np.minimum(1, counts.left))
         model.fit(FIRST_STEPS)
+        model.proxy_helps = proxy_helps(counts)
+    if not model.proxy_helps:
+        return  # the audit ranks users more fully for the rest
     fewest = np.array([*BATCHES, *[BATCH] * n_strata][:n_strata])
     first = counts.m.sum() / n_users + 3.0
     budget = total / n_users

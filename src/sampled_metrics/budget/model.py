@@ -89,6 +89,7 @@ class Model:
         frame = counts.frame
         self.counts = counts
         self.measures = tuple(measures)
+        self.proxy_helps = True  # by the first scores
         cutoffs = [measure.cutoff for measure in measures if measure.cutoff]
         self.depth = max(cutoffs, default=DEEPEST)  # better ones after which those are zero
         self.sums = [i for i, measure in enumerate(measures) if measure.cutoff is None]

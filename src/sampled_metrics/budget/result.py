@@ -49,6 +49,8 @@ class BudgetResult(Shown):
         `Estimate` of each recommender and metric; of pairs (a, b) of running numbers, b minus a.
     n_asked
         Pairs asked of each recommender, held-out items not counted.
+    n_unused
+        Pairs asked before the budget was enlarged that the result does not use.
     n_held_out, n_users, n_audited
         Held-out items, users, and users drawn for the audit.
     n_candidates
@@ -59,6 +61,9 @@ class BudgetResult(Shown):
     proxy, depth
         Name of the proxy; position in its order before which 90 % of the better items of users
         with few of them lie, by the audit; NaN where too few users were ranked fully.
+    proxy_helps
+        Whether the first scores of a recommender are related to the proxy's order. Where they are
+        not, random users were ranked with the scores of the model.
     seconds_per_score
         Time that each recommender took per pair, where this package called it.
     notes
@@ -78,6 +83,8 @@ class BudgetResult(Shown):
     level: float
     proxy: str
     depth: tuple[float, ...]
+    proxy_helps: tuple[bool, ...]
+    n_unused: tuple[int, ...] = ()
     seconds_per_score: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -85,6 +92,8 @@ class BudgetResult(Shown):
         """Return one row per recommender and metric, with its price and its proxy.
 
         Depth is None where too few users were ranked fully, and so is weakness unless it shows.
+        `proxy_helps` judges the proxy, by the first scores, and `weak_proxy` the model: whether the
+        audit disagrees with it.
         """
         rows = []
         for number, name in enumerate(self.names):
@@ -110,6 +119,7 @@ class BudgetResult(Shown):
                     "n_audited": self.n_audited,
                     "proxy": self.proxy,
                     "depth": depth,
+                    "proxy_helps": self.proxy_helps[number],
                     "weak_proxy": weak,
                 }
                 rows.append(row)
@@ -210,6 +220,7 @@ class BudgetResult(Shown):
             yield from self._notes_on_orders(orders, correction)
         yield self._price()
         yield from self._notes_on_proxy()
+        yield from self._notes_on_useless()
         if self.seconds_per_score:
             yield from self._notes_on_time(sum(self.seconds_per_score))
 
@@ -222,8 +233,16 @@ class BudgetResult(Shown):
                 prices.append(f"{price:.4g}")
         return (
             f"price: {', '.join(prices)} scores per user of "
-            f"{self.n_candidates / self.n_users:,.5g} candidates, held-out items not counted."
+            f"{self.n_candidates / self.n_users:,.5g} candidates, held-out items not counted"
+            f"{self._unused()}."
         )
+
+    def _unused(self) -> str:
+        """Say how many scores a smaller budget paid for that this one does not use."""
+        if not any(self.n_unused):
+            return ""
+        unused = [f"{n / self.n_users:.4g}" for n in self.n_unused]
+        return f"; {', '.join(unused)} more, of the smaller budget before, are not used"
 
     def _notes_on_values(self, orders: list[Compared]) -> Iterator[str]:
         weak = [name for name, is_weak in zip(self.names, self.weak, strict=True) if is_weak]
@@ -249,9 +268,11 @@ class BudgetResult(Shown):
             order = "most popular"
         known = []
         unknown = []
-        for name, depth in zip(self.names, self.depth, strict=True):
-            if math.isnan(depth):
+        for name, depth, helps in zip(self.names, self.depth, self.proxy_helps, strict=True):
+            if math.isnan(depth) and helps:
                 unknown.append(name)
+            elif math.isnan(depth):
+                continue
             elif len(self.names) > 1:
                 known.append(f"the {depth:,.0f} {order} ({name})")
             else:
@@ -267,6 +288,15 @@ class BudgetResult(Shown):
             yield (
                 f"  {', '.join(unknown)}: too few users were ranked fully to judge the proxy, and "
                 f"where it hides what they like, the interval is too narrow. {self._remedy()}"
+            )
+
+    def _notes_on_useless(self) -> Iterator[str]:
+        names = [x for x, helps in zip(self.names, self.proxy_helps, strict=True) if not helps]
+        if names:
+            yield (
+                f"  {', '.join(names)}: the first scores show little relation to the proxy's "
+                "order, so random users were ranked for the scores of the model. With a better "
+                "proxy the intervals are narrower for the same price."
             )
 
     def _remedy(self) -> str:

@@ -148,9 +148,10 @@ def result(
     give them. An order is decided if the interval of the difference excludes 0.
 
     Keys: recommender, metric, value (to rank by), std_error, ci_low, ci_high, model, n_users,
-    n_held_out, n_candidates, n_asked, n_audited, proxy, depth, weak_proxy, notes. With --pairs: a,
-    b, metric, value_a, value_b, difference (b - a), std_error, ci_low, ci_high, order (a, b or
-    undecided), p_value, verdict, n_users. Values are fractions.
+    n_held_out, n_candidates, n_asked, n_audited, proxy, depth, proxy_helps (by the first scores),
+    weak_proxy (the audit disagrees with the model), notes. With --pairs: a, b, metric, value_a,
+    value_b, difference (b - a), std_error, ci_low, ci_high, order (a, b or undecided), p_value,
+    verdict, n_users. Values are fractions.
     """
     from sampled_metrics.budget.folder import Folder
 

@@ -275,7 +275,7 @@ def evaluated_parts(
             row[f"interval ({percent})"] = span(result.ci_low, result.ci_high)
         rows.append(row)
         is_steep = parse_measure(result.metric).kind not in FLAT
-        if is_steep and result.effective_users < _FEW and not isnan(result.ci_low):
+        if is_steep and 0.0 < result.effective_users < _FEW and not isnan(result.ci_low):
             few[result.metric] = result
     words = extent([result.n_users for result in results], "user")
     items = extent([result.n_items for result in results if result.n_items], "candidate")

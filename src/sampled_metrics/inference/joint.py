@@ -12,10 +12,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import scipy  # `scipy.optimize` takes long to import, so only where it is used
 from scipy.special import chdtri
 
 from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.solvers import nearest_weights
 from sampled_metrics.inference.printed import PrintedRow
 from sampled_metrics.inference.shapes import NON_INCREASING
 from sampled_metrics.inference.statement import number_of
@@ -25,6 +25,7 @@ from sampled_metrics.sampling.probability import pmf_at
 _SINGLY = 64  # cells of one rank
 _WIDE = 250  # cells of ranks in equal proportions
 _ROUNDS = 6  # of the covariance
+_TURNS = 500  # of active sets; there are hardly more positive weights than numbers
 _SUM = 1e4  # weight of the condition that probabilities sum to 1
 _APART = 0.001  # probability of a distance that is refused
 
@@ -67,7 +68,7 @@ def distance(values: Float, steps: Float, course: Course, n_users: int) -> float
     for _ in range(_ROUNDS):
         root = np.linalg.inv(np.linalg.cholesky(covariance))
         matrix = np.concatenate([root @ course.means, ones])
-        weights, _ = scipy.optimize.nnls(matrix, np.append(root @ values, _SUM))
+        weights = nearest_weights(matrix, np.append(root @ values, _SUM), _TURNS)
         weights /= weights.sum()
         means = course.means @ weights
         covariance = (course.products @ weights - np.outer(means, means)) / n_users + own

@@ -16,7 +16,7 @@ from scipy.special import chdtrc, xlogy
 from sampled_metrics._base.arrays import Float, generator
 from sampled_metrics._base.asking import ask
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.solvers import nonnegative_least_squares
+from sampled_metrics._base.solvers import nearest_weights
 from sampled_metrics.inference.brackets import likely_mixture
 from sampled_metrics.inference.kernels import Kernel, kernel
 from sampled_metrics.inference.shapes import MOST_FACTOR, NON_INCREASING, NONE, factor_of
@@ -168,4 +168,4 @@ def _closest(
 def _weights(observed: Float, root: Float, given: Float) -> Float:
     """Weights of extreme points, at least 0, whose mixture is closest to what was observed."""
     turns = _TURNS * len(given)
-    return nonnegative_least_squares(given.T / root[:, None], observed / root, turns)
+    return nearest_weights(given.T / root[:, None], observed / root, turns)

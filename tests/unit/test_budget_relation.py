@@ -1,0 +1,75 @@
+"""Relation of a proxy's order and a recommender's, by one score of each user and stratum."""
+
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sampled_metrics.budget.relation import LEAST_ODDS, QUANTILE, proxy_helps
+
+STRATA = 6
+
+
+def counts_of(better: Any, owner: Any = None) -> Any:
+    """One score in every stratum: 1 if better than the held-out item, a half if equal."""
+    better = np.asarray(better, float)
+    if owner is None:
+        owner = np.arange(len(better))
+    users = int(owner.max()) + 1
+    by_user = lambda rows: np.stack([rows[:, owner == u].sum(1) for u in range(users)], 1)  # noqa: E731
+    frame = SimpleNamespace(owner=owner, by_user=by_user)
+    return SimpleNamespace(frame=frame, m=np.ones((users, STRATA), int), expected_better=better)
+
+
+def by_loops(better: Any) -> bool:
+    """The same test, pair by pair."""
+    first, second = [], []
+    for user in better:
+        pairs = list(product(user[:3], user[3:]))
+        first.append(sum(a * (1 - b) for a, b in pairs))
+        second.append(sum((1 - a) * b for a, b in pairs))
+    n_first, n_second = sum(first) + 0.5, sum(second) + 0.5
+    terms = [(a / n_first - b / n_second) ** 2 for a, b in zip(first, second, strict=True)]
+    distance = abs(np.log(n_first / n_second)) - QUANTILE * sum(terms) ** 0.5
+    return distance > np.log(LEAST_ODDS)
+
+
+def scores(users: int, odds: float, seed: int) -> Any:
+    """The rate of the first half has `odds` times the odds of the other, by user."""
+    rng = np.random.default_rng(seed)
+    rate = rng.uniform(0.05, 0.5, users)[:, None]
+    near = odds * rate / (1 - rate + odds * rate)
+    return rng.random((users, STRATA)) < np.where(np.arange(STRATA) < 3, near, rate)
+
+
+@pytest.mark.parametrize("odds", [0.1, 0.5, 1.0, 3.0, 4.5, 10.0])
+def test_the_test_is_that_of_pairs(odds: float) -> None:
+    for seed in range(10):
+        better = scores(80, odds, seed) * 1.0
+        better[seed, seed % STRATA] = 0.5
+        assert proxy_helps(counts_of(better)) == by_loops(better)
+
+
+def test_errors_are_as_stated() -> None:
+    """A useless proxy, and one at the limit, pass in 1 % at most; good and reversed ones pass."""
+    useless = [proxy_helps(counts_of(scores(200, 1.0, seed))) for seed in range(300)]
+    limit = [proxy_helps(counts_of(scores(200, LEAST_ODDS, seed))) for seed in range(300)]
+    assert sum(useless) == 0
+    assert sum(limit) <= 9  # of which 3 are expected
+    for odds in (15.0, 1 / 15):
+        assert all(proxy_helps(counts_of(scores(200, odds, seed))) for seed in range(30))
+
+
+def test_rows_of_a_user_count_once() -> None:
+    """Every row twice is the evaluation of as many users."""
+    for seed in range(8):
+        better = scores(60, 6.0, seed)
+        twice = counts_of(np.repeat(better, 2, axis=0), np.repeat(np.arange(60), 2))
+        assert proxy_helps(twice) == proxy_helps(counts_of(better))
+
+
+def test_nobody_with_a_difference_is_no_relation() -> None:
+    assert not proxy_helps(counts_of(np.zeros((50, STRATA))))
+    assert not proxy_helps(counts_of(np.ones((50, STRATA))))
