@@ -196,6 +196,13 @@ def test_printed_numbers_are_for_another_command(refused, folder, command):
         )
 
 
+def test_a_file_that_is_missing_is_no_printed_number(refused, folder):
+    del folder
+    for name in ("HR@10=high.csv", "HR@10", "=.csv"):
+        message = refused("evaluate", name, "--n-items", 9)
+        assert message == f"{name}: no such file; expected ranks, lists or scores"
+
+
 def test_words_of_a_comparison(run, folder):
     (folder / "r3.csv").write_text("user_id,rank\nbert,5\nanna,9\ncora,1\n")
     line = shlex.split("compare r.csv r2.csv r3.csv --n-items 100 --metric ap")

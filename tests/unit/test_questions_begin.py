@@ -404,3 +404,24 @@ def test_folds_by_numbers_of_candidates():
         none = np.zeros(n.size, int)
         named = Ranks(n, ranks[: n.size] - 1, none, users=np.arange(n.size))
         assert "folds" not in asked("question_ranks", named)
+
+
+@pytest.mark.parametrize(
+    ("lists", "asks"),
+    [
+        ([[user, 9] for user in range(10)], True),
+        ([[user, 9] for user in range(9)], False),
+        ([[user, 9, 1, 2, 3] for user in range(10)], True),
+        ([[user, 9, 1, 2, 3, 4] for user in range(10)], False),
+        ([[user] for user in range(10)], False),
+        ([[user, 9] for user in range(9)] + [[9, 9, 9]], False),
+        ([[user // 2, 9] for user in range(10)], True),
+        ([[1, 9], [0, 9], *([user, 9] for user in range(2, 10))], False),
+        ([], False),
+    ],
+)
+def test_rows_of_users_and_items(lists, asks):
+    items = np.array([item for items in lists for item in items], dtype=int)
+    found = asked("ask_of_rows_of_ids", "relevant", items, [len(items) for items in lists])
+    words = f"relevant: the first items of all {len(lists)} users are in ascending order"
+    assert found.startswith(words) if asks else not found

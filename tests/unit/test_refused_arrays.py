@@ -106,3 +106,23 @@ def test_users_of_sampled_ranks_are_those_of_the_file(tmp_path):
     assert as_sampled(tmp_path / "s.npz", Drawn(n_items=9)).sampled_ranks.tolist() == [2, 2]
     with pytest.raises(sm.InputError, match="positive"):
         as_sampled(tmp_path / "s.npz", drawn)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "options"),
+    [
+        ([0, 1], {}),
+        ([1, 12], {}),
+        ([1.5, 2.0], {}),
+        ([1, 2], {"n_items": 10}),
+        ([1, 2], {"n_items": [50]}),
+        ([1, 2], {"n_items": [50, 10]}),
+    ],
+)
+def test_sampled_ranks_that_cannot_be(ranks, options):
+    """Among 10 negatives, from 1 to 11, of 11 candidates or more."""
+    drawn = Drawn(n_items=50, n_negatives=10)
+    assert as_sampled(np.array([1, 11]), drawn).sampled_ranks.tolist() == [1, 11]
+    for data in (ranks, np.array(ranks)):
+        with pytest.raises(sm.InputError):
+            as_sampled(data, drawn._replace(**options))

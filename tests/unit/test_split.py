@@ -225,6 +225,9 @@ def test_some_users_are_evaluated_and_the_others_still_train():
     more = {"evaluated_users": 9, "left_out_events": 5 + 21, "interactions": 5}
     more["interactions"] += split.counts()["interactions"]
     assert some.counts() == split.counts() | more
+    for share, users in ((0.001, 1), (0.049, 1), (0.051, 2), (0.99, 30), (1, 1), (30, 30)):
+        few = sample_users(split, share, np.random.default_rng(1))
+        assert few.held_out.size == users
     with pytest.raises(InputError, match="31 but only 30 users"):
         sample_users(split, 31, np.random.default_rng(0))
 
