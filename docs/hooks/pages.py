@@ -116,12 +116,13 @@ def command_line() -> str:
 def sections(group: Any, prefix: str) -> list[str]:
     """Return the sections of the commands of a group."""
     parts = []
-    for name, command in sorted(group.commands.items()):
+    for name, command in group.commands.items():
         path = f"{prefix} {name}"
         if hasattr(command, "commands"):
             parts += sections(command, path)
             continue
         parts.append(f"## {path.removeprefix('sampled-metrics ')}\n")
+        parts.append(f"```sh\n{usage_of(command, path)}\n```\n")
         parts.append(f"{command.help or ''}\n")
         parts += [
             "| option | meaning | default |",
@@ -131,6 +132,15 @@ def sections(group: Any, prefix: str) -> list[str]:
             parts.append(row_of(option))
         parts.append("")
     return parts
+
+
+def usage_of(command: Any, path: str) -> str:
+    """Return the line that runs a command, with its arguments."""
+    words = [path]
+    for option in command.params:
+        if option.param_type_name == "argument":
+            words.append(option.name.upper())
+    return " ".join([*words, "[OPTIONS]"])
 
 
 def row_of(option: Any) -> str:

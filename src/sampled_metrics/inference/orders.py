@@ -26,8 +26,9 @@ _MOST_ROWS = 30  # of a table of pairs and metrics; more are in a row for each p
 _SIGNS = {"a": ">", "b": "<", UNDECIDED: "?"}
 _STRONG = 2.0  # factor from which on an order is more than a hint
 _OF_FACTORS = (
-    "holds up to: the order stands unless some rank near the top is so many times as likely as one "
-    "before it, which sampled ranks cannot show. Below 2 it proves little."
+    "holds up to: the order is wrong only if some rank near the top is at least this many times as "
+    "likely as one before it. Sampled ranks cannot show whether it is. Below 2, the order proves "
+    "little."
 )
 _OF_SIGNS = "<, >: b or a has the higher exact metric; ?: undecided. JSON and CSV say more."
 

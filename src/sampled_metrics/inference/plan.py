@@ -252,7 +252,8 @@ def _parts(
     lines += [
         "probability: that the range of the difference excludes 0 on the right side, "
         f"{assumed(shape)}.",
-        "decides above: the difference of which about half are decided; all: full rankings.",
+        "decides above: a larger difference is decided in more than about half of the evaluations; "
+        "all: full rankings.",
         *pairing,
         INSTEAD,
     ]

@@ -148,11 +148,15 @@ def _draw_metric(
 
 def _draw_at_edge(axes: Any, value: float, at: float, color: str, *, is_right: bool) -> None:
     """Draw an uncorrected value that is far from all else as an arrow, with its number."""
-    edge = 1 if is_right else 0
-    marker = ">" if is_right else "<"
-    side = "right" if is_right else "left"
+    edge = 0.0
+    marker = "<"
+    side = "left"
+    place = 0.015
+    if is_right:  # the number is outside, where no range is
+        edge = 1.0
+        marker = ">"
+        place = 1.02
     across = axes.get_yaxis_transform()
-    place = 0.97 * edge + 0.015
     axes.text(place, at, f"{value:.3g}", ha=side, va="center", color=color, transform=across)
     axes.plot(
         edge,

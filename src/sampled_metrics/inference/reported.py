@@ -273,7 +273,7 @@ def _parts(results: Sequence[Reported], confidence: float) -> Parts:
         for r in results
     ]
     first = results[0]
-    users = "the printed numbers taken as expectations (how many users?)"
+    users = "no sampling error, because the number of users is not given"
     if first.n_users is not None:
         users = f"{count(first.n_users, 'user')}, at {100 * confidence:g} %"
     assumption = assumed(first.shape, where="")

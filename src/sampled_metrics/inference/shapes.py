@@ -16,7 +16,7 @@ NON_INCREASING, NONE = SHAPES = ("non-increasing", "none")
 EXPECTED = "non-increasing, none, or a number of at least 1"
 MOST_FACTOR = 16.0  # of those that are tried out
 _NEAR_TOP = "near the top "
-_FAILS = "it fails for example where rules fill the top places"
+_FAILS = "It fails, for example, where rules fill the top places"
 
 
 def factor_of(shape: str | float) -> float:
@@ -66,4 +66,4 @@ def caveat(shape: str | float) -> str:
     if factor == math.inf:
         return ""
     weaker = "2" if factor < 2.0 else NONE
-    return f" Sampled ranks cannot show it, and {_FAILS}; shape {weaker} assumes less."
+    return f" Sampled ranks cannot confirm this. {_FAILS}; shape {weaker} assumes less."
