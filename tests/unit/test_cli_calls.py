@@ -79,6 +79,9 @@ AFTERWARDS = {"sample": {"seed", "sampling", "ties", "repetitions", "n_negatives
 OTHERWISE = {("check", "metric"): ("--metric ap", "ap")}
 
 
+WITHOUT = {}  # what the functions of a command get without options
+
+
 class ReachedError(Exception):
     """The last function was called."""
 
@@ -133,7 +136,9 @@ def passed_on():
 def test_an_option_reaches_the_function(command, option, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     usual, *names = CALLS[command]
-    without = given_to(names, f"{command} {usual}", monkeypatch)
+    if command not in WITHOUT:
+        WITHOUT[command] = given_to(names, f"{command} {usual}", monkeypatch)
+    without = WITHOUT[command]
     if option in FIRST or (command, option) == ("evaluate", "files"):
         assert Path(usual.split()[0]) in without.values()
         return

@@ -147,6 +147,13 @@ def test_another_number_of_negatives_is_no_failed_reproduction(fifty, tmp_path):
     assert "n_negatives is 50, the paper's 100: " in (tmp_path / "s.md").read_text()
 
 
+def test_settings_are_listed_in_the_order_of_their_cells_and_counted():
+    notes = ["b", "", "a; b", "a", "a", "c"]
+    verdicts = ["not comparable", "exact", *["not comparable"] * 3, "differs"]
+    card = pd.DataFrame({"verdict": verdicts, "note": notes})
+    assert other_settings(card) == [("b", 2), ("a", 3)]
+
+
 def test_the_figure_of_no_random_cells_says_so(fifty, tmp_path):
     table = z_scores(fifty)
     assert len(table) == 0

@@ -19,7 +19,6 @@ import yaml
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study import figures, steps
 from sampled_metrics.study.config import Study
-from sampled_metrics.study.curves import RANGE_SIZES, allowed_ranges
 from sampled_metrics.study.departures import departures
 from sampled_metrics.study.starts import spread_table
 from tests.conftest import ROOT
@@ -189,17 +188,6 @@ def test_only_cells_of_the_papers_settings_are_compared(results, tmp_path, monke
     assert of_figure_6.sum() == 4
     assert not is_measured[of_figure_6].any()
     assert is_measured[ours["ours"].str.contains("exact X .*; sampled X")].tolist() == [True]
-
-
-def test_ranges_of_the_reference(results):
-    """Those of two recommenders by two sizes; each draw has a generator of its own."""
-    ranks = {name: Ranks.read(results / f"{name}.parquet") for name in ("X", "Z")}
-    found = allowed_ranges(ranks, ["recall@10"], 0, RANGE_SIZES[1:3])
-    kept = pd.read_csv(REFERENCE / "ranges.csv", keep_default_na=False)
-    of_both = kept["a"].isin([*ranks]) & kept["b"].isin(["", *ranks])
-    of_sizes = kept["n_negatives"].isin([10, 100]) & (kept["metric"] == "recall@10")
-    kept = kept[of_both & of_sizes].reset_index(drop=True)
-    pd.testing.assert_frame_equal(found, kept, rtol=0, atol=1e-6)
 
 
 def test_spread_of_the_reference():
