@@ -2,14 +2,11 @@
 
 from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Any, Self, get_args
+from typing import Annotated, Any, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sampled_metrics._base.errors import InputError
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]  # within what compiled libraries can hold
 
@@ -39,19 +36,20 @@ class Settings(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            raise InputError(_problem(cls, error.errors()[0]), path=place) from None
+            raise InputError(_problem(cls, error), path=place) from None
 
     def replaced(self, **changes: object) -> Self:
         """Return a copy with other values, which are trusted."""
         return self.model_copy(update=changes)
 
 
-def _problem(model: type[Settings], error: "ErrorDetails") -> str:
-    """Say what is wrong with a value, with its dotted key."""
-    kind = error["type"]
-    place = error["loc"]
-    value = error["input"]
-    words = error["msg"].removeprefix("Value error, ")
+def _problem(model: type[Settings], error: ValidationError) -> str:
+    """Say what is wrong with the first invalid value, with its dotted key."""
+    first = error.errors()[0]
+    kind = first["type"]
+    place = first["loc"]
+    value = first["input"]
+    words = first["msg"].removeprefix("Value error, ")
     if kind == "extra_forbidden":
         words = _unknown_key(
             str(place[-1]),
@@ -59,7 +57,7 @@ def _problem(model: type[Settings], error: "ErrorDetails") -> str:
             _keys_at(model, place[:-1]),
         )
     elif kind == "string_pattern_mismatch":
-        pattern = error["ctx"]["pattern"]
+        pattern = first["ctx"]["pattern"]
         words = f"{value!r} must be {_PATTERNS[pattern]}"
     elif kind not in ("missing", "value_error") and not isinstance(value, dict | list):
         words = f"{words}, not {value!r}"
