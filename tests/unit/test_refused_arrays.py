@@ -7,7 +7,7 @@ import pytest
 import sampled_metrics as sm
 from sampled_metrics.inputs.options import Drawn
 from sampled_metrics.inputs.sampled import as_sampled
-from sampled_metrics.inputs.scores import as_array, counts_beside
+from sampled_metrics.inputs.scores import as_array, counts_beside, inner_products
 
 NUMBERS = "; expected numbers, a DataFrame, a file (docs/inputs.md)"
 
@@ -126,3 +126,41 @@ def test_sampled_ranks_that_cannot_be(ranks, options):
     for data in (ranks, np.array(ranks)):
         with pytest.raises(sm.InputError):
             as_sampled(data, drawn._replace(**options))
+
+
+VECTORS = np.arange(6.0).reshape(3, 2)
+
+
+@pytest.mark.parametrize(
+    ("users", "items", "words"),
+    [
+        (
+            np.full((3, 2), np.nan),
+            VECTORS,
+            "users are float64 of shape (3, 2); expected finite, of",
+        ),
+        (VECTORS, [[0.0, np.inf]], "items are float64 of shape (1, 2); expected finite, of (1, 2)"),
+        (VECTORS > 1, VECTORS, "users are bool of shape (3, 2); expected finite, of (3, 2)"),
+        (VECTORS * 1j, VECTORS, "users are complex128 of shape (3, 2); expected finite"),
+        (VECTORS, [["a", "b"]], "items are <U1 of shape (1, 2); expected finite, of (1, 2)"),
+        (VECTORS, np.ones((4, 3)), "items are float64 of shape (4, 3); expected finite, of (4, 2)"),
+        (
+            VECTORS,
+            np.ones((2, 2, 2)),
+            "items are float64 of shape (2, 2, 2); expected finite, of (",
+        ),
+        (VECTORS[:2], VECTORS, "users are float64 of shape (2, 2); expected finite, of (3, 2)"),
+    ],
+)
+def test_vectors_that_have_no_inner_products(users, items, words):
+    with pytest.raises(sm.InputError) as caught:
+        inner_products(users, items, 3)
+    assert f"score: vectors of {words}" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["i1", "u4", "i8", "f2", "f4", "f8"])
+def test_vectors_of_any_numbers_have_inner_products(kind):
+    users, items = VECTORS.astype(kind), np.array([[1, 0], [2, 3]], kind)
+    rows = np.array([0, 2])
+    scores = inner_products(users, items)(rows)
+    assert scores.tolist() == (VECTORS[rows] @ [[1.0, 2.0], [0.0, 3.0]]).tolist()
