@@ -241,3 +241,29 @@ def test_grades_that_are_relevant(least, numbers):
     assert numbers_of(note) == numbers
     plain = sm.evaluate(scores, "ndcg@3", relevant=[0])
     assert len(plain.parts()[1].splitlines()) == 1
+
+
+@pytest.mark.parametrize(("n_rows", "is_long"), [(3, False), (6, False), (9, True)])
+def test_decided_orders_are_named_up_to_twenty(n_rows, is_long):
+    """Rows far apart, of whose 3, 15 and 36 pairs many are decided."""
+    about = {"n_items": 60, "n_negatives": 40, "n_users": 10**6}
+    checks = sm.check([{"HR@5": f"{0.99 - 0.09 * i:.2f}", **about} for i in range(n_rows)], "HR@5")
+    (orders,) = checks.orders
+    n_decided = len(orders.decided)
+    assert (n_decided > 1, n_decided > 20) == (n_rows > 3, is_long)
+    (line,) = [line for line in checks.parts()[1].splitlines() if "decided" in line]
+    assert line.count(" above ") == min(n_decided, 20)
+    assert line.endswith("...") == is_long
+    assert numbers_of(line)[:2] == [str(n_decided), str(n_rows * (n_rows - 1) // 2)]
+
+
+def test_a_rounded_number_allows_what_its_ends_allow():
+    """Of a billion users, 0.5 is any number from 0.45 to 0.55."""
+    about = {**ABOUT, "n_users": 10**9}
+    (found,) = sm.reported({"HR@5": "0.5"}, **about)
+    (low,) = sm.reported({"HR@5": "0.450000"}, **about)
+    (high,) = sm.reported({"HR@5": "0.550000"}, **about)
+    ends = (low.range_low, high.range_high)
+    assert (found.range_low, found.range_high) == pytest.approx(ends, abs=1e-4)
+    (exact,) = sm.reported({"HR@5": "0.5"}, **ABOUT)  # without users
+    assert (exact.range_low, exact.range_high) == pytest.approx(ends, abs=1e-3)
