@@ -193,3 +193,10 @@ def test_paragraphs_of_help_have_no_ends_of_lines(command):
     assert not [paragraph for paragraph in paragraphs if "\n" in paragraph]
     words = inspect.unwrap(function.callback).__doc__.split()
     assert " ".join(paragraphs).split() == words
+
+
+def test_the_program_itself_has_no_option_but_its_version():
+    assert [parameter.opts for parameter in get_command(app).params] == [["--version"]]
+    named = {command.partition(" ")[0] for command in CALLS}
+    assert set(COMMANDS) == named | {"metrics"}
+    assert set(COMMANDS["budget"].commands) == {"start", "ask", "tell", "result"}
