@@ -70,6 +70,16 @@ def test_the_catalogue_is_whole():
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
+def test_archives_may_have_twice_the_size_of_the_published_ones_and_not_much_more(name):
+    """By 12 bytes of an archive and 28 of its ratings file for each rating, or 64 MiB."""
+    dataset = CATALOGUE[name]
+    ratings = COUNTS[name][2]
+    small = 64 * 2**20
+    assert max(small, 24 * ratings) <= dataset.largest_archive <= max(small, 48 * ratings)
+    assert max(small, 56 * ratings) <= dataset.largest_member <= max(small, 112 * ratings)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
 def test_events_of_each_dataset(archive_of, name):
     path, settings = archive_of(name, LINES[name]), DatasetSettings(name=name)
     events = read_dataset(path, settings, with_rating=True)

@@ -16,6 +16,7 @@ import typer
 
 from sampled_metrics import cli
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.metrics import parse_measure
 
 RANKS = "user_id,rank\nanna,1\nbert,3\ncora,11\n"
 FILES = {
@@ -105,6 +106,23 @@ def test_names_of_metrics(rows):
     found = rows("metrics")
     assert {"library": "ranx", "theirs": "mrr@K", "ours": "rr@K", "note": ""} in found
     assert any(row["ours"] == "hit@k" and "hr" in row["theirs"] for row in found)
+
+
+def test_names_that_are_listed_are_understood_as_they_are_listed(rows):
+    own = [row for row in rows("metrics") if row["library"] == "sampled-metrics"]
+    places = {"k": "3", "BETA": "2", "K": "3"}
+    compared = set()
+    for row in own:
+        ours = re.sub("BETA|k$", lambda found: places[found[0]], row["ours"])
+        measure = parse_measure(ours)
+        for name in filter(None, row["theirs"].split(", ")):
+            same = re.sub("BETA", "2", name)
+            if "@" in ours and "@" not in same:
+                same += ours[ours.index("@") :]
+            assert parse_measure(same) == measure
+            compared.add(name)
+    assert {"hr", "mrr", "accuracy@1"} <= compared
+    assert len({row["ours"] for row in own}) > 10
 
 
 def test_samples_go_to_the_corrections(rows, run):
