@@ -69,6 +69,13 @@ def test_other_studies_are_valid(path):
         assert (other.tables, other.figures, other.audit) == ((3, 4), (5, 6), [])
 
 
+@pytest.mark.parametrize(("sizes", "example"), [([10], 10), ([10, 100, 500], 500), ([], 50)])
+def test_several_numbers_of_negatives_are_several_studies(sizes, example):
+    problem = refused(study, {"experiment": {"n_negatives": sizes}})
+    assert f"one number of negatives, not {sizes}" in problem
+    assert f"--config 'experiment={{n_negatives: {example}}}' results=" in problem
+
+
 def test_the_papers_study():
     paper = study()
     assert paper.is_papers_data

@@ -90,6 +90,24 @@ def test_ids_that_have_nothing_in_common_are_shown_by_the_first_of_each():
         evaluate(lists, relevant)()
 
 
+@pytest.mark.parametrize(
+    ("listed", "relevant", "is_refused"),
+    [(10, 10, True), (9, 10, False), (10, 9, False), (30, 10, True)],
+)
+def test_ten_ids_with_nothing_in_common_are_of_other_things(listed, relevant, is_refused):
+    """Fewer may be cut off from all lists by chance; none of them is found then."""
+    lists = {"ann": [f"i{number}" for number in range(listed)]}
+    wanted = {"ann": [f"j{number}" for number in range(relevant)]}
+    call = evaluate(lists, wanted, n_items=100)
+    if is_refused:
+        with pytest.raises(
+            sm.InputError, match="no id of the items of relevant is one of the lists"
+        ):
+            call()
+    else:
+        assert call()[0].value == 0.0
+
+
 def test_items_seen_by_users_without_held_out_items_are_kept_apart():
     held = {"cy": ["b"], "al": ["a"]}
     seen = {"al": ["b", "c"], "bo": ["a"], "cy": ["d"], "di": ["e", "b"]}
