@@ -425,3 +425,12 @@ def test_rows_of_users_and_items(lists, asks):
     found = asked("ask_of_rows_of_ids", "relevant", items, [len(items) for items in lists])
     words = f"relevant: the first items of all {len(lists)} users are in ascending order"
     assert found.startswith(words) if asks else not found
+
+
+def test_ties_count_as_worse_ranks_in_questions_about_ends():
+    assert "above all of their other" in asked("question_ranks", full(rows((1, 50)), 101))
+    assert "above all of their other" not in asked("question_ranks", full(rows((1, 50)), 101, 1))
+    found = asked("question_ranks", full(rows((100, 24), (2, 26)), 1000, 9))
+    assert "the largest rank is 109 of 1,000 candidates, and 24 of 50 rows are near it" in found
+    # ranks of ties are no pile
+    assert "the largest, of" not in asked("question_ranks", full(rows((20, 12), (1, 38)), 300, 1))
