@@ -78,6 +78,19 @@ def test_own_number_may_be_in_percent(opened, hr, ndcg):
     assert opened.page.get_attribute("#mine", "visibility") == "visible"
 
 
+@pytest.mark.parametrize("width", [320, 640, 641, 768, 769, 961, 1280])
+def test_no_text_of_the_chart_is_cut(browser, width):
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    page = Opened(context, PAGE).page
+    chart = page.locator("#map").bounding_box()
+    for text in page.locator("#map text").all():
+        box = text.bounding_box()
+        assert chart["x"] - 1 <= box["x"], text.text_content()
+        assert box["x"] + box["width"] <= chart["x"] + chart["width"] + 1, text.text_content()
+        assert box["height"] >= 10, "large enough to read"
+    context.close()
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1280, "dark")])
 def test_atlas_is_accessible_and_fits(browser, width, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

@@ -1,7 +1,7 @@
 // The atlas: chart, search, and texts of published results; paper.js computes one's own number.
 
 const SVG = "http://www.w3.org/2000/svg";
-const NARROW = innerWidth < 768;
+const NARROW = innerWidth <= 640; // where texts of the chart are larger
 const SIZE = { width: 700, height: NARROW ? 560 : 430 };
 const EDGE = { left: NARROW ? 100 : 58, right: NARROW ? 44 : 26, top: 14, bottom: NARROW ? 74 : 44 };
 const LOWEST = 0.001; // of the vertical axis, which is logarithmic
@@ -38,6 +38,7 @@ function draw(name, attributes, text = "") {
 }
 
 function drawAxes() {
+  element("map").classList.toggle("narrow", NARROW);
   element("map").setAttribute("viewBox", `0 0 ${SIZE.width} ${SIZE.height}`);
   for (const value of [0.001, 0.01, 0.1, 1]) {
     const y = up(value);
