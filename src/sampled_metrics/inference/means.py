@@ -67,7 +67,7 @@ class Least(NamedTuple):
     value: float
     weights: Float  # of the listed extreme points, if all of them are; shape (points,)
     apart: float  # weight of the last rank alone
-    of_error: float = 0.0  # what the value falls by as the error/(1 + error) doubles, at most
+    of_error: float  # what the value falls by as the error/(1 + error) doubles, at most
 
     def at_error(self, error: float, other: float) -> float:
         """Bound the value at another error from below: it is convex in error/(1 + error)."""
