@@ -62,7 +62,7 @@ STEPS = {
     "als": Step("ranks/X.parquet"),
     "als, 4 pieces": Step("ranks/X.parquet", pieces=4, sizes=SIZES[:2]),
     "itemknn, 10 neighbours": Step("ranks/Z.parquet"),
-    "itemknn, all neighbours": Step("ranks/Y.parquet"),
+    "itemknn, all neighbours": Step("ranks/Y.parquet", sizes=SIZES[:2]),
 }
 TEXT = """\
 # Time and memory by size of the data
