@@ -11,7 +11,7 @@ from sampled_metrics._base.als import factors
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.kinds import Kind, kind_of
-from sampled_metrics.budget.problem import Grid, Problem, Scorer, numbers
+from sampled_metrics.budget.problem import Function, Grid, Problem, numbers
 from sampled_metrics.inputs.items import require_different
 from sampled_metrics.tables.arrow import places
 from sampled_metrics.tables.names import ITEM, USER
@@ -61,7 +61,7 @@ def _by_name(proxy: str | Path, problem: Problem, seed: int) -> Proxy:
     return _by_table(Path(proxy), problem)
 
 
-def _by_function(function: Scorer, problem: Problem) -> Proxy:
+def _by_function(function: Function, problem: Problem) -> Proxy:
     """Score by a function of pairs of ids."""
     score = problem.scorer("proxy", function)
     items = np.arange(problem.item_ids.size)

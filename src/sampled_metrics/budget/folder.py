@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -31,11 +31,12 @@ from sampled_metrics._base.files import (
 from sampled_metrics._base.kinds import Kind, is_dictionary, kind_of
 from sampled_metrics.budget.candidates import Order, Proxy, make_proxy
 from sampled_metrics.budget.evaluation import Session, Settings, expectation
-from sampled_metrics.budget.problem import Grid, Problem, Scorer, numbers
+from sampled_metrics.budget.problem import Function, Grid, Problem, Scorer, numbers
 from sampled_metrics.budget.questions import question_stored
 from sampled_metrics.budget.result import BudgetResult
 from sampled_metrics.budget.state import Batch, Scored, State
 from sampled_metrics.budget.strata import Frame
+from sampled_metrics.inputs.held import OfUsers
 from sampled_metrics.tables.arrow import places
 from sampled_metrics.tables.names import ITEM, USER
 from sampled_metrics.tables.reading import read_table
@@ -45,6 +46,7 @@ _SMALLER = "whole numbers of at most 2^53, or decimals"
 SETTINGS = "evaluation.json"
 PROBLEM = "problem.npz"
 STATE = "state.npz"
+Recommender: TypeAlias = Function | OfUsers
 
 
 class Folder:
@@ -229,14 +231,14 @@ def _arrays(order: Order) -> dict[str, Any]:
 
 
 def evaluate_on_budget(
-    recommender: Any,
+    recommender: Recommender | Mapping[str, Recommender],
     metrics: str | Sequence[str] = BUDGET_METRICS,
     *,
-    relevant: Any,
-    seen: Any = None,
-    candidates: Any = None,
-    items: Any = None,
-    proxy: Any = "popularity",
+    relevant: OfUsers,
+    seen: OfUsers | None = None,
+    candidates: OfUsers | None = None,
+    items: OfUsers | None = None,
+    proxy: Function | OfUsers = "popularity",
     budget: float = BUDGET,
     until_decided: bool = False,
     confidence: float = CONFIDENCE,
@@ -312,7 +314,7 @@ def evaluate_on_budget(
         raise InputError(f"batch_size is {batch_size}, expected at least 1")
     if state is not None and not isinstance(state, str | Path):
         raise InputError(f"state is a {type(state).__name__}; expected the name of a folder")
-    given = recommender
+    given: Any = recommender
     if not is_dictionary(given):
         given = {"score": recommender}
     if not given or not all(isinstance(name, str) for name in given):

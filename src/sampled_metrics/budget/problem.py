@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from sampled_metrics._base.arguments import whole_number
@@ -25,6 +25,7 @@ from sampled_metrics._base.sparse import (
     structure,
     structure_names,
 )
+from sampled_metrics.inputs.held import OfUsers
 from sampled_metrics.inputs.items import items_by_id, known_items, table_of_items
 from sampled_metrics.inputs.positions import items_by_position
 from sampled_metrics.inputs.questions import ask_of_grades
@@ -34,6 +35,7 @@ from sampled_metrics.tables.names import ITEM
 from sampled_metrics.tables.table import Table
 
 Scorer = Callable[[Int, Int], Any]
+Function = Callable[[Ids, Ids], ArrayLike]  # score of each pair of a user and an item
 _COLUMNS = ("owner", "item", "user_ids", "item_ids", "by_id")  # of a saved problem
 _LISTED = "candidates_"  # prefix of the arrays of its candidates, if they were given
 
@@ -46,7 +48,7 @@ class Grid(NamedTuple):
     item_ids: Any = None
 
     @classmethod
-    def of(cls, name: str, data: Any) -> "Grid":
+    def of(cls, name: str, data: OfUsers) -> "Grid":
         """Take a DataFrame with ids as index and columns, or a sparse or dense matrix."""
         if issparse(data):
             values = canonical(data)
@@ -102,10 +104,10 @@ class Problem(NamedTuple):
     @classmethod
     def of(
         cls,
-        relevant: Any,
-        seen: Any,
-        items: Any = None,
-        candidates: Any = None,
+        relevant: OfUsers,
+        seen: OfUsers | None,
+        items: OfUsers | None = None,
+        candidates: OfUsers | None = None,
         shape: tuple[int, int] | None = None,
     ) -> "Problem":
         """Take tables of ids, or matrices and lists by position; see `evaluate_on_budget`.
@@ -129,7 +131,11 @@ class Problem(NamedTuple):
 
     @classmethod
     def _of_tables(
-        cls, relevant: Any, seen: Table | None, items: Any, candidates: Table | None
+        cls,
+        relevant: Table | None,
+        seen: Table | None,
+        items: OfUsers | None,
+        candidates: Table | None,
     ) -> "Problem":
         """Take tables of ids."""
         others = [] if candidates is None else [candidates]
@@ -151,10 +157,10 @@ class Problem(NamedTuple):
     @classmethod
     def _of_positions(
         cls,
-        relevant: Any,
-        seen: Any,
-        items: Any,
-        candidates: Any,
+        relevant: OfUsers,
+        seen: OfUsers | None,
+        items: OfUsers | None,
+        candidates: OfUsers | None,
         shape: tuple[int, int] | None,
     ) -> "Problem":
         """Take rows and columns, and put users with held-out items first."""
@@ -231,7 +237,7 @@ class Problem(NamedTuple):
         """What the users evaluated have seen."""
         return self.events[: self.user_ids.size]
 
-    def scorer(self, name: str, scores: Any) -> Scorer:
+    def scorer(self, name: str, scores: Grid | Function) -> Scorer:
         """Return a function of running numbers, given one of ids, or a matrix."""
         if not isinstance(scores, Grid):
             return lambda users, items: scores(self.user_ids[users], self.item_ids[items])
@@ -259,7 +265,11 @@ def _places(name: str, ids: Ids, among: Ids) -> Int:
 
 
 def _shape_of(
-    relevant: Any, seen: Any, items: Any, candidates: Any, shape: tuple[int, int] | None
+    relevant: OfUsers,
+    seen: OfUsers | None,
+    items: Any,
+    candidates: OfUsers | None,
+    shape: tuple[int, int] | None,
 ) -> tuple[int, int]:
     """Return the number of users and of items of what is given by position."""
     for given in (seen, candidates, relevant):
@@ -281,7 +291,7 @@ def _shape_of(
     return n_users, whole_number("items", items, 1)
 
 
-def _marks(name: str, given: Any, shape: tuple[int, int]) -> csr_array:
+def _marks(name: str, given: OfUsers, shape: tuple[int, int]) -> csr_array:
     """Return ones where a matrix, or lists of columns, have the items of users."""
     if isinstance(given, list | tuple):
         _require_shape(name, (len(given), shape[1]), shape)
@@ -298,7 +308,7 @@ def _require_shape(name: str, shape: tuple[int, ...], expected: tuple[int, ...])
         raise InputError(f"{name} has shape {shape}; expected {expected}, as seen has")
 
 
-def numbers(name: str, values: Any, shape: tuple[int, ...]) -> Any:
+def numbers(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Any:
     """Return an array of numbers of a shape; anything else is an InputError."""
     array = as_array(values, name)
     if array.shape != shape:
@@ -308,14 +318,14 @@ def numbers(name: str, values: Any, shape: tuple[int, ...]) -> Any:
     return array
 
 
-def _require_exact(name: str, whole: Any) -> None:
+def _require_exact(name: str, whole: NDArray[Any]) -> None:
     """Raise InputError for whole numbers that are not compared exactly."""
     largest = max(int(whole.max()), -int(whole.min()))
     if largest > EXACT:
         raise InputError(f"{name} has {largest}; expected whole numbers of at most 2^53")
 
 
-def _held_out(relevant: Any, seen: csr_array) -> tuple[Int, Int]:
+def _held_out(relevant: OfUsers, seen: csr_array) -> tuple[Int, Int]:
     """Return row and column of each held-out item."""
     held = items_by_position(relevant, "relevant", seen.shape)
     ask_of_grades(held.relevance)
