@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from sampled_metrics._base.als import factors
-from sampled_metrics._base.arrays import Float, Int, blocks
+from sampled_metrics._base.arrays import Float, Int, blocks, ranges
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.kinds import Kind, kind_of
 from sampled_metrics.budget.problem import Function, Grid, Problem, numbers
@@ -56,8 +56,7 @@ def _by_name(proxy: str | Path, problem: Problem, seed: int) -> Proxy:
         all_are_evaluated = problem.events.shape[0] == problem.user_ids.size
         return by_popularity(problem.events, all_are_evaluated)
     if proxy == "als":
-        user_vectors, item_vectors = als(problem.events, seed)
-        return by_factors(user_vectors, item_vectors)
+        return by_factors(*als(problem.events, seed))
     return _by_table(Path(proxy), problem)
 
 
@@ -67,9 +66,9 @@ def _by_function(function: Function, problem: Problem) -> Proxy:
     items = np.arange(problem.item_ids.size)
 
     def scores(users: Int) -> Any:
-        shape = (users.size, items.size)
-        pairs = score(np.repeat(users, items.size), np.tile(items, users.size))
-        return numbers("proxy", pairs, (users.size * items.size,)).reshape(shape)
+        owners = np.repeat(users, items.size)
+        pairs = score(owners, np.tile(items, users.size))
+        return numbers("proxy", pairs, owners.shape).reshape(users.size, -1)
 
     return Proxy("function", scores)
 
@@ -99,13 +98,14 @@ def _by_table(path: Path, problem: Problem) -> Proxy:
     user = places(user_ids, problem.user_ids)[user_codes]
     item = places(item_ids, problem.item_ids)[item_codes]
     inside = (user >= 0) & (item >= 0)
-    shape = (problem.user_ids.size, problem.item_ids.size)
-    missing = np.setdiff1d(np.arange(problem.user_ids.size), user[inside])
+    user = user[inside]
+    missing = np.setdiff1d(np.arange(problem.user_ids.size), user)
     if missing.size:
         raise InputError(f"no score for user_id {problem.user_ids[missing[0]]}", path=path)
     # Only the order counts: places from 1, so that candidates without a score come last.
-    order = np.unique(score, return_inverse=True)[1] + 1
-    scores = csr_array((order[inside], (user[inside], item[inside])), shape=shape)
+    _, order = np.unique(score, return_inverse=True)
+    entries = (order[inside] + 1, (user, item[inside]))
+    scores = csr_array(entries, shape=problem.seen.shape)
     return Proxy(path.name, lambda users: scores[users].toarray())
 
 
@@ -177,8 +177,8 @@ class Order:
             absent = self._absent(length)
         users = np.arange(n_users + 1)
         self._absent_of = np.searchsorted(absent, users * self._width)
-        first = np.repeat(self._absent_of[:-1], np.diff(self._absent_of))
-        self._gaps = absent - (np.arange(absent.size) - first)  # tail items before each absent one
+        n_absent = np.diff(self._absent_of)
+        self._gaps = absent - ranges(0, n_absent)  # tail items before each absent one
 
     @property
     def _width(self) -> int:
@@ -191,12 +191,11 @@ class Order:
         users = np.arange(length.size)
         place = np.empty(self._common.size, np.int64)
         place[self._common] = np.arange(self._common.size)
-        of_seen = np.repeat(users, np.diff(seen.indptr)) * self._width + place[seen.indices]
-        of_held_out = self.problem.owner * self._width + place[self.problem.item]
-        of_head = np.repeat(users, length) * self._width + place[self.head]
-        absent = np.concatenate([of_seen, of_held_out, of_head])
-        absent.sort()
-        return absent
+        n_seen = np.diff(seen.indptr)
+        owner = [np.repeat(users, n_seen), self.problem.owner, np.repeat(users, length)]
+        item = [seen.indices, self.problem.item, self.head]
+        keys = np.concatenate(owner) * self._width + place[np.concatenate(item)]
+        return np.sort(keys)
 
     def items(self, users: Int, positions: Int) -> Int:
         """Items at some positions of some users' orders."""
@@ -231,7 +230,8 @@ def _heads(order: Order, start: Int) -> tuple[NDArray[np.int32], Float]:
         scores[owner, item] = -np.inf
         better = (scores[owner] > held_score).sum(axis=1)
         tied = (scores[owner] == held_score).sum(axis=1)
-        own[first:end] = (better + 0.5 * tied) / np.maximum(order.n[users[owner]], 1)
+        n_candidates = order.n[users[owner]]
+        own[first:end] = (better + 0.5 * tied) / np.maximum(n_candidates, 1)
         for row, user in zip(scores, users, strict=True):
             length = start[user + 1] - start[user]
             if length > 0:

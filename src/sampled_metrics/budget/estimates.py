@@ -54,7 +54,8 @@ class Estimate(NamedTuple):
     @property
     def disagrees(self) -> bool:
         """Whether audit and model differ by more than a share of the interval's half-width."""
-        return abs(self.centre - self.model) > DISAGREEMENT * (self.high - self.low) / 2.0
+        distance = abs(self.centre - self.model)
+        return distance > DISAGREEMENT * (self.high - self.low) / 2.0
 
 
 class Correction(NamedTuple):
@@ -71,7 +72,8 @@ class Correction(NamedTuple):
     def estimates(self, confidence: float) -> list[Estimate]:
         """Estimate each metric."""
         n_users = self.variance.shape[1]
-        total = np.max([self.variance.sum(1), *self.assumed], axis=0) + RESOLUTION**2
+        largest = np.max([self.variance.sum(1), *self.assumed], axis=0)
+        total = largest + RESOLUTION**2
         squares = np.maximum((self.variance**2).sum(1), SMALLEST)
         freedom = np.clip(total**2 / squares, LEAST_FREEDOM, MOST_FREEDOM)
         deviation = np.sqrt(total) / n_users
@@ -167,7 +169,8 @@ def _add_covariance(
     q = second.reached[later, users]
     further = q / second.reached[phase, users]
     change = first.change[phase][:, users] * second.change[later][:, users]
-    total[:, users] += change * (1.0 / (p * q) - 1.0 / (joint[users] * further))
+    weight = 1.0 / (p * q) - 1.0 / (joint[users] * further)
+    total[:, users] += change * weight
 
 
 def _difference(a: Errors, b: Errors, least: Float, most: Float) -> Correction:
@@ -205,8 +208,9 @@ def estimates(
         single.append(_settled(found))
     pairs = {}
     for a, b in combinations(range(len(errors)), 2):
-        lead = _difference(errors[a], errors[b], least[b] - most[a], most[b] - least[a])
-        pairs[a, b] = lead.estimates(confidence)
+        low = least[b] - most[a]
+        high = most[b] - least[a]
+        pairs[a, b] = _difference(errors[a], errors[b], low, high).estimates(confidence)
     return single, pairs
 
 

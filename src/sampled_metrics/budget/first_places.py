@@ -55,7 +55,8 @@ class FirstPlaces:
             return
         self._begin(row, known[row], tied[row])
         better = self._better[row]
-        found = self._found(row, self._turns[users][place], known[row], tied[row])
+        turn = self._turns[users][place]
+        found = self._found(row, turn, known[row], tied[row])
         n_left = self._counts.left.sum(1)[users] + draws
         value, factor = after_draws(n_left[place], better, draws[place], found)
         self.known[row] += self.factor[row] * value
@@ -110,7 +111,8 @@ def random_draws(left: Int, draws: Int, keys: Words) -> Int:
     n_users, n_strata = left.shape
     ends = np.cumsum(left, axis=1)
     user = np.repeat(np.arange(n_users), draws)
-    candidate = permuted(ranges(0, draws), ends[user, -1], keys[user])
+    turn = ranges(0, draws)
+    candidate = permuted(turn, ends[user, -1], keys[user])
     stratum = (ends[user] <= candidate[:, np.newaxis]).sum(1)
     cells = np.bincount(user * n_strata + stratum, minlength=left.size)
     return cells.reshape(left.shape)

@@ -78,8 +78,8 @@ class Folder:
         if self.state.budget is not None:
             self.settings = self.settings.model_copy(update={"budget": self.state.budget})
         n_candidates = self.order.n
-        most = min(int(self.settings.budget * n_candidates.size), int(n_candidates.sum()))
-        self.n_allowed = most * len(self.settings.names)
+        most = int(self.settings.budget * n_candidates.size)
+        self.n_allowed = min(most, int(n_candidates.sum())) * len(self.settings.names)
         # Ids by column; that of recommenders only if there are several.
         self._ids: dict[str, Ids] = {USER: self.problem.user_ids, ITEM: self.problem.item_ids}
         if len(self.settings.names) > 1:
@@ -104,11 +104,9 @@ class Folder:
         found = cls(path)
         now = _arrays(order)
         before = _arrays(found.order)
-        equal = now.keys() == before.keys()
-        if not equal or not all(np.array_equal(now[k], before[k]) for k in now):
-            raise InputError("holds another evaluation; name a new folder", path=path)
         budget = found.settings.budget
-        if settings != found.settings.model_copy(update={"budget": settings.budget}):
+        equal = now.keys() == before.keys() and settings.replaced(budget=budget) == found.settings
+        if not equal or not all(np.array_equal(now[name], before[name]) for name in now):
             raise InputError("holds another evaluation; name a new folder", path=path)
         if settings.budget < budget:
             problem = f"holds this evaluation with a budget of {budget:g}"
@@ -132,17 +130,19 @@ class Folder:
         if batch is None:
             problem = "complete; `sampled-metrics budget result` prints the result"
             raise InputError(problem, path=self.path)
-        missing = np.isnan(self.state.part)
-        columns = (batch.users[missing], batch.items[missing], batch.recommender[missing])
-        return {x: ids[c] for (x, ids), c in zip(self._ids.items(), columns, strict=False)}
+        numbers = (batch.users, batch.items, batch.recommender)
+        columns = {}
+        for (name, ids), column in zip(self._ids.items(), numbers, strict=False):
+            columns[name] = ids[column[self.state.missing]]
+        return columns
 
     def tell(self, paths: Sequence[Path]) -> str:
         """Take the scores of the pairs asked from files; return their price and what they tell."""
         scores = self._read_scores(paths)
         session = self.session()
-        part = session.state.part
-        part[np.isnan(part)] = scores
-        session.tell(part)
+        state = session.state
+        state.part[state.missing] = scores
+        session.tell(state.part)
         session.tell_known()
         session.state.save(self.path / STATE)
         self.state = session.state
@@ -152,7 +152,7 @@ class Folder:
         per_user = n_asked / self.problem.user_ids.size / count
         following = "complete: `sampled-metrics budget result` prints the result."
         if self.state.batch is not None:
-            following = f"{int(np.isnan(self.state.part).sum()):,} pairs to score next."
+            following = f"{self.state.missing.sum():,} pairs to score next."
         price = (
             f"round {len(answers)}: {n_asked:,} of at most {self.n_allowed:,} scores, "
             f"{per_user:.4g} per user{' and recommender' * (count > 1)}; {following}"
@@ -162,8 +162,8 @@ class Folder:
     def result(self) -> BudgetResult:
         """Return the result of a complete evaluation."""
         if self.state.batch is not None:
-            n_pairs = int(np.isnan(self.state.part).sum())
-            problem = f"{n_pairs:,} pairs wait for scores; see `sampled-metrics budget ask`"
+            waiting = f"{self.state.missing.sum():,} pairs wait for scores"
+            problem = f"{waiting}; see `sampled-metrics budget ask`"
             raise InputError(problem, path=self.path)
         with collected() as notes:
             found = self.session().finished()
@@ -181,7 +181,8 @@ class Folder:
         asked = self.pairs
         sizes = [names.size for names in ids.values()]
         columns = (*ids, "score")
-        wanted = np.ravel_multi_index([places(asked[name], ids[name]) for name in ids], sizes)
+        places_asked = [places(asked[name], ids[name]) for name in ids]
+        wanted = np.ravel_multi_index(places_asked, sizes)
         scores = np.empty(wanted.size)
         rows = np.empty(0, np.int64)
         for path in paths:
@@ -191,8 +192,10 @@ class Folder:
             is_large = (np.abs(values) > EXACT) & (np.floor(values) == values)
             table.refuse("score", is_large & table.is_whole("score"), values, _SMALLER)
             codes = np.array([places(table.ids(name), ids[name]) for name in ids])
-            row = places(np.ravel_multi_index(list(np.maximum(codes, 0)), sizes), wanted)
-            strange = np.flatnonzero((row < 0) | (codes < 0).any(axis=0))
+            numbered = np.ravel_multi_index(list(np.maximum(codes, 0)), sizes)
+            row = places(numbered, wanted)
+            is_strange = (row < 0) | (codes < 0).any(axis=0)
+            strange = np.flatnonzero(is_strange)
             if strange.size:
                 pair = ", ".join(f"{name} {table.ids(name)[strange[0]]}" for name in ids)
                 problem = f"{pair} was not asked in this round; see `sampled-metrics budget ask`"
@@ -383,7 +386,7 @@ def _scored(
 def _parts(session: Session, folder: Folder | None, size: int | None) -> Iterator[Any]:
     """Yield recommender, places in the batch, users and items to score; keep what was scored."""
     while (batch := session.ask()) is not None:
-        missing = np.isnan(session.state.part)
+        missing = session.state.missing
         for number in range(batch.recommender.max() + 1):
             mine = np.flatnonzero((batch.recommender == number) & missing)
             step = size or max(mine.size, 1)

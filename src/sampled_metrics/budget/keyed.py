@@ -48,7 +48,7 @@ def permuted(index: Int, size: Int, key: Words) -> Int:
     """
     place = np.array(index, np.int64)
     width = np.ceil(np.sqrt(size)).astype(np.uint64)
-    height = (size.astype(np.uint64) + width - _ONE) // np.maximum(width, _ONE)
+    height = (size.astype(np.uint64) + width - _ONE) // width
     outside = np.arange(place.size)
     while outside.size:
         cell = place[outside].astype(np.uint64)

@@ -53,7 +53,8 @@ class PoissonMeans:
         powers = np.zeros((2, len(self._measures), better.size))
         near = np.flatnonzero(better < self._depth)
         far = np.flatnonzero(better >= self._depth)
-        place = (np.log(np.maximum(mean[near], SMALLEST)) - self._low) * self._scale
+        logs = np.log(np.maximum(mean[near], SMALLEST))
+        place = (logs - self._low) * self._scale
         np.clip(place, 0.0, self._size - 1.001, out=place)
         column = place.astype(np.int64)
         right = share[near] * (place - column)
@@ -76,7 +77,9 @@ def _law(means: Float, depth: int) -> tuple[Int, Float]:
     largest = means[-1]
     size = int(largest + 12.0 * np.sqrt(largest) + 30.0)
     support = np.arange(max(depth, size))
-    logs = np.outer(np.log(means), support) - means[:, np.newaxis] - gammaln(support + 1.0)
+    logs = np.outer(np.log(means), support)
+    logs -= means[:, np.newaxis]
+    logs -= gammaln(support + 1.0)
     return support, np.exp(logs)
 
 

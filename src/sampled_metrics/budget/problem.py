@@ -207,7 +207,8 @@ class Problem(NamedTuple):
 
     def _among(self, candidates: csr_array) -> "Problem":
         """Return the problem with these candidates, but for seen and held-out items."""
-        held_out = csr_array((np.ones(self.owner.size), (self.owner, self.item)), self.seen.shape)
+        pairs = (self.owner, self.item)
+        held_out = csr_array((np.ones(self.owner.size), pairs), self.seen.shape)
         listed = marked(candidates)
         others = canonical(listed - listed.multiply(marked(self.seen + held_out)))
         without = np.flatnonzero(np.diff(others.indptr) == 0)
@@ -227,10 +228,8 @@ class Problem(NamedTuple):
     def is_candidate(self, users: Int) -> NDArray[np.bool_]:
         """Mark the candidates of some users, and maybe their held-out items."""
         if self.candidates is not None:
-            marks: NDArray[np.bool_] = self.candidates[users].toarray() != 0
-            return marks
-        unseen: NDArray[np.bool_] = self.seen[users].toarray() == 0
-        return unseen
+            return self.candidates[users].toarray() != 0
+        return self.seen[users].toarray() == 0
 
     @property
     def seen(self) -> csr_array:

@@ -13,7 +13,9 @@ from sampled_metrics.budget.state import Scored
 from sampled_metrics.budget.strata import Counts
 
 _MANY = 50  # held-out items, whose mean place tells a random order from a poor one
-_POOR, _TOP, _AT_TOP = 0.55, 0.9, 0.3  # mean share below; share below near the top; share of rows
+_POOR = 0.55  # mean share below
+_TOP = 0.9  # share below near the top
+_AT_TOP = 0.3  # share of rows there
 _SCORED_AGAIN = 8  # pairs of each recommender that a folder has scores of
 _CLOSE = 1e-3  # relative, and of the standard deviation of scores, that no training explains
 
@@ -24,7 +26,8 @@ def question_scores(name: str, counts: Counts) -> None:
     if len(asked) < _MANY:
         return
     with reading(name) if name else nullcontext():
-        n_equal = int(np.count_nonzero(counts.tied.sum(axis=1) == asked.sum(axis=1)))
+        is_equal = counts.tied.sum(axis=1) == asked.sum(axis=1)
+        n_equal = int(np.count_nonzero(is_equal))
         if 2 * n_equal >= len(asked):
             ask(
                 "recommender",
@@ -47,7 +50,8 @@ def question_stored(
     name: str, stored: Scored, score: Callable[[Int, Int], NDArray[np.floating]]
 ) -> None:
     """Ask whether the recommender is that of the stored scores, by some of its pairs again."""
-    some = np.unique(np.linspace(0, stored.scores.size - 1, _SCORED_AGAIN).astype(int))
+    spread = np.linspace(0, stored.scores.size - 1, _SCORED_AGAIN)
+    some = np.unique(spread.astype(int))
     now = score(stored.pairs.users[some], stored.pairs.items[some])
     before = stored.scores[some]
     finite = stored.scores[np.isfinite(stored.scores)]

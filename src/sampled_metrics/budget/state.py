@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.files import read_arrays, reading_as, replacing
@@ -37,8 +38,9 @@ class Scored(NamedTuple):
     def of(self, batch: Batch) -> Float:
         """Return the scores of a batch, NaN of pairs that have none."""
         sizes = []
-        for of_known, of_wanted in zip(self.pairs, batch, strict=True):
-            sizes.append(int(max(of_known.max(initial=0), of_wanted.max(initial=0))) + 1)
+        for columns in zip(self.pairs, batch, strict=True):
+            largest = max(column.max(initial=0) for column in columns)
+            sizes.append(int(largest) + 1)
         known = np.ravel_multi_index(tuple(self.pairs), sizes)
         wanted = np.ravel_multi_index(tuple(batch), sizes)
         row = places(as_arrow(wanted), as_arrow(known))
@@ -59,6 +61,11 @@ class State(NamedTuple):
     part: Float = np.empty(0)
     budget: float | None = None
     earlier: Scored | None = None
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which of the pairs to be scored next have no score yet."""
+        return np.isnan(self.part)
 
     def following(self, answers: Sequence[Float], check: int, batch: Batch | None) -> "State":
         """Return the state after more answers, with what is known of the next pairs."""
@@ -88,7 +95,10 @@ class State(NamedTuple):
 
     def save(self, path: Path) -> None:
         """Write the state as `.npz`, all or nothing."""
-        arrays: dict[str, Any] = {f"scores{i}": scores for i, scores in enumerate(self.answers)}
+        rounds = len(self.answers)
+        arrays: dict[str, Any] = {"rounds": rounds, "check": self.check, "part": self.part}
+        for i, scores in enumerate(self.answers):
+            arrays[f"scores{i}"] = scores
         if self.batch is not None:
             arrays.update(self.batch._asdict())
         if self.earlier is not None:
@@ -96,6 +106,5 @@ class State(NamedTuple):
                 arrays[f"{_EARLIER}{name}"] = column
             arrays[f"{_EARLIER}scores"] = self.earlier.scores
             arrays["budget"] = self.budget
-        rounds = len(self.answers)
         with replacing(path) as temporary, temporary.open("wb") as file:
-            np.savez(file, rounds=rounds, check=self.check, part=self.part, **arrays)
+            np.savez(file, **arrays)

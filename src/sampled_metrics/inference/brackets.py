@@ -110,7 +110,7 @@ def vectors(
     found = np.empty(shares.shape)
     for place, likely in enumerate(shares):
         found[place], stated = _upper(target, table, stated, likely, weight)
-    return np.asarray(low + span * np.repeat(sign * found, table.widths, axis=1))
+    return low + span * np.repeat(sign * found, table.widths, axis=1)
 
 
 def _upper(

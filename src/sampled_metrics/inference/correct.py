@@ -232,7 +232,7 @@ class Solved(NamedTuple):
             of_users = np.empty_like(values)
             of_users[self.user] = values
             return of_users
-        return np.asarray(np.bincount(self.user, values) / np.bincount(self.user), np.float64)
+        return np.bincount(self.user, values) / np.bincount(self.user)
 
     def behaves_like(self, measure: int, estimator: int) -> int | None:
         """Resolution of an estimate, see `behaves_like`; None for AUC."""

@@ -162,7 +162,7 @@ class Population:
 
     def binned_shares(self, table: Kernel) -> Float:
         """Calculate the expected shares of users in every bin of such a kernel; shape (bins,)."""
-        return np.asarray(self.share @ self._of_bins(table))
+        return self.share @ self._of_bins(table)
 
     def _moments(self, expected: Float, square: Float) -> Moments:
         """Average expectations of estimates, and of their squares, over the kinds of users."""
@@ -174,7 +174,7 @@ class Population:
     def _of_bins(self, table: Kernel) -> Float:
         """Distribution of the bins of each block of ranks."""
         sums = np.add.reduceat(table.by_rank(), self.ranks.n_better, axis=0)
-        return np.asarray(sums / (self.ranks.n_tied + 1.0)[:, None])
+        return sums / (self.ranks.n_tied + 1.0)[:, None]
 
     def sampled_shares(self, m: int, sampling: Sampling | str) -> Float:
         """Calculate the expected shares of users at every sampled rank; shape (m + 1,)."""

@@ -48,8 +48,7 @@ def estimates(histograms: ArrayLike, vectors: Float) -> Float:
     same positive sum. Returns shape (..., repetitions) for vectors of shape (..., m + 1).
     """
     counts = np.asarray(histograms, dtype=np.float64)
-    means: Float = vectors @ counts.T / counts.sum(axis=1)
-    return means
+    return vectors @ counts.T / counts.sum(axis=1)
 
 
 def probability_less(a: Moments, b: Moments) -> Float:
@@ -57,10 +56,10 @@ def probability_less(a: Moments, b: Moments) -> Float:
 
     By the normal distribution. Equal outcomes, also by rounding, count half.
     """
-    difference = np.asarray(b.mean - a.mean, dtype=np.float64)
+    difference = b.mean - a.mean
     scale = np.maximum(np.abs(a.mean), np.abs(b.mean))
     difference = np.where(np.abs(difference) <= ROUNDING * scale, 0.0, difference)
-    return np.asarray(ndtr(deviations(difference, np.hypot(a.sd, b.sd))), dtype=np.float64)
+    return ndtr(deviations(difference, np.hypot(a.sd, b.sd)))
 
 
 def deviations(difference: ArrayLike, sd: ArrayLike) -> Float:
