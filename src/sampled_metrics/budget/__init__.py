@@ -6,12 +6,12 @@ drawn with known probabilities corrects the model and gives the intervals.
 
 Modules in the order of the data: `problem` (users, items, scores), `candidates` (proxies, order),
 `strata` (scores), `model` (classes, posterior) with `poisson`, `audit` with `first_places`,
-`estimates`, `evaluation` (the method as a generator of batches), `result`, and `folder` (the
-evaluation of functions, or from files).
+`estimates`, `evaluation` (the method as a generator of batches), `result`, `folder` (the evaluation
+from files), and `scoring` (the evaluation of functions).
 """
 
 from sampled_metrics.budget.estimates import Estimate
-from sampled_metrics.budget.folder import evaluate_on_budget
 from sampled_metrics.budget.result import BudgetResult
+from sampled_metrics.budget.scoring import evaluate_on_budget
 
 __all__ = ["BudgetResult", "Estimate", "evaluate_on_budget"]

@@ -175,7 +175,8 @@ class _Audit:
         if number < len(shares):
             share = shares[number]
         limit = max(int(share * self._scores_left), int(cost.max()))
-        return _drawn(uniform(self._key, plans.users, number), weight, cost, limit)
+        at = uniform(self._key, plans.users, number)
+        return _drawn(at, weight, cost, limit)
 
     def _ask(self, plans: _Plans) -> Asking:
         known = self._counts.known
@@ -193,7 +194,8 @@ class _Audit:
         for index in self._model.sums:
             row_mean = self._now.row_mean[index]
             rows = self._first_places.known + self._first_places.factor * row_mean
-            values[index] = self._frame.by_user(rows * self._model.scale[index])[users]
+            scaled = rows * self._model.scale[index]
+            values[index] = self._frame.by_user(scaled)[users]
         return values
 
     def _scan(self, users: Int) -> Int:

@@ -1,4 +1,4 @@
-"""An evaluation kept in a folder, with scores from files or from functions.
+"""An evaluation kept in a folder, with scores from files.
 
 The folder holds the problem and the order of candidates as they were at the start, and in
 `state.npz` the scores answered so far with the pairs to be scored next. An interrupted step leaves
@@ -6,37 +6,29 @@ the state before it or the one after it.
 """
 
 import logging
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.arrays import EXACT, Float, Ids, first_duplicate
 from sampled_metrics._base.asking import collected
-from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import (
-    alone_in,
     new_folder,
     read_arrays,
     read_json,
     reading_as,
     write_json,
 )
-from sampled_metrics._base.kinds import Kind, is_dictionary, kind_of
-from sampled_metrics.budget.candidates import Order, Proxy, make_proxy
-from sampled_metrics.budget.evaluation import Session, Settings, expectation
-from sampled_metrics.budget.problem import Function, Grid, Problem, Scorer, numbers
-from sampled_metrics.budget.questions import question_stored
+from sampled_metrics.budget.candidates import Order, Proxy
+from sampled_metrics.budget.evaluation import Session, Settings
+from sampled_metrics.budget.problem import Problem
 from sampled_metrics.budget.result import BudgetResult
-from sampled_metrics.budget.state import Batch, Scored, State
+from sampled_metrics.budget.state import State
 from sampled_metrics.budget.strata import Frame
-from sampled_metrics.inputs.held import OfUsers
 from sampled_metrics.tables.arrow import places
 from sampled_metrics.tables.names import ITEM, USER
 from sampled_metrics.tables.reading import read_table
@@ -46,7 +38,6 @@ _SMALLER = "whole numbers of at most 2^53, or decimals"
 SETTINGS = "evaluation.json"
 PROBLEM = "problem.npz"
 STATE = "state.npz"
-Recommender: TypeAlias = Function | OfUsers
 
 
 class Folder:
@@ -231,171 +222,3 @@ def _arrays(order: Order) -> dict[str, Any]:
     arrays["head"] = order.head
     arrays["own"] = order.own
     return arrays
-
-
-def evaluate_on_budget(
-    recommender: Recommender | Mapping[str, Recommender],
-    metrics: str | Sequence[str] = BUDGET_METRICS,
-    *,
-    relevant: OfUsers,
-    seen: OfUsers | None = None,
-    candidates: OfUsers | None = None,
-    items: OfUsers | None = None,
-    proxy: Function | OfUsers = "popularity",
-    budget: float = BUDGET,
-    until_decided: bool = False,
-    confidence: float = CONFIDENCE,
-    seed: int = 0,
-    batch_size: int | None = None,
-    state: str | Path | None = None,
-) -> BudgetResult:
-    """Estimate metrics over all candidates from about a hundred scores per user.
-
-    Use it where scores are expensive. A recommender that scores the whole catalogue at once is
-    better ranked fully (`rank`), which takes less time and leaves no error; the result says how
-    long that would take. Intervals and orders are about the exact metrics of the users given.
-    Before the first score a line is logged that says what the budget can be expected to give, as a
-    warning where that is little.
-
-    Parameters
-    ----------
-    recommender
-        Function of arrays of users and items that returns a score per pair, larger is better; a
-        matrix of scores, users x items; a DataFrame of them with ids as index and columns; or
-        several under their names, which are compared on the same users and random numbers.
-    metrics
-        recall@k, ndcg@k and ap; with one held-out item per user also hr@k, mrr, mrr@k and map@k.
-    relevant, seen
-        Held-out items, and those that are no candidates. Both as tables of `user_id` and `item_id`
-        (files, DataFrames, or dictionaries of a list per user), whose ids functions then get. Or
-        by position: `seen` as a matrix, users x items, or a list of columns per user, and the
-        column of each user's held-out item, -1 for none, a list of them per user, or a matrix.
-    candidates
-        Items that are ranked for each user, in the forms of `seen`, by default all; seen items are
-        taken out of them, and the held-out items need not be among them. With them `seen` may be
-        left out, if the proxy is given as scores.
-    items
-        Table of all items (`item_id`), if some are in no other table; by position their number,
-        where no matrix says it.
-    proxy
-        Cheap scores that tell where to look: `popularity`; `als` (8 factors, trained on what was
-        seen; needs the package implicit); or scores as of a recommender, or in a table.
-    budget
-        Scores per user and recommender, a bound on their mean; held-out items are not counted.
-    until_decided
-        Stop before the budget is spent, once all orders are decided in every metric. The
-        evaluation looks at a quarter, at half and at the end of the budget; the intervals allow
-        for it and are somewhat wider.
-    confidence, seed
-        Coverage of the intervals; seed of all random numbers.
-    batch_size
-        Largest number of pairs in one call of a function; does not change the result.
-    state
-        Folder that keeps all scores, after each call. The same evaluation goes on from there if it
-        was interrupted, also by `sampled-metrics budget`, or if `budget` is larger now. A few pairs
-        are then scored again, to see that the recommender is the same.
-
-    Returns
-    -------
-    BudgetResult
-        Prints as a table; `to_frame()` has the metrics, `compare()` the orders of all pairs.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> scores = rng.random((40, 30))
-    >>> held_out = np.arange(40) % 30
-    >>> result = evaluate_on_budget(
-    ...     lambda users, items: scores[users, items], "HR@5",
-    ...     relevant=held_out, seen=np.zeros((40, 30)), budget=29,
-    ... )
-    >>> exact = np.mean((scores > scores[np.arange(40), held_out, np.newaxis]).sum(axis=1) < 5)
-    >>> bool(np.isclose(result.estimates[0][0].value, exact))
-    True
-    """
-    if batch_size is not None and whole_number("batch_size", batch_size) < 1:
-        raise InputError(f"batch_size is {batch_size}, expected at least 1")
-    if state is not None and not isinstance(state, str | Path):
-        raise InputError(f"state is a {type(state).__name__}; expected the name of a folder")
-    given: Any = recommender
-    if not is_dictionary(given):
-        given = {"score": recommender}
-    if not given or not all(isinstance(name, str) for name in given):
-        raise InputError("recommender has no names; expected at least one, each a text")
-    options: dict[str, Any] = {
-        "names": tuple(given),
-        "metrics": metrics,
-        "budget": budget,
-        "confidence": confidence,
-        "seed": seed,
-        "until_decided": until_decided,
-    }
-    settings = Settings.of(options, "evaluate_on_budget")
-    sources = []
-    for scores in given.values():
-        is_grid = kind_of(scores) is not Kind.FUNCTION
-        sources.append(Grid.of("recommender", scores) if is_grid else scores)
-    catalogue = [x.items() for x in sources if isinstance(x, Grid) and items is None]
-    shapes = [x.values.shape for x in sources if isinstance(x, Grid) and x.item_ids is None]
-    shape = next(iter(shapes), None)
-    with collected() as notes, ExitStack() as stack:
-        problem = Problem.of(relevant, seen, next(iter(catalogue), items), candidates, shape)
-        scorers = [problem.scorer("recommender", source) for source in sources]
-        order = Order(problem, make_proxy(proxy, problem, settings.seed))
-        folder = None
-        if state is not None:
-            folder = Folder.resumed(Path(state), order, settings)
-            stack.enter_context(alone_in(folder.path))
-            folder = Folder(folder.path)  # as another process may have left it
-            session = folder.session()
-            _question_stored(session.scored(), scorers, settings.names)
-        else:
-            session = Session(Frame(order, settings.seed), settings)
-        _log.log(*expectation(order, settings.budget))
-        times = _scored(session, folder, scorers, batch_size)
-    return replace(session.finished(), seconds_per_score=times, notes=tuple(notes))
-
-
-def _question_stored(stored: Scored, scorers: Sequence[Scorer], names: Sequence[str]) -> None:
-    """Ask whether recommenders are still those whose scores are stored."""
-    for number, name in enumerate(names):
-        mine = stored.pairs.recommender == number
-        if mine.any():
-            pairs = Batch(*(column[mine] for column in stored.pairs))
-            label = name if len(names) > 1 else ""
-            question_stored(label, Scored(pairs, stored.scores[mine]), scorers[number])
-
-
-def _scored(
-    session: Session, folder: Folder | None, scorers: Sequence[Scorer], size: int | None
-) -> tuple[float, ...]:
-    """Score all that the session asks; return the mean time of a pair by recommender."""
-    seconds = np.zeros(len(scorers))
-    pairs = np.zeros(len(scorers))
-    for number, part, *pair in _parts(session, folder, size):
-        began = time.perf_counter()
-        found = numbers("result of recommender", scorers[number](*pair), part.shape)
-        session.state.part[part] = found
-        seconds[number] += time.perf_counter() - began
-        pairs[number] += part.size
-    if not pairs.all():
-        return ()
-    return tuple((seconds / pairs).tolist())
-
-
-def _parts(session: Session, folder: Folder | None, size: int | None) -> Iterator[Any]:
-    """Yield recommender, places in the batch, users and items to score; keep what was scored."""
-    while (batch := session.ask()) is not None:
-        missing = session.state.missing
-        for number in range(batch.recommender.max() + 1):
-            mine = np.flatnonzero((batch.recommender == number) & missing)
-            step = size or max(mine.size, 1)
-            for first in range(0, mine.size, step):
-                part = mine[first : first + step]
-                yield number, part, batch.users[part], batch.items[part]
-                if folder:
-                    session.state.save(folder.path / STATE)
-        session.tell(session.state.part)
-        if folder:
-            session.state.save(folder.path / STATE)
-        _log.info("%s scores so far", f"{sum(map(len, session.state.answers)):,}")

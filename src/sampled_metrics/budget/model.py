@@ -68,8 +68,8 @@ def _is_sum(measure: Measure) -> bool:
 
 def over_ties(measures: Sequence[Measure], better: Int, tied: Int) -> Float:
     """Mean of metrics over all orders of the tied candidates and the held-out item."""
-    n = np.full(better.size, int((better + tied).max(initial=0)) + 2)
-    ranks = Ranks.trusted(n, better, tied)
+    most = int((better + tied).max(initial=0))
+    ranks = Ranks.trusted(np.full(better.size, most + 2), better, tied)
     return np.stack([metrics.values(measure, ranks) for measure in measures])
 
 
@@ -98,11 +98,13 @@ class Model:
             if measure.kind in ("recall", "hit"):
                 self.priority[i] = 0.25
         self.scale = _scale(counts, measures)
-        self._poisson = PoissonMeans(measures, self.depth, int(frame.order.n.max()))
+        n_largest = int(frame.order.n.max())
+        self._poisson = PoissonMeans(measures, self.depth, n_largest)
         bins = _bins(frame.own)
         n_bins = int(bins.max()) + 1
-        n_classes = min(MOST_CLASSES, max(LEAST_CLASSES, frame.owner.size // ROWS_PER_CLASS))
-        self._in_bin = (bins[:, np.newaxis] == np.arange(n_bins)).astype(np.float64)
+        n_classes = max(LEAST_CLASSES, frame.owner.size // ROWS_PER_CLASS)
+        n_classes = min(MOST_CLASSES, n_classes)
+        self._in_bin = np.eye(n_bins)[bins]
         self._floor = min(0.07 / max(frame.edges[-1], 1), 2e-5)
         self._initial = initial_shares(frame.edges, n_classes)
         self._prior = np.full((n_bins, n_classes), 1 / n_classes)
@@ -121,17 +123,20 @@ class Model:
             in_bin = sums[:, 2 * n_strata :].T
             share = (hits + SMOOTHING * self._initial) / (hits + misses + SMOOTHING)
             self.share = np.clip(share, self._floor, MOST_SHARE)
-            prior = in_bin + in_bin.sum(0) / in_bin.sum() + 1e-6
+            shares = in_bin.sum(0) / in_bin.sum()
+            prior = in_bin + shares + 1e-6
             self._prior = prior / prior.sum(1, keepdims=True)
             self.posterior = self._expected_classes(data)
 
     def gain(self) -> Float:
         """Variance of the metrics per score, for each user and stratum."""
         scored, better = self._tempered()
-        share = (self.posterior.T @ better + UNSEEN) / (self.posterior.T @ scored + UNSEEN)
+        hits = self.posterior.T @ better + UNSEEN
+        share = hits / (self.posterior.T @ scored + UNSEEN)
         share = np.clip(share, self._floor, MOST_SHARE)
         known = self.counts.known + self.counts.tied.sum(1) // 2
-        _, variance = self._poisson.moments(self.posterior, known, self._unscored(share))
+        unscored = self._unscored(share)
+        _, variance = self._poisson.moments(self.posterior, known, unscored)
         probability = self.posterior @ share
         spread = probability * (1.0 - probability)
         left = self.counts.left[self.counts.frame.owner]
@@ -145,7 +150,8 @@ class Model:
         by_user = self.counts.frame.by_user
         posterior = self._expected_classes(self._data())
         mean, variance = self._posterior_of_rows(posterior)
-        top = over_ties(self.measures, self.counts.known, self.counts.tied.sum(1))
+        tied = self.counts.tied.sum(1)
+        top = over_ties(self.measures, self.counts.known, tied)
         return View(
             mean=by_user(mean * self.scale),
             variance=by_user(variance * self.scale**2),
@@ -160,7 +166,8 @@ class Model:
         tied = self.counts.tied.sum(1)
         worst = over_ties(self.measures, most, tied)
         best = over_ties(self.measures, fewest, tied)
-        return self.counts.frame.by_user(np.stack([worst, best]) * self.scale)
+        both = np.stack([worst, best])
+        return self.counts.frame.by_user(both * self.scale)
 
     @property
     def live(self) -> NDArray[np.bool_]:
@@ -186,7 +193,9 @@ class Model:
 
     def _expected_classes(self, data: Float) -> Float:
         """Probability of each class for each row, shape (rows, classes)."""
-        logs = np.vstack([np.log(self.share).T, np.log1p(-self.share).T, np.log(self._prior)])
+        hit = np.log(self.share)
+        miss = np.log1p(-self.share)
+        logs = np.vstack([hit.T, miss.T, np.log(self._prior)])
         likelihood = data @ logs
         likelihood -= likelihood.max(1, keepdims=True)
         np.exp(likelihood, out=likelihood)
@@ -228,7 +237,8 @@ class Model:
             root = (node + 1.0) / 2.0
             place = root**3
             weight = 1.5 * weight * root**2
-            above = known + np.floor(place * tied + 0.5).astype(np.int64)
+            n_above = np.floor(place * tied + 0.5)
+            above = known + n_above.astype(np.int64)
             factor = 1.0 - part + 2.0 * part * place
             expected = unscored * factor[:, np.newaxis]
             mean, variance = self._poisson.moments(posterior, above, expected)
@@ -264,8 +274,10 @@ def initial_shares(bounds: Int, classes: int) -> Float:
     """Logistic in the logarithm of the position, from classes with few better ones to many."""
     n = max(int(bounds[-1]), 2)
     middle = np.sqrt((bounds[:-1] + 1.0) * bounds[1:])
-    level = np.linspace(np.log(0.3), np.log(max(0.85 * n, 1.0)), classes)
-    odds = np.exp(-1.2 * (level[:, np.newaxis] - np.log(middle)))
+    last = np.log(max(0.85 * n, 1.0))
+    level = np.linspace(np.log(0.3), last, classes)
+    distance = level[:, np.newaxis] - np.log(middle)
+    odds = np.exp(-1.2 * distance)
     return np.clip(0.95 / (1.0 + odds), 0.07 / n, 0.98)
 
 
