@@ -194,7 +194,8 @@ class Order:
         n_seen = np.diff(seen.indptr)
         owner = [np.repeat(users, n_seen), self.problem.owner, np.repeat(users, length)]
         item = [seen.indices, self.problem.item, self.head]
-        keys = np.concatenate(owner) * self._width + place[np.concatenate(item)]
+        keys = np.concatenate(owner) * self._width
+        keys += place[np.concatenate(item)]
         return np.sort(keys)
 
     def items(self, users: Int, positions: Int) -> Int:
@@ -207,7 +208,8 @@ class Order:
         user = users[~inside]
         position = (positions - length)[~inside]
         key = user * self._width + position
-        n_absent = np.searchsorted(self._gaps, key, side="right") - self._absent_of[user]
+        n_absent = np.searchsorted(self._gaps, key, side="right")
+        n_absent -= self._absent_of[user]
         items[~inside] = self._common[position + n_absent]
         return items
 
@@ -221,7 +223,8 @@ def _heads(order: Order, start: Int) -> tuple[NDArray[np.int32], Float]:
     for block in blocks(*shape):
         users = np.arange(shape[0])[block]
         scores = _finite_scores(order.proxy, users)
-        first, end = np.searchsorted(problem.owner, [users[0], users[-1] + 1])
+        bounds = [users[0], users[-1] + 1]
+        first, end = np.searchsorted(problem.owner, bounds)
         owner = problem.owner[first:end] - users[0]
         item = problem.item[first:end]
         held_score = scores[owner, item, np.newaxis]

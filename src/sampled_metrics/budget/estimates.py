@@ -111,8 +111,10 @@ class Errors:
         for number, phase in enumerate(audited.phases):
             self._add(number, phase, audited.sums)
         if audited.phases and audited.phases[0].users.size:
-            self.assumed[1] = self._of_one_more(audited.phases[0], audited.before.top)
-        self.shift = (self.change / self.reached[:, np.newaxis]).sum(0)
+            first = audited.phases[0]
+            self.assumed[1] = self._of_one_more(first, audited.before.top)
+        weighted = self.change / self.reached[:, np.newaxis]
+        self.shift = weighted.sum(0)
         self.variance = covariance(self, self) + self.noise**2
 
     def _add(self, number: int, phase: Phase, sums: Sequence[int]) -> None:
@@ -168,18 +170,21 @@ def _add_covariance(
     p = first.reached[phase, users]
     q = second.reached[later, users]
     further = q / second.reached[phase, users]
-    change = first.change[phase][:, users] * second.change[later][:, users]
+    change = first.change[phase][:, users]
+    change_later = second.change[later][:, users]
     weight = 1.0 / (p * q) - 1.0 / (joint[users] * further)
-    total[:, users] += change * weight
+    total[:, users] += change * change_later * weight
 
 
 def _difference(a: Errors, b: Errors, least: Float, most: Float) -> Correction:
     """Errors of the difference b - a."""
     separate = a.variance + b.variance
-    variance = separate - 2.0 * (covariance(a, b) + a.noise * b.noise)
+    shared = covariance(a, b) + a.noise * b.noise
+    variance = separate - 2.0 * shared
     # Errors that the audit did not see are assumed to cancel as far as those that it saw.
     seen = variance.sum(1) / np.maximum(separate.sum(1), SMALLEST)
-    assumed = np.clip(seen, LEAST_SHARE, 1.0) * (a.assumed + b.assumed)
+    seen = np.clip(seen, LEAST_SHARE, 1.0)
+    assumed = seen * (a.assumed + b.assumed)
     return Correction(
         mean=b.mean - a.mean,
         shift=b.shift - a.shift,

@@ -113,7 +113,8 @@ def random_draws(left: Int, draws: Int, keys: Words) -> Int:
     user = np.repeat(np.arange(n_users), draws)
     turn = ranges(0, draws)
     candidate = permuted(turn, ends[user, -1], keys[user])
-    stratum = (ends[user] <= candidate[:, np.newaxis]).sum(1)
+    is_before = ends[user] <= candidate[:, np.newaxis]
+    stratum = is_before.sum(1)
     cells = np.bincount(user * n_strata + stratum, minlength=left.size)
     return cells.reshape(left.shape)
 

@@ -66,7 +66,8 @@ class PoissonMeans:
             found[near] = np.einsum("ug,ug->u", left, table[column])
             found[near] += np.einsum("ug,ug->u", right, table[column + 1])
             if self._measures[index].cutoff is None:
-                values = _expansion(better[far, np.newaxis], mean[far], power + 1)
+                known = better[far, np.newaxis]
+                values = _expansion(known, mean[far], power + 1)
                 found[far] = (share[far] * values).sum(axis=1)
         first, second = powers
         return first, np.maximum(second - first**2, 0.0)
@@ -86,4 +87,5 @@ def _law(means: Float, depth: int) -> tuple[Int, Float]:
 def _expansion(better: Int, mean: Float, power: int) -> Float:
     """Mean of 1/(better + X + 1)^power, X Poisson of a large mean."""
     total = better + 1.0 + mean
-    return (1.0 + (2 * power - 1) * mean / total**2) / total**power
+    spread = (2 * power - 1) * mean / total**2
+    return (1.0 + spread) / total**power

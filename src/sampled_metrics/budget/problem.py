@@ -117,13 +117,15 @@ class Problem(NamedTuple):
         if seen is None and candidates is None:
             raise InputError("neither seen (--seen) nor candidates (--candidates); give one")
         given = {"relevant": relevant, "seen": seen, "candidates": candidates}
-        given = {name: items_of for name, items_of in given.items() if items_of is not None}
-        tables = {name: table_of_items(items_of, name) for name, items_of in given.items()}
+        tables = {}
+        for name, items_of in given.items():
+            if items_of is not None:
+                tables[name] = table_of_items(items_of, name)
         n_tables = sum(table is not None for table in tables.values())
         if n_tables == 0:
             return cls._of_positions(relevant, seen, items, candidates, shape)
         if n_tables < len(tables):
-            names = " and ".join(given)
+            names = " and ".join(tables)
             raise InputError(f"one of {names} has ids; give all as tables, or none")
         return cls._of_tables(
             tables["relevant"], tables.get("seen"), items, tables.get("candidates")

@@ -35,9 +35,11 @@ def question_scores(name: str, counts: Counts) -> None:
                 "are equal: are these scores?",
             )
             return
-        candidates = np.where(asked > 0, counts.frame.n[counts.frame.owner], 0)
+        n_candidates = counts.frame.n[counts.frame.owner]
+        candidates = np.where(asked > 0, n_candidates, 0)
         share = counts.expected_better / np.maximum(asked, 1)
-        below = 1.0 - (share * candidates).sum(axis=1) / candidates.sum(axis=1)
+        n_better = (share * candidates).sum(axis=1)
+        below = 1.0 - n_better / candidates.sum(axis=1)
         if below.mean() < _POOR and (below >= _TOP).mean() < _AT_TOP:
             ask(
                 "recommender",

@@ -134,11 +134,14 @@ def evaluate_on_budget(
     for scores in given.values():
         is_grid = kind_of(scores) is not Kind.FUNCTION
         sources.append(Grid.of("recommender", scores) if is_grid else scores)
-    catalogue = [x.items() for x in sources if isinstance(x, Grid) and items is None]
-    shapes = [x.values.shape for x in sources if isinstance(x, Grid) and x.item_ids is None]
+    grids = [source for source in sources if isinstance(source, Grid)]
+    catalogue = items
+    if items is None and grids:
+        catalogue = grids[0].items()
+    shapes = [grid.values.shape for grid in grids if grid.item_ids is None]
     shape = next(iter(shapes), None)
     with collected() as notes, ExitStack() as stack:
-        problem = Problem.of(relevant, seen, next(iter(catalogue), items), candidates, shape)
+        problem = Problem.of(relevant, seen, catalogue, candidates, shape)
         scorers = [problem.scorer("recommender", source) for source in sources]
         order = Order(problem, make_proxy(proxy, problem, settings.seed))
         folder = None
