@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.study.datasets.split import Split
 from sampled_metrics.study.pieces import rank_piece
@@ -54,6 +55,23 @@ def test_ranks_are_those_of_its_scores(case, evaluated):
     own = scores[np.arange(evaluated), held_out, np.newaxis]
     np.testing.assert_array_equal(ranks.n_better, (scores > own).sum(axis=1))
     np.testing.assert_array_equal(ranks.n_tied, (scores == own).sum(axis=1) - 1)
+
+
+def test_good_data_is_not_asked_about(case, recwarn):
+    """Users of three tastes and of different activity; a random order is asked about, rightly."""
+    rng = np.random.default_rng(0)
+    taste = rng.integers(3, size=300)
+    popular = np.log(1.0 / np.arange(3, 93))
+    liking = popular + 2.0 * (np.arange(90) % 3 == taste[:, np.newaxis])
+    order = np.argsort(-liking - rng.gumbel(size=liking.shape), axis=1)
+    held_out = order[:, 0]
+    train = np.zeros(liking.shape, bool)
+    for user, size in enumerate(rng.integers(5, 20, size=300)):
+        train[user, order[user, 1 : 1 + size]] = True
+    scores = make(case, train).score(np.arange(300))
+    sm.evaluate(scores, "recall@10, ap, auc", relevant=held_out, seen=csr_array(train))
+    asked = [str(one.message) for one in recwarn if one.category is sm.InputWarning]
+    assert bool(asked) == (case == "random"), asked
 
 
 @pytest.mark.parametrize("kind", SEEDED)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Int, ranges, require, select_rows
 from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics.inputs.coincidences import question_lists
 from sampled_metrics.inputs.items import (
     items_by_id,
     require_common,
@@ -89,6 +90,11 @@ def ranks_of_lists(table: Table, ranked: Ranked) -> Ranks:
         raise InputError(f"no relevant item {item} in the list of user {user}: not --complete")
     if n_items and not missing.size:
         ask_of_cut_lists(lists.lengths(), n_items)
+    elif not ranked.complete:
+        n_known = len(lists.item_ids) + np.unique(relevant.item[item < 0]).size
+        depths = lists.lengths()[list_of]
+        n_hits = row.size - missing.size
+        question_lists(depths, relevant.sizes, n_hits, max(n_known, n_items or 0))
     place = np.where(row < 0, len(n_better), n_better[row])
     order = np.lexsort((place, owner))  # each user's items found, best first, then the others
     found = row[order][row[order] >= 0]

@@ -13,6 +13,7 @@ from sampled_metrics._base.arguments import check_arguments, require_same
 from sampled_metrics._base.arrays import Ids, Int, array_of, id_column, require_unique
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.kinds import Kind, kind_of
+from sampled_metrics.inputs.coincidences import question_column
 from sampled_metrics.inputs.items import Axes, items_of_scores, table_of_items
 from sampled_metrics.inputs.options import Ranked
 from sampled_metrics.inputs.positions import (
@@ -179,12 +180,15 @@ def ranks_of_scores(scores: Scores, ranked: Ranked) -> Ranks:
         n_seen = int(seen.sizes_of(users).sum())
         ask_of_seen_and_relevant(n_seen, relevant.item.size, users.size)
     if scores.shape is not None:  # a function may be slow
-        _question_rows(scores, relevant, users)
+        _question_rows(scores, relevant, seen, users)
     return ranks
 
 
-def _question_rows(scores: Scores, relevant: Items, users: Int) -> None:
-    """Ask whether rows are those of the users, by some held-out items in another user's row too."""
+def _question_rows(scores: Scores, relevant: Items, seen: Items | None, users: Int) -> None:
+    """Ask whether rows are those of the users, by some held-out items in another user's row too.
+
+    Ask also about a first or last column that is nobody's item.
+    """
     some = users[:: max(users.size // _ROWS_COMPARED, 1)]
     item = relevant.item[relevant.start[some]]
     rows = np.asarray(scores.rows(some))
@@ -192,6 +196,10 @@ def _question_rows(scores: Scores, relevant: Items, users: Int) -> None:
     other_rows = np.roll(rows, 1, axis=0)
     other = np.take_along_axis(other_rows, item[:, np.newaxis], axis=1)
     question_places((rows < own).mean(axis=1), (other_rows < other).mean(axis=1))
+    for column in (0, rows.shape[1] - 1):
+        is_seen = seen is not None and (seen.item == column).any()
+        if not is_seen and not (relevant.item == column).any():
+            question_column(rows, own, column)
 
 
 def _shape_of_function(scores: Scores, ranked: Ranked) -> tuple[int, int]:

@@ -21,6 +21,7 @@ _FAR = 5  # times the largest rank, from which no ranks further down are strange
 _PILED = 10.0  # times as many rows at one rank as at the ranks before it
 _EXPECTED = 5.0  # rows with two ties, from which on their absence tells something
 _TIED = 0.1  # share of the other candidates that is a large tie
+_EQUAL = 0.1  # share of rows without an order
 _POOR = 0.55  # of the others below the held-out item, in the mean; 0.5 in random order
 _FOLDS = range(10, 1, -1)
 _ALIKE, _SHIFT = 0.8, 3  # correlation of users in several folds, and rows to be another user
@@ -290,8 +291,8 @@ def question_places(own: Float, other: Float) -> None:
 
 
 def _ask_of_equal_scores(tied: Int, others: Int) -> None:
-    n_equal = int((tied == others).sum())
-    if tied.size >= _MANY and 2 * n_equal >= tied.size:
+    n_equal = int(np.count_nonzero((tied == others) & (others >= _LEAST)))
+    if tied.size >= _MANY and n_equal >= _EQUAL * tied.size:
         ask(
             "data",
             f"all scores of {n_equal:,} of {tied.size:,} rows are equal: are these scores?",
