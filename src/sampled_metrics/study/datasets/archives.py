@@ -149,7 +149,7 @@ class _Screened:
         self.is_foreign = False
         self.closed = False
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int) -> bytes:
         block = self.file.read(size)
         if block:
             self.is_empty = False
