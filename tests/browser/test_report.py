@@ -50,6 +50,21 @@ def test_printed_numbers_that_contradict_each_other(opened):
     assert opened.page.locator("#paper-bars .range").count() == 0
 
 
+def test_two_numbers_name_the_command_whose_range_is_narrower(fresh):
+    page = fresh.page
+    page.locator(".examples button").first.click()
+    words = page.inner_text("#paper-command code").split()
+    assert words[:4] == ["sampled-metrics", "reported", "HR@10=0.8240", "NDCG@10=0.6389"]
+    assert words[4:] == ["--n-items", "3252", "--n-negatives", "100", "--n-users", "6040"]
+    box = page.evaluate(REPORTED, [{"hr": "0.8240", "ndcg": "0.6389"}, 3252, 100, 6040])["hr"]
+    printed = dict(word.split("=") for word in words[2:4])
+    about = {"n_items": 3252, "n_negatives": 100, "n_users": 6040}
+    (joint,) = sampled_metrics.reported(printed, "HR@10", **about)
+    assert box[0] < joint.range_low < joint.range_high < box[1]
+    page.fill("#ndcg", "")
+    assert page.is_hidden("#paper-command")
+
+
 def test_controls_rewrite_the_headline_and_the_address(fresh):
     page, head = fresh.page, "You asked for Recall@10. Against 100 random items"
     assert page.inner_text("h1").startswith(f"{head} you measured about Recall@3")

@@ -46,6 +46,9 @@ def test_a_larger_budget_goes_on(tmp_path):
     again = record.pairs[n_small:]
     assert len(set(record.pairs)) >= len(record.pairs) - 8  # but for those that show it is the same
     assert large.n_asked[0] > small.n_asked[0]
+    assert small.n_unused == (0,)
+    # Of all pairs ever scored, held-out items included, the result uses some and names the others.
+    assert large.n_asked[0] + large.n_unused[0] == len(set(record.pairs)) - USERS
     assert len(again) < 0.6 * large.n_asked[0]
     assert large.rows() == evaluate(Recorder(), budget=60).rows()
     before = len(record.pairs)

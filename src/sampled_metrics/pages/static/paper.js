@@ -152,6 +152,16 @@ function rangeRow(name, [low, high], value) {
   return make("div", { className: "range" }, make("b", {}, METRICS[name]), track, words);
 }
 
+// Where the two numbers together allow less than one by one, the command that says so.
+function showCommand(printed, n, m, users) {
+  const isNarrower = Object.keys(printed).length > 1 && users > 0;
+  element("paper-command").hidden = !isNarrower;
+  const numbers = Object.entries(printed).map(([name, value]) => `${METRICS[name]}=${value}`);
+  const about = `--n-items ${n} --n-negatives ${m} --n-users ${users}`;
+  element("paper-command").lastElementChild.textContent =
+    `sampled-metrics reported ${numbers.join(" ")} ${about}`;
+}
+
 function answer() {
   const texts = Object.fromEntries(FIELDS.map((id) => [id, element(id).value.trim()]));
   const [m, n, users] = ["of", "n", "users"].map((id) => Number(texts[id].replaceAll(",", "")));
@@ -162,6 +172,7 @@ function answer() {
   const detail = { printed, ranges, n, m, users };
   element("paper").dispatchEvent(new CustomEvent("answered", { detail }));
   const rows = Object.entries(ranges ?? {});
+  showCommand(ranges ? printed : {}, n, m, users);
   element("paper-bars").replaceChildren(
     ...rows.map(([name, ends]) => rangeRow(name, ends, Number(printed[name]))));
   if (!rows.length) {
