@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, dok_array
 
 import sampled_metrics as sm
 
@@ -147,6 +147,12 @@ class Model:
         (lambda: sm.reported(PRINTED, unscored=[0.1], **PAPER), "unscored is"),
         (lambda: sm.reported(PRINTED, unscored={}, **PAPER), "unscored is"),
         (lambda: sm.report({"A": SCORES}, "a\0b.html", relevant=HELD), "no name of a file"),
+        (lambda: sm.report({"A": SCORES}, "x" * 5000, relevant=HELD), "File name too long"),
+        (lambda: sm.reported(dok_array((2, 2)), **PAPER), "no printed numbers"),
+        (
+            lambda: sm.evaluate({0: [2]}, relevant=[-(10**12)]),
+            "has an item -1000000000000",
+        ),
         (lambda: sm.negatives([10**12], [[1]], 1), "relevant has an item 1000000000000"),
         (lambda: sm.evaluate({1: [2]}, relevant={1: [3]}, seen={1: [2]}), "have seen all items"),
         (lambda: sm.evaluate(HOLES, relevant=[0] * 6), "nan"),
@@ -159,6 +165,14 @@ class Model:
 def test_odd_values_are_named(call, words):
     with pytest.raises(sm.InputError, match=words):
         call()
+
+
+def test_half_precision_on_a_budget():
+    """Scipy has no sparse matrices of it."""
+    seen = SEEN.astype(np.float16)
+    found = sm.evaluate_on_budget(SCORES, **(BUDGET | {"seen": seen, "budget": 9.0}))
+    (value,) = found.to_frame()["value"]
+    assert value == sm.evaluate(SCORES, "hr@1", relevant=HELD, seen=SEEN)[0].value
 
 
 def test_signatures_and_reprs_are_short():

@@ -29,11 +29,12 @@ def replacing(path: Path) -> Iterator[Path]:
     the old file or the new one. A link stays a link; a device or a pipe is appended to.
     """
     path = Path(path)
-    if path.is_dir():
-        raise InputError("a folder; expected a file to write", path=path)
-    write = _appending if _is_stream(path) else _renaming
-    with _naming(path), write(path) as temporary:
-        yield temporary
+    with _naming(path):
+        if path.is_dir():
+            raise InputError("a folder; expected a file to write", path=path)
+        write = _appending if _is_stream(path) else _renaming
+        with write(path) as temporary:
+            yield temporary
 
 
 @contextmanager

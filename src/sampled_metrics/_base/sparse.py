@@ -14,10 +14,16 @@ from sampled_metrics._base.errors import InputError
 Matrix: TypeAlias = "scipy.sparse.sparray | scipy.sparse.spmatrix | NDArray[Any]"
 
 
+def with_numbers_of_scipy(matrix: Any) -> Any:
+    """Return a matrix that scipy.sparse can take: it knows no half precision."""
+    kind = np.float32 if matrix.dtype == np.float16 else matrix.dtype.newbyteorder("=")
+    return matrix.astype(kind, copy=False)
+
+
 def canonical(table: Matrix) -> scipy.sparse.csr_array:
     """Return a copy whose rows are sorted, without duplicate entries and zeros."""
     require_sound(table)
-    copy = scipy.sparse.csr_array(table, copy=True)
+    copy = scipy.sparse.csr_array(with_numbers_of_scipy(table), copy=True)
     copy.sum_duplicates()
     copy.eliminate_zeros()
     return copy

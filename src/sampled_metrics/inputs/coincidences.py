@@ -39,8 +39,10 @@ def question_column(scores: NDArray[np.floating], own: NDArray[np.floating], col
 
     `own` are the scores of held-out items.
     """
+    if len(scores) < _MANY:
+        return
     first = scores[0, column]
-    if len(scores) < _MANY or not np.isfinite(first) or (scores[:, column] != first).any():
+    if not np.isfinite(first) or (scores[:, column] != first).any():
         return
     share = float((own <= first).mean())
     n_constant = int(np.count_nonzero((scores == scores[0]).all(axis=0)))

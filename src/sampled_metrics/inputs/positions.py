@@ -17,7 +17,7 @@ from sampled_metrics._base.kinds import is_sparse
 from sampled_metrics._base.sparse import canonical
 from sampled_metrics.inputs.questions import ask_of_rows_of_ids
 from sampled_metrics.inputs.recognise import SEVERAL, listed
-from sampled_metrics.inputs.scores import as_array, with_numbers_of_scipy
+from sampled_metrics.inputs.scores import as_array
 from sampled_metrics.ranks.items import HELD_OUT, SEEN, Items
 from sampled_metrics.tables.lines import require_file
 
@@ -92,7 +92,7 @@ def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
         raise _wrong(marked, name, shape)
     if shape is None and not is_sparse(marked):
         _refuse_rows_of_ids(marked, name)
-    table = canonical(with_numbers_of_scipy(marked))
+    table = canonical(marked)
     is_finite = np.isfinite(table.data)
     if not is_finite.all():
         bad = table.data[~is_finite][0]
@@ -131,6 +131,8 @@ def _of_columns(columns: NDArray[Any], name: str, shape: Shape | None) -> Items:
             row = int(np.argmax(wrong))
             problem = f"{item[row]}, expected 0 to {n_items - 1}"
             raise InputError(problem, row=row + 1, column=name)
+    elif item.min(initial=-1) < -1:
+        raise InputError(f"{name} has an item {item.min()}; expected columns from 0, or -1")
     if (item != -1).all():
         return Items(np.arange(item.size + 1), item, n_items, name=HELD_OUT)
     users = np.flatnonzero(item != -1)

@@ -16,7 +16,7 @@ from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_array, read_arrays
 from sampled_metrics._base.kinds import Kind, has_ids, is_sparse
 from sampled_metrics._base.packages import pyarrow as pa
-from sampled_metrics._base.sparse import require_sound
+from sampled_metrics._base.sparse import require_sound, with_numbers_of_scipy
 from sampled_metrics.ranks.products import Products, Score
 from sampled_metrics.tables.lines import require_file
 
@@ -37,12 +37,6 @@ def as_array(data: Any, name: str = "data") -> NDArray[Any]:
         found = f"{name}: found {type(data).__name__}{shape}"
         raise InputError(f"{found}; expected numbers, a DataFrame, a file (docs/inputs.md)")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
-
-
-def with_numbers_of_scipy(matrix: Any) -> Any:
-    """Return a matrix that scipy.sparse can take: it knows no half precision."""
-    kind = np.float32 if matrix.dtype == np.float16 else matrix.dtype.newbyteorder("=")
-    return matrix.astype(kind, copy=False)
 
 
 def _refuse_special(data: Any, name: str) -> None:
