@@ -54,7 +54,7 @@ def places(source):
             if any(first <= start < last for first, last in spans):
                 continue
             before = lines[row - 1][:column]
-            if FLAGS.search(before) or CACHE.search(before or lines[row - 1]):
+            if FLAGS.search(before) or CACHE.search(before.strip() or lines[row - 1]):
                 continue
             found[start].append((name, occurrence))
     return found

@@ -159,3 +159,19 @@ def test_files(tmp_path, table):
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} == {7}
     assert len(rows) == 3
     assert any(re.match(r"\| all +\| +78 \|", line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("column", "sd", "holds"),
+    [
+        ("Sampled", 0.0, True),
+        ("Sampled", 1e3, False),  # above that of the lowest gamma
+        ("BV 1", 1e3, False),  # not increasing
+        ("BV 0.001", 0.0, False),
+        ("CLS", 1e3, True),
+    ],
+)
+def test_deviations_grow_as_gamma_falls_and_pass_that_of_no_correction(column, sd, holds):
+    run = printed()
+    run._numbers["expected_std"][3, "Y", "AP", column] = sd
+    assert run.measure("variance_of_low_gamma")[0] is holds
