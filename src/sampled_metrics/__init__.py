@@ -23,7 +23,7 @@ recall@10                              bv:0.1       0.23569  recall@17
   Fractions.
 range: values of the exact metric that the sampled ranks allow, at 95 %,
   assuming that near the top no rank is likelier than one before it. Sampled
-  ranks cannot show it, and it fails for example where rules fill the top
+  ranks cannot confirm this. It fails, for example, where rules fill the top
   places; shape 2 assumes less.
 middle: geometric mean of the range, if you must quote one number.
 recall@10: the range includes 0.0028, the value of a random order.
