@@ -240,7 +240,10 @@ def test_one_or_several_held_out_items(world: World, most: int) -> None:
         ({"budget": 3}, "budget is 3; the first round needs 8"),
         ({"score": lambda u, _: np.full(u.size, np.nan)}, "row 1: score of item"),
         ({"score": lambda _, i: np.zeros(3 + 0 * i[0])}, r"recommender has shape \(3,\)"),
-        ({"metrics": "mrr", "held": [[0, 1], [1, 0]] * 75, "seen": csr_array((150, 300))}, "metrics: rr"),
+        (
+            {"metrics": "mrr", "held": [[0, 1], [1, 0]] * 75, "seen": csr_array((150, 300))},
+            "metrics: rr",
+        ),
         *[({"budget": x}, "budget: ") for x in (0, -1, np.nan, np.inf, "9", None, [9], True)],
         *[({"confidence": x}, "confidence: ") for x in (0, 1, np.nan, "9", None)],
         *[({"seed": x}, "seed: ") for x in (-1, 0.5, "1", None)],
