@@ -62,7 +62,7 @@ STEPS = {
     "als": Step("ranks/X.parquet"),
     "als, 4 pieces": Step("ranks/X.parquet", pieces=4, sizes=SIZES[:2]),
     "itemknn, 10 neighbours": Step("ranks/Z.parquet"),
-    "itemknn, all neighbours": Step("ranks/Y.parquet", sizes=SIZES[:2]),
+    "itemknn, all neighbours": Step("ranks/Y.parquet"),
 }
 TEXT = """\
 # Time and memory by size of the data
@@ -78,7 +78,7 @@ seconds of CPU tell more than those that passed.
   ([on a cluster](../cluster.md)), by the size of its input. Of ranks in pieces it is that of one
   job that ranks a piece; the jobs ran one after another.
 - `itemknn` with all neighbours adds up a weight for each event and each item, 5e11 of them on data
-  of MovieLens 20M's size. It is measured up to the size of MovieLens 10M.
+  of MovieLens 20M's size.
 
 {table}
 

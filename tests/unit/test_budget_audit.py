@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sampled_metrics.budget.audit import _scan_length, audit
+from sampled_metrics.budget.audit import Phase, _scan_length, audit
 from sampled_metrics.budget.candidates import Order, make_proxy
 from sampled_metrics.budget.estimates import estimates
 from sampled_metrics.budget.evaluation import LOOKS
@@ -18,6 +18,25 @@ from sampled_metrics.budget.problem import Problem
 from sampled_metrics.budget.strata import Counts, Frame
 
 METRICS = parse_metrics(["recall@3", "ndcg@3", "ap"])
+
+
+@pytest.mark.parametrize("drawn", [0.2, 0.5, 1.0])
+@pytest.mark.parametrize("before", [0.3, 1.0])
+def test_variance_of_a_draw_is_unbiased(drawn: float, before: float) -> None:
+    """A user counts 1 / reached if it is drawn in this and in all phases before, 0 otherwise."""
+    reached = before * drawn
+    none = np.zeros(1)
+    phase = Phase(
+        users=np.arange(1),
+        change=none,
+        variance=none,
+        drawn=np.array([drawn]),
+        reached=np.array([reached]),
+        random=none > 0,
+    )
+    # Among those that were in all phases before: p (1 - p) times the squared weight.
+    variance = before * drawn * (1 - drawn) / reached**2
+    assert reached * phase.spread[0] == pytest.approx(variance, rel=1e-12)
 
 
 def mean_of_first(left: int, better: int, draws: Any) -> float:

@@ -10,6 +10,7 @@ import pytest
 
 import sampled_metrics as sm
 from sampled_metrics._base.files import alone_in
+from sampled_metrics.budget.problem import numbers
 
 USERS, ITEMS = 150, 200
 RNG = np.random.default_rng(4)
@@ -58,6 +59,22 @@ def test_a_larger_budget_goes_on(tmp_path):
         evaluate(record, state=tmp_path / "state")
     with pytest.raises(sm.InputError, match="holds another evaluation"):
         evaluate(record, state=tmp_path / "state", budget=90, seed=1)
+
+
+def test_listed_candidates_are_another_evaluation(tmp_path):
+    every = np.ones(SEEN.shape)
+    evaluate(Recorder(), state=tmp_path / "listed", candidates=every)
+    evaluate(Recorder(), state=tmp_path / "all")
+    for name, options in (("listed", {}), ("all", {"candidates": every})):
+        with pytest.raises(sm.InputError, match="holds another evaluation"):
+            evaluate(Recorder(), state=tmp_path / name, **options)
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1])
+def test_whole_numbers_that_floats_do_not_hold_are_refused(number):
+    with pytest.raises(sm.InputError, match="at most 2\\^53"):
+        numbers("scores", [0, number], (2,))
+    assert numbers("scores", [0, 2**53, -(2**53)], (3,)).size == 3
 
 
 def test_a_larger_budget_goes_on_where_it_was_interrupted(tmp_path):

@@ -10,7 +10,12 @@ from scipy.sparse import csr_array
 from scipy.stats import chi2, chisquare, norm, poisson, rankdata
 
 from sampled_metrics import InputError
-from sampled_metrics.sampling.negatives import check_negatives, draw_negatives
+from sampled_metrics.sampling.negatives import (
+    Pairs,
+    check_negatives,
+    check_pairs,
+    draw_negatives,
+)
 
 USERS, ITEMS, M = 300, 200, 12
 
@@ -324,3 +329,24 @@ def test_remarks_and_unknown_ids(run, tmp_path, monkeypatch):
     refused = run(*command, "drawn.csv").stderr
     user, item = pd.read_csv("held.csv").iloc[0]
     assert f"seen.csv: user {user}, item {item} is both seen and held out, 1 in all" in refused
+
+
+@pytest.mark.parametrize(("alike", "fails"), [(6, True), (5, False)])
+def test_pairs_of_half_of_the_users_with_the_negatives_of_another_one(alike, fails):
+    """Of ten users `alike` have one set, so one fewer has that of another."""
+    first = np.arange(3)
+    negatives = np.array([first[::-1] if user < alike else first + 3 * user for user in range(10)])
+    items = np.column_stack([np.full(10, 99), negatives])
+    is_held_out = np.tile(np.arange(4) == 0, 10)
+    pairs = Pairs(np.repeat(np.arange(10), 4), items.ravel(), is_held_out, np.arange(100))
+    checks = {check.name: check for check in check_pairs(pairs, 100)}
+    assert checks["shared"].found == fails * (alike - 1)
+    assert ("uniformity" in checks) != fails
+
+
+def test_p_value_of_the_item_drawn_most_is_a_probability():
+    """Ten users have one of 20 items each: the bound, 20 times the least chance, is above 1."""
+    items = np.column_stack([np.full(10, 20), np.arange(10)]).ravel()
+    pairs = Pairs(np.repeat(np.arange(10), 2), items, np.tile([True, False], 10), np.arange(21))
+    (uniformity,) = [check for check in check_pairs(pairs, 21) if check.name == "uniformity"]
+    assert uniformity.p_value == 1.0

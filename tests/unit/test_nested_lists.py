@@ -134,6 +134,14 @@ def test_nonzeros_of_a_matrix(marked, pairs, grades):
             items_by_position(given, "relevant", (2, 3))
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_a_matrix_with_a_number_that_is_none_is_refused(number):
+    marked = np.array([[0.0, 1.0], [number, 0.0]])
+    for given in (marked, csr_array(marked)):
+        with pytest.raises(sm.InputError, match=f"seen has {number}; expected finite numbers"):
+            items_by_position(given, "seen", (2, 2))
+
+
 @pytest.mark.parametrize(
     ("rows", "fields", "values", "is_refused"),
     [
@@ -155,3 +163,10 @@ def test_rows_of_ids_are_no_matrix(rows, fields, values, is_refused):
         found = items_by_position(given, "relevant")
         assert found.item.size == np.count_nonzero(given)
     assert items_by_position(given, "relevant", (rows, fields)).n_items == fields
+
+
+def test_no_user_and_no_item_are_among_no_pairs():
+    own = items_by_position([[0, 2], [1]], "seen", (2, 3))
+    user = np.array([0, 0, 1, -1, 0, 1, 1])
+    item = np.array([0, 1, 1, 1, -1, -1, 2])
+    assert own.has(user, item).tolist() == [True, False, True, False, False, False, False]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.pages.own import own_full, own_sampled
+from sampled_metrics.pages.own import _says, own_full, own_sampled
 from sampled_metrics.ranks import Ranks, SampledRanks
 from tests.unit.test_page_own import rows_of
 
@@ -241,3 +241,12 @@ def test_a_page_is_of_recommenders_by_name(data, tmp_path):
     with pytest.raises(sm.InputError, match="dictionary"):
         sm.report(data, tmp_path / "page.html", n_items=9)
     assert not (tmp_path / "page.html").exists()
+
+
+def test_of_many_recommenders_the_best_are_named_and_the_others_counted():
+    values = [0.1, 0.6, 0.2, 0.5, 0.4, 0.3]
+    words = _says("Recall@10", list("abcdef"), values)
+    shown = re.findall(r"\b([a-f]) ([\d.]+)\s%", words)
+    assert shown == [("b", "60.0"), ("d", "50.0"), ("e", "40.0"), ("f", "30.0")]
+    assert "2 more" in words
+    assert "more" not in _says("Recall@10", list("abc"), values[:3])

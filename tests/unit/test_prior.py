@@ -99,6 +99,7 @@ def test_correct_takes_it_and_the_right_prior_leaves_no_bias_on_average():
         (["a"] * 9, "expected a weight"),
         ([1] * 8 + [-1], "negative or not finite"),
         ([1] * 8 + [np.nan], "negative or not finite"),
+        ([1] * 8 + [np.inf], "negative or not finite"),
         (np.zeros(9), "only zeros"),
         ([1] + [0] * 8, "sampled rank 2 of 5 has probability 0 .*prior"),
     ],

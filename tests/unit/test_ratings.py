@@ -59,3 +59,9 @@ def test_scikit_learn_and_order_of_both(pairs):
 def test_refused(error, true, predicted, words):
     with pytest.raises(sm.InputError, match=words):
         error(true, predicted)
+
+
+def test_a_series_is_paired_with_a_list_by_place():
+    true = pd.Series([1.0, 2.0], index=[5, 3])
+    assert sm.mae(true, [2.0, 4.0]) == 1.5  # (1 + 2) / 2
+    assert sm.mae([2.0, 4.0], true) == 1.5

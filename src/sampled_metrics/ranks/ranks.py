@@ -186,7 +186,7 @@ class Ranks:
     @cached_property
     def is_complete(self) -> bool:
         """Whether every relevant item is found in a ranking of known length."""
-        whole = (self.n_candidates > 0) & (self.depth == self.n_candidates)
+        whole = self.depth == self.n_candidates  # 0 if not known, where nothing is found
         return bool((whole & (self.n_found == self.n_relevant)).all())
 
     @cached_property

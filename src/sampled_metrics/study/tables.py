@@ -32,7 +32,7 @@ EXACT = "Exact"
 SAMPLED = "Sampled"
 COUNTS = 4  # the table of counts
 DECIMALS = {1: 3, 2: 3, 3: 2, COUNTS: 0}
-REPETITIONS = {1: 0, 2: 1000, 3: 100, COUNTS: 100}  # of the paper
+REPETITIONS = {2: 1000, 3: 100, COUNTS: 100}  # of the paper
 PERCENT = 100.0
 
 PREDICTED_RANKS = {
