@@ -406,3 +406,33 @@ def test_known_estimators_and_what_may_have_been_meant(name, words):
 def test_labels_and_names_at_the_bounds(name, label, printed):
     estimator = parse_estimator(name)
     assert (estimator.label, str(estimator)) == (label, printed)
+
+
+@pytest.mark.parametrize("gap", [1, 2, 3, 7, 400])
+def test_sums_up_to_ends_are_those_of_single_ranks(gap):
+    rng = np.random.default_rng(gap)
+    ends = np.cumsum(rng.integers(0, gap + 1, 30)) + 1
+    wanted = [sum(1 / rank for rank in range(1, end + 1)) for end in ends]
+    # A gap is close where 1 / rank changes little within it.
+    if gap == 400:
+        ends = np.concatenate([np.arange(1, 500), 499 + ends])
+        wanted = [sum(1 / rank for rank in range(1, end + 1)) for end in ends]
+    assert sums_up_to(ends, lambda ranks: 1 / ranks) == pytest.approx(wanted, rel=1e-10)
+
+
+@pytest.mark.parametrize("histogram", [np.ones(4), np.ones(6), np.zeros(5)])
+def test_a_histogram_has_a_count_for_each_sampled_rank(histogram):
+    with pytest.raises(InputError, match=r"histogram has .*expected 5 counts"):
+        estimator_matrix(
+            [parse_estimator("em:5")],
+            [parse_measure("recall@1")],
+            n=9,
+            m=4,
+            sampling="without-replacement",
+            histogram=histogram,
+        )
+
+
+def test_a_name_without_its_number_is_not_suggested_instead_of_itself():
+    with pytest.raises(InputError, match="unknown estimator 'em'(?!.*did you mean em).*em:ITER"):
+        parse_estimator("em")

@@ -223,7 +223,8 @@ def parse_list(
 
 def similar(name: str, known: Sequence[str]) -> str:
     """Ask ` did you mean ...?` with the known names most like a name, or nothing."""
-    close = get_close_matches(name, known, n=2)
+    others = [one for one in known if one != name]  # a name alone may lack its number
+    close = get_close_matches(name, others, n=2)
     if not close:
         return ""
     return f" did you mean {' or '.join(close)}?"
