@@ -434,5 +434,5 @@ def test_a_histogram_has_a_count_for_each_sampled_rank(histogram):
 
 
 def test_a_name_without_its_number_is_not_suggested_instead_of_itself():
-    with pytest.raises(InputError, match="unknown estimator 'em'(?!.*did you mean em).*em:ITER"):
+    with pytest.raises(InputError, match=r"unknown estimator 'em'(?!.*did you mean em).*em:ITER"):
         parse_estimator("em")
