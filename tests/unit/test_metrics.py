@@ -208,6 +208,6 @@ def test_many_users_have_the_values_that_few_have(ties, tied, same_n):
 
 @pytest.mark.parametrize("beta", ["0.1234561", "0.1234569"])  # shown are .123456 and .123457
 def test_a_beta_with_more_digits_than_its_name_shows_is_refused(beta):
-    with pytest.raises(InputError, match="unknown metric"):
+    with pytest.raises(InputError, match="at most 6 digits"):
         parse_measure(f"f{beta}@5")
     assert parse_measure("f0.123456@5").beta == 0.123456
