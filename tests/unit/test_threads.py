@@ -75,6 +75,11 @@ class Watched(dict):
         ),
         lambda _: sm.compare({"a": ranked(0, 5, 9), "b": ranked(1, 2, 3)}, "watched@6"),
         lambda _: sm.plan(ranked(0, 5, 9), ranked(1, 2, 3), "watched@7", sizes=[5]),
+        lambda _: sm.reported({"watched@3": 0.5}, "watched@8", n_items=N, n_negatives=10),
+        lambda _: sm.check(
+            pd.DataFrame({"model": ["A"], "HR@10": [0.5], "n_items": [N], "n_negatives": [99]}),
+            "watched@9",
+        ),
         lambda _: tables.run_experiment("X", ranked(0, 5, 9), study_settings()),
         lambda _: tables.exact_table(
             {"X": ranked(0, 5, 9)}, ExactSettings(metrics=("watched@8",), ties=("expected",))
@@ -82,7 +87,18 @@ class Watched(dict):
         lambda _: spread(),
         lambda found: figure_data(5, Watched(found), study_settings()),
     ],
-    ids=["evaluate", "correct", "compare", "plan", "experiment", "exact", "spread", "figure"],
+    ids=[
+        "evaluate",
+        "correct",
+        "compare",
+        "plan",
+        "reported",
+        "check",
+        "experiment",
+        "exact",
+        "spread",
+        "figure",
+    ],
 )
 def test_metrics_are_computed_on_one_thread(seen, door):
     door(seen)

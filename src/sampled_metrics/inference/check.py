@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.arrays import one_thread
 from sampled_metrics._base.defaults import CHECKED, CONFIDENCE, SHAPE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts
@@ -194,6 +195,7 @@ def _range(problem: Printed, metric: str) -> Range:
     return Range(ends.low, ends.high)
 
 
+@one_thread()
 def check(
     table: Any,
     metric: str = CHECKED,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import Float
+from sampled_metrics._base.arrays import Float, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.averages import sampled_moments
@@ -76,6 +76,7 @@ class Orders:
     order: str
 
 
+@one_thread()
 def reported(
     printed: Mapping[str, float | str],
     metrics: str | Sequence[str] | None = None,
