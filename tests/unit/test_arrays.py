@@ -326,3 +326,10 @@ def test_every_argument_that_is_checked_is_declared():
 def test_what_is_no_whole_number(value):
     with pytest.raises(InputError, match=r"k is .*expected a whole number"):
         whole_number("k", value)
+
+
+def test_matrices_keep_all_digits() -> None:
+    fine = np.array([[1.0 + 2.0**-50, 0.0], [0.0, -(2.0**-60)]])
+    assert canonical(fine).toarray().tolist() == fine.tolist()
+    half = fine.astype(np.float16)
+    assert canonical(half).dtype == np.float32

@@ -1,13 +1,14 @@
 """Audits are unbiased whatever is known and whatever the model says."""
 
 from itertools import combinations, permutations
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sampled_metrics.budget.audit import Phase, _scan_length, audit
+from sampled_metrics.budget.audit import Phase, _Audit, _scan_length, audit
 from sampled_metrics.budget.candidates import Order, make_proxy
 from sampled_metrics.budget.estimates import estimates
 from sampled_metrics.budget.evaluation import LOOKS
@@ -247,3 +248,15 @@ def test_a_scan_of_all_that_is_left_where_just_enough_are_expected() -> None:
     left, rate = np.array([[4, 4]]), np.array([[1.0, 0.5]])
     asked = [_scan_length(left, rate, np.array([[missing]])).item() for missing in range(1, 8)]
     assert asked == [1, 2, 3, 4, 6, 8, 0]
+
+
+def test_users_whose_first_better_place_is_known_are_asked_no_more() -> None:
+    """User 0: one of two draws was better. User 1: none yet. User 2: nothing is left."""
+    frame = SimpleNamespace(by_user=lambda rows: rows)
+    run = SimpleNamespace(
+        _model=SimpleNamespace(sums=[0]),
+        _first_places=SimpleNamespace(factor=np.array([0.0, 0.3, 0.3])),
+        _frame=frame,
+        _counts=SimpleNamespace(left=np.array([[5, 5], [5, 5], [0, 0]])),
+    )
+    assert _Audit.unfinished(cast(_Audit, run), np.arange(3)).tolist() == [1]

@@ -1,7 +1,8 @@
 """Evaluation on a budget among the candidates of each user, against full rankings of them."""
 
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,8 @@ from scipy.sparse import csr_array
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget import evaluate_on_budget
+from sampled_metrics.budget.candidates import make_proxy
+from sampled_metrics.budget.problem import Problem
 
 USERS, ITEMS, K = 60, 90, 5
 METRICS = ["recall@5", "ndcg@5", "ap"]
@@ -179,3 +182,17 @@ def test_a_folder_keeps_the_candidates(world: World, tmp_path: Path) -> None:
 def test_invalid_candidates(world: World, given: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         evaluate(world, **given)
+
+
+def test_the_lowest_score_of_a_table_is_above_no_score(tmp_path: Path) -> None:
+    path = tmp_path / "proxy.csv"
+    pd.DataFrame({"user_id": 0, "item_id": [2, 0, 3], "score": [-7.5, 3.0, -2.0]}).to_csv(
+        path, index=False
+    )
+    problem = SimpleNamespace(
+        user_ids=np.arange(1), item_ids=np.arange(4), seen=csr_array((1, 4), dtype=np.int8)
+    )
+    proxy = make_proxy(path, cast(Problem, problem), 0)
+    (scores,) = proxy.scores(np.array([0]))
+    assert np.argsort(-scores, kind="stable").tolist() == [0, 3, 2, 1]
+    assert len(set(scores.tolist())) == 4

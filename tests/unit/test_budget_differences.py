@@ -109,3 +109,26 @@ def test_few_users_do_not_judge_a_proxy(n_users: int, is_known: bool) -> None:
     assert np.isnan(depth) == (not is_known)
     if is_known:
         assert depth == pytest.approx(10 + 0.9 * 90)
+
+
+@pytest.mark.parametrize(
+    ("change", "share"),
+    [
+        ((0.3, 0.5), 0.5),  # all errors seen are shared by both, so at least a half is assumed
+        ((0.3, -0.5), 1.0),  # opposite errors: no more than of both together
+    ],
+)
+def test_errors_that_were_not_seen_cancel_as_far_as_those_that_were(
+    change: Any, share: float
+) -> None:
+    """Both audits drew the user at rate 0.4; the models assume variances of 9 and 16 for others."""
+    both = []
+    for value, variance in zip(change, (9.0, 16.0), strict=True):
+        each = audited((value,), (0.4,), 1)
+        (phase,) = each.phases
+        each.phases = [phase._replace(variance=np.array([[variance]]))]
+        both.append(each)
+    spread = both[0].phases[0].spread.item()
+    _, pairs = estimates(both, WIDE, confidence=0.95)
+    found = pairs[0, 1][0]
+    assert found.std_error**2 == pytest.approx(share * spread * 25 + RESOLUTION**2)

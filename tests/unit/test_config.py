@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.settings import Settings
 from sampled_metrics.study.config import Study
 from sampled_metrics.study.recommenders import create
 from tests.conftest import ROOT
@@ -130,6 +131,7 @@ def test_the_papers_study():
             "als.settings.alpha: Input should be greater than 0",
         ),
         ("recommenders.0.settings.lamda", 1, "did you mean lambda? known keys: d, lambda"),
+        ("experiment.n_negative", 1, "did you mean n_negatives? known keys"),
         ("recommenders.1.settings.self_similarity", "no", "valid boolean"),
         ("recommenders.1", {"name": "E", "kind": "external"}, "external.settings: Field required"),
         ("recommenders.1.name", "X", "duplicate name X"),
@@ -239,3 +241,14 @@ def test_corrections_assume_what_is_drawn_unless_told_otherwise():
     assert settings.correction_sampling == one
     settings = study({"experiment": {"sampling": one, "assumed_sampling": other}}).experiment
     assert settings.correction_sampling == other
+
+
+def test_of_several_keys_the_one_most_like_an_unknown_one_is_proposed():
+    class Ranks(Settings):
+        first_rank: int
+        first_ranks: int
+
+    with pytest.raises(InputError) as refused:
+        Ranks.of({"first_rank": 1, "first_ranks": 2, "first_rnk": 3}, "here")
+    assert str(refused.value).count("did you mean") == 1
+    assert "did you mean first_rank?" in str(refused.value)

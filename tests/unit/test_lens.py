@@ -90,6 +90,16 @@ def test_lines_are_leads_over_the_mean_of_all(shown):
         assert line["above"] == (all_ys[row, place] <= MIDDLE)
 
 
+def test_lines_that_part_only_at_the_end_have_no_names():
+    """A name there would leave the chart."""
+    records = {x: Ranks([N] * 2, [0, last], [0, 0]) for x, last in (("A", 800), ("B", 999))}
+    shown = lens(records, [parse_measure("recall@10")], parse_estimators(["sampled"]), M)
+    lines = shown["lines"]["lines"]
+    furthest = np.abs(points(lines[0]["d"]) - points(lines[1]["d"]))[:, 1].argmax()
+    assert points(lines[0]["d"])[furthest, 0] > 0.95 * WIDTH
+    assert [line["name"] for line in lines] == ["", ""]
+
+
 def test_the_line_of_one_recommender_is_its_recall():
     (line,) = shown_of("B")["lines"]["lines"]
     xs, ys = points(line["d"]).T

@@ -12,6 +12,7 @@ from scipy.stats import chi2, chisquare, norm, poisson, rankdata
 from sampled_metrics import InputError
 from sampled_metrics.sampling.negatives import (
     Pairs,
+    _overlap,
     check_negatives,
     check_pairs,
     draw_negatives,
@@ -350,3 +351,13 @@ def test_p_value_of_the_item_drawn_most_is_a_probability():
     pairs = Pairs(np.repeat(np.arange(10), 2), items, np.tile([True, False], 10), np.arange(21))
     (uniformity,) = [check for check in check_pairs(pairs, 21) if check.name == "uniformity"]
     assert uniformity.p_value == 1.0
+
+
+def test_tastes_of_a_few_users_among_many_items():
+    """Users 0 and 1 share two items, user 2 has two others; 2,000 items could be drawn."""
+    rows, columns = [0, 0, 1, 1, 2, 2], [7, 8, 7, 8, 1500, 1501]
+    drawn = csr_array((np.ones(6), (rows, columns)), shape=(3, 2000))
+    shared = np.var([2, 0, 0])
+    of_two, of_one = (2 / 3) ** 2, (1 / 3) ** 2
+    independent = 2 * of_two * (1 - of_two) + 2 * of_one * (1 - of_one)
+    assert _overlap(drawn) == pytest.approx(shared / independent)

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
 from sampled_metrics import InputError, correct, reported
-from sampled_metrics.inference.averages import exact_metric, last_ranks, sampled_moments
+from sampled_metrics.inference.averages import (
+    _RATIO,
+    _panels,
+    exact_metric,
+    last_ranks,
+    sampled_moments,
+)
 from sampled_metrics.inference.reported import advice
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Sampling
@@ -189,6 +195,17 @@ def test_ranks_far_from_both_ends_are_taken_in_steps_of_a_50_000th_of_that_dista
         wanted.update(range(50_000 * step, min(50_000 * (step + 1), n // 2 + n % 2 + 1), step))
     both = sorted(wanted | {n + 1 - rank for rank in wanted})
     assert last_ranks(n).tolist() == both
+
+
+@pytest.mark.parametrize("edge", [64, 100, 700])
+@pytest.mark.parametrize("n", [20_001, 10**5, 3 * 10**6, 10**7])
+def test_panels_grow_by_a_quarter_at_most(n, edge):
+    """So that a polynomial of few degrees follows the values in each; the ends are apart."""
+    panels = _panels(n, edge)
+    assert [panels[0][0], panels[-1][1]] == [0, n]
+    assert all(last == first for (_, last), (first, _) in pairwise(panels))
+    rounding = 1 + 1 / edge
+    assert all(last / first <= _RATIO * rounding for first, last in panels[1:-1])
 
 
 @pytest.mark.parametrize("shape", ["none", "non-increasing"])

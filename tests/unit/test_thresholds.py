@@ -54,6 +54,8 @@ def test_held_out_items_above_55_percent_of_fifty_rows(rows, low, asks, recwarn,
     [
         (21, 3, True),  # as if 20 were drawn
         (21, 2, False),
+        (11, 3, True),
+        (51, 3, False),  # more than half of those that are stated
         (32, 12, True),  # 31 is no usual number: more rows are needed
         (32, 11, False),
         (8, 12, True),
@@ -67,6 +69,16 @@ def test_ranks_that_end_early(largest, near, asks, recwarn):
     sm.correct(table, "auc", "sampled", n_items=N, shape="none")
     words = f"the largest sampled rank is {largest}, and {near} of {rows.size} rows are near it"
     assert any(words in each for each in asked(recwarn)) == asks
+
+
+@pytest.mark.parametrize(
+    ("drawn", "asks"), [(99, True), (100, True), (98, False), (101, False), (102, False)]
+)
+def test_three_rows_near_the_end_of_a_usual_number_are_enough(drawn, asks, recwarn):
+    rows = np.append(np.ones(400, np.int64), np.full(3, drawn + 1))
+    table = pd.DataFrame({"sampled_rank": rows, "n_negatives": 1000})
+    sm.correct(table, "auc", "sampled", n_items=N, shape="none")
+    assert any(f"were {drawn} drawn?" in each for each in asked(recwarn)) == asks
 
 
 @pytest.mark.parametrize(("least", "is_taken"), [(90, True), (89, False), (99, True)])

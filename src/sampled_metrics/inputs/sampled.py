@@ -217,7 +217,6 @@ def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
     m: Any = None
     if "n_negatives" in table.columns:
         m = table.whole("n_negatives", 1, MOST_ITEMS)
-        m = int(m[0]) if (m == m[0]).all() else m
     if "sampling" in table.columns:
         way, ways = table.codes("sampling")
         sampling = str(ways[0])
