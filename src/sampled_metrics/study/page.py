@@ -4,7 +4,7 @@ import base64
 import gzip
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from sampled_metrics.inputs.full import read_by_name
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import listed, range_bars, range_panel
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.study import config as study
 from sampled_metrics.study.curves import COLUMNS as CURVES
 from sampled_metrics.study.curves import RANGE
@@ -68,76 +69,128 @@ def collect(
     6, and no scorecard, claims and `audit`. No pair of `orders`, the orders by further methods,
     need be of this run.
     """
-    users, settings = read_by_name(ranks), ExperimentSettings(**config.get("experiment", {}))
-    figures, made = results / "figures", results / "tables"
-    curves = read_table(figures / "figure6.csv", CURVES)
-    ordered = curves[curves["kind"] == "ordered"].to_dict("records")
-
-    def vectors(estimators: Sequence[Estimator], of: Sequence[Measure], n: int, m: int) -> Float:
-        names = {"metrics": tuple(map(str, of)), "estimators": tuple(map(str, estimators))}
-        changed = settings.replaced(n_negatives=m, **names)
-        return estimator_vectors(settings.n_items or n, changed)
-
-    m = min(settings.n_negatives, min(int(r.n_candidates.min()) for r in users.values()) - 1)
-    wanted = [int(row["n_negatives"]) for row in ordered if row["estimator"] == "Sampled"]
-    of_all = (settings.measures[:4], parse_estimators(ESTIMATORS), m, wanted)
-    compared = compare(users, list(map(str, of_all[0]))) if len(users) > 1 else []
-    undecided = [(pair.metric, pair.a, pair.b) for pair in compared if pair.order == UNDECIDED]
-    shown = lens(
-        users, *of_all, vectors_of=vectors, sampling=settings.sampling, undecided=undecided
-    )
-    metric, names = shown["start"]["metric"], list(users)
-    ranges = read_table(results / "ranges.csv", RANGE, keep_default_na=False)
-    panel = range_panel(ranges.itertuples(index=False, name=None), names)
-    sizes = [size for size in RANGES if size in panel["sizes"]] or panel["sizes"][-1:]
-    card = read_texts(results / "scorecard.csv", SCORECARD) if is_paper else None
-    claims = read_texts(results / "claims.csv", CLAIM)[CLAIM] if is_paper else pd.DataFrame()
-    verdicts = [] if card is None else card["verdict"].tolist()
-    cells = [verdict for verdict in verdicts if verdict != NOT_COMPARABLE]
-    is_reproduction = is_paper and len(cells) == len(verdicts)
-    what = "reproduction" if is_reproduction else "study"
+    users = read_by_name(ranks)
+    settings = ExperimentSettings(**config.get("experiment", {}))
+    curves = read_table(results / "figures/figure6.csv", CURVES)
+    ordered = curves[curves["kind"] == "ordered"]
+    sizes = curves.loc[curves["kind"] == "curve", "n_negatives"]
+    shown = _lens(users, settings, ordered.loc[ordered["estimator"] == "Sampled", "n_negatives"])
+    card = None
+    claims = pd.DataFrame()
+    numbers_of_tables: Sequence[int] = study.TABLES_OF_DATA
+    numbers_of_figures: Sequence[int] = study.FIGURES_OF_DATA
+    if is_paper:
+        card = read_texts(results / "scorecard.csv", SCORECARD)
+        claims = read_texts(results / "claims.csv", CLAIM)[CLAIM]
+        numbers_of_tables = study.ALL_TABLES
+        numbers_of_figures = study.ALL_FIGURES
+    judged = _judged(card)
+    content: dict[str, Any] = {
+        "lens": shown,
+        "numbers": {"lens": shown},
+        "ordered": ordered.to_dict("records"),
+        "grid": {"min": int(sizes.min()), "max": int(sizes.max())},
+        "ranges": _ranges(results / "ranges.csv", shown),
+        "price": price(orders, shown) if orders else None,
+        "is_paper": is_paper,
+        "is_reproduction": is_paper and not judged["not_comparable"],
+        "tables": [_table(n, results / f"tables/table{n}.csv", card) for n in numbers_of_tables],
+        "scores": picture("z", results / "figures") if "exact" in judged["cells"] else None,
+        "exact": download(results / "tables/exact.csv"),
+        "figures": [picture(n, results / "figures") for n in numbers_of_figures],
+        "claims": claims.values.tolist(),
+        "audit": _audit(audit) if audit else [],
+    }
+    content.update(judged)
     origin = read_json(results / "provenance.json")
     run = origin.get("provenance", origin)
-    data = {k: v for k, v in config.get("dataset", {}).items() if k not in _OF_MACHINE}
-    entries = config.get("recommenders", [])
-    kinds = [f"{entry['name']} ({_KINDS.get(entry['kind'], entry['kind'])})" for entry in entries]
-    name, version = run.get("source", {}).get("dataset", ""), run["versions"]["sampled-metrics"]
-    title = CATALOGUE[name].title if name in CATALOGUE else name
+    content.update(_about(users, config, run, content["is_reproduction"]))
+    content["origin"] = origin
+    content["run"] = run
+    content["facts"] = list(pd.json_normalize(origin, sep=": ").iloc[0].items())
+    return content
+
+
+def _lens(
+    users: Mapping[str, Ranks], settings: ExperimentSettings, wanted: Iterable[float]
+) -> dict[str, Any]:
+    """Compute the lens of a study, with some numbers of negatives that are wanted in it."""
+    measures = settings.measures[:4]
+
+    def vectors(estimators: Sequence[Estimator], of: Sequence[Measure], n: int, m: int) -> Float:
+        changed = settings.replaced(
+            n_negatives=m,
+            metrics=tuple(map(str, of)),
+            estimators=tuple(map(str, estimators)),
+        )
+        return estimator_vectors(settings.n_items or n, changed)
+
+    compared = compare(users, list(map(str, measures))) if len(users) > 1 else []
+    fewest = min(int(ranks.n_candidates.min()) for ranks in users.values())
+    return lens(
+        users,
+        measures,
+        parse_estimators(ESTIMATORS),
+        min(settings.n_negatives, fewest - 1),
+        [int(m) for m in wanted],
+        vectors_of=vectors,
+        sampling=settings.sampling,
+        undecided=[(pair.metric, pair.a, pair.b) for pair in compared if pair.order == UNDECIDED],
+    )
+
+
+def _ranges(path: Path, shown: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Draw the ranges of the metric that the lens opens with, for some numbers of negatives."""
+    metric = shown["start"]["metric"]
+    names = shown["names"]
+    ranges = read_table(path, RANGE, keep_default_na=False)
+    panel = range_panel(ranges.itertuples(index=False, name=None), names)
+    sizes = [size for size in RANGES if size in panel["sizes"]] or panel["sizes"][-1:]
+    return [range_bars(panel, names, metric, m, shown["exact"][metric]) for m in sizes]
+
+
+def _judged(card: pd.DataFrame | None) -> dict[str, Any]:
+    """Verdicts of the cells that can be compared, and what keeps others from being compared."""
+    verdicts = [] if card is None else card["verdict"].tolist()
+    cells = [verdict for verdict in verdicts if verdict != NOT_COMPARABLE]
+    return {
+        "cells": cells,
+        "verdicts": {verdict: cells.count(verdict) for verdict in VERDICTS[:-1]},
+        "not_comparable": len(verdicts) - len(cells),
+        "of_other_settings": [] if card is None else other_settings(card),
+    }
+
+
+def _about(
+    users: Mapping[str, Ranks],
+    config: Mapping[str, Any],
+    run: Mapping[str, Any],
+    is_reproduction: bool,
+) -> dict[str, Any]:
+    """Title and settings of a study, and whom it is about."""
+    kinds = [
+        f"{entry['name']} ({_KINDS.get(entry['kind'], entry['kind'])})"
+        for entry in config.get("recommenders", [])
+    ]
+    dataset = run.get("source", {}).get("dataset", "")
+    if dataset in CATALOGUE:
+        dataset = CATALOGUE[dataset].title
+    who = listed(kinds or list(users))
+    if dataset:
+        who = f"{who} on {dataset}"
+    what = "reproduction" if is_reproduction else "study"
+    version = run["versions"]["sampled-metrics"]
+    shown = dict(config)
+    settings = config.get("dataset", {})
+    shown["dataset"] = {key: settings[key] for key in settings if key not in _OF_MACHINE}
     return {
         "title": "On sampled metrics for item recommendation: the study",
         "byline": "On Sampled Metrics for Item Recommendation (Krichene and Rendle, KDD 2020): an "
         f"independent {what} with sampled-metrics {version}",
         "version": version,
-        "who": f"{listed(kinds or names)}{f' on {title}' if title else ''}",
+        "who": who,
         "users": max(map(len, users.values())),
-        "lens": shown,
-        "numbers": {"lens": shown},
-        "ordered": ordered,
-        "grid": curves[curves["kind"] == "curve"]["n_negatives"].agg(["min", "max"]).to_dict(),
-        "ranges": [range_bars(panel, names, metric, m, shown["exact"][metric]) for m in sizes],
-        "price": price(orders, shown) if orders else None,
-        "is_paper": is_paper,
-        "is_reproduction": is_reproduction,
-        "cells": cells,
-        "verdicts": {verdict: cells.count(verdict) for verdict in VERDICTS[:-1]},
-        "not_comparable": len(verdicts) - len(cells),
-        "of_other_settings": [] if card is None else other_settings(card),
-        "tables": [
-            table_grid(n, read_texts(made / f"table{n}.csv", COLUMNS), card)
-            | {"csv": download(made / f"table{n}.csv")}
-            for n in (study.ALL_TABLES if is_paper else study.TABLES_OF_DATA)
-        ],
-        "scores": picture("z", figures) if "exact" in cells else None,
-        "exact": download(made / "exact.csv"),
-        "figures": [
-            picture(n, figures) for n in (study.ALL_FIGURES if is_paper else study.FIGURES_OF_DATA)
-        ],
-        "claims": claims.values.tolist(),
-        "audit": _audit(audit) if audit else [],
-        "origin": origin,
-        "run": run,
-        "facts": list(pd.json_normalize(origin, sep=": ").iloc[0].items()),
-        "config": json.dumps({**config, "dataset": data}, indent=2, ensure_ascii=False),
+        "config": json.dumps(shown, indent=2, ensure_ascii=False),
     }
 
 
@@ -166,19 +219,29 @@ def price(path: Path, shown: Mapping[str, Any]) -> dict[str, Any] | None:
     That of 100 negatives is expected, as in the lens `shown`; those of other methods are counted in
     `beyond/orders.csv`. None without such runs of these pairs.
     """
-    table, names = orders_at_price(path), shown["names"]
-    pairs = [f"{a} vs {b}" for a, b in combinations(names, 2)]
-    rows = []
+    pairs = [f"{a} vs {b}" for a, b in combinations(shown["names"], 2)]
+    expected = []
     for estimator, label in (("sampled", "uncorrected"), ("bv:0.1", "BV 0.1")):
         right = shown["views"].get(f"recall@10 {estimator} {PRICE}", {"right": []})["right"]
         chances = [f"{100 * p:.0f} %" for *_, p in right if p is not None]
-        rows.append([f"{PRICE} random items, {label}", *chances])
+        expected.append([f"{PRICE} random items, {label}", *chances])
+    counted = []
+    table = orders_at_price(path)
     for (method, proxy), name in _METHODS.items():
         of_method = table[(table["method"] == method) & (table["proxy"] == proxy)].set_index("pair")
         counts = of_method.reindex(pairs)[["right", "runs"]].dropna().itertuples(index=False)
-        rows.append([name, *(f"{k:.0f} of {runs:.0f} runs" for k, runs in counts)])
-    whole = [row for row in rows if len(row) == len(pairs) + 1]
-    return {"pairs": pairs, "rows": whole} if whole and whole != rows[:2] else None
+        counted.append([name, *(f"{k:.0f} of {runs:.0f} runs" for k, runs in counts)])
+    whole = [row for row in (*expected, *counted) if len(row) == len(pairs) + 1]
+    if not whole or whole == expected:
+        return None
+    return {"pairs": pairs, "rows": whole}
+
+
+def _table(number: int, path: Path, card: pd.DataFrame | None) -> dict[str, Any]:
+    """Lay a table of this run out as in the paper, with its file."""
+    grid = table_grid(number, read_texts(path, COLUMNS), card)
+    grid["csv"] = download(path)
+    return grid
 
 
 def table_grid(number: int, table: pd.DataFrame, card: pd.DataFrame | None) -> dict[str, Any]:
@@ -197,24 +260,31 @@ def table_grid(number: int, table: pd.DataFrame, card: pd.DataFrame | None) -> d
         cells = table.merge(judged, on=KEY, how="left")
         cells = cells.fillna({"verdict": "not published"}).fillna("")
     unjudged = cells["ours"] == ""
-    for ours, name in (("ours", "value"), ("ours_std", "std")):
-        cells[ours] = cells[ours].mask(unjudged, cells[name])
-    across = list(dict.fromkeys(cells[ACROSS[number]]))
+    cells["ours"] = cells["ours"].mask(unjudged, cells["value"])
+    cells["ours_std"] = cells["ours_std"].mask(unjudged, cells["std"])
+    column = ACROSS[number]
+    across = list(dict.fromkeys(cells[column]))
     *leading, last = LINES[number]
     grouped: dict[str, dict[str, dict[str, Any]]] = {}
     for cell in cells.to_dict("records"):
-        group = grouped.setdefault(" ".join(cell[column] for column in leading), {})
-        group.setdefault(cell[last], dict.fromkeys(across))[cell[ACROSS[number]]] = cell
-    caption, head = f"Table {number}. {CAPTIONS[number]}", heads(number)[last]
-    shown = {"number": number, "caption": caption, "head": head}
-    return shown | {"across": across, "groups": grouped}
+        group = grouped.setdefault(" ".join(cell[name] for name in leading), {})
+        line = group.setdefault(cell[last], dict.fromkeys(across))
+        line[cell[column]] = cell
+    return {
+        "number": number,
+        "caption": f"Table {number}. {CAPTIONS[number]}",
+        "head": heads(number)[last],
+        "across": across,
+        "groups": grouped,
+    }
 
 
 def _audit(path: Path) -> list[tuple[str, list[str], list[list[str]]]]:
     """Topics, the readings that agree with the paper in all rows, and the lines of all readings."""
     columns = ("topic", "reading", "quantity", "value", "published", "reproduces")
-    table, found = read_texts(path, columns), []
+    table = read_texts(path, columns)
     table["value"] = [f"{float(value):.3f}".removesuffix(".000") for value in table["value"]]
+    found = []
     for topic, of_topic in groups(table, "topic"):
         readings = groups(of_topic, "reading")
         agreeing = [name for name, rows in readings if (rows["reproduces"] == "yes").all()]
@@ -224,9 +294,9 @@ def _audit(path: Path) -> list[tuple[str, list[str], list[list[str]]]]:
 
 def picture(key: int | str, folder: Path) -> dict[str, Any]:
     """Read a figure: `id`, `name`, `caption`, `svg` and the downloads `pdf` and `csv`."""
-    name, file = (f"Figure {key}", f"figure{key}") if key != "z" else ("z scores", "z")
-    stem = folder / file
-    svg = inline_svg(stem.with_suffix(".svg").read_text("utf-8"), f"{file}-")
+    name = "z scores" if key == "z" else f"Figure {key}"
+    stem = folder / ("z" if key == "z" else f"figure{key}")
+    svg = inline_svg(stem.with_suffix(".svg").read_text("utf-8"), f"{stem.name}-")
     return {
         "id": stem.name,
         "name": name,
