@@ -16,8 +16,10 @@ from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 from sampled_metrics.study import curves
-from sampled_metrics.study.curves import smallest_from
+from sampled_metrics.study.against_samples import recall_against_samples, smallest_from
+from sampled_metrics.study.allowed import allowed_ranges
 from sampled_metrics.study.departures import PAPERS_EXPERIMENT
+from sampled_metrics.study.expected_recall import _averages, expected_recall
 from sampled_metrics.study.run import Run
 from sampled_metrics.study.starts import band_over_starts
 from sampled_metrics.study.tables import KEY, expected_estimates
@@ -121,8 +123,8 @@ def small(rank_sets):
 def test_figure_6_ordered_from_the_last_change_of_order():
     # B has one hit in the top ten, A is never far behind: sampling favours A for long
     records = small({"A": [12, 12, 12, 12], "B": [5, 40, 40, 40]})
-    table = curves.recall_against_samples(records, SETTINGS)
-    at = curves.expected_recall(records, SETTINGS)
+    table = recall_against_samples(records, SETTINGS)
+    at = expected_recall(records, SETTINGS)
     for e, label in enumerate(("Sampled", "BV 0.1")):
         wrong = [m for m in range(10, 60) if at("B", e, m).mean <= at("A", e, m).mean]
         last_wrong = max(wrong, default=9)
@@ -135,9 +137,7 @@ def test_figure_6_ordered_from_the_last_change_of_order():
 def test_figure_6_is_sure_from_where_95_of_100_runs_are_right():
     rng = np.random.default_rng(3)
     records = small({"A": rng.integers(8, 40, 80), "B": rng.integers(1, 50, 80)})
-    table, at = (
-        f(records, SETTINGS) for f in (curves.recall_against_samples, curves.expected_recall)
-    )
+    table, at = (f(records, SETTINGS) for f in (recall_against_samples, expected_recall))
     for e, (label, name) in enumerate((("Sampled", "sampled"), ("BV 0.1", "bv:0.1"))):
         found, chance = pick(table, kind="sure", estimator=label)["n_negatives"].item(), {}
         for m in (found - 1, found):
@@ -153,7 +153,7 @@ def test_the_band_is_the_range_over_the_starts():
     starts = list(small({"0": [1, 30, 50], "1": [5, 12, 14], "2": [11, 11, 60]}).values())
     table = band_over_starts("X", starts, SETTINGS)
     keys = ["estimator", "n_negatives"]
-    drawn = [curves.recall_against_samples({"X": ranks, "Y": ranks}, SETTINGS) for ranks in starts]
+    drawn = [recall_against_samples({"X": ranks, "Y": ranks}, SETTINGS) for ranks in starts]
     drawn = pd.concat([pick(one, kind="curve", recommender="X") for one in drawn])
     for kind, how in (("lowest", "min"), ("highest", "max")):
         found = pick(table, kind=kind, recommender="X").set_index(keys)["value"]
@@ -194,7 +194,7 @@ def ranks():
 
 
 def test_ranges_are_those_of_one_draw_of_each_recommender(ranks):
-    table = curves.allowed_ranges(ranks, METRICS, seed=3, sizes=(*SIZES, N, 1000))
+    table = allowed_ranges(ranks, METRICS, seed=3, sizes=(*SIZES, N, 1000))
     assert set(table["n_negatives"]) == set(SIZES), "no sample is as large as the candidates"
     measures = [parse_measure(name) for name in METRICS]
     found = table.set_index(["metric", "n_negatives", "a", "b"])
@@ -225,6 +225,4 @@ def test_averages_over_the_first_sampled_ranks_are_those_over_all(n, m):
     ranks = Ranks(np.full(500, n), better, tied)
     vectors = np.stack([np.arange(m + 1) < 10, np.exp(-np.arange(m + 1) / 2)])
     whole = vectors @ sampled_rank_distribution(ranks, m).T
-    np.testing.assert_allclose(
-        curves._averages(vectors, ranks, "without-replacement"), whole, atol=1e-12
-    )
+    np.testing.assert_allclose(_averages(vectors, ranks, "without-replacement"), whole, atol=1e-12)

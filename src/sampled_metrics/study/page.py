@@ -22,8 +22,8 @@ from sampled_metrics.pages.lens import ESTIMATORS, lens
 from sampled_metrics.pages.words import listed, range_bars, range_panel
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study import config as study
-from sampled_metrics.study.curves import COLUMNS as CURVES
-from sampled_metrics.study.curves import RANGE
+from sampled_metrics.study.against_samples import COLUMNS as CURVES
+from sampled_metrics.study.allowed import RANGE
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
 from sampled_metrics.study.printed import ACROSS, CAPTIONS, LINES, groups, heads
 from sampled_metrics.study.scorecard import COLUMNS as SCORECARD

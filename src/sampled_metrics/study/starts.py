@@ -16,17 +16,11 @@ from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.study.against_samples import COLUMNS as CURVES
+from sampled_metrics.study.against_samples import sample_sizes, signed_difference, smallest_from
 from sampled_metrics.study.config import Entry
-from sampled_metrics.study.curves import COLUMNS as CURVES
-from sampled_metrics.study.curves import (
-    ESTIMATORS,
-    RECALL,
-    expected_recall,
-    sample_sizes,
-    signed_difference,
-    smallest_from,
-)
 from sampled_metrics.study.datasets.split import Split
+from sampled_metrics.study.expected_recall import ESTIMATORS, RECALL, expected_recall
 from sampled_metrics.study.recommenders import create
 from sampled_metrics.study.settings import ExperimentSettings
 from sampled_metrics.study.tables import (
