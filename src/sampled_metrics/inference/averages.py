@@ -75,12 +75,8 @@ def _of_points(values: Callable[[Any], Float], n: int, edge: int, alone: bool) -
         begin, end = np.searchsorted(ranks, [first + 1, last + 1])
         chosen = ranks[begin:end]
         is_smooth = edge <= first and last <= n - edge and len(panels) > 1
-        if is_smooth:
-            means, sums = _of_polynomials(values, first, last, chosen)
-        else:
-            singly = values(np.arange(first + 1, last + 1)).T
-            means = singly[:, chosen - first - 1]
-            sums = np.cumsum(singly, axis=1)[:, np.append(chosen, last) - first - 1]
+        of_panel = _of_polynomials if is_smooth else _of_single_ranks
+        means, sums = of_panel(values, first, last, chosen)
         if not alone:
             means = (total + sums[:, :-1]) / chosen
             total = total + sums[:, -1:]
@@ -97,12 +93,25 @@ def _panels(n: int, edge: int) -> list[tuple[int, int]]:
     return [*pairwise([0, *ends, n])]
 
 
-def _of_polynomials(
+def _of_single_ranks(
     values: Callable[[Any], Float], first: int, last: int, chosen: Int
 ) -> tuple[Float, Float]:
     """Values at some ranks of a panel, and their sums from its first rank to each, and to its last.
 
-    By a polynomial through the values, and the formula of Euler and Maclaurin for its sums.
+    The panel begins at the rank after `first`.
+    """
+    of_all = values(np.arange(first + 1, last + 1)).T
+    sums = np.cumsum(of_all, axis=1)
+    places = chosen - first - 1
+    return of_all[:, places], sums[:, np.append(places, -1)]
+
+
+def _of_polynomials(
+    values: Callable[[Any], Float], first: int, last: int, chosen: Int
+) -> tuple[Float, Float]:
+    """Values and sums as by `_of_single_ranks`, where the values are smooth.
+
+    By a polynomial through them, and the formula of Euler and Maclaurin for its sums.
     """
     middle = (first + last) / 2.0
     half = (last - first) / 2.0
