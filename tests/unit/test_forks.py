@@ -39,8 +39,7 @@ def folder(tmp_path, monkeypatch):
 def server(folder, monkeypatch):
     monkeypatch.setenv(forks._VARIABLE, "")  # is removed again at the end
     server = forks.Server(Path())
-    while not list(folder.glob("*.sock")):
-        time.sleep(0.01)
+    assert list(folder.glob("*.sock"))  # a script can call at once
     yield server
     server.stop()
     assert not list(folder.glob("*.sock"))
@@ -177,8 +176,6 @@ def test_a_socket_of_a_killed_run_is_replaced(monkeypatch):
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(stale)
     server = forks.Server(Path())
-    while not Path(stale).exists():
-        time.sleep(0.01)
     assert Path(stale).stat().st_mode & 0o077 == 0
     script = start()
     forked(server)
@@ -216,8 +213,6 @@ sys.meta_path.insert(0, Broken())
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(search))
     monkeypatch.setenv(forks._VARIABLE, "")
     server = forks.Server(Path())
-    while not list(folder.glob("*.sock")):
-        time.sleep(0.01)
     status, printed = ended(start())
     server.stop()
     assert status == 1
@@ -227,13 +222,20 @@ sys.meta_path.insert(0, Broken())
 def test_a_server_ends_with_a_process_that_is_killed(folder):
     code = "import sampled_metrics.study.forks as f, time; f.Server(f.Path()); time.sleep(60)"
     parent = subprocess.Popen([sys.executable, "-c", code])
-    while not (sockets := list(folder.glob("*.sock"))):
+    while not (started := children(parent.pid)):
         time.sleep(0.01)
-    [child] = children(parent.pid)
     parent.kill()
     parent.wait()
-    wait_until_gone(int(child))
-    assert not sockets[0].exists()
+    wait_until_gone(int(started[0]))
+    assert not list(folder.glob("*.sock"))
+
+
+def test_without_sockets_scripts_run_the_steps(folder, monkeypatch):
+    monkeypatch.setenv(forks._VARIABLE, "")
+    server = forks.Server(folder / ("long" * 30))  # a name that no socket can have
+    assert server._process is None
+    assert not os.environ[forks._VARIABLE]
+    server.stop()
 
 
 def test_no_folder_of_matplotlib_is_left(folder, monkeypatch):

@@ -31,12 +31,20 @@ from sampled_metrics.study.job import Job
 
 _VARIABLE = "SAMPLED_METRICS_STEPS"  # has the address for the scripts
 _HEADER = struct.Struct("!16sQ")  # name of a step, and length of its pickled job
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    # Memory of arrays up to 32 MB is used again; else the system clears it for each anew.
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(256 << 20),
+}
 
 # Modules to import before a step forks, beside those of the steps above it.
 _MODULES = {
     "fetch": (
         "snakemake.iocontainers",
+        "snakemake.io",
         "sampled_metrics.study.steps",
         "sampled_metrics.study.datasets.fetch",
     ),
@@ -48,6 +56,7 @@ _MODULES = {
         "sampled_metrics.study.pieces",
         "sampled_metrics.study.recommenders.external",
         "implicit.cpu.als",
+        "pyarrow.parquet",
     ),
     "theory": (
         "sampled_metrics.study.tables",
@@ -56,9 +65,12 @@ _MODULES = {
         "matplotlib.backends.backend_agg",
         "matplotlib.backends.backend_pdf",
         "matplotlib.backends.backend_svg",
+        "matplotlib.pyplot",  # which Matplotlib imports to find its backend
         "sampled_metrics.study.printed",
-        "tabulate",  # pandas imports this and the next when it writes tables
+        "tabulate",  # pandas imports this and the next three when it writes tables
+        "pandas.io.formats.csvs",
         "pandas.io.formats.style",
+        "pyarrow.pandas_compat",
     ),
     "scorecard": (
         "sampled_metrics.study.scorecard",
@@ -72,17 +84,39 @@ _MODULES = {
 class Server:
     """The process that steps fork from; it ends with the process that started it."""
 
+    _process: "subprocess.Popen[bytes] | None" = None
+
     def __init__(self, folder: Path) -> None:
         address = folder / f"steps-{os.getpid()}.sock"
-        address.unlink(missing_ok=True)  # of a killed run that had the same number
-        command = [sys.executable, "-m", __name__, str(address)]
-        environment = {**os.environ, **dict.fromkeys(_THREADS, "1")}
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+        with socket.socket(socket.AF_UNIX) as listener:
+            try:
+                _listen(listener, address)
+            except OSError:  # not every file system takes sockets; then scripts run the steps
+                return
+            # From here on a script can call, though the server answers later.
+            number = listener.fileno()
+            command = [sys.executable, "-m", __name__, str(address), str(number)]
+            environment = {**os.environ, **_ENVIRONMENT}
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, env=environment, pass_fds=[number]
+            )
         os.environ[_VARIABLE] = str(address)
 
     def stop(self) -> None:
         """End the server, after the steps that it runs."""
-        self._process.communicate()
+        if self._process:
+            self._process.communicate()
+
+
+def _listen(listener: socket.socket, address: Path) -> None:
+    """Listen at an address to which only the owner may send steps."""
+    address.unlink(missing_ok=True)  # of a killed run that had the same number
+    previous = os.umask(0o077)
+    try:
+        listener.bind(str(address))
+    finally:
+        os.umask(previous)
+    listener.listen()
 
 
 def run(job: Job) -> None:
@@ -181,23 +215,14 @@ class _Queue:
                 pass
 
 
-def _serve(address: str) -> None:
+def _serve(address: Path, listener: socket.socket) -> None:
     """Import the modules of all steps, and serve requests until stdin is closed."""
     for ending in (signal.SIGINT, signal.SIGTERM):  # which the whole group gets
         signal.signal(ending, signal.SIG_IGN)
     gc.disable()
-    with socket.socket(socket.AF_UNIX) as listener:
-        previous = os.umask(0o077)  # only the owner may send steps
-        try:
-            listener.bind(address)
-        except OSError:  # not every file system takes sockets; then scripts run the steps
-            return
-        finally:
-            os.umask(previous)
-        listener.listen()
-        with suppress(Exception):  # the scripts run the steps then, and say what is wrong
-            _import_and_serve(_Queue(listener))
-    Path(address).unlink(missing_ok=True)
+    with listener, suppress(Exception):  # the scripts run the steps then, and say what is wrong
+        _import_and_serve(_Queue(listener))
+    address.unlink(missing_ok=True)
     with suppress(ChildProcessError):
         while True:
             os.wait()
@@ -258,6 +283,6 @@ def _end_with_script(connection: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    _serve(Path(sys.argv[1]), socket.socket(fileno=int(sys.argv[2])))
     atexit._run_exitfuncs()  # a folder of Matplotlib, where the home directory is read-only
     os._exit(0)
