@@ -14,7 +14,7 @@ import pytest
 import sampled_metrics
 from sampled_metrics._base.errors import InputError, UnreachableError
 from sampled_metrics.study import steps
-from sampled_metrics.study.datasets import fetch
+from sampled_metrics.study.datasets import download
 from sampled_metrics.study.datasets.catalogue import CATALOGUE
 from tests.conftest import as_ratings, synthetic_interactions, write_archive
 
@@ -205,7 +205,7 @@ def test_an_archive_is_the_one_of_the_rule(tmp_path, monkeypatch, archive):
     path = write_archive(tmp_path / "mine.zip", as_ratings(synthetic_interactions(users=5)))
     got = []
     if not archive:
-        monkeypatch.setattr(fetch, "_cached_or_downloaded", lambda *given: got.append(given) or
+        monkeypatch.setattr(download, "cached_or_downloaded", lambda *given: got.append(given) or
                             (path, "cache"))  # fmt: skip
     written = Files(archive=str(tmp_path / "out.zip"), source=str(tmp_path / "s.json"))
     dataset = {"name": "ml-1m", "archive": "of/another/machine.zip" if archive else None}

@@ -1,17 +1,19 @@
 """Matrix factorisation by alternating least squares, with the paper's loss (section 9)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix
+import scipy  # `scipy.sparse` takes long to import, so only where it is used
 
 from sampled_metrics._base.arrays import Float, one_thread
 from sampled_metrics._base.errors import InputError
 
 
 def factors(
-    events: csr_array,
+    events: scipy.sparse.csr_array,
     sweeps: Sequence[int],
     *,
     dimensions: int,
@@ -41,7 +43,7 @@ def factors(
     from implicit.cpu.als import AlternatingLeastSquares
     from implicit.recommender_base import ModelFitError
 
-    confidence = csr_matrix(events, dtype=np.float32)
+    confidence = scipy.sparse.csr_matrix(events, dtype=np.float32)
     confidence.data[:] = 1 + 1 / alpha
     n_users, n_items = confidence.shape
     with one_thread():

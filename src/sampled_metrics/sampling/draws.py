@@ -128,6 +128,8 @@ def _tied_before(tied: Int, ties: str, rng: np.random.Generator) -> Int:
         width = np.maximum(tied, 1)
     else:
         return np.zeros_like(tied)
+    if width.max(initial=1) == 1:  # only one place each
+        return np.zeros_like(tied)
     return (rng.random(tied.size) * width).astype(np.int64)
 
 

@@ -1,20 +1,16 @@
 """Getting an archive of MovieLens, and where the data of a run came from."""
 
+import hashlib
 import logging
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pooch
-import requests
-from pooch.core import download_action
-
-from sampled_metrics._base.errors import InputError, UnreachableError
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import replacing
 from sampled_metrics.study.datasets.archives import Ratings
-from sampled_metrics.study.datasets.catalogue import CITATION, ML_1M, MovieLens
-from sampled_metrics.study.datasets.download import Downloader, LimitError
+from sampled_metrics.study.datasets.catalogue import CITATION
 from sampled_metrics.study.datasets.settings import DatasetSettings
 from sampled_metrics.tables.lines import require_file
 
@@ -62,21 +58,23 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
         origin = "local archive"
         require_file(path, f"a {dataset.title} archive")
     else:
-        path, origin = _cached_or_downloaded(settings, dataset)
+        from sampled_metrics.study.datasets.download import cached_or_downloaded
+
+        path, origin = cached_or_downloaded(settings, dataset)
     official = None
     if dataset.checksum is not None:
         kind, digest = dataset.checksum.split(":")
-        official = pooch.file_hash(path, kind) == digest
+        official = _checksum(path, kind) == digest
     sha256, blob = Ratings(path, dataset).hashes()
     # The content of an official archive is official; that of another one may be.
-    is_published = official or None
+    is_published: bool | None = official or None
     if not official and dataset.ratings_git_blob is not None:
         is_published = blob == dataset.ratings_git_blob
     source = Source(
         dataset=dataset.name,
         origin=origin,
         archive=path.name,
-        archive_sha256=pooch.file_hash(path),
+        archive_sha256=_checksum(path),
         archive_is_official=official,
         bytes=path.stat().st_size,
         checksum=dataset.checksum,
@@ -96,7 +94,7 @@ def describe_tables(paths: Sequence[Path], settings: DatasetSettings) -> Source:
     """Return the source of tables: their checksums, and the terms that their owner states."""
     for path in paths:
         require_file(path, "a table of interactions")
-    checksum = ", ".join(map(pooch.file_hash, paths))
+    checksum = ", ".join(map(_checksum, paths))
     return Source(
         dataset=settings.name,
         origin="table",
@@ -109,34 +107,6 @@ def describe_tables(paths: Sequence[Path], settings: DatasetSettings) -> Source:
     )
 
 
-def _cached_or_downloaded(settings: DatasetSettings, dataset: MovieLens) -> tuple[Path, str]:
-    name = f"{dataset.name}.zip"
-    url = settings.url or dataset.url
-    cache = pooch.create(
-        settings.cache or pooch.os_cache("sampled-metrics"),
-        base_url="",
-        registry={name: dataset.checksum},
-        urls={name: url},
-        retry_if_failed=settings.retries,
-    )
-    path = Path(cache.path) / name
-    is_cached = download_action(path, dataset.checksum)[0] == "fetch"
-    try:
-        cache.fetch(name, downloader=Downloader(settings, dataset))
-    except (requests.RequestException, ValueError, LimitError) as error:
-        remedy = f"set dataset.archive or MOVIELENS_ARCHIVE to a local {name}, or try again later"
-        if not _is_unreachable(error):
-            raise InputError(f"{error}; {remedy}", path=url) from error
-        if dataset.name == ML_1M.name:
-            remedy += "; or set `ranks: reference` to continue from those of the reference run"
-        problem = f"GroupLens could not be reached ({url}: {error}); {remedy}"
-        raise UnreachableError(problem) from error
-    return path, "cache" if is_cached else "download"
-
-
-def _is_unreachable(error: Exception) -> bool:
-    """Return whether a server did not answer, or with an error of its own (5xx)."""
-    if isinstance(error, requests.HTTPError):
-        return error.response is not None and error.response.status_code >= 500
-    silent = isinstance(error, requests.ConnectionError | requests.Timeout)
-    return silent and not isinstance(error, requests.exceptions.SSLError)
+def _checksum(path: Path, kind: str = "sha256") -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, kind).hexdigest()

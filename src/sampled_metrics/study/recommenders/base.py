@@ -1,5 +1,7 @@
 """Base class, registry and files of recommenders; the two that know nothing of the user."""
 
+from __future__ import annotations
+
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -7,9 +9,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
+import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy.sparse import csr_array
 
 from sampled_metrics._base import settings as base
 from sampled_metrics._base.arrays import Float, Int, generator
@@ -31,7 +33,7 @@ class Recommender(ABC):
         self.settings: Any = settings
 
     @abstractmethod
-    def fit(self, train: csr_array, threads: int = 1) -> Self:
+    def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:
         """Learn from a users x items matrix, 1 where a user interacted with an item.
 
         `threads` changes the speed only, never the result.
@@ -114,7 +116,7 @@ class Popularity(Recommender):
 
     LEARNT = ("events",)
 
-    def fit(self, train: csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
+    def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
         """Count the training events of each item."""
         self.events = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float64)
         return self
@@ -140,7 +142,7 @@ class RandomOrder(Recommender):
     Settings = RandomSettings
     LEARNT = ("items",)
 
-    def fit(self, train: csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
+    def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
         """Keep the number of items."""
         self.items = np.array(train.shape[1])
         return self

@@ -1,12 +1,14 @@
 """Recommender X, matrix factorisation by alternating least squares (section 9), and BPR."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Self
 
 import numpy as np
+import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from pydantic import Field
-from scipy.sparse import csr_array, csr_matrix
 
 from sampled_metrics._base.als import factors
 from sampled_metrics._base.arrays import Float, Int, one_thread
@@ -49,14 +51,14 @@ class ALS(Factors):
 
     Settings = ALSSettings
 
-    def fit(self, train: csr_array, threads: int = 1) -> Self:
+    def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:
         """Minimise the loss by `iterations` sweeps from a random start."""
         for _ in self.stages(train, [self.settings.iterations], threads):
             pass
         return self
 
     def stages(
-        self, train: csr_array, iterations: Sequence[int], threads: int = 1
+        self, train: scipy.sparse.csr_array, iterations: Sequence[int], threads: int = 1
     ) -> Iterator[int]:
         """Train by each of these increasing numbers of sweeps, as `fit` does, and yield it."""
         settings = self.settings
@@ -96,7 +98,7 @@ class BPR(Factors):
 
     Settings = BPRSettings
 
-    def fit(self, train: csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - see below
+    def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - see below
         """Train with one thread, because each samples negatives of its own."""
         from implicit.cpu.bpr import BayesianPersonalizedRanking
         from implicit.recommender_base import ModelFitError
@@ -112,7 +114,9 @@ class BPR(Factors):
                 random_state=settings.seed,
             )
             with suppress(ModelFitError):  # checked below, also where `implicit` does not
-                model.fit(csr_matrix(train, dtype=np.float32, copy=True), show_progress=False)
+                model.fit(
+                    scipy.sparse.csr_matrix(train, dtype=np.float32, copy=True), show_progress=False
+                )
         self.user_vectors = model.user_factors.astype(np.float64)
         self.item_vectors = model.item_factors.astype(np.float64)
         if not (np.isfinite(self.user_vectors).all() and np.isfinite(self.item_vectors).all()):

@@ -1,14 +1,16 @@
 """Recommenders Y and Z, item-based filtering on cosine similarity (section 9), and on BM25."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
+import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy.sparse import csr_array, csr_matrix, vstack
 
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.settings import Count, Settings
@@ -28,8 +30,9 @@ class Neighbours(Recommender):
     `weights[j, i]` is what item j of the history adds to the score of item i; float64.
     """
 
-    histories: csr_array  # training events, shape (users, items)
-    weights: csr_array | None  # shape (items, items); None if they are dense, and not kept as one
+    histories: scipy.sparse.csr_array  # training events, shape (users, items)
+    # Shape (items, items); None if they are dense, and not kept as one.
+    weights: scipy.sparse.csr_array | None
 
     def score(self, users: Int) -> Float:
         """Sum the weights of each user's history, in the order of its items."""
@@ -58,7 +61,7 @@ class Tiles:
     yields the columns of these, at least two, and the numbers are places among them.
     """
 
-    histories: csr_array  # shape (users, items)
+    histories: scipy.sparse.csr_array  # shape (users, items)
     columns: Callable[[Int | None], Iterable[tuple[int, Float]]]
 
     def of(self, users: Int) -> Float:
@@ -94,7 +97,7 @@ class ItemKNN(Neighbours):
     Settings = ItemKNNSettings
     kept: list[tuple[int, Float]] | None = None  # all dense weights, by columns, if they are kept
 
-    def fit(self, train: csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
+    def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:  # noqa: ARG002 - one thread serves
         """Compute the weights, dense where all neighbours are kept and sparse where not."""
         self.histories = train
         self.weights = None
@@ -165,7 +168,9 @@ def weigh(
         entries /= divisors
 
 
-def _similarity_of_nearest(train: csr_array, settings: ItemKNNSettings) -> csr_array:
+def _similarity_of_nearest(
+    train: scipy.sparse.csr_array, settings: ItemKNNSettings
+) -> scipy.sparse.csr_array:
     """Similarity s' of eq. 28, transposed and zero where not near; never dense as a whole.
 
     The similarity is symmetric, so the nearest of its j-th row are those of its j-th column.
@@ -174,21 +179,23 @@ def _similarity_of_nearest(train: csr_array, settings: ItemKNNSettings) -> csr_a
     of_rows = settings.k_prime
     if settings.neighbour_axis == "column":
         of_columns, of_rows = of_rows, of_columns
-    near_columns: list[csr_array] = []
-    near_rows: list[csr_array] = []
+    near_columns: list[scipy.sparse.csr_array] = []
+    near_rows: list[scipy.sparse.csr_array] = []
     for similarity in _slabs(train, settings.self_similarity):
         for k, near in ((of_columns, near_columns), (of_rows, near_rows)):
             if k is not None:
-                near.append(csr_array(similarity * _nearest(similarity, k)))
+                near.append(scipy.sparse.csr_array(similarity * _nearest(similarity, k)))
     if not near_rows:
-        return csr_array(vstack(near_columns, format="csr"))
-    by_row = csr_array(vstack(near_rows).T.tocsr())
+        return scipy.sparse.csr_array(scipy.sparse.vstack(near_columns, format="csr"))
+    by_row = scipy.sparse.csr_array(scipy.sparse.vstack(near_rows).T.tocsr())
     if not near_columns:
         return by_row
-    return csr_array(vstack(near_columns, format="csr") * (by_row > 0))
+    return scipy.sparse.csr_array(scipy.sparse.vstack(near_columns, format="csr") * (by_row > 0))
 
 
-def _slabs(train: csr_array, self_similarity: bool, items: Int | None = None) -> Iterator[Float]:
+def _slabs(
+    train: scipy.sparse.csr_array, self_similarity: bool, items: Int | None = None
+) -> Iterator[Float]:
     """Yield some rows of the cosine of all pairs of items, eq. 27 with q = 1, at a time.
 
     Given items, at least two, yields only their rows.
@@ -201,7 +208,7 @@ def _slabs(train: csr_array, self_similarity: bool, items: Int | None = None) ->
     counted: Any = np.int32
     if n_users < 1 << 15:
         counted = np.int16
-    by_user = csr_array(train, dtype=counted)
+    by_user = scipy.sparse.csr_array(train, dtype=counted)
     by_item = by_user.T.tocsr()
     counts = np.maximum(np.diff(by_item.indptr), 1).astype(np.float64)
     is_dense = by_user.nnz * n_items < _GAIN * np.square(np.diff(by_user.indptr), dtype=float).sum()
@@ -258,15 +265,15 @@ class BM25(Neighbours):
 
     Settings = BM25Settings
 
-    def fit(self, train: csr_array, threads: int = 1) -> Self:
+    def fit(self, train: scipy.sparse.csr_array, threads: int = 1) -> Self:
         """Compute the similarities; each item's neighbours are found by one thread."""
         from implicit.nearest_neighbours import ItemItemRecommender, bm25_weight
 
         settings = self.settings
         model = ItemItemRecommender(K=min(settings.k, train.shape[1]), num_threads=threads)
-        events = csr_array(train, dtype=np.float64)
-        weighted = csr_matrix(bm25_weight(events.T, settings.k1, settings.b).T)
+        events = scipy.sparse.csr_array(train, dtype=np.float64)
+        weighted = scipy.sparse.csr_matrix(bm25_weight(events.T, settings.k1, settings.b).T)
         model.fit(weighted, show_progress=False)
         self.histories = train
-        self.weights = csr_array(model.similarity)
+        self.weights = scipy.sparse.csr_array(model.similarity)
         return self
