@@ -18,6 +18,7 @@ from sampled_metrics._base.sparse import from_structure, structure
 from sampled_metrics.study.recommenders.base import Arrays, Recommender, Scorer, register
 
 _SLAB = 256  # rows of the similarity, or columns of the weights, that are dense at a time
+_MOST_WHOLE = 1 << 13  # items up to which the common users of all pairs are counted at once
 _GAIN = 20  # sums of a dense product in the time of one of a sparse product
 # Up to so many items the weights of all pairs are kept, in at most 2.1 GB; those of more items are
 # computed, some columns at a time, whenever they are needed.
@@ -204,14 +205,9 @@ def _slabs(
     equal in the machine and no neighbour is chosen by a rounding error. 0 where an item has no
     training event.
     """
-    n_users, n_items = train.shape
-    counted: Any = np.int32
-    if n_users < 1 << 15:
-        counted = np.int16
-    by_user = scipy.sparse.csr_array(train, dtype=counted)
-    by_item = by_user.T.tocsr()
-    counts = np.maximum(np.diff(by_item.indptr), 1).astype(np.float64)
-    is_dense = by_user.nnz * n_items < _GAIN * np.square(np.diff(by_user.indptr), dtype=float).sum()
+    n_items = train.shape[1]
+    counts = np.maximum(np.bincount(train.indices, minlength=n_items), 1).astype(np.float64)
+    common_users = _common_users(train, is_whole=items is None)
     chosen = items
     if chosen is None:
         chosen = np.arange(n_items)
@@ -220,16 +216,50 @@ def _slabs(
         starts.pop()  # numpy sums a single column in another order than one of several
     for first, end in pairwise([*starts, chosen.size]):
         rows = chosen[first:end]
-        common: Any  # users that items have in common
-        if is_dense:
-            common = (by_item @ np.ascontiguousarray(by_item[rows].toarray().T)).T
-        else:
-            common = (by_item[rows] @ by_user).toarray()
-        common = common.astype(np.float64, order="C")
+        common = common_users(rows).astype(np.float64, order="C")
         similarity = np.sqrt(common * common / np.outer(counts[rows], counts))
         if not self_similarity:
             similarity[np.arange(rows.size), rows] = 0.0
         yield similarity
+
+
+def _common_users(
+    train: scipy.sparse.csr_array, is_whole: bool
+) -> Callable[[Int], NDArray[np.integer]]:
+    """Return the function that counts the users whom some items have in common with each item.
+
+    `is_whole` if it is called for all items.
+    """
+    n_users, n_items = train.shape
+    counted: Any = np.int32
+    if n_users < 1 << 15:
+        counted = np.int16
+    by_user = scipy.sparse.csr_array(train, dtype=counted)
+    by_item = by_user.T.tocsr()
+    is_dense = by_user.nnz * n_items < _GAIN * np.square(np.diff(by_user.indptr), dtype=float).sum()
+    if not is_dense:
+        return lambda rows: (by_item[rows] @ by_user).toarray()
+    if is_whole and n_items <= _MOST_WHOLE:
+        common = _all_common_users(by_item)
+        return lambda rows: common[rows]
+    return lambda rows: _product(by_item, by_item[rows]).T
+
+
+def _all_common_users(by_item: scipy.sparse.csr_array) -> NDArray[np.integer]:
+    """Count the users that each pair of items has in common; half are computed, by symmetry."""
+    n_items = by_item.shape[0]
+    common = np.empty((n_items, n_items), dtype=by_item.dtype)
+    for first in range(0, n_items, _SLAB):
+        end = min(first + _SLAB, n_items)
+        below = _product(by_item[first:], by_item[first:end])
+        common[first:, first:end] = below
+        common[first:end, first:] = below.T
+    return common
+
+
+def _product(left: scipy.sparse.csr_array, right: scipy.sparse.csr_array) -> NDArray[np.integer]:
+    """Multiply a matrix by a transposed one, which is dense meanwhile."""
+    return left @ np.ascontiguousarray(right.toarray().T)
 
 
 def _nearest(similarity: Float, k: int) -> NDArray[np.bool_]:
