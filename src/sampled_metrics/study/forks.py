@@ -72,6 +72,7 @@ _MODULES = {
         "pandas.io.formats.style",
         "pyarrow.pandas_compat",
     ),
+    "ranges": ("sampled_metrics.study.allowed",),
     "scorecard": (
         "sampled_metrics.study.scorecard",
         "sampled_metrics.study.claims",
