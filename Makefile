@@ -9,7 +9,7 @@ comma := ,
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help verify reproduce test test-cluster test-lowest test-recbole bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes power proxies verdicts audit price future literature kills fuzz mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
+.PHONY: help verify reproduce test test-long test-cluster test-lowest test-recbole bench bench-large bench-peers exports coverage coverage-reported check-coverage llm shapes power proxies verdicts audit price future literature kills fuzz mutants reference reference-ml-100k reference-global-time reference-ncf ways dist test-dist conda docs picture schema lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
@@ -48,14 +48,26 @@ reproduce: $(STAMP) ## run the study on config/config.yaml
 	  && $(SNAKEMAKE) $(TARGETS) --config ranks=reference; }
 	@$(if $(TARGETS),:,echo; cat results/tables/exact.md; echo; sed -n 1$(comma)12p results/scorecard.md)
 
-test: $(STAMP) ## lint, types and tests, as in continuous integration
+# Compiled modules are kept, or each of the commands that the tests start would compile its own.
+test test-long: export PYTHONDONTWRITEBYTECODE :=
+
+test: $(STAMP) ## lint, types and all tests but the long ones
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint types
+	pytest -m "not long"
+
+test-long: $(STAMP) ## the tests of whole studies, of the pages in a browser, and of the documentation's site
+	pytest -m long
+
+.PHONY: lint types
+lint:
 	ruff check
 	ruff format --check
 	snakefmt --check Snakefile workflow
-	mypy
 	lint-imports
 	snakemake --lint
-	pytest
+
+types:
+	mypy
 
 # The lowest versions that pyproject.toml allows, with what plots and the proxy als need.
 define LOWEST

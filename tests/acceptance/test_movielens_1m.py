@@ -67,6 +67,7 @@ def test_held_out_items_are_the_published_ones(split):
     assert hashlib.sha256(text.encode()).hexdigest() == HELD_OUT_SHA256
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("recommender", "printed"),
     [("Y", ["8.84", "4.59", "4.32", "85.33"]), ("Z", ["9.42", "4.79", "4.44", "74.80"])],
@@ -76,6 +77,7 @@ def test_exact_metrics_as_printed(records, recommender, printed):
     assert [f"{percent(metric, records[recommender]):.2f}" for metric in METRICS] == printed
 
 
+@pytest.mark.long
 def test_ties_of_z(records):
     assert f"{percent('ap', records['Z']):.3f}" == "4.436"
     assert f"{percent('auc', records['Z']):.3f}" == "74.802"
@@ -88,12 +90,14 @@ def test_ties_of_z(records):
     assert abs(74.73 - 74.802) < 3 * deviation
 
 
+@pytest.mark.long
 def test_recommender_x_within_what_its_start_explains(records):
     published, allowed = [7.60, 3.76, 3.75, 89.13], [0.30, 0.15, 0.15, 0.15]
     found = [percent(metric, records["X"]) for metric in METRICS]
     assert (abs(np.subtract(found, published)) <= allowed).all(), found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("recommender", ["X", "Y", "Z"])
 def test_reference_ranks_are_those_of_this_run(records, recommender):
     kept = Ranks.read(ROOT / f"results/reference/ranks/{recommender}.parquet")
@@ -106,6 +110,7 @@ def test_reference_ranks_are_those_of_this_run(records, recommender):
         assert percent(metric, found) == pytest.approx(percent(metric, kept), abs=0.02)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["claims.csv", "scorecard.csv", "ranges.csv", "figures/figure6.csv"]
 )
@@ -114,6 +119,7 @@ def test_tables_of_the_reference_are_those_of_this_run(results, name):
     pd.testing.assert_frame_equal(found, kept, rtol=1e-2, atol=0.02)
 
 
+@pytest.mark.long
 def test_verify_says_that_all_is_the_same(results):
     words = [sys.executable, ROOT / "benchmarks/verify.py", results, ROOT / "results/reference"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

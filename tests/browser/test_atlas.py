@@ -7,6 +7,8 @@ import pytest
 from tests.browser.conftest import DESKTOP, Opened
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.long
+
 PAGE = ROOT / "docs/atlas.html"
 PERMISSIONS = ["clipboard-read", "clipboard-write"]
 ROW = "#row=s3rec.yelp-s3-rec.bert4rec"

@@ -14,6 +14,8 @@ from sampled_metrics.sampling import draw_sampled_ranks
 from tests.browser.conftest import Opened
 from tests.unit.test_page import REFERENCE
 
+pytestmark = pytest.mark.long
+
 ON_SCREEN = ["color-contrast", "scrollable-region-focusable", "target-size"]  # rules of a screen
 REPORTED = "([printed, n, m, users]) => reported(printed, n, m, users)"
 PRINTED = [

@@ -15,6 +15,8 @@ from sampled_metrics._base import defaults
 from tests.conftest import ROOT
 
 pytest.importorskip("mkdocs_jupyter", reason="the documentation's packages are not installed")
+pytestmark = pytest.mark.long
+
 IN_REPOSITORY = ("docs_dir: ", "custom_dir: ", "custom_templates: ", "paths: [")
 ADDRESS = "https://site.example/"
 

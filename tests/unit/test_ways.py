@@ -43,7 +43,8 @@ def runs(row):
     if by == "make ways":
         return way == "ways" or way.removeprefix("make ").split()[0] in listed("WAYS \\?= ")
     if by.startswith(".ci/run: "):
-        return by.removeprefix(".ci/run: ") in (ROOT / ".ci/run").read_text(encoding="utf-8")
+        command = re.escape(by.removeprefix(".ci/run: "))
+        return re.search(rf"{command}(\s|$)", (ROOT / ".ci/run").read_text("utf-8")) is not None
     path, _, name = by.partition("::")
     if not (ROOT / path).is_file():
         return False
@@ -62,6 +63,7 @@ def test_what_runs_a_way_exists(row):
     [
         ("make reference", "make ways"),
         ("make test", ".ci/run: make all"),
+        ("make test", ".ci/run: make te"),
         ("make test", "tests/unit/test_ways.py::test_that_is_not_there"),
         ("make test", "tests/unit/test_no.py::test_what_runs_a_way_exists"),
         ("make test", "tests/unit/test_ways.py::runs"),
@@ -69,6 +71,11 @@ def test_what_runs_a_way_exists(row):
 )
 def test_what_runs_nothing_is_noticed(way, by):
     assert not runs({"way": way, "run by": by})
+
+
+def test_one_of_two_targets_runs_each_test():
+    """Continuous integration runs both targets."""
+    assert re.findall(r"(?m)^\tpytest\b(.*)$", MAKEFILE) == [' -m "not long"', " -m long"]
 
 
 def test_ways_are_read_from_blocks_and_sentences():

@@ -40,6 +40,7 @@ def purchases():
     return frame.astype({"customer": str, "article": str})
 
 
+@pytest.mark.long
 def test_a_shop_with_scores_from_elsewhere(project, monkeypatch):
     """The study, the command and the snippet of docs/other-data.md, in this order."""
     study = next(block for block in blocks("yaml") if "results/shop" in block)
@@ -61,6 +62,7 @@ def test_a_shop_with_scores_from_elsewhere(project, monkeypatch):
         assert ours[column].tolist() == popular[column].tolist()
 
 
+@pytest.mark.long
 def test_two_tables_and_some_users(project, tmp_path):
     study = next(block for block in blocks("yaml") if "train.csv" in block)
     settings = yaml.safe_load(study)

@@ -9,6 +9,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.workflow.conftest import run
 
+pytestmark = pytest.mark.long
+
 # Imported by the workflow as it starts, by a step only, and by nothing here.
 MODULES = ["study/config", "study/curves", "budget/model"]
 FIGURE, KEPT = "results/figures/figure1.csv", "results/reference/figures/figure1.csv"

@@ -12,6 +12,8 @@ from tests.conftest import ROOT
 from tests.environments import make_environment
 from tests.workflow.conftest import run
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def pins():

@@ -13,6 +13,8 @@ from sampled_metrics.study.datasets.events import Interactions
 from tests.browser.conftest import executable
 from tests.conftest import ROOT, as_ratings, synthetic_interactions, write_archive
 
+pytestmark = pytest.mark.long
+
 USERS = 60
 # Shapes of the published weights, but for the numbers of users and items.
 MLP = {"layer1": (64, 32), "layer2": (32, 16), "layer3": (16, 8)}

@@ -11,6 +11,8 @@ from sampled_metrics.study.recommenders import create
 from tests.conftest import synthetic_interactions
 from tests.workflow.conftest import run
 
+pytestmark = pytest.mark.long
+
 STUDY = {
     "dataset": {"format": "table", "name": "Some users only train", "path": "events.csv"},
     "recommenders": [

@@ -15,6 +15,8 @@ import yaml
 from tests.conftest import ROOT, synthetic_interactions, write_archive
 from tests.workflow.conftest import run
 
+pytestmark = pytest.mark.long
+
 # Names that a shell would execute or part if they were not quoted.
 NASTY = "a' b\"; $(touch hacked) `touch hacked` &"
 COLUMNS = {"user": NASTY, "item": f"{NASTY}2", "rating": f"{NASTY}3"}

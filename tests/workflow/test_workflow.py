@@ -66,6 +66,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("path", "values", "expected"), CHANGES)
 def test_a_change_runs_only_what_depends_on_it(finished, path, values, expected):
     config = finished.folder / "config/config.yaml"
@@ -90,6 +91,7 @@ def test_only_a_change_of_content_runs_anything(finished):
         ranks.write_bytes(before)
 
 
+@pytest.mark.long
 def test_kills_pieces_and_cores_do_not_change_a_byte(finished, make_project, small_archive):
     project = make_project(small_archive)
     project.change("ranking", pieces=2)
@@ -116,6 +118,7 @@ def test_kills_pieces_and_cores_do_not_change_a_byte(finished, make_project, sma
     assert not project.hidden()
 
 
+@pytest.mark.long
 def test_an_archive_with_other_ratings_is_read_again(finished, small_archive):
     before = small_archive.read_bytes()
     write_archive(small_archive, as_ratings(synthetic_interactions(users=20)))
