@@ -18,7 +18,7 @@ from sampled_metrics.inference.brackets import _between, bracket, likely_mixture
 from sampled_metrics.inference.correct import behaves_like
 from sampled_metrics.inference.kernels import kernel
 from sampled_metrics.inference.likelihood import upper_bound
-from sampled_metrics.inference.misfit import misfit
+from sampled_metrics.inference.misfit import misfit, rise
 from sampled_metrics.inference.ranges import bracket_users
 from sampled_metrics.inference.shapes import SHAPES, factor_of, name_of
 from sampled_metrics.metrics.measures import parse_measure
@@ -549,6 +549,57 @@ class TestMisfit:
         sample = SampledRanks([1] * 10 + [2] * 80 + [3] * 10, 3, 2, "with-replacement")
         expected = 2 * (20 * np.log(10 / 25) + 80 * np.log(80 / 50))
         assert misfit(sample, "none")[:2] == (pytest.approx(expected), 3)
+
+
+class TestRise:
+    @each_sampling
+    @pytest.mark.parametrize(("n", "m"), [(9, 8), (60, 7), (60, 20), (400, 100)])
+    def test_low_ranks_of_the_class_have_no_larger_mean_than_equally_likely_ones(
+        self, n, m, sampling
+    ):
+        """Under each extreme point of the class, equally likely true ranks 1 ... k."""
+        single = pmf_at(np.arange(1, n + 1), n, m, sampling)
+        of_points = np.cumsum(single, axis=0) / np.arange(1, n + 1)[:, None]
+        for length in (6, 12, 24):
+            if length == 6 or length <= (m + 1) // 4:
+                head = of_points[:, :length]
+                means = head @ np.arange(1, length + 1) / head.sum(axis=1)
+                assert means.max() <= (length + 1) / 2 + 1e-12
+
+    def test_p_value_by_hand(self):
+        """Of 100 negatives the means of ranks up to 6, 12 and 24 are tested."""
+        ranks = [1] * 2 + [5] * 20 + [9] * 4 + [20] * 30 + [80] * 40
+        found = []
+        for length, head in ((6, [1] * 2 + [5] * 20), (12, ranks[:26]), (24, ranks[:56])):
+            deviation = np.std(np.arange(1, length + 1)) / np.sqrt(len(head))
+            found.append(norm.sf((np.mean(head) - (length + 1) / 2) / deviation))
+        assert rise(SampledRanks(ranks, N, M)) == pytest.approx(3 * min(found))
+        few = SampledRanks([1] * 2 + [5] * 17 + [80] * 40, N, M)
+        assert rise(few) == 1.0  # of 19 users the mean is not normal
+
+    @pytest.mark.parametrize(("m", "longest"), [(1, 6), (10, 6), (46, 6), (47, 12), (95, 24)])
+    def test_up_to_a_quarter_of_all_ranks(self, m, longest):
+        """Ranks just below the longest tested are noticed, those after it are not."""
+        last = min(longest, m + 1)
+        assert rise(SampledRanks([last] * 200, N, m)) < 0.01 or last < 4
+        assert rise(SampledRanks([min(longest + 1, m + 1)] * 200, N, m)) == 1.0 or m + 1 <= longest
+
+    @pytest.mark.parametrize("m", [10, 50, 500])
+    def test_level_where_all_ranks_are_equally_likely(self, m):
+        """The least favourable case: questions begin at p = 0.0025."""
+        rng = np.random.default_rng(15)
+        found = [rise(SampledRanks(rng.integers(1, m + 2, 500), N, m)) for _ in range(2000)]
+        assert np.mean(np.array(found) < 0.0025) < 0.006
+
+    def test_some_popular_negatives_are_asked_about(self, recwarn):
+        """Above the item is a share of negatives that is the root of that of the candidates."""
+        rng = np.random.default_rng(16)
+        rank = np.arange(1, N + 1)
+        weights = 1.0 / (rank + 20)
+        true = rng.choice(rank, 2000, p=weights / weights.sum())
+        drawn = SampledRanks(1 + rng.binomial(M, np.sqrt((true - 1) / N)), N, M)
+        correct(drawn, "recall@10", "sampled")
+        assert [each.category for each in recwarn.list] == [InputWarning]
 
 
 def test_nothing_is_printed_while_ranges_are_computed(capfd):

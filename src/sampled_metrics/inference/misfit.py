@@ -1,4 +1,4 @@
-"""Chi-square tests of sampled ranks, which look for errors in how they were made.
+"""Tests of sampled ranks, which look for errors in how they were made.
 
 Ranges assume a shape near the top only. Nearly all recommenders have true ranks that are in order
 everywhere, none likelier than one before it, so sampled ranks that no such distribution explains
@@ -11,9 +11,9 @@ negatives, give sampled ranks that a distribution inside explains.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc, xlogy
+from scipy.special import chdtrc, ndtr, xlogy
 
-from sampled_metrics._base.arrays import Float, generator
+from sampled_metrics._base.arrays import Float, Int, generator
 from sampled_metrics._base.asking import ask
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.solvers import nearest_weights
@@ -30,6 +30,9 @@ _QUESTION = (
     "are many held-out items not scored, or are negatives hard or popular ones and not uniform?"
 )
 _REFUSED = 0.005  # p below which a class does not explain sampled ranks
+_RISING = 0.0025  # the same for low ranks that are rarer than higher ones
+_SHORTEST = 6  # ranks whose mean is tested
+_FEWEST = 20  # users among them, for a normal mean
 _PLAUSIBLE = 3.0  # factor that no sound recommender exceeds
 _LEAST_EXPECTED = 5.0  # users in a cell
 _REWEIGHTINGS = 3  # of fits
@@ -64,7 +67,8 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
     """
     n = round(float(np.mean(sample.n_items)))
     ordered = misfit(sample, NON_INCREASING, n)
-    if not ordered.is_refused:
+    rising = rise(sample)
+    if not ordered.is_refused and rising > _RISING:
         return
     factor = factor_of(shape)
     plausible = misfit(sample, max(min(factor, MOST_FACTOR), _PLAUSIBLE), n // 2)
@@ -83,7 +87,8 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
             f"likelier than one before it ({assumed}). Give shape {_PLAUSIBLE:g} (--shape "
             f"{_PLAUSIBLE:g}), unless {CAUSES}"
         )
-    ask("data", f"some ranks are likelier than others before them ({ordered}): {_QUESTION}")
+    found = str(ordered) if ordered.is_refused else f"p = {rising:.1g}"
+    ask("data", f"some ranks are likelier than others before them ({found}): {_QUESTION}")
 
 
 def _refuse_or_ask_of_any(sample: SampledRanks, plausible: Misfit) -> None:
@@ -105,17 +110,12 @@ def misfit(
 ) -> Misfit:
     """Test sampled ranks against the closest distribution of a class, see `kernel`.
 
-    Users are counted in cells of sampled ranks in which at least five are expected. Of several
-    rows of a user, one is taken at random (with a fixed seed), because they are not independent.
-    Degrees of freedom are the cells less extreme points in the closest mixture, and one more, which
-    keeps the test from refusing too much where users are few.
+    Users are counted in cells of sampled ranks in which at least five are expected. Degrees of
+    freedom are the cells less extreme points in the closest mixture, and one more, which keeps the
+    test from refusing too much where users are few.
     """
-    ranks = sample.sampled_ranks
     m = sample.n_negatives
-    _, user = sample.different_users()
-    if int(user.max()) + 1 < ranks.size:
-        order = generator(0, "misfit").permutation(ranks.size)
-        ranks = ranks[order[np.unique(user[order], return_index=True)[1]]]
+    ranks = _of_different_users(sample)
     n = round(float(np.mean(sample.n_items)))
     table = kernel(n, m, sample.sampling, shape, None)
     if down_to is not None:
@@ -144,6 +144,37 @@ def misfit(
     statistic = 2.0 * float((xlogy(observed, observed / expected) - observed + expected).sum())
     degrees = max(cells.size - int(np.count_nonzero(weights)) + 1, 1)
     return Misfit(statistic, degrees, float(chdtrc(degrees, max(statistic, 0.0))))
+
+
+def rise(sample: SampledRanks) -> float:
+    """Test whether low sampled ranks are rarer than is possible, and return the p-value.
+
+    No true rank is to be likelier than a better one.
+    Then no sampled rank is likelier than a better one either, so the ranks up to some l have a mean
+    of at most (l + 1) / 2, that of equally likely ones. The smallest p-value of normal tests for
+    l = 6, 12, 24, ... up to a quarter of all ranks, times their number.
+    """
+    ranks = _of_different_users(sample)
+    last = max((sample.n_negatives + 1) // 4, _SHORTEST)
+    lengths = _SHORTEST * 2 ** np.arange(int(np.log2(last / _SHORTEST)) + 1)
+    smallest = 1.0
+    for length in lengths:
+        head = ranks[ranks <= length]
+        if head.size >= _FEWEST:
+            error = np.sqrt((length**2 - 1.0) / 12.0 / head.size)
+            above = (head.mean() - (length + 1.0) / 2.0) / error
+            smallest = min(smallest, float(ndtr(-above)))
+    return min(1.0, lengths.size * smallest)
+
+
+def _of_different_users(sample: SampledRanks) -> Int:
+    """Of several rows of a user take one at random, because they are not independent."""
+    ranks = sample.sampled_ranks
+    _, user = sample.different_users()
+    if int(user.max()) + 1 == ranks.size:
+        return ranks
+    order = generator(0, "misfit").permutation(ranks.size)
+    return ranks[order[np.unique(user[order], return_index=True)[1]]]
 
 
 def _closest(
