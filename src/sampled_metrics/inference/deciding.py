@@ -24,8 +24,9 @@ from sampled_metrics.inference.shapes import NONE, name_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import SampledRanks, Sampling
 
-# Vectors fitted to each sample about double the sd of an end, by simulation; taken where that makes
-# a decision less likely, because below one half a doubled sd promises too much.
+# Where only the negatives vary, vectors fitted to each sample about double the sd of an end, by
+# simulation; taken where that makes a decision less likely, because below one half a doubled sd
+# promises too much.
 _OF_FITTED = 2.0
 _MORE = 1000  # negatives that an undecided comparison is told about, or twice those drawn
 
@@ -137,7 +138,8 @@ def decision(
     else:
         above = -high - z * error_high
         sd = sd_high
-    if m is not None and above > 0.0 and not measure.metric.needs_candidates:
+    is_fitted = m is not None and not measure.metric.needs_candidates
+    if is_fitted and not pair.drawn and above > 0.0:
         sd *= _OF_FITTED
     if sd != 0.0:
         return above / sd, width

@@ -110,9 +110,9 @@ def plan(
     10 0.0 0.24
     100 0.93 0.06
     None 1.0 0.01
-    >>> about = {"n_items": 3000, "n_users": 6000, "sizes": [100, 200]}
+    >>> about = {"n_items": 3000, "n_users": 6000, "sizes": [50, 100]}
     >>> plan(metrics="recall@10", effect=0.08, value=0.1, **about)[0].decides
-    200
+    100
     """
     check_arguments(n_users=n_users, sampling=sampling, shape=shape, confidence=confidence)
     sizes = integers("sizes", sizes, is_column=True).tolist()
