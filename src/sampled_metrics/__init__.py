@@ -22,7 +22,7 @@ recall@10                              bv:0.1       0.23569  recall@17
 5 users, 100 negatives drawn uniformly without replacement from 3,540 items.
   Fractions.
 range: values of the exact metric that the sampled ranks allow, at 95 %,
-  assuming that near the top no rank is likelier than one before it. Sampled
+  assuming that near the top no rank is likelier than a better one. Sampled
   ranks cannot confirm this. It fails, for example, where rules fill the top
   places; shape 2 assumes less.
 middle: geometric mean of the range, if you must quote one number.

@@ -89,7 +89,7 @@ def test_differences_without_error_are_certain() -> None:
 def test_notes_say_what_to_do() -> None:
     text = str(result([0.1, 0.2, 0.0], seconds_per_score=(1e-3,) * 3))
     for words in (
-        "the audit's for B",
+        "for B from the audit",
         "b - a: ",
         "C: too few users",
         "of 100 candidates",
@@ -136,9 +136,9 @@ def test_each_note_is_there_where_it_is_true() -> None:
     unknown = notes(0.1, 0.2, 0.1, depth=(float("nan"),) * 3)
     assert has(unknown, "proxy: als. A, B, C: too few users")
     same = [[estimate(0.1)], [estimate(0.2)], [estimate(0.3)]]
-    assert has(notes(0.1, 0.2, 0.1, estimates=same), "value: the model's.")
-    assert not has(notes(0.1, 0.2, 0.1, estimates=same), "b - a: to rank by")
-    assert has(notes(0.1, 0.2, 0.10002, estimates=same), "b - a: to rank by")
+    assert has(notes(0.1, 0.2, 0.1, estimates=same), "value: from the model.")
+    assert not has(notes(0.1, 0.2, 0.1, estimates=same), "b - a: order recommenders by it")
+    assert has(notes(0.1, 0.2, 0.10002, estimates=same), "b - a: order recommenders by it")
     for seconds, is_soon in ((59.0, True), (61.0, False)):
         time = notes(0.1, 0.2, 0.1, seconds_per_score=(seconds / 5050, 0.0, 0.0))
         assert has(time, f"full ranking: 3 x 5,050 scores, about {seconds:.2g} s.")

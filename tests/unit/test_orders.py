@@ -59,13 +59,16 @@ def test_verdicts_of_full_rankings(changed, words):
     ("factor", "words"),
     [
         (None, "B is above A"),
-        (1.9, "B is above A, unless some rank near the top is 1.9 times as likely as one before "
-         "it, which proves little"),
-        (2.0, "B is above A, unless some rank near the top is 2 times as likely as one before it"),
-        (15.9, "B is above A, unless some rank near the top is 16 times as likely as one before "
-         "it"),
+        (1.04, "B is above A, unless some rank near the top is likelier than a better one, "
+         "which proves little"),
+        (1.96, "B is above A, unless some rank near the top is 1.9 times as likely as a better "
+         "one, which proves little"),
+        (2.0, "B is above A, unless some rank near the top is 2.0 times as likely as a better "
+         "one"),
+        (15.9, "B is above A, unless some rank near the top is 16 times as likely as a better "
+         "one"),
         (16.0, "B is above A, unless some rank near the top is more than 16 times as likely as "
-         "one before it"),
+         "a better one"),
     ],
 )  # fmt: skip
 def test_verdicts_of_decided_samples(factor, words):
@@ -162,11 +165,11 @@ def test_users_are_paired_by_row_if_there_are_as_many_rows():
 @pytest.mark.parametrize(
     ("shape", "factor", "name", "words"),
     [
-        ("non-increasing", 1.0, "non-increasing", "no rank is likelier than one before it"),
-        (1, 1.0, "non-increasing", "no rank is likelier than one before it"),
+        ("non-increasing", 1.0, "non-increasing", "no rank is likelier than a better one"),
+        (1, 1.0, "non-increasing", "no rank is likelier than a better one"),
         ("none", np.inf, "none", "whatever the true ranks are"),
-        (1.5, 1.5, "1.5", "no rank is more than 1.5 times as likely as one before it"),
-        ("2", 2.0, "2", "no rank is more than 2 times as likely as one before it"),
+        (1.5, 1.5, "1.5", "no rank is more than 1.5 times as likely as a better one"),
+        ("2", 2.0, "2", "no rank is more than 2 times as likely as a better one"),
     ],
 )
 def test_shapes_and_their_factors(shape, factor, name, words):

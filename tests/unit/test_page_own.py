@@ -119,11 +119,29 @@ def test_page_has_the_ranges_of_values_and_differences_and_says_what_they_decide
         ends = np.array([[each.range_low, each.range_high] for each in results])
         assert np.array(of_size) == pytest.approx(ends, abs=1e-5)
     assert "b 100.0\xa0%" in content["says"]
-    assert content["says"].endswith("It says b > a > c.")
+    assert content["says"].endswith("It suggests b > a > c.")
     assert len(content["bars"][0]["decided"]) + content["bars"][0]["open"] == 3
     page = " ".join(render(content, "own.html").split())
     assert f"This sample decides {len(content['bars'][0]['decided'])} of 3 orders." in page
     alike = own_sampled({"a": sample(*[5] * 21), "b": sample(*[5] * 21)}, ["ap"], ["sampled"])
-    assert alike["says"].endswith("It says a = b.")
+    assert alike["says"].endswith("It suggests a = b.")
     assert "This sample cannot decide it." in render(alike, "own.html")
     json.dumps(content["numbers"], allow_nan=False)
+
+
+def test_bars_decide_the_orders_that_the_table_of_comparisons_decides():
+    """A range that excludes 0 does not decide an order that is corrected for three pairs."""
+    n, m, n_users = 2000, 200, 1500
+    samples = {}
+    for name, exponent, seed in (("a", 0.69, 3), ("b", 1.0, 1), ("c", 1.0, 2)):
+        rng = np.random.default_rng(seed)
+        ranks = np.clip((n ** rng.random(n_users) ** exponent).astype(int), 1, n)
+        drawn = 1 + rng.hypergeometric(ranks - 1, n - ranks, m)
+        samples[name] = SampledRanks(drawn, np.full(n_users, n), m, users=np.arange(n_users))
+    compared = compare(samples, "recall@10", "sampled")
+    orders = [(result.order, result.range_low > 0.0) for result in compared]
+    assert ("undecided", True) in orders
+    group = own_sampled(samples, ["recall@10"], ["sampled"])["bars"][0]
+    decided = [result for result in compared if result.order != "undecided"]
+    assert len(group["decided"]) == len(group["verdicts"]) == len(decided)
+    assert group["open"] == 3 - len(decided)

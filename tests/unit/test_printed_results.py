@@ -133,13 +133,12 @@ def test_checks_of_a_table():
     }
     assert set(of_s.decided) == decided
     assert (4, 2) in decided
-    *_, orders, none, last = words.splitlines()
+    *_, orders, last = words.splitlines()  # no line of T, which has no pair
     assert orders.startswith("S: D: ")
     assert numbers_of(orders)[:2] == [str(len(decided)), "3"]
     for better, worse in decided:
         name = {1: "A", 2: "B", 4: "row 4"}
         assert f"{name[better]} above {name[worse]}" in orders
-    assert (none.startswith("T: D: "), numbers_of(none)) == (True, ["0", "0"])
     assert numbers_of(last) == ["90"]
     count = next(line for line in words.splitlines() if "with a flag" in line)
     assert numbers_of(count)[:2] == ["4", "1"]
@@ -267,3 +266,19 @@ def test_a_rounded_number_allows_what_its_ends_allow():
     assert (found.range_low, found.range_high) == pytest.approx(ends, abs=1e-4)
     (exact,) = sm.reported({"HR@5": "0.5"}, **ABOUT)  # without users
     assert (exact.range_low, exact.range_high) == pytest.approx(ends, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("number", "options", "is_asked"),
+    [
+        ("0.044", {}, True),  # a random order of 101 has 0.0450
+        ("0.046", {}, False),
+        ("0.044", {"unscored": 0.2}, False),
+        ("0.044", {"shape": "none"}, False),
+    ],
+)
+def test_numbers_of_a_random_order_are_asked_about(number, options, is_asked):
+    """Held-out items without a score make printed numbers low, and so the range."""
+    about = {"n_items": 2000, "n_negatives": 100, "n_users": 2000}
+    _, words = sm.reported({"NDCG@10": number}, **about, **options).parts()
+    assert ("--unscored" in words) == is_asked

@@ -92,6 +92,7 @@ def test_lines_and_tables_as_html():
     html = html_of(["a < b\n  and c\nd", [{"x": "<b>"}]])
     assert html.startswith("<p>a &lt; b and c<br>d</p><table>")
     assert "&lt;b&gt;" in html
+    assert html_of(["run `a <b>`"]) == "<p>run <code>a &lt;b&gt;</code></p>"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Tables and lines about them, as text and as HTML."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from html import escape
@@ -144,8 +145,13 @@ def text_of(parts: Parts) -> str:
 def html_of(parts: Parts) -> str:
     """Lay out tables and lines as HTML; an indented line continues the one before it."""
     return "".join(
-        "<p>" + escape(part).replace("\n  ", " ").replace("\n", "<br>") + "</p>"
+        "<p>" + html_lines_of(part).replace("\n", "<br>") + "</p>"
         if isinstance(part, str)
         else _html_table_of(part)
         for part in parts
     )
+
+
+def html_lines_of(words: str) -> str:
+    """Escape lines for HTML, with what is between backticks as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(words).replace("\n  ", " "))

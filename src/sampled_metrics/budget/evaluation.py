@@ -257,12 +257,13 @@ def expectation(order: Order, budget: float) -> tuple[int, str]:
         return logging.INFO, f"{price}, which are all: the metrics will be exact"
     lists = (1.0 - MODEL_SHARE) * most * n_users / n_candidates
     fits, hides = (100.0 * width / np.sqrt(max(lists, 0.01)) for width in WIDTHS)
+    users = f"{lists:,.0f} users" if lists >= 1.5 else f"{lists:.1g} users"
     text = (
-        f"{price}; the audit pays for full lists of about {lists:.3g} users: expect intervals of "
-        f"about ±{fits:.0f} % of a metric where the proxy fits, ±{hides:.0f} % where not"
+        f"{price}; the audit pays for full lists of about {users}: expect intervals of about "
+        f"±{fits:.0f} % of a metric where the proxy fits, ±{hides:.0f} % where not"
     )
     if lists < LEAST_CONFIRMED:
-        return logging.WARNING, f"{text}, and too few to find out which"
+        return logging.WARNING, f"{text}; with so few lists the result cannot tell which"
     return logging.INFO, text
 
 

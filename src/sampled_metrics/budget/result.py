@@ -247,11 +247,14 @@ class BudgetResult(Shown):
     def _notes_on_values(self, orders: list[Compared]) -> Iterator[str]:
         weak = [name for name, is_weak in zip(self.names, self.weak, strict=True) if is_weak]
         if weak:
-            yield f"value: the model's; the audit's for {', '.join(weak)}, where both differ."
+            yield f"value: from the model; for {', '.join(weak)} from the audit, which disagrees."
         else:
-            yield "value: the model's."
+            yield "value: from the model."
         if any(abs(x.difference - (x.value_b - x.value_a)) > ROUNDING for x in orders):
-            yield "b - a: to rank by; not the difference of the values, as errors of a pair cancel."
+            yield (
+                "b - a: order recommenders by it. It is not the difference of the values, because "
+                "errors of a pair cancel."
+            )
 
     def _notes_on_orders(self, orders: list[Compared], correction: str) -> Iterator[str]:
         n_pairs = len(self.differences)
@@ -287,7 +290,7 @@ class BudgetResult(Shown):
         if unknown:
             yield (
                 f"  {', '.join(unknown)}: too few users were ranked fully to judge the proxy, and "
-                f"where it hides what they like, the interval is too narrow. {self._remedy()}"
+                f"if it hides what they like, the interval can be too narrow. {self._remedy()}"
             )
 
     def _notes_on_useless(self) -> Iterator[str]:
@@ -295,8 +298,8 @@ class BudgetResult(Shown):
         if names:
             yield (
                 f"  {', '.join(names)}: the first scores show little relation to the proxy's "
-                "order, so random users were ranked for the scores of the model. With a better "
-                "proxy the intervals are narrower for the same price."
+                "order, so random users were ranked fully for the scores of the model. With a "
+                "better proxy the intervals are narrower for the same price."
             )
 
     def _remedy(self) -> str:

@@ -119,9 +119,9 @@ _WAYS = "without-replacement (default), with-replacement, or distinct: with, dup
 _KNOWN = f"How uniform negatives were drawn, if not in the file: {_WAYS}"
 _WAY: Any = {"parser": Drawn, "show_default": False}
 _SHAPE = (
-    "Assumption behind the range: non-increasing (no rank is likelier than the one before it; for "
+    "Assumption behind the range: non-increasing (no rank is likelier than a better one; for "
     "sampled ranks near the top only), a number such as 2 (no rank is more than twice as likely as "
-    "one before it) or none. Sampled ranks cannot confirm it."
+    "a better one) or none. Sampled ranks cannot confirm it."
 )
 _HELD_OUT = "Held-out items: a table of user_id and item_id, or qrels."
 _SEEN = "Items seen in training, to exclude from lists and scores."
@@ -180,6 +180,12 @@ def full_ranking(ranks: "Ranks", path: Path, n_negatives: int = 1) -> "Ranks":
             n = int(single.n_candidates[few].min())
             raise InputError(f"a ranking has {n} candidates; {n_negatives} negatives need more")
         return single
+
+
+def short_names(paths: Sequence[Path]) -> dict[str, str]:
+    """Names of files without their folders, by path, or paths if two have the same name."""
+    are_unique = len({path.name for path in paths}) == len(set(paths))
+    return {str(path): path.name if are_unique else str(path) for path in paths}
 
 
 def by_name(paths: Sequence[Path]) -> dict[str, Path]:

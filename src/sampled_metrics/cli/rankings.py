@@ -59,7 +59,8 @@ def evaluate(
         asked += notes
     if form is Format.TABLE:
         table, note = evaluation.evaluated_parts(results, confidence, note)
-        named = [{"file": of["file"], **row} for of, row in zip(rows, table, strict=True)]
+        names = options.short_names(files)
+        named = [{"file": names[of["file"]], **row} for of, row in zip(rows, table, strict=True)]
         emit_text(text_of([named, note, *questions(asked)]), output)
     else:
         emit(rows, form, output)

@@ -365,7 +365,7 @@ def _parts(results: Sequence[Checked], orders: Sequence[Orders], question: _Ques
         about += f" {_QUESTIONS}"
     lines.append(about)
     names = {result.row: result.model or f"row {result.row}" for result in results}
-    lines += [_line_of(found, names) for found in orders]
+    lines += [_line_of(found, names) for found in orders if found.n_pairs]
     assumption = assumed(question.shape, where="")
     if question.shape != NONE:
         assumption += "; the shape none assumes nothing"
@@ -381,4 +381,4 @@ def _line_of(orders: Orders, names: dict[int, str]) -> str:
         pairs.append("...")
     line = f"{len(orders.decided)} of {count(orders.n_pairs, 'order')} decided"
     parts = (orders.source, orders.data_set, line, ", ".join(pairs))
-    return ": ".join(filter(None, parts))
+    return f"{': '.join(filter(None, parts))}."

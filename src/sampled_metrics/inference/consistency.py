@@ -174,11 +174,11 @@ def higher_over_all(row: PrintedRow) -> list[Higher]:
     return found
 
 
-def not_above_random(row: PrintedRow) -> list[str]:
+def not_above_random(printed: Mapping[str, float | str], n_negatives: int) -> list[str]:
     """Name the sampled metrics that are at most those of a random order."""
-    places = np.arange(1, row.n_negatives + 2)
+    places = np.arange(1, n_negatives + 2)
     found = []
-    for name, text in row.printed.items():
+    for name, text in printed.items():
         if float(text) <= float(parse_measure(name).at(places, places.size).mean()):
             found.append(name)
     return found

@@ -137,8 +137,8 @@ def correct(
         Place among negatives with the same score: `random`, `optimistic` or `pessimistic`.
     shape
         Assumption about the distribution of true ranks: `non-increasing` (near the top no
-        rank is likelier than one before it), a factor such as 2 (none is more than twice as likely
-        as one before it) or `none`. The sampled ranks cannot confirm it.
+        rank is likelier than a better one), a factor such as 2 (none is more than twice as likely
+        as a better one) or `none`. The sampled ranks cannot confirm it.
     confidence
         Nominal coverage of the intervals and ranges.
 

@@ -119,9 +119,9 @@ def of_ranks(row: PrintedRow, shape: str) -> Flag:
     if shape == NONE:
         return Flag(RANKS, f"no distribution of true ranks gives {numbers} {among}", causes)
     problem = f"{numbers} {among}: no distribution in which better ranks are likelier gives this"
-    low = not_above_random(row)
+    low = not_above_random(row.printed, row.n_negatives)
     if low:
-        problem += f"; {listed(low)} is that of a random order, or less"
+        problem += f"; a random order has {listed(low)}, or more"
         causes = "Held-out items that the model cannot score, ranked last? Another cut-off?"
     return Flag(RANKS, problem, causes)
 

@@ -4,7 +4,7 @@ A user's values are functions of the true rank, and of the sampled rank, whose d
 the true rank is known. So their means and their covariance are linear in the distribution of true
 ranks, apart from the square of the means, and the least distance of the printed means from those of
 a distribution of a class is found by least squares with weights of at least 0 on its extreme
-points: the ranks 1 ... k, equally likely, if no rank is likelier than the one before it, and any
+points: the ranks 1 ... k, equally likely, if no rank is likelier than a better one, and any
 rank k for all other shapes.
 """
 

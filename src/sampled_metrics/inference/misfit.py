@@ -1,7 +1,7 @@
 """Tests of sampled ranks, which look for errors in how they were made.
 
 Ranges assume a shape near the top only. Nearly all recommenders have true ranks that are in order
-everywhere, none likelier than one before it, so sampled ranks that no such distribution explains
+everywhere, none likelier than a better one, so sampled ranks that no such distribution explains
 raise a question: further down many held-out items may be unscored, but negatives may also be hard
 or popular ones. They are refused where the better half of the ranks contradicts even a factor of 3.
 No test can confirm an assumption: many distributions outside of a class, and many ways to draw
@@ -84,7 +84,7 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
     if assumed.is_refused:
         raise InputError(
             f"these sampled ranks contradict a factor of {factor:g}: near the top some rank is "
-            f"likelier than one before it ({assumed}). Give shape {_PLAUSIBLE:g} (--shape "
+            f"likelier than a better one ({assumed}). Give shape {_PLAUSIBLE:g} (--shape "
             f"{_PLAUSIBLE:g}), unless {CAUSES}"
         )
     found = str(ordered) if ordered.is_refused else f"p = {rising:.1g}"

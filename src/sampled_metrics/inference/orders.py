@@ -1,6 +1,7 @@
 """Orders of recommenders in words: the verdicts of comparisons, and the tables that they print."""
 
 from collections.abc import Mapping, Sequence
+from math import floor
 from typing import NamedTuple
 
 from sampled_metrics._base.text import Parts
@@ -22,12 +23,15 @@ from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
 
 _MANY_USERS = 10_000_000
+_ROUNDING = 1e-9
 _MOST_ROWS = 30  # of a table of pairs and metrics; more are in a row for each pair
 _SIGNS = {"a": ">", "b": "<", UNDECIDED: "?"}
+_LEAST = 1.1  # factor below which it is written as 1
+_ONE_DECIMAL = 9.95  # factor below which it is written with one
 _STRONG = 2.0  # factor from which on an order is more than a hint
 _OF_FACTORS = (
     "holds up to: the order is wrong only if some rank near the top is at least this many times as "
-    "likely as one before it. Sampled ranks cannot show whether it is. Below 2, the order proves "
+    "likely as a better one. Sampled ranks cannot show whether it is. Below 2, the order proves "
     "little."
 )
 _OF_SIGNS = "<, >: b or a has the higher exact metric; ?: undecided. JSON and CSV say more."
@@ -89,7 +93,10 @@ def _unless(result: Compared) -> str:
     factor = result.holds_up_to
     if factor is None or parse_measure(result.metric).metric.needs_candidates:
         return ""
-    words = f", unless some rank near the top is {_factor(factor)} times as likely as one before it"
+    words = ", unless some rank near the top is likelier than a better one"
+    if factor >= _LEAST:
+        times = f"{_factor(factor)} times as likely as"
+        words = f", unless some rank near the top is {times} a better one"
     if factor < _STRONG:
         return f"{words}, which proves little"
     return words
@@ -99,7 +106,9 @@ def _factor(factor: float) -> str:
     """Write a factor that an order holds up to."""
     if factor >= MOST_FACTOR:
         return f"more than {factor:.2g}"
-    return f"{factor:.2g}"
+    if factor < _ONE_DECIMAL:  # cut off, as the order is not known to hold any further
+        return f"{floor(10.0 * factor + _ROUNDING) / 10.0:.1f}"
+    return f"{factor:.0f}"
 
 
 def full_parts(

@@ -245,9 +245,11 @@ def _parts(
         for result in results
     ]
     by_metric = {result.metric: result for result in results}
+    by_size = {(result.metric, result.n_negatives): result.probability for result in results}
     lines = [f"{count(results[0].n_users, 'user')} with true ranks {of_ranks}:"]
     for metric, result in by_metric.items():
-        words = _words(result.decides)
+        full = by_size.get((metric, None), 0.0)
+        words = _words(result.decides, full >= _DECIDED)
         lines.append(f"  {metric} {result.exact_a:.4f} and {result.exact_b:.4f}: {words}.")
     lines += [
         "probability: that the range of the difference excludes 0 on the right side, "
@@ -260,8 +262,10 @@ def _parts(
     return [rows, "\n".join(lines)]
 
 
-def _words(decides: int | None) -> str:
-    """Say how many negatives decide."""
+def _words(decides: int | None, do_full_rankings: bool) -> str:
+    """Say how many negatives decide, or that only full rankings do."""
+    if decides is None and do_full_rankings:
+        return "of these, only full rankings decide in 95 % of evaluations"
     if decides is None:
-        return "no number of negatives decides in 95 % of evaluations"
+        return "none of these decides in 95 % of evaluations"
     return f"{count(decides, 'negative')} decide in 95 % of evaluations"

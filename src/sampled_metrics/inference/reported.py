@@ -18,10 +18,18 @@ from sampled_metrics._base.arrays import Float, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.averages import sampled_moments
+from sampled_metrics.inference.consistency import not_above_random
 from sampled_metrics.inference.means import Least
 from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.results import UNDECIDED, Results, Row, count, span
-from sampled_metrics.inference.shapes import NON_INCREASING, assumed, caveat, factor_of, name_of
+from sampled_metrics.inference.shapes import (
+    NON_INCREASING,
+    NONE,
+    assumed,
+    caveat,
+    factor_of,
+    name_of,
+)
 from sampled_metrics.inference.statement import About, at_last, require_printed, solve, state
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Sampling
@@ -134,7 +142,10 @@ def reported(
         orders = _orders(printed, against, metrics, about, digits, confidence)
         return Results(orders, partial(_order_parts, confidence=confidence))
     found = _ranges(printed, metrics, about, digits, confidence)
-    return Results(found, partial(_parts, confidence=confidence))
+    low: list[str] = []
+    if not unscored and name_of(shape) != NONE:
+        low = not_above_random(printed, n_negatives)
+    return Results(found, partial(_parts, confidence=confidence, low=low))
 
 
 def _ranges(
@@ -261,8 +272,8 @@ def _orders(
     return found
 
 
-def _parts(results: Sequence[Reported], confidence: float) -> Parts:
-    """The range of each metric."""
+def _parts(results: Sequence[Reported], confidence: float, low: Sequence[str] = ()) -> Parts:
+    """The range of each metric; `low` names printed numbers that a random order has, or more."""
     rows = [
         {
             "metric": r.metric,
@@ -283,6 +294,12 @@ def _parts(results: Sequence[Reported], confidence: float) -> Parts:
         f"candidates; {users}, {assumption}.{caveat(first.shape)}\n"
         "middle: geometric mean of the range, if you must quote one number."
     )
+    if low:
+        lines += (
+            f"\n{' and '.join(low)}: a random order has as much, or more. Are many held-out items "
+            "not scored at all, as in a split by time? Then the range is too low (unscored, "
+            "--unscored)."
+        )
     return [rows, lines]
 
 

@@ -56,8 +56,8 @@ def assumed(shape: str | float, where: str = _NEAR_TOP) -> str:
     if factor == math.inf:
         return "whatever the true ranks are"
     if factor == 1.0:
-        return f"assuming that {where}no rank is likelier than one before it"
-    return f"assuming that {where}no rank is more than {factor:g} times as likely as one before it"
+        return f"assuming that {where}no rank is likelier than a better one"
+    return f"assuming that {where}no rank is more than {factor:g} times as likely as a better one"
 
 
 def caveat(shape: str | float) -> str:

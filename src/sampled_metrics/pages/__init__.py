@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
+from sampled_metrics._base.text import html_lines_of
+
 SCRIPTS = ("base", "lens", "paper", "item", "page")
 
 
@@ -27,6 +29,7 @@ def render(
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.filters["coded"] = html_lines_of
     # A script must not end its element or open a comment; JSON not hold signs special in HTML.
     script = "\n".join(_static(f"{name}.js") for name in scripts)
     data = json.dumps(content["numbers"], separators=(",", ":"))

@@ -101,11 +101,13 @@ def own_sampled(
         with reading(name):
             corrected[name] = correct(sample, metrics, chosen, shape=shape, confidence=confidence)
     tables = [_values(corrected)]
+    pairs: Sequence[Compared] = ()
     ends: list[tuple[str, int, str, str, float, float]] = []
     if len(names) > 1:
         compared = compare(samples, metrics, chosen[:1], shape=shape, confidence=confidence)
         tables.append(_table("comparisons", *_printed(compared)))
-        for pair in compared:
+        pairs = compared
+        for pair in pairs:
             ends.append((pair.metric, m, pair.a, pair.b, pair.range_low, pair.range_high))
     sampled: dict[str, list[float]] = {str(measure): [] for measure in measures}
     for name, of_name in corrected.items():
@@ -118,7 +120,13 @@ def own_sampled(
     for measure in measures:
         of_metric = sampled[str(measure)]
         group = range_bars(panel, names, str(measure), m, of_metric)
-        bars.append({"label": measure.label, "sampled": of_metric, **group})
+        # Orders are corrected for the number of pairs, ranges of differences are not.
+        of_pairs = [pair for pair in pairs if pair.metric == str(measure)]
+        decided = [pair for pair in of_pairs if pair.order != UNDECIDED]
+        group["decided"] = [order_in_words(pair) for pair in decided]
+        group["open"] = len(of_pairs) - len(decided)
+        verdicts = [pair.verdict for pair in decided]
+        bars.append({"label": measure.label, "sampled": of_metric, "verdicts": verdicts, **group})
     parsed = parse_estimators(chosen)
     fixed = [estimator for estimator in parsed if not DECLARED[estimator.name].fitted]
     candidates = np.atleast_1d(first.n_items)
@@ -251,4 +259,4 @@ def _says(label: str, names: Sequence[str], values: Sequence[float]) -> str:
     for a, b in pairwise(order):
         sign = "=" if values[a] == values[b] else ">"
         chain += f" {sign} {names[b]}"
-    return f"{words} It says {chain}."
+    return f"{words} It suggests {chain}."

@@ -25,7 +25,7 @@ def allowed_ranges(
     """Compute the ranges of exact metrics that one draw of negatives of each size allows.
 
     Negatives are drawn without replacement for each recommender, and ranges assume that near
-    the top no rank is likelier than the one before it. Columns `RANGE`: a range is of the exact
+    the top no rank is likelier than a better one. Columns `RANGE`: a range is of the exact
     metric of `a`, or of the difference b - a where `b` is not empty.
     """
     measures = [parse_measure(name) for name in names]

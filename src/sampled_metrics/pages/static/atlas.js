@@ -76,7 +76,7 @@ function showEntry() {
   const { metric, value, m, n, measured: after } = chosen;
   element("headline").replaceChildren(
     `“${metric} = ${percent(Number(value))}” was against ${count(m)} random items. `
-    + `Over all ${count(n)} it allows `, make("b", {}, span(chosen)),
+    + `Over all ${count(n)} items it allows `, make("b", {}, span(chosen)),
     after === null ? "." : `; measured: ${percent(after)}.`);
   element("name").textContent = [chosen.model, chosen.data].filter(Boolean).join(" on ");
   element("about").textContent = `${chosen.title}. `
