@@ -1,9 +1,10 @@
 # %% [markdown]
 # # Tutorial
 #
-# Ten minutes with two recommenders of your own. *Careful* often has
-# the held-out item near the top and else nowhere in particular;
-# *Broad* rarely has it at the top but seldom far down.
+# Ten minutes with two recommenders of your own. *Careful* puts the
+# held-out item near the top for a quarter of the users, and anywhere
+# for the others; *Broad* rarely puts it at the very top, but seldom
+# far down.
 
 # %%
 import logging
@@ -42,7 +43,7 @@ for name, ranks in ranked.items():
 hits
 
 # %% [markdown]
-# **You now know** what a paper would print: Broad looks better.
+# **You now know** what a paper would print: Broad looks far better.
 #
 # ## 2. Correct
 #
@@ -52,8 +53,8 @@ hits
 sm.correct(samples["Careful"], "HR@10", "sampled, cls")
 
 # %% [markdown]
-# **You now know** a range of the exact metric, and that the sampled
-# value is about another metric, the one under "acts like".
+# **You now know** which values of the exact metric are possible. The
+# sampled value measures another metric, the one under "acts like".
 #
 # ## 3. Compare
 
@@ -61,7 +62,8 @@ sm.correct(samples["Careful"], "HR@10", "sampled, cls")
 sm.compare(samples, "HR@10", "sampled")
 
 # %% [markdown]
-# **You now know** whether the sample decides the order of the two.
+# **You now know** that this sample does not decide the order: Broad
+# looks better, but the range of the difference includes 0.
 #
 # ## 4. Plan
 #
@@ -71,13 +73,14 @@ sm.compare(samples, "HR@10", "sampled")
 sm.plan(ranked["Careful"], ranked["Broad"], "HR@10", sizes=(100, 400))
 
 # %% [markdown]
-# **You now know** what to draw next time. If you can still ask your
-# recommender for scores, there is a better way.
+# **You now know** how likely 100 and 400 random items are to decide.
+# If you can still ask your recommender for scores, there is a better
+# way.
 #
 # ## 5. Evaluate on a budget
 #
 # About 100 scores per user, asked where they say most. The proxy is
-# anything cheap: here noisy scores.
+# any cheap score: here a noisy one.
 
 # %%
 proxy = careful + broad + rng.normal(size=careful.shape)
@@ -91,8 +94,9 @@ budget = sm.evaluate_on_budget(
 budget.compare()
 
 # %% [markdown]
-# **You now know** the exact order, from a thirtieth of the scores.
-# All scores at once are better still, where a model gives them:
+# **You now know** the exact order, from a thirtieth of the scores: it
+# is the other way round. If a model scores all items at once, rank
+# fully:
 
 # %%
 sm.compare(ranked, "HR@10").plot()
@@ -107,5 +111,5 @@ sm.compare(ranked, "HR@10")
 # sm.report(ranked, "page.html", "HR@10")
 # ```
 #
-# **You now know** all steps. [Inputs](inputs.md) has other forms of
-# data, [libraries](libraries.md) the lines for yours.
+# **You now know** all steps. See [inputs](inputs.md) for other forms
+# of data, and [libraries](libraries.md) for lines for yours.

@@ -2,7 +2,7 @@
 
 The study's page, from the reference run; the page of the command
 line, from its help; values of defaults in signatures; a description
-of each page, from its first sentence.
+of each page, from its first sentence; the name of the search.
 """
 
 import inspect
@@ -84,6 +84,12 @@ def on_page_content(html: str, page: Any, **_: Any) -> str:
         return f'<span class="s1">{found!r}</span>'
 
     return DEFAULT.sub(value, html)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the search for those who hear the page."""
+    search = 'data-md-component="search" role="dialog"'
+    return output.replace(search, f'{search} aria-label="Search"')
 
 
 def study_page() -> str:

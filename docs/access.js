@@ -1,0 +1,12 @@
+// Regions that scroll can be reached by keyboard, and the buttons beside code have a name.
+const name = () => {
+  for (const region of document.querySelectorAll(".md-typeset__scrollwrap:not([tabindex])")) {
+    region.tabIndex = 0;
+  }
+  document.querySelectorAll(".md-code__nav:not([aria-label])").forEach((buttons) => {
+    const place = buttons.closest("[id]")?.id ?? "";
+    buttons.setAttribute("aria-label", `Code ${place.replace(/\D+/g, "")}`);
+  });
+};
+new MutationObserver(name).observe(document.body, { childList: true, subtree: true });
+name();
