@@ -105,6 +105,57 @@ def test_scores_of_held_out_items_and_negatives(scores, words):
         assert words in found if words else not found
 
 
+THIRD = np.where(np.arange(USERS) % 3, 1 + M, 60)
+VARIED = np.where(np.arange(USERS) % 3, 1 + M, RNG.integers(50, 98, USERS))
+
+
+@pytest.mark.parametrize("place", ["end", "begin", "before the held-out item", "pairs"])
+@pytest.mark.parametrize(
+    ("length", "filler", "words"),
+    [
+        (THIRD, 0.0, "134 of 400 rows {} 41 scores of 0: are rows filled up?"),
+        (THIRD, -1e9, "134 of 400 rows {} 41 scores of -1e+09: are rows filled up?"),
+        (VARIED, 0.0, "134 of 400 rows {} "),
+        (np.full(USERS, 60), 0.0, None),  # columns that are the same for all
+        (1 + M - (np.arange(USERS) % 3 > 0), 0.0, None),
+    ],
+)
+def test_rows_that_are_filled_up_at_either_end(place, length, filler, words, tmp_path):
+    rows = padded(length, filler)
+    options = {"n_items": N, "shape": "none"}
+    data = rows
+    if place == "pairs":
+        data = tmp_path / "pairs.csv"
+        user = np.repeat(np.arange(USERS), 1 + M)
+        label = np.tile([1] + M * [0], USERS)
+        frame = pd.DataFrame({"user_id": user, "score": rows.ravel(), "label": label})
+        frame.to_csv(data, index=False)
+    elif place == "end":
+        options["positive"] = 0
+    else:
+        data = rows[:, ::-1]
+        options["positive"] = M
+        if place == "before the held-out item":
+            data = np.roll(rows, -1, axis=1)
+    found = asked(lambda: sm.correct(data, "auc", "sampled", **options))
+    verb = "begin with" if place == "begin" else "end in"
+    assert words.format(verb) in found if words else "filled up" not in found
+
+
+def test_candidates_in_order_are_not_filled_up():
+    """Many recommenders have a score for few items; the others come last."""
+    negatives = -np.sort(-np.maximum(AMONG[:, 1:], 0), axis=1)
+    rows = np.column_stack([AMONG[:, 0], negatives])
+    assert not asked(lambda: sm.correct(rows, "auc", "sampled", positive=0, **FULL))
+
+
+@pytest.mark.parametrize(("shift", "is_asked"), [(1.5, True), (0, False)])
+def test_the_best_items_of_a_retriever_as_negatives(shift, is_asked):
+    rows = RNG.normal([0] + 20 * [shift], size=(USERS, 21))
+    call = lambda: sm.correct(rows, "auc", "sampled", positive=0, n_items=N, shape="none")  # noqa: E731
+    assert ("the best items of a retriever?" in asked(call)) == is_asked
+
+
 def test_some_rows_with_as_many_candidates_as_in_the_sample():
     items = np.where(np.arange(USERS) < 40, M + 1, N)
     frame = pd.DataFrame({"sampled_rank": SAMPLED, "n_candidates": items, "n_negatives": M})

@@ -20,17 +20,18 @@ def with_numbers_of_scipy(matrix: Any) -> Any:
     return matrix.astype(kind, copy=False)
 
 
-def canonical(table: Matrix) -> scipy.sparse.csr_array:
+def canonical(table: Matrix, name: str = "") -> scipy.sparse.csr_array:
     """Return a copy whose rows are sorted, without duplicate entries and zeros."""
-    require_sound(table)
+    require_sound(table, name)
     copy = scipy.sparse.csr_array(with_numbers_of_scipy(table), copy=True)
     copy.sum_duplicates()
     copy.eliminate_zeros()
     return copy
 
 
-def require_sound(table: Matrix) -> None:
+def require_sound(table: Matrix, name: str = "") -> None:
     """Raise InputError for a sparse matrix whose indices point outside of it."""
+    place = f"{name}: " if name else ""
     check = getattr(table, "check_format", None)  # of compressed formats
     try:
         if check is not None:
@@ -44,7 +45,7 @@ def require_sound(table: Matrix) -> None:
             if least < 0 or most >= size:
                 raise ValueError(f"indices {least} to {most} of {size}")
     except ValueError as error:
-        raise InputError(f"damaged sparse matrix ({error})") from None
+        raise InputError(f"{place}damaged sparse matrix ({error})") from None
 
 
 def marked(table: Matrix) -> scipy.sparse.csr_array:

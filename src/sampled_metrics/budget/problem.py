@@ -167,6 +167,7 @@ class Problem(NamedTuple):
     ) -> "Problem":
         """Take rows and columns, and put users with held-out items first."""
         shape = _shape_of(relevant, seen, items, candidates, shape)
+        _require_number(items, shape[1])
         events = csr_array(shape)
         if seen is not None:
             events = _marks("seen", seen, shape)
@@ -263,6 +264,12 @@ def _places(name: str, ids: Ids, among: Ids) -> Int:
     if (found < 0).any():
         raise InputError(f"{name} lacks {ids[np.argmin(found)]}, an id of the others")
     return found
+
+
+def _require_number(items: Any, n_items: int) -> None:
+    """Raise InputError unless `items` is the number of items, if it is given."""
+    if items is not None and whole_number("items", items, 1) != n_items:
+        raise InputError(f"items is {items}; expected {n_items}, the number of all items")
 
 
 def _shape_of(

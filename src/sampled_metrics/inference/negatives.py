@@ -11,6 +11,7 @@ from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.results import Results, with_questions
 from sampled_metrics.inputs.held import OfUsers
 from sampled_metrics.inputs.items import WHAT, known_items, table_of_items
+from sampled_metrics.inputs.scores import refuse_special
 from sampled_metrics.sampling import negatives as uniform
 from sampled_metrics.tables.names import ITEM, USER
 
@@ -79,6 +80,7 @@ def check_negatives(
     """
     table = table_of_items(negatives, "negatives")
     if table is None:
+        refuse_special(negatives, "negatives")
         found = type(negatives).__name__
         raise InputError(f"negatives: found {found}; expected {WHAT['negatives']} in a table")
     known = known_items(relevant, seen, items, [table])

@@ -12,8 +12,10 @@ from typing import Any
 
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.kinds import is_frame
+from sampled_metrics._base.kinds import is_frame, is_pandas
+from sampled_metrics._base.packages import pyarrow as pa
 from sampled_metrics.inference.statement import MOST_ITEMS, number_of
+from sampled_metrics.inputs.scores import refuse_special
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.tables.lines import require_file
@@ -115,8 +117,11 @@ def _records(table: Any) -> Iterator[tuple[int | None, dict[str, str]]]:
         return
     records: Any = table
     if is_frame(table):
-        records = table.to_dict("records")
+        records = pa.table(table).to_pylist()
+        if is_pandas(table):
+            records = table.to_dict("records")
     elif isinstance(table, str) or not isinstance(table, Sequence):
+        refuse_special(table, "table")
         raise InputError(
             f"found {type(table).__name__}; expected {WHAT}: a file, a DataFrame or rows"
         )

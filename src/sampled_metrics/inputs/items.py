@@ -198,8 +198,9 @@ def known_items(
     of_seen = _nothing_like(held)
     if seen is not None:
         of_seen = items_by_id(seen, SEEN)
-        require_common("the users of seen", of_seen.user_ids, "relevant", held.user_ids)
-        require_common_items("seen", of_seen.item_ids, "relevant", held.item_ids)
+        with reading(seen):
+            require_common("the users of seen", of_seen.user_ids, "relevant", held.user_ids)
+            require_common_items("seen", of_seen.item_ids, "relevant", held.item_ids)
     named = [held.item_ids, of_seen.item_ids]
     if items is not None:
         named.append(_ids_of(read_table(items, "items (item_id)")))

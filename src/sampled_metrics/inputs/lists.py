@@ -76,11 +76,7 @@ def ranks_of_lists(table: Table, ranked: Ranked) -> Ranks:
         ask_of_seen_items(len(lists.user_ids), len(lists.item_ids))
     require_common_items("relevant", relevant.item_ids, "the lists", lists.item_ids)
     n_better, n_tied = by_score(lists.user, lists.score)
-    list_of = places(relevant.user_ids, lists.user_ids)
-    without = np.flatnonzero(list_of < 0)
-    if without.size:
-        user = relevant.user_ids[int(without[0])]
-        raise InputError(f"no list for user {user} ({without.size} users have none)")
+    list_of = _places_of_users(relevant, lists)
     owner = relevant.owners
     item = places(relevant.item_ids, lists.item_ids)[relevant.item]
     row = lists.rows_of(list_of[owner], item)
@@ -158,6 +154,19 @@ def _lists_of(table: Table, n_items: int | None) -> _Lists:
     else:
         score = table.ordered("score")
     return _Lists(user, item.astype(np.int64), score, user_ids, item_ids)
+
+
+def _places_of_users(relevant: Items, lists: _Lists) -> Int:
+    """Return the number of the list of each user with relevant items."""
+    list_of = places(relevant.user_ids, lists.user_ids)
+    without = np.flatnonzero(list_of < 0)
+    if without.size:
+        user = relevant.user_ids[int(without[0])]
+        problem = f"no list for user {user} ({without.size} users have none)"
+        if without.size == list_of.size:
+            problem = f"{problem}; the first list is of user {lists.user_ids[0]}"
+        raise InputError(problem)
+    return list_of
 
 
 def _seen_of(given: Any, relevant: Items, lists: _Lists) -> Items:

@@ -92,7 +92,7 @@ def _of_matrix(marked: Any, name: str, shape: Shape | None) -> Items:
         raise _wrong(marked, name, shape)
     if shape is None and not is_sparse(marked):
         _refuse_rows_of_ids(marked, name)
-    table = canonical(marked)
+    table = canonical(marked, name)
     is_finite = np.isfinite(table.data)
     if not is_finite.all():
         bad = table.data[~is_finite][0]
@@ -160,6 +160,8 @@ def _wrong(given: Any, name: str, shape: Shape | None) -> InputError:
     found = f"{name} items are {given.dtype} of shape {given.shape}"
     if shape is None:
         found = f"{name} is {given.dtype} of shape {given.shape}"
+        if name in _MARKED:
+            return InputError(f"{found}; expected a list of items per user, or users x items")
         return InputError(f"{found}; expected one column per user, or nonzeros of users x items")
     if name == "seen":
         return InputError(f"{found}; expected bool or numbers of shape {shape}")

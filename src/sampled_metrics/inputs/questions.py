@@ -22,6 +22,7 @@ _PILED = 10.0  # times as many rows at one rank as at the ranks before it
 _EXPECTED = 5.0  # rows with two ties, from which on their absence tells something
 _TIED = 0.1  # share of the other candidates that is a large tie
 _EQUAL = 0.1  # share of rows without an order
+_HARD = 0.4  # of the negatives below, from which on these may be chosen
 _POOR = 0.55  # of the others below the held-out item, in the mean; 0.5 in random order
 _FOLDS = range(10, 1, -1)
 _ALIKE, _SHIFT = 0.8, 3  # correlation of users in several folds, and rows to be another user
@@ -251,24 +252,45 @@ def question_scales(own: NDArray[np.floating], others: NDArray[np.floating]) -> 
 
 
 def question_padding(scores: NDArray[np.floating]) -> None:
-    """Ask whether rows of scores are filled up at their end with one number."""
+    """Ask whether rows of scores of negatives are filled up with one number."""
     users, width = scores.shape
     if users < _SEVERAL or width < 3:
         return
-    last = scores[:, -1:]
-    length = (scores[:, ::-1] == last).cumprod(axis=1).sum(axis=1)
-    values, counts = np.unique(last[(length > 1) & (length < width)], return_counts=True)
+    _ask_of_filler(scores, "end in")
+    _ask_of_filler(scores[:, ::-1], "begin with")
+
+
+def _ask_of_filler(scores: NDArray[np.floating], words: str) -> None:
+    """Ask about rows that end in the same score several times."""
+    users, width = scores.shape
+    tails = scores[scores[:, -1] == scores[:, -2]]
+    if 10 * len(tails) <= users:
+        return
+    steps = np.diff(scores, axis=1)
+    if (steps <= 0).all() or (steps >= 0).all():
+        return  # rows are in order, so that ties are at an end of theirs
+    last = tails[:, -1]
+    length = (tails[:, ::-1] == last[:, None]).cumprod(axis=1).sum(axis=1)
+    values, counts = np.unique(last[length < width], return_counts=True)
     if not values.size:
         return
     filler = values[counts.argmax()]
-    padded = length[(last[:, 0] == filler) & (length > 1)]
+    padded = length[last == filler]
     # Rows that end in ties have them elsewhere too.
     elsewhere = np.count_nonzero(scores == filler) - padded.sum()
-    if 10 * padded.size > users and np.ptp(padded) > 0 and 10 * elsewhere < padded.sum():
+    longest = padded.max()
+    found = f"{padded.min()} to {longest}"
+    is_own = True
+    if padded.min() == longest:
+        found = f"{longest}"
+        # The last columns of all rows may be of items without scores.
+        is_own = longest > 2 and padded.size < users
+    if 10 * padded.size > users and is_own and 10 * elsewhere < padded.sum():
         ask(
             "data",
-            f"{padded.size:,} of {users:,} rows end in 2 to {padded.max()} scores of {filler:g}: "
-            "are rows filled up? Give pairs, with as many negatives as there are",
+            f"{padded.size:,} of {users:,} rows {words} {found} scores of {filler:g}: are rows "
+            "filled up? Leave the filler out, which pairs (user_id, score, label) allow, or score "
+            "as many negatives for all",
         )
 
 
@@ -305,10 +327,13 @@ def _ask_of_order(below: Float, others: Int, argument: str, words: str, place: s
         return
     by_chance = ((others // 10 + 1) / (others + 1)).mean()
     if (below >= 0.9).mean() <= 2.0 * by_chance:
+        hard = ""
+        if argument == "positive" and below.mean() < _HARD:
+            hard = " Or are negatives the best items of a retriever? Score uniform ones"
         ask(
             argument,
             f"held-out items are above {below.mean():.1%} of their {words}, 50 % in a random "
-            f"order: are they {place}, are higher scores better, and are rows users?",
+            f"order: are they {place}, are higher scores better, and are rows users?{hard}",
         )
 
 

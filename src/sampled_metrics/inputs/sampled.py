@@ -64,6 +64,7 @@ def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:
     array([1, 2])
     """
     check_arguments(sampling=drawn.sampling, ties=drawn.ties, seed=drawn.seed)
+    require_known("tie policy", drawn.ties, TIES)
     if drawn.n_negatives is not None:
         whole_number("n_negatives", drawn.n_negatives, 1)
     _refuse_printed(data)
@@ -135,7 +136,7 @@ def _of_matrix(given: Scores, drawn: Drawn) -> SampledRanks:
     column = np.broadcast_to(positive, len(scores))
     is_own = np.zeros(scores.shape, bool)
     is_own[np.arange(len(scores)), column] = True
-    question_padding(scores)
+    question_padding(scores[~is_own].reshape(len(scores), -1))
     question_scales(scores[is_own], scores[~is_own])
     user_ids = None if given.path is None else given.user_ids
     return ranked(drawn, counts.better, counts.tied, counts.candidates - 1, user_ids)
@@ -158,7 +159,8 @@ def _of_scores(table: Table, drawn: Drawn) -> SampledRanks:
         raise InputError(f"{problem}; `sampled-metrics evaluate` takes them")
     has_scores = "score" in table.columns
     if not has_scores and "rank" not in table.columns:
-        table.require("sampled_rank")
+        needed = {"label"} & set(table.columns)
+        table.require("score" if needed else "sampled_rank")
     if drawn.relevant is None and "label" not in table.columns:
         raise InputError("found scores; add a column label (1 or 0), or give --relevant")
     codes, user_ids = table.codes(USER)
@@ -169,6 +171,9 @@ def _of_scores(table: Table, drawn: Drawn) -> SampledRanks:
     n_negatives = np.bincount(user[~held], minlength=len(user_ids))
     if has_scores:
         question_scales(score[held], score[~held])
+    if ITEM not in table.columns and np.ptp(n_negatives) == 0:
+        by_user = np.argsort(user[~held], kind="stable")
+        question_padding(score[~held][by_user].reshape(len(user_ids), -1))
     pairs = None
     if ITEM in table.columns:
         item_codes, item_ids = table.codes(ITEM)
@@ -296,7 +301,6 @@ def made(
 
 def ranked(drawn: Drawn, better: Int, tied: Int, n_negatives: Int, users: Any) -> SampledRanks:
     """Make sampled ranks of the negatives above each held-out item, and level with it."""
-    require_known("tie policy", drawn.ties, TIES)
     question_ties(tied, n_negatives)
     question_ends(tied, better, n_negatives)
     above = better

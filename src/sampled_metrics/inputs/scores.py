@@ -26,7 +26,7 @@ def as_array(data: Any, name: str = "data") -> NDArray[Any]:
     has_array = hasattr(data, "__array__")
     if hasattr(data, "__arrow_c_stream__") and not has_array:
         data = pa.table(data)
-    _refuse_special(data, name)
+    refuse_special(data, name)
     is_tensor = hasattr(data, "__dlpack__") and not has_array
     try:
         array = array_of(name, np.from_dlpack(data) if is_tensor else data)
@@ -39,27 +39,42 @@ def as_array(data: Any, name: str = "data") -> NDArray[Any]:
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-def _refuse_special(data: Any, name: str) -> None:
+def refuse_special(data: Any, name: str) -> None:
     """Raise InputError for objects that another call of their library makes an array or a table."""
-    kind = type(data).__name__
-    remedy = ""
-    if str(getattr(data, "dtype", "")) == "torch.bfloat16":
-        remedy = "bfloat16 is no type of numpy; give .float()"
-    elif str(getattr(data, "layout", "torch.strided")) != "torch.strided":
-        remedy = "a sparse tensor; give .to_dense()"
-    elif hasattr(data, "collect") and hasattr(data, "lazy"):
-        remedy = "not calculated yet; give .collect()"
-    elif hasattr(data, "todense") and not is_sparse(data):
-        remedy = "a sparse array, not of scipy; give .todense()"
-    else:
-        for method in ("to_df", "to_dataframe", "to_pandas"):
-            if hasattr(data, method) and not hasattr(data, "__array__"):
-                remedy = f"no array; give .{method}()"
-                break
+    remedy = _remedy_of_tensor(data) or _remedy_of_table(data)
     if remedy:
-        raise InputError(f"{name}: found {kind}, {remedy}")
+        raise InputError(f"{name}: found {type(data).__name__}, {remedy}")
 
 
+def _remedy_of_tensor(data: Any) -> str:
+    """Return the call that makes numbers of a tensor numbers of numpy; empty if none is needed."""
+    remedy = _NUMBERS.get(str(getattr(data, "dtype", "")), "")
+    if str(getattr(data, "layout", "torch.strided")) != "torch.strided":
+        remedy = "a sparse tensor; give .to_dense()"
+    elif getattr(data, "requires_grad", False) is True:
+        remedy = remedy or "which holds gradients; give .detach()"
+    elif getattr(getattr(data, "device", None), "type", "cpu") != "cpu":
+        remedy = remedy or "not in main memory; give .cpu()"
+    return remedy
+
+
+def _remedy_of_table(data: Any) -> str:
+    """Return the call that makes an object of another library a table or an array."""
+    if hasattr(data, "collect") and hasattr(data, "lazy"):
+        return "not calculated yet; give .collect()"
+    if hasattr(data, "todense") and not is_sparse(data):
+        return "a sparse array, not of scipy; give .todense()"
+    if not hasattr(data, "__array__"):
+        for method in ("to_df", "to_dataframe", "to_pandas"):
+            if hasattr(data, method):
+                return f"no array; give .{method}()"
+    return ""
+
+
+_NUMBERS = {
+    "torch.bfloat16": "bfloat16 is no type of numpy; give .float()",
+    "bfloat16": "bfloat16 is no type of numpy; give .astype('float32')",
+}
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _BESIDE = ("held_out", "seen", "seen_indptr", "positive", "user_ids", "item_ids")
 
@@ -212,7 +227,7 @@ def _scores_of_sparse(data: Any, name: str) -> Scores:
     """Take a sparse matrix, of which what is not stored is 0."""
     if data.ndim != 2:
         raise InputError(f"{name} has shape {data.shape}; expected users x items")
-    require_sound(data)
+    require_sound(data, name)
     matrix = scipy.sparse.csr_array(with_numbers_of_scipy(data))
     return Scores(lambda rows: matrix[rows].toarray(), matrix.shape)
 

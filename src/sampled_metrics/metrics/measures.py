@@ -327,7 +327,7 @@ def _require_depth(measure: Measure, ranks: Ranks) -> None:
         users = int((ranks.n_candidates == 0).sum())
         raise DepthError(
             f"{measure} needs n_candidates, which is 0 (not known) for {users} users; are lists "
-            "--complete?"
+            "--complete (complete=True)?"
         )
     needed = "ranks of all relevant items"
     unknown = ranks.n_found < ranks.n_relevant
