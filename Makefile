@@ -55,7 +55,7 @@ test: $(STAMP) ## lint, types and all tests but the long ones
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint types
 	pytest -m "not long"
 
-test-long: $(STAMP) ## the tests of whole studies, of the pages in a browser, and of the documentation's site
+test-long: $(STAMP) ## the tests marked long: whole studies, processes, pages in a browser, the site, simulations
 	pytest -m long
 
 .PHONY: lint types

@@ -163,6 +163,7 @@ def lie(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     return start
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tied", [False, True])
 def test_audits_are_unbiased_and_cover_whatever_the_model_says(lie: Any, tied: bool) -> None:
     world, runs = World(150, 60, 8, tied), 24
@@ -185,6 +186,7 @@ def test_audits_are_unbiased_and_cover_whatever_the_model_says(lie: Any, tied: b
     assert np.mean([np.all(x) for x in near]) >= 0.95
 
 
+@pytest.mark.long
 def test_intervals_of_all_looks_hold_at_once(lie: Any) -> None:
     assert sum(risk for _, risk in LOOKS) == pytest.approx(1.0)
     world, runs = World(100, 50, 5), 16

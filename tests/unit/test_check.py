@@ -42,12 +42,14 @@ def failed(table, **options):
 
 
 # benchmarks/check.py measures the same for 200 and 52 tables.
+@pytest.mark.long
 def test_sound_tables_are_not_flagged():
     rng = np.random.default_rng(1)
     flagged = [table for table in range(40) if failed(planted.sound_table(rng, table % 2 == 0))]
     assert len(flagged) <= 1
 
 
+@pytest.mark.long
 def test_planted_errors_are_flagged():
     rng = np.random.default_rng(2)
     found = dict.fromkeys(planted.ERRORS, 0)

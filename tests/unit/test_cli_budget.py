@@ -308,6 +308,7 @@ def test_wrong_starts_leave_nothing(refused, world, arguments, message):
     assert sorted(Path().iterdir()) == before
 
 
+@pytest.mark.long
 def test_a_shell_and_awk(tmp_path):
     """The script of the guide runs to its end."""
     command = ["sh", str(ROOT / "tests/examples/budget.sh"), str(tmp_path), "99"]

@@ -390,23 +390,22 @@ def test_tables_and_json_are_written_without_slow_imports(folder):
         "    assert not found, (words, found)\n"
     )
     reported = "reported HR@10=0.7 --n-items 100 --n-negatives 20"  # by linear programmes
-    for form in ("table", "json"):
-        for chosen, slow in (
-            ([EVALUATE, CORRECT, COMPARE], [*SLOW, "tabulate"]),
-            ([PLAN], SLOW),
-            ([reported], ["pandas", "pydantic", "scipy.stats"]),
-        ):
-            arguments = [f"{line} --format {form}" for line in chosen]
-            environment = dict(os.environ, SLOW=" ".join(slow))
-            done = subprocess.run(
-                [sys.executable, "-c", code, *arguments],
-                cwd=folder,
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert done.returncode == 0, done.stderr
+    for chosen, slow in (
+        ([EVALUATE, CORRECT, COMPARE], [*SLOW, "tabulate"]),
+        ([PLAN], SLOW),
+        ([reported], ["pandas", "pydantic", "scipy.stats"]),
+    ):
+        arguments = [f"{line} --format {form}" for form in ("table", "json") for line in chosen]
+        environment = dict(os.environ, SLOW=" ".join(slow))
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
 
 
 def test_a_package_that_is_missing_is_named():

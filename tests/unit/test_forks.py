@@ -13,7 +13,10 @@ import pytest
 
 from sampled_metrics.study import forks, steps
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="no server is started")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(sys.platform != "linux", reason="no server is started"),
+]
 
 # Runs the step `exact` on one file of ranks, as the script of a job does.
 SCRIPT = """

@@ -155,6 +155,7 @@ print((peak() - before) / items**2)
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kept", "bytes_of_a_pair"), [(6000, 10), (5999, 4)])
 def test_memory_for_all_pairs(kept, bytes_of_a_pair):
     """With slabs of some columns, 8 bytes a pair are kept; beyond the limit none are."""

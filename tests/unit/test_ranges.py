@@ -449,6 +449,7 @@ def test_between_points_a_parabola_is_bounded_twice():
 
 
 class TestMisfit:
+    @pytest.mark.long
     @each_shape
     @pytest.mark.parametrize("exponent", [0.1, 0.3, 1.0])
     def test_valid_data_is_rarely_refused(self, exponent, shape):

@@ -105,6 +105,7 @@ def test_its_study_has_the_papers_recommenders_and_says_what_is_missing(tmp_path
         study.check_files()
 
 
+@pytest.mark.long
 def test_gallery_runs_where_only_the_package_is(tmp_path, values):
     shutil.copytree(ROOT / "src", tmp_path / "lib")
     shutil.copy(ROOT / "docs/notebooks/gallery.py", tmp_path)

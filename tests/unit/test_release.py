@@ -78,6 +78,7 @@ def test_source_archive_gives_the_same_wheel(built, tmp_path, monkeypatch):
     assert contents[0] == contents[1]
 
 
+@pytest.mark.long
 def test_library_and_readme_need_no_extra(python):
     study = sorted(names_of(EXTRAS["study"]) - {"pyyaml", "requests"})
     absent = "".join(f"assert importlib.util.find_spec({name!r}) is None\n" for name in study)
@@ -89,6 +90,7 @@ def test_library_and_readme_need_no_extra(python):
     assert re.search(r"(?m)^hit@10 +0\.\d+ to 0\.\d+ ", done.stdout)
 
 
+@pytest.mark.long
 def test_the_command_needs_no_extra(python, tmp_path):
     assert python("sampled-metrics", "--version").stdout == f"sampled-metrics {__version__}\n"
     ranks = tmp_path / "ranks.csv"
@@ -105,6 +107,7 @@ def test_the_command_needs_no_extra(python, tmp_path):
     assert page.stat().st_size
 
 
+@pytest.mark.long
 def test_a_missing_extra_is_named_with_its_remedy(python):
     code = "import sys, sampled_metrics.cli as c\ndef app(*_, **__):\n    import matplotlib\n"
     done = python("python", "-c", f"{code}c.app = app\nsys.argv = ['x', 'y']\nc.main()")

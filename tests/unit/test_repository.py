@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 
 import pandas as pd
@@ -59,9 +60,15 @@ def test_lock_holds_hashes_and_no_address():
     assert all("--hash=sha256:" in pin for pin in pins)
 
 
+@cache
+def distributions_by_package():
+    """Distributions by the packages that they hold; listing the files of all takes long."""
+    return packages_distributions()
+
+
 def imported(paths):
     """Distributions that files import, our own and the standard library's left out."""
-    known, found = packages_distributions(), set()
+    known, found = distributions_by_package(), set()
     for path in paths:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = (

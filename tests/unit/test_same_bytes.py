@@ -80,6 +80,7 @@ def made(tmp_path_factory):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", [*STEPS, "figures/figure5.pdf", "figures/figure5.csv", "sample.npz", "c.json"]
 )

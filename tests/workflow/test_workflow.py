@@ -78,6 +78,7 @@ def test_a_change_runs_only_what_depends_on_it(finished, path, values, expected)
         config.write_text(before)
 
 
+@pytest.mark.long
 def test_only_a_change_of_content_runs_anything(finished):
     ranks, other = (finished.results / f"ranks/{name}.parquet" for name in "YZ")
     for path in (finished.folder / "config/config.yaml", ranks):
