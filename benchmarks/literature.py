@@ -23,7 +23,7 @@ Sampled metrics printed in papers and repositories, and what they allow over all
 ([method](../reported.md)). `make literature` writes this page and the atlas from
 `config/literature.csv`, which has the place of every number, n, m, and how they are known. Only
 numbers seen in a named source are in it. A range holds at 95 % and assumes that no rank is likelier
-than the one before it.
+than a better one.
 
 <iframe class="atlas" src="../../atlas.html" title="Atlas of published sampled metrics"
 loading="lazy"></iframe>

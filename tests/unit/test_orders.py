@@ -59,10 +59,10 @@ def test_verdicts_of_full_rankings(changed, words):
     ("factor", "words"),
     [
         (None, "B is above A"),
-        (1.04, "B is above A, unless some rank near the top is likelier than a better one, "
-         "which proves little"),
+        (1.04, "B is above A, unless some rank near the top is likelier than a better one; "
+         "this proves little"),
         (1.96, "B is above A, unless some rank near the top is 1.9 times as likely as a better "
-         "one, which proves little"),
+         "one; this proves little"),
         (2.0, "B is above A, unless some rank near the top is 2.0 times as likely as a better "
          "one"),
         (15.9, "B is above A, unless some rank near the top is 16 times as likely as a better "

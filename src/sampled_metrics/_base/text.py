@@ -33,7 +33,8 @@ def table_of(rows: Rows) -> str:
 
 def _html_table_of(rows: Rows) -> str:
     """Lay out rows of the same keys as a table of HTML, numbers on the right."""
-    heads = [f"<th>{escape(key)}</th>" for key in (rows[0] if rows else ())]
+    keys = rows[0] if rows else ()
+    heads = [f"<th>{escape(key)}</th>" if key else "<td></td>" for key in keys]
     lines = [f"<table>\n<thead>\n<tr>{''.join(heads)}</tr>\n</thead>\n<tbody>"]
     for row in _cells(rows):
         line = ""

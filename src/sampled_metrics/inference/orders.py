@@ -98,7 +98,7 @@ def _unless(result: Compared) -> str:
         times = f"{_factor(factor)} times as likely as"
         words = f", unless some rank near the top is {times} a better one"
     if factor < _STRONG:
-        return f"{words}, which proves little"
+        return f"{words}; this proves little"
     return words
 
 
