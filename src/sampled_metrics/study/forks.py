@@ -67,9 +67,8 @@ _MODULES = {
         "matplotlib.backends.backend_svg",
         "matplotlib.pyplot",  # which Matplotlib imports to find its backend
         "sampled_metrics.study.printed",
-        "tabulate",  # pandas imports this and the next three when it writes tables
+        "tabulate",  # pandas imports this and the next two when it writes tables
         "pandas.io.formats.csvs",
-        "pandas.io.formats.style",
         "pyarrow.pandas_compat",
     ),
     "ranges": ("sampled_metrics.study.allowed",),
@@ -237,8 +236,18 @@ def _import_and_serve(queue: _Queue) -> None:
             with suppress(ImportError):  # a step that needs it says so
                 importlib.import_module(module)
         queue.missing.remove(step)
+    with suppress(ImportError):
+        _find_threads()
     if queue.serve(timeout=0):
         queue.serve(timeout=None)
+
+
+def _find_threads() -> None:
+    """Look for the libraries with threads, which takes as long as an import."""
+    from sampled_metrics._base.arrays import one_thread
+
+    with one_thread():
+        pass
 
 
 def _run_child(request: _Request) -> NoReturn:
