@@ -125,7 +125,7 @@ def run(job: Job) -> None:
     if status is None:
         _run_here(job)
     elif status:
-        sys.exit(status[0])
+        os._exit(status[0])  # at once: it takes time to take down what Snakemake imported
     else:
         os.kill(os.getpid(), signal.SIGKILL)  # as the child was
 
