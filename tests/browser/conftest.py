@@ -5,10 +5,6 @@ import shutil
 
 import pytest
 
-from sampled_metrics.pages import render
-from sampled_metrics.study.page import collect
-from tests.unit.test_page import sources
-
 DESKTOP = {"width": 1280, "height": 900}
 
 
@@ -31,6 +27,11 @@ def browser():
 
 @pytest.fixture(scope="session")
 def report(tmp_path_factory):
+    # Imported here, because each run of pytest reads this file before it starts its workers.
+    from sampled_metrics.pages import render
+    from sampled_metrics.study.page import collect
+    from tests.unit.test_page import sources
+
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(render(collect(**sources())), encoding="utf-8")
     return path

@@ -255,6 +255,7 @@ class TestNotes:
         (row,) = json.loads(run("compare", *files, *options, "--format", "json").stdout)
         assert [note.partition(":")[0] for note in row["notes"]] == ["bad, relevant"]
 
+    @pytest.mark.long
     @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
     def test_of_pages(self, tmp_path):
         options = {"n_items": N, "positive": 0}

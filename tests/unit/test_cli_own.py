@@ -380,6 +380,7 @@ SLOW = [
 ]
 
 
+@pytest.mark.long
 def test_tables_and_json_are_written_without_slow_imports(folder):
     code = (
         "import os, sys\n"

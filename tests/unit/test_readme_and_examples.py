@@ -8,6 +8,8 @@ import shlex
 import subprocess
 import sys
 
+import pytest
+
 from tests.conftest import ROOT
 
 GUIDES = ["README.md", *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/*.md")))]
@@ -29,6 +31,7 @@ def found_in(names, pattern):
     return [x for text in texts for x in re.findall(pattern, text, re.MULTILINE | re.DOTALL)]
 
 
+@pytest.mark.long
 def test_python_snippets_print_what_is_below_them(monkeypatch):
     monkeypatch.setenv("COLUMNS", "70")
     pairs = found_in([*GUIDES, "CONTRIBUTING.md"], PYTHON)

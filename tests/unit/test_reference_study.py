@@ -148,6 +148,7 @@ def assert_same(found, kept, relative, absolute):
         ), (one, other)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", WRITTEN)
 def test_files_are_those_of_the_reference(results, name):
     texts = [(folder / name).read_text("utf-8") for folder in (results, REFERENCE)]
@@ -157,6 +158,7 @@ def test_files_are_those_of_the_reference(results, name):
         assert_same(*texts, relative=1e-6, absolute=1e-6)
 
 
+@pytest.mark.long
 def test_only_cells_of_the_papers_settings_are_compared(results, tmp_path, monkeypatch):
     """With another n of the corrections, those of Tables 3 and 4 and Figure 6 are not the paper's.
 

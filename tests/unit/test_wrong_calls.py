@@ -95,6 +95,7 @@ def raised(function: Any, given: dict[str, Any]) -> Exception | None:
         return None
 
 
+@pytest.mark.long
 def test_errors_name_the_argument(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("ranks.csv").write_text("n_candidates,n_better,n_tied\n9,1,0\n")
