@@ -9,8 +9,9 @@ from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics.inputs.options import Drawn
-from sampled_metrics.inputs.sampled import TIES, as_sampled
+from sampled_metrics.inputs.sampled import as_sampled
 
+POLICIES = ("random", "optimistic", "pessimistic")
 N, M, USERS = 1571, 100, 400
 
 
@@ -100,7 +101,9 @@ class TestScoresOfAPositiveAndItsNegatives:
     def test_ties_by_policy(self):
         scores = [[0.5, 0.5, 0.5, 0.1]] * 300
         drawn = Drawn(n_items=50, positive=0)
-        ranks = {ties: as_sampled(scores, drawn._replace(ties=ties)).sampled_ranks for ties in TIES}
+        ranks = {
+            ties: as_sampled(scores, drawn._replace(ties=ties)).sampled_ranks for ties in POLICIES
+        }
         assert set(ranks["optimistic"]) == {1}
         assert set(ranks["pessimistic"]) == {3}
         error = math.sqrt(2 / 3 / 300)  # of the mean of 1, 2 and 3

@@ -20,6 +20,7 @@ class _Option(NamedTuple):
     least: int | None = None
     most: int | None = None
     is_optional: bool = False  # whether it may be None
+    known: tuple[str, ...] = ()  # names, if others are refused
 
 
 _NUMBERS = (int, float, np.integer, np.floating)
@@ -33,6 +34,7 @@ _OPTIONS = {
     "metric": _Option(),
     "min_relevance": _Option(kinds=_NUMBERS),
     "n_items": _Option(least=2, most=MOST_ITEMS, is_optional=True),
+    "n_negatives": _Option(least=1, is_optional=True),
     "n_users": _Option(least=1, most=MOST_ITEMS, is_optional=True),
     "sampling": _Option(is_optional=True),
     "seed": _Option(least=0),
@@ -40,6 +42,7 @@ _OPTIONS = {
     "shape": _Option(kinds=(str, *_NUMBERS)),
     "source": _Option(),
     "test": _Option(is_optional=True),
+    "tie_policy": _Option(known=("random", "optimistic", "pessimistic")),  # of negatives
     "ties": _Option(is_optional=True),
 }
 
@@ -54,6 +57,8 @@ def check_arguments(**given: Any) -> None:
             whole_number(name, value, option.least, option.most)
         elif not isinstance(value, option.kinds):
             raise wrong_type(name, value, *option.kinds)
+        if option.known:
+            require_known(name.replace("_", " "), value, option.known)
         if name == "confidence" and not 0.0 < value < 1.0:
             raise InputError(f"{name} is {value}, expected a number above 0 and below 1")
         if name == "min_relevance" and not 0.0 <= value < np.inf:

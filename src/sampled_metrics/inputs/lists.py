@@ -76,9 +76,8 @@ def ranks_of_lists(table: Table, ranked: Ranked) -> Ranks:
         ask_of_seen_items(len(lists.user_ids), len(lists.item_ids))
     require_common_items("relevant", relevant.item_ids, "the lists", lists.item_ids)
     n_better, n_tied = by_score(lists.user, lists.score)
-    list_of = _places_of_users(relevant, lists)
     owner = relevant.owners
-    item = places(relevant.item_ids, lists.item_ids)[relevant.item]
+    list_of, item = _in_lists(relevant, lists)
     row = lists.rows_of(list_of[owner], item)
     missing = np.flatnonzero(row < 0)
     if ranked.complete and missing.size:
@@ -156,8 +155,8 @@ def _lists_of(table: Table, n_items: int | None) -> _Lists:
     return _Lists(user, item.astype(np.int64), score, user_ids, item_ids)
 
 
-def _places_of_users(relevant: Items, lists: _Lists) -> Int:
-    """Return the number of the list of each user with relevant items."""
+def _in_lists(relevant: Items, lists: _Lists) -> tuple[Int, Int]:
+    """Return the number of each user's list, and of each relevant item in them, -1 if in none."""
     list_of = places(relevant.user_ids, lists.user_ids)
     without = np.flatnonzero(list_of < 0)
     if without.size:
@@ -166,7 +165,7 @@ def _places_of_users(relevant: Items, lists: _Lists) -> Int:
         if without.size == list_of.size:
             problem = f"{problem}; the first list is of user {lists.user_ids[0]}"
         raise InputError(problem)
-    return list_of
+    return list_of, places(relevant.item_ids, lists.item_ids)[relevant.item]
 
 
 def _seen_of(given: Any, relevant: Items, lists: _Lists) -> Items:

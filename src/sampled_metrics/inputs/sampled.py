@@ -8,9 +8,7 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.arguments import (
     check_arguments,
-    require_known,
     require_same,
-    whole_number,
 )
 from sampled_metrics._base.arrays import Ids, Int, first_duplicate, generator
 from sampled_metrics._base.asking import ask
@@ -63,10 +61,12 @@ def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:
     >>> as_sampled(scores, Drawn(n_items=5, positive=0)).sampled_ranks
     array([1, 2])
     """
-    check_arguments(sampling=drawn.sampling, ties=drawn.ties, seed=drawn.seed)
-    require_known("tie policy", drawn.ties, TIES)
-    if drawn.n_negatives is not None:
-        whole_number("n_negatives", drawn.n_negatives, 1)
+    check_arguments(
+        sampling=drawn.sampling,
+        tie_policy=drawn.ties,
+        seed=drawn.seed,
+        n_negatives=drawn.n_negatives,
+    )
     _refuse_printed(data)
     given = recognise(data, SAMPLED)
     with reading(given.place):
@@ -258,7 +258,6 @@ def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
     )
 
 
-TIES = ("random", "optimistic", "pessimistic")
 _MOST_MISSING = 0.1  # of the negatives of a row
 
 
