@@ -24,9 +24,9 @@ from sampled_metrics.inference.shapes import NONE, name_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import SampledRanks, Sampling
 
-# Vectors fitted to each sample move an end by about a fifth of its sd, by simulation. Where only the
-# negatives vary, they about double the sd instead; taken where that makes a decision less likely,
-# because below one half a doubled sd promises too much.
+# Vectors fitted to each sample move an end by about a fifth of its sd, by simulation. Where only
+# the negatives vary, they about double the sd instead; taken where that makes a decision less
+# likely, because below one half a doubled sd promises too much.
 _MOVED = 0.2
 _OF_FITTED = 2.0
 _MORE = 1000  # negatives that an undecided comparison is told about, or twice those drawn
