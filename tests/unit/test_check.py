@@ -86,7 +86,9 @@ def test_hit_rates_are_shares_of_users(share, users, runs, sound):
 
 def test_granularity_names_the_runs_that_fit():
     assert no_share(row({"HR@10": "0.198113"}, n_users=6040)).likely_runs == 5  # 5983 of 30,200
-    assert no_share(row({"HR@10": "0.423"}, n_users=13)).likely_runs == 2  # 11 of 26
+    found = no_share(row({"HR@10": "0.423"}, n_users=13))
+    assert found.likely_runs == 2  # 11 of 26
+    assert found.hits == 6  # 5.499 users: 5 are .385, and 6 are .462
     assert no_share(row({"NDCG@10": "0.423"}, n_users=13)) is None
     assert no_share(row({"HR@10": "0.423"})) is None
 

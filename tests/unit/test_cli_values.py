@@ -1,6 +1,7 @@
 """Values that commands take without typer's conversion are those that typer would make of them."""
 
 import inspect
+from types import SimpleNamespace
 
 import pytest
 import typer
@@ -8,7 +9,7 @@ from typer.main import get_command
 
 import sampled_metrics as sm
 from sampled_metrics.cli import app
-from sampled_metrics.cli.values import take_plain_values
+from sampled_metrics.cli.values import _OTHER, _plain_item, take_plain_values
 
 TEXTS = (
     *("7", "0", "-1", "1", "1.0", ".25", "1e-3", "٣", "nan", "", "x", " 7", "9" * 30, "1_0"),
@@ -96,3 +97,10 @@ def test_options_have_the_defaults_of_python(name):
         assert str(parameter.default) == str(same.default), parameter.name
         compared += 1
     assert compared >= 2
+
+
+def test_values_with_a_parser_of_their_own_are_left_to_it():
+    about = SimpleNamespace(parser=str.upper)
+    assert _plain_item(str, about, "a") is _OTHER
+    assert _plain_item(str, SimpleNamespace(parser=None), "a") == "a"
+    assert _plain_item(str, SimpleNamespace(parser=str), "a") == "a"

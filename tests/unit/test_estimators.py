@@ -436,3 +436,15 @@ def test_a_histogram_has_a_count_for_each_sampled_rank(histogram):
 def test_a_name_without_its_number_is_not_suggested_instead_of_itself():
     with pytest.raises(InputError, match=r"unknown estimator 'em'(?!.*did you mean em).*em:ITER"):
         parse_estimator("em")
+
+
+def test_least_squares_that_do_not_settle_ask_for_fewer_negatives(monkeypatch):
+    def never(_matrix, _target):
+        raise RuntimeError("more turns than allowed")
+
+    monkeypatch.setattr("sampled_metrics.estimators.least_squares._nonnegative", never)
+    chosen = [parse_estimator("cls")]
+    with pytest.raises(ConditioningError, match="fewer negatives"):
+        estimator_matrix(
+            chosen, [parse_measure("ndcg@10")], 5000, 100, sampling="without-replacement"
+        )

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from sampled_metrics._base.arrays import generator
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.asking import ask
+from sampled_metrics._base.errors import InputError, InputWarning, reading
 from sampled_metrics._base.files import replacing, write_json, write_text
 from sampled_metrics._base.text import table_of
 
@@ -128,3 +129,13 @@ def test_streams_of_one_seed_look_independent():
     # 44,850 correlations of 200 normals: the largest is expected near 4.4 / sqrt(200) = 0.31
     assert abs(correlation).max() < 0.36
     assert abs(correlation.mean()) < 4 / np.sqrt(200 * correlation.size)
+
+
+def test_only_files_and_names_are_places_of_errors():
+    with pytest.raises(InputError) as refused, reading("a.csv"), reading([1, 2]):
+        raise InputError("wrong")
+    assert refused.value.path == "a.csv"
+    with pytest.warns(InputWarning) as asked, reading("A"), reading([1, 2]):
+        ask("data", "what is it?")
+    assert [str(each.message).split(",")[0] for each in asked] == ["A"]
+    assert "None" not in str(asked[0].message)

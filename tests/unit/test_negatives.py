@@ -10,7 +10,9 @@ from scipy.sparse import csr_array
 from scipy.stats import chi2, chisquare, norm, poisson, rankdata
 
 from sampled_metrics import InputError
+from sampled_metrics.inference.negatives import _parts
 from sampled_metrics.sampling.negatives import (
+    Check,
     Pairs,
     _overlap,
     check_negatives,
@@ -361,3 +363,13 @@ def test_tastes_of_a_few_users_among_many_items():
     of_two, of_one = (2 / 3) ** 2, (1 / 3) ** 2
     independent = 2 * of_two * (1 - of_two) + 2 * of_one * (1 - of_one)
     assert _overlap(drawn) == pytest.approx(shared / independent)
+
+
+def test_a_check_that_fails_is_told_from_one_that_passes():
+    checks = [
+        Check("duplicates", True, 0, 0.0, float("nan"), ""),
+        Check("uniformity", False, 9, 1.0, 1e-6, "some are drawn too often"),
+    ]
+    rows, *_ = _parts(checks)
+    assert [row["passed"].lower() for row in rows] == ["yes", "no"]
+    assert "some are drawn too often" in str(_parts(checks)[1:])

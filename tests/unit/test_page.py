@@ -21,7 +21,7 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.study.config import Study
 from sampled_metrics.study.moments import expected_moments
-from sampled_metrics.study.page import collect
+from sampled_metrics.study.page import collect, read_texts
 from tests.conftest import ROOT
 
 REFERENCE = ROOT / "results/reference"
@@ -311,3 +311,10 @@ def test_readings_of_the_paper_follow_a_changed_audit(tmp_path):
     page = render(changed)
     assert "second reading" in page
     assert "tie_break: ncf" not in page
+
+
+def test_names_that_pandas_takes_for_missing_stay_names(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("recommender,value\nNA,1.50\nnull,\n")
+    found = read_texts(path, ["recommender", "value"])
+    assert found.to_numpy().tolist() == [["NA", "1.50"], ["null", ""]]

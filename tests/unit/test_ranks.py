@@ -278,3 +278,10 @@ def test_binary_ranks_are_those_of_the_items_that_are_good_enough():
         assert kept.n_relevant.tolist() == [count for count, _ in rows]
         assert kept.n_found.tolist() == [len(places) for _, places in rows]
         assert kept.n_better.tolist() == [place for _, places in rows for place in places]
+
+
+def test_ends_of_ties_by_hand():
+    """Two above and one tied: best rank 3, worst 4; three above and three tied: 4 and 7."""
+    ranks = Ranks([9, 9, 9], [2, 3, 1], [1, 3, 0])
+    assert ranks.best_rank.tolist() == [3, 4, 2]
+    assert ranks.worst_rank.tolist() == [4, 7, 2]
