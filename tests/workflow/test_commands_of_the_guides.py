@@ -84,7 +84,7 @@ def test_commands_on_the_reference_ranks(project):
     table = pd.read_csv(ROOT / "results/reference/tables/exact.csv")
     table = table[(table["metric"] == "recall@10") & (table["ties"] == "expected")]
     for name, value in zip(table["recommender"], table["value"], strict=True):
-        assert re.search(rf"/{name}\.parquet +recall@10 +{value / 100:.5f} ", printed)
+        assert re.search(rf"(?m)^{name}\.parquet +recall@10 +{value / 100:.5f} ", printed)
     compared = shell(project, "sampled-metrics compare results/reference/ranks/[XY].parquet")
     assert re.search(r"(?m)^X +Y +recall@10 .* Y above X$", compared)
 
