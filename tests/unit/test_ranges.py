@@ -18,7 +18,7 @@ from sampled_metrics.inference.brackets import _between, bracket, likely_mixture
 from sampled_metrics.inference.correct import behaves_like
 from sampled_metrics.inference.kernels import kernel
 from sampled_metrics.inference.likelihood import upper_bound
-from sampled_metrics.inference.misfit import misfit, rise
+from sampled_metrics.inference.misfit import misfit, rise, users_by_rank
 from sampled_metrics.inference.ranges import bracket_users
 from sampled_metrics.inference.shapes import SHAPES, factor_of, name_of
 from sampled_metrics.metrics.measures import parse_measure
@@ -552,6 +552,10 @@ class TestMisfit:
         assert misfit(sample, "none")[:2] == (pytest.approx(expected), 3)
 
 
+def rise_of(ranks, m):
+    return rise(users_by_rank(SampledRanks(ranks, N, m)))
+
+
 class TestRise:
     @each_sampling
     @pytest.mark.parametrize(("n", "m"), [(9, 8), (60, 7), (60, 20), (400, 100)])
@@ -574,22 +578,22 @@ class TestRise:
         for length, head in ((6, [1] * 2 + [5] * 20), (12, ranks[:26]), (24, ranks[:56])):
             deviation = np.std(np.arange(1, length + 1)) / np.sqrt(len(head))
             found.append(norm.sf((np.mean(head) - (length + 1) / 2) / deviation))
-        assert rise(SampledRanks(ranks, N, M)) == pytest.approx(3 * min(found))
+        assert rise_of(ranks, M) == pytest.approx(3 * min(found))
         few = SampledRanks([1] * 2 + [5] * 17 + [80] * 40, N, M)
-        assert rise(few) == 1.0  # of 19 users the mean is not normal
+        assert rise(users_by_rank(few)) == 1.0  # of 19 users the mean is not normal
 
     @pytest.mark.parametrize(("m", "longest"), [(1, 6), (10, 6), (46, 6), (47, 12), (95, 24)])
     def test_up_to_a_quarter_of_all_ranks(self, m, longest):
         """Ranks just below the longest tested are noticed, those after it are not."""
         last = min(longest, m + 1)
-        assert rise(SampledRanks([last] * 200, N, m)) < 0.01 or last < 4
-        assert rise(SampledRanks([min(longest + 1, m + 1)] * 200, N, m)) == 1.0 or m + 1 <= longest
+        assert rise_of([last] * 200, m) < 0.01 or last < 4
+        assert rise_of([min(longest + 1, m + 1)] * 200, m) == 1.0 or m + 1 <= longest
 
     @pytest.mark.parametrize("m", [10, 50, 500])
     def test_level_where_all_ranks_are_equally_likely(self, m):
         """The least favourable case: questions begin at p = 0.0025."""
         rng = np.random.default_rng(15)
-        found = [rise(SampledRanks(rng.integers(1, m + 2, 500), N, m)) for _ in range(2000)]
+        found = [rise_of(rng.integers(1, m + 2, 500), m) for _ in range(2000)]
         assert np.mean(np.array(found) < 0.0025) < 0.006
 
     def test_some_popular_negatives_are_asked_about(self, recwarn):

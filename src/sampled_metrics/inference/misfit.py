@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtrc, ndtr, xlogy
 
-from sampled_metrics._base.arrays import Float, Int, generator
+from sampled_metrics._base.arrays import Float, generator
 from sampled_metrics._base.asking import ask
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.solvers import nearest_weights
@@ -66,12 +66,13 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
     Warns of those that some true ranks explain, but none that are in order everywhere.
     """
     n = round(float(np.mean(sample.n_items)))
-    ordered = misfit(sample, NON_INCREASING, n)
-    rising = rise(sample)
+    counts = users_by_rank(sample)
+    ordered = misfit(sample, NON_INCREASING, n, counts)
+    rising = rise(counts)
     if not ordered.is_refused and rising > _RISING:
         return
     factor = factor_of(shape)
-    plausible = misfit(sample, max(min(factor, MOST_FACTOR), _PLAUSIBLE), n // 2)
+    plausible = misfit(sample, max(min(factor, MOST_FACTOR), _PLAUSIBLE), n // 2, counts)
     if factor == np.inf:
         _refuse_or_ask_of_any(sample, plausible)
         return
@@ -80,7 +81,7 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
             f"no plausible distribution of true ranks explains these sampled ranks ({plausible}); "
             f"{CAUSES}"
         )
-    assumed = misfit(sample, shape)
+    assumed = misfit(sample, shape, counts=counts)
     if assumed.is_refused:
         raise InputError(
             f"these sampled ranks contradict a factor of {factor:g}: near the top some rank is "
@@ -106,23 +107,27 @@ def _refuse_or_ask_of_any(sample: SampledRanks, plausible: Misfit) -> None:
 
 
 def misfit(
-    sample: SampledRanks, shape: str | float = NON_INCREASING, down_to: int | None = None
+    sample: SampledRanks,
+    shape: str | float = NON_INCREASING,
+    down_to: int | None = None,
+    counts: Float | None = None,
 ) -> Misfit:
     """Test sampled ranks against the closest distribution of a class, see `kernel`.
 
     Users are counted in cells of sampled ranks in which at least five are expected. Degrees of
     freedom are the cells less extreme points in the closest mixture, and one more, which keeps the
-    test from refusing too much where users are few.
+    test from refusing too much where users are few. `counts` are `users_by_rank`, if known.
     """
     m = sample.n_negatives
-    ranks = _of_different_users(sample)
+    if counts is None:
+        counts = users_by_rank(sample)
+    n_users = counts.sum()
     n = round(float(np.mean(sample.n_items)))
     table = kernel(n, m, sample.sampling, shape, None)
     if down_to is not None:
         table = table.shaped_down_to(down_to)
-    counts = np.bincount(ranks - 1, minlength=m + 1).astype(np.float64)
     mixture = likely_mixture(counts, table)
-    likely = mixture.shares * ranks.size
+    likely = mixture.shares * n_users
     starts = [0]  # first bins of cells: neighbouring bins joined until enough is there
     total = 0.0
     for place, value in enumerate(likely[:-1]):
@@ -134,7 +139,7 @@ def misfit(
         starts.pop()
     cells = np.array(starts)
     observed = np.add.reduceat(counts, table.starts[cells])
-    listed = ranks.size * np.add.reduceat(table.given, cells, axis=1)
+    listed = n_users * np.add.reduceat(table.given, cells, axis=1)
     given = listed[mixture.rows]
     expected = np.add.reduceat(likely, cells)
     for _ in range(_REWEIGHTINGS):
@@ -146,35 +151,40 @@ def misfit(
     return Misfit(statistic, degrees, float(chdtrc(degrees, max(statistic, 0.0))))
 
 
-def rise(sample: SampledRanks) -> float:
+def rise(counts: Float) -> float:
     """Test whether low sampled ranks are rarer than is possible, and return the p-value.
 
-    No true rank is to be likelier than a better one.
-    Then no sampled rank is likelier than a better one either, so the ranks up to some l have a mean
-    of at most (l + 1) / 2, that of equally likely ones. The smallest p-value of normal tests for
-    l = 6, 12, 24, ... up to a quarter of all ranks, times their number.
+    No true rank is to be likelier than a better one. Then no sampled rank is likelier than a better
+    one either, so the ranks up to some l have a mean of at most (l + 1) / 2, that of equally likely
+    ones. The smallest p-value of normal tests for l = 6, 12, 24, ... up to a quarter of all ranks,
+    times their number. `counts` are `users_by_rank`.
     """
-    ranks = _of_different_users(sample)
-    last = max((sample.n_negatives + 1) // 4, _SHORTEST)
+    last = max(counts.size // 4, _SHORTEST)
     lengths = _SHORTEST * 2 ** np.arange(int(np.log2(last / _SHORTEST)) + 1)
     smallest = 1.0
     for length in lengths:
-        head = ranks[ranks <= length]
-        if head.size >= _FEWEST:
-            error = np.sqrt((length**2 - 1.0) / 12.0 / head.size)
-            above = (head.mean() - (length + 1.0) / 2.0) / error
+        head = counts[:length]
+        users = head.sum()
+        if users >= _FEWEST:
+            mean = head @ np.arange(1, head.size + 1) / users
+            error = np.sqrt((length**2 - 1.0) / 12.0 / users)
+            above = (mean - (length + 1.0) / 2.0) / error
             smallest = min(smallest, float(ndtr(-above)))
     return min(1.0, lengths.size * smallest)
 
 
-def _of_different_users(sample: SampledRanks) -> Int:
-    """Of several rows of a user take one at random, because they are not independent."""
+def users_by_rank(sample: SampledRanks) -> Float:
+    """Count users by sampled rank; shape (n_negatives + 1,).
+
+    Of several rows of a user, one is taken at random (with a fixed seed), because they are not
+    independent.
+    """
     ranks = sample.sampled_ranks
     _, user = sample.different_users()
-    if int(user.max()) + 1 == ranks.size:
-        return ranks
-    order = generator(0, "misfit").permutation(ranks.size)
-    return ranks[order[np.unique(user[order], return_index=True)[1]]]
+    if int(user.max()) + 1 < ranks.size:
+        order = generator(0, "misfit").permutation(ranks.size)
+        ranks = ranks[order[np.unique(user[order], return_index=True)[1]]]
+    return np.bincount(ranks - 1, minlength=sample.n_negatives + 1).astype(np.float64)
 
 
 def _closest(

@@ -6,10 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.arguments import (
-    check_arguments,
-    require_same,
-)
+from sampled_metrics._base.arguments import check_arguments, require_same
 from sampled_metrics._base.arrays import Ids, Int, first_duplicate, generator
 from sampled_metrics._base.asking import ask
 from sampled_metrics._base.defaults import MOST_ITEMS
