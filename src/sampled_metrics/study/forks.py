@@ -67,7 +67,8 @@ _MODULES = {
         "matplotlib.backends.backend_svg",
         "matplotlib.pyplot",  # which Matplotlib imports to find its backend
         "sampled_metrics.study.printed",
-        "tabulate",  # pandas imports this and the next two when it writes tables
+        "tabulate",  # pandas imports this and the next three when it writes tables
+        "pandas.io.formats.style",
         "pandas.io.formats.csvs",
         "pyarrow.pandas_compat",
     ),

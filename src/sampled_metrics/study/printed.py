@@ -1,7 +1,7 @@
 """Tables as Markdown and LaTeX; Tables 1 to 4 and the exact metrics as files."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -21,7 +21,6 @@ CAPTIONS = {
 LINES = {1: ["row"], 2: ["row"], 3: ["metric", "row"], 4: ["row", "metric"]}
 ACROSS = {1: "metric", 2: "metric", 3: "column", 4: "column"}
 _SIGNS = {"±": r"$\pm$", "−": "$-$", "γ": r"$\gamma$", "∞": r"$\infty$"}
-_NAMES = {"\\": "textbackslash", "~": "textasciitilde", "^": "textasciicircum"}
 _NUMBER = re.compile(r"[-−]?[\d.]")
 # Shrunk to the width of the page, but never enlarged.
 _FITTED = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%"
@@ -55,39 +54,18 @@ def latex(table: pd.DataFrame, caption: str, label: str) -> str:
     for column in body.columns[: max(names - 1, 0)]:
         repeated &= body[column] == body[column].shift()
         body[column] = body[column].where(~repeated, "")
-    lines = [_line(body.columns), *map(_line, body.itertuples(index=False, name=None))]
-    parts = [
-        r"\begin{table*}",
-        r"\centering",
-        rf"\caption{{{caption}}}".replace("%", r"\%"),
-        rf"\label{{tab:{label}}}",
-        _FITTED,
-        rf"\begin{{tabular}}{{{'l' * names}{'r' * (len(is_numeric) - names)}}}",
-        r"\toprule",
-        lines[0],
-        r"\midrule",
-        *lines[1:],
-        r"\bottomrule",
-        r"\end{tabular}%",
-        "}",
-        r"\end{table*}",
-        "",
-    ]
-    return re.sub("|".join(_SIGNS), lambda sign: _SIGNS[sign[0]], "\n".join(parts))
-
-
-def _line(texts: Iterable[str]) -> str:
-    """Return a row of a LaTeX table."""
-    escaped = (re.sub(r"[&%$#_{}]|[\\~^] ?", lambda sign: _escape(sign[0]), t) for t in texts)
-    return " & ".join(escaped) + r" \\"
-
-
-def _escape(sign: str) -> str:
-    """Return a character that is special in LaTeX, with the space that may follow it."""
-    name = _NAMES.get(sign[0])
-    if name is None:
-        return f"\\{sign}"
-    return rf"\{name} " + r"\space " * (len(sign) > 1)
+    style = body.style.hide(axis="index").format(escape="latex")
+    text = style.format_index(escape="latex", axis=1).to_latex(
+        column_format="l" * names + "r" * (len(is_numeric) - names),
+        environment="table*",
+        position_float="centering",
+        hrules=True,
+        caption=caption.replace("%", r"\%"),
+        label=f"tab:{label}",
+    )
+    text = text.replace(r"\begin{tabular}", f"{_FITTED}\n\\begin{{tabular}}")
+    text = text.replace(r"\end{tabular}", "\\end{tabular}%\n}")
+    return re.sub("|".join(_SIGNS), lambda sign: _SIGNS[sign[0]], text)
 
 
 def heads(number: int) -> dict[str, str]:
