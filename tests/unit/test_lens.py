@@ -25,6 +25,7 @@ from sampled_metrics.pages.lens import (
 from sampled_metrics.pages.words import (
     items,
     listed,
+    orders_by_ranges,
     percent,
     range_bars,
     range_panel,
@@ -251,11 +252,12 @@ def test_ranges_decide_orders_that_exclude_0():
     rows += [("hit@1", m, *pair, *of) for m in (5, 1) for pair, of in ends.items()]
     panel = range_panel(rows, names)
     assert panel["sizes"] == [1, 5]
-    bars = range_bars(panel, names, "hit@1", 5, [0.2, 0.3, 0.5])
+    bars = range_bars(panel, "hit@1", 5, [0.2, 0.3, 0.5])
     assert bars["bars"] == [(0.1, 0.4, 0.2), (0.1, 0.4, 0.3), (0.1, 0.4, 0.5)]
-    assert (bars["decided"], bars["open"]) == (["B above A", "A above C"], 1)
+    orders = orders_by_ranges(panel, names, "hit@1", 5)
+    assert orders == {"decided": ["B above A", "A above C"], "open": 1}
     assert 0.5 < bars["most"] <= 0.51
-    single = range_bars(range_panel(rows, names), names, "hit@1", 1, [0.1, 0.1, 0.1])
+    single = range_bars(range_panel(rows, names), "hit@1", 1, [0.1, 0.1, 0.1])
     assert (bars["m"], single["m"]) == ("5 random items", "1 random item")
 
 

@@ -12,6 +12,7 @@ from sampled_metrics.pages.words import (
     Setting,
     headline,
     in_words,
+    orders_by_ranges,
     range_bars,
     range_panel,
     standings,
@@ -168,6 +169,6 @@ def test_ranges_are_rounded_and_sorted_by_size():
 def test_the_axis_of_ranges_ends_1_percent_beyond_the_last_mark_or_at_1(high, mark, most):
     rows = [("auc", 1, name, "", 0.1, of_name) for name, of_name in (("A", high), ("B", 0.11))]
     rows.append(("auc", 1, "A", "B", 0.0, 0.0))
-    bars = range_bars(range_panel(rows, ["A", "B"]), ["A", "B"], "auc", 1, [mark, 0.0])
-    assert bars["most"] == pytest.approx(most)
-    assert (bars["decided"], bars["open"]) == ([], 1)
+    panel = range_panel(rows, ["A", "B"])
+    assert range_bars(panel, "auc", 1, [mark, 0.0])["most"] == pytest.approx(most)
+    assert orders_by_ranges(panel, ["A", "B"], "auc", 1) == {"decided": [], "open": 1}

@@ -119,7 +119,7 @@ def own_sampled(
     bars = []
     for measure in measures:
         of_metric = sampled[str(measure)]
-        group = range_bars(panel, names, str(measure), m, of_metric)
+        group = range_bars(panel, str(measure), m, of_metric)
         # Orders are corrected for the number of pairs, ranges of differences are not.
         of_pairs = [pair for pair in pairs if pair.metric == str(measure)]
         decided = [pair for pair in of_pairs if pair.order != UNDECIDED]

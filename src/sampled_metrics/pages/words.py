@@ -175,26 +175,30 @@ def range_panel(rows: Iterable[Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def range_bars(
-    panel: Mapping[str, Any], names: Sequence[str], metric: str, m: int, marks: Iterable[float]
+    panel: Mapping[str, Any], metric: str, m: int, marks: Iterable[float]
 ) -> dict[str, Any]:
-    """Describe the ranges of one metric and m, each with a mark, and which orders they decide."""
+    """Describe the ranges of one metric and m, each with a mark."""
     place = panel["sizes"].index(m)
-    of_metric = panel["metrics"][metric]
-    differences = of_metric["differences"][place]
-    decided = []
-    for (a, b), (low, high) in zip(combinations(names, 2), differences, strict=True):
-        if high < 0.0:
-            decided.append(f"{a} above {b}")
-        elif low > 0.0:
-            decided.append(f"{b} above {a}")
     bars = []
-    for (low, high), mark in zip(of_metric["ranges"][place], marks, strict=True):
+    for (low, high), mark in zip(panel["metrics"][metric]["ranges"][place], marks, strict=True):
         bars.append((low, high, mark))
     highest = max(max(high, mark) for _, high, mark in bars)
     return {
         "m": items(m),
         "bars": bars,
         "most": min(1.01 * highest, 1.0),  # a little more, so that the last mark is seen
-        "decided": decided,
-        "open": len(differences) - len(decided),
     }
+
+
+def orders_by_ranges(
+    panel: Mapping[str, Any], names: Sequence[str], metric: str, m: int
+) -> dict[str, Any]:
+    """List the orders that the ranges of differences decide, each for itself; count the others."""
+    differences = panel["metrics"][metric]["differences"][panel["sizes"].index(m)]
+    decided = []
+    for (a, b), (low, high) in zip(combinations(names, 2), differences, strict=True):
+        if high < 0.0:
+            decided.append(f"{a} above {b}")
+        elif low > 0.0:
+            decided.append(f"{b} above {a}")
+    return {"decided": decided, "open": len(differences) - len(decided)}

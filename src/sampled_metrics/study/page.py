@@ -19,7 +19,7 @@ from sampled_metrics.inference.results import UNDECIDED
 from sampled_metrics.inputs.full import read_by_name
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.pages.lens import ESTIMATORS, lens
-from sampled_metrics.pages.words import listed, range_bars, range_panel
+from sampled_metrics.pages.words import listed, orders_by_ranges, range_bars, range_panel
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.study import config as study
 from sampled_metrics.study.against_samples import COLUMNS as CURVES
@@ -146,7 +146,11 @@ def _ranges(path: Path, shown: Mapping[str, Any]) -> list[dict[str, Any]]:
     ranges = read_table(path, RANGE, keep_default_na=False)
     panel = range_panel(ranges.itertuples(index=False, name=None), names)
     sizes = [size for size in RANGES if size in panel["sizes"]] or panel["sizes"][-1:]
-    return [range_bars(panel, names, metric, m, shown["exact"][metric]) for m in sizes]
+    drawn = []
+    for m in sizes:
+        bars = range_bars(panel, metric, m, shown["exact"][metric])
+        drawn.append({**bars, **orders_by_ranges(panel, names, metric, m)})
+    return drawn
 
 
 def _judged(card: pd.DataFrame | None) -> dict[str, Any]:
