@@ -18,7 +18,7 @@ COPY --chown=study requirements-study.lock ./
 RUN python -m venv .venv \
  && .venv/bin/pip install --no-cache-dir --require-hashes --requirement requirements-study.lock
 COPY --chown=study . ./
-RUN .venv/bin/pip install --no-deps --no-build-isolation --editable . && touch .venv/.installed
+RUN .venv/bin/pip install --no-deps --no-build-isolation --editable . && touch .venv/.study
 
 ENV PATH=/study/.venv/bin:$PATH
 CMD ["make", "reproduce"]

@@ -1,6 +1,7 @@
 # `make help` lists the targets. The environment is made on first use.
 PYTHON ?= python3
 VENV := .venv
+STUDY := $(VENV)/.study
 STAMP := $(VENV)/.installed
 CORES ?= all
 TARGETS ?= # files to make; everything where none is named
@@ -14,12 +15,18 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 19
 
-$(STAMP): requirements.lock pyproject.toml
+# What the study needs; the plugin for clusters alone would make its start a quarter longer.
+$(STUDY): requirements-study.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or later is needed, {sys.executable} is {sys.version.split()[0]}; name another one: make PYTHON=...")'
 	$(PYTHON) -m venv --clear $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --require-hashes --requirement requirements.lock
+	$(VENV)/bin/python -m pip install --quiet --require-hashes --requirement requirements-study.lock
 	$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	$(VENV)/bin/python -m compileall -q src # as pip does with what it copies
+	@touch $@
+
+# And what tests, documentation, benchmarks and clusters need.
+$(STAMP): $(STUDY) requirements.lock
+	$(VENV)/bin/python -m pip install --quiet --require-hashes --requirement requirements.lock
 	@touch $@
 
 # Written if the publisher's server cannot be reached, and on no other failure.
@@ -40,7 +47,7 @@ fcntl.flock(open(".snakemake/active", "w"), fcntl.LOCK_EX)
 endef
 export IDLE
 
-reproduce: $(STAMP) ## run the study on config/config.yaml
+reproduce: $(STUDY) ## run the study on config/config.yaml
 	@python -c "$$IDLE"
 	@rm -f $(UNREACHABLE); test -z "$(wildcard .snakemake/locks/*.lock)" || snakemake --unlock
 	@$(SNAKEMAKE) $(TARGETS) || { test -e $(UNREACHABLE) \
@@ -204,7 +211,7 @@ literature: $(STAMP) ## compute the ranges of the numbers in config/literature.c
 
 ARCHIVE ?= # of MovieLens 1M
 .PHONY: verify
-verify: $(STAMP) ## say in one line whether the study of ARCHIVE gives the tables, figures and claims of the reference run
+verify: $(STUDY) ## say in one line whether the study of ARCHIVE gives the tables, figures and claims of the reference run
 	@test -f '$(strip $(ARCHIVE))' || { echo 'name the archive of MovieLens 1M: make verify ARCHIVE=ml-1m.zip'; exit 2; }
 	@rm -rf results/verify
 	@MOVIELENS_ARCHIVE='$(abspath $(strip $(ARCHIVE)))' snakemake --cores $(CORES) --config results=results/verify \

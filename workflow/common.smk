@@ -33,7 +33,7 @@ if Path(ROOT, "src").is_dir():
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.study import forks
 from sampled_metrics.study.config import Study
-from sampled_metrics.study.resources import memory_of, minutes_of
+from sampled_metrics.study.resources import has_all_pairs, memory_of, minutes_of
 from sampled_metrics.study.departures import departures
 
 

@@ -22,7 +22,14 @@ def draw(number, table, stem, note=""):
     for kind in _FORMS:
         stem.with_name(f"{stem.name}.{kind}").write_text("<svg></svg>")
 """
-FILES = ("Snakefile", "Makefile", "environment.yml", "pyproject.toml", "requirements.lock")
+FILES = (
+    "Snakefile",
+    "Makefile",
+    "environment.yml",
+    "pyproject.toml",
+    "requirements.lock",
+    "requirements-study.lock",
+)
 
 
 def run(*command, **place):
@@ -40,7 +47,8 @@ class Project:
             shutil.copytree(ROOT / name, folder / name)  # with what is compiled already
         # `make` finds its environment made, and on the path the one that runs the tests.
         (folder / ".venv").mkdir()
-        (folder / ".venv/.installed").touch()
+        for stamp in (".study", ".installed"):
+            (folder / ".venv" / stamp).touch()
         self.change("dataset", url=UNREACHABLE, retries=0, cache=str(folder / "cache"))
         if small:
             self.change("experiment", n_negatives=10, repetitions=20)

@@ -91,7 +91,7 @@ def _needed(rule: str, study: Study | None, wildcards: Wildcards, inputs: Inputs
     for counted in _counted(rule, study, wildcards, inputs):
         memory += counted.memory_per_mb * counted.megabytes
         for_users += counted.minutes_per_mb * counted.megabytes
-    if study is not None and _has_all_pairs(study, wildcards.recommender):
+    if study is not None and has_all_pairs(study, wildcards.recommender):
         counts = _counts(inputs)
         items = counts["items"]
         memory += _MB_OF_PAIR * items**2 if items <= MOST_KEPT else _MB_OF_ITEM * items
@@ -152,7 +152,8 @@ def _has_scores(study: Study, wildcards: Wildcards) -> bool:
     return entry.kind == "external" and entry.settings.format == "scores"
 
 
-def _has_all_pairs(study: Study, recommender: str) -> bool:
+def has_all_pairs(study: Study, recommender: str) -> bool:
+    """Tell whether a recommender adds weights of all pairs of items, which takes longest."""
     entry = study.recommender(recommender)
     if entry.kind != "itemknn":
         return False
