@@ -48,7 +48,7 @@ def expected_recall(records: Mapping[str, Ranks], settings: ExperimentSettings) 
 
 def _bias_variance(n: int, m: int, sampling: Sampling | str, gamma: float) -> Float:
     """Solve eq. 25 for Recall@10 by normal equations, of condition 1 / gamma: half the time."""
-    ranks, weights = rank_rule([RECALL], n, m)
+    ranks, weights = rank_rule([RECALL], n, m, one_by_one=0)  # the same to 1e-14
     gram = np.zeros((m + 1, m + 1))
     target = np.zeros(m + 1)
     marginal = np.zeros(m + 1)
