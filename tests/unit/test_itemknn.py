@@ -109,7 +109,7 @@ def test_slabs_kind_of_product_and_what_is_kept_make_no_difference(
         monkeypatch.setattr(f"{module}._GAIN", gain)
         monkeypatch.setattr(f"{module}.MOST_KEPT", kept)
         again = ItemKNN(settings).fit(train)
-        assert isinstance(again.scorer, Tiles) == (kept == 2 and not neighbours)
+        assert isinstance(again.scorer, Tiles) == (not neighbours)
         np.testing.assert_array_equal(all_weights(again), all_weights(whole))
         np.testing.assert_array_equal(again.score(np.arange(14)), whole.score(np.arange(14)))
         if not neighbours:
@@ -121,6 +121,27 @@ def test_slabs_kind_of_product_and_what_is_kept_make_no_difference(
             found = np.concatenate([getattr(piece, name) for piece in pieces])
             expected = np.arange(13) if name == "users" else getattr(ranks, name)
             assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e-42, 1e-200])
+def test_tiles_tell_scores_apart_that_single_precision_does_not(scale):
+    """Columns differ from the first by some 1e-12, 1e-9 or 1e-6 of it, or not at all."""
+    rng = np.random.default_rng(3)
+    histories = (rng.random((40, 6)) < 0.5).astype(np.float64)
+    differences = rng.choice([-1e-6, -1e-9, -1e-12, 0.0, 1e-12, 1e-9, 1e-6], (1, 30))
+    weights = scale * (1.0 + rng.random((6, 1))) * (1.0 + differences)
+    scores = sum(histories[:, [i]] * weights[i] for i in range(6))
+    held_out = rng.integers(0, 30, 40)
+    split = split_of(csr_array((40, 30)), held_out)
+
+    def columns(items):
+        yield 0, np.ascontiguousarray(weights[:, slice(None) if items is None else items])
+
+    ranks = rank_piece(Tiles(csr_array(histories), columns), split)
+    own = scores[np.arange(40), held_out][:, np.newaxis]
+    assert ranks.n_better.tolist() == (scores > own).sum(axis=1)[:-1].tolist()
+    assert ranks.n_tied.tolist() == ((scores == own).sum(axis=1) - 1)[:-1].tolist()
+    assert 0 < ranks.n_tied.sum() < ranks.n_better.sum()
 
 
 def test_more_common_users_than_an_int16_holds():

@@ -58,8 +58,9 @@ class Neighbours(Recommender):
 class Tiles:
     """Scores of all items by dense weights that exist for some items at a time.
 
-    `columns` yields some columns of the weights, after the number of the first. Given items, it
-    yields the columns of these, at least two, and the numbers are places among them.
+    `columns` yields some columns of the weights, after the number of the first. Given items, at
+    least two in increasing order, it yields their columns, and the numbers are places among them.
+    No weight is negative.
     """
 
     histories: scipy.sparse.csr_array  # shape (users, items)
@@ -114,9 +115,17 @@ class ItemKNN(Neighbours):
 
     def columns(self, items: Int | None = None) -> Iterable[tuple[int, Float]]:
         """Yield some columns of the dense weights, as `Tiles` describes."""
-        if self.kept is None or items is not None:
+        if self.kept is None:
             return self._computed(items)
-        return self.kept
+        if items is None:
+            return self.kept
+        return self._chosen(self.kept, items)
+
+    def _chosen(self, kept: list[tuple[int, Float]], items: Int) -> Iterator[tuple[int, Float]]:
+        for first, columns in kept:
+            begin, end = np.searchsorted(items, [first, first + columns.shape[1]])
+            if begin < end:
+                yield int(begin), columns[:, items[begin:end] - first]
 
     def _computed(self, items: Int | None) -> Iterator[tuple[int, Float]]:
         first = 0
@@ -128,8 +137,8 @@ class ItemKNN(Neighbours):
 
     @property
     def scorer(self) -> Scorer | Tiles:
-        """The function `score`, or tiles where the weights are not kept."""
-        if self.weights is None and self.kept is None:
+        """The function `score`, or tiles where the weights are dense."""
+        if self.weights is None:
             return Tiles(self.histories, self.columns)
         return self.score
 
