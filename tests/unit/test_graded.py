@@ -304,6 +304,8 @@ class TestKept:
         assert self.RANKS.take([1, 0]).relevance.tolist() == [3, 1, 2, 3]
         named = self.RANKS.replace(source="a test", users=["x", "y"])
         assert value("ndcg", named).tolist() == value("ndcg", self.RANKS).tolist()
+        assert named.users.tolist() == ["x", "y"]
+        assert named.replace(source="again").users.tolist() == ["x", "y"]
 
     def test_ranks_take_a_grade_later(self):
         (found,) = sm.evaluate(self.RANKS, "recall@2", min_relevance=2)

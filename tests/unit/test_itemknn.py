@@ -12,7 +12,12 @@ from scipy.sparse import csr_array
 from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.study.datasets.split import Split
 from sampled_metrics.study.pieces import rank_piece
-from sampled_metrics.study.recommenders.neighbours import ItemKNN, ItemKNNSettings, Tiles
+from sampled_metrics.study.recommenders.neighbours import (
+    ItemKNN,
+    ItemKNNSettings,
+    Tiles,
+    _nearest,
+)
 from tests.conftest import ROOT
 
 
@@ -142,6 +147,14 @@ def test_tiles_tell_scores_apart_that_single_precision_does_not(scale):
     assert ranks.n_better.tolist() == (scores > own).sum(axis=1)[:-1].tolist()
     assert ranks.n_tied.tolist() == ((scores == own).sum(axis=1) - 1)[:-1].tolist()
     assert 0 < ranks.n_tied.sum() < ranks.n_better.sum()
+
+
+@pytest.mark.parametrize("k", [1, 3, 400, 1999])
+def test_the_nearest_of_many(k):
+    """Equal similarities are taken from left to right."""
+    similarity = np.random.default_rng(k).integers(0, 50, (5, 2000)) / 50.0
+    marked = _nearest(similarity, k)
+    assert [set(np.flatnonzero(row)) for row in marked] == [nearest(row, k) for row in similarity]
 
 
 def test_more_common_users_than_an_int16_holds():

@@ -95,6 +95,7 @@ def test_a_latex_table_by_hand():
     ]  # fmt: skip
     assert r"50\% of a\_b \& c\#d" in lines[start + 5]
     assert lines[start + 6] == r"\bottomrule"
+    assert r"\begin{tabular}{ll}" in latex(table[["name", ""]], "Names", "names")
 
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")

@@ -103,6 +103,11 @@ def test_arguments_that_do_not_fit_together(changed, message):
         Ranks(**(GOOD | changed))
 
 
+def test_the_row_of_two_items_that_overlap():
+    with pytest.raises(InputError, match="user in row 2: items with 4 better and 0 tied"):
+        Ranks([9, 9], [0, 4, 4], [0] * 3, n_found=[1, 2])
+
+
 @pytest.mark.parametrize(
     ("ranks", "message"),
     [

@@ -272,6 +272,12 @@ class TestDraws:
             assert np.array_equal(drawn, alone)
             assert np.array_equal(row, np.bincount(alone - 1, minlength=1001))
 
+    def test_the_first_and_the_last_stay_so_among_users_drawn_together(self):
+        records = Ranks([5000] * 3, [4999, 0, 2500], [0] * 3)
+        drawn = draw_sampled_ranks(records, 500, np.random.default_rng(0))
+        assert drawn[[0, 1]].tolist() == [501, 1]
+        assert 150 < drawn[2] < 350  # 9 standard deviations
+
     def test_impossible_ranks_are_never_drawn(self):
         class Extreme(np.random.Generator):
             value = 0.0
