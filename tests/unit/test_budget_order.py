@@ -59,16 +59,28 @@ def test_order_is_the_proxys_among_the_candidates(
         assert by_events[user] == sorted_items(events, allowed)
 
 
-@pytest.mark.parametrize("items", [3 * LEAST_HEAD, 5 * LEAST_HEAD])
-def test_beyond_the_head_candidates_follow_by_popularity(items: int) -> None:
+@pytest.mark.parametrize(
+    ("items", "entries", "length"),
+    [
+        (3 * LEAST_HEAD, 1, LEAST_HEAD),
+        (5 * LEAST_HEAD, 1, LEAST_HEAD),
+        (3 * LEAST_HEAD, USERS * (LEAST_HEAD - 1), LEAST_HEAD),
+        (3 * LEAST_HEAD, USERS * (LEAST_HEAD + 9) + USERS - 1, LEAST_HEAD + 9),
+        (3 * LEAST_HEAD, USERS * 2 * LEAST_HEAD, 2 * LEAST_HEAD),
+    ],
+)
+def test_beyond_the_head_candidates_follow_by_popularity(
+    items: int, entries: int, length: int
+) -> None:
+    """The head of a user is its part of all entries, but at least the least head."""
     seen, held, scores = world(1, items)
     problem = Problem.of(held, seen)
     events = np.asarray(seen.sum(axis=0)).ravel()
-    found = ordered(problem, scores, head_entries=1)[1]
+    found = ordered(problem, scores, head_entries=entries)[1]
     for user in (0, 1, USERS - 1):
         allowed = seen[[user]].toarray()[0] == 0
         allowed[held[user]] = False
-        head = sorted_items(scores[user], allowed)[:LEAST_HEAD]
+        head = sorted_items(scores[user], allowed)[:length]
         allowed[head] = False
         assert found[user] == head + sorted_items(events, allowed)
 

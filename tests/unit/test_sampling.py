@@ -320,6 +320,16 @@ def test_distinct_negatives_of_several_sizes_are_those_of_each():
         np.testing.assert_allclose(together[row], alone[0], rtol=1e-13, atol=1e-300)
 
 
+def test_distinct_negatives_of_a_row_do_not_depend_on_other_rows():
+    """The last of n candidates has sampled rank d + 1 if d of the negatives are distinct."""
+    n, m = np.array([300, 8, 40]), 30
+    together = pmf(n, n, m, DISTINCT)
+    for row, size in enumerate(n.tolist()):
+        assert np.array_equal(together[row], pmf(size, size, m, DISTINCT)[0])
+        exact = [float(exact_probability(size, size, m, i, DISTINCT)) for i in range(m + 1)]
+        assert together[row] == pytest.approx(exact, rel=1e-11, abs=1e-17)
+
+
 @pytest.mark.parametrize("sampling", [WITH, WITHOUT])
 def test_draws_of_many_negatives_invert_the_distribution_function(sampling):
     rng = np.random.default_rng(3)
