@@ -148,6 +148,8 @@ def test_p_value_against_scipy(paired):
         ([[1], [2]], {}, "dictionary"),
         (named(ranks_of([1]), ranks_of([2])), {"correction": "sidak"}, "correction"),
         (named(ranks_of([1]), ranks_of([2])), {"test": "wilcoxon"}, "'wilcoxon'; known: t"),
+        (named(ranks_of([1]), ranks_of([2])), {"ties": ""}, "tie policy ''"),
+        (named(sampled([1]), sampled([2])), {"ties": ""}, "tie policy ''"),
         (named(ranks_of([1]), ranks_of([2])), {"estimators": "cls"}, "--estimator"),
         (named(sampled([1]), sampled([2])), {"test": "t"}, "--test"),
         (named(sampled([1]), sampled([2], m=20)), {}, "n_negatives is 10 for A and 20 for B"),

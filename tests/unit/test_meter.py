@@ -184,6 +184,15 @@ def test_wrong_batches_are_refused():
     assert len(full) == len(among) == ROWS  # refused batches leave nothing
 
 
+@pytest.mark.parametrize("ties", ["", "first"])
+@pytest.mark.parametrize("n_items", [None, 40])
+def test_unknown_ties_are_refused(n_items, ties):
+    meter = sm.RankMeter("rr", n_items=n_items, ties=ties)
+    meter.update(SCORES, HELD_OUT)
+    with pytest.raises(sm.InputError, match=repr(ties)):
+        meter.compute()
+
+
 def test_wrong_meters_are_refused():
     with pytest.raises(sm.InputError, match="update"):
         sm.RankMeter().compute()

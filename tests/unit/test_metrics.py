@@ -25,6 +25,7 @@ class TestNames:
         ("name", "names"),
         [
             ("hit@10", "hit@10 HR@10 hit_rate@10 HitRate@10 hits@10 hit_10 hit-10 success_10"),
+            ("hit@10", "HitRatio@10 hitratio_10 Hit_Ratio@10"),
             ("rr", "rr mrr MRR recip_rank"),
             ("ap", "ap map MAP"),
             ("ap-by-relevant@5", "ap-by-relevant@5 map_cut_5 AP_by_relevant@5"),
@@ -64,6 +65,14 @@ class TestNames:
     def test_what_may_have_been_meant(self, name, words):
         with pytest.raises(InputError, match=words):
             parse_measure(name)
+
+    @pytest.mark.parametrize(
+        ("name", "function"), [("mae", "mae"), ("RMSE", "rmse"), ("rmse@10", "rmse")]
+    )
+    def test_metrics_of_ratings_are_functions(self, name, function):
+        with pytest.raises(InputError, match=rf"sampled_metrics\.{function}\(") as caught:
+            parse_measure(name)
+        assert name in str(caught.value)
 
     def test_lists_of_names(self):
         for names in ("hr@10,MRR", "hr@10, mrr", ["hr@10", "mrr"], ["hr@10,mrr"], ("hit@10", "RR")):

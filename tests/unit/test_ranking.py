@@ -232,6 +232,14 @@ def test_more_that_is_refused_and_an_empty_ranking():
     assert len(rank(lambda _: np.ones((0, 0)), None, [])) == 0
 
 
+@pytest.mark.parametrize(
+    "relevant", [[-1, -1, -1], np.full(3, -1), [None] * 3, [[], [], []], np.zeros((3, 4)), NOBODY]
+)
+def test_nobody_with_a_relevant_item_is_refused(relevant):
+    with pytest.raises(InputError, match="relevant"):
+        rank(by_rows(ONES), None, relevant)
+
+
 def exact_products(users, items):
     """Inner products in exact arithmetic, users x items."""
     return [[sum(map(operator.mul, map(Fraction, u), map(Fraction, v))) for v in items.tolist()]

@@ -102,7 +102,8 @@ def compare(
     if len(data) < 2:
         raise InputError(f"{len(data)} recommender to compare; give two or more")
     check_arguments(ties=ties, shape=shape, test=test, correction=correction, confidence=confidence)
-    drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties or "random", seed)
+    ties_of_negatives = "random" if ties is None else ties
+    drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties_of_negatives, seed)
     ranked = Ranked(n_items, relevant, seen, complete, min_relevance)
     samples, rankings = all_alike(data, drawn, ranked)
     _question(samples or rankings)
@@ -136,7 +137,8 @@ def compare(
             values=values,
         )
         return Results(_with_sampled_verdicts(results, values), show_sampled)
-    single = list(_by_rankings(rankings, measures, ties or "expected", confidence, seed))
+    ties_of_rankings = "expected" if ties is None else ties
+    single = list(_by_rankings(rankings, measures, ties_of_rankings, confidence, seed))
     results = decided(single, correction, confidence)
     show_full = partial(
         orders.full_parts,

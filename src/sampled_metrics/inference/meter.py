@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Ids, Int, id_column, integers, require
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS
 from sampled_metrics._base.errors import InputError
@@ -138,11 +139,13 @@ class RankMeter:
             full = Ranks(candidates, better, tied, users=users)
             question_ranks(full)
             return full
+        ties = "random" if self._ties is None else self._ties
+        check_arguments(tie_policy=ties)
         drawn = Drawn(
             n_items=self._n_items,
             n_negatives=self._n_negatives,
             sampling=self._sampling,
-            ties=self._ties or "random",
+            ties=ties,
             seed=self._seed,
         )
         return ranked(drawn, better, tied, candidates - 1, users)
@@ -153,7 +156,7 @@ class RankMeter:
         ranks = self.ranks()
         if isinstance(ranks, SampledRanks):
             return correct(ranks, self._metrics, confidence=self._confidence)
-        ties = self._ties or "expected"
+        ties = "expected" if self._ties is None else self._ties
         return evaluate(
             ranks, self._metrics, ties=ties, confidence=self._confidence, seed=self._seed
         )

@@ -95,6 +95,8 @@ def rank(
     if is_nested(relevant):
         shape = _shape_beside(relevant, score, seen, items)
     ranked = items_by_position(relevant, "relevant", shape)
+    if ranked.n_users and not ranked.item.size:
+        raise InputError("relevant: no user has an item; expected at least one who has")
     user_ids = None
     if users is not None:
         user_ids = id_column("users", users, ranked.n_users)

@@ -93,7 +93,7 @@ def _f(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return (1.0 + weight) * hits / most
 
 
-_HIT_ALIASES = ["hr", "hits", "hit-rate", "hitrate", "hit-ratio", "success"]
+_HIT_ALIASES = ["hr", "hits", "hit-rate", "hitrate", "hit-ratio", "hitratio", "success"]
 
 
 @register("hit", "Hit", first_item_decides=True, aliases=_HIT_ALIASES)

@@ -56,6 +56,7 @@ class Metric:
 METRICS: dict[str, Metric] = {}
 _KINDS: dict[str, str] = {}  # by name or alias
 AT_ONE = {"accuracy": "recall"}  # names of metrics at cut-off 1, which have no meaning at others
+_OF_RATINGS = ("mae", "rmse")  # functions of predicted ratings, not of ranks
 _NAME = re.compile(r"(.+?)(?:[@-](\d{1,9}))?", re.ASCII)
 _BETA = re.compile(r"(\D+)(\d+\.?\d*(?:e[+-]?\d+)?)", re.ASCII)
 
@@ -166,6 +167,11 @@ def parse_measure(text: str) -> Measure:
     if parts is None:
         raise _unknown(text)
     name, cutoff = parts.groups()
+    if name in _OF_RATINGS:
+        raise InputError(
+            f"{text!r} is a metric of predicted ratings, not of ranks; "
+            f"call sampled_metrics.{name}(true, predicted)"
+        )
     if name in AT_ONE:
         same = AT_ONE[name]
         if cutoff != "1":
