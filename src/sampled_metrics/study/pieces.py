@@ -55,6 +55,9 @@ def rank_piece(score: Scorer | Tiles, split: Split, piece: str = "1-of-1", **opt
         user_vectors, item_vectors = score
         score = (user_vectors[:n_users], item_vectors)  # users that only train come last
     users = np.asarray(users_of_piece(piece, n_users), dtype=np.int64)
+    if not users.size:  # more pieces than users
+        none = np.zeros(0, np.int64)
+        return Ranks.trusted(none, none, none, users=split.evaluated_ids[users])
     if isinstance(score, Tiles):
         return rank_by_tiles(score, split, users)
     # Users without an item to rank are never scored.
