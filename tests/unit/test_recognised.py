@@ -94,6 +94,19 @@ def test_sets_have_no_order():
     assert value(LISTS, relevant=relevant) == EXPECTED
 
 
+def test_dictionaries_of_series():
+    """Scores by item where they have decimals, and items best first where they are ids."""
+    scores = {1: {10: 0.3, 20: 0.1, 30: 0.2}, 2: {10: 3.0, 30: 5.5, 20: -1.0}}
+    relevant = {1: [30], 2: [10]}
+    by_item = {user: pd.Series(of_user) for user, of_user in scores.items()}
+    assert value(by_item, "ap", relevant=relevant) == 0.5
+    assert value(scores, "ap", relevant=relevant) == 0.5
+    best_first = {1: pd.Series([10, 30, 20]), 2: pd.Series([30, 10, 20], index=[7, 8, 9])}
+    for items in (best_first, {user: items.astype(str) for user, items in best_first.items()}):
+        sought = relevant if items is best_first else {1: ["30"], 2: ["10"]}
+        assert value(items, "ap@3", relevant=sought) == 0.5
+
+
 def test_dictionaries_of_columns_and_series_with_several_items():
     assert value(FRAME.to_dict("list")) == EXPECTED
     held = {"user_id": list(range(USERS)), "item_id": HELD.tolist()}

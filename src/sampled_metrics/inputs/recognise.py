@@ -146,15 +146,23 @@ def table_of_users(data: Any, name: str, value: str | None = None) -> Table:
     """Return a table of what a dictionary or a Series holds by user.
 
     The items of a user are a list, or a dictionary of each item's number, which becomes the column
-    `value`. Lists get a column `rank` where `value` is `score`, as their order then counts. A
-    dictionary of columns is taken as it is.
+    `value`; so does a Series by item whose numbers have decimals. Lists get a column `rank` where
+    `value` is `score`, as their order then counts. A dictionary of columns is taken as it is.
     """
     if isinstance(data, Mapping) and _is_of_columns(data):
         return _table_of_columns(data, name)
     pairs = list(data.items())  # of a Series too, where a user may come twice
-    if pairs and all(isinstance(items, Mapping) for _, items in pairs):
+    if pairs and all(isinstance(items, Mapping) or _has_decimals(items) for _, items in pairs):
         return _table_of_numbers(pairs, name, value)
     return _table_of_lists(pairs, name, is_ordered=value == "score")
+
+
+def _has_decimals(items: Any) -> bool:
+    """Return whether this is a Series of pandas with numbers that cannot be ids."""
+    values = getattr(items, "array", None)
+    if values is None or not hasattr(items, "items") or values.dtype.kind != "f":
+        return False
+    return bool((items % 1.0 > 0.0).any())
 
 
 def _is_of_columns(data: Mapping[Any, Any]) -> bool:
