@@ -21,9 +21,11 @@ from threadpoolctl import threadpool_limits
 
 from sampled_metrics import SampledRanks, plan
 from sampled_metrics._base.arrays import generator
+from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics.inference.assumed import power_law_with
 from sampled_metrics.inference.population import Population
-from sampled_metrics.inference.ranges import bracket_users, difference_range
+from sampled_metrics.inference.ranges import least_difference
+from sampled_metrics.inference.shapes import NON_INCREASING
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.study.printed import markdown
 
@@ -39,10 +41,10 @@ UNCERTAIN = (0.02, 0.98)  # other promises are passed over
 ABOUT = """# What plans promise
 
 `python benchmarks/plans.py` writes this page. `promised` is the probability of `plan` that a
-comparison of {n:,} items decides the order, in percent, and `decided` how many of {comparisons}
-comparisons did, each with users and negatives of its own. Of {settings} settings {close} are within
-10 points; the mean difference is {mean:+.1f} points, the largest {largest:+.0f}. {cpu} s of CPU
-time.
+comparison of {n:,} items decides the order, in percent, and `decided` the share of {comparisons}
+comparisons that did, each with users and negatives of its own; its standard error is up to
+{error:.1f} points. Of {settings} settings {close} are within 10 points; the mean difference is
+{mean:+.1f} points, the largest {largest:+.0f}. {cpu} s of CPU time.
 
 """
 
@@ -91,15 +93,16 @@ def decided(setting: Setting, comparisons: int) -> int:
     count = 0
     for number in range(comparisons):
         rng = generator(number, "plan", *map(str, setting[:-1]))
-        brackets = [bracket_users((measure,), sample(law, setting, rng)) for law in laws]
-        count += difference_range(*brackets, 0).low > 0.0
+        a, b = (sample(law, setting, rng) for law in laws)
+        low = least_difference(a, b, measure, NON_INCREASING, CONFIDENCE, CONFIDENCE)
+        count += low > 0.0
     return count
 
 
 def main() -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--comparisons", type=int, default=100, help="of each setting")
+    parser.add_argument("--comparisons", type=int, default=300, help="of each setting")
     parser.add_argument("--output", type=Path, default=PAGE)
     options = parser.parse_args()
     chosen = settings()
@@ -115,6 +118,7 @@ def main() -> None:
     about = ABOUT.format(
         n=N,
         comparisons=options.comparisons,
+        error=50.0 / options.comparisons**0.5,
         settings=len(chosen),
         close=int((difference.abs() <= 10.0).sum()),
         mean=difference.mean(),

@@ -11,10 +11,12 @@ from scipy import stats
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.inference.deciding import Pair
+from sampled_metrics.inference.assumed import power_law_with
+from sampled_metrics.inference.deciding import Pair, decision
 from sampled_metrics.inference.kernels import kernel
 from sampled_metrics.inference.plan import plan
 from sampled_metrics.inference.population import Population, rank_blocks
+from sampled_metrics.inference.repeated import _lead, fitted_lead
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 from tests.conftest import difference_ranges
@@ -269,3 +271,26 @@ def test_rankings_are_planned_from_without_an_effect_or_a_value(given):
     ranks = np.arange(1, 40)
     with pytest.raises(InputError, match="effect and value are for a plan without rankings"):
         plan(ranks, ranks[::-1], "recall@10", n_items=100, **given)
+
+
+def test_the_lead_of_ends_that_follow_chance_in_part():
+    """low = 2 + x + x / 2, where x has mean 0 and variance 4: 2 of sd 1.5 * 2."""
+    chance = np.array([-1.5, 2.5, -0.5, 1.5])
+    assert _lead(2.0 + 1.5 * chance, chance, 4.0) == pytest.approx(2.0 / 3.0)
+    # Four residuals of size 1, not correlated with x: 4 / (4 - 2) more of variance.
+    chance = np.array([-1.0, -1.0, 1.0, 1.0])
+    low = 2.0 + 1.5 * chance + np.array([-1.0, 1.0, 1.0, -1.0])
+    assert _lead(low, chance, 4.0) == pytest.approx(2.0 / np.sqrt(9.0 + 2.0))
+    assert _lead(np.full(3, -1.0), np.zeros(3), 0.0) == -np.inf
+
+
+def test_few_users_decide_less_than_with_the_vectors_of_the_population():
+    """Vectors fitted to each of 100 users' samples move the ends, of AP most; of many, hardly."""
+    laws = [power_law_with(parse_measure("ap"), value, 1000) for value in (0.05, 0.25)]
+    changes = []
+    for n_users in (100, 20_000):
+        pair = Pair(*laws, n_users, drawn=True)
+        closed, _ = decision(pair, parse_measure("ap"), 100, "non-increasing", 1.96)
+        changes.append(fitted_lead(pair, parse_measure("ap"), 100, "non-increasing", 0.95) - closed)
+    assert changes[0] < -0.3
+    assert abs(changes[1]) < 0.1

@@ -1,9 +1,9 @@
 """How the ranges of two recommenders decide their order, by the number of negatives.
 
-The vectors behind a range (see `brackets`) are those that samples of the given distributions of
-true ranks are likely to get. The ends of a range, which are means over users, are taken to be
-normal, with mean and variance in closed form from the distribution of the sampled ranks
-(section 4.3).
+The vectors behind a range (see `brackets`) are those fitted to the given distributions of true
+ranks. The ends of a range, which are means over users, are taken to be normal, with mean and
+variance in closed form from the distribution of the sampled ranks (section 4.3). That vectors are
+fitted to each sample in fact is added by `repeated`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,11 +24,6 @@ from sampled_metrics.inference.shapes import NONE, name_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import SampledRanks, Sampling
 
-# Vectors fitted to each sample move an end by about a fifth of its sd, by simulation. Where only
-# the negatives vary, they about double the sd instead; taken where that makes a decision less
-# likely, because below one half a doubled sd promises too much.
-_MOVED = 0.2
-_OF_FITTED = 2.0
 _MORE = 1000  # negatives that an undecided comparison is told about, or twice those drawn
 
 
@@ -123,7 +118,10 @@ def _fitted(sample: SampledRanks, shape: str | float) -> Population:
 def decision(
     pair: Pair, measure: Measure, m: int | None, shape: str | float, z: float
 ) -> tuple[float, float]:
-    """Standard deviations by which the expected range excludes 0, and half of its width."""
+    """Standard deviations by which the expected range excludes 0, and half of its width.
+
+    The vectors are those fitted to the populations; see `repeated` for those of each sample.
+    """
     evaluation = (pair.n_items, pair.n_users, m, Sampling(pair.sampling), shape, z)
     low_a, high_a = _ends(pair.a, measure, *evaluation)
     low_b, high_b = _ends(pair.b, measure, *evaluation)
@@ -139,11 +137,6 @@ def decision(
     else:
         above = -high - z * error_high
         sd = sd_high
-    is_fitted = m is not None and not measure.metric.needs_candidates
-    if is_fitted and pair.drawn:
-        above -= _MOVED * sd
-    elif is_fitted and above > 0.0:
-        sd *= _OF_FITTED
     if sd != 0.0:
         return above / sd, width
     if above == 0.0:

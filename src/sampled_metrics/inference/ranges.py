@@ -235,6 +235,24 @@ def difference_range(a: Bracketed, b: Bracketed, place: int) -> Range:
     return Range(low, high)
 
 
+def least_difference(
+    a: SampledRanks,
+    b: SampledRanks,
+    measure: Measure,
+    shape: str | float,
+    confidence: float,
+    level: float,
+) -> float:
+    """Compute the lower end of the range of B - A of one metric, at confidence `level`.
+
+    `confidence` is that for which vectors are made. The end is not clipped to possible values.
+    """
+    upper = end_of_users(measure, a, shape, confidence, UPPER)
+    lower = end_of_users(measure, b, shape, confidence, LOWER)
+    common = _common_kinds(grouped(a), grouped(b))
+    return -_bound_of_sum(upper, lower.negative(), common)(level)
+
+
 def order_p_value(a: Bracketed, b: Bracketed, place: int) -> float:
     """Find the largest confidence at which the range of a difference excludes 0; return 1 less it.
 
@@ -274,13 +292,9 @@ def order_holds_up_to(
     least = factor_of(shape)
     if least >= MOST_FACTOR or measure.metric.needs_candidates:
         return MOST_FACTOR
-    common = _common_kinds(grouped(better), grouped(worse))
 
     def margin(factor: float) -> float:
-        """Least difference that the sampled ranks allow."""
-        upper = end_of_users(measure, worse, factor, confidence, UPPER)
-        lower = end_of_users(measure, better, factor, confidence, LOWER)
-        return -_bound_of_sum(lower.negative(), upper, common)(level)
+        return least_difference(worse, better, measure, factor, confidence, level)
 
     steps = int(np.ceil(np.log(MOST_FACTOR / least) / np.log(1.0 + _FACTOR_ERROR)))
     factors = np.geomspace(least, MOST_FACTOR, steps + 1).tolist()
