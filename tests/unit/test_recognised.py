@@ -101,6 +101,8 @@ def test_dictionaries_of_series():
     by_item = {user: pd.Series(of_user) for user, of_user in scores.items()}
     assert value(by_item, "ap", relevant=relevant) == 0.5
     assert value(scores, "ap", relevant=relevant) == 0.5
+    by_item[2] = pd.Series({10: 3.0, 30: 5.0, 20: -1.0})  # decimals of one user tell
+    assert value(by_item, "ap", relevant=relevant) == 0.5
     best_first = {1: pd.Series([10, 30, 20]), 2: pd.Series([30, 10, 20], index=[7, 8, 9])}
     for items in (best_first, {user: items.astype(str) for user, items in best_first.items()}):
         sought = relevant if items is best_first else {1: ["30"], 2: ["10"]}

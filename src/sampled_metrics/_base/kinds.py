@@ -87,6 +87,11 @@ def is_pandas(data: object) -> TypeGuard["pd.DataFrame"]:
     return is_frame(data) and hasattr(data, "index") and hasattr(data, "reset_index")
 
 
+def is_series(data: object) -> bool:
+    """Return whether data is a Series of pandas."""
+    return type(data).__name__ == "Series" and hasattr(data, "reset_index")
+
+
 def has_ids(data: object, axis: str) -> bool:
     """Return whether an axis of data is of pandas, and holds more than running numbers."""
     return hasattr(data, "reset_index") and type(getattr(data, axis)).__name__ != "RangeIndex"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import array_of, ranges
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.kinds import Kind, is_pandas, kind_of
+from sampled_metrics._base.kinds import Kind, is_pandas, is_series, kind_of
 from sampled_metrics._base.packages import pyarrow as pa
 from sampled_metrics.inputs.scores import Scores, scores_of
 from sampled_metrics.ranks import Ranks, SampledRanks
@@ -152,17 +152,18 @@ def table_of_users(data: Any, name: str, value: str | None = None) -> Table:
     if isinstance(data, Mapping) and _is_of_columns(data):
         return _table_of_columns(data, name)
     pairs = list(data.items())  # of a Series too, where a user may come twice
-    if pairs and all(isinstance(items, Mapping) or _has_decimals(items) for _, items in pairs):
+    if pairs and _are_numbers_of_items([items for _, items in pairs]):
         return _table_of_numbers(pairs, name, value)
     return _table_of_lists(pairs, name, is_ordered=value == "score")
 
 
-def _has_decimals(items: Any) -> bool:
-    """Return whether this is a Series of pandas with numbers that cannot be ids."""
-    values = getattr(items, "array", None)
-    if values is None or not hasattr(items, "items") or values.dtype.kind != "f":
+def _are_numbers_of_items(values: list[Any]) -> bool:
+    """Return whether these are dictionaries, or Series with numbers that cannot be ids."""
+    if all(isinstance(items, Mapping) for items in values):
+        return True
+    if not all(is_series(items) and items.dtype.kind == "f" for items in values):
         return False
-    return bool((items % 1.0 > 0.0).any())
+    return any(bool((items % 1.0 > 0.0).any()) for items in values)
 
 
 def _is_of_columns(data: Mapping[Any, Any]) -> bool:
