@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import sampled_metrics as sm
-from paper import REFERENCE, ROOT, Paper, read_paper, scorer_of
+from paper import REFERENCE, ROOT, Paper, read_paper
 from sampled_metrics._base.arrays import Float, Int, generator, one_thread
 from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.study.datasets.split import Split
@@ -79,7 +79,7 @@ def scored(paper: Paper, name: str, negatives: Negatives) -> Scored:
     else:
         entry = paper.entry(name)
         model = create(entry.kind, entry.settings).fit(split.train)
-        scorer = scorer_of(model)
+        scorer = model.scorer
         scores = np.asarray(model.score(np.arange(split.held_out.size)))
     full = rank(scorer, split.seen, split.held_out)
     left_out: NDArray[np.bool_] = np.ones(scores.shape, dtype=bool)

@@ -4,7 +4,6 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,19 +17,11 @@ from sampled_metrics.study.config import Entry, Study
 from sampled_metrics.study.datasets.archives import read_dataset
 from sampled_metrics.study.datasets.events import Interactions, apply_filters
 from sampled_metrics.study.datasets.split import Split, hold_out
-from sampled_metrics.study.recommenders import Recommender, create
-from sampled_metrics.study.recommenders.neighbours import Tiles
+from sampled_metrics.study.recommenders import create
 from sampled_metrics.study.tables import EXACT, read_published
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "results/reference"
-
-
-def scorer_of(model: Recommender) -> Any:
-    """Return what `rank` takes of a recommender: vectors, or a function of users."""
-    if isinstance(model.scorer, Tiles):
-        return model.score
-    return model.scorer
 
 
 @dataclass(frozen=True)
@@ -48,7 +39,7 @@ class Paper:
         entry = self.entry(name)
         changed = {**entry.settings.model_dump(by_alias=True), **settings}
         model = create(entry.kind, changed).fit(data.train)
-        return rank(scorer_of(model), data.train, data.held_out)
+        return rank(model.scorer, data.train, data.held_out)
 
     def scores(self, name: str) -> Float:
         """Train a recommender and return its scores of all items, users x items, float64."""

@@ -6,7 +6,7 @@ Users are independent of each other, so the gathered ranks equal those of a sing
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,6 @@ from sampled_metrics.study.recommenders.neighbours import Tiles
 from sampled_metrics.tables.arrow import places
 from sampled_metrics.tables.names import ITEM, USER
 from sampled_metrics.tables.reading import read_table
-
-Scores: TypeAlias = NDArray[np.float32]
 
 _IN_CACHE = 1_048_576  # weights in single precision that stay in the processor's cache
 _NARROWEST = 16
@@ -113,7 +111,7 @@ def _scores_of_held_out(tiles: Tiles, histories: csr_array, held_out: Int) -> Fl
     return own
 
 
-def _bounds(own: Float, sizes: Int) -> tuple[Scores, Scores]:
+def _bounds(own: Float, sizes: Int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return the scores between which sums in single precision may belong to equal scores.
 
     A sum of `sizes` weights, none of them negative, is off by at most (`sizes` + 1) eps / 2 of

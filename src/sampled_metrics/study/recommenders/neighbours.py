@@ -56,7 +56,7 @@ class Neighbours(Recommender):
 
 @dataclass(frozen=True)
 class Tiles:
-    """Scores of all items by dense weights that exist for some items at a time.
+    """Scores of all items, as a function of users, by weights that exist for some items at a time.
 
     `columns` yields some columns of the weights, after the number of the first. Given items, at
     least two in increasing order, it yields their columns, and the numbers are places among them.
@@ -66,7 +66,7 @@ class Tiles:
     histories: scipy.sparse.csr_array  # shape (users, items)
     columns: Callable[[Int | None], Iterable[tuple[int, Float]]]
 
-    def of(self, users: Int) -> Float:
+    def __call__(self, users: Int) -> Float:
         """Return the scores of all items for some users."""
         histories = self.histories[users]
         scores = np.empty(histories.shape)
@@ -122,6 +122,7 @@ class ItemKNN(Neighbours):
         return self._chosen(self.kept, items)
 
     def _chosen(self, kept: list[tuple[int, Float]], items: Int) -> Iterator[tuple[int, Float]]:
+        """Yield the columns of some items among those that are kept."""
         for first, columns in kept:
             begin, end = np.searchsorted(items, [first, first + columns.shape[1]])
             if begin < end:
@@ -145,7 +146,7 @@ class ItemKNN(Neighbours):
     def score(self, users: Int) -> Float:
         """Sum the weights of each user's history, in the order of its items."""
         if self.weights is None:
-            return Tiles(self.histories, self.columns).of(users)
+            return Tiles(self.histories, self.columns)(users)
         return super().score(users)
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Self:
