@@ -1,7 +1,8 @@
 """Count the moves between files that one call makes: what a reader of it has to follow.
 
 A move is a call from a function in one file of the package into a function in another, of which the
-same pair is counted once. Moves until the ranks of the data are there are also counted apart.
+same pair is counted once. Moves until the ranks of the data are there are also counted apart, and
+files that the call comes back to after it has been in others.
 
     python benchmarks/walk.py            the numbers
     python benchmarks/walk.py lists      also the moves of one call
@@ -10,6 +11,7 @@ same pair is counted once. Moves until the ranks of the data are there are also 
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from inspect import CO_GENERATOR
 from pathlib import Path
@@ -113,9 +115,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, call in calls(Path(folder)).items():
             found, until_ranks = moves(call)
-            files = {after.file for _, after in found}
+            files = Counter(after.file for _, after in found)
+            again = sum(visits > 1 for visits in files.values())
             print(
-                f"{name}: {until_ranks} moves to its ranks, {len(found)} in all, {len(files)} files"
+                f"{name}: {until_ranks} moves to its ranks, {len(found)} in all, "
+                f"{len(files)} files, {again} of them again"
             )
             if name in sys.argv[1:]:
                 for before, after in found:
