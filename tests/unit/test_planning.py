@@ -114,12 +114,12 @@ class TestPopulation:
         n, m = 2500, 90
         found = Population.non_increasing(np.r_[50, np.arange(m, 0, -1)], n, SAMPLING)
         table = kernel(n, m, sampling, shape, 10)
-        shares = found.sampled_shares(m, sampling)
-        binned = np.add.reduceat(shares, table.starts)
-        assert found.binned_shares(table) == pytest.approx(binned, rel=1e-12, abs=1e-15)
+        binned = table.binned(found.sampled_shares(m, sampling))
+        by_bin = found.share @ found.in_bins(m, sampling)
+        assert by_bin == pytest.approx(binned, rel=1e-12, abs=1e-15)
         heights = np.random.default_rng(0).normal(size=(2, table.starts.size))
         vectors = np.repeat(heights, table.widths, axis=1)
-        by_bins = found.binned_moments(vectors, table)
+        by_bins = found.binned_moments(vectors, sampling)
         for field, expected in zip(by_bins, found.moments(vectors, sampling), strict=True):
             assert field == pytest.approx(expected, rel=1e-11, abs=1e-12)
 

@@ -117,7 +117,7 @@ class TestFactor:
         true = np.random.default_rng(3).geometric(8 / n, 2000).clip(1, n)
         drawn = sampled(true, m, np.random.default_rng(4), n)
         counts = np.bincount(drawn - 1, minlength=m + 1).astype(float)
-        shares = likely_mixture(counts, table).shares
+        shares = likely_mixture(table.binned(counts), table).shares
         lower, upper = bracket(measure, table, shares[None], 2000, 1.96)
         single = pmf_at(ranks, n, m, Sampling.WITHOUT_REPLACEMENT)
         exact = measure.at(ranks, n)
@@ -195,7 +195,7 @@ class TestBracket:
         ranks = np.random.default_rng(5).binomial(m, beta(0.2, 1).rvs(2000, random_state=5))
         counts = np.bincount(ranks, minlength=m + 1).astype(float)
         lower, upper = bracket(
-            measure, table, likely_mixture(counts, table).shares[None], 2000, 1.96
+            measure, table, likely_mixture(table.binned(counts), table).shares[None], 2000, 1.96
         )
         points, exact = all_points(n, m, shape, sampling, metric, measure.cutoff)
         assert (points @ lower[0] <= exact + 1e-10).all()

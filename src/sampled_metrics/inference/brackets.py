@@ -59,26 +59,27 @@ class Mixture(NamedTuple):
     """The mixture of extreme points that is likeliest for some sampled ranks."""
 
     rows: Int  # of its extreme points in a kernel
-    weights: Float  # of each of them
+    weights: Float  # of each of them; shape (..., points)
     shares: Float  # probability of every bin, with half a user of a uniform rank; all positive
 
 
 def likely_mixture(counts: Float, table: Kernel) -> Mixture:
-    """Fit a mixture of extreme points to counts of users at every sampled rank.
+    """Fit a mixture of extreme points to counts of users in every bin of sampled ranks.
 
     Maximum likelihood by expectation maximisation, with half a user of a uniformly random rank.
+    Counts of several samples, shape (..., bins), are fitted each on its own.
     """
     rows = spread_rows(table, *_OF_FIT)
     uniform = _PSEUDO_USERS * table.widths / (table.m + 1)
     given = table.given[rows]
-    observed = np.add.reduceat(counts, table.starts) + uniform
-    observed /= observed.sum()
-    weights = np.full(rows.size, 1.0 / rows.size)
+    observed = counts + uniform
+    observed /= observed.sum(axis=-1, keepdims=True)
+    weights = np.full((*counts.shape[:-1], rows.size), 1.0 / rows.size)
     for _ in range(_ITERATIONS):
-        weights *= given @ (observed / (weights @ given))
-    weights /= weights.sum()
-    fitted = counts.sum() * (weights @ given) + uniform
-    return Mixture(rows, weights, fitted / fitted.sum())
+        weights *= (observed / (weights @ given)) @ given.T
+    weights /= weights.sum(axis=-1, keepdims=True)
+    fitted = counts.sum(axis=-1, keepdims=True) * (weights @ given) + uniform
+    return Mixture(rows, weights, fitted / fitted.sum(axis=-1, keepdims=True))
 
 
 def bracket(

@@ -17,7 +17,7 @@ from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
 from sampled_metrics.inference.brackets import bracket, likely_mixture
 from sampled_metrics.inference.kernels import kernel
-from sampled_metrics.inference.population import Moments, Population, rank_blocks
+from sampled_metrics.inference.population import Moments, Population
 from sampled_metrics.inference.ranges import unbiased_auc
 from sampled_metrics.inference.results import Compared
 from sampled_metrics.inference.shapes import NONE, name_of
@@ -52,17 +52,15 @@ class Pair:
         """Exact metric of both."""
         return float(self.a.exact([measure])[0]), float(self.b.exact([measure])[0])
 
-    def difference(self, a: Moments, b: Moments) -> tuple[float, float, float]:
+    def difference(self, a: Moments, b: Moments) -> tuple[Float, Float, Float]:
         """Mean of b - a, its standard deviation, and that with users drawn anew."""
         within = a.within + b.within
         anew = a.total + b.total
-        if self.paired and self.a.kind is not None and self.b.kind is not None:
-            anew = within + (b.by_kind[self.b.kind] - a.by_kind[self.a.kind]).var()
-        error = float(np.sqrt(anew / self.n_users))
-        sd = error
-        if not self.drawn:
-            sd = float(np.sqrt(within / self.n_users))
-        return float(b.mean - a.mean), sd, error
+        if self.paired:
+            anew = within + (b.by_kind[..., self.b.kind] - a.by_kind[..., self.a.kind]).var(axis=-1)
+        error = np.sqrt(anew / self.n_users)
+        sd = error if self.drawn else np.sqrt(within / self.n_users)
+        return b.mean - a.mean, sd, error
 
 
 def deciding_differences(
@@ -122,23 +120,22 @@ def decision(
 
     The vectors are those fitted to the populations; see `repeated` for those of each sample.
     """
-    evaluation = (pair.n_items, pair.n_users, m, Sampling(pair.sampling), shape, z)
-    low_a, high_a = _ends(pair.a, measure, *evaluation)
-    low_b, high_b = _ends(pair.b, measure, *evaluation)
-    low, sd_low, error_low = pair.difference(high_a, low_b)
-    high, sd_high, error_high = pair.difference(low_a, high_b)
-    width = float(high - low + z * (error_low + error_high)) / 2.0
+    evaluation = (measure, pair.n_items, pair.n_users, m, Sampling(pair.sampling), shape, z)
+    a = _ends(pair.a, *evaluation)
+    b = _ends(pair.b, *evaluation)
+    # The lower end of the difference has the upper end of a, and the upper end the lower one.
+    difference, sd, error = pair.difference(Moments(*(field[::-1] for field in a)), b)
+    width = float(difference[1] - difference[0] + z * error.sum()) / 2.0
     exact_a, exact_b = pair.exact(measure)
     if exact_a == exact_b:
         return -np.inf, width
-    if exact_a < exact_b:
-        above = low - z * error_low
-        sd = sd_low
-    else:
-        above = -high - z * error_high
-        sd = sd_high
-    if sd != 0.0:
-        return above / sd, width
+    above = difference[0] - z * error[0]
+    end = 0
+    if exact_a > exact_b:
+        above = -difference[1] - z * error[1]
+        end = 1
+    if sd[end] != 0.0:
+        return float(above / sd[end]), width
     if above == 0.0:
         return 0.0, width
     return float(np.copysign(np.inf, above)), width
@@ -154,33 +151,18 @@ def _ends(
     sampling: Sampling,
     shape: str | float,
     z: float,
-) -> tuple[Moments, Moments]:
+) -> Moments:
     """Moments of the lower and of the upper end of the range; of full rankings, the metric."""
     if m is None:
         exact = population.exact_moments(measure)
-        return exact, exact
+        return Moments(*(np.stack([field, field]) for field in exact))
     if measure.metric.needs_candidates:
-        vectors: Float = np.stack([unbiased_auc(n, m, sampling)] * 2)
-    else:
-        table = kernel(n, m, sampling, shape, measure.cutoff)
-        in_blocks = population.ranks is rank_blocks(n) and table.points.size == n
-        # With replacement a block is uniform on an interval, not on whole ranks.
-        in_blocks = in_blocks and sampling is not Sampling.WITH_REPLACEMENT
-        # Of the closest distribution of the class, as for a sample: the population itself may be
-        # outside, as that of a few users is, and then no vector is narrowest where it is.
-        if in_blocks:
-            expected = np.zeros(m + 1)
-            expected[table.starts] = n_users * population.binned_shares(table)
-        else:
-            expected = n_users * population.sampled_shares(m, sampling)
-        likely = likely_mixture(expected, table).shares
-        found = bracket(measure, table, likely[None], n_users, z)
-        vectors = np.concatenate(found)
-        if in_blocks:
-            return _of_both(population.binned_moments(vectors, table))
-    return _of_both(population.moments(vectors, sampling))
-
-
-def _of_both(both: Moments) -> tuple[Moments, Moments]:
-    """Separate the moments of the lower and of the upper end."""
-    return Moments(*(field[0] for field in both)), Moments(*(field[1] for field in both))
+        auc = unbiased_auc(n, m, sampling)
+        return population.moments(np.stack([auc, auc]), sampling)
+    table = kernel(n, m, sampling, shape, measure.cutoff)
+    # Of the closest distribution of the class, as for a sample: the population itself may be
+    # outside, as that of a few users is, and then no vector is narrowest where it is.
+    expected = n_users * population.share @ population.in_bins(m, sampling)
+    likely = likely_mixture(expected, table).shares
+    vectors = np.concatenate(bracket(measure, table, likely[None], n_users, z))
+    return population.binned_moments(vectors, sampling)

@@ -8,7 +8,7 @@ that rank the distributions with weights of 1 or the factor on ranks 1 ... k, wh
 """
 
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -137,11 +137,9 @@ class Kernel(Extremes):
         given = np.concatenate([self.given[:size], np.where(wanted, uniform, single)])
         return replace(self, last=max(last, self.last), given=given)
 
-    def by_rank(self) -> Float:
-        """Distribution of the bins given each true rank, where every rank is a point."""
-        top = self.points[self.points <= self.last]
-        sums = top[:, None] * self.given[: top.size]
-        return np.concatenate([np.diff(sums, axis=0, prepend=0.0), self.given[top.size :]])
+    def binned(self, counts: Float) -> Float:
+        """Sum counts of users at every sampled rank, shape (..., m + 1), by bins."""
+        return np.add.reduceat(counts, self.starts, axis=-1)
 
 
 @lru_cache(maxsize=16)
@@ -169,18 +167,19 @@ def kernel(n: int, m: int, sampling: str, shape: str | float, cutoff: int | None
     beside = [k + np.arange(-1, 3) for k in (cutoff, last) if k]
     points = np.unique(np.concatenate([points, *beside]))
     points = points[(points >= 1) & (points <= n)]
-    count = int(np.log(max(m / _SINGLE_RANKS, 1.0)) / np.log(_RATIO)) + 1
-    wide = (_SINGLE_RANKS * _RATIO ** np.arange(count)).round().astype(np.int64)
-    starts = np.unique(np.r_[0:_SINGLE_RANKS, wide])
-    starts = starts[starts <= m]
-    binned = partial(_binned, n=n, m=m, sampling=kind, starts=starts)
     first = points[points <= last]
     beyond = points[points > last]
+
+    def at(ranks: Any, tied: Any = 0) -> Float:
+        tied = tied + np.zeros(ranks.shape, np.int64)
+        return in_bins(Ranks.trusted(np.full(ranks.shape, n), ranks - 1 - tied, tied), m, kind)
+
     if in_grid and kind is not Sampling.WITH_REPLACEMENT:
-        uniform = binned(first, up_to=True)
+        uniform = at(first, first - 1)
     else:
-        uniform = sums_up_to(first, binned) / first[:, None]
-    given = np.concatenate([uniform, binned(beyond)])
+        uniform = sums_up_to(first, at) / first[:, None]
+    given = np.concatenate([uniform, at(beyond)])
+    starts = bins_of(m)
     widths = np.diff(starts, append=m + 1)
     return Kernel(
         factor=factor,
@@ -194,25 +193,38 @@ def kernel(n: int, m: int, sampling: str, shape: str | float, cutoff: int | None
     )
 
 
-def _binned(
-    ranks: Any, n: int, m: int, sampling: Sampling, starts: Int, up_to: bool = False
-) -> Float:
-    """Distribution of the bins if the true rank is given, or uniform up to it."""
-    given = np.zeros((ranks.size, starts.size))
-    for rows in blocks(ranks.size, m + 1, MEMORY if up_to else CACHE):
-        if up_to:  # that of an item tied with all others
-            none = np.zeros_like(ranks[rows])
-            tied = Ranks.trusted(none + n, none, ranks[rows] - 1)
-            shares = sampled_rank_distribution(tied, m, sampling)
-            given[rows] = np.add.reduceat(shares, starts, axis=1)
-        else:
-            better = (ranks[rows] - 1) / (n - 1)
-            likely = likely_columns(better.min(), better.max(), m, sampling)
-            shares = pmf_at(ranks[rows], n, m, sampling, likely)
-            first = int(np.searchsorted(starts, likely.start, "right")) - 1
-            end = int(np.searchsorted(starts, likely.stop))
-            inside = np.maximum(starts[first:end] - likely.start, 0)
-            given[rows, first:end] = np.add.reduceat(shares, inside, axis=1)
+def bins_of(m: int) -> Int:
+    """First sampled rank - 1 of every bin: the first ranks singly, wider bins further down."""
+    count = int(np.log(max(m / _SINGLE_RANKS, 1.0)) / np.log(_RATIO)) + 1
+    wide = (_SINGLE_RANKS * _RATIO ** np.arange(count)).round().astype(np.int64)
+    starts = np.unique(np.r_[0:_SINGLE_RANKS, wide])
+    return starts[starts <= m]
+
+
+def in_bins(ranks: Ranks, m: int, sampling: Sampling) -> Float:
+    """Distribution of the sampled rank of each user, in bins; shape (users, bins).
+
+    Ranks that are not tied need not be whole.
+    """
+    starts = bins_of(m)
+    given = np.zeros((len(ranks), starts.size))
+    tied = np.flatnonzero(ranks.n_tied)
+    for rows in blocks(tied.size, m + 1, MEMORY):
+        users = tied[rows]
+        shares = sampled_rank_distribution(ranks.take(users), m, sampling)
+        given[users] = np.add.reduceat(shares, starts, axis=1)
+    better = ranks.n_better / (ranks.n_candidates - 1)
+    order = np.argsort(better, kind="stable")
+    untied = order[ranks.n_tied[order] == 0]
+    for rows in blocks(untied.size, m + 1, CACHE):
+        users = untied[rows]
+        likely = likely_columns(better[users[0]], better[users[-1]], m, sampling)
+        n = ranks.n_candidates[users]
+        shares = pmf_at(ranks.n_better[users] + 1, n, m, sampling, likely)
+        first = int(np.searchsorted(starts, likely.start, "right")) - 1
+        end = int(np.searchsorted(starts, likely.stop))
+        inside = np.maximum(starts[first:end] - likely.start, 0)
+        given[users, first:end] = np.add.reduceat(shares, inside, axis=1)
     return given
 
 

@@ -126,7 +126,8 @@ def misfit(
     table = kernel(n, m, sample.sampling, shape, None)
     if down_to is not None:
         table = table.shaped_down_to(down_to)
-    mixture = likely_mixture(counts, table)
+    of_bins = table.binned(counts)
+    mixture = likely_mixture(of_bins, table)
     likely = mixture.shares * n_users
     starts = [0]  # first bins of cells: neighbouring bins joined until enough is there
     total = 0.0
@@ -138,7 +139,7 @@ def misfit(
     if len(starts) > 1 and likely[starts[-1] :].sum() < _LEAST_EXPECTED:
         starts.pop()
     cells = np.array(starts)
-    observed = np.add.reduceat(counts, table.starts[cells])
+    observed = np.add.reduceat(of_bins, cells)
     listed = n_users * np.add.reduceat(table.given, cells, axis=1)
     given = listed[mixture.rows]
     expected = np.add.reduceat(likely, cells)

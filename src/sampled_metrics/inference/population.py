@@ -33,7 +33,7 @@ from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import em_step
 from sampled_metrics.inference.brackets import likely_mixture
-from sampled_metrics.inference.kernels import Kernel, kernel
+from sampled_metrics.inference.kernels import bins_of, in_bins, kernel
 from sampled_metrics.inference.shapes import NON_INCREASING
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks, Sampling
@@ -42,7 +42,6 @@ from sampled_metrics.sampling import sampled_rank_distribution
 _SINGLE_RANKS = 1000  # up to here every rank is a block of its own
 _BLOCKS_PER_E_FOLD = 200  # beyond, a block of ranks is half a percent wide
 _ITERATIONS = 100
-_KEPT = 4_194_304  # probabilities that are kept for the next recommender: 32 MB
 _PRIOR_USERS = 0.5
 _LIKELY_USERS = 50.0
 _LEAST_CURVATURE = -2.0  # that of a share of successes, V(mu) = mu (1 - mu)
@@ -116,7 +115,7 @@ class Population:
         values = np.asarray(counts, dtype=np.float64)
         ranks = rank_blocks(n)
         table = kernel(n, values.size - 1, sampling, NON_INCREASING, None)
-        mixture = likely_mixture(values, table)
+        mixture = likely_mixture(table.binned(values), table)
         points = table.points[mixture.rows]
         # Of each mixture's part on first ... k, the share up to the last rank of every block.
         first = np.where(points <= table.last, 1, points)
@@ -144,25 +143,26 @@ class Population:
         flat = np.reshape(vectors, (-1, columns))
         expected, square = np.empty((2, len(flat), len(self.ranks)))
         for rows in blocks(len(self.ranks), columns):
-            given = self._distribution(rows, columns - 1, sampling)
+            given = sampled_rank_distribution(self.ranks.take(rows), columns - 1, sampling)
             for place, vector in enumerate(flat):
                 expected[place, rows] = given @ vector
                 square[place, rows] = given @ np.square(vector)
         shape = (*np.shape(vectors)[:-1], len(self.ranks))
         return self._moments(expected.reshape(shape), square.reshape(shape))
 
-    def binned_moments(self, vectors: Float, table: Kernel) -> Moments:
+    def binned_moments(self, vectors: Float, sampling: Sampling | str) -> Moments:
         """Calculate the moments of estimates by vectors that are constant in the bins of a kernel.
 
-        The ranks are `rank_blocks`, and the kernel has a row for each rank.
+        Much faster than `moments`, once the distribution of the bins is known.
         """
-        of_bins = vectors[..., table.starts]
-        given = self._of_bins(table)
+        m = vectors.shape[-1] - 1
+        of_bins = vectors[..., bins_of(m)]
+        given = self.in_bins(m, sampling)
         return self._moments(of_bins @ given.T, np.square(of_bins) @ given.T)
 
-    def binned_shares(self, table: Kernel) -> Float:
-        """Calculate the expected shares of users in every bin of such a kernel; shape (bins,)."""
-        return self.share @ self._of_bins(table)
+    def in_bins(self, m: int, sampling: Sampling | str) -> Float:
+        """Calculate the distribution of the sampled rank of each kind; shape (kinds, bins)."""
+        return _in_bins(self.ranks, m, Sampling(sampling))
 
     def _moments(self, expected: Float, square: Float) -> Moments:
         """Average expectations of estimates, and of their squares, over the kinds of users."""
@@ -171,32 +171,16 @@ class Population:
         total = np.maximum(square @ self.share - np.square(mean), 0.0)
         return Moments(mean, within, total, expected)
 
-    def _of_bins(self, table: Kernel) -> Float:
-        """Distribution of the bins of each block of ranks."""
-        sums = np.add.reduceat(table.by_rank(), self.ranks.n_better, axis=0)
-        return sums / (self.ranks.n_tied + 1.0)[:, None]
-
     def sampled_shares(self, m: int, sampling: Sampling | str) -> Float:
         """Calculate the expected shares of users at every sampled rank; shape (m + 1,)."""
         shares = np.zeros(m + 1)
         for rows in blocks(len(self.ranks), m + 1):
-            given = self._distribution(rows, m, sampling)
+            given = sampled_rank_distribution(self.ranks.take(rows), m, sampling)
             shares += self.share[rows] @ given
         return shares
 
-    def _distribution(self, rows: slice, m: int, sampling: Sampling | str) -> Float:
-        """Distribution of the sampled rank of some kinds; shape (rows, m + 1)."""
-        ranks = self.ranks
-        n = int(ranks.n_candidates[0])
-        if ranks is rank_blocks(n) and len(ranks) * (m + 1) <= _KEPT:
-            return _of_blocks(n, m, Sampling(sampling))[rows]
-        return sampled_rank_distribution(ranks.take(rows), m, sampling)
 
-
-@lru_cache(maxsize=1)
-def _of_blocks(n: int, m: int, sampling: Sampling) -> Float:
-    """Distribution of the sampled rank of each of `rank_blocks`, which recommenders share."""
-    return sampled_rank_distribution(rank_blocks(n), m, sampling)
+_in_bins = lru_cache(maxsize=2)(in_bins)  # a plan needs those of two recommenders several times
 
 
 @lru_cache(maxsize=8)

@@ -106,6 +106,11 @@ class Grouped:
     likely: dict[tuple[int, int], Float]  # shares of users, by n and last rank of a class
 
 
+def folds_of(n_users: int) -> Int:
+    """Split users in two folds at random; 0 or 1 for each."""
+    return generator(0, "folds").permutation(n_users) % 2
+
+
 @lru_cache(maxsize=8)
 def grouped(sample: SampledRanks) -> Grouped:
     """Group the rows of a sample; users are split in two folds at random."""
@@ -116,7 +121,7 @@ def grouped(sample: SampledRanks) -> Grouped:
     edges = np.unique(np.quantile(n, np.arange(1, groups) / groups, method="nearest"))
     _, group = np.unique(np.searchsorted(edges, n, side="right"), return_inverse=True)
     sizes = np.rint(np.bincount(group, n) / np.bincount(group)).astype(np.int64)
-    fold = (generator(0, "folds").permutation(rows.size) % 2)[user]
+    fold = folds_of(rows.size)[user]
     counts = np.zeros((2, sample.n_negatives + 1))
     np.add.at(counts, (1 - fold, sample.sampled_ranks - 1), 1.0 / rows[user])
     kind = np.arange(rows.size)
@@ -144,7 +149,7 @@ def end_of_users(
         table = kernel(size, m, sampling, shape, measure.cutoff)
         key = (size, table.last)
         if key not in rows.likely:
-            shares = [likely_mixture(counts, table).shares for counts in rows.counts]
+            shares = [likely_mixture(table.binned(counts), table).shares for counts in rows.counts]
             rows.likely[key] = np.stack(shares)
         of_groups.append(vectors(measure, table, rows.likely[key], n_users, z, sign))
     entries = np.stack(of_groups)
@@ -250,7 +255,7 @@ def least_difference(
     upper = end_of_users(measure, a, shape, confidence, UPPER)
     lower = end_of_users(measure, b, shape, confidence, LOWER)
     common = _common_kinds(grouped(a), grouped(b))
-    return -_bound_of_sum(upper, lower.negative(), common)(level)
+    return -bound_of_sum(_of_users(upper, lower.negative(), common))(level)
 
 
 def order_p_value(a: Bracketed, b: Bracketed, place: int) -> float:
@@ -376,21 +381,28 @@ def _difference(a: Bracketed, b: Bracketed, place: int) -> OfLevel:
     common = _common_kinds(a.rows, b.rows)
     x = a.ends[place]
     y = b.ends[place]
-    below = _bound_of_sum(x.upper, y.lower.negative(), common)
-    above = _bound_of_sum(x.lower.negative(), y.upper, common)
+    below = bound_of_sum(_of_users(x.upper, y.lower.negative(), common))
+    above = bound_of_sum(_of_users(x.lower.negative(), y.upper, common))
     return lambda level: (-below(level), above(level))
 
 
-def _bound_of_sum(of_a: End, of_b: End, common: _Common | None) -> Callable[[float], float]:
-    """Return the upper bound of the mean of a plus that of b, as a function of the confidence."""
-    if common is not None:
-        sums = of_b.values[common.of_b] + of_a.values[common.of_a]
-        return Observed.of(End(sums, common.users, of_b.extreme + of_a.extreme)).upper_bound
-    single = [Observed.of(end) for end in (of_a, of_b)]
-    mean = sum(observed.mean for observed in single)
+def _of_users(of_a: End, of_b: End, common: _Common | None) -> list[End]:
+    """Add two ends user by user, or leave them apart where no users are common."""
+    if common is None:
+        return [of_a, of_b]
+    sums = of_b.values[common.of_b] + of_a.values[common.of_a]
+    return [End(sums, common.users, of_b.extreme + of_a.extreme)]
+
+
+def bound_of_sum(ends: Sequence[End]) -> Callable[[float], float]:
+    """Return the upper bound of the sum of independent means, as a function of the confidence."""
+    found = [Observed.of(end) for end in ends]
+    if len(found) == 1:
+        return found[0].upper_bound
+    mean = sum(observed.mean for observed in found)
 
     def bound(confidence: float) -> float:
-        margins = [observed.upper_bound(confidence) - observed.mean for observed in single]
+        margins = [observed.upper_bound(confidence) - observed.mean for observed in found]
         return mean + math.hypot(*margins)
 
     return bound

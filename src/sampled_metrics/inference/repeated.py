@@ -14,20 +14,21 @@ r of its residuals. Then low has mean E(e) and variance (1 + s)^2 Var(x) + r.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from sampled_metrics._base.arrays import Float, Int, generator
-from sampled_metrics.inference.brackets import LOWER, UPPER
+from sampled_metrics.inference.brackets import LOWER, UPPER, likely_mixture, vectors
 from sampled_metrics.inference.deciding import Pair
-from sampled_metrics.inference.population import Moments, Population
-from sampled_metrics.inference.ranges import end_of_users, least_difference
+from sampled_metrics.inference.kernels import Kernel, kernel
+from sampled_metrics.inference.likelihood import End
+from sampled_metrics.inference.population import Population
+from sampled_metrics.inference.ranges import bound_of_sum, folds_of
 from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.ranks import SampledRanks
-from sampled_metrics.sampling import draw_sampled_ranks
 
 _COMPARISONS = 12
-_FOLDS = 2
 
 
 def fitted_lead(
@@ -42,18 +43,25 @@ def fitted_lead(
         return -np.inf
     if exact_a > exact_b:
         pair = replace(pair, a=pair.b, b=pair.a)
-    samples = _samples(pair, m)
-    ends = []
-    for a, b in samples:
-        upper = end_of_users(measure, a, shape, confidence, UPPER)
-        ends.append((upper, end_of_users(measure, b, shape, confidence, LOWER)))
-    low = [least_difference(a, b, measure, shape, confidence, confidence) for a, b in samples]
-    values = np.array([[end.values for end in both] for both in ends])
-    users = np.array([[end.users for end in both] for both in ends])
-    means = (users * values).sum(axis=2) / users.sum(axis=2)
-    vectors = values.reshape(_COMPARISONS, 2, _FOLDS, m + 1)
-    expected, variance = _of_vectors(pair, vectors)
-    return _lead(np.array(low), means[:, 1] - means[:, 0] - expected, variance)
+    table = kernel(pair.n_items, m, str(pair.sampling), shape, measure.cutoff)
+    drawn_a, drawn_b = _drawn_bins(pair, m)
+    upper = _fitted(measure, table, drawn_a, UPPER, confidence)
+    lower = _fitted(measure, table, drawn_b, LOWER, confidence)
+    low = []
+    means = []
+    ends_a = _ends(upper, drawn_a, table)
+    ends_b = _ends(-lower, drawn_b, table)
+    for of_a, of_b in zip(ends_a, ends_b, strict=True):
+        ends = [of_a, of_b]
+        if pair.paired:
+            ends = [End(of_a.values + of_b.values, of_a.users, of_a.extreme + of_b.extreme)]
+        low.append(-bound_of_sum(ends)(confidence))
+        means.append(-of_a.values.mean() - of_b.values.mean())
+    moments_a = pair.a.binned_moments(upper, pair.sampling)
+    moments_b = pair.b.binned_moments(lower, pair.sampling)
+    expected, sd, _ = pair.difference(moments_a, moments_b)
+    chance = np.array(means) - expected.mean(axis=1)
+    return _lead(np.array(low), chance, float(np.square(sd).mean()))
 
 
 def _lead(low: Float, chance: Float, variance: float) -> float:
@@ -73,46 +81,52 @@ def _lead(low: Float, chance: Float, variance: float) -> float:
     return mean / sd
 
 
-def _of_vectors(pair: Pair, vectors: Float) -> tuple[Float, float]:
-    """Expected difference with the vectors of each comparison, and its mean variance.
-
-    `vectors` has the shape (comparisons, recommenders, folds, m + 1).
-    """
-    of_a = pair.a.moments(vectors[:, 0], pair.sampling)
-    of_b = pair.b.moments(vectors[:, 1], pair.sampling)
-    mean, sd = np.empty((2, *of_a.mean.shape))
-    for place in np.ndindex(mean.shape):
-        a = Moments(*(field[place] for field in of_a))
-        b = Moments(*(field[place] for field in of_b))
-        mean[place], sd[place], _ = pair.difference(a, b)
-    return mean.mean(axis=1), float(np.square(sd).mean())
-
-
-def _samples(pair: Pair, m: int) -> list[tuple[SampledRanks, SampledRanks]]:
-    """Draw sampled ranks of both recommenders for each comparison."""
-    found = []
+def _drawn_bins(pair: Pair, m: int) -> list[Int]:
+    """Draw the bins of users' sampled ranks; of both recommenders, shape (comparisons, users)."""
+    laws = [_laws(population, pair, m) for population in (pair.a, pair.b)]
+    drawn: list[list[Int]] = [[], []]
     for number in range(_COMPARISONS):
         rng = generator(0, "plan", m, number)
-        users = None
-        if pair.paired and pair.a.kind is not None:
-            users = np.arange(pair.n_users)
-            if pair.drawn:
-                users = rng.integers(0, pair.a.kind.size, pair.n_users)
-        of_both = []
-        for population in (pair.a, pair.b):
-            ranks = _sampled(population, pair, users, m, rng)
-            ids = None if users is None else np.arange(users.size)
-            of_both.append(SampledRanks(ranks, pair.n_items, m, pair.sampling, ids))
-        found.append((of_both[0], of_both[1]))
-    return found
+        users: Any = slice(None)
+        if pair.drawn and pair.paired:
+            users = rng.integers(0, len(laws[0]), pair.n_users)
+        for law, bins in zip(laws, drawn, strict=True):
+            of_users = law[users]
+            uniform = rng.random(pair.n_users if len(law) == 1 else len(of_users))
+            bins.append((of_users <= uniform[:, None]).sum(axis=1))
+    return [np.array(bins) for bins in drawn]
 
 
-def _sampled(
-    population: Population, pair: Pair, users: Int | None, m: int, rng: np.random.Generator
-) -> Int:
-    """Draw the sampled ranks of some users, or of users drawn from the population."""
-    if population.kind is not None and not (pair.drawn and users is None):
-        kind = population.kind if users is None else population.kind[users]
-        return draw_sampled_ranks(population.ranks.take(kind), m, rng, pair.sampling)
-    shares = population.sampled_shares(m, pair.sampling)
-    return 1 + rng.choice(m + 1, pair.n_users, p=shares / shares.sum())
+def _laws(population: Population, pair: Pair, m: int) -> Float:
+    """Distribution functions of the bin of each user, or one of all; shape (users or 1, bins)."""
+    given = population.in_bins(m, pair.sampling)
+    if population.kind is None or (pair.drawn and not pair.paired):
+        given = (population.share @ given)[None]
+    else:
+        given = given[population.kind]
+    up_to = np.cumsum(given, axis=1)
+    return up_to / up_to[:, -1:]
+
+
+def _fitted(measure: Measure, table: Kernel, bins: Int, sign: float, confidence: float) -> Float:
+    """Fit vectors to both folds of each sample; shape (samples, folds, m + 1)."""
+    n_samples, n_users = bins.shape
+    z = float(stdtrit(max(n_users - 1, 1), (1.0 + confidence) / 2.0))
+    counts = np.zeros((n_samples, 2, table.starts.size))
+    np.add.at(counts, (np.arange(n_samples)[:, None], 1 - folds_of(n_users), bins), 1.0)
+    likely = likely_mixture(counts.reshape(2 * n_samples, -1), table).shares
+    found = []
+    for shares in likely.reshape(counts.shape):
+        found.append(vectors(measure, table, shares, n_users, z, sign))
+    return np.stack(found)
+
+
+def _ends(fitted: Float, bins: Int, table: Kernel) -> list[End]:
+    """Average the vectors of each sample over its users."""
+    fold = folds_of(bins.shape[1])
+    ones = np.ones(bins.shape[1], np.int64)
+    ends = []
+    for entries, of_users in zip(fitted, bins, strict=True):
+        values = entries[fold, table.starts[of_users]]
+        ends.append(End(values, ones, float(entries.max())))
+    return ends
