@@ -131,8 +131,8 @@ def _upper(
         added = np.flatnonzero(peaks)
         if not added.size:
             break
-        given = table.at_heaviest(added, lacking, table.given)
-        stated = stated.joined_by(added, given, table.at_heaviest(added, lacking, target))
+        given = table.heaviest(lacking, table.given)[added]
+        stated = stated.joined_by(added, given, table.heaviest(lacking, target)[added])
     return vector + max(_most_lacking(lacking, table), 0.0), stated
 
 

@@ -62,14 +62,20 @@ class Extremes:
         sums = (means[: top.size].T * top).T
         return np.diff(sums, axis=0, prepend=0.0), np.diff(top, prepend=0.0)
 
-    def heaviest(self, means: Float) -> Float:
-        """Weighted mean over 1 ... k, at each k, if ranks above 0 have the weight of the factor."""
+    def heaviest(self, means: Float, values: Float | None = None) -> Float:
+        """Weighted mean over 1 ... k, at each k, if ranks above 0 have the weight of the factor.
+
+        Of the means, or of other values, shape (points, ...), with the weights by the means.
+        """
+        if values is None:
+            values = means
         if self.is_complete:
-            return means
+            return values
         sums, sizes = self.block_sums(means)
         weights = np.where(sums > 0.0, self.factor, 1.0)
-        found = means.copy()
-        found[: sums.size] = np.cumsum(weights * sums) / np.cumsum(weights * sizes)
+        weighted = np.cumsum(weights * self.block_sums(values)[0].T, axis=-1)
+        found = values.copy()
+        found[: sizes.size] = (weighted / np.cumsum(weights * sizes)).T
         return found
 
     def greatest(self, means: Float) -> float:
@@ -84,20 +90,6 @@ class Extremes:
                 break
             greatest += more
         return greatest
-
-    def at_heaviest(self, rows: Int, means: Float, values: Float) -> Float:
-        """Average values, shape (points, ...), under the extreme points that `heaviest` takes."""
-        if self.is_complete:
-            return values[rows]
-        sums, sizes = self.block_sums(means)
-        weights = np.where(sums > 0.0, self.factor, 1.0)
-        of_blocks = self.block_sums(values)[0]
-        found = values[rows]
-        for place, row in enumerate(rows.tolist()):
-            if row < sizes.size:
-                first = weights[: row + 1]
-                found[place] = first @ of_blocks[: row + 1] / (first @ sizes[: row + 1])
-        return found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -198,11 +198,11 @@ def _closest(
             break
         gains = listed @ ((observed - weights @ given) / root**2)
         heaviest = table.heaviest(gains)
-        best = np.array([int(heaviest.argmax())])
-        if heaviest[best[0]] <= _GAIN:
+        best = int(heaviest.argmax())
+        if heaviest[best] <= _GAIN:
             break
-        used = given[weights > 0.0]
-        given = np.concatenate([used, table.at_heaviest(best, gains, listed)])
+        joined = table.heaviest(gains, listed)[best]
+        given = np.vstack([given[weights > 0.0], joined])
         weights = _weights(observed, root, given)
     return given, weights
 
