@@ -17,20 +17,19 @@ What they find are numbers; `flags` has the words.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
-from typing import NamedTuple
 
 import numpy as np
-import scipy  # `scipy.optimize` takes long to import, so only where it is used
 from scipy.special import ndtri
 
-from sampled_metrics._base.arrays import Float
 from sampled_metrics.inference.kernels import rank_grid
+from sampled_metrics.inference.means import Means, conflict, least
 from sampled_metrics.inference.printed import PrintedRow
 from sampled_metrics.inference.statement import number_of
 from sampled_metrics.metrics.measures import parse_measure
 
 _OF_HITS = ("hit", "recall")  # with one held-out item a user, a share of users
 _ROUNDING = 1e-9
+_VIOLATED = 1e-7  # sum of differences that is a contradiction
 _MOST_RUNS = 20
 _MOST_CHANCE = 0.3  # of other numbers that would fit
 _MOST_PLACES = 2_000  # up to this many ranks, each is a column of the programme
@@ -234,64 +233,24 @@ def _contradiction(
     """Test whether some distribution of a rank from 1 to `places` has the printed means."""
     if len(numbers) < 2:
         return None
-    low = []
-    high = []
+    middles = []
+    halves = []
     for name, text in numbers.items():
         value, decimals = number_of(name, text)
         step = 10.0**-decimals
-        low.append(value - step / 2.0 - _ROUNDING)  # rounded
-        high.append(value + step + _ROUNDING)  # or cut off
+        middles.append(value + step / 4.0)  # from half a digit less, rounded, to one more, cut off
+        halves.append(0.75 * step + _ROUNDING)
     ranks = np.arange(1, places + 1) if places <= _MOST_PLACES else rank_grid(places)
     credit = np.stack([parse_measure(name).at(ranks, places) for name in numbers])
-    bounds = _Bounds(credit, np.array(low), np.array(high))
-    if _is_near(bounds) or _least_mean(np.zeros(ranks.size), bounds) is not None:
+    means = Means.of_any_rank(np.array(middles), np.array(halves), ranks, credit)
+    if conflict(means) <= _VIOLATED:
         return None
     allowed = []
     for place, (name, text) in enumerate(numbers.items()):
-        others = bounds.without(place)
-        least = _least_mean(credit[place], others)
-        most = _least_mean(-credit[place], others)
-        if least is not None and most is not None:
-            allowed.append(Allowed(name, text, max(least, 0.0), -most))
+        others = means.without(place)
+        if conflict(others) <= _VIOLATED:
+            low = least(others, credit[place]).value
+            high = -least(others, -credit[place]).value
+            allowed.append(Allowed(name, text, max(low, 0.0), high))
     pairs = tuple(f"{name}={text}" for name, text in numbers.items())
     return Contradiction(pairs, n_negatives, tuple(allowed))
-
-
-class _Bounds(NamedTuple):
-    """Bounds on means of functions of a rank."""
-
-    credit: Float  # shape (functions, ranks)
-    low: Float
-    high: Float
-
-    def without(self, place: int) -> "_Bounds":
-        """Leave out one function."""
-        others = np.arange(self.low.size) != place
-        return _Bounds(self.credit[others], self.low[others], self.high[others])
-
-
-def _is_near(bounds: _Bounds) -> bool:
-    """Whether the distribution with the nearest means is within bounds, which takes less time."""
-    matrix = np.concatenate([bounds.credit, np.ones((1, bounds.credit.shape[1]))])
-    middle = (bounds.low + bounds.high) / 2.0
-    try:
-        weights, _ = scipy.optimize.nnls(matrix, np.append(middle, 1.0))
-    except RuntimeError:  # more steps than it takes
-        return False
-    means = bounds.credit @ (weights / weights.sum())
-    return bool(np.all(bounds.low <= means) and np.all(means <= bounds.high))
-
-
-def _least_mean(cost: Float, bounds: _Bounds) -> float | None:
-    """Least mean cost of a distribution whose means are within bounds; None if none has them."""
-    found = scipy.optimize.linprog(
-        cost,
-        A_ub=np.concatenate([bounds.credit, -bounds.credit]),
-        b_ub=np.concatenate([bounds.high, -bounds.low]),
-        A_eq=np.ones((1, cost.size)),
-        b_eq=[1.0],
-        method="highs-ds",
-    )
-    if found.status:
-        return None
-    return float(found.fun)

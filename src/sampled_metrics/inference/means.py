@@ -19,7 +19,7 @@ is left. Without users, delta is 0, and the programme is linear.
 """
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -48,6 +48,24 @@ class Means(NamedTuple):
     last: tuple[Float, Float]  # both kinds of moments at the last rank, alone
     error: float  # z^2 by the number of users; 0 if means are expectations
     apart: float = 0.0  # share of users at most whose held-out item is the last, besides the class
+
+    @classmethod
+    def of_any_rank(cls, values: Float, halves: Float, ranks: Int, credit: Float) -> Self:
+        """State that one distribution of a rank has the printed numbers; no shape is assumed.
+
+        `credit` is that of each rank, shape (means, ranks).
+        """
+        moments = values[:, None] - credit
+        seconds = np.zeros((values.size, values.size, ranks.size))
+        return cls(
+            values=values,
+            halves=halves,
+            moments=moments,
+            seconds=seconds,
+            extremes=Extremes(factor=np.inf, last=0, points=ranks),
+            last=(moments[:, -1], seconds[..., -1]),
+            error=0.0,
+        )
 
     def without(self, place: int) -> "Means":
         """Leave out one of the printed numbers."""
