@@ -14,16 +14,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtri
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.solvers import nearest_weights
+from sampled_metrics.inference.averages import moments
 from sampled_metrics.inference.printed import PrintedRow
 from sampled_metrics.inference.shapes import NON_INCREASING
 from sampled_metrics.inference.statement import number_of
 from sampled_metrics.metrics.measures import Measure, parse_measure
-from sampled_metrics.sampling.probability import pmf_at
+from sampled_metrics.ranks import Sampling
 
-_SINGLY = 64  # cells of one rank
-_WIDE = 250  # cells of ranks in equal proportions
+_SINGLY = 64  # first k that are points
+_WIDE = 250  # points in equal proportions
 _ROUNDS = 6  # of the covariance
 _TURNS = 500  # of active sets; there are hardly more positive weights than numbers
 _SUM = 1e4  # weight of the condition that probabilities sum to 1
@@ -49,7 +50,7 @@ def go_together(row: PrintedRow, shape: str) -> bool:
 
 
 class Course(NamedTuple):
-    """Expectations under each extreme point of a class of distributions of true ranks."""
+    """Expectations under some extreme points of a class of distributions of true ranks."""
 
     means: Float  # of functions of the true and the sampled rank; shape (functions, points)
     products: Float  # of each two of them; shape (functions, functions, points)
@@ -86,61 +87,14 @@ def course_of(
     sampling: str,
     shape: str,
 ) -> Course:
-    """Expectations of sampled and exact metrics, and of products, under each extreme point.
+    """Expectations of sampled and exact metrics, and of products, under some extreme points.
 
-    Ranks are taken together in cells, in which functions are nearly cubic: a mean over a cell is
-    that of its first, middle and last ranks with weights for which it is exact for cubics.
+    Those are the first k, others in equal proportions, and cut-offs.
     """
-    cutoffs = [measure.cutoff for measure in exact if measure.cutoff is not None]
-    last = _last_ranks(n, cutoffs)
-    first = np.append(1, last[:-1] + 1)
-    size = last - first + 1
-    half = (size - 1) / 2.0
-    off = np.where(size % 2 == 0, 0.25, 0.0)  # of the middle ranks, squared
-    of_ends = (size**2.0 - 1.0) / 12.0 - off
-    wide = size > 2
-    of_ends[wide] /= half[wide] ** 2 - off[wide]
-    of_ends[~wide] = 0.0
-    k = len(sampled) + len(exact)
-    means = np.zeros((k, last.size))
-    products = np.zeros((k, k, last.size))
-    nodes = (first, last, (first + last) // 2, (first + last + 1) // 2)
-    weights = (of_ends / 2.0, of_ends / 2.0, (1.0 - of_ends) / 2.0, (1.0 - of_ends) / 2.0)
-    for ranks, weight in zip(nodes, weights, strict=True):
-        of_ranks = _at(ranks, sampled, exact, n, m, sampling)
-        means += of_ranks.means * weight
-        products += of_ranks.products * weight
-    if shape == NON_INCREASING:
-        means = np.cumsum(means * size, axis=-1) / last
-        products = np.cumsum(products * size, axis=-1) / last
-    return Course(means, products)
-
-
-def _last_ranks(n: int, cutoffs: list[int]) -> Int:
-    """Last rank of each cell: the first ones singly, and cut-offs."""
     singly = min(n, _SINGLY)
     wide = np.geomspace(singly, n, _WIDE).round().astype(np.int64)
-    ends = np.concatenate([np.arange(1, singly), wide, cutoffs]).astype(np.int64)
-    return np.unique(ends[ends <= n])
-
-
-def _at(
-    ranks: Int,
-    sampled: tuple[Measure, ...],
-    exact: tuple[Measure, ...],
-    n: int,
-    m: int,
-    sampling: str,
-) -> Course:
-    """Expectations of sampled and exact metrics, and of products, at some true ranks."""
-    chances = pmf_at(ranks, n, m, sampling)
-    credit = np.stack([measure.at(np.arange(1, m + 2), m + 1) for measure in sampled])
-    means = credit @ chances.T
-    both = np.einsum("is,js,rs->ijr", credit, credit, chances, optimize=True)
-    if exact:
-        known = np.stack([measure.at(ranks, n) for measure in exact])
-        means = np.concatenate([means, known])
-        products = means[:, None] * means
-        products[: len(sampled), : len(sampled)] = both
-        return Course(means, products)
-    return Course(means, both)
+    cutoffs = [measure.cutoff or 1 for measure in exact]
+    points = np.unique(np.concatenate([np.arange(1, singly), wide, np.minimum(cutoffs, n)]))
+    alone = shape != NON_INCREASING
+    found = moments(sampled, exact, n, m, Sampling(sampling), alone, points)
+    return Course(*found)
