@@ -16,7 +16,7 @@ import numpy as np
 from sampled_metrics._base.arrays import CACHE, MEMORY, Float, Int, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.least_squares import sums_up_to
-from sampled_metrics.inference.shapes import NON_INCREASING, factor_of
+from sampled_metrics.inference.shapes import factor_of
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.sampling import Sampling
@@ -112,76 +112,61 @@ class Kernel(Extremes):
         values[uniform] = sums_up_to(ends, lambda ranks: measure.at(ranks, self.n)) / top
         return values
 
-    def shaped_down_to(self, last: int) -> "Kernel":
-        """Return the kernel of the class that has its shape down to a later rank.
-
-        Where k is of a grid, ranks are summed by the formula of Euler and Maclaurin.
-        """
-        size = int(np.searchsorted(self.points, self.last, side="right"))
-        single = self.given[size:]
-        before = np.concatenate([single[:1], single[:-1]])
-        steps = np.diff(self.points)[size - 1 :, None]
-        sums = steps * (single + before) / 2.0 + (single - before) / 2.0
-        sums[:1] = single[:1]
-        first = self.last * self.given[size - 1]
-        uniform = (first + np.cumsum(sums, axis=0)) / self.points[size:, None]
-        wanted = self.points[size:, None] <= last
-        given = np.concatenate([self.given[:size], np.where(wanted, uniform, single)])
-        return replace(self, last=max(last, self.last), given=given)
-
     def binned(self, counts: Float) -> Float:
         """Sum counts of users at every sampled rank, shape (..., m + 1), by bins."""
         return np.add.reduceat(counts, self.starts, axis=-1)
 
 
-@lru_cache(maxsize=16)
-def kernel(n: int, m: int, sampling: str, shape: str | float, cutoff: int | None) -> Kernel:
+def kernel(
+    n: int, m: int, sampling: str, shape: str | float, cutoff: int | None, down_to: int = 0
+) -> Kernel:
     """Tabulate the distributions of the sampled rank under the extreme points of a class.
 
-    Of all k up to n = 20,000, else of a grid, which has the ranks beside a metric's cut-off.
+    Of all k up to n = 20,000, else of a grid, which has the ranks beside a metric's cut-off. The
+    class has its shape down to rank `down_to` at least.
     """
     factor = factor_of(shape)
-    if 1.0 < factor < np.inf:
-        return replace(kernel(n, m, sampling, NON_INCREASING, cutoff), factor=factor)
     if not 1 <= m < n:
         raise InputError(f"{m} negatives of {n} candidates; expected at least 1 and below n")
     if m > MOST_NEGATIVES:
         raise InputError(f"ranges take at most {MOST_NEGATIVES:,} negatives, not {m:,}")
-    in_grid = n > ALL_POINTS
-    kind = Sampling(sampling)
-    top = -(-_MONOTONE * n // m)
-    if not in_grid and cutoff is not None and (_BEYOND * cutoff <= top or factor > 1.0):
-        return kernel(n, m, sampling, shape, None)
     last = 0
-    if factor == 1.0:
-        last = min(n, max(top, _BEYOND * (cutoff or 0)))
-    points = rank_grid(n) if in_grid else np.arange(1, n + 1)
-    beside = [k + np.arange(-1, 3) for k in (cutoff, last) if k]
-    points = np.unique(np.concatenate([points, *beside]))
-    points = points[(points >= 1) & (points <= n)]
+    if factor < np.inf:
+        last = min(n, max(-(-_MONOTONE * n // m), _BEYOND * (cutoff or 0), down_to))
+    beside = cutoff if n > ALL_POINTS else None
+    return replace(_tabulated(n, m, Sampling(sampling), last, beside), factor=factor)
+
+
+@lru_cache(maxsize=16)
+def _tabulated(n: int, m: int, sampling: Sampling, last: int, cutoff: int | None) -> Kernel:
+    """Tabulate the kernel of a class that has its shape down to a rank, for a factor of 1."""
+    points = np.arange(1, n + 1)
+    in_grid = n > ALL_POINTS
+    if in_grid:
+        beside = [k + np.arange(-1, 3) for k in (cutoff, last) if k]
+        points = np.unique(np.concatenate([rank_grid(n), *beside]))
+        points = points[(points >= 1) & (points <= n)]
     first = points[points <= last]
     beyond = points[points > last]
 
     def at(ranks: Any, tied: Any = 0) -> Float:
         tied = tied + np.zeros(ranks.shape, np.int64)
-        return in_bins(Ranks.trusted(np.full(ranks.shape, n), ranks - 1 - tied, tied), m, kind)
+        return in_bins(Ranks.trusted(np.full(ranks.shape, n), ranks - 1 - tied, tied), m, sampling)
 
-    if in_grid and kind is not Sampling.WITH_REPLACEMENT:
-        uniform = at(first, first - 1)
+    if in_grid and sampling is not Sampling.WITH_REPLACEMENT:
+        uniform = at(first, first - 1)  # an item tied with all before
     else:
         uniform = sums_up_to(first, at) / first[:, None]
-    given = np.concatenate([uniform, at(beyond)])
     starts = bins_of(m)
-    widths = np.diff(starts, append=m + 1)
     return Kernel(
-        factor=factor,
+        factor=1.0,
         last=last,
         points=points,
         n=n,
         m=m,
         starts=starts,
-        widths=widths,
-        given=given,
+        widths=np.diff(starts, append=m + 1),
+        given=np.concatenate([uniform, at(beyond)]),
     )
 
 

@@ -109,7 +109,7 @@ def _refuse_or_ask_of_any(sample: SampledRanks, plausible: Misfit) -> None:
 def misfit(
     sample: SampledRanks,
     shape: str | float = NON_INCREASING,
-    down_to: int | None = None,
+    down_to: int = 0,
     counts: Float | None = None,
 ) -> Misfit:
     """Test sampled ranks against the closest distribution of a class, see `kernel`.
@@ -123,9 +123,7 @@ def misfit(
         counts = users_by_rank(sample)
     n_users = counts.sum()
     n = round(float(np.mean(sample.n_items)))
-    table = kernel(n, m, sample.sampling, shape, None)
-    if down_to is not None:
-        table = table.shaped_down_to(down_to)
+    table = kernel(n, m, sample.sampling, shape, None, down_to)
     of_bins = table.binned(counts)
     mixture = likely_mixture(of_bins, table)
     likely = mixture.shares * n_users
