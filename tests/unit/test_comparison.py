@@ -25,7 +25,7 @@ from sampled_metrics.inference.results import Compared
 from sampled_metrics.inputs.matrices import rank
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
-from sampled_metrics.sampling import draw_sampled_ranks
+from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 from tests.conftest import ROOT
 
 N, USERS, RECALL = 3541, 6040, (parse_measure("recall@10"),)
@@ -239,7 +239,7 @@ def records(name):
 
 def expected_sample(population, m, first=0):
     """As many users, with ids from `first`, at every sampled rank as are expected there."""
-    expected = USERS * population.sampled_shares(m, "without-replacement")
+    expected = USERS * population.share @ sampled_rank_distribution(population.ranks, m)
     ranks = np.repeat(np.arange(1, m + 2), np.round(expected).astype(int))
     return SampledRanks(ranks, N, m, users=first + np.arange(ranks.size))
 

@@ -14,10 +14,12 @@ from scipy.stats import beta, chi2, norm
 from scipy.stats import t as student
 
 from sampled_metrics import InputError, InputWarning, correct
-from sampled_metrics.inference.brackets import _between, bracket, likely_mixture
+from sampled_metrics.inference import brackets
+from sampled_metrics.inference.brackets import LOWER, UPPER, _between, likely_mixture
 from sampled_metrics.inference.correct import behaves_like
 from sampled_metrics.inference.kernels import kernel
-from sampled_metrics.inference.likelihood import upper_bound
+from sampled_metrics.inference.likelihood import End
+from sampled_metrics.inference.likelihood import upper_bound as bound_of
 from sampled_metrics.inference.misfit import misfit, rise, users_by_rank
 from sampled_metrics.inference.ranges import bracket_users
 from sampled_metrics.inference.shapes import SHAPES, factor_of, name_of
@@ -42,6 +44,16 @@ METRICS = ("recall@3", "precision@2", "f1@4", "hit@1", "ndcg@5", "ndcg", "ap@3",
 RECALL = [parse_measure("recall@10")]
 each_sampling = pytest.mark.parametrize("sampling", Sampling)
 each_shape = pytest.mark.parametrize("shape", SHAPES)
+
+
+def bracket(*arguments):
+    """Lower and upper vectors of a metric."""
+    return brackets.vectors(*arguments, LOWER), brackets.vectors(*arguments, UPPER)
+
+
+def upper_bound(values, largest, confidence):
+    """Upper bound of the mean of values, one of each user."""
+    return bound_of(End(values, np.ones(values.size, int), largest))(confidence)
 
 
 def power_ranks(users, exponent, rng):

@@ -66,14 +66,6 @@ def likely_mixture(counts: Float, table: Kernel) -> Mixture:
     return Mixture(rows, weights, fitted / fitted.sum(axis=-1, keepdims=True))
 
 
-def bracket(
-    measure: Measure, table: Kernel, shares: Float, n_users: int, z: float
-) -> tuple[Float, Float]:
-    """Compute lower and upper vectors of a metric, see `vectors`."""
-    lower = vectors(measure, table, shares, n_users, z, LOWER)
-    return lower, vectors(measure, table, shares, n_users, z, UPPER)
-
-
 def vectors(
     measure: Measure, table: Kernel, shares: Float, n_users: int, z: float, sign: float
 ) -> Float:

@@ -44,6 +44,8 @@ _BLOCKS_PER_E_FOLD = 200  # beyond, a block of ranks is half a percent wide
 _ITERATIONS = 100
 _PRIOR_USERS = 0.5
 _LIKELY_USERS = 50.0
+_LOG_EXPONENTS = (-12.0, 0.0)  # of power laws, natural; exponent 1 is a random order of the items
+_HALVINGS = 60
 _LEAST_CURVATURE = -2.0  # that of a share of successes, V(mu) = mu (1 - mu)
 
 
@@ -139,16 +141,13 @@ class Population:
         self, vectors: Float, sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT
     ) -> Moments:
         """Calculate the moments of estimates (eq. 16) by vectors, shape (..., m + 1)."""
-        columns = np.shape(vectors)[-1]
-        flat = np.reshape(vectors, (-1, columns))
-        expected, square = np.empty((2, len(flat), len(self.ranks)))
+        columns = vectors.shape[-1]
+        expected, square = np.empty((2, *vectors.shape[:-1], len(self.ranks)))
         for rows in blocks(len(self.ranks), columns):
             given = sampled_rank_distribution(self.ranks.take(rows), columns - 1, sampling)
-            for place, vector in enumerate(flat):
-                expected[place, rows] = given @ vector
-                square[place, rows] = given @ np.square(vector)
-        shape = (*np.shape(vectors)[:-1], len(self.ranks))
-        return self._moments(expected.reshape(shape), square.reshape(shape))
+            expected[..., rows] = vectors @ given.T
+            square[..., rows] = np.square(vectors) @ given.T
+        return self._moments(expected, square)
 
     def binned_moments(self, vectors: Float, sampling: Sampling | str) -> Moments:
         """Calculate the moments of estimates by vectors that are constant in the bins of a kernel.
@@ -160,10 +159,6 @@ class Population:
         given = self.in_bins(m, sampling)
         return self._moments(of_bins @ given.T, np.square(of_bins) @ given.T)
 
-    def in_bins(self, m: int, sampling: Sampling | str) -> Float:
-        """Calculate the distribution of the sampled rank of each kind; shape (kinds, bins)."""
-        return _in_bins(self.ranks, m, Sampling(sampling))
-
     def _moments(self, expected: Float, square: Float) -> Moments:
         """Average expectations of estimates, and of their squares, over the kinds of users."""
         within = np.maximum(square - np.square(expected), 0.0) @ self.share
@@ -171,13 +166,9 @@ class Population:
         total = np.maximum(square @ self.share - np.square(mean), 0.0)
         return Moments(mean, within, total, expected)
 
-    def sampled_shares(self, m: int, sampling: Sampling | str) -> Float:
-        """Calculate the expected shares of users at every sampled rank; shape (m + 1,)."""
-        shares = np.zeros(m + 1)
-        for rows in blocks(len(self.ranks), m + 1):
-            given = sampled_rank_distribution(self.ranks.take(rows), m, sampling)
-            shares += self.share[rows] @ given
-        return shares
+    def in_bins(self, m: int, sampling: Sampling | str) -> Float:
+        """Calculate the distribution of the sampled rank of each kind; shape (kinds, bins)."""
+        return _in_bins(self.ranks, m, Sampling(sampling))
 
 
 _in_bins = lru_cache(maxsize=2)(in_bins)  # a plan needs those of two recommenders several times
@@ -196,6 +187,36 @@ def rank_blocks(n: int) -> Ranks:
     starts = np.unique(np.concatenate([np.arange(_SINGLE_RANKS), later]))
     starts = starts[starts < n]
     return Ranks.trusted(np.full(starts.size, n), starts, np.diff(starts, append=n) - 1)
+
+
+def power_law(n: int, exponent: float) -> Population:
+    """Return the population in which a share (k/n)^exponent of users has a rank of at most k."""
+    ranks = rank_blocks(n)
+    up_to = (ranks.worst_rank / n) ** exponent
+    return Population(ranks, np.diff(up_to, prepend=0.0))
+
+
+def power_law_with(measure: Measure, value: float, n: int) -> Population:
+    """Return the power law with a value of an exact metric, found by bisection.
+
+    The metric falls from 1 to that of a random order while the exponent rises from 0 to 1.
+    """
+    low, high = _LOG_EXPONENTS
+    least = float(power_law(n, math.exp(high)).exact([measure])[0])
+    most = float(power_law(n, math.exp(low)).exact([measure])[0])
+    if not least < value < most:
+        raise InputError(
+            f"{measure} of {value:g} is not between that of a random order of {n:,} items, "
+            f"{least:.4g}, and {most:.6g}; give another value (--value), or a smaller effect "
+            "(--effect)"
+        )
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        if power_law(n, math.exp(middle)).exact([measure])[0] > value:
+            low = middle
+        else:
+            high = middle
+    return power_law(n, math.exp((low + high) / 2.0))
 
 
 class Shape(NamedTuple):
@@ -280,13 +301,13 @@ def estimate(
         raise InputError(f"confidence is {confidence}; it must be between 0 and 1")
     if n_users == 1:
         return Estimate(observed.mean, math.nan, math.nan, math.nan, 1)
-    pseudo = [(prior, _PRIOR_USERS)] + ([] if likely is None else [(likely, _LIKELY_USERS)])
-    mixed = n_users * observed.about(observed.mean)
-    users = float(n_users)
-    for shape, number in pseudo:
-        mixed = mixed + number * shape.about(observed.mean)
-        users = users + number
-    second, third, fourth = (float(moment) for moment in mixed / users)
+    mixed = [observed, prior]
+    users = [float(n_users), _PRIOR_USERS]
+    if likely is not None:
+        mixed.append(likely)
+        users.append(_LIKELY_USERS)
+    about = [shape.about(observed.mean) for shape in mixed]
+    second, third, fourth = np.average(about, axis=0, weights=users).tolist()
     below = 0.0
     above = 0.0
     if second > 0.0:

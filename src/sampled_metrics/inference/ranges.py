@@ -11,11 +11,11 @@ the other: a vector that suits the chance deviations of a sample is biased on it
 the sampled rank, so its range is the interval of an unbiased estimate.
 """
 
-import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,7 @@ from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.brackets import LOWER, UPPER, likely_mixture, vectors
 from sampled_metrics.inference.kernels import kernel
-from sampled_metrics.inference.likelihood import End, Observed
+from sampled_metrics.inference.likelihood import End, bound_of_sum, upper_bound
 from sampled_metrics.inference.misfit import CAUSES, refuse_unexplained
 from sampled_metrics.inference.shapes import MOST_FACTOR, NON_INCREASING, NONE, factor_of, name_of
 from sampled_metrics.metrics.measures import Measure
@@ -34,7 +34,6 @@ from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.probability import distinct_items
 
-OfLevel: TypeAlias = Callable[[float], tuple[float, float]]  # both ends, by the confidence
 _GROUPS = 3  # of rows with about the same n
 _SAME_N = 0.02  # share of it by which n must differ for that
 _INVERSION = 0.99  # least confidence of ends that are inverted
@@ -76,16 +75,15 @@ class Bracketed(NamedTuple):
 
     def range(self, place: int) -> Range:
         """Range of one of the metrics."""
-        lower, upper, (lowest, highest) = self.ends[place]
-        levels = (self.confidence, max(self.confidence, _INVERSION))
-        below = Observed.of(lower.negative())
-        above = Observed.of(upper)
-        low, least_low = (-below.upper_bound(level) for level in levels)
-        high, most_high = (above.upper_bound(level) for level in levels)
-        rounding = _ROUNDING * (highest - lowest)
-        inverted = max(least_low, lowest) > min(most_high, highest) + rounding
-        low, high = np.clip([low, high], lowest, highest).tolist()
-        return Range(low, high, bool(inverted))
+        lower, upper, possible = self.ends[place]
+        below = upper_bound(-lower)
+        above = upper_bound(upper)
+        low, high = np.clip([-below(self.confidence), above(self.confidence)], *possible).tolist()
+        level = max(self.confidence, _INVERSION)
+        least, most = possible
+        rounding = _ROUNDING * (most - least)
+        is_inverted = max(-below(level), least) > min(above(level), most) + rounding
+        return Range(low, high, bool(is_inverted))
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +147,7 @@ def end_of_users(
         table = kernel(size, m, sampling, shape, measure.cutoff)
         key = (size, table.last)
         if key not in rows.likely:
-            shares = [likely_mixture(table.binned(counts), table).shares for counts in rows.counts]
-            rows.likely[key] = np.stack(shares)
+            rows.likely[key] = likely_mixture(table.binned(rows.counts), table).shares
         of_groups.append(vectors(measure, table, rows.likely[key], n_users, z, sign))
     entries = np.stack(of_groups)
     extreme = sign * float((sign * entries).max())
@@ -176,26 +173,27 @@ def bracket_users(
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence is {confidence}; it must be above 0 and below 1")
     rows = grouped(sample)
-    weights = np.bincount(rows.group) / rows.user.size
     ends: list[Ends] = []
     for measure in measures:
         lower = end_of_users(measure, sample, shape, confidence, LOWER)
         upper = end_of_users(measure, sample, shape, confidence, UPPER)
-        possible = [_possible(measure, size, sample, shape) for size in rows.sizes]
-        least, most = weights @ np.array(possible)
-        ends.append(Ends(lower, upper, (least, most)))
+        ends.append(Ends(lower, upper, _possible(measure, sample, shape)))
     return Bracketed(rows, ends, confidence)
 
 
-def _possible(
-    measure: Measure, n: int, sample: SampledRanks, shape: str | float
-) -> tuple[float, float]:
-    """Least and greatest value of a metric in a class."""
+def _possible(measure: Measure, sample: SampledRanks, shape: str | float) -> tuple[float, float]:
+    """Least and greatest value of a metric in a class, averaged over the rows of a sample."""
     if measure.metric.needs_candidates:
         return 0.0, 1.0
-    table = kernel(n, sample.n_negatives, sample.sampling, shape, measure.cutoff)
-    exact = table.metric(measure)
-    return -table.greatest(-exact), table.greatest(exact)
+    rows = grouped(sample)
+    least = 0.0
+    most = 0.0
+    for size, share in zip(rows.sizes, np.bincount(rows.group) / rows.group.size, strict=True):
+        table = kernel(size, sample.n_negatives, sample.sampling, shape, measure.cutoff)
+        exact = table.metric(measure)
+        least -= share * table.greatest(-exact)
+        most += share * table.greatest(exact)
+    return least, most
 
 
 def checked_ranges(
@@ -240,6 +238,26 @@ def difference_range(a: Bracketed, b: Bracketed, place: int) -> Range:
     return Range(low, high)
 
 
+def _difference(a: Bracketed, b: Bracketed, place: int) -> Callable[[float], tuple[float, float]]:
+    """Return a function of the confidence that gives both ends of B - A."""
+    common = _common_kinds(a.rows, b.rows)
+    of_a = a.ends[place]
+    of_b = b.ends[place]
+    low = _least(of_a.upper, of_b.lower, common)
+    high = _least(-of_a.lower, -of_b.upper, common)  # of the negative metric
+    return lambda level: (low(level), -high(level))
+
+
+def _least(upper: End, lower: End, common: "_Common | None") -> Callable[[float], float]:
+    """Return the lower end of B - A, from the upper end of A and the lower one of B."""
+    ends = [upper, -lower]
+    if common is not None:
+        sums = upper.values[common.of_a] - lower.values[common.of_b]
+        ends = [End(sums, common.users, upper.extreme - lower.extreme)]
+    bound = bound_of_sum(ends)
+    return lambda level: -bound(level)
+
+
 def least_difference(
     a: SampledRanks,
     b: SampledRanks,
@@ -254,8 +272,7 @@ def least_difference(
     """
     upper = end_of_users(measure, a, shape, confidence, UPPER)
     lower = end_of_users(measure, b, shape, confidence, LOWER)
-    common = _common_kinds(grouped(a), grouped(b))
-    return -bound_of_sum(_of_users(upper, lower.negative(), common))(level)
+    return _least(upper, lower, _common_kinds(grouped(a), grouped(b)))(level)
 
 
 def order_p_value(a: Bracketed, b: Bracketed, place: int) -> float:
@@ -301,33 +318,12 @@ def order_holds_up_to(
     def margin(factor: float) -> float:
         return least_difference(worse, better, measure, factor, confidence, level)
 
+    if margin(MOST_FACTOR) > 0.0:
+        return MOST_FACTOR
     steps = int(np.ceil(np.log(MOST_FACTOR / least) / np.log(1.0 + _FACTOR_ERROR)))
     factors = np.geomspace(least, MOST_FACTOR, steps + 1).tolist()
-    return float(factors[_last_positive(lambda place: margin(factors[place]), steps)])
-
-
-def _last_positive(value: Callable[[int], float], last: int) -> int:
-    """Find the last place down to which values are above 0; they decrease, and the first one is.
-
-    By the rule of false position, with bisection where it would take one step only.
-    """
-    below = 0
-    above = last
-    at_above = value(above)
-    if at_above > 0.0:
-        return above
-    at_below = max(value(below), 0.0)
-    while above - below > 1:
-        share = at_below / (at_below - at_above)
-        place = below + min(max(round(share * (above - below)), 1), above - below - 1)
-        found = value(place)
-        if found > 0.0:
-            below = place
-            at_below = found
-        else:
-            above = place
-            at_above = found
-    return below
+    lost = bisect_left(factors, True, 1, steps, key=lambda factor: margin(factor) <= 0.0)
+    return float(factors[lost - 1])
 
 
 def common_users(a: ArrayLike | None, b: ArrayLike | None) -> tuple[Int, Int] | None:
@@ -374,35 +370,3 @@ def _common_kinds(a: Grouped, b: Grouped) -> _Common | None:
     both = a.kind[common[0]] * n_kinds + b.kind[common[1]]
     found, users = np.unique(both, return_counts=True)
     return _Common(found // n_kinds, found % n_kinds, users)
-
-
-def _difference(a: Bracketed, b: Bracketed, place: int) -> OfLevel:
-    """Return a function of the confidence that gives both ends of B - A."""
-    common = _common_kinds(a.rows, b.rows)
-    x = a.ends[place]
-    y = b.ends[place]
-    below = bound_of_sum(_of_users(x.upper, y.lower.negative(), common))
-    above = bound_of_sum(_of_users(x.lower.negative(), y.upper, common))
-    return lambda level: (-below(level), above(level))
-
-
-def _of_users(of_a: End, of_b: End, common: _Common | None) -> list[End]:
-    """Add two ends user by user, or leave them apart where no users are common."""
-    if common is None:
-        return [of_a, of_b]
-    sums = of_b.values[common.of_b] + of_a.values[common.of_a]
-    return [End(sums, common.users, of_b.extreme + of_a.extreme)]
-
-
-def bound_of_sum(ends: Sequence[End]) -> Callable[[float], float]:
-    """Return the upper bound of the sum of independent means, as a function of the confidence."""
-    found = [Observed.of(end) for end in ends]
-    if len(found) == 1:
-        return found[0].upper_bound
-    mean = sum(observed.mean for observed in found)
-
-    def bound(confidence: float) -> float:
-        margins = [observed.upper_bound(confidence) - observed.mean for observed in found]
-        return mean + math.hypot(*margins)
-
-    return bound
