@@ -23,7 +23,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.cones import cone_programme
 from sampled_metrics._base.packages import clarabel
-from sampled_metrics.inference.kernels import Kernel, spread_rows
+from sampled_metrics.inference.kernels import Kernel, peaks, spread_rows
 from sampled_metrics.metrics.measures import Measure
 
 LOWER, UPPER = -1.0, 1.0  # signs of vectors; lower ones are upper ones of the negative
@@ -103,14 +103,9 @@ class _Programme:
         for _ in range(_ROUNDS):
             vector = _solve(self.stated, shares, weight)
             lacking = self.points @ np.append(-vector, 1.0)
-            worst = table.heaviest(lacking)
-            if worst.max() <= _TOLERANCE:
-                break
-            beside = np.pad(worst, 1, constant_values=-np.inf)
-            peaks = (worst >= beside[:-2]) & (worst > beside[2:]) & (worst > _TOLERANCE)
+            added = peaks(table.heaviest(lacking), _TOLERANCE)
             if table.is_complete:
-                peaks[self.rows] = False
-            added = np.flatnonzero(peaks)
+                added = np.setdiff1d(added, self.rows)
             if not added.size:
                 break
             self.rows = np.append(self.rows, added)

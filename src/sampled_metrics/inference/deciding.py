@@ -203,15 +203,14 @@ def fitted_lead(
     lower = _vectors(measure, table, drawn_b, LOWER, confidence)
     values_a = _of_users(upper, drawn_a, table)
     values_b = _of_users(lower, drawn_b, table)
+    most_a = upper.max(axis=(1, 2))
+    most_b = -lower.min(axis=(1, 2))
+    sides = [(values_a, most_a), (-values_b, most_b)]
+    if pair.paired:
+        sides = [(values_a - values_b, most_a + most_b)]
     low = []
     for place in range(_COMPARISONS):
-        ends = [
-            End.of_users(values_a[place], upper[place].max()),
-            End.of_users(-values_b[place], -lower[place].min()),
-        ]
-        if pair.paired:
-            sums = values_a[place] - values_b[place]
-            ends = [End.of_users(sums, upper[place].max() - lower[place].min())]
+        ends = [End.of_users(values[place], most[place]) for values, most in sides]
         low.append(-bound_of_sum(ends)(confidence))
     moments_a = pair.a.binned_moments(upper, pair.sampling)
     moments_b = pair.b.binned_moments(lower, pair.sampling)

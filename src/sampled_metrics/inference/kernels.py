@@ -205,6 +205,12 @@ def in_bins(ranks: Ranks, m: int, sampling: Sampling) -> Float:
     return given
 
 
+def peaks(values: Float, above: float) -> Int:
+    """Places of values above a number that are greater than those beside them."""
+    beside = np.pad(values, 1, constant_values=-np.inf)
+    return np.flatnonzero((values > above) & (values >= beside[:-2]) & (values > beside[2:]))
+
+
 def rank_grid(n: int) -> Int:
     """Ranks at which smooth functions of the rank show their course: dense at the ends."""
     edge = min(n, _EDGE)

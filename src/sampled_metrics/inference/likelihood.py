@@ -19,6 +19,7 @@ class End(NamedTuple):
     values: Float
     users: Int  # of each kind
     extreme: float  # least entry of lower vectors, greatest of upper ones
+    limit: float = math.nan  # least or greatest value of the metric in the class
 
     @classmethod
     def of_users(cls, values: Float, extreme: float) -> Self:
@@ -31,7 +32,7 @@ class End(NamedTuple):
         return float(self.users @ self.values / self.users.sum())
 
     def __neg__(self) -> "End":
-        return End(-self.values, self.users, -self.extreme)
+        return End(-self.values, self.users, -self.extreme, -self.limit)
 
 
 def upper_bound(end: End) -> Callable[[float], float]:

@@ -27,10 +27,10 @@ from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.cones import cone_programme
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.packages import clarabel
-from sampled_metrics.inference.kernels import Extremes
+from sampled_metrics.inference.kernels import Extremes, peaks
 
 _SPREADS = 40, 200  # columns to start with; more where those allow no distribution
-_ADDED, _ROUNDS = 20, 150  # best columns at most in each round; rounds
+_ROUNDS = 150
 _BESIDE = 0.94, 0.98, 1.02, 1.06  # points beside a best one, which may be columns as well
 _FIRST = 9  # points that are columns from the start
 _ACCURACY, _PRICE = 1e-10, 1e-8  # of the solver, and of reduced costs
@@ -181,7 +181,8 @@ class _Programme:
             found = self._solve(columns)
             prices = np.append(found.z[: len(columns) - 1], 1.0)
             price = prices @ self.of_points
-            reduced, added = _best(price, self.extremes)
+            reductions = self.extremes.heaviest(-price)
+            added = _cheapest(reductions, self.extremes.points)
             if self.extremes.is_complete:
                 added = np.setdiff1d(added, rows)
             if not added.size:
@@ -194,7 +195,7 @@ class _Programme:
         weights = np.zeros(price.size)
         np.add.at(weights, rows[:n_columns], unknowns[:n_columns])
         return Least(
-            value=found.obj_val_dual + min(reduced, 0.0),
+            value=found.obj_val_dual - max(float(reductions.max()), 0.0),
             weights=weights,
             apart=float(self.is_apart * unknowns[n_columns]),
             of_error=float(self.constant * prices[-2]),
@@ -258,19 +259,15 @@ def _spread(points: int, number: int) -> Int:
     return np.unique(np.concatenate([rows, np.arange(1, min(points, _FIRST) + 1)])) - 1
 
 
-def _best(price: Float, extremes: Extremes) -> tuple[float, Int]:
-    """Least mean price of an extreme point, and the points that lower the mean most.
+def _cheapest(reductions: Float, points: Int) -> Int:
+    """Rows of the extreme points that lower the mean most, by what they reduce it by.
 
     Those are cheaper than both neighbours; the next solution has a point near each, so that some
     points beside them spare a round.
     """
-    prices = -extremes.heaviest(-price)
-    beside = np.pad(prices, 1, constant_values=np.inf)
-    better = (prices < -_PRICE) & (prices <= beside[:-2]) & (prices <= beside[2:])
-    found = np.flatnonzero(better)
-    found = found[np.argsort(prices[found])[:_ADDED]]
-    points = extremes.points[found]
-    near = np.outer(_BESIDE, points).round().astype(np.int64)
-    rows = np.searchsorted(extremes.points, [*near, points - 1, points + 1])
-    rows = rows[rows < prices.size]
-    return float(prices.min()), np.union1d(found, rows[prices[rows] < -_PRICE])
+    found = peaks(reductions, _PRICE)
+    best = points[found]
+    near = np.outer(_BESIDE, best).round().astype(np.int64)
+    rows = np.searchsorted(points, [*near, best - 1, best + 1])
+    rows = rows[rows < points.size]
+    return np.union1d(found, rows[reductions[rows] > _PRICE])

@@ -31,6 +31,7 @@ from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.solvers import root_between
 from sampled_metrics.estimators import em_step
 from sampled_metrics.inference.brackets import likely_mixture
 from sampled_metrics.inference.kernels import bins_of, in_bins, kernel
@@ -45,7 +46,6 @@ _ITERATIONS = 100
 _PRIOR_USERS = 0.5
 _LIKELY_USERS = 50.0
 _LOG_EXPONENTS = (-12.0, 0.0)  # of power laws, natural; exponent 1 is a random order of the items
-_HALVINGS = 60
 _LEAST_CURVATURE = -2.0  # that of a share of successes, V(mu) = mu (1 - mu)
 
 
@@ -197,26 +197,24 @@ def power_law(n: int, exponent: float) -> Population:
 
 
 def power_law_with(measure: Measure, value: float, n: int) -> Population:
-    """Return the power law with a value of an exact metric, found by bisection.
+    """Return the power law with a value of an exact metric.
 
     The metric falls from 1 to that of a random order while the exponent rises from 0 to 1.
     """
+
+    def above(log_exponent: float) -> float:
+        return float(power_law(n, math.exp(log_exponent)).exact([measure])[0]) - value
+
     low, high = _LOG_EXPONENTS
-    least = float(power_law(n, math.exp(high)).exact([measure])[0])
-    most = float(power_law(n, math.exp(low)).exact([measure])[0])
+    least = value + above(high)
+    most = value + above(low)
     if not least < value < most:
         raise InputError(
             f"{measure} of {value:g} is not between that of a random order of {n:,} items, "
             f"{least:.4g}, and {most:.6g}; give another value (--value), or a smaller effect "
             "(--effect)"
         )
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        if power_law(n, math.exp(middle)).exact([measure])[0] > value:
-            low = middle
-        else:
-            high = middle
-    return power_law(n, math.exp((low + high) / 2.0))
+    return power_law(n, math.exp(root_between(above, low, high)))
 
 
 class Shape(NamedTuple):

@@ -63,7 +63,6 @@ class Ends(NamedTuple):
 
     lower: End
     upper: End
-    possible: tuple[float, float]  # least and greatest value of the metric in the class
 
 
 class Bracketed(NamedTuple):
@@ -75,12 +74,13 @@ class Bracketed(NamedTuple):
 
     def range(self, place: int) -> Range:
         """Range of one of the metrics."""
-        lower, upper, possible = self.ends[place]
+        lower, upper = self.ends[place]
+        least = lower.limit
+        most = upper.limit
         below = upper_bound(-lower)
         above = upper_bound(upper)
-        low, high = np.clip([-below(self.confidence), above(self.confidence)], *possible).tolist()
+        low, high = np.clip([-below(self.confidence), above(self.confidence)], least, most).tolist()
         level = max(self.confidence, _INVERSION)
-        least, most = possible
         rounding = _ROUNDING * (most - least)
         is_inverted = max(-below(level), least) > min(above(level), most) + rounding
         return Range(low, high, bool(is_inverted))
@@ -140,7 +140,8 @@ def end_of_users(
     n_users = rows.kind.size
     z = float(stdtrit(max(n_users - 1, 1), (1.0 + confidence) / 2.0))
     of_groups = []
-    for size in rows.sizes:
+    limit = float(measure.metric.needs_candidates and sign == UPPER)
+    for size, share in zip(rows.sizes, np.bincount(rows.group) / rows.group.size, strict=True):
         if measure.metric.needs_candidates:
             of_groups.append(np.tile(unbiased_auc(size, m, sampling), (2, 1)))
             continue
@@ -149,13 +150,15 @@ def end_of_users(
         if key not in rows.likely:
             rows.likely[key] = likely_mixture(table.binned(rows.counts), table).shares
         of_groups.append(vectors(measure, table, rows.likely[key], n_users, z, sign))
+        limit += sign * share * table.greatest(sign * table.metric(measure))
     entries = np.stack(of_groups)
     extreme = sign * float((sign * entries).max())
     if n_users == rows.user.size:
-        return End(entries.ravel(), np.bincount(rows.kind, minlength=entries.size), extreme)
+        users = np.bincount(rows.kind, minlength=entries.size)
+        return End(entries.ravel(), users, extreme, limit)
     of_rows = entries[rows.group, rows.fold, sample.sampled_ranks - 1]
     number = np.bincount(rows.user)
-    return End(np.bincount(rows.user, of_rows) / number, np.ones_like(number), extreme)
+    return End(np.bincount(rows.user, of_rows) / number, np.ones_like(number), extreme, limit)
 
 
 @lru_cache(maxsize=8)  # a page needs those of a sample several times
@@ -177,23 +180,8 @@ def bracket_users(
     for measure in measures:
         lower = end_of_users(measure, sample, shape, confidence, LOWER)
         upper = end_of_users(measure, sample, shape, confidence, UPPER)
-        ends.append(Ends(lower, upper, _possible(measure, sample, shape)))
+        ends.append(Ends(lower, upper))
     return Bracketed(rows, ends, confidence)
-
-
-def _possible(measure: Measure, sample: SampledRanks, shape: str | float) -> tuple[float, float]:
-    """Least and greatest value of a metric in a class, averaged over the rows of a sample."""
-    if measure.metric.needs_candidates:
-        return 0.0, 1.0
-    rows = grouped(sample)
-    least = 0.0
-    most = 0.0
-    for size, share in zip(rows.sizes, np.bincount(rows.group) / rows.group.size, strict=True):
-        table = kernel(size, sample.n_negatives, sample.sampling, shape, measure.cutoff)
-        exact = table.metric(measure)
-        least -= share * table.greatest(-exact)
-        most += share * table.greatest(exact)
-    return least, most
 
 
 def checked_ranges(
@@ -232,9 +220,11 @@ def _contradicted(shape: str | float) -> str:
 
 def difference_range(a: Bracketed, b: Bracketed, place: int) -> Range:
     """Compute the range of the difference B - A of one metric."""
-    (least_a, most_a), (least_b, most_b) = a.ends[place].possible, b.ends[place].possible
-    ends = _difference(a, b, place)(a.confidence)
-    low, high = np.clip(ends, least_b - most_a, most_b - least_a).tolist()
+    of_a = a.ends[place]
+    of_b = b.ends[place]
+    least = of_b.lower.limit - of_a.upper.limit
+    most = of_b.upper.limit - of_a.lower.limit
+    low, high = np.clip(_difference(a, b, place)(a.confidence), least, most).tolist()
     return Range(low, high)
 
 
