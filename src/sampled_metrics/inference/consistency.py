@@ -33,7 +33,7 @@ from scipy.special import chdtri, ndtri
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.solvers import nearest_weights
 from sampled_metrics.inference.averages import moments
-from sampled_metrics.inference.kernels import rank_grid
+from sampled_metrics.inference.kernels import rank_grid, spread
 from sampled_metrics.inference.means import Means, conflict, least
 from sampled_metrics.inference.printed import PrintedRow
 from sampled_metrics.inference.shapes import NON_INCREASING
@@ -336,10 +336,8 @@ def course_of(
 
     Those are the first k, others in equal proportions, and cut-offs.
     """
-    singly = min(n, _SINGLY)
-    wide = np.geomspace(singly, n, _WIDE).round().astype(np.int64)
     cutoffs = [measure.cutoff or 1 for measure in exact]
-    points = np.unique(np.concatenate([np.arange(1, singly), wide, np.minimum(cutoffs, n)]))
+    points = np.union1d(spread(n, _SINGLY, _WIDE), np.minimum(cutoffs, n))
     alone = shape != NON_INCREASING
     found = moments(sampled, exact, n, m, Sampling(sampling), alone, points)
     return Course(*found)

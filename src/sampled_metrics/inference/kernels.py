@@ -206,9 +206,9 @@ def in_bins(ranks: Ranks, m: int, sampling: Sampling) -> Float:
 
 
 def peaks(values: Float, above: float) -> Int:
-    """Places of values above a number that are greater than those beside them."""
+    """Places of values above a number that are as great as those beside them."""
     beside = np.pad(values, 1, constant_values=-np.inf)
-    return np.flatnonzero((values > above) & (values >= beside[:-2]) & (values > beside[2:]))
+    return np.flatnonzero((values > above) & (values >= beside[:-2]) & (values >= beside[2:]))
 
 
 def rank_grid(n: int) -> Int:
@@ -219,8 +219,15 @@ def rank_grid(n: int) -> Int:
     return np.unique(np.r_[ranks, n + 1 - ranks])
 
 
+def spread(n: int, singly: int, wide: int) -> Int:
+    """Some of the ranks 1 ... n: the first singly, then `wide` of them in equal proportions."""
+    larger = np.geomspace(min(singly, n), n, wide).round().astype(np.int64)
+    return np.union1d(np.arange(1, min(singly, n) + 1), larger)
+
+
 def spread_rows(table: Kernel, singly: int, wide: int, cutoff: int | None = None) -> Int:
     """Rows of some points: the first k singly, then k in equal proportions, and a cut-off."""
-    larger = np.geomspace(min(singly, table.n), table.n, wide).round().astype(np.int64)
-    points = np.r_[1 : singly + 1, larger, [cutoff, cutoff + 1] if cutoff else []].astype(int)
+    points = spread(table.n, singly, wide)
+    if cutoff:
+        points = np.append(points, [cutoff, cutoff + 1])
     return np.unique(np.searchsorted(table.points, points[points <= table.n]))

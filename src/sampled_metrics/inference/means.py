@@ -27,10 +27,10 @@ from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.cones import cone_programme
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.packages import clarabel
-from sampled_metrics.inference.kernels import Extremes, peaks
+from sampled_metrics.inference.kernels import Extremes, peaks, spread
 
 _SPREADS = 40, 200  # columns to start with; more where those allow no distribution
-_ROUNDS = 150
+_ADDED, _ROUNDS = 20, 150  # best columns at most in each round; rounds
 _BESIDE = 0.94, 0.98, 1.02, 1.06  # points beside a best one, which may be columns as well
 _FIRST = 9  # points that are columns from the start
 _ACCURACY, _PRICE = 1e-10, 1e-8  # of the solver, and of reduced costs
@@ -173,9 +173,10 @@ class _Programme:
         self.lowest = np.repeat([0.0, -1.0, 0.0], sizes)[is_free]
         self.is_apart = is_free[0]
 
-    def least(self, spread: int) -> Least:
+    def least(self, number: int) -> Least:
         """Solve for the columns of some extreme points, and add others until none is cheaper."""
-        rows = _spread(self.extremes.points.size, spread)
+        size = self.extremes.points.size
+        rows = np.union1d(spread(size, 1, number), spread(size, _FIRST, 1)) - 1
         columns = self.of_points[:, rows]
         for _ in range(_ROUNDS):
             found = self._solve(columns)
@@ -253,12 +254,6 @@ def _condition(means: Means, moments: Float, seconds: Float) -> Float:
     return scales[:, None] * matrix[row, column]
 
 
-def _spread(points: int, number: int) -> Int:
-    """Some rows of extreme points, in equal proportions."""
-    rows = np.geomspace(1, points, number).round().astype(np.int64)
-    return np.unique(np.concatenate([rows, np.arange(1, min(points, _FIRST) + 1)])) - 1
-
-
 def _cheapest(reductions: Float, points: Int) -> Int:
     """Rows of the extreme points that lower the mean most, by what they reduce it by.
 
@@ -266,6 +261,7 @@ def _cheapest(reductions: Float, points: Int) -> Int:
     points beside them spare a round.
     """
     found = peaks(reductions, _PRICE)
+    found = found[np.argsort(-reductions[found])[:_ADDED]]
     best = points[found]
     near = np.outer(_BESIDE, best).round().astype(np.int64)
     rows = np.searchsorted(points, [*near, best - 1, best + 1])
