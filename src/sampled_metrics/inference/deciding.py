@@ -67,7 +67,7 @@ class Pair:
 
     def exact(self, measure: Measure) -> tuple[float, float]:
         """Exact metric of both."""
-        return float(self.a.exact([measure])[0]), float(self.b.exact([measure])[0])
+        return self.a.exact(measure), self.b.exact(measure)
 
     def difference(self, a: Moments, b: Moments) -> tuple[Float, Float, Float]:
         """Mean of b - a, its standard deviation, and that with users drawn anew."""
@@ -193,8 +193,6 @@ def fitted_lead(
     The random numbers depend on `m` alone, so that equal arguments give equal results.
     """
     exact_a, exact_b = pair.exact(measure)
-    if exact_a == exact_b:
-        return -np.inf
     if exact_a > exact_b:
         pair = replace(pair, a=pair.b, b=pair.a)
     table = kernel(pair.n_items, m, str(pair.sampling), shape, measure.cutoff)

@@ -18,7 +18,6 @@ suggests otherwise. `make coverage` measures how often the interval covers the e
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -126,9 +125,9 @@ class Population:
         up_to = (np.clip(covered, 0, widths) / widths) @ mixture.weights
         return cls(ranks, np.diff(up_to, prepend=0.0))
 
-    def exact(self, measures: Sequence[Measure]) -> Float:
-        """Calculate exact metrics, ties in expectation; shape (measures,)."""
-        return np.array([self.exact_moments(measure).mean for measure in measures])
+    def exact(self, measure: Measure) -> float:
+        """Calculate an exact metric, ties in expectation."""
+        return float(self.exact_moments(measure).mean)
 
     def exact_moments(self, measure: Measure) -> Moments:
         """Calculate the moments of an exact metric, which does not vary for one user."""
@@ -203,7 +202,7 @@ def power_law_with(measure: Measure, value: float, n: int) -> Population:
     """
 
     def above(log_exponent: float) -> float:
-        return float(power_law(n, math.exp(log_exponent)).exact([measure])[0]) - value
+        return power_law(n, math.exp(log_exponent)).exact(measure) - value
 
     low, high = _LOG_EXPONENTS
     least = value + above(high)
