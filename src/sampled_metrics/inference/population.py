@@ -144,8 +144,9 @@ class Population:
         expected, square = np.empty((2, *vectors.shape[:-1], len(self.ranks)))
         for rows in blocks(len(self.ranks), columns):
             given = sampled_rank_distribution(self.ranks.take(rows), columns - 1, sampling)
-            expected[..., rows] = vectors @ given.T
-            square[..., rows] = np.square(vectors) @ given.T
+            for place in np.ndindex(vectors.shape[:-1]):  # so that none depends on the others
+                expected[(*place, rows)] = given @ vectors[place]
+                square[(*place, rows)] = given @ np.square(vectors[place])
         return self._moments(expected, square)
 
     def binned_moments(self, vectors: Float, sampling: Sampling | str) -> Moments:
