@@ -29,6 +29,7 @@ from sampled_metrics.inference.ranges import bracket_users
 from sampled_metrics.inference.shapes import NON_INCREASING, SHAPES
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics.study.printed import markdown
 
 REFERENCE = Path(__file__).parents[1] / "results/reference"
@@ -232,7 +233,7 @@ def of_sampled(
     """The same for every estimate from sampled ranks."""
     sampling = "without-replacement"
     vectors = estimator_matrix(ESTIMATORS, WITH_AUC, N_ITEMS, N_NEGATIVES, sampling=sampling)
-    marginal = population.sampled_shares(N_NEGATIVES, sampling)
+    marginal = population.share @ sampled_rank_distribution(population.ranks, N_NEGATIVES, sampling)
     places = list(product(range(len(WITH_AUC)), range(len(ESTIMATORS))))
     held = np.zeros((len(WITH_AUC), len(ESTIMATORS)))
     priors = [Shape.of(vectors[place]) for place in places]

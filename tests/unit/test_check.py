@@ -15,12 +15,14 @@ from sampled_metrics.inference import flags
 from sampled_metrics.inference.consistency import (
     NoShare,
     contradictions,
+    course_of,
+    distance,
+    go_together,
     higher_over_all,
     no_share,
     place,
 )
 from sampled_metrics.inference.flags import of_arithmetic
-from sampled_metrics.inference.joint import course_of, distance, go_together
 from sampled_metrics.inference.printed import PrintedRow, read_printed
 from sampled_metrics.inference.statement import About, bound, solve, state
 from sampled_metrics.metrics.measures import parse_measure

@@ -11,14 +11,13 @@ from scipy import stats
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import estimator_matrix, parse_estimator
-from sampled_metrics.inference.assumed import power_law_with
-from sampled_metrics.inference.deciding import Pair, decision
+from sampled_metrics.inference.deciding import Pair, _lead, decision, fitted_lead
 from sampled_metrics.inference.kernels import kernel
 from sampled_metrics.inference.plan import plan
-from sampled_metrics.inference.population import Population, rank_blocks
-from sampled_metrics.inference.repeated import _lead, fitted_lead
+from sampled_metrics.inference.population import Population, power_law_with, rank_blocks
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
+from sampled_metrics.sampling import sampled_rank_distribution
 from tests.conftest import difference_ranges
 
 MEASURES = [parse_measure(name) for name in ("recall@2", "ap", "ndcg@3", "auc")]
@@ -50,6 +49,11 @@ def sampled_ranks(n, rank, m, sampling):
     return np.array([1 + sum(place < rank for place in draw) for draw in draws])
 
 
+def sampled_shares(population, m, sampling):
+    """Expected shares of users at every sampled rank."""
+    return population.share @ sampled_rank_distribution(population.ranks, m, sampling)
+
+
 class TestPopulation:
     @each_sampling
     def test_moments_are_those_of_all_users_and_all_draws(self, sampling):
@@ -63,7 +67,7 @@ class TestPopulation:
         assert found.by_kind[0, population.kind] == pytest.approx(estimates.mean(axis=1))
         drawn = np.concatenate([sampled_ranks(n, rank, m, sampling) for rank in ranks])
         shares = np.bincount(drawn - 1, minlength=m + 1) / drawn.size
-        assert population.sampled_shares(m, sampling) == pytest.approx(shares)
+        assert sampled_shares(population, m, sampling) == pytest.approx(shares)
 
     @given(st.lists(st.integers(1, 6), min_size=1, max_size=20))
     def test_users_and_their_exact_metrics(self, ranks):
@@ -71,7 +75,7 @@ class TestPopulation:
         best = population.ranks.best_rank
         assert best[population.kind].tolist() == ranks
         assert population.share == pytest.approx([ranks.count(k) / len(ranks) for k in best])
-        for measure, exact in zip(MEASURES, population.exact(MEASURES), strict=True):
+        for measure, exact in zip(MEASURES, map(population.exact, MEASURES), strict=True):
             values = measure.at(ranks, 6)
             found = population.exact_moments(measure)
             assert (exact, found.mean) == pytest.approx((np.mean(values),) * 2)
@@ -96,17 +100,19 @@ class TestPopulation:
         found, _ = Population.estimated(counts, n, sampling, steps)
         chosen, options = [parse_estimator(estimator)], {"sampling": sampling, "histogram": counts}
         vectors = estimator_matrix(chosen, MEASURES, n, 5, **options)[:, 0]
-        assert found.exact(MEASURES) == pytest.approx(vectors @ counts / counts.sum(), abs=1e-12)
+        assert [*map(found.exact, MEASURES)] == pytest.approx(
+            vectors @ counts / counts.sum(), abs=1e-12
+        )
         assert found.share.sum() == pytest.approx(1.0)
 
     def test_non_increasing_fit_has_the_shape_and_the_sampled_ranks(self):
-        shares = Population.of_users(power(2500, 0.3, 2000)).sampled_shares(60, SAMPLING)
+        shares = sampled_shares(Population.of_users(power(2500, 0.3, 2000)), 60, SAMPLING)
         found = Population.non_increasing(10**6 * shares, 2500, SAMPLING)
         density = found.share / (found.ranks.n_tied + 1)
         near = found.ranks.worst_rank <= 5 * 2500 / 60
         assert (np.diff(density[near]) <= 1e-12).all()
         assert found.share.sum() == pytest.approx(1.0)
-        assert found.sampled_shares(60, SAMPLING) == pytest.approx(shares, abs=2e-3)
+        assert sampled_shares(found, 60, SAMPLING) == pytest.approx(shares, abs=2e-3)
 
     @pytest.mark.parametrize("sampling", [SAMPLING, "distinct"])
     @pytest.mark.parametrize("shape", ["non-increasing", "none"])
@@ -114,12 +120,12 @@ class TestPopulation:
         n, m = 2500, 90
         found = Population.non_increasing(np.r_[50, np.arange(m, 0, -1)], n, SAMPLING)
         table = kernel(n, m, sampling, shape, 10)
-        shares = found.sampled_shares(m, sampling)
-        binned = np.add.reduceat(shares, table.starts)
-        assert found.binned_shares(table) == pytest.approx(binned, rel=1e-12, abs=1e-15)
+        binned = table.binned(sampled_shares(found, m, sampling))
+        by_bin = found.share @ found.in_bins(m, sampling)
+        assert by_bin == pytest.approx(binned, rel=1e-12, abs=1e-15)
         heights = np.random.default_rng(0).normal(size=(2, table.starts.size))
         vectors = np.repeat(heights, table.widths, axis=1)
-        by_bins = found.binned_moments(vectors, table)
+        by_bins = found.binned_moments(vectors, sampling)
         for field, expected in zip(by_bins, found.moments(vectors, sampling), strict=True):
             assert field == pytest.approx(expected, rel=1e-11, abs=1e-12)
 

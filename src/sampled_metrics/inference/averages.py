@@ -5,7 +5,7 @@ rank k alone. Among more than 200,000 candidates, ranks further than 100,000 fro
 taken in steps of a 50,000th of that distance.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -30,25 +30,41 @@ _FINE = 50_000  # steps in the distance of a rank from the nearer end, at least
 def sampled_moments(
     measures: tuple[Measure, ...], n: int, m: int, kind: Sampling, alone: bool, runs: int = 1
 ) -> tuple[Float, Float]:
-    """Expected sampled metrics (eq. 16) and products of each two, under each extreme point.
+    """Expected sampled metrics (eq. 16) and products of each two, under each extreme point."""
+    return moments(measures, (), n, m, kind, alone, last_ranks(n), runs)
 
-    Of a user's means over `runs`, each with negatives of its own. Shapes (measures, points) and
-    (measures, measures, points). For large n by Chebyshev interpolation, to about 1e-12.
+
+def moments(
+    sampled: Sequence[Measure],
+    exact: Sequence[Measure],
+    n: int,
+    m: int,
+    kind: Sampling,
+    alone: bool,
+    points: Int,
+    runs: int = 1,
+) -> tuple[Float, Float]:
+    """Expected sampled metrics, then exact ones, and products of each two, under extreme points.
+
+    Of a user's means over `runs`, each with negatives of its own. `points` are k of the extreme
+    points. Shapes (metrics, points) and (metrics, metrics, points). For large n by Chebyshev
+    interpolation, to about 1e-12.
     """
-    credit = np.stack([measure.at(np.arange(1, m + 2), m + 1) for measure in measures], axis=1)
-    k = credit.shape[1]
+    credit = np.stack([measure.at(np.arange(1, m + 2), m + 1) for measure in sampled], axis=1)
+    k = len(sampled) + len(exact)
     first, second = np.triu_indices(k)
-    both = np.concatenate([credit, credit[:, first] * credit[:, second]], axis=1)
+    vary = second < len(sampled)
+    squares = credit[:, first[vary]] * credit[:, second[vary]]
 
     def values(ranks: Any) -> Float:
-        expected = pmf_at(ranks, n, m, kind) @ both
-        means = expected[:, :k]
-        of_two_runs = means[:, first] * means[:, second]
-        expected[:, k:] += (1.0 - 1.0 / runs) * (of_two_runs - expected[:, k:])
-        return np.asarray(expected, np.float64)
+        chances = pmf_at(ranks, n, m, kind)
+        means = np.column_stack([chances @ credit, *(measure.at(ranks, n) for measure in exact)])
+        products = means[:, first] * means[:, second]
+        products[:, vary] += (chances @ squares - products[:, vary]) / runs
+        return np.hstack([means, products])
 
-    found = _of_points(values, n, max(m + 2, _EDGE), alone)
-    products = np.empty((k, k, found.shape[1]))
+    found = _of_points(values, n, max(m + 2, _edge(exact)), alone, points)
+    products = np.empty((k, k, points.size))
     products[first, second] = found[k:]
     products[second, first] = found[k:]
     return found[:k], products
@@ -56,24 +72,29 @@ def sampled_moments(
 
 def exact_metric(measure: Measure, n: int, alone: bool) -> Float:
     """Exact metric under each extreme point; shape (points,)."""
-    # Beyond a cut-off a metric is 0; before, it is taken rank by rank.
-    edge = max(_EDGE, (measure.cutoff or 0) + 1)
-    return _of_points(lambda ranks: measure.at(ranks, n)[:, None], n, edge, alone)[0]
+    edge = _edge([measure])
+    return _of_points(lambda ranks: measure.at(ranks, n)[:, None], n, edge, alone, last_ranks(n))[0]
 
 
-def _of_points(values: Callable[[Any], Float], n: int, edge: int, alone: bool) -> Float:
-    """Mean of some functions of the rank under each extreme point; shape (functions, points).
+def _edge(exact: Sequence[Measure]) -> int:
+    """Ranks up to which exact metrics are taken singly; beyond a cut-off they are 0."""
+    return max([_EDGE, *(measure.cutoff + 1 for measure in exact if measure.cutoff)])
+
+
+def _of_points(
+    values: Callable[[Any], Float], n: int, edge: int, alone: bool, points: Int
+) -> Float:
+    """Mean of some functions of the rank under extreme points; shape (functions, points).
 
     `values` returns a row for each rank, which need not be whole. Of large n, all but the first
     and last ranks, `edge` at both ends, are cut into panels where values are polynomials.
     """
-    ranks = last_ranks(n)
     panels = _panels(n, edge)
     found = []
     total: Any = 0.0  # over all ranks before a panel
     for first, last in panels:
-        begin, end = np.searchsorted(ranks, [first + 1, last + 1])
-        chosen = ranks[begin:end]
+        begin, end = np.searchsorted(points, [first + 1, last + 1])
+        chosen = points[begin:end]
         is_smooth = edge <= first and last <= n - edge and len(panels) > 1
         of_panel = _of_polynomials if is_smooth else _of_single_ranks
         means, sums = of_panel(values, first, last, chosen)

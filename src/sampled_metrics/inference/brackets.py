@@ -23,7 +23,7 @@ import numpy as np
 from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.cones import cone_programme
 from sampled_metrics._base.packages import clarabel
-from sampled_metrics.inference.kernels import Kernel, spread_rows
+from sampled_metrics.inference.kernels import Kernel, peaks, spread_rows
 from sampled_metrics.metrics.measures import Measure
 
 LOWER, UPPER = -1.0, 1.0  # signs of vectors; lower ones are upper ones of the negative
@@ -39,54 +39,31 @@ _ITERATIONS = 400  # of a fit
 _PSEUDO_USERS = 0.5
 
 
-class Stated(NamedTuple):
-    """Extreme points for which a programme is stated, in the order of their k."""
-
-    rows: Int  # of the k of each in a kernel
-    given: Float  # probability of every bin under each
-    target: Float  # its metric, or the negative
-
-    def joined_by(self, rows: Int, given: Float, target: Float) -> "Stated":
-        """Return the programme with more extreme points."""
-        rows = np.concatenate([self.rows, rows])
-        order = np.argsort(rows, kind="stable")
-        given = np.concatenate([self.given, given])
-        target = np.concatenate([self.target, target])
-        return Stated(rows[order], given[order], target[order])
-
-
 class Mixture(NamedTuple):
     """The mixture of extreme points that is likeliest for some sampled ranks."""
 
     rows: Int  # of its extreme points in a kernel
-    weights: Float  # of each of them
+    weights: Float  # of each of them; shape (..., points)
     shares: Float  # probability of every bin, with half a user of a uniform rank; all positive
 
 
 def likely_mixture(counts: Float, table: Kernel) -> Mixture:
-    """Fit a mixture of extreme points to counts of users at every sampled rank.
+    """Fit a mixture of extreme points to counts of users in every bin of sampled ranks.
 
     Maximum likelihood by expectation maximisation, with half a user of a uniformly random rank.
+    Counts of several samples, shape (..., bins), are fitted each on its own.
     """
     rows = spread_rows(table, *_OF_FIT)
     uniform = _PSEUDO_USERS * table.widths / (table.m + 1)
     given = table.given[rows]
-    observed = np.add.reduceat(counts, table.starts) + uniform
-    observed /= observed.sum()
-    weights = np.full(rows.size, 1.0 / rows.size)
+    observed = counts + uniform
+    observed /= observed.sum(axis=-1, keepdims=True)
+    weights = np.full((*counts.shape[:-1], rows.size), 1.0 / rows.size)
     for _ in range(_ITERATIONS):
-        weights *= given @ (observed / (weights @ given))
-    weights /= weights.sum()
-    fitted = counts.sum() * (weights @ given) + uniform
-    return Mixture(rows, weights, fitted / fitted.sum())
-
-
-def bracket(
-    measure: Measure, table: Kernel, shares: Float, n_users: int, z: float
-) -> tuple[Float, Float]:
-    """Compute lower and upper vectors of a metric, see `vectors`."""
-    lower = vectors(measure, table, shares, n_users, z, LOWER)
-    return lower, vectors(measure, table, shares, n_users, z, UPPER)
+        weights *= (observed / (weights @ given)) @ given.T
+    weights /= weights.sum(axis=-1, keepdims=True)
+    fitted = counts.sum(axis=-1, keepdims=True) * (weights @ given) + uniform
+    return Mixture(rows, weights, fitted / fitted.sum(axis=-1, keepdims=True))
 
 
 def vectors(
@@ -98,62 +75,64 @@ def vectors(
     of its own, to be averaged over `n_users`; `z` is the weight of the standard error. The upper
     vectors have the least expected upper ends among those with expectations above the metric.
     """
-    low, high = (float(value) for value in measure.at(np.array([table.n, 1]), table.n))
+    low, high = measure.at(np.array([table.n, 1]), table.n).tolist()
     if high <= low:
         return np.full((len(shares), table.m + 1), low)
     span = max(high - low, np.finfo(float).tiny)
-    weight = z / np.sqrt(n_users)
     target = sign * ((table.metric(measure) - low) / span)
-    first = _OF_PROGRAMME if table.is_complete else _OF_FACTOR
-    rows = spread_rows(table, *first, measure.cutoff)
-    stated = Stated(rows, table.given[rows], target[rows])
+    programme = _Programme(target, table, measure.cutoff)
     found = np.empty(shares.shape)
     for place, likely in enumerate(shares):
-        found[place], stated = _upper(target, table, stated, likely, weight)
+        found[place] = programme.vector(likely, z / np.sqrt(n_users))
     return low + span * np.repeat(sign * found, table.widths, axis=1)
 
 
-def _upper(
-    target: Float, table: Kernel, stated: Stated, shares: Float, weight: float
-) -> tuple[Float, Stated]:
-    """Solve for an upper vector in the bins by cutting planes; also return all that were stated."""
-    for _ in range(_ROUNDS):
-        vector = _solve(stated.given, stated.target, shares, weight)
-        lacking = target - table.given @ vector
-        worst = table.heaviest(lacking)
-        if worst.max() <= _TOLERANCE:
-            break
-        beside = np.pad(worst, 1, constant_values=-np.inf)
-        peaks = (worst >= beside[:-2]) & (worst > beside[2:]) & (worst > _TOLERANCE)
-        if table.is_complete:
-            peaks[stated.rows] = False
-        added = np.flatnonzero(peaks)
-        if not added.size:
-            break
-        given = table.at_heaviest(added, lacking, table.given)
-        stated = stated.joined_by(added, given, table.at_heaviest(added, lacking, target))
-    return vector + max(_most_lacking(lacking, table), 0.0), stated
+class _Programme:
+    """The programme of upper vectors, stated for some extreme points; violated ones join."""
+
+    def __init__(self, target: Float, table: Kernel, cutoff: int | None) -> None:
+        first = _OF_PROGRAMME if table.is_complete else _OF_FACTOR
+        self.table = table
+        self.rows = spread_rows(table, *first, cutoff)  # of the k of each point
+        self.points = np.column_stack([table.given, target])  # bins, and the metric
+        self.stated = self.points[self.rows]
+
+    def vector(self, shares: Float, weight: float) -> Float:
+        """Solve for an upper vector in the bins by cutting planes."""
+        table = self.table
+        for _ in range(_ROUNDS):
+            vector = _solve(self.stated, shares, weight)
+            lacking = self.points @ np.append(-vector, 1.0)
+            added = peaks(table.heaviest(lacking), _TOLERANCE)
+            if table.is_complete:
+                added = np.setdiff1d(added, self.rows)
+            if not added.size:
+                break
+            self.rows = np.append(self.rows, added)
+            joined = table.heaviest(lacking, self.points)[added]
+            self.stated = np.concatenate([self.stated, joined])
+        return vector + max(_most_lacking(lacking, table), 0.0)
 
 
 def _most_lacking(lacking: Float, table: Kernel) -> float:
     """Greatest violation of any extreme point, or a bound of it where k is of a grid."""
-    is_grid = table.points.size < table.n
-    if table.is_complete:
-        if is_grid:
-            lacking = lacking + _between(lacking, table)
-        return float(lacking.max())
     most = table.greatest(lacking)
-    if not is_grid:
+    if table.points.size == table.n:
         return most
     left = lacking - most
     worst = table.heaviest(left)
-    bound = worst + _between(worst, table) + _within_blocks(left, table)
+    bound = worst + _between(worst, table)
+    if table.is_complete:
+        return most + float(bound.max())
+    bound += _within_blocks(left, table)
     # Of a weighted mean, by a mean with weights that are a factor larger at most.
     return most + max(table.factor * float(bound.max()), 0.0)
 
 
-def _solve(given: Float, target: Float, shares: Float, weight: float) -> Float:
+def _solve(stated: Float, shares: Float, weight: float) -> Float:
     """Minimise shares.u + weight t over u, t and a centre c, with |sqrt(shares) (u - c)| <= t."""
+    given = stated[:, :-1]
+    target = stated[:, -1]
     points, bins = given.shape
     root = np.sqrt(shares)
     matrix = np.zeros((points + 1 + bins, bins + 2))  # columns: u, c, t

@@ -12,9 +12,8 @@ from sampled_metrics._base.defaults import CHECKED, CONFIDENCE, SHAPE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference import consistency, flags
-from sampled_metrics.inference.consistency import Placed
+from sampled_metrics.inference.consistency import Placed, go_together
 from sampled_metrics.inference.flags import Flag
-from sampled_metrics.inference.joint import go_together
 from sampled_metrics.inference.printed import PrintedRow, read_printed
 from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.results import Results, count, span

@@ -8,31 +8,50 @@ From the strictest to the weakest:
   allowed for;
 - ranks: some distribution of true ranks has the sampled metrics, within sampling error and under
   the assumption of a shape. `reported` tells;
-- exact: one distribution of true ranks has the sampled metrics and those over all items (see
-  `joint`).
+- exact: one distribution of true ranks has the sampled metrics and those over all items: a score
+  test of means that the same users have.
 
 What they find are numbers; `flags` has the words.
+
+In the score test, a user's values are functions of the true rank, and of the sampled rank, whose
+distribution given the true rank is known. So their means and their covariance are linear in the
+distribution of true ranks, apart from the square of the means, and the least distance of the
+printed means from those of a distribution of a class is found by least squares with weights of at
+least 0 on its extreme points: the ranks 1 ... k, equally likely, if no rank is likelier than a
+better one, and any rank k for all other shapes.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, floor
 from typing import NamedTuple
 
 import numpy as np
-import scipy  # `scipy.optimize` takes long to import, so only where it is used
-from scipy.special import ndtri
+from scipy.special import chdtri, ndtri
 
 from sampled_metrics._base.arrays import Float
-from sampled_metrics.inference.kernels import rank_grid
+from sampled_metrics._base.solvers import nearest_weights
+from sampled_metrics.inference.averages import moments
+from sampled_metrics.inference.kernels import rank_grid, spread
+from sampled_metrics.inference.means import Means, conflict, least
 from sampled_metrics.inference.printed import PrintedRow
+from sampled_metrics.inference.shapes import NON_INCREASING
 from sampled_metrics.inference.statement import number_of
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics.ranks import Sampling
 
 _OF_HITS = ("hit", "recall")  # with one held-out item a user, a share of users
 _ROUNDING = 1e-9
+_VIOLATED = 1e-7  # sum of differences that is a contradiction
 _MOST_RUNS = 20
 _MOST_CHANCE = 0.3  # of other numbers that would fit
+_SINGLY = 64  # first k that are points of the score test
+_WIDE = 250  # its points in equal proportions
+_ROUNDS = 6  # of the covariance
+_TURNS = 500  # of active sets; there are hardly more positive weights than numbers
+_SUM = 1e4  # weight of the condition that probabilities sum to 1
+_APART = 0.001  # probability of a distance that is refused
 _MOST_PLACES = 2_000  # up to this many ranks, each is a column of the programme
 
 
@@ -234,64 +253,91 @@ def _contradiction(
     """Test whether some distribution of a rank from 1 to `places` has the printed means."""
     if len(numbers) < 2:
         return None
-    low = []
-    high = []
+    middles = []
+    halves = []
     for name, text in numbers.items():
         value, decimals = number_of(name, text)
         step = 10.0**-decimals
-        low.append(value - step / 2.0 - _ROUNDING)  # rounded
-        high.append(value + step + _ROUNDING)  # or cut off
+        middles.append(value + step / 4.0)  # from half a digit less, rounded, to one more, cut off
+        halves.append(0.75 * step + _ROUNDING)
     ranks = np.arange(1, places + 1) if places <= _MOST_PLACES else rank_grid(places)
     credit = np.stack([parse_measure(name).at(ranks, places) for name in numbers])
-    bounds = _Bounds(credit, np.array(low), np.array(high))
-    if _is_near(bounds) or _least_mean(np.zeros(ranks.size), bounds) is not None:
+    means = Means.of_any_rank(np.array(middles), np.array(halves), ranks, credit)
+    if conflict(means) <= _VIOLATED:
         return None
     allowed = []
     for place, (name, text) in enumerate(numbers.items()):
-        others = bounds.without(place)
-        least = _least_mean(credit[place], others)
-        most = _least_mean(-credit[place], others)
-        if least is not None and most is not None:
-            allowed.append(Allowed(name, text, max(least, 0.0), -most))
+        others = means.without(place)
+        if conflict(others) <= _VIOLATED:
+            low = least(others, credit[place]).value
+            high = -least(others, -credit[place]).value
+            allowed.append(Allowed(name, text, max(low, 0.0), high))
     pairs = tuple(f"{name}={text}" for name, text in numbers.items())
     return Contradiction(pairs, n_negatives, tuple(allowed))
 
 
-class _Bounds(NamedTuple):
-    """Bounds on means of functions of a rank."""
-
-    credit: Float  # shape (functions, ranks)
-    low: Float
-    high: Float
-
-    def without(self, place: int) -> "_Bounds":
-        """Leave out one function."""
-        others = np.arange(self.low.size) != place
-        return _Bounds(self.credit[others], self.low[others], self.high[others])
-
-
-def _is_near(bounds: _Bounds) -> bool:
-    """Whether the distribution with the nearest means is within bounds, which takes less time."""
-    matrix = np.concatenate([bounds.credit, np.ones((1, bounds.credit.shape[1]))])
-    middle = (bounds.low + bounds.high) / 2.0
-    try:
-        weights, _ = scipy.optimize.nnls(matrix, np.append(middle, 1.0))
-    except RuntimeError:  # more steps than it takes
-        return False
-    means = bounds.credit @ (weights / weights.sum())
-    return bool(np.all(bounds.low <= means) and np.all(means <= bounds.high))
-
-
-def _least_mean(cost: Float, bounds: _Bounds) -> float | None:
-    """Least mean cost of a distribution whose means are within bounds; None if none has them."""
-    found = scipy.optimize.linprog(
-        cost,
-        A_ub=np.concatenate([bounds.credit, -bounds.credit]),
-        b_ub=np.concatenate([bounds.high, -bounds.low]),
-        A_eq=np.ones((1, cost.size)),
-        b_eq=[1.0],
-        method="highs-ds",
+def go_together(row: PrintedRow, shape: str) -> bool:
+    """Test whether one distribution of true ranks gives the sampled and the exact metrics."""
+    if not row.exact or row.n_users is None or row.sampling is None:
+        return True
+    numbers = [*row.printed.items(), *row.exact.items()]
+    values = np.array([number_of(name, text)[0] for name, text in numbers])
+    steps = np.array([10.0 ** -number_of(name, text)[1] for name, text in numbers])
+    course = course_of(
+        tuple(map(parse_measure, row.printed)),
+        tuple(map(parse_measure, row.exact)),
+        row.n_items,
+        row.n_negatives,
+        row.sampling,
+        shape,
     )
-    if found.status:
-        return None
-    return float(found.fun)
+    return distance(values, steps, course, row.n_users) <= float(chdtri(values.size, _APART))
+
+
+class Course(NamedTuple):
+    """Expectations under some extreme points of a class of distributions of true ranks."""
+
+    means: Float  # of functions of the true and the sampled rank; shape (functions, points)
+    products: Float  # of each two of them; shape (functions, functions, points)
+
+
+def distance(values: Float, steps: Float, course: Course, n_users: int) -> float:
+    """Least distance, by chi-square, of means of users from those of a distribution of a class.
+
+    `steps` are units of the last digit. The covariance is that of the nearest distribution, which
+    is found by least squares with weights of at least 0, and again with its covariance.
+    """
+    own = np.diag(0.25 * steps**2 + n_users**-2.0)  # of rounding, and of one user
+    covariance = np.diag(values * (1.0 - values)) / n_users + own
+    ones = np.full((1, course.means.shape[1]), _SUM)
+    found = np.inf
+    for _ in range(_ROUNDS):
+        root = np.linalg.inv(np.linalg.cholesky(covariance))
+        matrix = np.concatenate([root @ course.means, ones])
+        weights = nearest_weights(matrix, np.append(root @ values, _SUM), _TURNS)
+        weights /= weights.sum()
+        means = course.means @ weights
+        covariance = (course.products @ weights - np.outer(means, means)) / n_users + own
+        difference = values - means
+        found = min(found, float(difference @ np.linalg.solve(covariance, difference)))
+    return found
+
+
+@lru_cache(maxsize=4)  # rows of a table have the same
+def course_of(
+    sampled: tuple[Measure, ...],
+    exact: tuple[Measure, ...],
+    n: int,
+    m: int,
+    sampling: str,
+    shape: str,
+) -> Course:
+    """Expectations of sampled and exact metrics, and of products, under some extreme points.
+
+    Those are the first k, others in equal proportions, and cut-offs.
+    """
+    cutoffs = [measure.cutoff or 1 for measure in exact]
+    points = np.union1d(spread(n, _SINGLY, _WIDE), np.minimum(cutoffs, n))
+    alone = shape != NON_INCREASING
+    found = moments(sampled, exact, n, m, Sampling(sampling), alone, points)
+    return Course(*found)

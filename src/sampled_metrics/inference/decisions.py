@@ -38,12 +38,11 @@ def decided(results: Sequence[Compared], correction: str, confidence: float) -> 
     """Adjust the p-values of each metric for its pairs, and fill in the orders."""
     by_metric: dict[str, dict[tuple[str, str], float]] = {}
     for result in results:
-        pairs = by_metric.setdefault(result.metric, {})
-        pairs[result.a, result.b] = result.p_value
-    for metric, pairs in by_metric.items():
-        corrected = adjusted(list(pairs.values()), correction)
-        by_metric[metric] = dict(zip(pairs, corrected, strict=True))
+        by_metric.setdefault(result.metric, {})[result.a, result.b] = result.p_value
     filled = []
+    for pairs in by_metric.values():
+        corrected = adjusted(list(pairs.values()), correction)
+        pairs.update(zip(pairs, corrected, strict=True))
     for result in results:
         p = by_metric[result.metric][result.a, result.b]
         order = UNDECIDED

@@ -8,7 +8,7 @@ that rank the distributions with weights of 1 or the factor on ranks 1 ... k, wh
 """
 
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from sampled_metrics._base.arrays import CACHE, MEMORY, Float, Int, blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.least_squares import sums_up_to
-from sampled_metrics.inference.shapes import NON_INCREASING, factor_of
+from sampled_metrics.inference.shapes import factor_of
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.sampling import Sampling
@@ -62,14 +62,20 @@ class Extremes:
         sums = (means[: top.size].T * top).T
         return np.diff(sums, axis=0, prepend=0.0), np.diff(top, prepend=0.0)
 
-    def heaviest(self, means: Float) -> Float:
-        """Weighted mean over 1 ... k, at each k, if ranks above 0 have the weight of the factor."""
+    def heaviest(self, means: Float, values: Float | None = None) -> Float:
+        """Weighted mean over 1 ... k, at each k, if ranks above 0 have the weight of the factor.
+
+        Of the means, or of other values, shape (points, ...), with the weights by the means.
+        """
+        if values is None:
+            values = means
         if self.is_complete:
-            return means
+            return values
         sums, sizes = self.block_sums(means)
         weights = np.where(sums > 0.0, self.factor, 1.0)
-        found = means.copy()
-        found[: sums.size] = np.cumsum(weights * sums) / np.cumsum(weights * sizes)
+        weighted = np.cumsum(weights * self.block_sums(values)[0].T, axis=-1)
+        found = values.copy()
+        found[: sizes.size] = (weighted / np.cumsum(weights * sizes)).T
         return found
 
     def greatest(self, means: Float) -> float:
@@ -84,20 +90,6 @@ class Extremes:
                 break
             greatest += more
         return greatest
-
-    def at_heaviest(self, rows: Int, means: Float, values: Float) -> Float:
-        """Average values, shape (points, ...), under the extreme points that `heaviest` takes."""
-        if self.is_complete:
-            return values[rows]
-        sums, sizes = self.block_sums(means)
-        weights = np.where(sums > 0.0, self.factor, 1.0)
-        of_blocks = self.block_sums(values)[0]
-        found = values[rows]
-        for place, row in enumerate(rows.tolist()):
-            if row < sizes.size:
-                first = weights[: row + 1]
-                found[place] = first @ of_blocks[: row + 1] / (first @ sizes[: row + 1])
-        return found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -120,100 +112,103 @@ class Kernel(Extremes):
         values[uniform] = sums_up_to(ends, lambda ranks: measure.at(ranks, self.n)) / top
         return values
 
-    def shaped_down_to(self, last: int) -> "Kernel":
-        """Return the kernel of the class that has its shape down to a later rank.
-
-        Where k is of a grid, ranks are summed by the formula of Euler and Maclaurin.
-        """
-        size = int(np.searchsorted(self.points, self.last, side="right"))
-        single = self.given[size:]
-        before = np.concatenate([single[:1], single[:-1]])
-        steps = np.diff(self.points)[size - 1 :, None]
-        sums = steps * (single + before) / 2.0 + (single - before) / 2.0
-        sums[:1] = single[:1]
-        first = self.last * self.given[size - 1]
-        uniform = (first + np.cumsum(sums, axis=0)) / self.points[size:, None]
-        wanted = self.points[size:, None] <= last
-        given = np.concatenate([self.given[:size], np.where(wanted, uniform, single)])
-        return replace(self, last=max(last, self.last), given=given)
-
-    def by_rank(self) -> Float:
-        """Distribution of the bins given each true rank, where every rank is a point."""
-        top = self.points[self.points <= self.last]
-        sums = top[:, None] * self.given[: top.size]
-        return np.concatenate([np.diff(sums, axis=0, prepend=0.0), self.given[top.size :]])
+    def binned(self, counts: Float) -> Float:
+        """Sum counts of users at every sampled rank, shape (..., m + 1), by bins."""
+        return np.add.reduceat(counts, self.starts, axis=-1)
 
 
-@lru_cache(maxsize=16)
-def kernel(n: int, m: int, sampling: str, shape: str | float, cutoff: int | None) -> Kernel:
+def kernel(
+    n: int, m: int, sampling: str, shape: str | float, cutoff: int | None, down_to: int = 0
+) -> Kernel:
     """Tabulate the distributions of the sampled rank under the extreme points of a class.
 
-    Of all k up to n = 20,000, else of a grid, which has the ranks beside a metric's cut-off.
+    Of all k up to n = 20,000, else of a grid, which has the ranks beside a metric's cut-off. The
+    class has its shape down to rank `down_to` at least.
     """
     factor = factor_of(shape)
-    if 1.0 < factor < np.inf:
-        return replace(kernel(n, m, sampling, NON_INCREASING, cutoff), factor=factor)
     if not 1 <= m < n:
         raise InputError(f"{m} negatives of {n} candidates; expected at least 1 and below n")
     if m > MOST_NEGATIVES:
         raise InputError(f"ranges take at most {MOST_NEGATIVES:,} negatives, not {m:,}")
-    in_grid = n > ALL_POINTS
-    kind = Sampling(sampling)
-    top = -(-_MONOTONE * n // m)
-    if not in_grid and cutoff is not None and (_BEYOND * cutoff <= top or factor > 1.0):
-        return kernel(n, m, sampling, shape, None)
     last = 0
-    if factor == 1.0:
-        last = min(n, max(top, _BEYOND * (cutoff or 0)))
-    points = rank_grid(n) if in_grid else np.arange(1, n + 1)
-    beside = [k + np.arange(-1, 3) for k in (cutoff, last) if k]
-    points = np.unique(np.concatenate([points, *beside]))
-    points = points[(points >= 1) & (points <= n)]
-    count = int(np.log(max(m / _SINGLE_RANKS, 1.0)) / np.log(_RATIO)) + 1
-    wide = (_SINGLE_RANKS * _RATIO ** np.arange(count)).round().astype(np.int64)
-    starts = np.unique(np.r_[0:_SINGLE_RANKS, wide])
-    starts = starts[starts <= m]
-    binned = partial(_binned, n=n, m=m, sampling=kind, starts=starts)
+    if factor < np.inf:
+        last = min(n, max(-(-_MONOTONE * n // m), _BEYOND * (cutoff or 0), down_to))
+    beside = cutoff if n > ALL_POINTS else None
+    return replace(_tabulated(n, m, Sampling(sampling), last, beside), factor=factor)
+
+
+@lru_cache(maxsize=16)
+def _tabulated(n: int, m: int, sampling: Sampling, last: int, cutoff: int | None) -> Kernel:
+    """Tabulate the kernel of a class that has its shape down to a rank, for a factor of 1."""
+    points = np.arange(1, n + 1)
+    in_grid = n > ALL_POINTS
+    if in_grid:
+        beside = [k + np.arange(-1, 3) for k in (cutoff, last) if k]
+        points = np.unique(np.concatenate([rank_grid(n), *beside]))
+        points = points[(points >= 1) & (points <= n)]
     first = points[points <= last]
     beyond = points[points > last]
-    if in_grid and kind is not Sampling.WITH_REPLACEMENT:
-        uniform = binned(first, up_to=True)
+
+    def at(ranks: Any, tied: Any = 0) -> Float:
+        tied = tied + np.zeros(ranks.shape, np.int64)
+        return in_bins(Ranks.trusted(np.full(ranks.shape, n), ranks - 1 - tied, tied), m, sampling)
+
+    if in_grid and sampling is not Sampling.WITH_REPLACEMENT:
+        uniform = at(first, first - 1)  # an item tied with all before
     else:
-        uniform = sums_up_to(first, binned) / first[:, None]
-    given = np.concatenate([uniform, binned(beyond)])
-    widths = np.diff(starts, append=m + 1)
+        uniform = sums_up_to(first, at) / first[:, None]
+    starts = bins_of(m)
     return Kernel(
-        factor=factor,
+        factor=1.0,
         last=last,
         points=points,
         n=n,
         m=m,
         starts=starts,
-        widths=widths,
-        given=given,
+        widths=np.diff(starts, append=m + 1),
+        given=np.concatenate([uniform, at(beyond)]),
     )
 
 
-def _binned(
-    ranks: Any, n: int, m: int, sampling: Sampling, starts: Int, up_to: bool = False
-) -> Float:
-    """Distribution of the bins if the true rank is given, or uniform up to it."""
-    given = np.zeros((ranks.size, starts.size))
-    for rows in blocks(ranks.size, m + 1, MEMORY if up_to else CACHE):
-        if up_to:  # that of an item tied with all others
-            none = np.zeros_like(ranks[rows])
-            tied = Ranks.trusted(none + n, none, ranks[rows] - 1)
-            shares = sampled_rank_distribution(tied, m, sampling)
-            given[rows] = np.add.reduceat(shares, starts, axis=1)
-        else:
-            better = (ranks[rows] - 1) / (n - 1)
-            likely = likely_columns(better.min(), better.max(), m, sampling)
-            shares = pmf_at(ranks[rows], n, m, sampling, likely)
-            first = int(np.searchsorted(starts, likely.start, "right")) - 1
-            end = int(np.searchsorted(starts, likely.stop))
-            inside = np.maximum(starts[first:end] - likely.start, 0)
-            given[rows, first:end] = np.add.reduceat(shares, inside, axis=1)
+def bins_of(m: int) -> Int:
+    """First sampled rank - 1 of every bin: the first ranks singly, wider bins further down."""
+    count = int(np.log(max(m / _SINGLE_RANKS, 1.0)) / np.log(_RATIO)) + 1
+    wide = (_SINGLE_RANKS * _RATIO ** np.arange(count)).round().astype(np.int64)
+    starts = np.unique(np.r_[0:_SINGLE_RANKS, wide])
+    return starts[starts <= m]
+
+
+def in_bins(ranks: Ranks, m: int, sampling: Sampling) -> Float:
+    """Distribution of the sampled rank of each user, in bins; shape (users, bins).
+
+    Ranks that are not tied need not be whole.
+    """
+    starts = bins_of(m)
+    given = np.zeros((len(ranks), starts.size))
+    tied = np.flatnonzero(ranks.n_tied)
+    for rows in blocks(tied.size, m + 1, MEMORY):
+        users = tied[rows]
+        shares = sampled_rank_distribution(ranks.take(users), m, sampling)
+        given[users] = np.add.reduceat(shares, starts, axis=1)
+    better = ranks.n_better / (ranks.n_candidates - 1)
+    order = np.argsort(better, kind="stable")
+    untied = order[ranks.n_tied[order] == 0]
+    for rows in blocks(untied.size, m + 1, CACHE):
+        users = untied[rows]
+        likely = likely_columns(better[users[0]], better[users[-1]], m, sampling)
+        n = ranks.n_candidates[users]
+        shares = pmf_at(ranks.n_better[users] + 1, n, m, sampling, likely)
+        first = int(np.searchsorted(starts, likely.start, "right")) - 1
+        end = int(np.searchsorted(starts, likely.stop))
+        inside = np.maximum(starts[first:end] - likely.start, 0)
+        given[users, first:end] = np.add.reduceat(shares, inside, axis=1)
     return given
+
+
+def peaks(values: Float, above: float) -> Int:
+    """Places of values above a number that are as great as those beside them."""
+    beside = np.pad(values, 1, constant_values=-np.inf)
+    return np.flatnonzero((values > above) & (values >= beside[:-2]) & (values >= beside[2:]))
 
 
 def rank_grid(n: int) -> Int:
@@ -224,8 +219,15 @@ def rank_grid(n: int) -> Int:
     return np.unique(np.r_[ranks, n + 1 - ranks])
 
 
+def spread(n: int, singly: int, wide: int) -> Int:
+    """Some of the ranks 1 ... n: the first singly, then `wide` of them in equal proportions."""
+    larger = np.geomspace(min(singly, n), n, wide).round().astype(np.int64)
+    return np.union1d(np.arange(1, min(singly, n) + 1), larger)
+
+
 def spread_rows(table: Kernel, singly: int, wide: int, cutoff: int | None = None) -> Int:
     """Rows of some points: the first k singly, then k in equal proportions, and a cut-off."""
-    larger = np.geomspace(min(singly, table.n), table.n, wide).round().astype(np.int64)
-    points = np.r_[1 : singly + 1, larger, [cutoff, cutoff + 1] if cutoff else []].astype(int)
+    points = spread(table.n, singly, wide)
+    if cutoff:
+        points = np.append(points, [cutoff, cutoff + 1])
     return np.unique(np.searchsorted(table.points, points[points <= table.n]))

@@ -19,7 +19,7 @@ is left. Without users, delta is 0, and the programme is linear.
 """
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from sampled_metrics._base.arrays import Float, Int
 from sampled_metrics._base.cones import cone_programme
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.packages import clarabel
-from sampled_metrics.inference.kernels import Extremes
+from sampled_metrics.inference.kernels import Extremes, peaks, spread
 
 _SPREADS = 40, 200  # columns to start with; more where those allow no distribution
 _ADDED, _ROUNDS = 20, 150  # best columns at most in each round; rounds
@@ -48,6 +48,24 @@ class Means(NamedTuple):
     last: tuple[Float, Float]  # both kinds of moments at the last rank, alone
     error: float  # z^2 by the number of users; 0 if means are expectations
     apart: float = 0.0  # share of users at most whose held-out item is the last, besides the class
+
+    @classmethod
+    def of_any_rank(cls, values: Float, halves: Float, ranks: Int, credit: Float) -> Self:
+        """State that one distribution of a rank has the printed numbers; no shape is assumed.
+
+        `credit` is that of each rank, shape (means, ranks).
+        """
+        moments = values[:, None] - credit
+        seconds = np.zeros((values.size, values.size, ranks.size))
+        return cls(
+            values=values,
+            halves=halves,
+            moments=moments,
+            seconds=seconds,
+            extremes=Extremes(factor=np.inf, last=0, points=ranks),
+            last=(moments[:, -1], seconds[..., -1]),
+            error=0.0,
+        )
 
     def without(self, place: int) -> "Means":
         """Leave out one of the printed numbers."""
@@ -77,15 +95,6 @@ class Least(NamedTuple):
         return self.value - growth * self.of_error
 
 
-class _Solution(NamedTuple):
-    """Of the programme for some columns."""
-
-    value: float
-    weights: Float  # of the columns, and of the last rank if it may be apart
-    prices: Float  # part of a reduced cost by each row of the condition
-    of_one: float  # the same for every column
-
-
 class _UnsolvedError(InputError):
     """There is no distribution of some columns, or none that is found."""
 
@@ -95,43 +104,12 @@ def least(means: Means, cost: Float | None, cost_of_last: float = 0.0) -> Least:
 
     Without a cost, the least violation of the printed numbers, see `conflict`.
     """
+    programme = _Programme(means, cost, cost_of_last)
     few, many = _SPREADS
     try:
-        return _least(means, cost, cost_of_last, few)
+        return programme.least(few)
     except _UnsolvedError:
-        return _least(means, cost, cost_of_last, many)
-
-
-def _least(means: Means, cost: Float | None, cost_of_last: float, spread: int) -> Least:
-    is_violable = cost is None
-    by_point = np.zeros(means.extremes.points.size) if cost is None else cost
-    condition = _condition(means, means.moments, means.seconds)
-    of_last = _condition(means, means.last[0][:, None], means.last[1][..., None])
-    rows = _spread(means.extremes.points.size, spread)
-    columns = condition[:, rows]
-    costs = by_point[rows]
-    rounds = 0
-    while True:
-        found = _solve(means, columns, costs, of_last, cost_of_last, is_violable)
-        price = by_point + found.prices @ condition + found.of_one
-        reduced, added = _best(price, means.extremes)
-        if means.extremes.is_complete:
-            added = np.setdiff1d(added, rows)
-        rounds += 1
-        if not added.size or rounds > _ROUNDS:
-            break
-        rows = np.append(rows, added)
-        both = np.column_stack([condition.T, by_point])
-        joined = means.extremes.at_heaviest(added, -price, both)
-        columns = np.concatenate([columns, joined[:, :-1].T], axis=1)
-        costs = np.append(costs, joined[:, -1])
-    weights = np.zeros(by_point.size)
-    np.add.at(weights, rows, found.weights[: rows.size])
-    apart = float(found.weights[rows.size :].sum())
-    of_error = 0.0
-    if means.error > 0.0 and not is_violable:
-        of_error = -float(found.prices[-1])
-    return Least(found.value + min(reduced, 0.0), weights, apart, of_error)
+        return programme.least(many)
 
 
 def conflict(means: Means) -> float:
@@ -154,119 +132,138 @@ def conflict_with(means: Means, point: int) -> float:
     return float(delta @ np.linalg.pinv(covariance, hermitian=True) @ delta)
 
 
-def _spread(points: int, number: int) -> Int:
-    """Some rows of extreme points, in equal proportions."""
-    rows = np.geomspace(1, points, number).round().astype(np.int64)
-    return np.unique(np.concatenate([rows, np.arange(1, min(points, _FIRST) + 1)])) - 1
+class _Programme:
+    """The programme of the least mean cost, in which each unknown has a column.
 
-
-def _best(price: Float, extremes: Extremes) -> tuple[float, Int]:
-    """Least mean price of an extreme point, and the points that lower the mean most.
-
-    Those are cheaper than both neighbours; the next solution has a point near each, so that some
-    points beside them spare a round.
+    Its rows are the unknown's share of the sum of weights, which is 1, the condition of the printed
+    numbers (see `_condition`), negative, and the cost. Unknowns are the weights of extreme points,
+    the weight of the last rank alone, the rounding of each number in units of half a digit, and
+    violations of the numbers, which have a cost if nothing else has.
     """
-    prices = -extremes.heaviest(-price)
-    beside = np.pad(prices, 1, constant_values=np.inf)
-    better = (prices < -_PRICE) & (prices <= beside[:-2]) & (prices <= beside[2:])
-    found = np.flatnonzero(better)
-    found = found[np.argsort(prices[found])[:_ADDED]]
-    points = extremes.points[found]
-    near = np.outer(_BESIDE, points).round().astype(np.int64)
-    rows = np.searchsorted(extremes.points, [*near, points - 1, points + 1])
-    rows = rows[rows < prices.size]
-    return float(prices.min()), np.union1d(found, rows[prices[rows] < -_PRICE])
+
+    def __init__(self, means: Means, cost: Float | None, cost_of_last: float) -> None:
+        moments, seconds = means.last
+        self.extremes = means.extremes
+        points = _condition(means, means.moments, means.seconds)
+        last = _condition(means, moments[:, None], seconds[..., None])
+        rounding = _condition(means, np.diag(means.halves), np.zeros(3 * moments.shape))
+        eye = np.eye(len(points))
+        violations = np.hstack([eye, -eye])
+        self.cone = clarabel.ZeroConeT(len(points))
+        if means.error > 0.0:
+            violations = eye[:, -1:]
+            self.cone = clarabel.PSDTriangleConeT(moments.size + 1)
+        most_violated = 0.0
+        self.constant = float(means.error > 0.0)  # last entry of the condition
+        if cost is None:
+            cost = np.zeros(points.shape[1])
+            most_violated = np.inf
+            self.constant = 0.0
+        self.of_points = _columns(points, 1.0, cost)
+        others = [
+            _columns(last, 1.0, cost_of_last),
+            _columns(rounding),
+            _columns(violations, 0.0, 1.0),
+        ]
+        sizes = [other.shape[1] for other in others]
+        highest = np.repeat([means.apart, 1.0, most_violated], sizes)
+        is_free = highest > 0.0
+        self.others = np.hstack(others)[:, is_free]
+        self.highest = highest[is_free]
+        self.lowest = np.repeat([0.0, -1.0, 0.0], sizes)[is_free]
+        self.is_apart = is_free[0]
+
+    def least(self, number: int) -> Least:
+        """Solve for the columns of some extreme points, and add others until none is cheaper."""
+        size = self.extremes.points.size
+        rows = np.union1d(spread(size, 1, number), spread(size, _FIRST, 1)) - 1
+        columns = self.of_points[:, rows]
+        for _ in range(_ROUNDS):
+            found = self._solve(columns)
+            prices = np.append(found.z[: len(columns) - 1], 1.0)
+            price = prices @ self.of_points
+            reductions = self.extremes.heaviest(-price)
+            added = _cheapest(reductions, self.extremes.points)
+            if self.extremes.is_complete:
+                added = np.setdiff1d(added, rows)
+            if not added.size:
+                break
+            rows = np.append(rows, added)
+            joined = self.extremes.heaviest(-price, self.of_points.T)[added]
+            columns = np.hstack([columns, joined.T])
+        unknowns = np.array(found.x)
+        n_columns = unknowns.size - self.highest.size
+        weights = np.zeros(price.size)
+        np.add.at(weights, rows[:n_columns], unknowns[:n_columns])
+        return Least(
+            value=found.obj_val_dual - max(float(reductions.max()), 0.0),
+            weights=weights,
+            apart=float(self.is_apart * unknowns[n_columns]),
+            of_error=float(self.constant * prices[-2]),
+        )
+
+    def _solve(self, columns: Float) -> Any:
+        """Solve for some columns; a mean of the dual prices is the reduced cost of a column."""
+        n_columns = columns.shape[1]
+        unknowns = np.hstack([columns, self.others])
+        lowest = np.append(np.zeros(n_columns), self.lowest)
+        highest = np.append(np.full(n_columns, np.inf), self.highest)
+        is_limited = np.isfinite(highest)
+        eye = np.eye(lowest.size)
+        bounds = np.vstack([-eye, eye[is_limited]])
+        condition = np.zeros(len(columns) - 2)
+        condition[-1] = self.constant
+        programme = partial(
+            cone_programme,
+            unknowns[-1],
+            np.vstack([unknowns[:-1], bounds]),
+            np.concatenate([[1.0], condition, -lowest, highest[is_limited]]),
+            [clarabel.ZeroConeT(1), self.cone, clarabel.NonnegativeConeT(len(bounds))],
+            _ACCURACY,
+        )
+        found = programme(refinements=0)
+        if str(found.status) not in _SOLVED or found.obj_val - found.obj_val_dual > _PRICE:
+            found = programme()
+        if str(found.status) not in _SOLVED:
+            raise _UnsolvedError(f"the programme was not solved: {found.status}")
+        return found
 
 
-def _scales(means: Means) -> tuple[Float, float]:
-    """Scales of the numbers, for unit variances, and of the last row of the matrix."""
-    variances = np.maximum(means.values * (1.0 - means.values), means.error)
-    return 1.0 / np.sqrt(variances), float(np.sqrt((1.0 + means.error) / means.error))
+def _columns(condition: Float, share: float = 0.0, cost: Float | float = 0.0) -> Float:
+    """Columns of the programme, by their condition."""
+    ones = np.ones((1, condition.shape[1]))
+    return np.vstack([share * ones, -condition, cost * ones])
 
 
 def _condition(means: Means, moments: Float, seconds: Float) -> Float:
     """State what is linear in a distribution, by its columns; shape (rows, columns).
 
     That delta = 0, or that the matrix [[T, delta], [delta', error/(1 + error)]] is positive: of its
-    upper triangle, scaled, the columns one after another; the last entry is constant.
+    upper triangle, scaled to unit variances, the columns one after another; the last entry is
+    constant.
     """
     if means.error == 0.0:
         return moments
-    scale, of_last = _scales(means)
-    rows = []
-    for j in range(scale.size):
-        for i in range(j):
-            rows.append(np.sqrt(2.0) * scale[i] * scale[j] * seconds[i, j])
-        rows.append(scale[j] ** 2 * seconds[j, j])
-    of_delta = np.sqrt(2.0) * of_last * scale[:, None] * moments
-    return np.concatenate([rows, of_delta, np.zeros((1, moments.shape[1]))])
+    variances = np.maximum(means.values * (1.0 - means.values), means.error)
+    scale = 1.0 / np.sqrt(np.append(variances, means.error / (1.0 + means.error)))
+    matrix = np.zeros((scale.size, scale.size, moments.shape[1]))
+    matrix[:-1, :-1] = seconds
+    matrix[:-1, -1] = moments
+    column, row = np.tril_indices(scale.size)
+    scales = scale[row] * scale[column] * np.where(row == column, 1.0, np.sqrt(2.0))
+    return scales[:, None] * matrix[row, column]
 
 
-def _free(means: Means, is_violable: bool) -> tuple[Float, Any]:
-    """Columns of the condition for rounding, in units of half a digit, and for violations.
+def _cheapest(reductions: Float, points: Int) -> Int:
+    """Rows of the extreme points that lower the mean most, by what they reduce it by.
 
-    Also the cone in which the condition lies.
+    Those are cheaper than both neighbours; the next solution has a point near each, so that some
+    points beside them spare a round.
     """
-    k = means.values.size
-    if means.error == 0.0:
-        either = [np.eye(k), -np.eye(k)] if is_violable else []
-        return np.concatenate([np.diag(means.halves), *either], axis=1), clarabel.ZeroConeT(k)
-    scale, of_last = _scales(means)
-    size = k * (k + 1) // 2 + k + 1
-    rounding = np.zeros((size, k))
-    rounding[-k - 1 : -1] = np.diag(np.sqrt(2.0) * of_last * scale * means.halves)
-    cone = clarabel.PSDTriangleConeT(k + 1)
-    if not is_violable:
-        return rounding, cone
-    last = np.zeros((size, 1))
-    last[-1] = 1.0
-    return np.concatenate([rounding, last], axis=1), cone
-
-
-def _solve(
-    means: Means,
-    columns: Float,
-    costs: Float,
-    of_last: Float,
-    cost_of_last: float,
-    is_violable: bool,
-) -> _Solution:
-    """Solve the programme for some columns; violations of the printed numbers may have a cost."""
-    k = means.values.size
-    if means.apart > 0.0:
-        columns = np.concatenate([columns, of_last], axis=1)
-        costs = np.append(costs, cost_of_last)
-    n_columns = costs.size
-    free, cone = _free(means, is_violable)
-    violations = np.ones(free.shape[1] - k)
-    costs = np.concatenate([costs, np.zeros(k), violations])
-    eye = np.eye(costs.size)
-    total = (np.arange(costs.size) < n_columns).astype(float)
-    rounding = eye[n_columns : n_columns + k]
-    positive = np.delete(eye, np.arange(n_columns, n_columns + k), axis=0)
-    below = [-positive, rounding, -rounding]
-    limits = [np.zeros(len(positive)), np.ones(2 * k)]
-    if means.apart > 0.0:
-        below.append(eye[n_columns - 1 : n_columns])
-        limits.append(np.array([means.apart]))
-    bounds = np.concatenate(below)
-    near = -np.concatenate([columns, free], axis=1)
-    constant = np.zeros(len(near))
-    if means.error > 0.0 and not is_violable:
-        constant[-1] = 1.0
-    programme = partial(
-        cone_programme,
-        costs,
-        np.concatenate([total[None], near, bounds]),
-        np.concatenate([[1.0], constant, *limits]),
-        [clarabel.ZeroConeT(1), cone, clarabel.NonnegativeConeT(len(bounds))],
-        _ACCURACY,
-    )
-    found = programme(refinements=0)
-    if str(found.status) not in _SOLVED or found.obj_val - found.obj_val_dual > _PRICE:
-        found = programme()
-    if str(found.status) not in _SOLVED:
-        raise _UnsolvedError(f"the programme was not solved: {found.status}")
-    dual = np.array(found.z)
-    prices = -dual[1 : 1 + len(near)]
-    return _Solution(found.obj_val_dual, np.array(found.x)[:n_columns], prices, float(dual[0]))
+    found = peaks(reductions, _PRICE)
+    found = found[np.argsort(-reductions[found])[:_ADDED]]
+    best = points[found]
+    near = np.outer(_BESIDE, best).round().astype(np.int64)
+    rows = np.searchsorted(points, [*near, best - 1, best + 1])
+    rows = rows[rows < points.size]
+    return np.union1d(found, rows[reductions[rows] > _PRICE])

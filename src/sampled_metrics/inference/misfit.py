@@ -8,6 +8,7 @@ No test can confirm an assumption: many distributions outside of a class, and ma
 negatives, give sampled ranks that a distribution inside explains.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -65,14 +66,13 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
 
     Warns of those that some true ranks explain, but none that are in order everywhere.
     """
-    n = round(float(np.mean(sample.n_items)))
-    counts = users_by_rank(sample)
-    ordered = misfit(sample, NON_INCREASING, n, counts)
-    rising = rise(counts)
+    n = sample.mean_candidates
+    ordered = misfit(sample, NON_INCREASING, n)
+    rising = rise(users_by_rank(sample))
     if not ordered.is_refused and rising > _RISING:
         return
     factor = factor_of(shape)
-    plausible = misfit(sample, max(min(factor, MOST_FACTOR), _PLAUSIBLE), n // 2, counts)
+    plausible = misfit(sample, max(min(factor, MOST_FACTOR), _PLAUSIBLE), n // 2)
     if factor == np.inf:
         _refuse_or_ask_of_any(sample, plausible)
         return
@@ -81,7 +81,7 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
             f"no plausible distribution of true ranks explains these sampled ranks ({plausible}); "
             f"{CAUSES}"
         )
-    assumed = misfit(sample, shape, counts=counts)
+    assumed = misfit(sample, shape)
     if assumed.is_refused:
         raise InputError(
             f"these sampled ranks contradict a factor of {factor:g}: near the top some rank is "
@@ -106,27 +106,18 @@ def _refuse_or_ask_of_any(sample: SampledRanks, plausible: Misfit) -> None:
         )
 
 
-def misfit(
-    sample: SampledRanks,
-    shape: str | float = NON_INCREASING,
-    down_to: int | None = None,
-    counts: Float | None = None,
-) -> Misfit:
+def misfit(sample: SampledRanks, shape: str | float = NON_INCREASING, down_to: int = 0) -> Misfit:
     """Test sampled ranks against the closest distribution of a class, see `kernel`.
 
     Users are counted in cells of sampled ranks in which at least five are expected. Degrees of
     freedom are the cells less extreme points in the closest mixture, and one more, which keeps the
-    test from refusing too much where users are few. `counts` are `users_by_rank`, if known.
+    test from refusing too much where users are few.
     """
-    m = sample.n_negatives
-    if counts is None:
-        counts = users_by_rank(sample)
-    n_users = counts.sum()
-    n = round(float(np.mean(sample.n_items)))
-    table = kernel(n, m, sample.sampling, shape, None)
-    if down_to is not None:
-        table = table.shaped_down_to(down_to)
-    mixture = likely_mixture(counts, table)
+    n = sample.mean_candidates
+    table = kernel(n, sample.n_negatives, sample.sampling, shape, None, down_to)
+    of_bins = table.binned(users_by_rank(sample))
+    n_users = of_bins.sum()
+    mixture = likely_mixture(of_bins, table)
     likely = mixture.shares * n_users
     starts = [0]  # first bins of cells: neighbouring bins joined until enough is there
     total = 0.0
@@ -138,7 +129,7 @@ def misfit(
     if len(starts) > 1 and likely[starts[-1] :].sum() < _LEAST_EXPECTED:
         starts.pop()
     cells = np.array(starts)
-    observed = np.add.reduceat(counts, table.starts[cells])
+    observed = np.add.reduceat(of_bins, cells)
     listed = n_users * np.add.reduceat(table.given, cells, axis=1)
     given = listed[mixture.rows]
     expected = np.add.reduceat(likely, cells)
@@ -173,6 +164,7 @@ def rise(counts: Float) -> float:
     return min(1.0, lengths.size * smallest)
 
 
+@lru_cache(maxsize=8)  # both tests need them
 def users_by_rank(sample: SampledRanks) -> Float:
     """Count users by sampled rank; shape (n_negatives + 1,).
 
@@ -191,22 +183,16 @@ def _closest(
     observed: Float, root: Float, given: Float, listed: Float, table: Kernel
 ) -> tuple[Float, Float]:
     """Fit a mixture by least squares; extreme points that bring it closer join those `given`."""
-    weights = _weights(observed, root, given)
-    for _ in range(_MOST_JOINED):
-        if table.is_complete:
+    for left in reversed(range(_MOST_JOINED + 1)):
+        turns = _TURNS * len(given)
+        weights = nearest_weights(given.T / root[:, None], observed / root, turns)
+        if table.is_complete or not left:
             break
         gains = listed @ ((observed - weights @ given) / root**2)
         heaviest = table.heaviest(gains)
-        best = np.array([int(heaviest.argmax())])
-        if heaviest[best[0]] <= _GAIN:
+        best = int(heaviest.argmax())
+        if heaviest[best] <= _GAIN:
             break
-        used = given[weights > 0.0]
-        given = np.concatenate([used, table.at_heaviest(best, gains, listed)])
-        weights = _weights(observed, root, given)
+        joined = table.heaviest(gains, listed)[best]
+        given = np.vstack([given[weights > 0.0], joined])
     return given, weights
-
-
-def _weights(observed: Float, root: Float, given: Float) -> Float:
-    """Weights of extreme points, at least 0, whose mixture is closest to what was observed."""
-    turns = _TURNS * len(given)
-    return nearest_weights(given.T / root[:, None], observed / root, turns)

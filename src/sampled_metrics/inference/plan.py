@@ -13,12 +13,10 @@ from sampled_metrics._base.arrays import integers, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics._base.text import Parts
-from sampled_metrics.inference.assumed import power_law_with
-from sampled_metrics.inference.deciding import Pair, decision
+from sampled_metrics.inference.deciding import Pair, decision, fitted_lead
 from sampled_metrics.inference.pairing import paired_users
-from sampled_metrics.inference.population import Population
+from sampled_metrics.inference.population import Population, power_law_with
 from sampled_metrics.inference.ranges import common_users
-from sampled_metrics.inference.repeated import fitted_lead
 from sampled_metrics.inference.results import INSTEAD, Results, count, with_questions
 from sampled_metrics.inference.shapes import assumed
 from sampled_metrics.inputs.full import as_ranks

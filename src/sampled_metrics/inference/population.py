@@ -18,7 +18,6 @@ suggests otherwise. `make coverage` measures how often the interval covers the e
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -31,9 +30,10 @@ from sampled_metrics import metrics
 from sampled_metrics._base.arrays import Float, Int, blocks
 from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.solvers import root_between
 from sampled_metrics.estimators import em_step
 from sampled_metrics.inference.brackets import likely_mixture
-from sampled_metrics.inference.kernels import Kernel, kernel
+from sampled_metrics.inference.kernels import bins_of, in_bins, kernel
 from sampled_metrics.inference.shapes import NON_INCREASING
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks, Sampling
@@ -42,9 +42,9 @@ from sampled_metrics.sampling import sampled_rank_distribution
 _SINGLE_RANKS = 1000  # up to here every rank is a block of its own
 _BLOCKS_PER_E_FOLD = 200  # beyond, a block of ranks is half a percent wide
 _ITERATIONS = 100
-_KEPT = 4_194_304  # probabilities that are kept for the next recommender: 32 MB
 _PRIOR_USERS = 0.5
 _LIKELY_USERS = 50.0
+_LOG_EXPONENTS = (-12.0, 0.0)  # of power laws, natural; exponent 1 is a random order of the items
 _LEAST_CURVATURE = -2.0  # that of a share of successes, V(mu) = mu (1 - mu)
 
 
@@ -116,7 +116,7 @@ class Population:
         values = np.asarray(counts, dtype=np.float64)
         ranks = rank_blocks(n)
         table = kernel(n, values.size - 1, sampling, NON_INCREASING, None)
-        mixture = likely_mixture(values, table)
+        mixture = likely_mixture(table.binned(values), table)
         points = table.points[mixture.rows]
         # Of each mixture's part on first ... k, the share up to the last rank of every block.
         first = np.where(points <= table.last, 1, points)
@@ -125,9 +125,9 @@ class Population:
         up_to = (np.clip(covered, 0, widths) / widths) @ mixture.weights
         return cls(ranks, np.diff(up_to, prepend=0.0))
 
-    def exact(self, measures: Sequence[Measure]) -> Float:
-        """Calculate exact metrics, ties in expectation; shape (measures,)."""
-        return np.array([self.exact_moments(measure).mean for measure in measures])
+    def exact(self, measure: Measure) -> float:
+        """Calculate an exact metric, ties in expectation."""
+        return float(self.exact_moments(measure).mean)
 
     def exact_moments(self, measure: Measure) -> Moments:
         """Calculate the moments of an exact metric, which does not vary for one user."""
@@ -140,29 +140,24 @@ class Population:
         self, vectors: Float, sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT
     ) -> Moments:
         """Calculate the moments of estimates (eq. 16) by vectors, shape (..., m + 1)."""
-        columns = np.shape(vectors)[-1]
-        flat = np.reshape(vectors, (-1, columns))
-        expected, square = np.empty((2, len(flat), len(self.ranks)))
+        columns = vectors.shape[-1]
+        expected, square = np.empty((2, *vectors.shape[:-1], len(self.ranks)))
         for rows in blocks(len(self.ranks), columns):
-            given = self._distribution(rows, columns - 1, sampling)
-            for place, vector in enumerate(flat):
-                expected[place, rows] = given @ vector
-                square[place, rows] = given @ np.square(vector)
-        shape = (*np.shape(vectors)[:-1], len(self.ranks))
-        return self._moments(expected.reshape(shape), square.reshape(shape))
+            given = sampled_rank_distribution(self.ranks.take(rows), columns - 1, sampling)
+            for place in np.ndindex(vectors.shape[:-1]):  # so that none depends on the others
+                expected[(*place, rows)] = given @ vectors[place]
+                square[(*place, rows)] = given @ np.square(vectors[place])
+        return self._moments(expected, square)
 
-    def binned_moments(self, vectors: Float, table: Kernel) -> Moments:
+    def binned_moments(self, vectors: Float, sampling: Sampling | str) -> Moments:
         """Calculate the moments of estimates by vectors that are constant in the bins of a kernel.
 
-        The ranks are `rank_blocks`, and the kernel has a row for each rank.
+        Much faster than `moments`, once the distribution of the bins is known.
         """
-        of_bins = vectors[..., table.starts]
-        given = self._of_bins(table)
+        m = vectors.shape[-1] - 1
+        of_bins = vectors[..., bins_of(m)]
+        given = self.in_bins(m, sampling)
         return self._moments(of_bins @ given.T, np.square(of_bins) @ given.T)
-
-    def binned_shares(self, table: Kernel) -> Float:
-        """Calculate the expected shares of users in every bin of such a kernel; shape (bins,)."""
-        return self.share @ self._of_bins(table)
 
     def _moments(self, expected: Float, square: Float) -> Moments:
         """Average expectations of estimates, and of their squares, over the kinds of users."""
@@ -171,32 +166,12 @@ class Population:
         total = np.maximum(square @ self.share - np.square(mean), 0.0)
         return Moments(mean, within, total, expected)
 
-    def _of_bins(self, table: Kernel) -> Float:
-        """Distribution of the bins of each block of ranks."""
-        sums = np.add.reduceat(table.by_rank(), self.ranks.n_better, axis=0)
-        return sums / (self.ranks.n_tied + 1.0)[:, None]
-
-    def sampled_shares(self, m: int, sampling: Sampling | str) -> Float:
-        """Calculate the expected shares of users at every sampled rank; shape (m + 1,)."""
-        shares = np.zeros(m + 1)
-        for rows in blocks(len(self.ranks), m + 1):
-            given = self._distribution(rows, m, sampling)
-            shares += self.share[rows] @ given
-        return shares
-
-    def _distribution(self, rows: slice, m: int, sampling: Sampling | str) -> Float:
-        """Distribution of the sampled rank of some kinds; shape (rows, m + 1)."""
-        ranks = self.ranks
-        n = int(ranks.n_candidates[0])
-        if ranks is rank_blocks(n) and len(ranks) * (m + 1) <= _KEPT:
-            return _of_blocks(n, m, Sampling(sampling))[rows]
-        return sampled_rank_distribution(ranks.take(rows), m, sampling)
+    def in_bins(self, m: int, sampling: Sampling | str) -> Float:
+        """Calculate the distribution of the sampled rank of each kind; shape (kinds, bins)."""
+        return _in_bins(self.ranks, m, Sampling(sampling))
 
 
-@lru_cache(maxsize=1)
-def _of_blocks(n: int, m: int, sampling: Sampling) -> Float:
-    """Distribution of the sampled rank of each of `rank_blocks`, which recommenders share."""
-    return sampled_rank_distribution(rank_blocks(n), m, sampling)
+_in_bins = lru_cache(maxsize=2)(in_bins)  # a plan needs those of two recommenders several times
 
 
 @lru_cache(maxsize=8)
@@ -212,6 +187,34 @@ def rank_blocks(n: int) -> Ranks:
     starts = np.unique(np.concatenate([np.arange(_SINGLE_RANKS), later]))
     starts = starts[starts < n]
     return Ranks.trusted(np.full(starts.size, n), starts, np.diff(starts, append=n) - 1)
+
+
+def power_law(n: int, exponent: float) -> Population:
+    """Return the population in which a share (k/n)^exponent of users has a rank of at most k."""
+    ranks = rank_blocks(n)
+    up_to = (ranks.worst_rank / n) ** exponent
+    return Population(ranks, np.diff(up_to, prepend=0.0))
+
+
+def power_law_with(measure: Measure, value: float, n: int) -> Population:
+    """Return the power law with a value of an exact metric.
+
+    The metric falls from 1 to that of a random order while the exponent rises from 0 to 1.
+    """
+
+    def above(log_exponent: float) -> float:
+        return power_law(n, math.exp(log_exponent)).exact(measure) - value
+
+    low, high = _LOG_EXPONENTS
+    least = value + above(high)
+    most = value + above(low)
+    if not least < value < most:
+        raise InputError(
+            f"{measure} of {value:g} is not between that of a random order of {n:,} items, "
+            f"{least:.4g}, and {most:.6g}; give another value (--value), or a smaller effect "
+            "(--effect)"
+        )
+    return power_law(n, math.exp(root_between(above, low, high)))
 
 
 class Shape(NamedTuple):
@@ -296,13 +299,13 @@ def estimate(
         raise InputError(f"confidence is {confidence}; it must be between 0 and 1")
     if n_users == 1:
         return Estimate(observed.mean, math.nan, math.nan, math.nan, 1)
-    pseudo = [(prior, _PRIOR_USERS)] + ([] if likely is None else [(likely, _LIKELY_USERS)])
-    mixed = n_users * observed.about(observed.mean)
-    users = float(n_users)
-    for shape, number in pseudo:
-        mixed = mixed + number * shape.about(observed.mean)
-        users = users + number
-    second, third, fourth = (float(moment) for moment in mixed / users)
+    mixed = [observed, prior]
+    users = [float(n_users), _PRIOR_USERS]
+    if likely is not None:
+        mixed.append(likely)
+        users.append(_LIKELY_USERS)
+    about = [shape.about(observed.mean) for shape in mixed]
+    second, third, fourth = np.average(about, axis=0, weights=users).tolist()
     below = 0.0
     above = 0.0
     if second > 0.0:

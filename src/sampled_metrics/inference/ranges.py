@@ -11,11 +11,11 @@ the other: a vector that suits the chance deviations of a sample is biased on it
 the sampled rank, so its range is the interval of an unbiased estimate.
 """
 
-import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,7 @@ from sampled_metrics._base.defaults import CONFIDENCE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.brackets import LOWER, UPPER, likely_mixture, vectors
 from sampled_metrics.inference.kernels import kernel
-from sampled_metrics.inference.likelihood import End, Observed
+from sampled_metrics.inference.likelihood import End, bound_of_sum, upper_bound
 from sampled_metrics.inference.misfit import CAUSES, refuse_unexplained
 from sampled_metrics.inference.shapes import MOST_FACTOR, NON_INCREASING, NONE, factor_of, name_of
 from sampled_metrics.metrics.measures import Measure
@@ -34,7 +34,6 @@ from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.probability import distinct_items
 
-OfLevel: TypeAlias = Callable[[float], tuple[float, float]]  # both ends, by the confidence
 _GROUPS = 3  # of rows with about the same n
 _SAME_N = 0.02  # share of it by which n must differ for that
 _INVERSION = 0.99  # least confidence of ends that are inverted
@@ -64,7 +63,6 @@ class Ends(NamedTuple):
 
     lower: End
     upper: End
-    possible: tuple[float, float]  # least and greatest value of the metric in the class
 
 
 class Bracketed(NamedTuple):
@@ -76,16 +74,16 @@ class Bracketed(NamedTuple):
 
     def range(self, place: int) -> Range:
         """Range of one of the metrics."""
-        lower, upper, (lowest, highest) = self.ends[place]
-        levels = (self.confidence, max(self.confidence, _INVERSION))
-        below = Observed.of(lower.negative())
-        above = Observed.of(upper)
-        low, least_low = (-below.upper_bound(level) for level in levels)
-        high, most_high = (above.upper_bound(level) for level in levels)
-        rounding = _ROUNDING * (highest - lowest)
-        inverted = max(least_low, lowest) > min(most_high, highest) + rounding
-        low, high = np.clip([low, high], lowest, highest).tolist()
-        return Range(low, high, bool(inverted))
+        lower, upper = self.ends[place]
+        least = lower.limit
+        most = upper.limit
+        below = upper_bound(-lower)
+        above = upper_bound(upper)
+        low, high = np.clip([-below(self.confidence), above(self.confidence)], least, most).tolist()
+        level = max(self.confidence, _INVERSION)
+        rounding = _ROUNDING * (most - least)
+        is_inverted = max(-below(level), least) > min(above(level), most) + rounding
+        return Range(low, high, bool(is_inverted))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +104,11 @@ class Grouped:
     likely: dict[tuple[int, int], Float]  # shares of users, by n and last rank of a class
 
 
+def folds_of(n_users: int) -> Int:
+    """Split users in two folds at random; 0 or 1 for each."""
+    return generator(0, "folds").permutation(n_users) % 2
+
+
 @lru_cache(maxsize=8)
 def grouped(sample: SampledRanks) -> Grouped:
     """Group the rows of a sample; users are split in two folds at random."""
@@ -116,7 +119,7 @@ def grouped(sample: SampledRanks) -> Grouped:
     edges = np.unique(np.quantile(n, np.arange(1, groups) / groups, method="nearest"))
     _, group = np.unique(np.searchsorted(edges, n, side="right"), return_inverse=True)
     sizes = np.rint(np.bincount(group, n) / np.bincount(group)).astype(np.int64)
-    fold = (generator(0, "folds").permutation(rows.size) % 2)[user]
+    fold = folds_of(rows.size)[user]
     counts = np.zeros((2, sample.n_negatives + 1))
     np.add.at(counts, (1 - fold, sample.sampled_ranks - 1), 1.0 / rows[user])
     kind = np.arange(rows.size)
@@ -137,23 +140,25 @@ def end_of_users(
     n_users = rows.kind.size
     z = float(stdtrit(max(n_users - 1, 1), (1.0 + confidence) / 2.0))
     of_groups = []
-    for size in rows.sizes:
+    limit = float(measure.metric.needs_candidates and sign == UPPER)
+    for size, share in zip(rows.sizes, np.bincount(rows.group) / rows.group.size, strict=True):
         if measure.metric.needs_candidates:
             of_groups.append(np.tile(unbiased_auc(size, m, sampling), (2, 1)))
             continue
         table = kernel(size, m, sampling, shape, measure.cutoff)
         key = (size, table.last)
         if key not in rows.likely:
-            shares = [likely_mixture(counts, table).shares for counts in rows.counts]
-            rows.likely[key] = np.stack(shares)
+            rows.likely[key] = likely_mixture(table.binned(rows.counts), table).shares
         of_groups.append(vectors(measure, table, rows.likely[key], n_users, z, sign))
+        limit += sign * share * table.greatest(sign * table.metric(measure))
     entries = np.stack(of_groups)
     extreme = sign * float((sign * entries).max())
     if n_users == rows.user.size:
-        return End(entries.ravel(), np.bincount(rows.kind, minlength=entries.size), extreme)
+        users = np.bincount(rows.kind, minlength=entries.size)
+        return End(entries.ravel(), users, extreme, limit)
     of_rows = entries[rows.group, rows.fold, sample.sampled_ranks - 1]
     number = np.bincount(rows.user)
-    return End(np.bincount(rows.user, of_rows) / number, np.ones_like(number), extreme)
+    return End(np.bincount(rows.user, of_rows) / number, np.ones_like(number), extreme, limit)
 
 
 @lru_cache(maxsize=8)  # a page needs those of a sample several times
@@ -171,26 +176,12 @@ def bracket_users(
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence is {confidence}; it must be above 0 and below 1")
     rows = grouped(sample)
-    weights = np.bincount(rows.group) / rows.user.size
     ends: list[Ends] = []
     for measure in measures:
         lower = end_of_users(measure, sample, shape, confidence, LOWER)
         upper = end_of_users(measure, sample, shape, confidence, UPPER)
-        possible = [_possible(measure, size, sample, shape) for size in rows.sizes]
-        least, most = weights @ np.array(possible)
-        ends.append(Ends(lower, upper, (least, most)))
+        ends.append(Ends(lower, upper))
     return Bracketed(rows, ends, confidence)
-
-
-def _possible(
-    measure: Measure, n: int, sample: SampledRanks, shape: str | float
-) -> tuple[float, float]:
-    """Least and greatest value of a metric in a class."""
-    if measure.metric.needs_candidates:
-        return 0.0, 1.0
-    table = kernel(n, sample.n_negatives, sample.sampling, shape, measure.cutoff)
-    exact = table.metric(measure)
-    return -table.greatest(-exact), table.greatest(exact)
 
 
 def checked_ranges(
@@ -229,10 +220,32 @@ def _contradicted(shape: str | float) -> str:
 
 def difference_range(a: Bracketed, b: Bracketed, place: int) -> Range:
     """Compute the range of the difference B - A of one metric."""
-    (least_a, most_a), (least_b, most_b) = a.ends[place].possible, b.ends[place].possible
-    ends = _difference(a, b, place)(a.confidence)
-    low, high = np.clip(ends, least_b - most_a, most_b - least_a).tolist()
+    of_a = a.ends[place]
+    of_b = b.ends[place]
+    least = of_b.lower.limit - of_a.upper.limit
+    most = of_b.upper.limit - of_a.lower.limit
+    low, high = np.clip(_difference(a, b, place)(a.confidence), least, most).tolist()
     return Range(low, high)
+
+
+def _difference(a: Bracketed, b: Bracketed, place: int) -> Callable[[float], tuple[float, float]]:
+    """Return a function of the confidence that gives both ends of B - A."""
+    common = _common_kinds(a.rows, b.rows)
+    of_a = a.ends[place]
+    of_b = b.ends[place]
+    low = _least(of_a.upper, of_b.lower, common)
+    high = _least(-of_a.lower, -of_b.upper, common)  # of the negative metric
+    return lambda level: (low(level), -high(level))
+
+
+def _least(upper: End, lower: End, common: "_Common | None") -> Callable[[float], float]:
+    """Return the lower end of B - A, from the upper end of A and the lower one of B."""
+    ends = [upper, -lower]
+    if common is not None:
+        sums = upper.values[common.of_a] - lower.values[common.of_b]
+        ends = [End(sums, common.users, upper.extreme - lower.extreme)]
+    bound = bound_of_sum(ends)
+    return lambda level: -bound(level)
 
 
 def least_difference(
@@ -249,8 +262,7 @@ def least_difference(
     """
     upper = end_of_users(measure, a, shape, confidence, UPPER)
     lower = end_of_users(measure, b, shape, confidence, LOWER)
-    common = _common_kinds(grouped(a), grouped(b))
-    return -_bound_of_sum(upper, lower.negative(), common)(level)
+    return _least(upper, lower, _common_kinds(grouped(a), grouped(b)))(level)
 
 
 def order_p_value(a: Bracketed, b: Bracketed, place: int) -> float:
@@ -296,33 +308,12 @@ def order_holds_up_to(
     def margin(factor: float) -> float:
         return least_difference(worse, better, measure, factor, confidence, level)
 
+    if margin(MOST_FACTOR) > 0.0:
+        return MOST_FACTOR
     steps = int(np.ceil(np.log(MOST_FACTOR / least) / np.log(1.0 + _FACTOR_ERROR)))
     factors = np.geomspace(least, MOST_FACTOR, steps + 1).tolist()
-    return float(factors[_last_positive(lambda place: margin(factors[place]), steps)])
-
-
-def _last_positive(value: Callable[[int], float], last: int) -> int:
-    """Find the last place down to which values are above 0; they decrease, and the first one is.
-
-    By the rule of false position, with bisection where it would take one step only.
-    """
-    below = 0
-    above = last
-    at_above = value(above)
-    if at_above > 0.0:
-        return above
-    at_below = max(value(below), 0.0)
-    while above - below > 1:
-        share = at_below / (at_below - at_above)
-        place = below + min(max(round(share * (above - below)), 1), above - below - 1)
-        found = value(place)
-        if found > 0.0:
-            below = place
-            at_below = found
-        else:
-            above = place
-            at_above = found
-    return below
+    lost = bisect_left(factors, True, 1, steps, key=lambda factor: margin(factor) <= 0.0)
+    return float(factors[lost - 1])
 
 
 def common_users(a: ArrayLike | None, b: ArrayLike | None) -> tuple[Int, Int] | None:
@@ -369,28 +360,3 @@ def _common_kinds(a: Grouped, b: Grouped) -> _Common | None:
     both = a.kind[common[0]] * n_kinds + b.kind[common[1]]
     found, users = np.unique(both, return_counts=True)
     return _Common(found // n_kinds, found % n_kinds, users)
-
-
-def _difference(a: Bracketed, b: Bracketed, place: int) -> OfLevel:
-    """Return a function of the confidence that gives both ends of B - A."""
-    common = _common_kinds(a.rows, b.rows)
-    x = a.ends[place]
-    y = b.ends[place]
-    below = _bound_of_sum(x.upper, y.lower.negative(), common)
-    above = _bound_of_sum(x.lower.negative(), y.upper, common)
-    return lambda level: (-below(level), above(level))
-
-
-def _bound_of_sum(of_a: End, of_b: End, common: _Common | None) -> Callable[[float], float]:
-    """Return the upper bound of the mean of a plus that of b, as a function of the confidence."""
-    if common is not None:
-        sums = of_b.values[common.of_b] + of_a.values[common.of_a]
-        return Observed.of(End(sums, common.users, of_b.extreme + of_a.extreme)).upper_bound
-    single = [Observed.of(end) for end in (of_a, of_b)]
-    mean = sum(observed.mean for observed in single)
-
-    def bound(confidence: float) -> float:
-        margins = [observed.upper_bound(confidence) - observed.mean for observed in single]
-        return mean + math.hypot(*margins)
-
-    return bound
