@@ -1,7 +1,7 @@
 """Corrected metrics of sampled ranks, and the range of the exact ones."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, one_thread
+from sampled_metrics._base.arrays import CACHE, Float, blocks, one_thread
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
 from sampled_metrics._base.errors import InputError, InputWarning, reading
 from sampled_metrics._base.text import Parts
@@ -24,7 +24,7 @@ from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.kernels import rank_grid
 from sampled_metrics.inference.pairs import question_negatives
 from sampled_metrics.inference.population import Population, Shape, estimate
-from sampled_metrics.inference.ranges import checked_ranges
+from sampled_metrics.inference.ranges import Bracketed, Range, checked_ranges
 from sampled_metrics.inference.results import (
     Results,
     Row,
@@ -166,22 +166,24 @@ def correct(
     measures = parse_measures(metrics)
     parsed = chosen_estimators(estimators, ranks.n_negatives)
     bracketed, ranges = checked_ranges(measures, ranks, shape, confidence)
-    solved = solve(ranks, measures, parsed, bracketed.rows.user, prior)
+    solved = solve(ranks, measures, parsed, bracketed, ranges, prior)
     n = ranks.mean_candidates
-    m = ranks.n_negatives
-    kind = ranks.sampling
-    counts = np.bincount(ranks.sampled_ranks - 1, minlength=m + 1)
+    counts = np.bincount(ranks.sampled_ranks - 1, minlength=ranks.n_negatives + 1)
     likely = None
-    single = solved.n_users == solved.user.size
-    if single:
-        _, likely = Population.estimated(counts, n, kind, _SMOOTHING)
+    n_users = bracketed.rows.kind.size
+    if n_users == len(ranks):
+        _, likely = Population.estimated(counts, n, ranks.sampling, _SMOOTHING)
     results = []
     for i, measure in enumerate(measures):
         for j, estimator in enumerate(parsed):
             vector = solved.vectors[i, j]
-            of_users = Shape.of(vector, counts) if single else Shape.of(solved.user_values(i, j))
-            smooth = None if likely is None else Shape.of(vector, likely)
-            mean = estimate(of_users, solved.n_users, Shape.of(vector), confidence, smooth)
+            smooth = None
+            if likely is None:
+                of_users = Shape.of(solved.user_values(i, j))
+            else:
+                of_users = Shape.of(vector, counts)
+                smooth = Shape.of(vector, likely)
+            mean = estimate(of_users, n_users, Shape.of(vector), confidence, smooth)
             results.append(
                 Corrected(
                     metric=str(measure),
@@ -197,8 +199,8 @@ def correct(
                     shape=name_of(shape),
                     behaves_like=solved.behaves_like(i, j),
                     n_items=n,
-                    n_negatives=m,
-                    sampling=str(kind),
+                    n_negatives=ranks.n_negatives,
+                    sampling=str(ranks.sampling),
                 )
             )
     return Results(results, partial(_parts, confidence=confidence))
@@ -206,9 +208,7 @@ def correct(
 
 def chosen_estimators(names: str | Sequence[str], m: int) -> list[Estimator]:
     """Return the estimators of these names; of the default ones those that are fast for m."""
-    is_default = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
-    is_default = is_default and names == ESTIMATORS
-    if is_default and m > _MOST_BY_DEFAULT:
+    if names is ESTIMATORS and m > _MOST_BY_DEFAULT:
         left_out = ", ".join(ESTIMATORS[1:])
         problem = f"left out: {left_out}, which take long for {m:,} negatives"
         warnings.warn(f"{problem}; name them to have them", InputWarning, stacklevel=4)
@@ -217,47 +217,49 @@ def chosen_estimators(names: str | Sequence[str], m: int) -> list[Estimator]:
 
 
 class Solved(NamedTuple):
-    """Estimators' vectors for some sampled ranks."""
+    """What sampled ranks say: estimators' vectors, and ranges of exact metrics."""
 
     ranks: SampledRanks
     measures: Sequence[Measure]
+    estimators: Sequence[Estimator]
     vectors: Float  # shape (measures, estimators, m + 1)
-    user: Int  # place of each row's user
-    n_users: int
+    bracketed: Bracketed
+    ranges: Mapping[str, Range]  # by metric
 
     def user_values(self, measure: int, estimator: int) -> Float:
         """Estimate of one metric for each user: the mean over their rows."""
         values = self.vectors[measure, estimator, self.ranks.sampled_ranks - 1]
-        if self.n_users == self.user.size:
+        user = self.bracketed.rows.user
+        if self.bracketed.rows.kind.size == user.size:
             of_users = np.empty_like(values)
-            of_users[self.user] = values
+            of_users[user] = values
             return of_users
-        return np.bincount(self.user, values) / np.bincount(self.user)
+        return np.bincount(user, values) / np.bincount(user)
 
     def behaves_like(self, measure: int, estimator: int) -> int | None:
         """Resolution of an estimate, see `behaves_like`; None for AUC."""
         if self.measures[measure].metric.needs_candidates:
             return None
         n = self.ranks.mean_candidates
-        sampling = self.ranks.sampling
-        return behaves_like(self.vectors[measure, estimator], n, sampling)
+        return behaves_like(self.vectors[measure, estimator], n, self.ranks.sampling)
 
 
 def solve(
     ranks: SampledRanks,
     measures: Sequence[Measure],
     estimators: Sequence[Estimator],
-    user: Int,
+    bracketed: Bracketed,
+    ranges: Sequence[Range] = (),
     prior: ArrayLike | None = None,
 ) -> Solved:
     """Solve for vectors; fitted estimators are fitted to all rows, with equal weights of users."""
     n = ranks.mean_candidates
     m = ranks.n_negatives
-    rows = np.bincount(user)
     histogram = None
     if any(DECLARED[estimator.name].fitted for estimator in estimators):
-        weighted = np.bincount(ranks.sampled_ranks - 1, 1.0 / rows[user], m + 1)
-        histogram = tuple(weighted.tolist())
+        user = bracketed.rows.user
+        weights = 1.0 / np.bincount(user)[user]
+        histogram = tuple(np.bincount(ranks.sampled_ranks - 1, weights, m + 1).tolist())
     options: dict[str, Any] = {"sampling": ranks.sampling, "histogram": histogram}
     if prior is None:
         vectors = _vectors(tuple(estimators), tuple(measures), n, m, **options)
@@ -265,7 +267,8 @@ def solve(
         if not any(estimator.name in ("cls", "bv") for estimator in estimators):
             raise InputError("prior is for the estimators cls and bv; take one of them")
         vectors = estimator_matrix(estimators, measures, n, m, prior=prior, **options)
-    return Solved(ranks, measures, vectors, user, rows.size)
+    by_metric = dict(zip(map(str, measures), ranges, strict=False))
+    return Solved(ranks, measures, estimators, vectors, bracketed, by_metric)
 
 
 def behaves_like(vector: Float, n: int, sampling: str = Sampling.WITHOUT_REPLACEMENT) -> int | None:
@@ -286,13 +289,12 @@ def behaves_like(vector: Float, n: int, sampling: str = Sampling.WITHOUT_REPLACE
         return None
 
     ranks = rank_grid(n)
-    place = None
     for rows in blocks(ranks.size, m + 1, CACHE):
         fallen = _pmf_of_grid(n, m, kind, rows.start) @ vector <= half
         if fallen.any():
             place = rows.start + int(np.argmax(fallen))
             break
-    if place is None:
+    else:
         return None
     while ranks[place] - ranks[place - 1] > 1:
         ranks = np.unique(np.linspace(ranks[place - 1], ranks[place], 17).round().astype(np.int64))

@@ -144,7 +144,9 @@ def evaluate(
     known = known_values(parse_measures(metrics), ranks, ties, seed)
     question_ends(ranks, known)
     for measure, values in known.items():
-        mean = estimate(Shape.of(values), values.size, prior_shape(measure, ranks), confidence)
+        mean = estimate(
+            Shape.of(values), values.size, prior_shape(measure, ranks.mean_candidates), confidence
+        )
         squares = float(np.square(values).sum())
         effective_users = 0.0
         if squares > 0.0:
@@ -162,8 +164,8 @@ def evaluate(
                 effective_users=effective_users,
             )
         )
-    note = relevance_note([ranks])
-    return Results(results, partial(evaluated_parts, confidence=confidence, note=note))
+    notes = relevance_notes([ranks])
+    return Results(results, partial(evaluated_parts, confidence=confidence, notes=notes))
 
 
 def values_by_user(
@@ -243,26 +245,26 @@ def question_ends(ranks: Ranks, known: Mapping[Measure, Float]) -> None:
         )
 
 
-def prior_shape(measure: Measure, ranks: Ranks) -> Shape:
+def prior_shape(measure: Measure, n_items: int) -> Shape:
     """Calculate the shape of a metric of one relevant item at a uniformly random rank."""
-    n = ranks.mean_candidates or _UNKNOWN_ITEMS
+    n = n_items or _UNKNOWN_ITEMS
     places, weights = rank_rule([measure], n, 1)
     return Shape.of(measure.at(places, n), weights)
 
 
-def relevance_note(rankings: Iterable[Ranks]) -> str:
+def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
     """Say which metrics use grades, if any rankings have them."""
     for ranks in rankings:
         if ranks.relevance is not None:
             least = "above 0"
             if ranks.min_relevance > 0.0:
                 least = f"of at least {ranks.min_relevance:g}"
-            return f"ndcg takes grades as gains; for other metrics items {least} are relevant."
-    return ""
+            return [f"ndcg takes grades as gains; for other metrics items {least} are relevant."]
+    return []
 
 
 def evaluated_parts(
-    results: Sequence[Evaluated], confidence: float, note: str = ""
+    results: Sequence[Evaluated], confidence: float, notes: Sequence[str]
 ) -> tuple[list[Row], str]:
     """Return a row for each result, and say what they are of and where intervals are too narrow."""
     percent = f"{100 * confidence:g} %"
@@ -282,9 +284,7 @@ def evaluated_parts(
     if items:
         words += f", {items}"
     words += f". Fractions, ties {results[0].ties}. The interval covers the variation over users."
-    lines = [words]
-    if note:
-        lines.append(note)
+    lines = [words, *notes]
     for result in few.values():
         lines.append(
             f"{result.metric}: about {max(round(result.effective_users), 1)} of "
