@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.orders import exact_verdict, full_parts, sampled_verdict
+from sampled_metrics.inference.orders import exact_verdict, order_parts, sampled_verdict
 from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.results import Compared
@@ -97,7 +97,7 @@ def test_many_results_are_a_row_for_each_pair(count):
         compared(metric=f"recall@{k}", order="b" if k % 2 else "undecided", users_needed=None)
         for k in range(1, count + 1)
     ]
-    table, words = full_parts(results, 0.9, "holm", ["one note.", "another."], True)
+    table, words = order_parts(results, 0.9, "holm", ["one note.", "another."], True)
     assert words.endswith("one note.\nanother.")
     assert "decided if the interval of b - a excludes 0" in words
     assert "corrected" not in words
@@ -117,15 +117,15 @@ def test_many_results_are_a_row_for_each_pair(count):
 @pytest.mark.parametrize(("needed", "shown"), [(None, False), (10**7, True), (10**7 + 1, False)])
 def test_users_that_would_decide_are_in_brackets(needed, shown):
     results = [compared(users_needed=needed), compared(b="C", paired=False)]
-    table, words = full_parts(results, 0.95, "holm", [], False)
+    table, words = order_parts(results, 0.95, "holm", [], False)
     assert table[0]["order"] == "undecided" + " (10,000,000)" * shown
     assert ("in brackets the users" in words) == shown
     assert "corrected for 2 pairs (holm)" in words
     assert "paired" not in words
     assert "p_value" not in table[0]
-    _, words = full_parts(results[1:], 0.95, "holm", [], False)
+    _, words = order_parts(results[1:], 0.95, "holm", [], False)
     assert ", not paired" in words
-    _, words = full_parts(results, 0.95, "none", [], False)
+    _, words = order_parts(results, 0.95, "none", [], False)
     assert "corrected" not in words
 
 

@@ -1,6 +1,6 @@
 """Comparison of recommenders: which has the higher exact metric, where that is decided."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import combinations
@@ -107,44 +107,50 @@ def compare(
     samples, rankings = all_alike(data, drawn, ranked)
     _question(samples or rankings)
     measures = parse_measures(metrics)
-    if samples:
-        if test is not None:
-            raise InputError("test (--test) is for full rankings, these are sampled")
-        names = ESTIMATORS if estimators is None else estimators
-        return _of_samples(samples, measures, names, shape, correction, confidence)
-    if estimators is not None:
+    if samples and test is not None:
+        raise InputError("test (--test) is for full rankings, these are sampled")
+    if rankings and estimators is not None:
         raise InputError(
             "estimators (--estimator) are for sampled rankings; give n_negatives (--n-negatives)"
         )
-    rankings, notes = paired_users(rankings)
-    of_rankings = "expected" if ties is None else ties
-    single = list(_by_rankings(rankings, measures, of_rankings, seed, confidence))
-
-    def finished(result: Compared, level: float) -> Compared:
-        if result.order == UNDECIDED:
-            result = replace(result, users_needed=users_needed(result, level))
-        return replace(result, verdict=orders.exact_verdict(result))
-
+    solved: dict[str, Solved] = {}
+    if samples:
+        samples, notes = paired_users(samples)
+        names = ESTIMATORS if estimators is None else estimators
+        solved = _solved(samples, measures, names, shape, confidence)
+        single = list(_by_samples(solved, confidence))
+    else:
+        rankings, notes = paired_users(rankings)
+        notes += relevance_notes(rankings.values())
+        of_rankings = "expected" if ties is None else ties
+        single = list(_by_rankings(rankings, measures, of_rankings, seed, confidence))
+    results = []
+    for result, alone in zip(decided(single, correction, confidence), single, strict=True):
+        level = strict_level(result, alone, confidence)
+        if solved:
+            results.append(_of_sampled(result, solved, shape, confidence, level))
+        else:
+            results.append(_of_exact(result, level))
     show = partial(
-        orders.full_parts,
+        orders.order_parts,
         confidence=confidence,
         correction=correction,
-        notes=[*notes, *relevance_notes(rankings.values())],
+        notes=notes,
         p_values=test is not None,
+        shape=shape,
+        solved=solved,
     )
-    return Results(_decided(single, correction, confidence, finished), show)
+    return Results(results, show)
 
 
-def _of_samples(
-    samples: dict[str, SampledRanks],
+def _solved(
+    samples: Mapping[str, SampledRanks],
     measures: Sequence[Measure],
     estimators: str | Sequence[str],
     shape: str | float,
-    correction: str,
     confidence: float,
-) -> Results[Compared]:
-    """Compare pairs of recommenders by their sampled ranks, which must have been drawn alike."""
-    samples, pairing = paired_users(samples)
+) -> dict[str, Solved]:
+    """Compute ranges and estimates of each recommender; all must have been drawn alike."""
     for field in ("n_negatives", "sampling"):
         kinds = {str(getattr(sample, field)): name for name, sample in samples.items()}
         if len(kinds) > 1:
@@ -156,37 +162,31 @@ def _of_samples(
         with reading(name):
             checked = ranges.checked_ranges(measures, sample, shape, confidence)
         solved[name] = solve(sample, measures, parsed, *checked)
-
-    def finished(result: Compared, level: float) -> Compared:
-        if result.order != UNDECIDED:
-            better, worse = (samples[name] for name in orders.better_first(result, result.order))
-            measure = parse_measure(result.metric)
-            factor = _holds_up_to(better, worse, measure, shape, confidence, level)
-            result = replace(result, holds_up_to=factor)
-        of_both = (solved[name].ranges[result.metric] for name in (result.a, result.b))
-        return replace(result, verdict=orders.sampled_verdict(result, *of_both))
-
-    single = list(_by_samples(solved, confidence))
-    show = partial(
-        orders.sampled_parts,
-        confidence=confidence,
-        correction=correction,
-        pairing=pairing,
-        shape=shape,
-        solved=solved,
-    )
-    return Results(_decided(single, correction, confidence, finished), show)
+    return solved
 
 
-def _decided(
-    single: Sequence[Compared],
-    correction: str,
+def _of_sampled(
+    result: Compared,
+    solved: Mapping[str, Solved],
+    shape: str | float,
     confidence: float,
-    finished: Callable[[Compared, float], Compared],
-) -> Iterator[Compared]:
-    """Fill in orders, and what follows from each and from the confidence that it asks for."""
-    for result, alone in zip(decided(single, correction, confidence), single, strict=True):
-        yield finished(result, strict_level(result, alone, confidence))
+    level: float,
+) -> Compared:
+    """Fill in the verdict on sampled ranks, and up to which factor a decided order holds."""
+    if result.order != UNDECIDED:
+        better, worse = (solved[name].ranks for name in orders.better_first(result, result.order))
+        measure = parse_measure(result.metric)
+        factor = _holds_up_to(better, worse, measure, shape, confidence, level)
+        result = replace(result, holds_up_to=factor)
+    of_both = (solved[name].ranges[result.metric] for name in (result.a, result.b))
+    return replace(result, verdict=orders.sampled_verdict(result, *of_both))
+
+
+def _of_exact(result: Compared, level: float) -> Compared:
+    """Fill in the verdict on full rankings, and how many users would decide an open order."""
+    if result.order == UNDECIDED:
+        result = replace(result, users_needed=users_needed(result, level))
+    return replace(result, verdict=orders.exact_verdict(result))
 
 
 def _by_rankings(

@@ -20,7 +20,7 @@ from sampled_metrics.inference.results import (
     likeness,
     span,
 )
-from sampled_metrics.inference.shapes import MOST_FACTOR, assumed
+from sampled_metrics.inference.shapes import MOST_FACTOR, NONE, assumed
 from sampled_metrics.metrics.measures import parse_measure
 
 _MANY_USERS = 10_000_000
@@ -108,63 +108,59 @@ def _factor(factor: float) -> str:
     return f"{factor:.0f}"
 
 
-def full_parts(
+def order_parts(
     results: Sequence[Compared],
     confidence: float,
     correction: str,
     notes: Sequence[str],
-    p_values: bool,
+    p_values: bool = False,
+    shape: str | float = NONE,
+    solved: Mapping[str, Solved] | None = None,
 ) -> Parts:
-    """Orders from full rankings, and how many users would decide what is undecided."""
-    rule = _rule(results, correction, "interval")
-    if len(results) > _MOST_ROWS:
-        return [_signs(results), "\n".join([_OF_SIGNS, f"{rule}.", *notes])]
-    if any(map(_needs_users, results)):
-        rule += "; in brackets the users that would decide it"
-    return [_rows(results, confidence, p_values), "\n".join([f"{rule}.", *notes])]
-
-
-def sampled_parts(
-    results: Sequence[Compared],
-    confidence: float,
-    correction: str,
-    pairing: Sequence[str],
-    shape: str | float,
-    solved: Mapping[str, Solved],
-) -> Parts:
-    """Orders from sampled ranks, what would decide open ones, and ranges and estimates."""
+    """Orders, and what would decide open ones; of sampled ranks also the ranges and estimates."""
     by_pair = groupby(results, key=attrgetter("a", "b", "metric"))
     pairs = [next(of_pair) for _, of_pair in by_pair]  # all estimators have the same order
-    lines = [f"{_rule(results, correction, 'range')}, {assumed(shape)}."]
-    if any(pair.order != UNDECIDED for pair in pairs):
-        lines.append(_OF_FACTORS)
-    lines += [*pairing, *_advice(pairs, solved, shape, confidence)]
-    if len(pairs) > _MOST_ROWS:
-        words = "Ranges of the exact metrics (`correct` prints the estimates):"
-        return [_signs(pairs), "\n".join([_OF_SIGNS, *lines]), words, _ranges(solved)]
-    words = "Ranges of the exact metrics, and estimates, which may be ordered otherwise:"
-    return [_rows(pairs, confidence), "\n".join(lines), words, _estimates(solved)]
-
-
-def _rows(pairs: Sequence[Compared], confidence: float, p_values: bool = False) -> list[Row]:
-    """One row for each pair and metric."""
+    is_long = len(pairs) > _MOST_ROWS
+    rule = _rule(pairs, correction, "range" if solved else "interval")
+    if solved:
+        rule += f", {assumed(shape)}"
+        notes = [*notes, *_advice(pairs, solved, shape, confidence)]
+    elif not is_long and any(map(_needs_users, pairs)):
+        rule += "; in brackets the users that would decide it"
+    lines = [f"{rule}.", *notes]
     is_any_held = any(pair.holds_up_to is not None for pair in pairs)
-    rows = []
-    for pair in pairs:
-        row: Row = {"a": pair.a, "b": pair.b, "metric": pair.metric}
-        if pair.estimator == EXACT:
-            row["value_a"] = pair.value_a
-            row["value_b"] = pair.value_b
-        row[f"b - a ({100 * confidence:g} %)"] = span(pair.range_low, pair.range_high)
-        row["order"] = order_in_words(pair)
-        if _needs_users(pair):
-            row["order"] += f" ({pair.users_needed:,})"
-        if is_any_held:
-            row["holds up to"] = _held(pair)
-        if p_values:
-            row["p_value"] = pair.p_value
-        rows.append(row)
-    return rows
+    if is_any_held:
+        lines.insert(1, _OF_FACTORS)
+    if is_long:
+        lines.insert(0, _OF_SIGNS)
+        rows = _signs(pairs)
+    else:
+        rows = [_row(pair, confidence, p_values, is_any_held) for pair in pairs]
+    if not solved:
+        return [rows, "\n".join(lines)]
+    about = "Ranges of the exact metrics, and estimates, which may be ordered otherwise:"
+    ranges = _estimates(solved)
+    if is_long:
+        about = "Ranges of the exact metrics (`correct` prints the estimates):"
+        ranges = _ranges(solved)
+    return [rows, "\n".join(lines), about, ranges]
+
+
+def _row(pair: Compared, confidence: float, p_values: bool, is_any_held: bool) -> Row:
+    """One row for a pair and a metric."""
+    row: Row = {"a": pair.a, "b": pair.b, "metric": pair.metric}
+    if pair.estimator == EXACT:
+        row["value_a"] = pair.value_a
+        row["value_b"] = pair.value_b
+    row[f"b - a ({100 * confidence:g} %)"] = span(pair.range_low, pair.range_high)
+    row["order"] = order_in_words(pair)
+    if _needs_users(pair):
+        row["order"] += f" ({pair.users_needed:,})"
+    if is_any_held:
+        row["holds up to"] = _held(pair)
+    if p_values:
+        row["p_value"] = pair.p_value
+    return row
 
 
 def _needs_users(result: Compared) -> bool:
