@@ -1,10 +1,10 @@
 """Check of a table of printed metrics: what cannot be, what it allows, which orders it decides."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import one_thread
@@ -19,11 +19,8 @@ from sampled_metrics.inference.printed import PrintedRow, read_printed
 from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.results import Results, count, span
 from sampled_metrics.inference.shapes import NONE, assumed, name_of
-from sampled_metrics.inference.statement import About, Printed, solve, state
+from sampled_metrics.inference.statement import About, solve, state
 from sampled_metrics.metrics.measures import Measure, parse_measure
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MOST_SHOWN = 20  # decided orders of one table
 _QUESTIONS = (
@@ -129,12 +126,6 @@ class Checks(Results[Checked]):
             row["flags"] = " | ".join(f"{flag.test}: {flag}" for flag in checked.flags)
         return found
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return a DataFrame with a row for each row of the table, its flags as text."""
-        import pandas as pd
-
-        return pd.DataFrame(self.flat_rows())
-
 
 class _Question(NamedTuple):
     """What is asked of every row."""
@@ -143,8 +134,8 @@ class _Question(NamedTuple):
     shape: str
     confidence: float
 
-    def problem(self, row: PrintedRow) -> Printed:
-        """State what the printed numbers of a row allow."""
+    def range(self, row: PrintedRow, confidence: float) -> Range:
+        """Compute the range that the printed numbers of a row allow."""
         about = About(
             n_items=row.n_items,
             n_negatives=row.n_negatives,
@@ -152,17 +143,9 @@ class _Question(NamedTuple):
             sampling=str(row.sampling),
             shape=self.shape,
             runs=row.runs,
-            confidence=self.confidence,
+            confidence=confidence,
         )
-        return state(row.printed, about)
-
-
-class _Ranged(NamedTuple):
-    """A row with a range."""
-
-    row: PrintedRow
-    range: Range
-    wider: Range  # at half of the error, so that two ranges hold together
+        return solve(state(row.printed, about), self.measure).range
 
 
 @one_thread()
@@ -211,23 +194,31 @@ HR@10 from 0.7885 to 1.0000, not 0.5538
     """
     check_arguments(metric=metric, shape=shape, confidence=confidence)
     question = _Question(parse_measure(metric), name_of(shape), confidence)
-    rows = read_printed(table, n_items, n_negatives)
-    found = [_checked(row, question) for row in rows]
-    orders = _orders(rows, [ranged for _, ranged in found])
-    results = [checked for checked, _ in found]
+    results = []
+    strict = []
+    for row in read_printed(table, n_items, n_negatives):
+        checked, wider = _checked(row, question)
+        results.append(checked)
+        strict.append(wider)
+    orders = _orders(results, strict)
     checks = Checks(results, partial(_parts, orders=orders, question=question))
     checks.orders = orders
     return checks
 
 
-def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, _Ranged | None]:
-    """Test one row, and compute its range unless its numbers contradict each other."""
+def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | None]:
+    """Test one row, and compute its range unless its numbers contradict each other.
+
+    Also returns the range at half of the error, so that two of them hold together.
+    """
     found = flags.of_arithmetic(row)
-    ranged = None
+    allowed = None
+    wider = None
     is_contradiction = any(flag.test == flags.BOUNDS for flag in found)
     if not is_contradiction and row.sampling is not None:
         try:
-            ranged = _ranged(row, question)
+            allowed = question.range(row, question.confidence)
+            wider = question.range(row, (1.0 + question.confidence) / 2.0)
         except InputError:  # the arguments are valid, so that the numbers are not
             if row.n_users is not None:  # else the sampling error may explain it
                 found.append(flags.of_ranks(row, question.shape))
@@ -246,62 +237,52 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, _Ranged | N
         metric=str(question.measure),
         flags=tuple(found),
     )
-    if ranged is None:
+    if allowed is None:
         return checked, None
-    place = partial(_placed, ranged, question, list(row.exact))
+    place = partial(_placed, row, question, allowed)
     own = [name for name in row.exact if parse_measure(name) == question.measure]
     if not go_together(row, question.shape):
-        found.append(flags.of_exact(row, place()))
+        found.append(flags.of_exact(row, place(row.exact)))
     complete = replace(
         checked,
-        range_low=ranged.range.low,
-        range_high=ranged.range.high,
-        range_middle=ranged.range.middle,
+        range_low=allowed.low,
+        range_high=allowed.high,
+        range_middle=allowed.middle,
         flags=tuple(found),
-        measured=next(iter(_placed(ranged, question, own)), None),
-        place=place,
+        measured=next(iter(place(own)), None),
+        place=partial(place, row.exact),
     )
-    return complete, ranged
+    return complete, wider
 
 
-def _ranged(row: PrintedRow, question: _Question) -> _Ranged:
-    """Compute the range of one row."""
-    problem = question.problem(row)
-    strict = problem.at((1.0 + question.confidence) / 2.0)
-    ranges = [solve(stated, question.measure).range for stated in (problem, strict)]
-    return _Ranged(row, *ranges)
-
-
-def _placed(ranged: _Ranged, question: _Question, names: Sequence[str]) -> list[Placed]:
+def _placed(
+    row: PrintedRow, question: _Question, allowed: Range, names: Iterable[str]
+) -> list[Placed]:
     """Place exact metrics of a row beside their ranges, computing those that are not known."""
-    row = ranged.row
-    problem = None
     placed = []
     for name in names:
-        found = ranged.range
-        measure = parse_measure(name)
-        if measure != question.measure:
-            problem = problem or question.problem(row)
-            found = solve(problem, measure).range
+        found = allowed
+        if parse_measure(name) != question.measure:
+            found = question._replace(measure=parse_measure(name)).range(row, question.confidence)
         placed.append(consistency.place(name, row, found.low, found.high, question.confidence))
     return placed
 
 
-def _orders(rows: Sequence[PrintedRow], ranged: Sequence[_Ranged | None]) -> list[Orders]:
-    """Decide orders within each table."""
-    tables: dict[tuple[str, str], list[_Ranged]] = {}
-    for row, found in zip(rows, ranged, strict=True):
-        of_table = tables.setdefault((row.source, row.data_set), [])
+def _orders(results: Sequence[Checked], strict: Sequence[Range | None]) -> list[Orders]:
+    """Decide orders within each table, by ranges that hold together."""
+    tables: dict[tuple[str, str], list[tuple[int, Range]]] = {}
+    for checked, found in zip(results, strict, strict=True):
+        of_table = tables.setdefault((checked.source, checked.data_set), [])
         if found is not None:
-            of_table.append(found)
+            of_table.append((checked.row, found))
     orders = []
     for (source, data_set), of_table in tables.items():
         decided = []
         pairs = list(combinations(of_table, 2))
         for pair in pairs:
-            worse, better = sorted(pair, key=lambda ranged: ranged.wider.low)
-            if better.wider.low > worse.wider.high:
-                decided.append((better.row.row, worse.row.row))
+            (worse, below), (better, above) = sorted(pair, key=lambda ranged: ranged[1].low)
+            if above.low > below.high:
+                decided.append((better, worse))
         orders.append(Orders(source, data_set, len(pairs), tuple(decided)))
     return orders
 

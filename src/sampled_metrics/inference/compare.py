@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, one_thread
 from sampled_metrics._base.asking import ask
-from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
+from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE, Names
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.kinds import is_dictionary
 from sampled_metrics.inference import orders, ranges
@@ -47,8 +47,8 @@ _holds_up_to = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # all estimators 
 @one_thread()
 def compare(
     data: Mapping[str, Data],
-    metrics: str | Sequence[str] = METRICS,
-    estimators: str | Sequence[str] | None = None,
+    metrics: Names = METRICS,
+    estimators: Names | None = None,
     *,
     relevant: OfUsers | None = None,
     seen: OfUsers | None = None,
@@ -146,7 +146,7 @@ def compare(
 def _solved(
     samples: Mapping[str, SampledRanks],
     measures: Sequence[Measure],
-    estimators: str | Sequence[str],
+    estimators: Names,
     shape: str | float,
     confidence: float,
 ) -> dict[str, Solved]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import CACHE, Float, blocks, one_thread
-from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
+from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE, Names
 from sampled_metrics._base.errors import InputError, InputWarning, reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators import (
@@ -94,8 +94,8 @@ class Corrected:
 @one_thread()
 def correct(
     data: Data,
-    metrics: str | Sequence[str] = METRICS,
-    estimators: str | Sequence[str] = ESTIMATORS,
+    metrics: Names = METRICS,
+    estimators: Names = ESTIMATORS,
     *,
     n_items: ArrayLike | None = None,
     n_negatives: int | None = None,
@@ -206,7 +206,7 @@ def correct(
     return Results(results, partial(_parts, confidence=confidence))
 
 
-def chosen_estimators(names: str | Sequence[str], m: int) -> list[Estimator]:
+def chosen_estimators(names: Names, m: int) -> list[Estimator]:
     """Return the estimators of these names; of the default ones those that are fast for m."""
     if names is ESTIMATORS and m > _MOST_BY_DEFAULT:
         left_out = ", ".join(ESTIMATORS[1:])

@@ -11,7 +11,7 @@ import numpy as np
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics._base.asking import ask
-from sampled_metrics._base.defaults import CONFIDENCE, METRICS
+from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.population import Shape, estimate
@@ -75,7 +75,7 @@ class Evaluated:
 @one_thread()
 def evaluate(
     data: Data,
-    metrics: str | Sequence[str] = METRICS,
+    metrics: Names = METRICS,
     *,
     relevant: OfUsers | None = None,
     seen: OfUsers | None = None,
@@ -170,7 +170,7 @@ def evaluate(
 
 def values_by_user(
     data: Data,
-    metrics: str | Sequence[str] = METRICS,
+    metrics: Names = METRICS,
     *,
     relevant: OfUsers | None = None,
     seen: OfUsers | None = None,

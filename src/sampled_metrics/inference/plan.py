@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import integers, one_thread
-from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE
+from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE, Names
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.assumed import power_law_with
@@ -64,7 +64,7 @@ class Planned:
 def plan(
     a: Data | None = None,
     b: Data | None = None,
-    metrics: str | Sequence[str] = METRICS[:1],
+    metrics: Names = METRICS[:1],
     *,
     effect: float | None = None,
     value: float | None = None,

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -230,6 +231,7 @@ def _required(texts: defaultdict[str, str], name: str, of_all: Mapping[str, int 
     return count
 
 
+@lru_cache(maxsize=256)  # rows of a table have the same
 def _is_metric(name: str) -> bool:
     try:
         parse_measure(name)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sampled_metrics._base.arrays import Float, one_thread
-from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
+from sampled_metrics._base.defaults import CONFIDENCE, SHAPE, Names
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.averages import sampled_moments
 from sampled_metrics.inference.consistency import not_above_random
@@ -85,7 +85,7 @@ class Orders:
 @one_thread()
 def reported(
     printed: Numbers,
-    metrics: str | Sequence[str] | None = None,
+    metrics: Names | None = None,
     *,
     n_items: int,
     n_negatives: int,
@@ -155,7 +155,7 @@ def reported(
     return Results(found, partial(_parts, confidence=confidence, low=low))
 
 
-def _ranges(printed: Numbers, metrics: str | Sequence[str] | None, about: About) -> list[Reported]:
+def _ranges(printed: Numbers, metrics: Names | None, about: About) -> list[Reported]:
     """Range of each metric."""
     problem = state(printed, about)
     known = {str(parse_measure(name)): float(value) for name, value in printed.items()}
@@ -179,7 +179,7 @@ def _ranges(printed: Numbers, metrics: str | Sequence[str] | None, about: About)
     return results
 
 
-def advice(printed: Numbers, metrics: str | Sequence[str], about: About) -> Results[Reported]:
+def advice(printed: Numbers, metrics: Names, about: About) -> Results[Reported]:
     """Compute the ranges that other printed metrics, or 1,000 negatives, would have allowed.
 
     The first results are of the numbers given. The others, the narrowest range of each metric and
@@ -229,9 +229,7 @@ def _expected(measures: Sequence[Measure], about: About, ends: Sequence[Least]) 
     return total / (sum(end.weights.sum() + end.apart for end in ends))
 
 
-def _orders(
-    a: Numbers, b: Numbers, metrics: str | Sequence[str] | None, about: About
-) -> list[Orders]:
+def _orders(a: Numbers, b: Numbers, metrics: Names | None, about: About) -> list[Orders]:
     """Order two papers by their ranges, each at (1 + confidence)/2."""
     for printed in (a, b):
         require_printed(printed)

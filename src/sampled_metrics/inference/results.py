@@ -99,7 +99,11 @@ class Results(Shown, list[Result]):
         """Return a DataFrame with a row for each result and a column for each of its fields."""
         import pandas as pd
 
-        return pd.DataFrame([asdict(result) for result in self])  # type: ignore[call-overload]
+        return pd.DataFrame(self.flat_rows())
+
+    def flat_rows(self) -> list[Row]:
+        """Return a dictionary for each result, of numbers and texts."""
+        return [asdict(result) for result in self]  # type: ignore[call-overload]
 
     __repr__ = Shown.__str__
 

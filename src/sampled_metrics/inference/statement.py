@@ -49,19 +49,6 @@ class Printed(NamedTuple):
     names: list[str]  # for errors
     about: About
     means: Means
-    conflict: float = 0.0  # with all distributions of the class
-
-    def at(self, confidence: float) -> "Printed":
-        """State the same numbers at another confidence."""
-        n_users = self.about.n_users
-        if n_users is None:
-            return self
-        # A distribution is as likely as z^2 allows beside the likeliest of the class.
-        error = _error(confidence, n_users) + self.conflict
-        return self._replace(
-            about=self.about._replace(confidence=confidence),
-            means=self.means._replace(error=error),
-        )
 
     @property
     def is_random(self) -> bool:
@@ -96,43 +83,45 @@ def state(printed: Numbers, about: About) -> Printed:
         names.append(f"{name}={number}")
         values.append(value)
         halves.append(0.5 * 10.0 ** -(decimals if about.digits is None else about.digits))
+    numbers = np.array([values, halves])
     measures = tuple(map(parse_measure, printed))
     ranks = np.arange(1, m + 2)
     credit = np.stack([measure.at(ranks, m + 1) for measure in measures])
     last = credit[:, -1:]
     # One distribution of sampled ranks, any at all, has the printed numbers.
     of_sampled = _means(
-        np.array([values, halves]),
+        numbers,
         np.append(credit, last, axis=1),
         np.zeros((len(names), len(names), 1)),
         Extremes(factor=np.inf, last=0, points=ranks),
     )
     without_users = about._replace(n_users=None)
-    _least_conflict(Printed(names, without_users, of_sampled), "no sampled ranks have", "")
+    _conflict(Printed(names, without_users, of_sampled), "no sampled ranks have", "")
     factor = factor_of(about.shape)
     alone = factor == np.inf
     kind = Sampling(about.sampling)
     given, products = sampled_moments(measures, n, m, kind, alone, about.runs)
     means = _means(
-        np.array([values, halves]),
+        numbers,
         np.append(given, last, axis=1),
         np.append(products, np.outer(last, last)[..., None], axis=2),
         Extremes(factor=factor, last=0 if alone else n, points=last_ranks(n)),
     )
-    problem = Printed(names, about, means._replace(apart=about.unscored)).at(about.confidence)
+    error = 0.0
+    if about.n_users is not None:
+        error = float(ndtri((1.0 + about.confidence) / 2.0)) ** 2 / about.n_users
+    problem = Printed(names, about, means._replace(apart=about.unscored, error=error))
     remedy = ", or shape"
     if not alone:
         remedy = (
             "; are many held-out items not scored at all, as in a split by time (unscored, "
             "--unscored)? Or try shape 2"
         )
-    found = _least_conflict(problem, "no distribution of true ranks gives", remedy)
-    return problem._replace(conflict=found).at(about.confidence)
-
-
-def _error(confidence: float, n_users: int) -> float:
-    """Square of the quantile of a confidence, by the number of users."""
-    return float(ndtri((1.0 + confidence) / 2.0)) ** 2 / n_users
+    found = _conflict(problem, "no distribution of true ranks gives", remedy)
+    if about.n_users is None:
+        return problem
+    # A distribution is as likely as z^2 allows beside the likeliest of the class.
+    return problem._replace(means=problem.means._replace(error=error + found))
 
 
 def _means(numbers: Float, given: Float, products: Float, extremes: Extremes) -> Means:
@@ -156,33 +145,32 @@ def _means(numbers: Float, given: Float, products: Float, extremes: Extremes) ->
     )
 
 
-def _least_conflict(problem: Printed, what: str, remedy: str) -> float:
+def _conflict(problem: Printed, what: str, remedy: str) -> float:
     """Return the conflict of printed numbers, or raise an InputError if there is no distribution.
 
     It names the numbers without which there is one.
     """
-    n_users = problem.about.n_users
-    found = conflict(problem.means)
-    if found <= _largest_conflict(problem.means, n_users):
-        return found
     names = problem.names
+    n_users = problem.about.n_users
+
+    def most(means: Means) -> float:
+        if n_users is None:
+            return _VIOLATED
+        return float(chdtri(means.values.size, _REFUSED)) / n_users
+
+    found = conflict(problem.means)
+    if found <= most(problem.means):
+        return found
     culprits = []
     if len(names) > 1:
         for place, name in enumerate(names):
             others = problem.means.without(place)
-            if conflict(others) <= _largest_conflict(others, n_users):
+            if conflict(others) <= most(others):
                 culprits.append(name)
     raise InputError(
         f"{what} {' and '.join(names)} among {problem.about.n_items:,} candidates; check "
         f"{', '.join(culprits or names)}, n_negatives and n_items{remedy}"
     )
-
-
-def _largest_conflict(means: Means, n_users: int | None) -> float:
-    """Return the conflict of printed numbers above which they are refused."""
-    if n_users is None:
-        return _VIOLATED
-    return float(chdtri(means.values.size, _REFUSED)) / n_users
 
 
 def _check(printed: Numbers, about: About) -> None:
