@@ -313,6 +313,7 @@ def _pmf_of_grid(n: int, m: int, sampling: Sampling, first: int) -> Float:
 def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool = False) -> Parts:
     """The range of each metric, and beside each estimate what it acts like."""
     rows: list[Row] = []
+    random = []
     for result in results:
         row: Row = {"metric": result.metric, "range": "", "middle": ""}
         if not rows or rows[-1]["metric"] != result.metric:
@@ -320,11 +321,15 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
             row["middle"] = "-"
             if result.range_middle is not None:
                 row["middle"] = f"{result.range_middle:.4f}"
+            value = _of_random_order(result.metric, result.n_items)
+            if result.range_low <= value <= result.range_high:
+                words = f"the range includes {value:.4f}, the value of a random order."
+                random.append(f"{result.metric}: {words}")
         row["estimator"] = result.estimator
         row["value"] = result.value
         if intervals:
             row["interval"] = span(result.ci_low, result.ci_high)
-        row["acts like"] = str(likeness(result.metric, result.behaves_like, result.n_items))
+        row["acts like"] = likeness(result.metric, result.behaves_like, result.n_items).name
         rows.append(row)
     first = results[0]
     drawn = "and kept once" if first.sampling == "distinct" else first.sampling.replace("-", " ")
@@ -334,7 +339,7 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
         "range: values of the exact metric that the sampled ranks allow, at "
         f"{100 * confidence:g} %, {assumed(first.shape)}.{caveat(first.shape)}",
         "middle: geometric mean of the range, if you must quote one number.",
-        *_random_orders(results),
+        *random,
         'value: what the estimator gives. It measures the metric under "acts like", so it may '
         "lie outside the range.",
     ]
@@ -343,14 +348,8 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
     return [rows, "\n".join(lines)]
 
 
-def _random_orders(results: Sequence[Corrected]) -> list[str]:
-    """Say of metrics whose range holds it what a random order of the items has."""
-    lines = []
-    n = results[0].n_items
-    for metric, found in {result.metric: result for result in results}.items():
-        measure = parse_measure(metric)
-        ranks, weights = rank_rule([measure], n, 1)
-        value = weights @ measure.at(ranks, n) / n
-        if found.range_low <= value <= found.range_high:
-            lines.append(f"{metric}: the range includes {value:.4f}, the value of a random order.")
-    return lines
+def _of_random_order(metric: str, n: int) -> float:
+    """Value of a metric of one relevant item in a random order of n items."""
+    measure = parse_measure(metric)
+    ranks, weights = rank_rule([measure], n, 1)
+    return float(weights @ measure.at(ranks, n) / n)

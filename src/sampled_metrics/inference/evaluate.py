@@ -144,9 +144,8 @@ def evaluate(
     known = known_values(parse_measures(metrics), ranks, ties, seed)
     question_ends(ranks, known)
     for measure, values in known.items():
-        mean = estimate(
-            Shape.of(values), values.size, prior_shape(measure, ranks.mean_candidates), confidence
-        )
+        prior = prior_shape(measure, ranks.mean_candidates)
+        mean = estimate(Shape.of(values), values.size, prior, confidence)
         squares = float(np.square(values).sum())
         effective_users = 0.0
         if squares > 0.0:
@@ -203,7 +202,7 @@ def values_by_user(
     users = np.arange(len(ranks)) if ranks.users is None else ranks.users
     index = pd.Index(users, name="user_id")
     known = known_values(measures, ranks, ties, seed)
-    return pd.DataFrame({str(measure): known[measure] for measure in known}, index=index)
+    return pd.DataFrame({str(measure): values for measure, values in known.items()}, index=index)
 
 
 def known_values(
@@ -268,28 +267,26 @@ def evaluated_parts(
 ) -> tuple[list[Row], str]:
     """Return a row for each result, and say what they are of and where intervals are too narrow."""
     percent = f"{100 * confidence:g} %"
+    interval = f"interval ({percent})"
     rows: list[Row] = []
-    few: dict[str, Evaluated] = {}
+    few: dict[str, str] = {}
     for result in results:
         row: Row = {"metric": result.metric, "value": result.value, "std_error": result.std_error}
-        row[f"interval ({percent})"] = None
+        row[interval] = None
         if not isnan(result.ci_low):
-            row[f"interval ({percent})"] = span(result.ci_low, result.ci_high)
+            row[interval] = span(result.ci_low, result.ci_high)
+            is_steep = parse_measure(result.metric).kind not in FLAT
+            if is_steep and 0.0 < result.effective_users < _FEW:
+                few[result.metric] = (
+                    f"{result.metric}: about {max(round(result.effective_users), 1)} of "
+                    f"{count(result.n_users, 'user')} carry most of the value; its interval is too "
+                    "narrow, and holds the metric of other users like these in fewer than "
+                    f"{percent} of evaluations."
+                )
         rows.append(row)
-        is_steep = parse_measure(result.metric).kind not in FLAT
-        if is_steep and 0.0 < result.effective_users < _FEW and not isnan(result.ci_low):
-            few[result.metric] = result
     words = extent([result.n_users for result in results], "user")
     items = extent([result.n_items for result in results if result.n_items], "candidate")
     if items:
         words += f", {items}"
     words += f". Fractions, ties {results[0].ties}. The interval covers the variation over users."
-    lines = [words, *notes]
-    for result in few.values():
-        lines.append(
-            f"{result.metric}: about {max(round(result.effective_users), 1)} of "
-            f"{count(result.n_users, 'user')} carry most of the value; its interval is too "
-            f"narrow, and holds the metric of other users like these in fewer than "
-            f"{percent} of evaluations."
-        )
-    return rows, "\n".join(lines)
+    return rows, "\n".join([words, *notes, *few.values()])
