@@ -3,18 +3,21 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import combinations
 
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, one_thread
-from sampled_metrics._base.asking import ask
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE, Names
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.kinds import is_dictionary
 from sampled_metrics.inference import orders, ranges
-from sampled_metrics.inference.correct import Solved, chosen_estimators, solve
+from sampled_metrics.inference.correct import (
+    Solved,
+    chosen_estimators,
+    question_negatives,
+    solve,
+)
 from sampled_metrics.inference.decisions import (
     decided,
     mean_difference,
@@ -29,8 +32,7 @@ from sampled_metrics.inference.evaluate import (
     question_ends,
     relevance_notes,
 )
-from sampled_metrics.inference.pairing import different_ids, paired_users
-from sampled_metrics.inference.pairs import question_negatives
+from sampled_metrics.inference.pairing import Common, Paired, questioned_users
 from sampled_metrics.inference.population import Shape
 from sampled_metrics.inference.results import EXACT, UNDECIDED, Compared, Results, with_questions
 from sampled_metrics.inputs.alike import all_alike
@@ -39,7 +41,6 @@ from sampled_metrics.inputs.options import Drawn, Ranked
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 
-_SAME = ": are these evaluations on the same data?"
 _holds_up_to = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # all estimators have the same order
 
 
@@ -105,32 +106,28 @@ def compare(
     drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, of_negatives, seed)
     ranked = Ranked(n_items, relevant, seen, complete, min_relevance)
     samples, rankings = all_alike(data, drawn, ranked)
-    _question(samples or rankings)
     measures = parse_measures(metrics)
-    if samples and test is not None:
-        raise InputError("test (--test) is for full rankings, these are sampled")
-    if rankings and estimators is not None:
-        raise InputError(
-            "estimators (--estimator) are for sampled rankings; give n_negatives (--n-negatives)"
-        )
     solved: dict[str, Solved] = {}
     if samples:
-        samples, notes = paired_users(samples)
+        if test is not None:
+            raise InputError("test (--test) is for full rankings, these are sampled")
         names = ESTIMATORS if estimators is None else estimators
-        solved = _solved(samples, measures, names, shape, confidence)
-        single = list(_by_samples(solved, confidence))
+        solved, common, notes = _solved(samples, measures, names, shape, confidence)
+        single = list(_by_samples(solved, common, confidence))
     else:
-        rankings, notes = paired_users(rankings)
-        notes += relevance_notes(rankings.values())
+        if estimators is not None:
+            raise InputError(
+                "estimators (--estimator) are for sampled rankings; give n_negatives "
+                "(--n-negatives)"
+            )
+        paired = questioned_users(rankings)
+        notes = [*paired.notes, *relevance_notes(rankings.values())]
         of_rankings = "expected" if ties is None else ties
-        single = list(_by_rankings(rankings, measures, of_rankings, seed, confidence))
+        single = list(_by_rankings(paired, measures, of_rankings, seed, confidence))
     results = []
     for result, alone in zip(decided(single, correction, confidence), single, strict=True):
         level = strict_level(result, alone, confidence)
-        if solved:
-            results.append(_of_sampled(result, solved, shape, confidence, level))
-        else:
-            results.append(_of_exact(result, level))
+        results.append(_finished(result, level, solved, shape, confidence))
     show = partial(
         orders.order_parts,
         confidence=confidence,
@@ -149,8 +146,15 @@ def _solved(
     estimators: Names,
     shape: str | float,
     confidence: float,
-) -> dict[str, Solved]:
-    """Compute ranges and estimates of each recommender; all must have been drawn alike."""
+) -> tuple[dict[str, Solved], Common, list[str]]:
+    """Compute ranges and estimates of each recommender; all must have been drawn alike.
+
+    Also returns the users in common and how they are paired.
+    """
+    for name, sample in samples.items():
+        with reading(name):
+            question_negatives(sample)
+    samples, common, notes, _ = questioned_users(samples)
     for field in ("n_negatives", "sampling"):
         kinds = {str(getattr(sample, field)): name for name, sample in samples.items()}
         if len(kinds) > 1:
@@ -162,18 +166,23 @@ def _solved(
         with reading(name):
             checked = ranges.checked_ranges(measures, sample, shape, confidence)
         solved[name] = solve(sample, measures, parsed, *checked)
-    return solved
+    return solved, common, notes
 
 
-def _of_sampled(
+def _finished(
     result: Compared,
+    level: float,
     solved: Mapping[str, Solved],
     shape: str | float,
     confidence: float,
-    level: float,
 ) -> Compared:
-    """Fill in the verdict on sampled ranks, and up to which factor a decided order holds."""
-    if result.order != UNDECIDED:
+    """Fill in the verdict, and what would decide an open order or contradict one of samples."""
+    is_open = result.order == UNDECIDED
+    if not solved:
+        if is_open:
+            result = replace(result, users_needed=users_needed(result, level))
+        return replace(result, verdict=orders.exact_verdict(result))
+    if not is_open:
         better, worse = (solved[name].ranks for name in orders.better_first(result, result.order))
         measure = parse_measure(result.metric)
         factor = _holds_up_to(better, worse, measure, shape, confidence, level)
@@ -182,28 +191,21 @@ def _of_sampled(
     return replace(result, verdict=orders.sampled_verdict(result, *of_both))
 
 
-def _of_exact(result: Compared, level: float) -> Compared:
-    """Fill in the verdict on full rankings, and how many users would decide an open order."""
-    if result.order == UNDECIDED:
-        result = replace(result, users_needed=users_needed(result, level))
-    return replace(result, verdict=orders.exact_verdict(result))
-
-
 def _by_rankings(
-    rankings: Mapping[str, Ranks],
+    users: Paired[Ranks],
     measures: Sequence[Measure],
     ties: str,
     seed: int,
     confidence: float,
 ) -> Iterator[Compared]:
     """Compare pairs by their full rankings, orders open."""
+    rankings = users.evaluations
     known = {name: known_values(measures, ranks, ties, seed) for name, ranks in rankings.items()}
     for name, ranks in rankings.items():
         with reading(name):
             question_ends(ranks, known[name])
-    for pair in combinations(rankings, 2):
+    for pair, rows in users.common.items():
         a, b = (rankings[name] for name in pair)
-        common = ranges.common_users(a.users, b.users)
         largest = max(a.mean_candidates, b.mean_candidates)
         n_items = None
         if a.mean_candidates == b.mean_candidates > 0:
@@ -212,30 +214,31 @@ def _by_rankings(
             if not all(measure in values for values in known.values()):
                 continue
             of_a, of_b = (known[name][measure] for name in pair)
-            if common is not None and measure.metric.pooled:
-                taken = map(Ranks.take, (a, b), common)
+            if rows is not None and measure.metric.pooled:
+                taken = map(Ranks.take, (a, b), rows)
                 of_a, of_b = (known_values([measure], x, ties, seed)[measure] for x in taken)
             else:
-                of_a, of_b = of_common(of_a, of_b, common)
-            paired = common is not None
+                of_a, of_b = of_common(of_a, of_b, rows)
+            paired = rows is not None
             prior = prior_shape(measure, largest)
             p = p_value(of_a, of_b, paired)
             compared = _compared(pair, measure, EXACT, (of_a, of_b), paired, prior, p, confidence)
             yield replace(compared, n_items=n_items)
 
 
-def _by_samples(solved: Mapping[str, Solved], confidence: float) -> Iterator[Compared]:
+def _by_samples(
+    solved: Mapping[str, Solved], common: Common, confidence: float
+) -> Iterator[Compared]:
     """Compare pairs by their sampled ranks, orders open."""
-    for pair in combinations(solved, 2):
+    for pair, rows in common.items():
         a, b = (solved[name] for name in pair)
-        common = ranges.common_users(a.bracketed.rows.users, b.bracketed.rows.users)
         for i, measure in enumerate(a.measures):
             allowed = ranges.difference_range(a.bracketed, b.bracketed, i)
             p = ranges.order_p_value(a.bracketed, b.bracketed, i)
             for j, estimator in enumerate(a.estimators):
-                of_pair = of_common(a.user_values(i, j), b.user_values(i, j), common)
+                of_pair = of_common(a.user_values(i, j), b.user_values(i, j), rows)
                 prior = Shape.of(a.vectors[i, j])
-                paired = common is not None
+                paired = rows is not None
                 compared = _compared(
                     pair, measure, str(estimator), of_pair, paired, prior, p, confidence
                 )
@@ -280,25 +283,3 @@ def _compared(
         paired=paired,
         n_users=mean.n_users,
     )
-
-
-def _question(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
-    """Ask about negatives of one recommender, and about differences between two."""
-    for name, ranks in evaluations.items():
-        with reading(name):
-            if isinstance(ranks, SampledRanks):
-                question_negatives(ranks)
-    for (a, first), (b, second) in combinations(evaluations.items(), 2):
-        n_a = first.mean_candidates
-        n_b = second.mean_candidates
-        if n_a and n_b and abs(n_a - n_b) > 0.01 * max(n_a, n_b):
-            ask("data", f"{a} has {n_a:,} candidates and {b} has {n_b:,}{_SAME}")
-        ids_a = different_ids(first)
-        ids_b = different_ids(second)
-        if ids_a is None or ids_b is None:
-            continue
-        rows = ranges.common_users(ids_a, ids_b)
-        common = 0 if rows is None else rows[0].size
-        least = min(ids_a.size, ids_b.size)
-        if 2 * common < least:
-            ask("data", f"{a} and {b} have {common:,} of {least:,} users in common{_SAME}")

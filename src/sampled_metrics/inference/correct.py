@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import CACHE, Float, blocks, one_thread
+from sampled_metrics._base.asking import ask
 from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE, Names
 from sampled_metrics._base.errors import InputError, InputWarning, reading
 from sampled_metrics._base.text import Parts
@@ -22,7 +23,6 @@ from sampled_metrics.estimators import (
 )
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.kernels import rank_grid
-from sampled_metrics.inference.pairs import question_negatives
 from sampled_metrics.inference.population import Population, Shape, estimate
 from sampled_metrics.inference.ranges import Bracketed, Range, checked_ranges
 from sampled_metrics.inference.results import (
@@ -204,6 +204,20 @@ def correct(
                 )
             )
     return Results(results, partial(_parts, confidence=confidence))
+
+
+def question_negatives(ranks: SampledRanks) -> None:
+    """Ask about each property of negatives that corrections assume and these pairs do not have."""
+    if ranks.pairs is None:
+        return
+    # scipy.stats takes long to import.
+    from sampled_metrics.sampling.negatives import check_pairs
+
+    with_replacement = ranks.sampling is Sampling.WITH_REPLACEMENT
+    for check in check_pairs(ranks.pairs, int(ranks.n_items.min())):
+        if check.passed or (check.name == "duplicates" and with_replacement):
+            continue
+        ask("data", f"negatives fail the check {check.name!r}: {check.remark}")
 
 
 def chosen_estimators(names: Names, m: int) -> list[Estimator]:

@@ -24,12 +24,8 @@ from sampled_metrics.inference.shapes import MOST_FACTOR, NONE, assumed
 from sampled_metrics.metrics.measures import parse_measure
 
 _MANY_USERS = 10_000_000
-_ROUNDING = 1e-9
 _MOST_ROWS = 30  # of a table of pairs and metrics; more are in a row for each pair
 _SIGNS = {"a": ">", "b": "<", UNDECIDED: "?"}
-_LEAST = 1.1  # factor below which it is written as 1
-_ONE_DECIMAL = 9.95  # factor below which it is written with one
-_STRONG = 2.0  # factor from which on an order is more than a hint
 _OF_FACTORS = (
     "holds up to: the order is wrong only if some rank near the top is at least this many times as "
     "likely as a better one. Sampled ranks cannot show whether it is. Below 2, the order proves "
@@ -91,10 +87,10 @@ def _unless(result: Compared) -> str:
     if factor is None or parse_measure(result.metric).metric.needs_candidates:
         return ""
     words = ", unless some rank near the top is likelier than a better one"
-    if factor >= _LEAST:
+    if factor >= 1.1:  # a smaller one is written as 1
         times = f"{_factor(factor)} times as likely as"
         words = f", unless some rank near the top is {times} a better one"
-    if factor < _STRONG:
+    if factor < 2.0:
         return f"{words}; this proves little"
     return words
 
@@ -103,8 +99,8 @@ def _factor(factor: float) -> str:
     """Write a factor that an order holds up to."""
     if factor >= MOST_FACTOR:
         return f"more than {factor:.2g}"
-    if factor < _ONE_DECIMAL:  # cut off, as the order is not known to hold any further
-        return f"{floor(10.0 * factor + _ROUNDING) / 10.0:.1f}"
+    if factor < 9.95:  # cut off, as the order is not known to hold any further
+        return f"{floor(10.0 * factor + 1e-9) / 10.0:.1f}"
     return f"{factor:.0f}"
 
 

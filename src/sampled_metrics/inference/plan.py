@@ -16,7 +16,6 @@ from sampled_metrics.inference.assumed import power_law_with
 from sampled_metrics.inference.deciding import Pair, decision
 from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.population import Population
-from sampled_metrics.inference.ranges import common_users
 from sampled_metrics.inference.repeated import fitted_lead
 from sampled_metrics.inference.results import INSTEAD, Results, count, with_questions
 from sampled_metrics.inference.shapes import assumed
@@ -153,9 +152,9 @@ def _ranked_pair(
     for name, data in (("a", a), ("b", b)):
         with reading(str(data) if isinstance(data, str | Path) else name):
             rankings[name] = as_ranks(data, Ranked(n_items)).single()
-    rankings, notes = paired_users(rankings)
-    both = list(rankings.values())
-    common = common_users(both[0].users, both[1].users)
+    paired = paired_users(rankings)
+    both = list(paired.evaluations.values())
+    (common,) = paired.common.values()
     if common is not None:
         both = list(map(Ranks.take, both, common))
     pair = Pair(
@@ -166,7 +165,7 @@ def _ranked_pair(
         paired=common is not None,
         sampling=sampling,
     )
-    return pair, notes
+    return pair, paired.notes
 
 
 def _assumed_pair(

@@ -59,7 +59,7 @@ def _draw(table: pd.DataFrame, exact: "pd.DataFrame | Mapping[Any, float]", axes
     for panel, (metric, rows) in zip(panels, metrics, strict=True):
         of_metric = {tuple(key): number for (*key, name), number in known.items() if name == metric}
         _draw_metric(panel, rows, contents, of_metric)
-        panel.set_title(_verdict(metric, rows))
+        panel.set_title(_verdict(str(metric), rows))
     panels[-1].set_xlabel(contents.value)
     _draw_legend(panels, [contents.line, *contents.table["estimator"].unique(), "exact"], own)
     return axes

@@ -89,10 +89,10 @@ def read_printed(
     >>> read_printed([row])[0].printed
     {'HR@10': '0.8245'}
     """
-    of_all = {"n_items": n_items, "n_negatives": n_negatives}
-    for name, number in of_all.items():
+    of_all = {}
+    for name, number in (("n_items", n_items), ("n_negatives", n_negatives)):
         if number is not None:
-            whole_number(name, number, 1)
+            of_all[name] = str(whole_number(name, number, 1))
     rows = []
     with reading(table):
         for number, (line, record) in enumerate(_records(table), start=1):
@@ -144,9 +144,9 @@ def _read_file(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         yield reader.line_num, dict(zip(names, cells, strict=True))
 
 
-def _row(number: int, record: Mapping[str, str], of_all: Mapping[str, int | None]) -> PrintedRow:
+def _row(number: int, record: Mapping[str, str], of_all: Mapping[str, str]) -> PrintedRow:
     """Parse a record, which may lack numbers that are those of all; errors name its column."""
-    texts = defaultdict(str)
+    texts = defaultdict(str, of_all)
     for column, value in record.items():
         name = column.strip()
         text = value.strip()
@@ -155,8 +155,8 @@ def _row(number: int, record: Mapping[str, str], of_all: Mapping[str, int | None
     printed = _numbers(texts, "printed", "")
     if not printed:
         raise InputError("no printed metric; expected a column such as HR@10, or printed")
-    n_items = _required(texts, "n_items", of_all)
-    n_negatives = _required(texts, "n_negatives", of_all)
+    n_items = _required(texts, "n_items")
+    n_negatives = _required(texts, "n_negatives")
     if not n_negatives < n_items <= MOST_ITEMS:
         raise InputError(
             f"n_negatives is {n_negatives} and n_items is {n_items}; expected "
@@ -220,9 +220,9 @@ def _count(texts: defaultdict[str, str], name: str) -> int | None:
     return int(digits)
 
 
-def _required(texts: defaultdict[str, str], name: str, of_all: Mapping[str, int | None]) -> int:
-    """Parse a whole number, or take the one of all rows."""
-    count = _count(texts, name) or of_all[name]
+def _required(texts: defaultdict[str, str], name: str) -> int:
+    """Parse a whole number that each row needs."""
+    count = _count(texts, name)
     if count is None:
         raise InputError(
             f"no {name}; add a column of whole numbers, or give {name} ({flag(name)}) if all rows "
