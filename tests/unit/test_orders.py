@@ -137,7 +137,7 @@ def ranks(users, n_rows=0):
 
 def test_users_without_a_partner_are_counted():
     given = {"A": ranks([1, 2, 3]), "B": ranks([2, 3, 4, 5]), "C": ranks([3, 1, 2])}
-    found, _, words, _ = paired_users(given)
+    found, _, words = paired_users(given)
     assert found == given
     assert words == [
         "A, B: 1 users of A and 2 of B are left out.",
@@ -149,14 +149,14 @@ def test_users_without_a_partner_are_counted():
 
 def test_users_are_paired_by_row_if_there_are_as_many_rows():
     without = Ranks([9, 9], [1, 0], [0, 0])
-    found, _, words, _ = paired_users({"A": without, "B": ranks([7, 8])})
+    found, _, words = paired_users({"A": without, "B": ranks([7, 8])})
     assert [each.users.tolist() for each in found.values()] == [[0, 1], [0, 1]]
     assert words == ["paired: by row, as there are no ids of users."]
     assert without.users is None
     with pytest.raises(InputError, match="A has 2 users and B 3, without ids to pair them"):
         paired_users({"A": without, "B": ranks([7, 8, 9])})
     # rows of matrices: users without an item are left out, so that ids differ in number
-    found, _, words, _ = paired_users({"A": ranks([0, 2], 3), "B": ranks([0, 1, 2], 3)})
+    found, _, words = paired_users({"A": ranks([0, 2], 3), "B": ranks([0, 1, 2], 3)})
     assert [each.users.tolist() for each in found.values()] == [[0, 2], [0, 1, 2]]
     assert words == ["paired: by row, as there are no ids of users."]
     with pytest.raises(InputError, match="B has 3 users and A 4"):

@@ -154,7 +154,7 @@ def _solved(
     for name, sample in samples.items():
         with reading(name):
             question_negatives(sample)
-    samples, common, notes, _ = questioned_users(samples)
+    samples, common, notes = questioned_users(samples)
     for field in ("n_negatives", "sampling"):
         kinds = {str(getattr(sample, field)): name for name, sample in samples.items()}
         if len(kinds) > 1:

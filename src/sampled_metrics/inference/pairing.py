@@ -14,6 +14,7 @@ from sampled_metrics.inference.ranges import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
 
 Evaluation = TypeVar("Evaluation", Ranks, SampledRanks)
+_SAME = ": are these evaluations on the same data?"
 Common: TypeAlias = dict[tuple[str, str], tuple[Int, Int] | None]
 
 
@@ -26,30 +27,38 @@ class Paired(NamedTuple, Generic[Evaluation]):
         Rows of the users that both of a pair have, by their names; None without such users.
     notes
         How users are paired, or how many of each pair have no partner.
-    doubts
-        Pairs whose numbers of candidates differ by more than 1 %, or with few users in common.
     """
 
     evaluations: dict[str, Evaluation]
     common: Common
     notes: list[str]
-    doubts: list[str]
 
 
 def questioned_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
-    """Find common users, and ask about pairs that may not be of the same data."""
+    """Find common users, and ask about pairs that may not be of the same data.
+
+    Those are pairs whose numbers of candidates differ by more than 1 %, or with few common users.
+    """
     paired = paired_users(evaluations)
-    for words in paired.doubts:
-        ask("data", f"{words}: are these evaluations on the same data?")
+    for (a, b), rows in paired.common.items():
+        first, second = (paired.evaluations[name] for name in (a, b))
+        n_a = first.mean_candidates
+        n_b = second.mean_candidates
+        if n_a and n_b and abs(n_a - n_b) > 0.01 * max(n_a, n_b):
+            ask("data", f"{a} has {n_a:,} candidates and {b} has {n_b:,}{_SAME}")
+        number = 0 if rows is None else rows[0].size
+        least = min(_different_ids(first).size, _different_ids(second).size)
+        if 2 * number < least:
+            ask("data", f"{a} and {b} have {number:,} of {least:,} users in common{_SAME}")
     return paired
 
 
 def paired_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
     """Find common users by their ids, or by rows if some have none and all have as many."""
     found = dict(evaluations)
-    notes = []
     without_ids = any(ranks.users is None for ranks in found.values())
     by_row = without_ids or all(ranks.n_rows for ranks in found.values())
+    notes = []
     if by_row:
         _require_as_many(evaluations)
         notes.append("paired: by row, as there are no ids of users.")
@@ -58,23 +67,16 @@ def paired_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
             found[name] = copy(ranks)
             found[name].__dict__["users"] = np.arange(len(ranks))
     common: Common = {}
-    doubts = []
     for a, b in combinations(found, 2):
-        n_a = found[a].mean_candidates
-        n_b = found[b].mean_candidates
-        if n_a and n_b and abs(n_a - n_b) > 0.01 * max(n_a, n_b):
-            doubts.append(f"{a} has {n_a:,} candidates and {b} has {n_b:,}")
         of_a, of_b = (_different_ids(found[name]) for name in (a, b))
         rows = common[a, b] = common_users(of_a, of_b)
-        number = 0 if rows is None else rows[0].size
-        least = min(of_a.size, of_b.size)
-        if 2 * number < least:
-            doubts.append(f"{a} and {b} have {number:,} of {least:,} users in common")
-        left_a = of_a.size - number
-        left_b = of_b.size - number
-        if number and (left_a or left_b) and not by_row:
-            notes.append(f"{a}, {b}: {left_a:,} users of {a} and {left_b:,} of {b} are left out.")
-    return Paired(found, common, notes, doubts)
+        if rows is not None and not by_row:
+            left_a = of_a.size - rows[0].size
+            left_b = of_b.size - rows[0].size
+            if left_a or left_b:
+                words = f"{left_a:,} users of {a} and {left_b:,} of {b} are left out."
+                notes.append(f"{a}, {b}: {words}")
+    return Paired(found, common, notes)
 
 
 def _require_as_many(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,59 +37,50 @@ def draw(table: pd.DataFrame, exact: "pd.DataFrame | Mapping[Any, float]", axes:
         import matplotlib as mpl
     except ModuleNotFoundError as error:
         raise InputError("plots need matplotlib: pip install 'sampled-metrics[plot]'") from error
+    table, value, line, names = _contents(table)
+    known = _exact_values(exact, [*names, "metric"], value)
+    metrics = list(table.groupby("metric", sort=False))
+    labels = [line, *table["estimator"].unique(), "exact"]
     style = {**mpl.rc_params_from_file(STYLE, use_default_template=False), "font.size": 9}
     with mpl.rc_context({**style, "axes.grid.axis": "x"}):
-        return _draw(table, exact, axes)
+        own = axes is None
+        if own:
+            from matplotlib import pyplot
 
-
-def _draw(table: pd.DataFrame, exact: "pd.DataFrame | Mapping[Any, float]", axes: Any) -> Any:
-    contents = Contents.of(table)
-    known = _exact_values(exact, [*contents.names, "metric"], contents.value)
-    metrics = list(contents.table.groupby("metric", sort=False))
-    own = axes is None
-    if own:
-        from matplotlib import pyplot
-
-        n_lines = len(contents.table.groupby([*contents.names, "metric"]))
-        height = 0.5 * (1 + len(metrics)) + 0.3 * n_lines
-        _, axes = pyplot.subplots(len(metrics), figsize=(6, height), layout="constrained")
-    panels = np.array([axes], dtype=object).ravel()
-    if len(panels) != len(metrics) or not all(hasattr(panel, "set_ylim") for panel in panels):
-        raise InputError(f"axes must be {len(metrics)} axes of Matplotlib, one for each metric")
-    for panel, (metric, rows) in zip(panels, metrics, strict=True):
-        of_metric = {tuple(key): number for (*key, name), number in known.items() if name == metric}
-        _draw_metric(panel, rows, contents, of_metric)
-        panel.set_title(_verdict(str(metric), rows))
-    panels[-1].set_xlabel(contents.value)
-    _draw_legend(panels, [contents.line, *contents.table["estimator"].unique(), "exact"], own)
+            height = 0.5 * (1 + len(metrics)) + 0.3 * len(table.groupby([*names, "metric"]))
+            _, axes = pyplot.subplots(len(metrics), figsize=(6, height), layout="constrained")
+        panels = np.array([axes], dtype=object).ravel()
+        if len(panels) != len(metrics) or not all(hasattr(panel, "set_ylim") for panel in panels):
+            raise InputError(f"axes must be {len(metrics)} axes of Matplotlib, one for each metric")
+        for panel, (metric, rows) in zip(panels, metrics, strict=True):
+            of_metric = {key[:-1]: number for key, number in known.items() if key[-1] == metric}
+            _draw_metric(panel, rows, value, line, names, of_metric)
+            panel.set_title(_verdict(str(metric), rows))
+        panels[-1].set_xlabel(value)
+        _draw_legend(panels, labels, own)
     return axes
 
 
-class Contents(NamedTuple):
-    """What a table of results has to draw."""
+def _contents(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
+    """Find what a table has to draw.
 
-    table: pd.DataFrame  # with range_low and range_high, the ends of each line
-    value: str  # column that is drawn
-    line: str  # what lines are: range or interval
-    names: list[str]  # columns that name a line; none of a single recommender
-
-    @classmethod
-    def of(cls, table: pd.DataFrame) -> "Contents":
-        """Find the columns."""
-        if "printed" in table:  # a result of `reported`
-            table = table.assign(estimator="middle", value=table["range_middle"].astype(float))
-        value = "difference" if "difference" in table else "value"
-        if value not in table:
-            raise InputError("these results have no values to plot")
-        names: list[str] = []
-        if "a" in table:
-            names = ["b", "a"]
-        elif "recommender" in table and table["recommender"].nunique() > 1:
-            names = ["recommender"]
-        if "range_low" in table and not (table["estimator"] == "exact").all():
-            return cls(table, value, "range", names)
-        ends = {"range_low": table["ci_low"], "range_high": table["ci_high"]}
-        return cls(table.assign(estimator=value, **ends), value, "interval", names)
+    Returns it with range_low and range_high, the ends of each line; the column that is drawn; what
+    lines are, range or interval; and the columns that name a line, none of a single recommender.
+    """
+    if "printed" in table:  # a result of `reported`
+        table = table.assign(estimator="middle", value=table["range_middle"].astype(float))
+    value = "difference" if "difference" in table else "value"
+    if value not in table:
+        raise InputError("these results have no values to plot")
+    names = []
+    if "a" in table:
+        names = ["b", "a"]
+    elif "recommender" in table and table["recommender"].nunique() > 1:
+        names = ["recommender"]
+    if "range_low" in table and not (table["estimator"] == "exact").all():
+        return table, value, "range", names
+    ends = {"range_low": table["ci_low"], "range_high": table["ci_high"]}
+    return table.assign(estimator=value, **ends), value, "interval", names
 
 
 def _draw_legend(panels: NDArray[Any], labels: list[str], own: bool) -> None:
@@ -104,26 +95,31 @@ def _draw_legend(panels: NDArray[Any], labels: list[str], own: bool) -> None:
 
 
 def _draw_metric(
-    axes: Any, rows: pd.DataFrame, contents: Contents, exact: Mapping[tuple[Any, ...], float]
+    axes: Any,
+    rows: pd.DataFrame,
+    column: str,
+    label: str,
+    names: list[str],
+    exact: Mapping[tuple[Any, ...], float],
 ) -> None:
     """Draw the results of one metric, a line for each recommender or pair.
 
     An uncorrected value that is far from all else is an arrow at the edge, with its number.
     """
     estimators = list(rows["estimator"].unique())
-    near = rows.loc[rows["estimator"] != "sampled", contents.value]
+    near = rows.loc[rows["estimator"] != "sampled", column]
     places = np.concatenate([rows["range_low"], rows["range_high"], near, [*exact.values()]])
     low = np.nanmin(places)
     high = np.nanmax(places)
     reach = _FAR * (high - low) or np.inf
     across = axes.get_yaxis_transform()
     lines: list[Any] = [((), rows)]
-    if contents.names:
-        lines = list(rows.groupby(contents.names, sort=False))
+    if names:
+        lines = list(rows.groupby(names, sort=False))
     for height, (key, of_line) in enumerate(lines):
         ends = of_line[["range_low", "range_high"]].iloc[0]
-        axes.plot(ends, [height, height], label=contents.line, **_LINE)
-        for value, estimator in zip(of_line[contents.value], of_line["estimator"], strict=True):
+        axes.plot(ends, [height, height], label=label, **_LINE)
+        for value, estimator in zip(of_line[column], of_line["estimator"], strict=True):
             place = estimators.index(estimator)
             color, marker = _LOOKS[place % len(_LOOKS)]
             look = {"label": estimator, "color": color, **_MARK}
