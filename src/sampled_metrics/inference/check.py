@@ -1,6 +1,6 @@
 """Check of a table of printed metrics: what cannot be, what it allows, which orders it decides."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import combinations
@@ -17,7 +17,7 @@ from sampled_metrics.inference.flags import Flag
 from sampled_metrics.inference.joint import go_together
 from sampled_metrics.inference.printed import PrintedRow, read_printed
 from sampled_metrics.inference.ranges import Range
-from sampled_metrics.inference.results import Results, count, span
+from sampled_metrics.inference.results import Results, Row, count, span
 from sampled_metrics.inference.shapes import NONE, assumed, name_of
 from sampled_metrics.inference.statement import About, solve, state
 from sampled_metrics.metrics.measures import Measure, parse_measure
@@ -268,7 +268,7 @@ def _placed(
     return placed
 
 
-def _orders(results: Sequence[Checked], strict: Sequence[Range | None]) -> list[Orders]:
+def _orders(results: list[Checked], strict: list[Range | None]) -> list[Orders]:
     """Decide orders within each table, by ranges that hold together."""
     tables: dict[tuple[str, str], list[tuple[int, Range]]] = {}
     for checked, found in zip(results, strict, strict=True):
@@ -287,44 +287,43 @@ def _orders(results: Sequence[Checked], strict: Sequence[Range | None]) -> list[
     return orders
 
 
-def _parts(results: Sequence[Checked], orders: Sequence[Orders], question: _Question) -> Parts:
+def _parts(results: list[Checked], orders: list[Orders], question: _Question) -> Parts:
     """A table of the rows, their flags, and the orders decided."""
-    table = []
     lines = []
-    names = {}
     for result in results:
-        allowed = "-"
-        if result.range_low is not None and result.range_high is not None:
-            allowed = span(result.range_low, result.range_high)
-        measured = result.measured
-        table.append(
-            {
-                "row": str(result.row),
-                "model": result.model,
-                result.metric: allowed,
-                "middle": result.range_middle,
-                "measured": None if measured is None else measured.value,
-                "flags": ", ".join(flag.test for flag in result.flags),
-            }
-        )
         lines += [f"{result.name}: {flag}" for flag in result.flags]
-        names[result.row] = result.model or f"row {result.row}"
     flagged = sum(1 for result in results if result.flags)
     about = f"{count(len(results), 'row')}, {flagged} with a flag."
     if flagged:
         about += f" {_QUESTIONS}"
-    lines.append(about)
-    for found in orders:
-        if found.n_pairs:
-            pairs = [f"{names[a]} above {names[b]}" for a, b in found.decided[:_MOST_SHOWN]]
-            if len(found.decided) > _MOST_SHOWN:
-                pairs.append("...")
-            line = f"{len(found.decided)} of {count(found.n_pairs, 'order')} decided"
-            parts = (found.source, found.data_set, line, ", ".join(pairs))
-            lines.append(f"{': '.join(filter(None, parts))}.")
+    names = {result.row: result.model or f"row {result.row}" for result in results}
+    lines += [about, *(_line_of(found, names) for found in orders if found.n_pairs)]
     assumption = assumed(question.shape, where="")
     if question.shape != NONE:
         assumption += "; the shape none assumes nothing"
     level = f"{100 * question.confidence:g} %"
     lines.append(f"Ranges of {question.measure} over all items at {level}, {assumption}.")
-    return [table, "\n".join(lines)]
+    return [list(map(_row, results)), "\n".join(lines)]
+
+
+def _row(result: Checked) -> Row:
+    """One row of the table."""
+    row: Row = {"row": str(result.row), "model": result.model, result.metric: "-"}
+    if result.range_low is not None and result.range_high is not None:
+        row[result.metric] = span(result.range_low, result.range_high)
+    row["middle"] = result.range_middle
+    row["measured"] = None
+    if result.measured is not None:
+        row["measured"] = result.measured.value
+    row["flags"] = ", ".join(flag.test for flag in result.flags)
+    return row
+
+
+def _line_of(orders: Orders, names: dict[int, str]) -> str:
+    """Write the orders of one table that are decided."""
+    pairs = [f"{names[a]} above {names[b]}" for a, b in orders.decided[:_MOST_SHOWN]]
+    if len(orders.decided) > _MOST_SHOWN:
+        pairs.append("...")
+    line = f"{len(orders.decided)} of {count(orders.n_pairs, 'order')} decided"
+    parts = (orders.source, orders.data_set, line, ", ".join(pairs))
+    return f"{': '.join(filter(None, parts))}."

@@ -1,6 +1,6 @@
 """Comparison of recommenders: which has the higher exact metric, where that is decided."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -142,7 +142,7 @@ def compare(
 
 def _solved(
     samples: Mapping[str, SampledRanks],
-    measures: Sequence[Measure],
+    measures: list[Measure],
     estimators: Names,
     shape: str | float,
     confidence: float,
@@ -172,7 +172,7 @@ def _solved(
 def _finished(
     result: Compared,
     level: float,
-    solved: Mapping[str, Solved],
+    solved: dict[str, Solved],
     shape: str | float,
     confidence: float,
 ) -> Compared:
@@ -193,7 +193,7 @@ def _finished(
 
 def _by_rankings(
     users: Paired[Ranks],
-    measures: Sequence[Measure],
+    measures: list[Measure],
     ties: str,
     seed: int,
     confidence: float,
@@ -226,9 +226,7 @@ def _by_rankings(
             yield replace(compared, n_items=n_items)
 
 
-def _by_samples(
-    solved: Mapping[str, Solved], common: Common, confidence: float
-) -> Iterator[Compared]:
+def _by_samples(solved: dict[str, Solved], common: Common, confidence: float) -> Iterator[Compared]:
     """Compare pairs by their sampled ranks, orders open."""
     for pair, rows in common.items():
         a, b = (solved[name] for name in pair)

@@ -267,20 +267,26 @@ def solve(
     prior: ArrayLike | None = None,
 ) -> Solved:
     """Solve for vectors; fitted estimators are fitted to all rows, with equal weights of users."""
-    n = ranks.mean_candidates
     m = ranks.n_negatives
     histogram = None
     if any(DECLARED[estimator.name].fitted for estimator in estimators):
         user = bracketed.rows.user
         weights = 1.0 / np.bincount(user)[user]
         histogram = tuple(np.bincount(ranks.sampled_ranks - 1, weights, m + 1).tolist())
-    options: dict[str, Any] = {"sampling": ranks.sampling, "histogram": histogram}
-    if prior is None:
-        vectors = _vectors(tuple(estimators), tuple(measures), n, m, **options)
-    else:
+    matrix: Any = _vectors
+    if prior is not None:
         if not any(estimator.name in ("cls", "bv") for estimator in estimators):
             raise InputError("prior is for the estimators cls and bv; take one of them")
-        vectors = estimator_matrix(estimators, measures, n, m, prior=prior, **options)
+        matrix = estimator_matrix
+    vectors = matrix(
+        tuple(estimators),
+        tuple(measures),
+        ranks.mean_candidates,
+        m,
+        sampling=ranks.sampling,
+        prior=prior,
+        histogram=histogram,
+    )
     by_metric = dict(zip(map(str, measures), ranges, strict=False))
     return Solved(ranks, measures, estimators, vectors, bracketed, by_metric)
 

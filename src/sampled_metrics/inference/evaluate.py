@@ -1,6 +1,6 @@
 """Exact metrics of full rankings, with error bars."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
@@ -37,10 +37,6 @@ if TYPE_CHECKING:
 
 # Usual numbers of negatives, without and with the held-out item.
 _SAMPLE_SIZES = {m + more for m in (20, 50, 99, 100, 200, 500, 999, 1000) for more in (0, 1)}
-_SEVERAL = 10  # fewer users may have the same number of candidates by chance
-_UNKNOWN_ITEMS = 1000  # n of the prior if the size of the catalogue is not known
-_MANY = 50  # users, of whom the ties of most are no chance
-_FEW = 30.0  # users; the mean of fewer is not near a normal distribution
 
 
 @dataclass(frozen=True)
@@ -133,7 +129,8 @@ def evaluate(
     check_arguments(ties=ties, confidence=confidence, seed=seed)
     ranks = as_ranks(data, Ranked(n_items, relevant, seen, complete, min_relevance))
     n = ranks.n_candidates
-    if len(ranks) >= _SEVERAL and n[0] in _SAMPLE_SIZES and (n == n[0]).all():
+    # Fewer users may have the same number of candidates by chance.
+    if len(ranks) >= 10 and n[0] in _SAMPLE_SIZES and (n == n[0]).all():
         ask(
             "data",
             f"all {len(ranks):,} users have {n[0]} candidates: these look like sampled candidates, "
@@ -206,7 +203,7 @@ def values_by_user(
 
 
 def known_values(
-    measures: Sequence[Measure], ranks: Ranks, ties: str, seed: int
+    measures: list[Measure], ranks: Ranks, ties: str, seed: int
 ) -> dict[Measure, Float]:
     """Calculate metrics of each user; a question names those that lists are too short for."""
     known: dict[Measure, Float] = {}
@@ -223,11 +220,12 @@ def known_values(
     return known
 
 
-def question_ends(ranks: Ranks, known: Mapping[Measure, Float]) -> None:
+def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
     """Ask about metrics that ties decide: most items are tied, and both ends are far apart."""
     n_tied = int(np.count_nonzero(ranks.n_tied))
     n_items = ranks.n_tied.size
-    if len(ranks) < _MANY or n_tied <= n_items / 2.0 + np.sqrt(n_items):
+    # The ties of most of 50 users are no chance.
+    if len(ranks) < 50 or n_tied <= n_items / 2.0 + np.sqrt(n_items):
         return
     ends = []
     for measure, values in known.items():
@@ -246,7 +244,7 @@ def question_ends(ranks: Ranks, known: Mapping[Measure, Float]) -> None:
 
 def prior_shape(measure: Measure, n_items: int) -> Shape:
     """Calculate the shape of a metric of one relevant item at a uniformly random rank."""
-    n = n_items or _UNKNOWN_ITEMS
+    n = n_items or 1000  # if the size of the catalogue is not known
     places, weights = rank_rule([measure], n, 1)
     return Shape.of(measure.at(places, n), weights)
 
@@ -263,7 +261,7 @@ def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
 
 
 def evaluated_parts(
-    results: Sequence[Evaluated], confidence: float, notes: Sequence[str]
+    results: list[Evaluated], confidence: float, notes: list[str]
 ) -> tuple[list[Row], str]:
     """Return a row for each result, and say what they are of and where intervals are too narrow."""
     percent = f"{100 * confidence:g} %"
@@ -276,7 +274,8 @@ def evaluated_parts(
         if not isnan(result.ci_low):
             row[interval] = span(result.ci_low, result.ci_high)
             is_steep = parse_measure(result.metric).kind not in FLAT
-            if is_steep and 0.0 < result.effective_users < _FEW:
+            # The mean of fewer users is not near a normal distribution.
+            if is_steep and 0.0 < result.effective_users < 30.0:
                 few[result.metric] = (
                     f"{result.metric}: about {max(round(result.effective_users), 1)} of "
                     f"{count(result.n_users, 'user')} carry most of the value; its interval is too "

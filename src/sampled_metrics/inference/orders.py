@@ -1,6 +1,5 @@
 """Orders of recommenders in words: the verdicts of comparisons, and the tables that they print."""
 
-from collections.abc import Mapping, Sequence
 from itertools import groupby
 from math import floor
 from operator import attrgetter
@@ -105,13 +104,13 @@ def _factor(factor: float) -> str:
 
 
 def order_parts(
-    results: Sequence[Compared],
+    results: list[Compared],
     confidence: float,
     correction: str,
-    notes: Sequence[str],
+    notes: list[str],
     p_values: bool = False,
     shape: str | float = NONE,
-    solved: Mapping[str, Solved] | None = None,
+    solved: dict[str, Solved] | None = None,
 ) -> Parts:
     """Orders, and what would decide open ones; of sampled ranks also the ranges and estimates."""
     by_pair = groupby(results, key=attrgetter("a", "b", "metric"))
@@ -173,7 +172,7 @@ def _held(result: Compared) -> str:
     return _factor(result.holds_up_to)
 
 
-def _signs(pairs: Sequence[Compared]) -> list[Row]:
+def _signs(pairs: list[Compared]) -> list[Row]:
     """One row for each pair, with a column of signs for the orders by each metric."""
     rows: dict[tuple[str, str], Row] = {}
     for result in pairs:
@@ -182,7 +181,7 @@ def _signs(pairs: Sequence[Compared]) -> list[Row]:
     return list(rows.values())
 
 
-def _rule(results: Sequence[Compared], correction: str, kind: str) -> str:
+def _rule(results: list[Compared], correction: str, kind: str) -> str:
     """Say of how many users and pairs orders are, and when they are decided."""
     words = extent([result.n_users for result in results], "user")
     if all(result.paired for result in results):
@@ -197,8 +196,8 @@ def _rule(results: Sequence[Compared], correction: str, kind: str) -> str:
 
 
 def _advice(
-    pairs: Sequence[Compared],
-    solved: Mapping[str, Solved],
+    pairs: list[Compared],
+    solved: dict[str, Solved],
     shape: str | float,
     confidence: float,
 ) -> list[str]:
@@ -222,7 +221,7 @@ def _advice(
     return [*lines, INSTEAD]
 
 
-def _ranges(solved: Mapping[str, Solved]) -> list[Row]:
+def _ranges(solved: dict[str, Solved]) -> list[Row]:
     """One row for each recommender, with a column of ranges for each metric."""
     rows = []
     for name, of_name in solved.items():
@@ -233,7 +232,7 @@ def _ranges(solved: Mapping[str, Solved]) -> list[Row]:
     return rows
 
 
-def _estimates(solved: Mapping[str, Solved]) -> list[Row]:
+def _estimates(solved: dict[str, Solved]) -> list[Row]:
     """One row for each metric and recommender, and below them what the estimates act like."""
     rows: list[Row] = []
     first = next(iter(solved.values()))

@@ -27,7 +27,6 @@ from sampled_metrics.ranks import Ranks, Sampling
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 _DECIDED = 0.95
-_CERTAIN = 4.0  # standard deviations of the closed form beyond which nothing is simulated
 _POWER_LAW = (
     "Assumed: a share (k/n)^e of users has a rank of at most k, with the exponents e of these "
     "metrics, and both recommenders' ranks are independent. If they rank alike for the same users, "
@@ -207,7 +206,8 @@ def _planned(
     found = []
     for m in sizes:
         lead, width = decision(pair, measure, m, shape, z)
-        if m is not None and not measure.metric.needs_candidates and abs(lead) < _CERTAIN:
+        # Further standard deviations of the closed form away, an order is certain.
+        if m is not None and not measure.metric.needs_candidates and abs(lead) < 4.0:
             lead = fitted_lead(pair, measure, m, shape, confidence)
         found.append((m, float(ndtr(lead)), width))
     exact_a, exact_b = pair.exact(measure)

@@ -28,7 +28,6 @@ EXACT = "exact "  # before the name of a metric over all items, as in `exact HR@
 _ALIASES = {"dataset": "data_set", "data": "data_set"}
 _ABOUT = ("paper", "year", "source", "note", "cause")
 _NOTHING = ("", "-", "–", "nan", "None")
-_BY_POPULARITY = "popularity"
 _DRAWN = {
     "": Sampling.WITHOUT_REPLACEMENT,
     "without": Sampling.WITHOUT_REPLACEMENT,
@@ -164,7 +163,7 @@ def _row(number: int, record: Mapping[str, str], of_all: Mapping[str, str]) -> P
         )
     drawn = texts["sampling"]
     sampling = None
-    if drawn != _BY_POPULARITY:
+    if drawn != "popularity":
         sampling = str(Sampling(_DRAWN.get(drawn, drawn)))
     return PrintedRow(
         row=number,

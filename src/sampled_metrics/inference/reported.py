@@ -6,7 +6,6 @@ give these means, to the printed digits and within sampling error (see `means`).
 shape at all ranks, because a few means leave more open than sampled ranks do.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -216,7 +215,7 @@ def advice(printed: Numbers, metrics: Names, about: About) -> Results[Reported]:
     return Results([*own, *rows], partial(_advised, n_own=len(own), confidence=about.confidence))
 
 
-def _expected(measures: Sequence[Measure], about: About, ends: Sequence[Least]) -> Float:
+def _expected(measures: list[Measure], about: About, ends: list[Least]) -> Float:
     """Expected sampled metrics halfway between two distributions."""
     n = about.n_items
     m = about.n_negatives
@@ -255,7 +254,7 @@ def _orders(a: Numbers, b: Numbers, metrics: Names | None, about: About) -> list
     return found
 
 
-def _parts(results: Sequence[Reported], confidence: float, low: Sequence[str]) -> Parts:
+def _parts(results: list[Reported], confidence: float, low: list[str]) -> Parts:
     """The range of each metric; `low` names printed numbers that a random order has, or more."""
     rows = [
         {
@@ -291,7 +290,7 @@ def _assumptions(result: Reported, confidence: float) -> str:
     )
 
 
-def _advised(results: Sequence[Reported], n_own: int, confidence: float) -> Parts:
+def _advised(results: list[Reported], n_own: int, confidence: float) -> Parts:
     """The range of the numbers given, and the ranges that other numbers would have left."""
     rows = []
     for place, result in enumerate(results):
@@ -313,7 +312,7 @@ def _advised(results: Sequence[Reported], n_own: int, confidence: float) -> Part
     return [rows, lines]
 
 
-def _order_parts(results: Sequence[Orders], confidence: float) -> Parts:
+def _order_parts(results: list[Orders], confidence: float) -> Parts:
     """The order of two papers by each metric."""
     rows = [
         {

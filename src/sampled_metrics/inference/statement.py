@@ -24,9 +24,7 @@ from sampled_metrics.ranks import Sampling
 
 Numbers: TypeAlias = Mapping[str, float | str]  # printed metrics by name
 MOST_ITEMS = 10_000_000
-_MOST_DIGITS = 15
 _exact_metric = lru_cache(maxsize=2)(exact_metric)  # rows of a table have the same
-_VIOLATED, _REFUSED = 1e-6, 0.005  # sum of differences, and probability, of a contradiction
 
 
 class About(NamedTuple):
@@ -155,8 +153,8 @@ def _conflict(problem: Printed, what: str, remedy: str) -> float:
 
     def most(means: Means) -> float:
         if n_users is None:
-            return _VIOLATED
-        return float(chdtri(means.values.size, _REFUSED)) / n_users
+            return 1e-6  # of the sum of differences
+        return float(chdtri(means.values.size, 0.005)) / n_users
 
     found = conflict(problem.means)
     if found <= most(problem.means):
@@ -191,7 +189,7 @@ def _check(printed: Numbers, about: About) -> None:
             f"<= {MOST_ITEMS:,}"
         )
     if about.digits is not None:
-        whole_number("digits", about.digits, 0, _MOST_DIGITS)
+        whole_number("digits", about.digits, 0, 15)
     whole_number("runs", about.runs, 1)
     is_number = isinstance(about.unscored, Real) and not isinstance(about.unscored, bool)
     if not is_number or not 0.0 <= about.unscored < 1.0:
