@@ -47,18 +47,16 @@ def recommenders(dataset: str) -> dict[str, Ranks]:
 
 def orders(dataset: str, m: int, seed: int, names: tuple[str, ...]) -> list[dict[str, object]]:
     """Order of all pairs by all methods with one draw: 1 if B is above A, -1 below, else 0."""
-    measures, bracketed, solved = tuple(map(parse_measure, names)), {}, {}
+    measures, solved = tuple(map(parse_measure, names)), {}
     for name, ranks in recommenders(dataset).items():
         drawn = draw_sampled_ranks(ranks, m, generator(seed, dataset, name, m))
         sample = SampledRanks(drawn, ranks.n_candidates, m, users=np.arange(drawn.size))
-        bracketed[name] = bracket_users(measures, sample)
-        solved[name] = solve(
-            sample, measures, parse_estimators(ESTIMATORS), bracketed[name].rows.user
-        )
+        bracketed = bracket_users(measures, sample)
+        solved[name] = solve(sample, measures, parse_estimators(ESTIMATORS), bracketed)
     rows = []
     for a, b in combinations(solved, 2):
         for i, measure in enumerate(measures):
-            found = difference_range(bracketed[a], bracketed[b], i)
+            found = difference_range(solved[a].bracketed, solved[b].bracketed, i)
             signs = [int(found.low > 0) - int(found.high < 0)]
             for j in range(len(ESTIMATORS)):
                 difference = solved[b].user_values(i, j) - solved[a].user_values(i, j)

@@ -60,25 +60,18 @@ if TYPE_CHECKING:
     from sampled_metrics.ranks import Ranks, SampledRanks
     from sampled_metrics.sampling import draw_sampled_ranks
 
-_HOME = {
+_HOME = {  # of names that are no module of inference
     "InputError": "_base.errors",
     "InputWarning": "_base.errors",
     "RankMeter": "inference.meter",
     "Ranks": "ranks",
     "SampledRanks": "ranks",
-    "check": "inference.check",
     "check_negatives": "inference.negatives",
-    "compare": "inference.compare",
-    "correct": "inference.correct",
     "draw_sampled_ranks": "sampling",
-    "evaluate": "inference.evaluate",
     "evaluate_on_budget": "budget",
     "mae": "metrics.ratings",
-    "negatives": "inference.negatives",
-    "plan": "inference.plan",
     "rank": "inputs.matrices",
     "report": "pages.own",
-    "reported": "inference.reported",
     "rmse": "metrics.ratings",
     "values_by_user": "inference.evaluate",
 }
@@ -108,9 +101,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a name when it is first used, because the command line must start fast."""
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    home = _HOME.get(name, f"inference.{name}")
+    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{home}"), name)
     return value
 
 

@@ -54,43 +54,44 @@ class Exact:
         for mode in config["eval_args"]["mode"].values():
             if mode.startswith("pop"):
                 Sampling("popularity")  # raises an InputError that says why
-            if mode.startswith("uni"):
-                self._take_negatives(int(mode.removeprefix("uni")))
-
-    def _take_negatives(self, n_negatives: int) -> None:
-        if self._n_negatives not in (None, n_negatives):
-            raise InputError("mode: valid and test have different numbers of negatives")
-        if self._n_items is None:
-            raise InputError(
-                f"mode uni{n_negatives} needs n_items in the configuration, the candidates of a "
-                "full ranking; sampled_metrics.recbole.n_items(test_data) returns them"
-            )
-        self._n_negatives = n_negatives
+            if not mode.startswith("uni"):
+                continue
+            n_negatives = int(mode.removeprefix("uni"))
+            if self._n_negatives not in (None, n_negatives):
+                raise InputError("mode: valid and test have different numbers of negatives")
+            if self._n_items is None:
+                raise InputError(
+                    f"mode {mode} needs n_items in the configuration, the candidates of a full "
+                    "ranking; sampled_metrics.recbole.n_items(test_data) returns them"
+                )
+            self._n_negatives = n_negatives
 
     def calculate_metric(self, dataobject: DataStruct) -> dict[str, float]:
         """Return the metrics of what RecBole collected, by key."""
         self.ranks = self._ranks(dataobject.get("rec.meanrank").numpy().astype(np.float64))
-        found: dict[str, tuple[float, float, float]] = {}
+        found: dict[str, float] = {}
         if isinstance(self.ranks, SampledRanks):
             for one in correct(self.ranks, self._metrics, "sampled"):
-                middle = np.nan if one.range_middle is None else one.range_middle
-                found[one.metric] = (one.range_low, middle, one.range_high)
+                key = f"{NAME}_{one.metric}"
+                found[f"{key}_low"] = one.range_low
+                found[key] = np.nan if one.range_middle is None else one.range_middle
+                found[f"{key}_high"] = one.range_high
         else:
             for exact in evaluate(self.ranks, self._metrics):
-                found[exact.metric] = (exact.ci_low, exact.value, exact.ci_high)
-        result: dict[str, float] = {}
-        for metric, numbers in found.items():
-            for suffix, number in zip(("_low", "", "_high"), numbers, strict=True):
-                result[f"{NAME}_{metric}{suffix}"] = round(number, self.decimal_place)
-        return result
+                key = f"{NAME}_{exact.metric}"
+                found[f"{key}_low"] = exact.ci_low
+                found[key] = exact.value
+                found[f"{key}_high"] = exact.ci_high
+        return {key: round(number, self.decimal_place) for key, number in found.items()}
 
     def _ranks(self, collected: NDArray[np.float64]) -> Ranks | SampledRanks:
         """Take the mean rank among ties, the number of candidates and of held-out items by user."""
         rank, n_candidates, n_held_out = collected.T
-        if (n_held_out != 1).any():
+        several = int((n_held_out != 1).sum())
+        if several:
             raise InputError(
-                f"{int((n_held_out != 1).sum())} users have several held-out items, whose ranks "
-                "RecBole adds up; split by {'LS': 'valid_and_test'}"
+                f"{several} users have several held-out items, whose ranks RecBole adds up; split "
+                "by {'LS': 'valid_and_test'}"
             )
         place = np.floor(rank).astype(np.int64)
         is_between = rank > place  # two places, of an odd number of ties

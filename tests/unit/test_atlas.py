@@ -211,8 +211,8 @@ def test_rows_of_the_literature_name_their_source():
     rows = read_printed(TABLE)
     seen = set()
     for row in rows:
-        assert row.about["source"], row.name
-        assert "n:" in row.about["note"] or row.about["note"], row.name
+        assert row.about["source"], row.row
+        assert "n:" in row.about["note"] or row.about["note"], row.row
         key = (row.source, row.data_set, row.model, tuple(row.printed.items()))
-        assert key not in seen, row.name
+        assert key not in seen, row.row
         seen.add(key)

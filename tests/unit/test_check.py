@@ -24,9 +24,7 @@ from sampled_metrics.inference.consistency import (
 )
 from sampled_metrics.inference.flags import of_arithmetic
 from sampled_metrics.inference.printed import PrintedRow, read_printed
-from sampled_metrics.inference.statement import About, bound, solve, state
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import pmf
 from tests.unit import planted
 
@@ -267,22 +265,6 @@ def test_orders_are_those_of_ranges_at_half_of_the_error():
             expected.add((a + 1, b + 1))
     assert set(orders.decided) == expected
     assert 0 < len(expected) < 120
-
-
-@pytest.mark.parametrize("users", [50, 6040, None])
-def test_ends_at_another_confidence_are_bounded_without_another_programme(users):
-    about = About(3416, 100, users, Sampling.WITHOUT_REPLACEMENT, "non-increasing", 0.0, 1)
-    problem = state(PAPER, about, None, 0.95)
-    measure = parse_measure("HR@10")
-    ends = solve(problem, measure)
-    outer = bound(problem, ends, 0.975)
-    wider = solve(problem.at(0.975), measure)
-    assert outer.low <= wider.low + 1e-7
-    assert wider.low <= ends.low + 1e-7
-    assert ends.high <= wider.high + 1e-7
-    assert wider.high <= outer.high + 1e-7
-    # The error grows by less than a third, along which the ends nearly follow their tangents.
-    assert outer.high - wider.high <= 0.2 * (wider.high - ends.high) + 1e-7
 
 
 def test_exact_metrics_are_placed_in_ranges_of_reported():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inference.orders import exact_verdict, full_parts, sampled_verdict
+from sampled_metrics.inference.orders import exact_verdict, order_parts, sampled_verdict
 from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.results import Compared
@@ -97,7 +97,7 @@ def test_many_results_are_a_row_for_each_pair(count):
         compared(metric=f"recall@{k}", order="b" if k % 2 else "undecided", users_needed=None)
         for k in range(1, count + 1)
     ]
-    table, words = full_parts(results, 0.9, "holm", ["one note.", "another."], True)
+    table, words = order_parts(results, 0.9, "holm", ["one note.", "another."], True)
     assert words.endswith("one note.\nanother.")
     assert "decided if the interval of b - a excludes 0" in words
     assert "corrected" not in words
@@ -117,15 +117,15 @@ def test_many_results_are_a_row_for_each_pair(count):
 @pytest.mark.parametrize(("needed", "shown"), [(None, False), (10**7, True), (10**7 + 1, False)])
 def test_users_that_would_decide_are_in_brackets(needed, shown):
     results = [compared(users_needed=needed), compared(b="C", paired=False)]
-    table, words = full_parts(results, 0.95, "holm", [], False)
+    table, words = order_parts(results, 0.95, "holm", [], False)
     assert table[0]["order"] == "undecided" + " (10,000,000)" * shown
     assert ("in brackets the users" in words) == shown
     assert "corrected for 2 pairs (holm)" in words
     assert "paired" not in words
     assert "p_value" not in table[0]
-    _, words = full_parts(results[1:], 0.95, "holm", [], False)
+    _, words = order_parts(results[1:], 0.95, "holm", [], False)
     assert ", not paired" in words
-    _, words = full_parts(results, 0.95, "none", [], False)
+    _, words = order_parts(results, 0.95, "none", [], False)
     assert "corrected" not in words
 
 
@@ -137,25 +137,26 @@ def ranks(users, n_rows=0):
 
 def test_users_without_a_partner_are_counted():
     given = {"A": ranks([1, 2, 3]), "B": ranks([2, 3, 4, 5]), "C": ranks([3, 1, 2])}
-    found, words = paired_users(given)
+    found, _, words = paired_users(given)
     assert found == given
     assert words == [
         "A, B: 1 users of A and 2 of B are left out.",
         "B, C: 2 users of B and 1 of C are left out.",
     ]
-    assert paired_users({"A": ranks([1]), "B": ranks([2])})[1] == []  # none in common: two samples
+    two_samples = paired_users({"A": ranks([1]), "B": ranks([2])})
+    assert two_samples.notes == []  # none in common
 
 
 def test_users_are_paired_by_row_if_there_are_as_many_rows():
     without = Ranks([9, 9], [1, 0], [0, 0])
-    found, words = paired_users({"A": without, "B": ranks([7, 8])})
+    found, _, words = paired_users({"A": without, "B": ranks([7, 8])})
     assert [each.users.tolist() for each in found.values()] == [[0, 1], [0, 1]]
     assert words == ["paired: by row, as there are no ids of users."]
     assert without.users is None
     with pytest.raises(InputError, match="A has 2 users and B 3, without ids to pair them"):
         paired_users({"A": without, "B": ranks([7, 8, 9])})
     # rows of matrices: users without an item are left out, so that ids differ in number
-    found, words = paired_users({"A": ranks([0, 2], 3), "B": ranks([0, 1, 2], 3)})
+    found, _, words = paired_users({"A": ranks([0, 2], 3), "B": ranks([0, 1, 2], 3)})
     assert [each.users.tolist() for each in found.values()] == [[0, 2], [0, 1, 2]]
     assert words == ["paired: by row, as there are no ids of users."]
     with pytest.raises(InputError, match="B has 3 users and A 4"):

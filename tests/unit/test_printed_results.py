@@ -6,6 +6,7 @@ import pytest
 
 import sampled_metrics as sm
 from sampled_metrics.inference.reported import advice
+from sampled_metrics.inference.statement import About
 
 ABOUT = {"n_items": 300, "n_negatives": 20}
 PRINTED = {"HR@5": "0.52", "NDCG@10": "0.41"}
@@ -59,7 +60,7 @@ def test_ranges_of_printed_numbers(users, shape, confidence, numbers):
 def test_other_numbers_that_would_say_more():
     """The numbers of the paper first, then others by the number of negatives, the best first."""
     about = {"n_items": 1001, "n_negatives": 20, "n_users": 500, "confidence": 0.9}
-    found = advice(PRINTED, "HR@5", **about)
+    found = advice(PRINTED, "HR@5", About(**about))
     rows, words = found.parts()
     assert [row["printed"].endswith("(yours)") for row in rows] == [True] + [False] * 12
     for row, result in zip(rows, found, strict=True):

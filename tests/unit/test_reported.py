@@ -21,6 +21,7 @@ from sampled_metrics.inference.averages import (
     sampled_moments,
 )
 from sampled_metrics.inference.reported import advice
+from sampled_metrics.inference.statement import About
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import pmf
@@ -239,7 +240,7 @@ def test_published_numbers():
 def test_more_numbers_say_more_and_orders_are_open_or_right():
     about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
     widths = {row.printed.count("=") + row.n_negatives: row.range_high - row.range_low
-              for row in advice({"HR@10": 0.8245}, "HR@10", **about)}  # fmt: skip
+              for row in advice({"HR@10": 0.8245}, "HR@10", About(**about))}  # fmt: skip
     assert widths[100 + 3] < widths[100 + 2] < widths[100 + 1] + widths[100 + 2]
     assert widths[1000 + 6] < widths[100 + 6]
     near, far = ({"HR@1": a, "HR@10": b} for a, b in ((0.30, 0.79), (0.02, 0.20)))

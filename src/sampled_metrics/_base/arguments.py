@@ -41,7 +41,7 @@ _OPTIONS = {
     "several_items": _FLAG,
     "shape": _Option(kinds=(str, *_NUMBERS)),
     "source": _Option(),
-    "test": _Option(is_optional=True),
+    "test": _Option(is_optional=True, known=("t",)),
     "tie_policy": _Option(known=("random", "optimistic", "pessimistic")),  # of negatives
     "ties": _Option(is_optional=True),
 }

@@ -3,8 +3,10 @@
 Kept in a module of their own so that `--help` imports nothing that computes.
 """
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, TypeAlias
 
+Names: TypeAlias = str | Sequence[str]  # several with commas or in a list
 METRICS = ("recall@10", "ndcg@10", "ap", "auc")
 ESTIMATORS = ("sampled", "cls", "bv:0.1", "bv:0.01")
 CHECKED = "hit@10"  # exact metric of ranges and orders of a table of printed ones

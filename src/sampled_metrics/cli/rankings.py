@@ -47,18 +47,18 @@ def evaluate(
     tests: dict[str, Any] = {"ties": ties, "seed": seed, "confidence": confidence}
     results: list[evaluation.Evaluated] = []
     rows = []
-    note = ""
+    notes_on_grades: list[str] = []
     asked: list[str] = []
     for path in files:
         with collected() as notes, reading(path):
             ranks = Ranks.read(path, n_items=n_items, complete=complete, **given)
             evaluated = evaluation.evaluate(ranks, metric or defaults.METRICS, **tests)
-        note = note or evaluation.relevance_note([ranks])
+        notes_on_grades = notes_on_grades or evaluation.relevance_notes([ranks])
         rows += [{"file": str(path), **asdict(result), "notes": notes} for result in evaluated]
         results += evaluated
         asked += notes
     if form is Format.TABLE:
-        table, note = evaluation.evaluated_parts(results, confidence, note)
+        table, note = evaluation.evaluated_parts(results, confidence, notes_on_grades)
         names = options.short_names(files)
         named = [{"file": names[of["file"]], **row} for of, row in zip(rows, table, strict=True)]
         emit_text(text_of([named, note, *questions(asked)]), output)
@@ -169,13 +169,14 @@ def reported(
     range_low, range_high (of b - a), order (a, b or undecided). Values are fractions.
     """
     from sampled_metrics.inference import reported as reports
+    from sampled_metrics.inference.statement import About
 
     about: Any = {"n_items": n_items, "n_negatives": n_negatives, "n_users": n_users}
     about |= {"sampling": sampling, "shape": shape, "confidence": confidence}
     about |= {"unscored": unscored, "runs": runs}
     numbers = _printed(printed)
     if advice:
-        results: Any = reports.advice(numbers, metric or list(numbers), **about)
+        results: Any = reports.advice(numbers, metric or list(numbers), About(**about))
     else:
         other = None if against is None else _printed(against.split())
         results = reports.reported(numbers, metric, against=other, **about)

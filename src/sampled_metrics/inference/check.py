@@ -1,10 +1,10 @@
 """Check of a table of printed metrics: what cannot be, what it allows, which orders it decides."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import one_thread
@@ -16,14 +16,10 @@ from sampled_metrics.inference.consistency import Placed, go_together
 from sampled_metrics.inference.flags import Flag
 from sampled_metrics.inference.printed import PrintedRow, read_printed
 from sampled_metrics.inference.ranges import Range
-from sampled_metrics.inference.results import Results, count, span
+from sampled_metrics.inference.results import Results, Row, count, span
 from sampled_metrics.inference.shapes import NONE, assumed, name_of
-from sampled_metrics.inference.statement import About, Printed, bound, solve, state
-from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks import Sampling
-
-if TYPE_CHECKING:
-    import pandas as pd
+from sampled_metrics.inference.statement import About, solve, state
+from sampled_metrics.metrics.measures import Measure, parse_measure
 
 _MOST_SHOWN = 20  # decided orders of one table
 _QUESTIONS = (
@@ -112,86 +108,43 @@ class Checks(Results[Checked]):
         """Return a dictionary for each row, its flags as a list of dictionaries."""
         found = []
         for checked in self:
-            row = {}
-            for column in fields(checked):
-                if column.repr:
-                    row[column.name] = getattr(checked, column.name)
-            measured = checked.measured
-            row["measured"] = None if measured is None else measured.value
-            row["standing"] = None if measured is None else measured.standing
+            shown = [column.name for column in fields(checked) if column.repr]
+            row = {name: getattr(checked, name) for name in shown}
+            row["standing"] = None
+            if checked.measured is not None:
+                row["measured"] = checked.measured.value
+                row["standing"] = checked.measured.standing
             row["flags"] = [asdict(flag) for flag in checked.flags]
             found.append(row)
         return found
 
     def flat_rows(self) -> list[dict[str, Any]]:
         """Return a dictionary for each row, its flags as text."""
-        found = []
-        for row, checked in zip(self.rows(), self, strict=True):
+        found = self.rows()
+        for row, checked in zip(found, self, strict=True):
             row["flags"] = " | ".join(f"{flag.test}: {flag}" for flag in checked.flags)
-            found.append(row)
         return found
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return a DataFrame with a row for each row of the table, its flags as text."""
-        import pandas as pd
 
-        return pd.DataFrame(self.flat_rows())
-
-
-@dataclass(frozen=True)
-class _Question:
+class _Question(NamedTuple):
     """What is asked of every row."""
 
-    metric: str
+    measure: Measure
     shape: str
     confidence: float
 
-    def problem(self, row: PrintedRow) -> Printed:
-        """State what the printed numbers of a row allow."""
+    def range(self, row: PrintedRow, confidence: float) -> Range:
+        """Compute the range that the printed numbers of a row allow."""
         about = About(
             n_items=row.n_items,
             n_negatives=row.n_negatives,
             n_users=row.n_users,
-            sampling=Sampling(str(row.sampling)),
+            sampling=str(row.sampling),
             shape=self.shape,
-            unscored=0.0,
             runs=row.runs,
+            confidence=confidence,
         )
-        return state(row.printed, about, None, self.confidence)
-
-    @property
-    def level(self) -> float:
-        """Confidence of two ranges that hold together: half of the error each."""
-        return (1.0 + self.confidence) / 2.0
-
-
-@dataclass(frozen=True)
-class _Ranged:
-    """A row with a range."""
-
-    row: PrintedRow
-    question: _Question
-    range: Range
-    bounds: Range  # of the range at half of the error
-
-    @cached_property
-    def wider(self) -> Range:
-        """Range at half of the error."""
-        problem = self.question.problem(self.row).at(self.question.level)
-        return _range(problem, self.question.metric)
-
-    def is_above(self, other: "_Ranged") -> bool:
-        """Whether the ranges of both, each at half of the error, do not meet."""
-        if self.bounds.low > other.bounds.high:
-            return True
-        # Ranges that meet at the confidence meet at half of the error as well.
-        are_apart = self.range.low > other.range.high
-        return are_apart and self.wider.low > other.wider.high
-
-
-def _range(problem: Printed, metric: str) -> Range:
-    ends = solve(problem, parse_measure(metric))
-    return Range(ends.low, ends.high)
+        return solve(state(row.printed, about), self.measure).range
 
 
 @one_thread()
@@ -239,38 +192,35 @@ def check(
 HR@10 from 0.7885 to 1.0000, not 0.5538
     """
     check_arguments(metric=metric, shape=shape, confidence=confidence)
-    question = _Question(str(parse_measure(metric)), name_of(shape), confidence)
-    rows = read_printed(table, n_items, n_negatives)
-    found = [_checked(row, question) for row in rows]
-    checks = Checks(
-        [checked for checked, _ in found],
-        lambda results: _parts(results, checks.orders, question),
-    )
-    checks.orders = _orders(rows, [ranged for _, ranged in found])
+    question = _Question(parse_measure(metric), name_of(shape), confidence)
+    results = []
+    strict = []
+    for row in read_printed(table, n_items, n_negatives):
+        checked, wider = _checked(row, question)
+        results.append(checked)
+        strict.append(wider)
+    orders = _orders(results, strict)
+    checks = Checks(results, partial(_parts, orders=orders, question=question))
+    checks.orders = orders
     return checks
 
 
-def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, _Ranged | None]:
-    """Test one row, and compute its range unless its numbers contradict each other."""
+def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | None]:
+    """Test one row, and compute its range unless its numbers contradict each other.
+
+    Also returns the range at half of the error, so that two of them hold together.
+    """
     found = flags.of_arithmetic(row)
-    ranged = None
-    measured = None
-    place: Callable[[], list[Placed]] = list
+    allowed = None
+    wider = None
     is_contradiction = any(flag.test == flags.BOUNDS for flag in found)
     if not is_contradiction and row.sampling is not None:
         try:
-            ranged = _ranged(row, question)
+            allowed = question.range(row, question.confidence)
+            wider = question.range(row, (1.0 + question.confidence) / 2.0)
         except InputError:  # the arguments are valid, so that the numbers are not
             if row.n_users is not None:  # else the sampling error may explain it
                 found.append(flags.of_ranks(row, question.shape))
-    if ranged is not None:
-        own = [name for name in row.exact if str(parse_measure(name)) == question.metric]
-        for placed in _placed(ranged, own):
-            measured = placed
-        place = partial(_placed, ranged, list(row.exact))
-        if not go_together(row, question.shape):
-            found.append(flags.of_exact(row, place()))
-    allowed = None if ranged is None else ranged.range
     checked = Checked(
         row=row.row,
         source=row.source,
@@ -283,78 +233,61 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, _Ranged | N
         n_users=row.n_users,
         runs=row.runs,
         sampling=row.sampling,
-        metric=question.metric,
-        range_low=None if allowed is None else allowed.low,
-        range_high=None if allowed is None else allowed.high,
-        range_middle=None if allowed is None else allowed.middle,
-        measured=measured,
+        metric=str(question.measure),
         flags=tuple(found),
-        place=place,
     )
-    return checked, ranged
+    if allowed is None:
+        return checked, None
+    place = partial(_placed, row, question, allowed)
+    own = [name for name in row.exact if parse_measure(name) == question.measure]
+    if not go_together(row, question.shape):
+        found.append(flags.of_exact(row, place(row.exact)))
+    complete = replace(
+        checked,
+        range_low=allowed.low,
+        range_high=allowed.high,
+        range_middle=allowed.middle,
+        flags=tuple(found),
+        measured=next(iter(place(own)), None),
+        place=partial(place, row.exact),
+    )
+    return complete, wider
 
 
-def _ranged(row: PrintedRow, question: _Question) -> _Ranged:
-    """Compute the range of one row."""
-    problem = question.problem(row)
-    ends = solve(problem, parse_measure(question.metric))
-    wider = bound(problem, ends, question.level)
-    return _Ranged(row, question, Range(ends.low, ends.high), Range(wider.low, wider.high))
-
-
-def _placed(ranged: _Ranged, names: Sequence[str]) -> list[Placed]:
+def _placed(
+    row: PrintedRow, question: _Question, allowed: Range, names: Iterable[str]
+) -> list[Placed]:
     """Place exact metrics of a row beside their ranges, computing those that are not known."""
-    question = ranged.question
-    problem = None
     placed = []
     for name in names:
-        found = ranged.range
-        if str(parse_measure(name)) != question.metric:
-            problem = problem or question.problem(ranged.row)
-            found = _range(problem, name)
-        place = consistency.place(name, ranged.row, found.low, found.high, question.confidence)
-        placed.append(place)
+        found = allowed
+        if parse_measure(name) != question.measure:
+            found = question._replace(measure=parse_measure(name)).range(row, question.confidence)
+        placed.append(consistency.place(name, row, found.low, found.high, question.confidence))
     return placed
 
 
-def _orders(rows: Sequence[PrintedRow], ranged: Sequence[_Ranged | None]) -> list[Orders]:
-    """Decide orders within each table."""
-    tables: dict[tuple[str, str], list[_Ranged]] = {}
-    for row, found in zip(rows, ranged, strict=True):
-        of_table = tables.setdefault((row.source, row.data_set), [])
+def _orders(results: list[Checked], strict: list[Range | None]) -> list[Orders]:
+    """Decide orders within each table, by ranges that hold together."""
+    tables: dict[tuple[str, str], list[tuple[int, Range]]] = {}
+    for checked, found in zip(results, strict, strict=True):
+        of_table = tables.setdefault((checked.source, checked.data_set), [])
         if found is not None:
-            of_table.append(found)
+            of_table.append((checked.row, found))
     orders = []
     for (source, data_set), of_table in tables.items():
         decided = []
-        for a, b in combinations(of_table, 2):
-            if a.is_above(b):
-                decided.append((a.row.row, b.row.row))
-            elif b.is_above(a):
-                decided.append((b.row.row, a.row.row))
-        n_pairs = len(of_table) * (len(of_table) - 1) // 2
-        orders.append(Orders(source, data_set, n_pairs, tuple(decided)))
+        pairs = list(combinations(of_table, 2))
+        for pair in pairs:
+            (worse, below), (better, above) = sorted(pair, key=lambda ranged: ranged[1].low)
+            if above.low > below.high:
+                decided.append((better, worse))
+        orders.append(Orders(source, data_set, len(pairs), tuple(decided)))
     return orders
 
 
-def _parts(results: Sequence[Checked], orders: Sequence[Orders], question: _Question) -> Parts:
+def _parts(results: list[Checked], orders: list[Orders], question: _Question) -> Parts:
     """A table of the rows, their flags, and the orders decided."""
-    table = []
-    for result in results:
-        allowed = "-"
-        if result.range_low is not None and result.range_high is not None:
-            allowed = span(result.range_low, result.range_high)
-        measured = result.measured
-        table.append(
-            {
-                "row": str(result.row),
-                "model": result.model,
-                result.metric: allowed,
-                "middle": result.range_middle,
-                "measured": None if measured is None else measured.value,
-                "flags": ", ".join(flag.test for flag in result.flags),
-            }
-        )
     lines = []
     for result in results:
         lines += [f"{result.name}: {flag}" for flag in result.flags]
@@ -362,15 +295,27 @@ def _parts(results: Sequence[Checked], orders: Sequence[Orders], question: _Ques
     about = f"{count(len(results), 'row')}, {flagged} with a flag."
     if flagged:
         about += f" {_QUESTIONS}"
-    lines.append(about)
     names = {result.row: result.model or f"row {result.row}" for result in results}
-    lines += [_line_of(found, names) for found in orders if found.n_pairs]
+    lines += [about, *(_line_of(found, names) for found in orders if found.n_pairs)]
     assumption = assumed(question.shape, where="")
     if question.shape != NONE:
         assumption += "; the shape none assumes nothing"
     level = f"{100 * question.confidence:g} %"
-    lines.append(f"Ranges of {question.metric} over all items at {level}, {assumption}.")
-    return [table, "\n".join(lines)]
+    lines.append(f"Ranges of {question.measure} over all items at {level}, {assumption}.")
+    return [list(map(_row, results)), "\n".join(lines)]
+
+
+def _row(result: Checked) -> Row:
+    """One row of the table."""
+    row: Row = {"row": str(result.row), "model": result.model, result.metric: "-"}
+    if result.range_low is not None and result.range_high is not None:
+        row[result.metric] = span(result.range_low, result.range_high)
+    row["middle"] = result.range_middle
+    row["measured"] = None
+    if result.measured is not None:
+        row["measured"] = result.measured.value
+    row["flags"] = ", ".join(flag.test for flag in result.flags)
+    return row
 
 
 def _line_of(orders: Orders, names: dict[int, str]) -> str:

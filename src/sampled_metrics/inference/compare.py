@@ -1,22 +1,23 @@
 """Comparison of recommenders: which has the higher exact metric, where that is decided."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
-from itertools import combinations
-from typing import NamedTuple
+from functools import lru_cache, partial
 
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import one_thread
-from sampled_metrics._base.asking import ask
-from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
+from sampled_metrics._base.arrays import Float, one_thread
+from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE, Names
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.kinds import is_dictionary
-from sampled_metrics.estimators import Estimator
 from sampled_metrics.inference import orders, ranges
-from sampled_metrics.inference.correct import Solved, chosen_estimators, solve
+from sampled_metrics.inference.correct import (
+    Solved,
+    chosen_estimators,
+    question_negatives,
+    solve,
+)
 from sampled_metrics.inference.decisions import (
     decided,
     mean_difference,
@@ -29,27 +30,26 @@ from sampled_metrics.inference.evaluate import (
     known_values,
     prior_shape,
     question_ends,
-    relevance_note,
+    relevance_notes,
 )
-from sampled_metrics.inference.pairing import different_ids, paired_users
-from sampled_metrics.inference.pairs import question_negatives
+from sampled_metrics.inference.pairing import Common, Paired, questioned_users
 from sampled_metrics.inference.population import Shape
-from sampled_metrics.inference.results import UNDECIDED, Compared, Results, with_questions
+from sampled_metrics.inference.results import EXACT, UNDECIDED, Compared, Results, with_questions
 from sampled_metrics.inputs.alike import all_alike
 from sampled_metrics.inputs.held import Data, OfUsers
 from sampled_metrics.inputs.options import Drawn, Ranked
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 
-EXACT = "exact"
+_holds_up_to = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # all estimators have the same order
 
 
 @with_questions
 @one_thread()
 def compare(
     data: Mapping[str, Data],
-    metrics: str | Sequence[str] = METRICS,
-    estimators: str | Sequence[str] | None = None,
+    metrics: Names = METRICS,
+    estimators: Names | None = None,
     *,
     relevant: OfUsers | None = None,
     seen: OfUsers | None = None,
@@ -102,261 +102,182 @@ def compare(
     if len(data) < 2:
         raise InputError(f"{len(data)} recommender to compare; give two or more")
     check_arguments(ties=ties, shape=shape, test=test, correction=correction, confidence=confidence)
-    ties_of_negatives = "random" if ties is None else ties
-    drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, ties_of_negatives, seed)
+    of_negatives = "random" if ties is None else ties
+    drawn = Drawn(n_items, n_negatives, sampling, positive, relevant, of_negatives, seed)
     ranked = Ranked(n_items, relevant, seen, complete, min_relevance)
     samples, rankings = all_alike(data, drawn, ranked)
-    _question(samples or rankings)
-    if samples:
-        samples, pairing = paired_users(samples)
-    else:
-        rankings, pairing = paired_users(rankings)
     measures = parse_measures(metrics)
-    if test not in (None, "t"):
-        raise InputError(f"unknown test {test!r}; known: t")
-    if samples and test is not None:
-        raise InputError("test (--test) is for full rankings, these are sampled")
-    if rankings and estimators is not None:
-        raise InputError(
-            "estimators (--estimator) are for sampled rankings; give n_negatives (--n-negatives)"
-        )
+    solved: dict[str, Solved] = {}
     if samples:
+        if test is not None:
+            raise InputError("test (--test) is for full rankings, these are sampled")
         names = ESTIMATORS if estimators is None else estimators
-        found = _solved(samples, measures, names, shape, confidence)
-        single = list(_by_samples(found, measures, confidence))
-        results = decided(single, correction, confidence)
-        results = list(_with_factors(results, single, samples, shape, confidence))
-        values = {name: of_name.values(measures) for name, of_name in found.items()}
-        show_sampled = partial(
-            orders.sampled_parts,
-            confidence=confidence,
-            correction=correction,
-            pairing=pairing,
-            shape=shape,
-            samples=samples,
-            values=values,
-        )
-        return Results(_with_sampled_verdicts(results, values), show_sampled)
-    ties_of_rankings = "expected" if ties is None else ties
-    single = list(_by_rankings(rankings, measures, ties_of_rankings, confidence, seed))
-    results = decided(single, correction, confidence)
-    show_full = partial(
-        orders.full_parts,
+        solved, common, notes = _solved(samples, measures, names, shape, confidence)
+        single = list(_by_samples(solved, common, confidence))
+    else:
+        if estimators is not None:
+            raise InputError(
+                "estimators (--estimator) are for sampled rankings; give n_negatives "
+                "(--n-negatives)"
+            )
+        paired = questioned_users(rankings)
+        notes = [*paired.notes, *relevance_notes(rankings.values())]
+        of_rankings = "expected" if ties is None else ties
+        single = list(_by_rankings(paired, measures, of_rankings, seed, confidence))
+    results = []
+    for result, alone in zip(decided(single, correction, confidence), single, strict=True):
+        level = strict_level(result, alone, confidence)
+        results.append(_finished(result, level, solved, shape, confidence))
+    show = partial(
+        orders.order_parts,
         confidence=confidence,
         correction=correction,
-        notes=[*pairing, *filter(None, [relevance_note(rankings.values())])],
+        notes=notes,
         p_values=test is not None,
+        shape=shape,
+        solved=solved,
     )
-    return Results(_with_exact_verdicts(results, single, confidence), show_full)
-
-
-def _by_rankings(
-    rankings: Mapping[str, Ranks],
-    measures: Sequence[Measure],
-    ties: str,
-    confidence: float,
-    seed: int,
-) -> Iterator[Compared]:
-    """Compare pairs by their full rankings, orders open."""
-    values = {name: known_values(measures, ranks, ties, seed) for name, ranks in rankings.items()}
-    for name, ranks in rankings.items():
-        with reading(name):
-            question_ends(ranks, values[name])
-    known = [measure for measure in measures if all(measure in v for v in values.values())]
-    for a, b in combinations(rankings, 2):
-        common = ranges.common_users(rankings[a].users, rankings[b].users)
-        larger = rankings[a]
-        n_items = larger.mean_candidates or None
-        if rankings[a].mean_candidates != rankings[b].mean_candidates:
-            larger = max(rankings[a], rankings[b], key=lambda ranks: ranks.mean_candidates)
-            n_items = None
-        for measure in known:
-            paired = common is not None
-            if common is not None and measure.metric.pooled:
-                in_common = (rankings[a].take(common[0]), rankings[b].take(common[1]))
-                of_a, of_b = (
-                    known_values([measure], ranks, ties, seed)[measure] for ranks in in_common
-                )
-            else:
-                of_a, of_b = of_common(values[a][measure], values[b][measure], common)
-            prior = prior_shape(measure, larger)
-            mean = mean_difference(of_a, of_b, paired, prior, confidence)
-            yield Compared(
-                a=a,
-                b=b,
-                metric=str(measure),
-                estimator=EXACT,
-                value_a=float(of_a.mean()),
-                value_b=float(of_b.mean()),
-                difference=mean.value,
-                std_error=mean.std_error,
-                ci_low=mean.ci_low,
-                ci_high=mean.ci_high,
-                range_low=mean.ci_low,
-                range_high=mean.ci_high,
-                p_value=p_value(of_a, of_b, paired),
-                paired=paired,
-                n_users=mean.n_users,
-                n_items=n_items,
-            )
-
-
-class _Sampled(NamedTuple):
-    """What the sampled ranks of one recommender say: estimates of users and ranges, by metric."""
-
-    solved: Solved
-    estimators: Sequence[Estimator]
-    bracketed: ranges.Bracketed
-    ranges: Sequence[ranges.Range]
-
-    def values(self, measures: Sequence[Measure]) -> orders.SampledValues:
-        """Average estimates over users."""
-        estimates = {}
-        for i, measure in enumerate(measures):
-            for j, estimator in enumerate(self.estimators):
-                mean = self.solved.user_values(i, j).mean()
-                estimates[str(measure), str(estimator)] = float(mean)
-        names = map(str, measures)
-        return orders.SampledValues(dict(zip(names, self.ranges, strict=True)), estimates)
+    return Results(results, show)
 
 
 def _solved(
     samples: Mapping[str, SampledRanks],
-    measures: Sequence[Measure],
-    estimators: str | Sequence[str],
+    measures: list[Measure],
+    estimators: Names,
     shape: str | float,
     confidence: float,
-) -> dict[str, _Sampled]:
-    """Compute ranges and estimates of each recommender; all must have been drawn alike."""
+) -> tuple[dict[str, Solved], Common, list[str]]:
+    """Compute ranges and estimates of each recommender; all must have been drawn alike.
+
+    Also returns the users in common and how they are paired.
+    """
+    for name, sample in samples.items():
+        with reading(name):
+            question_negatives(sample)
+    samples, common, notes = questioned_users(samples)
     for field in ("n_negatives", "sampling"):
         kinds = {str(getattr(sample, field)): name for name, sample in samples.items()}
         if len(kinds) > 1:
             (kind_a, a), (kind_b, b), *_ = kinds.items()
             raise InputError(f"{field} is {kind_a} for {a} and {kind_b} for {b}; draw both alike")
-    n_negatives = next(iter(samples.values())).n_negatives
-    parsed = chosen_estimators(estimators, n_negatives)
-    found = {}
+    parsed = chosen_estimators(estimators, next(iter(samples.values())).n_negatives)
+    solved = {}
     for name, sample in samples.items():
         with reading(name):
-            bracketed, allowed = ranges.checked_ranges(measures, sample, shape, confidence)
-        solved = solve(sample, measures, parsed, bracketed.rows.user)
-        found[name] = _Sampled(solved, parsed, bracketed, allowed)
-    return found
+            checked = ranges.checked_ranges(measures, sample, shape, confidence)
+        solved[name] = solve(sample, measures, parsed, *checked)
+    return solved, common, notes
 
 
-def _by_samples(
-    found: Mapping[str, _Sampled], measures: Sequence[Measure], confidence: float
+def _finished(
+    result: Compared,
+    level: float,
+    solved: dict[str, Solved],
+    shape: str | float,
+    confidence: float,
+) -> Compared:
+    """Fill in the verdict, and what would decide an open order or contradict one of samples."""
+    is_open = result.order == UNDECIDED
+    if not solved:
+        if is_open:
+            result = replace(result, users_needed=users_needed(result, level))
+        return replace(result, verdict=orders.exact_verdict(result))
+    if not is_open:
+        better, worse = (solved[name].ranks for name in orders.better_first(result, result.order))
+        measure = parse_measure(result.metric)
+        factor = _holds_up_to(better, worse, measure, shape, confidence, level)
+        result = replace(result, holds_up_to=factor)
+    of_both = (solved[name].ranges[result.metric] for name in (result.a, result.b))
+    return replace(result, verdict=orders.sampled_verdict(result, *of_both))
+
+
+def _by_rankings(
+    users: Paired[Ranks],
+    measures: list[Measure],
+    ties: str,
+    seed: int,
+    confidence: float,
 ) -> Iterator[Compared]:
+    """Compare pairs by their full rankings, orders open."""
+    rankings = users.evaluations
+    known = {name: known_values(measures, ranks, ties, seed) for name, ranks in rankings.items()}
+    for name, ranks in rankings.items():
+        with reading(name):
+            question_ends(ranks, known[name])
+    for pair, rows in users.common.items():
+        a, b = (rankings[name] for name in pair)
+        largest = max(a.mean_candidates, b.mean_candidates)
+        n_items = None
+        if a.mean_candidates == b.mean_candidates > 0:
+            n_items = largest
+        for measure in measures:
+            if not all(measure in values for values in known.values()):
+                continue
+            of_a, of_b = (known[name][measure] for name in pair)
+            if rows is not None and measure.metric.pooled:
+                taken = map(Ranks.take, (a, b), rows)
+                of_a, of_b = (known_values([measure], x, ties, seed)[measure] for x in taken)
+            else:
+                of_a, of_b = of_common(of_a, of_b, rows)
+            paired = rows is not None
+            prior = prior_shape(measure, largest)
+            p = p_value(of_a, of_b, paired)
+            compared = _compared(pair, measure, EXACT, (of_a, of_b), paired, prior, p, confidence)
+            yield replace(compared, n_items=n_items)
+
+
+def _by_samples(solved: dict[str, Solved], common: Common, confidence: float) -> Iterator[Compared]:
     """Compare pairs by their sampled ranks, orders open."""
-    for a, b in combinations(found, 2):
-        first = found[a].solved
-        second = found[b].solved
-        bracketed_a = found[a].bracketed
-        bracketed_b = found[b].bracketed
-        common = ranges.common_users(bracketed_a.rows.users, bracketed_b.rows.users)
-        n_items = round((first.ranks.mean_candidates + second.ranks.mean_candidates) / 2)
-        for i, measure in enumerate(measures):
-            allowed = ranges.difference_range(bracketed_a, bracketed_b, i)
-            p = ranges.order_p_value(bracketed_a, bracketed_b, i)
-            for j, estimator in enumerate(found[a].estimators):
-                of_a, of_b = of_common(first.user_values(i, j), second.user_values(i, j), common)
-                paired = common is not None
-                prior = Shape.of(first.vectors[i, j])
-                mean = mean_difference(of_a, of_b, paired, prior, confidence)
-                yield Compared(
-                    a=a,
-                    b=b,
-                    metric=str(measure),
-                    estimator=str(estimator),
-                    value_a=float(of_a.mean()),
-                    value_b=float(of_b.mean()),
-                    difference=mean.value,
-                    std_error=mean.std_error,
-                    ci_low=mean.ci_low,
-                    ci_high=mean.ci_high,
+    for pair, rows in common.items():
+        a, b = (solved[name] for name in pair)
+        for i, measure in enumerate(a.measures):
+            allowed = ranges.difference_range(a.bracketed, b.bracketed, i)
+            p = ranges.order_p_value(a.bracketed, b.bracketed, i)
+            for j, estimator in enumerate(a.estimators):
+                of_pair = of_common(a.user_values(i, j), b.user_values(i, j), rows)
+                prior = Shape.of(a.vectors[i, j])
+                paired = rows is not None
+                compared = _compared(
+                    pair, measure, str(estimator), of_pair, paired, prior, p, confidence
+                )
+                yield replace(
+                    compared,
                     range_low=allowed.low,
                     range_high=allowed.high,
-                    p_value=p,
-                    behaves_like=first.behaves_like(i, j),
-                    paired=paired,
-                    n_users=mean.n_users,
-                    n_items=n_items,
-                    n_negatives=first.ranks.n_negatives,
-                    sampling=str(first.ranks.sampling),
+                    behaves_like=a.behaves_like(i, j),
+                    n_items=round((a.ranks.mean_candidates + b.ranks.mean_candidates) / 2),
+                    n_negatives=a.ranks.n_negatives,
+                    sampling=str(a.ranks.sampling),
                 )
 
 
-def _with_factors(
-    results: Sequence[Compared],
-    single: Sequence[Compared],
-    samples: Mapping[str, SampledRanks],
-    shape: str | float,
+def _compared(
+    pair: tuple[str, str],
+    measure: Measure,
+    estimator: str,
+    values: tuple[Float, Float],
+    paired: bool,
+    prior: Shape,
+    p: float,
     confidence: float,
-) -> Iterator[Compared]:
-    """Fill in up to which factor decided orders hold; `single` are results before correction."""
-    known: dict[tuple[str, str, str], float] = {}
-    for result, alone in zip(results, single, strict=True):
-        if result.order == UNDECIDED:
-            yield result
-            continue
-        key = (result.a, result.b, result.metric)
-        if key not in known:
-            better = samples[result.a]
-            worse = samples[result.b]
-            if result.order == "b":
-                better, worse = worse, better
-            measure = parse_measure(result.metric)
-            level = strict_level(result, alone, confidence)
-            known[key] = ranges.order_holds_up_to(better, worse, measure, shape, confidence, level)
-        yield replace(result, holds_up_to=known[key])
-
-
-def _with_exact_verdicts(
-    results: Sequence[Compared], single: Sequence[Compared], confidence: float
-) -> Iterator[Compared]:
-    """Fill in verdicts and users needed; `single` are the results before their correction."""
-    for result, alone in zip(results, single, strict=True):
-        needed = None
-        if result.order == UNDECIDED:
-            needed = users_needed(result, strict_level(result, alone, confidence))
-        counted = replace(result, users_needed=needed)
-        yield replace(counted, verdict=orders.exact_verdict(counted))
-
-
-def _with_sampled_verdicts(
-    results: Sequence[Compared], values: Mapping[str, orders.SampledValues]
-) -> Iterator[Compared]:
-    for result in results:
-        range_a = values[result.a].ranges[result.metric]
-        range_b = values[result.b].ranges[result.metric]
-        yield replace(result, verdict=orders.sampled_verdict(result, range_a, range_b))
-
-
-def _question(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
-    """Ask about negatives of one recommender, and about differences between two."""
-    for name, ranks in evaluations.items():
-        with reading(name):
-            if isinstance(ranks, SampledRanks):
-                question_negatives(ranks)
-    for a, b in combinations(evaluations, 2):
-        for words in _unlike(a, b, evaluations[a], evaluations[b]):
-            ask("data", f"{words}: are these evaluations on the same data?")
-
-
-def _unlike(
-    a: str, b: str, first: Ranks | SampledRanks, second: Ranks | SampledRanks
-) -> Iterator[str]:
-    """Say if numbers of candidates differ by more than 1 %, or users in common are few."""
-    n_a = first.mean_candidates
-    n_b = second.mean_candidates
-    if n_a and n_b and abs(n_a - n_b) > 0.01 * max(n_a, n_b):
-        yield f"{a} has {n_a:,} candidates and {b} has {n_b:,}"
-    ids_a = different_ids(first)
-    ids_b = different_ids(second)
-    if ids_a is None or ids_b is None:
-        return
-    rows = ranges.common_users(ids_a, ids_b)
-    common = 0 if rows is None else rows[0].size
-    least = min(ids_a.size, ids_b.size)
-    if 2 * common < least:
-        yield f"{a} and {b} have {common:,} of {least:,} users in common"
+) -> Compared:
+    """Compare means over users by the interval of their difference, the order open."""
+    mean = mean_difference(*values, paired, prior, confidence)
+    value_a, value_b = (float(of_users.mean()) for of_users in values)
+    return Compared(
+        a=pair[0],
+        b=pair[1],
+        metric=str(measure),
+        estimator=estimator,
+        value_a=value_a,
+        value_b=value_b,
+        difference=mean.value,
+        std_error=mean.std_error,
+        ci_low=mean.ci_low,
+        ci_high=mean.ci_high,
+        range_low=mean.ci_low,
+        range_high=mean.ci_high,
+        p_value=p,
+        paired=paired,
+        n_users=mean.n_users,
+    )

@@ -1,7 +1,7 @@
 """Corrected metrics of sampled ranks, and the range of the exact ones."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.arrays import CACHE, Float, Int, blocks, one_thread
-from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE
+from sampled_metrics._base.arrays import CACHE, Float, blocks, one_thread
+from sampled_metrics._base.asking import ask
+from sampled_metrics._base.defaults import CONFIDENCE, ESTIMATORS, METRICS, SHAPE, Names
 from sampled_metrics._base.errors import InputError, InputWarning, reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.estimators import (
@@ -22,9 +23,8 @@ from sampled_metrics.estimators import (
 )
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.kernels import rank_grid
-from sampled_metrics.inference.pairs import question_negatives
 from sampled_metrics.inference.population import Population, Shape, estimate
-from sampled_metrics.inference.ranges import checked_ranges
+from sampled_metrics.inference.ranges import Bracketed, Range, checked_ranges
 from sampled_metrics.inference.results import (
     Results,
     Row,
@@ -94,8 +94,8 @@ class Corrected:
 @one_thread()
 def correct(
     data: Data,
-    metrics: str | Sequence[str] = METRICS,
-    estimators: str | Sequence[str] = ESTIMATORS,
+    metrics: Names = METRICS,
+    estimators: Names = ESTIMATORS,
     *,
     n_items: ArrayLike | None = None,
     n_negatives: int | None = None,
@@ -166,22 +166,24 @@ def correct(
     measures = parse_measures(metrics)
     parsed = chosen_estimators(estimators, ranks.n_negatives)
     bracketed, ranges = checked_ranges(measures, ranks, shape, confidence)
-    solved = solve(ranks, measures, parsed, bracketed.rows.user, prior)
+    solved = solve(ranks, measures, parsed, bracketed, ranges, prior)
     n = ranks.mean_candidates
-    m = ranks.n_negatives
-    kind = ranks.sampling
-    counts = np.bincount(ranks.sampled_ranks - 1, minlength=m + 1)
+    counts = np.bincount(ranks.sampled_ranks - 1, minlength=ranks.n_negatives + 1)
     likely = None
-    single = solved.n_users == solved.user.size
-    if single:
-        _, likely = Population.estimated(counts, n, kind, _SMOOTHING)
+    n_users = bracketed.rows.kind.size
+    if n_users == len(ranks):
+        _, likely = Population.estimated(counts, n, ranks.sampling, _SMOOTHING)
     results = []
     for i, measure in enumerate(measures):
         for j, estimator in enumerate(parsed):
             vector = solved.vectors[i, j]
-            of_users = Shape.of(vector, counts) if single else Shape.of(solved.user_values(i, j))
-            smooth = None if likely is None else Shape.of(vector, likely)
-            mean = estimate(of_users, solved.n_users, Shape.of(vector), confidence, smooth)
+            smooth = None
+            if likely is None:
+                of_users = Shape.of(solved.user_values(i, j))
+            else:
+                of_users = Shape.of(vector, counts)
+                smooth = Shape.of(vector, likely)
+            mean = estimate(of_users, n_users, Shape.of(vector), confidence, smooth)
             results.append(
                 Corrected(
                     metric=str(measure),
@@ -197,18 +199,30 @@ def correct(
                     shape=name_of(shape),
                     behaves_like=solved.behaves_like(i, j),
                     n_items=n,
-                    n_negatives=m,
-                    sampling=str(kind),
+                    n_negatives=ranks.n_negatives,
+                    sampling=str(ranks.sampling),
                 )
             )
     return Results(results, partial(_parts, confidence=confidence))
 
 
-def chosen_estimators(names: str | Sequence[str], m: int) -> list[Estimator]:
+def question_negatives(ranks: SampledRanks) -> None:
+    """Ask about each property of negatives that corrections assume and these pairs do not have."""
+    if ranks.pairs is None:
+        return
+    # scipy.stats takes long to import.
+    from sampled_metrics.sampling.negatives import check_pairs
+
+    with_replacement = ranks.sampling is Sampling.WITH_REPLACEMENT
+    for check in check_pairs(ranks.pairs, int(ranks.n_items.min())):
+        if check.passed or (check.name == "duplicates" and with_replacement):
+            continue
+        ask("data", f"negatives fail the check {check.name!r}: {check.remark}")
+
+
+def chosen_estimators(names: Names, m: int) -> list[Estimator]:
     """Return the estimators of these names; of the default ones those that are fast for m."""
-    is_default = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
-    is_default = is_default and names == ESTIMATORS
-    if is_default and m > _MOST_BY_DEFAULT:
+    if names is ESTIMATORS and m > _MOST_BY_DEFAULT:
         left_out = ", ".join(ESTIMATORS[1:])
         problem = f"left out: {left_out}, which take long for {m:,} negatives"
         warnings.warn(f"{problem}; name them to have them", InputWarning, stacklevel=4)
@@ -217,55 +231,64 @@ def chosen_estimators(names: str | Sequence[str], m: int) -> list[Estimator]:
 
 
 class Solved(NamedTuple):
-    """Estimators' vectors for some sampled ranks."""
+    """What sampled ranks say: estimators' vectors, and ranges of exact metrics."""
 
     ranks: SampledRanks
     measures: Sequence[Measure]
+    estimators: Sequence[Estimator]
     vectors: Float  # shape (measures, estimators, m + 1)
-    user: Int  # place of each row's user
-    n_users: int
+    bracketed: Bracketed
+    ranges: Mapping[str, Range]  # by metric
 
     def user_values(self, measure: int, estimator: int) -> Float:
         """Estimate of one metric for each user: the mean over their rows."""
         values = self.vectors[measure, estimator, self.ranks.sampled_ranks - 1]
-        if self.n_users == self.user.size:
+        user = self.bracketed.rows.user
+        if self.bracketed.rows.kind.size == user.size:
             of_users = np.empty_like(values)
-            of_users[self.user] = values
+            of_users[user] = values
             return of_users
-        return np.bincount(self.user, values) / np.bincount(self.user)
+        return np.bincount(user, values) / np.bincount(user)
 
     def behaves_like(self, measure: int, estimator: int) -> int | None:
         """Resolution of an estimate, see `behaves_like`; None for AUC."""
         if self.measures[measure].metric.needs_candidates:
             return None
         n = self.ranks.mean_candidates
-        sampling = self.ranks.sampling
-        return behaves_like(self.vectors[measure, estimator], n, sampling)
+        return behaves_like(self.vectors[measure, estimator], n, self.ranks.sampling)
 
 
 def solve(
     ranks: SampledRanks,
     measures: Sequence[Measure],
     estimators: Sequence[Estimator],
-    user: Int,
+    bracketed: Bracketed,
+    ranges: Sequence[Range] = (),
     prior: ArrayLike | None = None,
 ) -> Solved:
     """Solve for vectors; fitted estimators are fitted to all rows, with equal weights of users."""
-    n = ranks.mean_candidates
     m = ranks.n_negatives
-    rows = np.bincount(user)
     histogram = None
     if any(DECLARED[estimator.name].fitted for estimator in estimators):
-        weighted = np.bincount(ranks.sampled_ranks - 1, 1.0 / rows[user], m + 1)
-        histogram = tuple(weighted.tolist())
-    options: dict[str, Any] = {"sampling": ranks.sampling, "histogram": histogram}
-    if prior is None:
-        vectors = _vectors(tuple(estimators), tuple(measures), n, m, **options)
-    else:
+        user = bracketed.rows.user
+        weights = 1.0 / np.bincount(user)[user]
+        histogram = tuple(np.bincount(ranks.sampled_ranks - 1, weights, m + 1).tolist())
+    matrix: Any = _vectors
+    if prior is not None:
         if not any(estimator.name in ("cls", "bv") for estimator in estimators):
             raise InputError("prior is for the estimators cls and bv; take one of them")
-        vectors = estimator_matrix(estimators, measures, n, m, prior=prior, **options)
-    return Solved(ranks, measures, vectors, user, rows.size)
+        matrix = estimator_matrix
+    vectors = matrix(
+        tuple(estimators),
+        tuple(measures),
+        ranks.mean_candidates,
+        m,
+        sampling=ranks.sampling,
+        prior=prior,
+        histogram=histogram,
+    )
+    by_metric = dict(zip(map(str, measures), ranges, strict=False))
+    return Solved(ranks, measures, estimators, vectors, bracketed, by_metric)
 
 
 def behaves_like(vector: Float, n: int, sampling: str = Sampling.WITHOUT_REPLACEMENT) -> int | None:
@@ -286,13 +309,12 @@ def behaves_like(vector: Float, n: int, sampling: str = Sampling.WITHOUT_REPLACE
         return None
 
     ranks = rank_grid(n)
-    place = None
     for rows in blocks(ranks.size, m + 1, CACHE):
         fallen = _pmf_of_grid(n, m, kind, rows.start) @ vector <= half
         if fallen.any():
             place = rows.start + int(np.argmax(fallen))
             break
-    if place is None:
+    else:
         return None
     while ranks[place] - ranks[place - 1] > 1:
         ranks = np.unique(np.linspace(ranks[place - 1], ranks[place], 17).round().astype(np.int64))
@@ -311,6 +333,7 @@ def _pmf_of_grid(n: int, m: int, sampling: Sampling, first: int) -> Float:
 def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool = False) -> Parts:
     """The range of each metric, and beside each estimate what it acts like."""
     rows: list[Row] = []
+    random = []
     for result in results:
         row: Row = {"metric": result.metric, "range": "", "middle": ""}
         if not rows or rows[-1]["metric"] != result.metric:
@@ -318,11 +341,15 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
             row["middle"] = "-"
             if result.range_middle is not None:
                 row["middle"] = f"{result.range_middle:.4f}"
+            value = _of_random_order(result.metric, result.n_items)
+            if result.range_low <= value <= result.range_high:
+                words = f"the range includes {value:.4f}, the value of a random order."
+                random.append(f"{result.metric}: {words}")
         row["estimator"] = result.estimator
         row["value"] = result.value
         if intervals:
             row["interval"] = span(result.ci_low, result.ci_high)
-        row["acts like"] = str(likeness(result.metric, result.behaves_like, result.n_items))
+        row["acts like"] = likeness(result.metric, result.behaves_like, result.n_items).name
         rows.append(row)
     first = results[0]
     drawn = "and kept once" if first.sampling == "distinct" else first.sampling.replace("-", " ")
@@ -332,7 +359,7 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
         "range: values of the exact metric that the sampled ranks allow, at "
         f"{100 * confidence:g} %, {assumed(first.shape)}.{caveat(first.shape)}",
         "middle: geometric mean of the range, if you must quote one number.",
-        *_random_orders(results),
+        *random,
         'value: what the estimator gives. It measures the metric under "acts like", so it may '
         "lie outside the range.",
     ]
@@ -341,14 +368,8 @@ def _parts(results: Sequence[Corrected], confidence: float, *, intervals: bool =
     return [rows, "\n".join(lines)]
 
 
-def _random_orders(results: Sequence[Corrected]) -> list[str]:
-    """Say of metrics whose range holds it what a random order of the items has."""
-    lines = []
-    n = results[0].n_items
-    for metric, found in {result.metric: result for result in results}.items():
-        measure = parse_measure(metric)
-        ranks, weights = rank_rule([measure], n, 1)
-        value = weights @ measure.at(ranks, n) / n
-        if found.range_low <= value <= found.range_high:
-            lines.append(f"{metric}: the range includes {value:.4f}, the value of a random order.")
-    return lines
+def _of_random_order(metric: str, n: int) -> float:
+    """Value of a metric of one relevant item in a random order of n items."""
+    measure = parse_measure(metric)
+    ranks, weights = rank_rule([measure], n, 1)
+    return float(weights @ measure.at(ranks, n) / n)

@@ -1,6 +1,6 @@
 """Exact metrics of full rankings, with error bars."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
@@ -11,7 +11,7 @@ import numpy as np
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, generator, one_thread
 from sampled_metrics._base.asking import ask
-from sampled_metrics._base.defaults import CONFIDENCE, METRICS
+from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.least_squares import rank_rule
 from sampled_metrics.inference.population import Shape, estimate
@@ -37,10 +37,6 @@ if TYPE_CHECKING:
 
 # Usual numbers of negatives, without and with the held-out item.
 _SAMPLE_SIZES = {m + more for m in (20, 50, 99, 100, 200, 500, 999, 1000) for more in (0, 1)}
-_SEVERAL = 10  # fewer users may have the same number of candidates by chance
-_UNKNOWN_ITEMS = 1000  # n of the prior if the size of the catalogue is not known
-_MANY = 50  # users, of whom the ties of most are no chance
-_FEW = 30.0  # users; the mean of fewer is not near a normal distribution
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ class Evaluated:
 @one_thread()
 def evaluate(
     data: Data,
-    metrics: str | Sequence[str] = METRICS,
+    metrics: Names = METRICS,
     *,
     relevant: OfUsers | None = None,
     seen: OfUsers | None = None,
@@ -133,7 +129,8 @@ def evaluate(
     check_arguments(ties=ties, confidence=confidence, seed=seed)
     ranks = as_ranks(data, Ranked(n_items, relevant, seen, complete, min_relevance))
     n = ranks.n_candidates
-    if len(ranks) >= _SEVERAL and n[0] in _SAMPLE_SIZES and (n == n[0]).all():
+    # Fewer users may have the same number of candidates by chance.
+    if len(ranks) >= 10 and n[0] in _SAMPLE_SIZES and (n == n[0]).all():
         ask(
             "data",
             f"all {len(ranks):,} users have {n[0]} candidates: these look like sampled candidates, "
@@ -144,7 +141,8 @@ def evaluate(
     known = known_values(parse_measures(metrics), ranks, ties, seed)
     question_ends(ranks, known)
     for measure, values in known.items():
-        mean = estimate(Shape.of(values), values.size, prior_shape(measure, ranks), confidence)
+        prior = prior_shape(measure, ranks.mean_candidates)
+        mean = estimate(Shape.of(values), values.size, prior, confidence)
         squares = float(np.square(values).sum())
         effective_users = 0.0
         if squares > 0.0:
@@ -162,13 +160,13 @@ def evaluate(
                 effective_users=effective_users,
             )
         )
-    note = relevance_note([ranks])
-    return Results(results, partial(evaluated_parts, confidence=confidence, note=note))
+    notes = relevance_notes([ranks])
+    return Results(results, partial(evaluated_parts, confidence=confidence, notes=notes))
 
 
 def values_by_user(
     data: Data,
-    metrics: str | Sequence[str] = METRICS,
+    metrics: Names = METRICS,
     *,
     relevant: OfUsers | None = None,
     seen: OfUsers | None = None,
@@ -201,11 +199,11 @@ def values_by_user(
     users = np.arange(len(ranks)) if ranks.users is None else ranks.users
     index = pd.Index(users, name="user_id")
     known = known_values(measures, ranks, ties, seed)
-    return pd.DataFrame({str(measure): known[measure] for measure in known}, index=index)
+    return pd.DataFrame({str(measure): values for measure, values in known.items()}, index=index)
 
 
 def known_values(
-    measures: Sequence[Measure], ranks: Ranks, ties: str, seed: int
+    measures: list[Measure], ranks: Ranks, ties: str, seed: int
 ) -> dict[Measure, Float]:
     """Calculate metrics of each user; a question names those that lists are too short for."""
     known: dict[Measure, Float] = {}
@@ -222,11 +220,12 @@ def known_values(
     return known
 
 
-def question_ends(ranks: Ranks, known: Mapping[Measure, Float]) -> None:
+def question_ends(ranks: Ranks, known: dict[Measure, Float]) -> None:
     """Ask about metrics that ties decide: most items are tied, and both ends are far apart."""
     n_tied = int(np.count_nonzero(ranks.n_tied))
     n_items = ranks.n_tied.size
-    if len(ranks) < _MANY or n_tied <= n_items / 2.0 + np.sqrt(n_items):
+    # The ties of most of 50 users are no chance.
+    if len(ranks) < 50 or n_tied <= n_items / 2.0 + np.sqrt(n_items):
         return
     ends = []
     for measure, values in known.items():
@@ -243,53 +242,50 @@ def question_ends(ranks: Ranks, known: Mapping[Measure, Float]) -> None:
         )
 
 
-def prior_shape(measure: Measure, ranks: Ranks) -> Shape:
+def prior_shape(measure: Measure, n_items: int) -> Shape:
     """Calculate the shape of a metric of one relevant item at a uniformly random rank."""
-    n = ranks.mean_candidates or _UNKNOWN_ITEMS
+    n = n_items or 1000  # if the size of the catalogue is not known
     places, weights = rank_rule([measure], n, 1)
     return Shape.of(measure.at(places, n), weights)
 
 
-def relevance_note(rankings: Iterable[Ranks]) -> str:
+def relevance_notes(rankings: Iterable[Ranks]) -> list[str]:
     """Say which metrics use grades, if any rankings have them."""
     for ranks in rankings:
         if ranks.relevance is not None:
             least = "above 0"
             if ranks.min_relevance > 0.0:
                 least = f"of at least {ranks.min_relevance:g}"
-            return f"ndcg takes grades as gains; for other metrics items {least} are relevant."
-    return ""
+            return [f"ndcg takes grades as gains; for other metrics items {least} are relevant."]
+    return []
 
 
 def evaluated_parts(
-    results: Sequence[Evaluated], confidence: float, note: str = ""
+    results: list[Evaluated], confidence: float, notes: list[str]
 ) -> tuple[list[Row], str]:
     """Return a row for each result, and say what they are of and where intervals are too narrow."""
     percent = f"{100 * confidence:g} %"
+    interval = f"interval ({percent})"
     rows: list[Row] = []
-    few: dict[str, Evaluated] = {}
+    few: dict[str, str] = {}
     for result in results:
         row: Row = {"metric": result.metric, "value": result.value, "std_error": result.std_error}
-        row[f"interval ({percent})"] = None
+        row[interval] = None
         if not isnan(result.ci_low):
-            row[f"interval ({percent})"] = span(result.ci_low, result.ci_high)
+            row[interval] = span(result.ci_low, result.ci_high)
+            is_steep = parse_measure(result.metric).kind not in FLAT
+            # The mean of fewer users is not near a normal distribution.
+            if is_steep and 0.0 < result.effective_users < 30.0:
+                few[result.metric] = (
+                    f"{result.metric}: about {max(round(result.effective_users), 1)} of "
+                    f"{count(result.n_users, 'user')} carry most of the value; its interval is too "
+                    "narrow, and holds the metric of other users like these in fewer than "
+                    f"{percent} of evaluations."
+                )
         rows.append(row)
-        is_steep = parse_measure(result.metric).kind not in FLAT
-        if is_steep and 0.0 < result.effective_users < _FEW and not isnan(result.ci_low):
-            few[result.metric] = result
     words = extent([result.n_users for result in results], "user")
     items = extent([result.n_items for result in results if result.n_items], "candidate")
     if items:
         words += f", {items}"
     words += f". Fractions, ties {results[0].ties}. The interval covers the variation over users."
-    lines = [words]
-    if note:
-        lines.append(note)
-    for result in few.values():
-        lines.append(
-            f"{result.metric}: about {max(round(result.effective_users), 1)} of "
-            f"{count(result.n_users, 'user')} carry most of the value; its interval is too "
-            f"narrow, and holds the metric of other users like these in fewer than "
-            f"{percent} of evaluations."
-        )
-    return rows, "\n".join(lines)
+    return rows, "\n".join([words, *notes, *few.values()])

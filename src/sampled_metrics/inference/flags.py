@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from sampled_metrics.inference import consistency
 from sampled_metrics.inference.consistency import (
     OUTSIDE,
-    Allowed,
     Contradiction,
-    Higher,
     NoShare,
     Placed,
     not_above_random,
@@ -50,13 +48,18 @@ class Flag:
 def of_arithmetic(row: PrintedRow) -> list[Flag]:
     """Flags of numbers that one set of users cannot have, whatever the ranks are."""
     found = []
-    no_share = consistency.no_share(row)
-    if no_share is not None:
-        found.append(of_share(no_share))
-    found += [of_contradiction(one) for one in consistency.contradictions(row)]
-    higher = consistency.higher_over_all(row)
-    if higher:
-        found.append(of_higher(higher))
+    share = consistency.no_share(row)
+    if share is not None:
+        found.append(of_share(share))
+    found += [_of_contradiction(one) for one in consistency.contradictions(row)]
+    pairs = [
+        f"{one.name} is {one.exact} over all items and {one.sampled} among few"
+        for one in consistency.higher_over_all(row)
+    ]
+    if pairs:
+        problem = f"{'; '.join(pairs)}: the rank among few items cannot be the worse one"
+        causes = "Columns exchanged? Another cut-off? Other users or weights?"
+        found.append(Flag(BOUNDS, problem, causes))
     return found
 
 
@@ -83,30 +86,23 @@ def of_share(found: NoShare) -> Flag:
     )
 
 
-def of_contradiction(found: Contradiction) -> Flag:
+def _of_contradiction(found: Contradiction) -> Flag:
     """Numbers that contradict each other, and what the others allow."""
     among = "over all items"
     if found.n_negatives is not None:
         among = f"among {found.n_negatives:,} random items"
     problem = f"{among} {listed(found.numbers)} contradict each other"
-    if found.allowed:
-        problem = f"{among} the other numbers allow {'; or '.join(map(_allowed, found.allowed))}"
+    ends = []
+    for one in found.allowed:
+        _, decimals = number_of(one.name, one.printed)
+        span = f"{one.low:.{decimals}f} to {one.high:.{decimals}f}"
+        ends.append(f"{one.name} from {span}, not {one.printed}")
+    if ends:
+        problem = f"{among} the other numbers allow {'; or '.join(ends)}"
     causes = (
         "Columns or rows exchanged? Another cut-off, or a sum that ends there? Another formula?"
     )
     return Flag(BOUNDS, problem, causes)
-
-
-def of_higher(found: Sequence[Higher]) -> Flag:
-    """Metrics that are higher over all items."""
-    pairs = [
-        f"{one.name} is {one.exact} over all items and {one.sampled} among few" for one in found
-    ]
-    return Flag(
-        test=BOUNDS,
-        problem=f"{'; '.join(pairs)}: the rank among few items cannot be the worse one",
-        causes="Columns exchanged? Another cut-off? Other users or weights?",
-    )
 
 
 def of_ranks(row: PrintedRow, shape: str) -> Flag:
@@ -129,10 +125,10 @@ def of_ranks(row: PrintedRow, shape: str) -> Flag:
 def of_exact(row: PrintedRow, placed: Sequence[Placed]) -> Flag:
     """Exact metrics that do not go with the sampled ones."""
     outside = [exact for exact in placed if exact.standing == OUTSIDE]
-    found = []
-    for exact in outside[:_MOST_NAMED]:
-        ends = f"{exact.low:.4f} to {exact.high:.4f}"
-        found.append(f"{exact.metric}={row.exact[exact.metric]}, not in {ends}")
+    found = [
+        f"{one.metric}={row.exact[one.metric]}, not in {one.low:.4f} to {one.high:.4f}"
+        for one in outside[:_MOST_NAMED]
+    ]
     if len(outside) > _MOST_NAMED:
         found.append(f"and {len(outside) - _MOST_NAMED} more")
     if not outside:
@@ -157,9 +153,3 @@ def listed(names: Sequence[str]) -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _allowed(found: Allowed) -> str:
-    _, decimals = number_of(found.name, found.printed)
-    ends = f"{found.low:.{decimals}f} to {found.high:.{decimals}f}"
-    return f"{found.name} from {ends}, not {found.printed}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Ids, Int, id_column, integers, require
-from sampled_metrics._base.defaults import CONFIDENCE, METRICS
+from sampled_metrics._base.defaults import CONFIDENCE, METRICS, Names
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.correct import Corrected, correct
 from sampled_metrics.inference.evaluate import Evaluated, evaluate
@@ -59,7 +58,7 @@ class RankMeter:
 
     def __init__(
         self,
-        metrics: str | Sequence[str] = METRICS,
+        metrics: Names = METRICS,
         *,
         n_items: int | None = None,
         n_negatives: int | None = None,

@@ -1,34 +1,30 @@
 """Orders of recommenders in words: the verdicts of comparisons, and the tables that they print."""
 
-from collections.abc import Mapping, Sequence
+from itertools import groupby
 from math import floor
-from typing import NamedTuple
+from operator import attrgetter
 
 from sampled_metrics._base.text import Parts
+from sampled_metrics.inference.correct import Solved
 from sampled_metrics.inference.deciding import deciding_differences
 from sampled_metrics.inference.ranges import Range
 from sampled_metrics.inference.results import (
+    EXACT,
     INSTEAD,
     UNDECIDED,
     Compared,
-    Likeness,
     Row,
     count,
     extent,
     likeness,
     span,
 )
-from sampled_metrics.inference.shapes import MOST_FACTOR, assumed
+from sampled_metrics.inference.shapes import MOST_FACTOR, NONE, assumed
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.ranks import SampledRanks
 
 _MANY_USERS = 10_000_000
-_ROUNDING = 1e-9
 _MOST_ROWS = 30  # of a table of pairs and metrics; more are in a row for each pair
 _SIGNS = {"a": ">", "b": "<", UNDECIDED: "?"}
-_LEAST = 1.1  # factor below which it is written as 1
-_ONE_DECIMAL = 9.95  # factor below which it is written with one
-_STRONG = 2.0  # factor from which on an order is more than a hint
 _OF_FACTORS = (
     "holds up to: the order is wrong only if some rank near the top is at least this many times as "
     "likely as a better one. Sampled ranks cannot show whether it is. Below 2, the order proves "
@@ -37,27 +33,23 @@ _OF_FACTORS = (
 _OF_SIGNS = "<, >: b or a has the higher exact metric; ?: undecided. JSON and CSV say more."
 
 
-class SampledValues(NamedTuple):
-    """Ranges of one recommender by metric, and its estimates by metric and estimator."""
-
-    ranges: Mapping[str, Range]
-    estimates: Mapping[tuple[str, str], float]
+def better_first(result: Compared, order: str) -> tuple[str, str]:
+    """Name the better recommender of a pair, and the other one, if this is the order."""
+    if order == "b":
+        return result.b, result.a
+    return result.a, result.b
 
 
 def order_in_words(result: Compared) -> str:
     """Put an order in words, such as B above A."""
-    if result.order == "a":
-        return f"{result.a} above {result.b}"
-    if result.order == "b":
-        return f"{result.b} above {result.a}"
-    return UNDECIDED
+    if result.order == UNDECIDED:
+        return UNDECIDED
+    return " above ".join(better_first(result, result.order))
 
 
 def is_above(result: Compared, order: str) -> str:
     """Say who is above whom if this is the order, such as B is above A."""
-    if order == "a":
-        return f"{result.a} is above {result.b}"
-    return f"{result.b} is above {result.a}"
+    return " is above ".join(better_first(result, order))
 
 
 def exact_verdict(result: Compared) -> str:
@@ -82,7 +74,7 @@ def sampled_verdict(result: Compared, range_a: Range, range_b: Range) -> str:
     span_a = f"between {range_a.low:.3f} and {range_a.high:.3f} for {result.a}"
     span_b = f"between {range_b.low:.3f} and {range_b.high:.3f} for {result.b}"
     words = f"undecided: {leaves} {result.metric} {span_a} and {span_b}"
-    where = _resolution(_likeness(result))
+    where = likeness(result.metric, result.behaves_like, result.n_items or 0).where
     if result.order_of_estimates == UNDECIDED:
         return f"{words}; not distinguishable {where} either"
     return f"{words}; {is_above(result, result.order_of_estimates)} {where}"
@@ -94,10 +86,10 @@ def _unless(result: Compared) -> str:
     if factor is None or parse_measure(result.metric).metric.needs_candidates:
         return ""
     words = ", unless some rank near the top is likelier than a better one"
-    if factor >= _LEAST:
+    if factor >= 1.1:  # a smaller one is written as 1
         times = f"{_factor(factor)} times as likely as"
         words = f", unless some rank near the top is {times} a better one"
-    if factor < _STRONG:
+    if factor < 2.0:
         return f"{words}; this proves little"
     return words
 
@@ -106,72 +98,69 @@ def _factor(factor: float) -> str:
     """Write a factor that an order holds up to."""
     if factor >= MOST_FACTOR:
         return f"more than {factor:.2g}"
-    if factor < _ONE_DECIMAL:  # cut off, as the order is not known to hold any further
-        return f"{floor(10.0 * factor + _ROUNDING) / 10.0:.1f}"
+    if factor < 9.95:  # cut off, as the order is not known to hold any further
+        return f"{floor(10.0 * factor + 1e-9) / 10.0:.1f}"
     return f"{factor:.0f}"
 
 
-def full_parts(
-    results: Sequence[Compared],
+def order_parts(
+    results: list[Compared],
     confidence: float,
     correction: str,
-    notes: Sequence[str],
-    p_values: bool,
+    notes: list[str],
+    p_values: bool = False,
+    shape: str | float = NONE,
+    solved: dict[str, Solved] | None = None,
 ) -> Parts:
-    """Orders from full rankings, and how many users would decide what is undecided."""
-    rule = _rule(results, correction, "interval")
-    if len(results) > _MOST_ROWS:
-        lines = [_OF_SIGNS, f"{rule}.", *notes]
-        return [_signs(results), "\n".join(lines)]
-    rows: list[Row] = []
-    some_needed = False
-    for result in results:
-        row: Row = {"a": result.a, "b": result.b, "metric": result.metric}
-        row["value_a"] = result.value_a
-        row["value_b"] = result.value_b
-        row[_heading(confidence)] = span(result.range_low, result.range_high)
-        row["order"] = order_in_words(result)
-        if result.users_needed is not None and result.users_needed <= _MANY_USERS:
-            row["order"] += f" ({result.users_needed:,})"
-            some_needed = True
-        if p_values:
-            row["p_value"] = result.p_value
-        rows.append(row)
-    if some_needed:
+    """Orders, and what would decide open ones; of sampled ranks also the ranges and estimates."""
+    by_pair = groupby(results, key=attrgetter("a", "b", "metric"))
+    pairs = [next(of_pair) for _, of_pair in by_pair]  # all estimators have the same order
+    is_long = len(pairs) > _MOST_ROWS
+    rule = _rule(pairs, correction, "range" if solved else "interval")
+    if solved:
+        rule += f", {assumed(shape)}"
+        notes = [*notes, *_advice(pairs, solved, shape, confidence)]
+    elif not is_long and any(map(_needs_users, pairs)):
         rule += "; in brackets the users that would decide it"
-    return [rows, "\n".join([f"{rule}.", *notes])]
+    lines = [f"{rule}.", *notes]
+    is_any_held = any(pair.holds_up_to is not None for pair in pairs)
+    if is_any_held:
+        lines.insert(1, _OF_FACTORS)
+    if is_long:
+        lines.insert(0, _OF_SIGNS)
+        rows = _signs(pairs)
+    else:
+        rows = [_row(pair, confidence, p_values, is_any_held) for pair in pairs]
+    if not solved:
+        return [rows, "\n".join(lines)]
+    about = "Ranges of the exact metrics, and estimates, which may be ordered otherwise:"
+    ranges = _estimates(solved)
+    if is_long:
+        about = "Ranges of the exact metrics (`correct` prints the estimates):"
+        ranges = _ranges(solved)
+    return [rows, "\n".join(lines), about, ranges]
 
 
-def sampled_parts(
-    results: Sequence[Compared],
-    confidence: float,
-    correction: str,
-    pairing: Sequence[str],
-    shape: str | float,
-    samples: Mapping[str, SampledRanks],
-    values: Mapping[str, SampledValues],
-) -> Parts:
-    """Orders from sampled ranks, what would decide open ones, and ranges and estimates."""
-    rule = f"{_rule(results, correction, 'range')}, {assumed(shape)}."
-    pairs = _pairs(results)
-    is_any_decided = any(result.order != UNDECIDED for result in pairs)
-    lines = [rule]
-    if is_any_decided:
-        lines.append(_OF_FACTORS)
-    lines += [*pairing, *_advice(results, samples, shape, confidence)]
-    if len(pairs) > _MOST_ROWS:
-        words = "Ranges of the exact metrics (`correct` prints the estimates):"
-        return [_signs(pairs), "\n".join([_OF_SIGNS, *lines]), words, _ranges(values)]
-    rows = []
-    for result in pairs:
-        row: Row = {"a": result.a, "b": result.b, "metric": result.metric}
-        row[_heading(confidence)] = span(result.range_low, result.range_high)
-        row["order"] = order_in_words(result)
-        if is_any_decided:
-            row["holds up to"] = _held(result)
-        rows.append(row)
-    words = "Ranges of the exact metrics, and estimates, which may be ordered otherwise:"
-    return [rows, "\n".join(lines), words, _estimates(results, values)]
+def _row(pair: Compared, confidence: float, p_values: bool, is_any_held: bool) -> Row:
+    """One row for a pair and a metric."""
+    row: Row = {"a": pair.a, "b": pair.b, "metric": pair.metric}
+    if pair.estimator == EXACT:
+        row["value_a"] = pair.value_a
+        row["value_b"] = pair.value_b
+    row[f"b - a ({100 * confidence:g} %)"] = span(pair.range_low, pair.range_high)
+    row["order"] = order_in_words(pair)
+    if _needs_users(pair):
+        row["order"] += f" ({pair.users_needed:,})"
+    if is_any_held:
+        row["holds up to"] = _held(pair)
+    if p_values:
+        row["p_value"] = pair.p_value
+    return row
+
+
+def _needs_users(result: Compared) -> bool:
+    """Whether so many users would decide an order that it is worth saying."""
+    return result.users_needed is not None and result.users_needed <= _MANY_USERS
 
 
 def _held(result: Compared) -> str:
@@ -183,19 +172,7 @@ def _held(result: Compared) -> str:
     return _factor(result.holds_up_to)
 
 
-def _pairs(results: Sequence[Compared]) -> list[Compared]:
-    """The first of the results of each pair and metric, which have the same order."""
-    first: dict[tuple[str, str, str], Compared] = {}
-    for result in results:
-        first.setdefault((result.a, result.b, result.metric), result)
-    return list(first.values())
-
-
-def _heading(confidence: float) -> str:
-    return f"b - a ({100 * confidence:g} %)"
-
-
-def _signs(pairs: Sequence[Compared]) -> list[Row]:
+def _signs(pairs: list[Compared]) -> list[Row]:
     """One row for each pair, with a column of signs for the orders by each metric."""
     rows: dict[tuple[str, str], Row] = {}
     for result in pairs:
@@ -204,7 +181,7 @@ def _signs(pairs: Sequence[Compared]) -> list[Row]:
     return list(rows.values())
 
 
-def _rule(results: Sequence[Compared], correction: str, kind: str) -> str:
+def _rule(results: list[Compared], correction: str, kind: str) -> str:
     """Say of how many users and pairs orders are, and when they are decided."""
     words = extent([result.n_users for result in results], "user")
     if all(result.paired for result in results):
@@ -219,19 +196,20 @@ def _rule(results: Sequence[Compared], correction: str, kind: str) -> str:
 
 
 def _advice(
-    results: Sequence[Compared],
-    samples: Mapping[str, SampledRanks],
+    pairs: list[Compared],
+    solved: dict[str, Solved],
     shape: str | float,
     confidence: float,
 ) -> list[str]:
     """Say which differences the negatives drawn decide, and what decides smaller ones."""
-    undecided = [result for result in results if result.order == UNDECIDED]
+    undecided = [pair for pair in pairs if pair.order == UNDECIDED]
     if not undecided:
         return []
-    lines = []
-    drawn = next(iter(samples.values())).n_negatives
+    samples = {name: of_name.ranks for name, of_name in solved.items()}
+    drawn = samples[pairs[0].a].n_negatives
     verb = "decides" if drawn == 1 else "decide"
-    widest = deciding_differences(_pairs(undecided), samples, shape, confidence)
+    lines = []
+    widest = deciding_differences(undecided, samples, shape, confidence)
     for metric, differences in widest.items():
         least = differences.pop(drawn)
         line = f"{metric}: {count(drawn, 'negative')} {verb} differences above about {least:.2g}"
@@ -243,10 +221,10 @@ def _advice(
     return [*lines, INSTEAD]
 
 
-def _ranges(values: Mapping[str, SampledValues]) -> list[Row]:
+def _ranges(solved: dict[str, Solved]) -> list[Row]:
     """One row for each recommender, with a column of ranges for each metric."""
     rows = []
-    for name, of_name in values.items():
+    for name, of_name in solved.items():
         row: Row = {"": name}
         for metric, found in of_name.ranges.items():
             row[metric] = span(found.low, found.high)
@@ -254,45 +232,22 @@ def _ranges(values: Mapping[str, SampledValues]) -> list[Row]:
     return rows
 
 
-def _estimates(results: Sequence[Compared], values: Mapping[str, SampledValues]) -> list[Row]:
+def _estimates(solved: dict[str, Solved]) -> list[Row]:
     """One row for each metric and recommender, and below them what the estimates act like."""
-    acts_like: dict[str, dict[str, Likeness]] = {}
-    for result in results:  # those of all pairs are the same
-        acts_like.setdefault(result.metric, {}).setdefault(result.estimator, _likeness(result))
     rows: list[Row] = []
-    for metric, of_metric in acts_like.items():
-        for name, of_name in values.items():
-            found = of_name.ranges[metric]
-            row: Row = {"": name, "metric": metric, "range": span(found.low, found.high)}
-            for estimator in of_metric:
-                row[estimator] = f"{of_name.estimates[metric, estimator]:.5f}"
+    first = next(iter(solved.values()))
+    for i, measure in enumerate(first.measures):
+        for name, of_name in solved.items():
+            found = of_name.ranges[str(measure)]
+            row: Row = {"": name, "metric": str(measure), "range": span(found.low, found.high)}
+            for j, estimator in enumerate(first.estimators):
+                row[str(estimator)] = f"{of_name.user_values(i, j).mean():.5f}"
             rows.append(row)
-        row = {"": "acts like", "metric": parse_measure(metric).name, "range": ""}
-        for estimator, like in of_metric.items():
-            row[estimator] = _below_metric(like)
+        row = {"": "acts like", "metric": measure.name, "range": ""}
+        for j, estimator in enumerate(first.estimators):
+            like = likeness(str(measure), first.behaves_like(i, j), first.ranks.mean_candidates)
+            row[str(estimator)] = like.below_metric
             if like.exact_rank is not None:
                 row["metric"] = f"(not {like.exact_rank})"
         rows.append(row)
     return rows
-
-
-def _likeness(result: Compared) -> Likeness:
-    return likeness(result.metric, result.behaves_like, result.n_items or 0)
-
-
-def _below_metric(like: Likeness) -> str:
-    """What an estimate acts like, in a row that names the metric or its rank."""
-    if like.name is None:
-        return like.place
-    if like.rank is None:
-        return ""
-    return f"@{like.rank}"
-
-
-def _resolution(like: Likeness) -> str:
-    """Return where estimates separate recommenders best, such as `at about recall@17`."""
-    if like.name is None:
-        return f"with half credit at {like.place}"
-    if like.rank is None:
-        return f"at {like}"
-    return f"at about {like}"

@@ -3,29 +3,84 @@
 from collections.abc import Mapping
 from copy import copy
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from sampled_metrics._base.arrays import Ids
+from sampled_metrics._base.arrays import Int
+from sampled_metrics._base.asking import ask
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inference.ranges import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
 
 Evaluation = TypeVar("Evaluation", Ranks, SampledRanks)
+_SAME = ": are these evaluations on the same data?"
+Common: TypeAlias = dict[tuple[str, str], tuple[Int, Int] | None]
 
 
-def paired_users(
-    evaluations: Mapping[str, Evaluation],
-) -> tuple[dict[str, Evaluation], list[str]]:
-    """Number the users that have no ids by their rows, of which all must have as many.
+class Paired(NamedTuple, Generic[Evaluation]):
+    """Evaluations whose users have ids.
 
-    The words say so, or how many users of each pair have no partner.
+    Attributes
+    ----------
+    common
+        Rows of the users that both of a pair have, by their names; None without such users.
+    notes
+        How users are paired, or how many of each pair have no partner.
     """
-    without_ids = any(ranks.users is None for ranks in evaluations.values())
-    are_numbered = all(ranks.n_rows for ranks in evaluations.values())
-    if not without_ids and not are_numbered:
-        return dict(evaluations), _unpaired(evaluations)
+
+    evaluations: dict[str, Evaluation]
+    common: Common
+    notes: list[str]
+
+
+def questioned_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
+    """Find common users, and ask about pairs that may not be of the same data.
+
+    Those are pairs whose numbers of candidates differ by more than 1 %, or with few common users.
+    """
+    paired = paired_users(evaluations)
+    for (a, b), rows in paired.common.items():
+        first, second = (paired.evaluations[name] for name in (a, b))
+        n_a = first.mean_candidates
+        n_b = second.mean_candidates
+        if n_a and n_b and abs(n_a - n_b) > 0.01 * max(n_a, n_b):
+            ask("data", f"{a} has {n_a:,} candidates and {b} has {n_b:,}{_SAME}")
+        number = 0 if rows is None else rows[0].size
+        least = min(_different_ids(first).size, _different_ids(second).size)
+        if 2 * number < least:
+            ask("data", f"{a} and {b} have {number:,} of {least:,} users in common{_SAME}")
+    return paired
+
+
+def paired_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
+    """Find common users by their ids, or by rows if some have none and all have as many."""
+    found = dict(evaluations)
+    without_ids = any(ranks.users is None for ranks in found.values())
+    by_row = without_ids or all(ranks.n_rows for ranks in found.values())
+    notes = []
+    if by_row:
+        _require_as_many(evaluations)
+        notes.append("paired: by row, as there are no ids of users.")
+    if without_ids:
+        for name, ranks in evaluations.items():
+            found[name] = copy(ranks)
+            found[name].__dict__["users"] = np.arange(len(ranks))
+    common: Common = {}
+    for a, b in combinations(found, 2):
+        of_a, of_b = (_different_ids(found[name]) for name in (a, b))
+        rows = common[a, b] = common_users(of_a, of_b)
+        if rows is not None and not by_row:
+            left_a = of_a.size - rows[0].size
+            left_b = of_b.size - rows[0].size
+            if left_a or left_b:
+                words = f"{left_a:,} users of {a} and {left_b:,} of {b} are left out."
+                notes.append(f"{a}, {b}: {words}")
+    return Paired(found, common, notes)
+
+
+def _require_as_many(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
+    """Raise an InputError if evaluations whose users have no ids differ in rows."""
     sizes = {name: ranks.n_rows or len(ranks) for name, ranks in evaluations.items()}
     few = min(sizes, key=sizes.__getitem__)
     many = max(sizes, key=sizes.__getitem__)
@@ -34,32 +89,10 @@ def paired_users(
             f"{few} has {sizes[few]:,} users and {many} {sizes[many]:,}, without ids to pair them; "
             "give ids by users= (sm.rank, sm.Ranks, sm.SampledRanks) or in a column user_id"
         )
-    numbered = {name: copy(ranks) for name, ranks in evaluations.items()}
-    if without_ids:
-        for ranks in numbered.values():
-            ranks.__dict__["users"] = np.arange(len(ranks))
-    return numbered, ["paired: by row, as there are no ids of users."]
 
 
-def different_ids(ranks: Ranks | SampledRanks) -> Ids | None:
-    """Return the ids of users, each once; None if there are none."""
+def _different_ids(ranks: Ranks | SampledRanks) -> Any:
+    """Return the ids of users, each once."""
     if isinstance(ranks, SampledRanks):
         return ranks.different_users()[0]
     return ranks.users
-
-
-def _unpaired(evaluations: Mapping[str, Ranks | SampledRanks]) -> list[str]:
-    """Say how many users of each pair are in one evaluation only."""
-    ids: dict[str, Any] = {}
-    for name, ranks in evaluations.items():
-        ids[name] = different_ids(ranks)
-    words = []
-    for a, b in combinations(ids, 2):
-        rows = common_users(ids[a], ids[b])
-        if rows is None:
-            continue
-        left_a = ids[a].size - rows[0].size
-        left_b = ids[b].size - rows[0].size
-        if left_a or left_b:
-            words.append(f"{a}, {b}: {left_a:,} users of {a} and {left_b:,} of {b} are left out.")
-    return words

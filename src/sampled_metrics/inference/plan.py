@@ -1,34 +1,30 @@
 """Plans of evaluations: how likely an order is decided, by the number of negatives."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from scipy.special import ndtr, ndtri
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import integers, one_thread
-from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE
+from sampled_metrics._base.defaults import CONFIDENCE, METRICS, SHAPE, Names
 from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.deciding import Pair, decision, fitted_lead
 from sampled_metrics.inference.pairing import paired_users
 from sampled_metrics.inference.population import Population, power_law_with
-from sampled_metrics.inference.ranges import common_users
 from sampled_metrics.inference.results import INSTEAD, Results, count, with_questions
 from sampled_metrics.inference.shapes import assumed
 from sampled_metrics.inputs.full import as_ranks
 from sampled_metrics.inputs.held import Data
 from sampled_metrics.inputs.options import Ranked
 from sampled_metrics.metrics.measures import Measure, parse_measures
-from sampled_metrics.ranks import Sampling
+from sampled_metrics.ranks import Ranks, Sampling
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-Number = TypeVar("Number", int, float)
 _DECIDED = 0.95
-_CERTAIN = 4.0  # standard deviations of the closed form beyond which nothing is simulated
 _POWER_LAW = (
     "Assumed: a share (k/n)^e of users has a rank of at most k, with the exponents e of these "
     "metrics, and both recommenders' ranks are independent. If they rank alike for the same users, "
@@ -64,7 +60,7 @@ class Planned:
 def plan(
     a: Data | None = None,
     b: Data | None = None,
-    metrics: str | Sequence[str] = METRICS[:1],
+    metrics: Names = METRICS[:1],
     *,
     effect: float | None = None,
     value: float | None = None,
@@ -121,21 +117,20 @@ def plan(
     sampling = Sampling(sampling)
     measures = parse_measures(metrics)
     if effect is None and value is None:
-        pair, pairing = _ranked_pair(a, b, n_items, n_users, sampling)
+        pair, notes = _ranked_pair(a, b, n_items, n_users, sampling)
         of_ranks = "as in these rankings"
-        fewest = min(int(each.ranks.n_candidates.min()) for each in (pair.a, pair.b))
+    elif a is not None or b is not None:
+        raise InputError("effect and value are for a plan without rankings; leave them out")
     else:
-        if a is not None or b is not None:
-            raise InputError("effect and value are for a plan without rankings; leave them out")
         pair = _assumed_pair(measures, effect, value, n_items, n_users, sampling)
-        pairing = [_POWER_LAW]
+        notes = [_POWER_LAW]
         of_ranks = "by a power law"
-        fewest = pair.n_items
+    fewest = min(int(population.ranks.n_candidates.min()) for population in (pair.a, pair.b))
     possible = [m for m in sizes if m < fewest]
     results = []
     for measure in measures:
         results += _planned(pair, measure, [*possible, None], shape, confidence)
-    return Results(results, partial(_parts, shape=shape, of_ranks=of_ranks, pairing=pairing))
+    return Results(results, partial(_parts, shape=shape, of_ranks=of_ranks, notes=notes))
 
 
 def _ranked_pair(
@@ -154,20 +149,20 @@ def _ranked_pair(
     for name, data in (("a", a), ("b", b)):
         with reading(str(data) if isinstance(data, str | Path) else name):
             rankings[name] = as_ranks(data, Ranked(n_items)).single()
-    rankings, pairing = paired_users(rankings)
-    common = common_users(rankings["a"].users, rankings["b"].users)
+    paired = paired_users(rankings)
+    both = list(paired.evaluations.values())
+    (common,) = paired.common.values()
     if common is not None:
-        rankings["a"] = rankings["a"].take(common[0])
-        rankings["b"] = rankings["b"].take(common[1])
+        both = list(map(Ranks.take, both, common))
     pair = Pair(
-        Population.of_users(rankings["a"]),
-        Population.of_users(rankings["b"]),
-        n_users or min(map(len, rankings.values())),
+        Population.of_users(both[0]),
+        Population.of_users(both[1]),
+        n_users or min(map(len, both)),
         drawn=n_users is not None,
         paired=common is not None,
         sampling=sampling,
     )
-    return pair, pairing
+    return pair, paired.notes
 
 
 def _assumed_pair(
@@ -179,29 +174,22 @@ def _assumed_pair(
     sampling: Sampling,
 ) -> Pair:
     """Make two power laws of which one has a metric of `value` and the other `effect` more."""
-    effect = _needed("effect", effect)
-    value = _needed("value", value)
-    n = _needed("n_items", n_items)
-    users = _needed("n_users", n_users)
+    if effect is None or value is None or n_items is None or n_users is None:
+        needed = {"effect": effect, "value": value, "n_items": n_items, "n_users": n_users}
+        name = next(name for name, number in needed.items() if number is None)
+        raise InputError(f"a plan without rankings needs {name} ({flag(name)})")
     if len(measures) != 1:
         raise InputError("effect and value are of one metric; give one")
     if not 0.0 < effect < 1.0:
         raise InputError(f"effect is {effect:g}; expected a difference between 0 and 1")
-    check_arguments(n_items=n)
+    check_arguments(n_items=n_items)
     return Pair(
-        power_law_with(measures[0], value, n),
-        power_law_with(measures[0], value + effect, n),
-        users,
+        power_law_with(measures[0], value, n_items),
+        power_law_with(measures[0], value + effect, n_items),
+        n_users,
         drawn=True,
         sampling=sampling,
     )
-
-
-def _needed(name: str, number: Number | None) -> Number:
-    """Return an argument that a plan without rankings cannot do without."""
-    if number is None:
-        raise InputError(f"a plan without rankings needs {name} ({flag(name)})")
-    return number
 
 
 def _planned(
@@ -213,67 +201,67 @@ def _planned(
 ) -> list[Planned]:
     """One result for each number of negatives."""
     z = float(ndtri((1.0 + confidence) / 2.0))
-    exact_a, exact_b = pair.exact(measure)
-    decides = None
     found = []
     for m in sizes:
         lead, width = decision(pair, measure, m, shape, z)
-        if m is not None and not measure.metric.needs_candidates and abs(lead) < _CERTAIN:
+        # Further standard deviations of the closed form away, an order is certain.
+        if m is not None and not measure.metric.needs_candidates and abs(lead) < 4.0:
             lead = fitted_lead(pair, measure, m, shape, confidence)
-        probability = float(ndtr(lead))
-        if decides is None and probability >= _DECIDED:
-            decides = m
-        planned = Planned(
+        found.append((m, float(ndtr(lead)), width))
+    exact_a, exact_b = pair.exact(measure)
+    return [
+        Planned(
             metric=str(measure),
             n_negatives=m,
             probability=probability,
             decides_above=width,
-            decides=None,
+            decides=next((size for size, likely, _ in found if likely >= _DECIDED), None),
             exact_a=exact_a,
             exact_b=exact_b,
             n_items=pair.n_items,
             n_users=pair.n_users,
             sampling=str(pair.sampling),
         )
-        found.append(planned)
-    return [replace(planned, decides=decides) for planned in found]
+        for m, probability, width in found
+    ]
 
 
 def _parts(
-    results: Sequence[Planned], shape: str | float, of_ranks: str, pairing: Sequence[str]
+    results: Sequence[Planned], shape: str | float, of_ranks: str, notes: Sequence[str]
 ) -> Parts:
     """The probability of a decision by metric and number of negatives."""
-    rows = [
-        {
-            "metric": result.metric,
-            "n_negatives": "all" if result.n_negatives is None else f"{result.n_negatives:,}",
-            "probability": result.probability,
-            "decides above": result.decides_above,
-        }
-        for result in results
-    ]
-    by_metric = {result.metric: result for result in results}
-    by_size = {(result.metric, result.n_negatives): result.probability for result in results}
+    rows = []
     lines = [f"{count(results[0].n_users, 'user')} with true ranks {of_ranks}:"]
-    for metric, result in by_metric.items():
-        full = by_size.get((metric, None), 0.0)
-        words = _words(result.decides, full >= _DECIDED)
-        lines.append(f"  {metric} {result.exact_a:.4f} and {result.exact_b:.4f}: {words}.")
+    for result in results:
+        size = "all"
+        if result.n_negatives is not None:
+            size = f"{result.n_negatives:,}"
+        else:
+            exact = f"{result.exact_a:.4f} and {result.exact_b:.4f}"
+            lines.append(f"  {result.metric} {exact}: {_decides(result)} in 95 % of evaluations.")
+        rows.append(
+            {
+                "metric": result.metric,
+                "n_negatives": size,
+                "probability": result.probability,
+                "decides above": result.decides_above,
+            }
+        )
     lines += [
         "probability: that the range of the difference excludes 0 on the right side, "
         f"{assumed(shape)}.",
         "decides above: a larger difference is decided in more than about half of the evaluations; "
         "all: full rankings.",
-        *pairing,
+        *notes,
         INSTEAD,
     ]
     return [rows, "\n".join(lines)]
 
 
-def _words(decides: int | None, do_full_rankings: bool) -> str:
-    """Say how many negatives decide, or that only full rankings do."""
-    if decides is None and do_full_rankings:
-        return "of these, only full rankings decide in 95 % of evaluations"
-    if decides is None:
-        return "none of these decides in 95 % of evaluations"
-    return f"{count(decides, 'negative')} decide in 95 % of evaluations"
+def _decides(full: Planned) -> str:
+    """Say how many negatives decide, or whether full rankings do, whose result this is."""
+    if full.decides is not None:
+        return f"{count(full.decides, 'negative')} decide"
+    if full.probability >= _DECIDED:
+        return "of these, only full rankings decide"
+    return "none of these decides"

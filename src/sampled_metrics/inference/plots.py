@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ _LINE: dict[str, Any] = {
 _MARK: dict[str, Any] = {"linestyle": "", "markersize": 5}
 _EXACT = {"linestyle": "", "color": "black", "marker": "|", "markersize": 16, "markeredgewidth": 2}
 _ASIDE = 0.14  # between estimators in a line, so that equal ones are seen
+_EDGES = {True: (1.0, ">", 1.02), False: (0.0, "<", 0.015)}  # right and left: arrow, number beside
 _FAR = 0.6  # of the width of all else, beyond which an uncorrected value is drawn at the edge
 
 
@@ -36,76 +37,55 @@ def draw(table: pd.DataFrame, exact: "pd.DataFrame | Mapping[Any, float]", axes:
         import matplotlib as mpl
     except ModuleNotFoundError as error:
         raise InputError("plots need matplotlib: pip install 'sampled-metrics[plot]'") from error
+    table, value, line, names = _contents(table)
+    known = _exact_values(exact, [*names, "metric"], value)
+    metrics = list(table.groupby("metric", sort=False))
+    labels = [line, *table["estimator"].unique(), "exact"]
     style = {**mpl.rc_params_from_file(STYLE, use_default_template=False), "font.size": 9}
     with mpl.rc_context({**style, "axes.grid.axis": "x"}):
-        return _draw(table, exact, axes)
+        own = axes is None
+        if own:
+            from matplotlib import pyplot
 
-
-def _draw(table: pd.DataFrame, exact: "pd.DataFrame | Mapping[Any, float]", axes: Any) -> Any:
-    contents = Contents.of(table)
-    known = _exact_values(exact, [*contents.names, "metric"], contents.value)
-    metrics = list(contents.table["metric"].unique())
-    own = axes is None
-    if own:
-        axes = _own_axes(contents, len(metrics))
-    panels = np.array([axes], dtype=object).ravel()
-    if len(panels) != len(metrics) or not all(hasattr(panel, "set_ylim") for panel in panels):
-        raise InputError(f"axes must be {len(metrics)} axes of Matplotlib, one for each metric")
-    for panel, metric in zip(panels, metrics, strict=True):
-        rows = contents.table[contents.table["metric"] == metric]
-        of_metric = {tuple(key): number for (*key, name), number in known.items() if name == metric}
-        _draw_metric(panel, rows, contents, of_metric)
-        panel.set_title(_verdict(metric, rows))
-    panels[-1].set_xlabel(contents.value)
-    _draw_legend(panels, [contents.line, *contents.table["estimator"].unique(), "exact"], own)
+            height = 0.5 * (1 + len(metrics)) + 0.3 * len(table.groupby([*names, "metric"]))
+            _, axes = pyplot.subplots(len(metrics), figsize=(6, height), layout="constrained")
+        panels = np.array([axes], dtype=object).ravel()
+        if len(panels) != len(metrics) or not all(hasattr(panel, "set_ylim") for panel in panels):
+            raise InputError(f"axes must be {len(metrics)} axes of Matplotlib, one for each metric")
+        for panel, (metric, rows) in zip(panels, metrics, strict=True):
+            of_metric = {key[:-1]: number for key, number in known.items() if key[-1] == metric}
+            _draw_metric(panel, rows, value, line, names, of_metric)
+            panel.set_title(_verdict(str(metric), rows))
+        panels[-1].set_xlabel(value)
+        _draw_legend(panels, labels, own)
     return axes
 
 
-class Contents(NamedTuple):
-    """What a table of results has to draw."""
+def _contents(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
+    """Find what a table has to draw.
 
-    table: pd.DataFrame  # with range_low and range_high, the ends of each line
-    value: str  # column that is drawn
-    line: str  # what lines are: range or interval
-    names: list[str]  # columns that name a line; none of a single recommender
-
-    @classmethod
-    def of(cls, table: pd.DataFrame) -> "Contents":
-        """Find the columns."""
-        if "printed" in table:  # a result of `reported`
-            table = table.assign(estimator="middle", value=table["range_middle"].astype(float))
-        value = "difference" if "difference" in table else "value"
-        if value not in table:
-            raise InputError("these results have no values to plot")
-        names: list[str] = []
-        if "a" in table:
-            names = ["b", "a"]
-        elif "recommender" in table and table["recommender"].nunique() > 1:
-            names = ["recommender"]
-        if "range_low" in table and not (table["estimator"] == "exact").all():
-            return cls(table, value, "range", names)
-        table = table.assign(
-            estimator=value, range_low=table["ci_low"], range_high=table["ci_high"]
-        )
-        return cls(table, value, "interval", names)
-
-
-def _own_axes(contents: Contents, n_metrics: int) -> Any:
-    """Make a panel for each metric, as high as its lines need."""
-    from matplotlib import pyplot
-
-    n_lines = len(contents.table.groupby([*contents.names, "metric"]))
-    height = 0.5 * (1 + n_metrics) + 0.3 * n_lines
-    _, axes = pyplot.subplots(n_metrics, figsize=(6, height), layout="constrained")
-    return axes
+    Returns it with range_low and range_high, the ends of each line; the column that is drawn; what
+    lines are, range or interval; and the columns that name a line, none of a single recommender.
+    """
+    if "printed" in table:  # a result of `reported`
+        table = table.assign(estimator="middle", value=table["range_middle"].astype(float))
+    value = "difference" if "difference" in table else "value"
+    if value not in table:
+        raise InputError("these results have no values to plot")
+    names = []
+    if "a" in table:
+        names = ["b", "a"]
+    elif "recommender" in table and table["recommender"].nunique() > 1:
+        names = ["recommender"]
+    if "range_low" in table and not (table["estimator"] == "exact").all():
+        return table, value, "range", names
+    ends = {"range_low": table["ci_low"], "range_high": table["ci_high"]}
+    return table.assign(estimator=value, **ends), value, "interval", names
 
 
 def _draw_legend(panels: NDArray[Any], labels: list[str], own: bool) -> None:
     """Explain what is drawn in any panel, above a figure of our own, else in the first panel."""
-    drawn = {}
-    for panel in panels:
-        for line in reversed(panel.lines):
-            drawn[line.get_label()] = line
+    drawn = {line.get_label(): line for panel in panels for line in reversed(panel.lines)}
     names = [name for name in labels if name in drawn]
     lines = [drawn[name] for name in names]
     if own:
@@ -115,59 +95,47 @@ def _draw_legend(panels: NDArray[Any], labels: list[str], own: bool) -> None:
 
 
 def _draw_metric(
-    axes: Any, rows: pd.DataFrame, contents: Contents, exact: Mapping[tuple[Any, ...], float]
+    axes: Any,
+    rows: pd.DataFrame,
+    column: str,
+    label: str,
+    names: list[str],
+    exact: Mapping[tuple[Any, ...], float],
 ) -> None:
-    """Draw the results of one metric, a line for each recommender or pair."""
+    """Draw the results of one metric, a line for each recommender or pair.
+
+    An uncorrected value that is far from all else is an arrow at the edge, with its number.
+    """
     estimators = list(rows["estimator"].unique())
-    near = rows.loc[rows["estimator"] != "sampled", contents.value]
+    near = rows.loc[rows["estimator"] != "sampled", column]
     places = np.concatenate([rows["range_low"], rows["range_high"], near, [*exact.values()]])
     low = np.nanmin(places)
     high = np.nanmax(places)
     reach = _FAR * (high - low) or np.inf
+    across = axes.get_yaxis_transform()
     lines: list[Any] = [((), rows)]
-    if contents.names:
-        lines = list(rows.groupby(contents.names, sort=False))
+    if names:
+        lines = list(rows.groupby(names, sort=False))
     for height, (key, of_line) in enumerate(lines):
         ends = of_line[["range_low", "range_high"]].iloc[0]
-        axes.plot(ends, [height, height], label=contents.line, **_LINE)
-        for value, estimator in zip(of_line[contents.value], of_line["estimator"], strict=True):
+        axes.plot(ends, [height, height], label=label, **_LINE)
+        for value, estimator in zip(of_line[column], of_line["estimator"], strict=True):
             place = estimators.index(estimator)
             color, marker = _LOOKS[place % len(_LOOKS)]
+            look = {"label": estimator, "color": color, **_MARK}
             at = height + _ASIDE * (place - (len(estimators) - 1) / 2)
-            if estimator == "sampled" and not low - reach <= value <= high + reach:
-                _draw_at_edge(axes, value, at, color, is_right=value > high)
-            else:
-                axes.plot(value, at, marker=marker, label=estimator, color=color, **_MARK)
+            if estimator != "sampled" or low - reach <= value <= high + reach:
+                axes.plot(value, at, marker=marker, **look)
+                continue
+            edge, arrow, beside = _EDGES[value > high]
+            axes.text(beside, at, f"{value:.3g}", va="center", color=color, transform=across)
+            axes.plot(edge, at, marker=arrow, transform=across, clip_on=False, **look)
         if key in exact:
             axes.plot(exact[key], height, label="exact", **_EXACT)
     axes.set_yticks(range(len(lines)), [" - ".join(key) for key, _ in lines])
     axes.set_ylim(len(lines) - 0.5, -0.5)
     if "difference" in rows:
         axes.axvline(0.0, color="0.4", linewidth=1, zorder=0)
-
-
-def _draw_at_edge(axes: Any, value: float, at: float, color: str, *, is_right: bool) -> None:
-    """Draw an uncorrected value that is far from all else as an arrow, with its number."""
-    edge = 0.0
-    marker = "<"
-    side = "left"
-    place = 0.015
-    if is_right:  # the number is outside, where no range is
-        edge = 1.0
-        marker = ">"
-        place = 1.02
-    across = axes.get_yaxis_transform()
-    axes.text(place, at, f"{value:.3g}", ha=side, va="center", color=color, transform=across)
-    axes.plot(
-        edge,
-        at,
-        marker=marker,
-        label="sampled",
-        color=color,
-        transform=across,
-        clip_on=False,
-        **_MARK,
-    )
 
 
 def _verdict(metric: str, rows: pd.DataFrame) -> str:
@@ -192,14 +160,9 @@ def _exact_values(
     exact: "pd.DataFrame | Mapping[Any, float]", names: list[str], value: str
 ) -> dict[tuple[Any, ...], float]:
     """Return exact values by the names of a line and of a metric."""
-    found = {}
-    if isinstance(exact, Mapping):
-        for key, number in exact.items():
-            found[key if isinstance(key, tuple) else (key,)] = number
-        return found
-    for name in (*names, value):
-        if name not in exact:
-            raise InputError(f"the exact results have no {name}; give values by {names}")
-    for *key, number in exact[[*names, value]].itertuples(index=False):
-        found[tuple(key)] = number
-    return found
+    if not isinstance(exact, Mapping):
+        for name in (*names, value):
+            if name not in exact:
+                raise InputError(f"the exact results have no {name}; give values by {names}")
+        exact = exact.set_index(names)[value].to_dict()
+    return {key if isinstance(key, tuple) else (key,): number for key, number in exact.items()}

@@ -5,18 +5,21 @@ they were rounded.
 """
 
 import csv
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, flag, reading
 from sampled_metrics._base.kinds import is_frame, is_pandas
 from sampled_metrics._base.packages import pyarrow as pa
 from sampled_metrics.inference.statement import MOST_ITEMS, number_of
 from sampled_metrics.inputs.scores import refuse_special
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.tables.lines import require_file
 
@@ -25,7 +28,6 @@ EXACT = "exact "  # before the name of a metric over all items, as in `exact HR@
 _ALIASES = {"dataset": "data_set", "data": "data_set"}
 _ABOUT = ("paper", "year", "source", "note", "cause")
 _NOTHING = ("", "-", "–", "nan", "None")
-_BY_POPULARITY = "popularity"
 _DRAWN = {
     "": Sampling.WITHOUT_REPLACEMENT,
     "without": Sampling.WITHOUT_REPLACEMENT,
@@ -69,12 +71,6 @@ class PrintedRow:
     sampling: str | None = Sampling.WITHOUT_REPLACEMENT
     about: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def name(self) -> str:
-        """Number and names of the row, to be shown."""
-        names = [name for name in (self.model, self.data_set) if name]
-        return ", ".join([f"row {self.row}", *names])
-
 
 def read_printed(
     table: Any, n_items: int | None = None, n_negatives: int | None = None
@@ -92,21 +88,21 @@ def read_printed(
     >>> read_printed([row])[0].printed
     {'HR@10': '0.8245'}
     """
-    of_all = {"n_items": n_items, "n_negatives": n_negatives}
-    for name, number in of_all.items():
+    of_all = {}
+    for name, number in (("n_items", n_items), ("n_negatives", n_negatives)):
         if number is not None:
-            whole_number(name, number, 1)
+            of_all[name] = str(whole_number(name, number, 1))
     rows = []
-    path = table if isinstance(table, str | Path) else None
-    for number, (line, record) in enumerate(_records(table), start=1):
-        try:
-            rows.append(_row(number, record, of_all))
-        except InputError as error:
-            raise InputError(
-                error.problem, path=path, row=number, line=line, column=error.column
-            ) from None
-    if not rows:
-        raise InputError(f"no rows; expected {WHAT}", path=path)
+    with reading(table):
+        for number, (line, record) in enumerate(_records(table), start=1):
+            try:
+                rows.append(_row(number, record, of_all))
+            except InputError as error:
+                error.row = number
+                error.line = line
+                raise
+        if not rows:
+            raise InputError(f"no rows; expected {WHAT}")
     return rows
 
 
@@ -116,11 +112,11 @@ def _records(table: Any) -> Iterator[tuple[int | None, dict[str, str]]]:
         yield from _read_file(Path(table))
         return
     records: Any = table
-    if is_frame(table):
+    if is_pandas(table):
+        records = table.to_dict("records")
+    elif is_frame(table):
         records = pa.table(table).to_pylist()
-        if is_pandas(table):
-            records = table.to_dict("records")
-    elif isinstance(table, str) or not isinstance(table, Sequence):
+    elif not isinstance(table, Sequence):
         refuse_special(table, "table")
         raise InputError(
             f"found {type(table).__name__}; expected {WHAT}: a file, a DataFrame or rows"
@@ -135,77 +131,86 @@ def _read_file(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Read a file with a header, separated by commas, or by tabs if the header has one."""
     require_file(path, WHAT)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        lines = path.read_text(encoding="utf-8-sig").splitlines(keepends=True)
     except UnicodeDecodeError as error:
-        raise InputError(f"not text ({error}); expected {WHAT} as CSV", path=path) from error
-    lines = text.splitlines(keepends=True)
-    separator = "\t" if "\t" in lines[0] else ","
-    reader = csv.reader(lines, delimiter=separator)
-    names = [name.strip() for name in next(reader)]
-    for cells in reader:
-        if not cells:
-            continue
+        raise InputError(f"not text ({error}); expected {WHAT} as CSV") from error
+    reader = csv.reader(lines, delimiter="\t" if "\t" in lines[0] else ",")
+    names = next(reader)
+    for cells in filter(None, reader):
         if len(cells) != len(names):
-            raise InputError(
-                f"found {len(cells)} columns; expected {len(names)}",
-                path=path,
-                line=reader.line_num,
-            )
+            problem = f"found {len(cells)} columns; expected {len(names)}"
+            raise InputError(problem, line=reader.line_num)
         yield reader.line_num, dict(zip(names, cells, strict=True))
 
 
-def _row(number: int, record: Mapping[str, str], of_all: Mapping[str, int | None]) -> PrintedRow:
+def _row(number: int, record: Mapping[str, str], of_all: Mapping[str, str]) -> PrintedRow:
     """Parse a record, which may lack numbers that are those of all; errors name its column."""
-    texts = {}
+    texts = defaultdict(str, of_all)
     for column, value in record.items():
-        text = value.strip()
         name = column.strip()
-        name = _ALIASES.get(name.lower(), name)
-        texts[name] = "" if text in _NOTHING else text
+        text = value.strip()
+        if text not in _NOTHING:
+            texts[_ALIASES.get(name.lower(), name)] = text
     printed = _numbers(texts, "printed", "")
     if not printed:
         raise InputError("no printed metric; expected a column such as HR@10, or printed")
-    n_items = _required(texts, "n_items", of_all)
-    n_negatives = _required(texts, "n_negatives", of_all)
+    n_items = _required(texts, "n_items")
+    n_negatives = _required(texts, "n_negatives")
     if not n_negatives < n_items <= MOST_ITEMS:
         raise InputError(
             f"n_negatives is {n_negatives} and n_items is {n_items}; expected "
             f"n_negatives < n_items <= {MOST_ITEMS:,}"
         )
+    drawn = texts["sampling"]
+    sampling = None
+    if drawn != "popularity":
+        sampling = str(Sampling(_DRAWN.get(drawn, drawn)))
     return PrintedRow(
         row=number,
-        source=texts.get("source_id", ""),
-        data_set=texts.get("data_set", ""),
-        model=texts.get("model", ""),
+        source=texts["source_id"],
+        data_set=texts["data_set"],
+        model=texts["model"],
         printed=printed,
         exact=_numbers(texts, "exact", EXACT),
         n_items=n_items,
         n_negatives=n_negatives,
         n_users=_count(texts, "n_users"),
         runs=_count(texts, "runs") or 1,
-        sampling=_sampling(texts.get("sampling", "")),
+        sampling=sampling,
         about={name: texts[name] for name in _ABOUT if name in texts},
     )
 
 
-def _numbers(texts: Mapping[str, str], column: str, prefix: str) -> dict[str, str]:
-    """Numbers of columns of metrics whose names begin with a prefix, and of one that holds all."""
-    numbers: dict[str, str] = {}
+def _numbers(texts: defaultdict[str, str], column: str, prefix: str) -> dict[str, str]:
+    """Numbers of columns of metrics whose names begin with a prefix, and of one that holds all.
+
+    They are fractions as text.
+    """
+    pairs = []
     for name, text in texts.items():
-        bare = name.removeprefix(prefix)
-        if name.startswith(prefix) and _is_metric(bare):
-            _add(numbers, bare, text)
-    for pair in texts.get(column, "").split():
+        if name.startswith(prefix) and _is_metric(name.removeprefix(prefix)):
+            pairs.append((name.removeprefix(prefix), text))
+    for pair in texts[column].split():
         name, sign, text = pair.partition("=")
         if not sign:
             raise InputError(f"found {pair!r}; expected such as HR@10=0.8245", column=column)
-        _add(numbers, name, text)
-    return numbers
+        pairs.append((name, text))
+    numbers: dict[Measure, tuple[str, str]] = {}
+    for name, text in pairs:
+        measure = parse_measure(name)
+        if measure in numbers:
+            raise InputError(f"{measure} is there twice; give it once", column=name)
+        percent = text.removesuffix("%").strip()
+        if text.endswith("%") and percent.replace(".", "", 1).isdecimal():
+            text = f"{Decimal(percent).scaleb(-2):f}"
+        number_of(name, text)
+        numbers[measure] = (name, text)
+    return dict(numbers.values())
 
 
-def _count(texts: Mapping[str, str], name: str) -> int | None:
+def _count(texts: defaultdict[str, str], name: str) -> int | None:
     """Parse a whole number, which may have commas between its thousands."""
-    text = texts.get(name, "")
+    text = texts[name]
     if not text:
         return None
     digits = text.replace(",", "").removesuffix(".0")
@@ -214,49 +219,21 @@ def _count(texts: Mapping[str, str], name: str) -> int | None:
     return int(digits)
 
 
-def _required(texts: Mapping[str, str], name: str, of_all: Mapping[str, int | None]) -> int:
-    """Parse a whole number, or take the one of all rows."""
-    count = _count(texts, name) or of_all[name]
+def _required(texts: defaultdict[str, str], name: str) -> int:
+    """Parse a whole number that each row needs."""
+    count = _count(texts, name)
     if count is None:
-        option = "--" + name.replace("_", "-")
-        remedy = (
-            f"add a column of whole numbers, or give {name} ({option}) if all rows have the same"
+        raise InputError(
+            f"no {name}; add a column of whole numbers, or give {name} ({flag(name)}) if all rows "
+            "have the same"
         )
-        raise InputError(f"no {name}; {remedy}")
     return count
 
 
-def _sampling(text: str) -> str | None:
-    if text == _BY_POPULARITY:
-        return None
-    if text in _DRAWN:
-        return str(_DRAWN[text])
-    return str(Sampling(text))
-
-
+@lru_cache(maxsize=256)  # rows of a table have the same
 def _is_metric(name: str) -> bool:
     try:
         parse_measure(name)
     except InputError:
         return False
     return True
-
-
-def _add(numbers: dict[str, str], name: str, text: str) -> None:
-    """Add a number as the text of a fraction, unless there is nothing."""
-    if not text:
-        return
-    measure = parse_measure(name)
-    if any(parse_measure(other) == measure for other in numbers):
-        raise InputError(f"{measure} is there twice; give it once", column=name)
-    value = text
-    if text.endswith("%"):
-        percent = text.removesuffix("%").strip()
-        decimals = len(percent.partition(".")[2]) + 2
-        value = f"{float(percent) / 100:.{decimals}f}" if _is_number(percent) else text
-    number_of(name, value)
-    numbers[name] = value
-
-
-def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).isdecimal()

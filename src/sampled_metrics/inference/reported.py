@@ -6,22 +6,19 @@ give these means, to the printed digits and within sampling error (see `means`).
 shape at all ranks, because a few means leave more open than sampled ranks do.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.arrays import Float, one_thread
-from sampled_metrics._base.defaults import CONFIDENCE, SHAPE
+from sampled_metrics._base.defaults import CONFIDENCE, SHAPE, Names
 from sampled_metrics._base.text import Parts
 from sampled_metrics.inference.averages import sampled_moments
 from sampled_metrics.inference.consistency import not_above_random
 from sampled_metrics.inference.means import Least
-from sampled_metrics.inference.ranges import Range
-from sampled_metrics.inference.results import UNDECIDED, Results, Row, count, span
+from sampled_metrics.inference.results import Results, count, order_of, span
 from sampled_metrics.inference.shapes import (
     NON_INCREASING,
     NONE,
@@ -30,7 +27,7 @@ from sampled_metrics.inference.shapes import (
     factor_of,
     name_of,
 )
-from sampled_metrics.inference.statement import About, at_last, require_printed, solve, state
+from sampled_metrics.inference.statement import About, Numbers, require_printed, solve, state
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Sampling
 
@@ -86,8 +83,8 @@ class Orders:
 
 @one_thread()
 def reported(
-    printed: Mapping[str, float | str],
-    metrics: str | Sequence[str] | None = None,
+    printed: Numbers,
+    metrics: Names | None = None,
     *,
     n_items: int,
     n_negatives: int,
@@ -97,7 +94,7 @@ def reported(
     shape: str | float = SHAPE,
     unscored: float = 0.0,
     runs: int = 1,
-    against: Mapping[str, float | str] | None = None,
+    against: Numbers | None = None,
     confidence: float = CONFIDENCE,
 ) -> Results[Any]:
     """Compute the range of exact metrics that printed sampled metrics allow.
@@ -136,38 +133,40 @@ def reported(
     >>> round(result.range_low, 3), round(result.range_high, 3)
     (0.1, 0.457)
     """
-    check_arguments(sampling=sampling)
-    about = About(n_items, n_negatives, n_users, Sampling(sampling), shape, unscored, runs)
+    about = About(
+        n_items=n_items,
+        n_negatives=n_negatives,
+        n_users=n_users,
+        sampling=sampling,
+        shape=shape,
+        unscored=unscored,
+        runs=runs,
+        digits=digits,
+        confidence=confidence,
+    )
     if against is not None:
-        orders = _orders(printed, against, metrics, about, digits, confidence)
+        orders = _orders(printed, against, metrics, about)
         return Results(orders, partial(_order_parts, confidence=confidence))
-    found = _ranges(printed, metrics, about, digits, confidence)
+    found = _ranges(printed, metrics, about)
     low: list[str] = []
     if not unscored and name_of(shape) != NONE:
         low = not_above_random(printed, n_negatives)
     return Results(found, partial(_parts, confidence=confidence, low=low))
 
 
-def _ranges(
-    printed: Mapping[str, float | str],
-    metrics: str | Sequence[str] | None,
-    about: About,
-    digits: int | None,
-    confidence: float,
-) -> list[Reported]:
+def _ranges(printed: Numbers, metrics: Names | None, about: About) -> list[Reported]:
     """Range of each metric."""
-    problem = state(printed, about, digits, confidence)
-    measures = parse_measures(list(printed) if metrics is None else metrics)
+    problem = state(printed, about)
     known = {str(parse_measure(name)): float(value) for name, value in printed.items()}
     results = []
-    for measure in measures:
-        ends = solve(problem, measure)
-        found = Reported(
+    for measure in parse_measures(list(printed) if metrics is None else metrics):
+        found = solve(problem, measure).range
+        result = Reported(
             metric=str(measure),
             reported=known.get(str(measure)),
-            range_low=ends.low,
-            range_high=ends.high,
-            range_middle=Range(ends.low, ends.high).middle,
+            range_low=found.low,
+            range_high=found.high,
+            range_middle=found.middle,
             shape=name_of(about.shape),
             n_items=about.n_items,
             n_negatives=about.n_negatives,
@@ -175,23 +174,11 @@ def _ranges(
             sampling=str(about.sampling),
             printed=" ".join(problem.names),
         )
-        results.append(found)
+        results.append(result)
     return results
 
 
-def advice(
-    printed: Mapping[str, float | str],
-    metrics: str | Sequence[str],
-    *,
-    n_items: int,
-    n_negatives: int,
-    n_users: int | None = None,
-    sampling: str = Sampling.WITHOUT_REPLACEMENT,
-    shape: str | float = SHAPE,
-    unscored: float = 0.0,
-    runs: int = 1,
-    confidence: float = CONFIDENCE,
-) -> Results[Reported]:
+def advice(printed: Numbers, metrics: Names, about: About) -> Results[Reported]:
     """Compute the ranges that other printed metrics, or 1,000 negatives, would have allowed.
 
     The first results are of the numbers given. The others, the narrowest range of each metric and
@@ -201,140 +188,141 @@ def advice(
 
     Examples
     --------
-    >>> paper, about = {"HR@10": 0.8245, "NDCG@10": 0.5905}, {"n_items": 3416, "n_users": 6040}
-    >>> for row in advice(paper, "HR@10", n_negatives=100, **about)[:3]:
+    >>> paper, about = {"HR@10": 0.8245, "NDCG@10": 0.5905}, About(3416, 100, n_users=6040)
+    >>> for row in advice(paper, "HR@10", about)[:3]:
     ...     names = [pair.partition("=")[0] for pair in row.printed.split()]
     ...     print(row.n_negatives, *names, f"{row.range_low:.3f} to {row.range_high:.3f}")
     100 HR@10 NDCG@10 0.100 to 0.457
     100 HR@10 NDCG@10 HR@1 HR@5 MRR NDCG@5 0.170 to 0.305
     100 HR@1 HR@5 HR@10 0.138 to 0.360
     """
-    check_arguments(sampling=sampling)
-    about = About(n_items, n_negatives, n_users, Sampling(sampling), shape, unscored, runs)
     typical = about
-    if np.isfinite(factor_of(shape)):
+    if np.isfinite(factor_of(about.shape)):
         typical = about._replace(shape=NON_INCREASING)
-    ends = solve(state(printed, typical, None, confidence), parse_measures(metrics)[0]).found
+    ends = solve(state(printed, typical), parse_measures(metrics)[0]).found
     rows: list[Reported] = []
-    names = [*dict.fromkeys(name for group in ADVISED for name in group.split())]
-    for m in dict.fromkeys((n_negatives, 1000)):
-        if not n_negatives <= m < n_items:
+    names = [*dict.fromkeys(" ".join(ADVISED).split())]
+    for m in dict.fromkeys((about.n_negatives, 1000)):
+        if not about.n_negatives <= m < about.n_items:
             continue
-        values = _expected(list(map(parse_measure, names)), typical._replace(n_negatives=m), ends)
+        values = _expected(parse_measures(names), typical._replace(n_negatives=m), ends)
+        would = {name: f"{value:.4f}" for name, value in zip(names, values, strict=True)}
         for group in (*(group.split() for group in ADVISED), names):
-            would = {name: f"{values[names.index(name)]:.4f}" for name in group}
-            rows += _ranges(would, metrics, about._replace(n_negatives=m), None, confidence)
-    own = _ranges(printed, metrics, about, None, confidence)
+            chosen = {name: would[name] for name in group}
+            rows += _ranges(chosen, metrics, about._replace(n_negatives=m))
+    own = _ranges(printed, metrics, about)
     rows.sort(key=lambda row: (row.metric, row.n_negatives, row.range_high - row.range_low))
-    return Results([*own, *rows], partial(_advised, n_own=len(own), confidence=confidence))
+    return Results([*own, *rows], partial(_advised, n_own=len(own), confidence=about.confidence))
 
 
-def _expected(measures: Sequence[Measure], about: About, ends: Sequence[Least]) -> Float:
+def _expected(measures: list[Measure], about: About, ends: list[Least]) -> Float:
     """Expected sampled metrics halfway between two distributions."""
-    alone = factor_of(about.shape) == np.inf
     n = about.n_items
     m = about.n_negatives
-    given, _ = sampled_moments(tuple(measures), n, m, about.sampling, alone)
-    last, _ = at_last(measures, about)
+    alone = factor_of(about.shape) == np.inf
+    given, _ = sampled_moments(tuple(measures), n, m, Sampling(about.sampling), alone)
+    last = np.concatenate([measure.at([m + 1], m + 1) for measure in measures])
     total = np.zeros(len(measures))
     for end in ends:
         total += given @ end.weights + end.apart * last
     return total / (sum(end.weights.sum() + end.apart for end in ends))
 
 
-def _orders(
-    a: Mapping[str, float | str],
-    b: Mapping[str, float | str],
-    metrics: str | Sequence[str] | None,
-    about: About,
-    digits: int | None,
-    confidence: float,
-) -> list[Orders]:
+def _orders(a: Numbers, b: Numbers, metrics: Names | None, about: About) -> list[Orders]:
     """Order two papers by their ranges, each at (1 + confidence)/2."""
-    level = (1.0 + confidence) / 2.0
     for printed in (a, b):
         require_printed(printed)
     theirs = parse_measures(list(b))
     common = [str(measure) for measure in parse_measures(list(a)) if measure in theirs]
     chosen = metrics or common or list(a)
-    ranges = [_ranges(printed, chosen, about, digits, level) for printed in (a, b)]
+    strict = about._replace(confidence=(1.0 + about.confidence) / 2.0)
     found = []
-    for one, two in zip(*ranges, strict=True):
+    for one, two in zip(_ranges(a, chosen, strict), _ranges(b, chosen, strict), strict=True):
         low = two.range_low - one.range_high
         high = two.range_high - one.range_low
-        order = UNDECIDED
-        if low > 0.0:
-            order = "b"
-        elif high < 0.0:
-            order = "a"
-        ends = (one.range_low, one.range_high, two.range_low, two.range_high, low, high)
-        found.append(Orders(one.metric, *ends, order))
+        orders = Orders(
+            metric=one.metric,
+            a_low=one.range_low,
+            a_high=one.range_high,
+            b_low=two.range_low,
+            b_high=two.range_high,
+            range_low=low,
+            range_high=high,
+            order=order_of(low, high),
+        )
+        found.append(orders)
     return found
 
 
-def _parts(results: Sequence[Reported], confidence: float, low: Sequence[str] = ()) -> Parts:
+def _parts(results: list[Reported], confidence: float, low: list[str]) -> Parts:
     """The range of each metric; `low` names printed numbers that a random order has, or more."""
     rows = [
         {
-            "metric": r.metric,
-            "range": f"{r.range_low:.4f} to {r.range_high:.4f}",
-            "middle": r.range_middle,
-            "n_negatives": r.n_negatives,
-            "printed": r.printed,
+            "metric": result.metric,
+            "range": span(result.range_low, result.range_high),
+            "middle": result.range_middle,
+            "n_negatives": result.n_negatives,
+            "printed": result.printed,
         }
-        for r in results
+        for result in results
     ]
-    first = results[0]
-    users = "no sampling error, because the number of users is not given"
-    if first.n_users is not None:
-        users = f"{count(first.n_users, 'user')}, at {100 * confidence:g} %"
-    assumption = assumed(first.shape, where="")
-    lines = (
-        f"Negatives drawn uniformly {first.sampling.replace('-', ' ')}; {first.n_items:,} "
-        f"candidates; {users}, {assumption}.{caveat(first.shape)}\n"
-        "middle: geometric mean of the range, if you must quote one number."
-    )
+    lines = [
+        _assumptions(results[0], confidence),
+        "middle: geometric mean of the range, if you must quote one number.",
+    ]
     if low:
-        lines += (
-            f"\n{' and '.join(low)}: a random order has as much, or more. Are many held-out items "
+        lines.append(
+            f"{' and '.join(low)}: a random order has as much, or more. Are many held-out items "
             "not scored at all, as in a split by time? Then the range is too low (unscored, "
             "--unscored)."
         )
-    return [rows, lines]
+    return [rows, "\n".join(lines)]
 
 
-def _advised(results: Sequence[Reported], n_own: int, confidence: float) -> Parts:
+def _assumptions(result: Reported, confidence: float) -> str:
+    """Say what a range takes into account and what it assumes."""
+    users = "no sampling error, because the number of users is not given"
+    if result.n_users is not None:
+        users = f"{count(result.n_users, 'user')}, at {100 * confidence:g} %"
+    return (
+        f"Negatives drawn uniformly {result.sampling.replace('-', ' ')}; {result.n_items:,} "
+        f"candidates; {users}, {assumed(result.shape, where='')}.{caveat(result.shape)}"
+    )
+
+
+def _advised(results: list[Reported], n_own: int, confidence: float) -> Parts:
     """The range of the numbers given, and the ranges that other numbers would have left."""
     rows = []
     for place, result in enumerate(results):
         names = [pair.partition("=")[0] for pair in result.printed.split()]
+        if place < n_own:
+            names.append("(yours)")
         row = {
             "printed": " ".join(names),
             "negatives": str(result.n_negatives),
             "metric": result.metric,
             "range": span(result.range_low, result.range_high),
         }
-        if place < n_own:
-            row["printed"] += " (yours)"
         rows.append(row)
-    _, about = _parts(results[:n_own], confidence)
-    own, _, _ = str(about).rpartition("\n")
     lines = (
-        f"Other rows: ranges of one recommender that would have printed what you gave; its true "
-        f"ranks are not known, and other recommenders would leave other ranges.\n{own}"
+        "Other rows: ranges of one recommender that would have printed what you gave; its true "
+        f"ranks are not known, and other recommenders would leave other ranges.\n"
+        f"{_assumptions(results[0], confidence)}"
     )
     return [rows, lines]
 
 
-def _order_parts(results: Sequence[Orders], confidence: float) -> Parts:
+def _order_parts(results: list[Orders], confidence: float) -> Parts:
     """The order of two papers by each metric."""
-    rows = []
-    for orders in results:
-        row: Row = {"metric": orders.metric}
-        row["a"] = span(orders.a_low, orders.a_high)
-        row["b"] = span(orders.b_low, orders.b_high)
-        row["b - a"] = span(orders.range_low, orders.range_high)
-        row["order"] = orders.order
-        rows.append(row)
+    rows = [
+        {
+            "metric": orders.metric,
+            "a": span(orders.a_low, orders.a_high),
+            "b": span(orders.b_low, orders.b_high),
+            "b - a": span(orders.range_low, orders.range_high),
+            "order": orders.order,
+        }
+        for orders in results
+    ]
     words = f"All ranges hold together at {100 * confidence:g} %; b - a: range of the difference."
     return [rows, words]

@@ -22,6 +22,7 @@ Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 Found = TypeVar("Found", bound="Results[Any]")
 Row = dict[str, Any]
+EXACT = "exact"  # estimator of values from full rankings
 UNDECIDED = "undecided"
 FLAT = ("f", "hit", "precision", "recall", "recall-micro")  # the same credit down to the cut-off
 INSTEAD = (
@@ -98,7 +99,11 @@ class Results(Shown, list[Result]):
         """Return a DataFrame with a row for each result and a column for each of its fields."""
         import pandas as pd
 
-        return pd.DataFrame([asdict(result) for result in self])  # type: ignore[call-overload]
+        return pd.DataFrame(self.flat_rows())
+
+    def flat_rows(self) -> list[Row]:
+        """Return a dictionary for each result, of numbers and texts."""
+        return [asdict(result) for result in self]  # type: ignore[call-overload]
 
     __repr__ = Shown.__str__
 
@@ -185,47 +190,42 @@ class Compared:
     @property
     def order_of_estimates(self) -> str:
         """Order by the interval of the estimates, which is not about the exact metrics."""
-        if self.ci_low > 0.0:
-            return "b"
-        if self.ci_high < 0.0:
-            return "a"
-        return UNDECIDED
+        return order_of(self.ci_low, self.ci_high)
+
+
+def order_of(low: float, high: float) -> str:
+    """Order that the ends of a range or an interval of b - a decide."""
+    if low > 0.0:
+        return "b"
+    if high < 0.0:
+        return "a"
+    return UNDECIDED
 
 
 class Likeness(NamedTuple):
-    """What an estimate acts like, by how its expected credit falls with the true rank.
+    """What an estimate acts like, in words, by how its expected credit falls with the true rank.
 
     Attributes
     ----------
     name
-        Of a metric whose credit is the same down to its cut-off, which is then about `rank`; or of
-        AUC, which sampling does not distort. None of other metrics.
-    rank
-        The first true rank with at most half of the credit of rank 1; None for AUC, and where no
-        rank has as little.
+        A metric whose credit is the same down to its cut-off, such as recall@17, or AUC, which
+        sampling does not distort. Of other metrics the first true rank with at most half of the
+        credit of rank 1, and that of the exact metric.
+    below_metric
+        In a row that names the metric, and the rank of the exact one.
+    where
+        Where estimates separate recommenders best.
     exact_rank
-        That of the exact metric; None if `name` is known or `rank` is not.
+        First rank with at most half of the credit of rank 1 in the exact metric, if it is named.
     """
 
-    name: str | None = None
-    rank: int | None = None
+    name: str
+    below_metric: str
+    where: str
     exact_rank: int | None = None
 
-    @property
-    def place(self) -> str:
-        """Where credit has fallen to half."""
-        if self.rank is None:
-            return "no rank"
-        return f"rank {self.rank}"
-
     def __str__(self) -> str:
-        if self.exact_rank is not None:
-            return f"{self.place} (not {self.exact_rank})"
-        if self.name is None:
-            return self.place
-        if self.rank is None:
-            return self.name
-        return f"{self.name}@{self.rank}"
+        return self.name
 
 
 def likeness(metric: str, behaves_like: int | None, n_items: int) -> Likeness:
@@ -238,16 +238,19 @@ def likeness(metric: str, behaves_like: int | None, n_items: int) -> Likeness:
     """
     measure = parse_measure(metric)
     if measure.metric.needs_candidates:
-        return Likeness(name=metric)
+        return Likeness(metric, "", f"at {metric}")
     if behaves_like is None:
-        return Likeness()
+        return Likeness("no rank", "no rank", "with half credit at no rank")
     if measure.kind in FLAT:
-        return Likeness(name=measure.name, rank=behaves_like)
+        cutoff = f"@{behaves_like}"
+        name = f"{measure.name}{cutoff}"
+        return Likeness(name, cutoff, f"at about {name}")
     half = measure.at([1], n_items)[0] / 2.0
     rank = 2
     while rank < n_items and measure.at([rank], n_items)[0] > half:
         rank += 1
-    return Likeness(rank=behaves_like, exact_rank=rank)
+    place = f"rank {behaves_like}"
+    return Likeness(f"{place} (not {rank})", place, f"with half credit at {place}", rank)
 
 
 def count(number: int, noun: str) -> str:
