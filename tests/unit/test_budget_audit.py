@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sampled_metrics.budget.audit import Phase, _Audit, _scan_length, audit
+from sampled_metrics.budget.audit import Audit, Phase, _scan_length, after_draws, random_draws
 from sampled_metrics.budget.candidates import Order, make_proxy
 from sampled_metrics.budget.estimates import estimates
 from sampled_metrics.budget.evaluation import LOOKS
-from sampled_metrics.budget.first_places import after_draws, random_draws
 from sampled_metrics.budget.keyed import hashed
 from sampled_metrics.budget.model import Model, View, parse_metrics
 from sampled_metrics.budget.problem import Problem
@@ -145,7 +144,7 @@ class World:
 def audited(counts: Counts, scores: Any, money: int, look: int = 0, level: float = 0.95) -> Any:
     """One audit; return the estimates and what it found."""
     model = Model(counts, METRICS)
-    found = drive(audit(model, money, look), scores)
+    found = drive(Audit(model, money, look).run(), scores)
     bounds = model.limits().mean(axis=-1)[:, np.newaxis]
     (row,), _ = estimates([found], bounds, confidence=level)
     return row, found
@@ -220,7 +219,7 @@ def test_audits_of_everybody_are_exact_and_of_nobody_leave_what_the_scores_allow
 def test_recommenders_are_audited_on_the_same_users() -> None:
     world = World(80, 50, 2)
     models = [Model(world.counted(4, 6), METRICS) for _ in range(2)]
-    results = [drive(audit(model, 1500, 0), world.scores) for model in models]
+    results = [drive(Audit(model, 1500, 0).run(), world.scores) for model in models]
     assert len(results[0].phases) > 2
     bounds = np.stack([np.zeros((2, 3)), np.ones((2, 3))])
     single, pairs = estimates(results, bounds, confidence=0.95)
@@ -237,7 +236,7 @@ def test_a_scan_asks_until_enough_better_ones_are_expected() -> None:
     counts = counted(scores, 0, 60, scores)
     model = Model(counts, parse_metrics(["recall@20"]))
     model.share = np.full_like(model.share, 0.5)  # by which half of all candidates are better
-    asked = next(audit(model, 10**6, 0))
+    asked = next(Audit(model, 10**6, 0).run())
     known = counts.better.sum(1)
     assert known.min() < 6
     assert 15 < known.max() < 20
@@ -256,9 +255,8 @@ def test_users_whose_first_better_place_is_known_are_asked_no_more() -> None:
     """User 0: one of two draws was better. User 1: none yet. User 2: nothing is left."""
     frame = SimpleNamespace(by_user=lambda rows: rows)
     run = SimpleNamespace(
-        _model=SimpleNamespace(sums=[0]),
+        model=SimpleNamespace(sums=np.array([0]), frame=frame),
         _first_places=SimpleNamespace(factor=np.array([0.0, 0.3, 0.3])),
-        _frame=frame,
         _counts=SimpleNamespace(left=np.array([[5, 5], [5, 5], [0, 0]])),
     )
-    assert _Audit.unfinished(cast(_Audit, run), np.arange(3)).tolist() == [1]
+    assert Audit.unfinished(cast(Audit, run), np.arange(3)).tolist() == [1]

@@ -12,6 +12,7 @@ from sampled_metrics.budget.audit import Phase
 from sampled_metrics.budget.estimates import MOST_FREEDOM, RESOLUTION, Errors, covariance, estimates
 from sampled_metrics.budget.result import depth_of
 
+NO_SUMS = SimpleNamespace(sums=[])  # no metric rests on random draws
 WIDE = np.stack([np.full((2, 1), -99.0), np.full((2, 1), 99.0)])  # bounds that clip nothing
 
 
@@ -29,7 +30,9 @@ def audited(change: Any, drawn: Any, n_phases: int, slack: Any = (0.0, 0.0)) -> 
         )
         phases.append(phase)
     view = SimpleNamespace(mean=np.zeros((1, 1)), top=np.zeros((1, 1)))
-    return SimpleNamespace(before=view, phases=phases, slack=np.array(slack)[:, None], sums=[])
+    return SimpleNamespace(
+        before=view, phases=phases, slack=np.array(slack)[:, None], model=NO_SUMS
+    )
 
 
 def outcomes(drawn_a: Any, drawn_b: Any) -> Any:
@@ -104,8 +107,9 @@ def test_few_users_do_not_judge_a_proxy(n_users: int, is_known: bool) -> None:
     left = np.ones((40, 2))
     left[:n_users] = 0
     counts = SimpleNamespace(frame=frame, left=left, better=np.tile([0, 4], (40, 1)))
-    found = SimpleNamespace(phases=[SimpleNamespace(users=np.arange(40), reached=np.ones(40))])
-    depth = depth_of(SimpleNamespace(counts=counts), found)
+    phases = [SimpleNamespace(users=np.arange(40), reached=np.ones(40))]
+    audit: Any = SimpleNamespace(model=SimpleNamespace(counts=counts), phases=phases)
+    depth = depth_of(audit)
     assert np.isnan(depth) == (not is_known)
     if is_known:
         assert depth == pytest.approx(10 + 0.9 * 90)

@@ -9,10 +9,9 @@ from numpy.polynomial.legendre import leggauss
 from scipy.sparse import csr_array
 from scipy.stats import poisson
 
-from sampled_metrics.budget.audit import audit
+from sampled_metrics.budget.audit import Audit, FirstPlaces
 from sampled_metrics.budget.candidates import Order, make_proxy
 from sampled_metrics.budget.evaluation import explore
-from sampled_metrics.budget.first_places import FirstPlaces
 from sampled_metrics.budget.model import Model, initial_shares, parse_metrics
 from sampled_metrics.budget.problem import Problem
 from sampled_metrics.budget.strata import Counts, Frame, edges
@@ -344,7 +343,7 @@ def test_phases_of_an_audit_grow_and_spend_their_shares() -> None:
     model.share = np.full_like(model.share, 1e-9)  # so that no better ones are expected
     view, money = model.view(), 9000
     found: Any = None
-    task = audit(model, money, 0)
+    task = Audit(model, money, 0).run()
     costs = []
     try:
         asked = next(task)

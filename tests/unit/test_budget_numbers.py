@@ -1,6 +1,7 @@
 """Random keys, strata, and metrics under a Poisson law."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget.audit import Phase
 from sampled_metrics.budget.estimates import Errors, estimates
 from sampled_metrics.budget.keyed import hashed, permuted, stream, uniform
-from sampled_metrics.budget.model import over_ties, parse_metrics
-from sampled_metrics.budget.poisson import PoissonMeans
+from sampled_metrics.budget.model import PoissonMeans, over_ties, parse_metrics
 from sampled_metrics.budget.strata import edges
 
 
@@ -102,8 +102,9 @@ def test_what_users_add_to_an_audit_by_hand() -> None:
         variance=np.array([[0.2, 0.4]]),
     )
     view = SimpleNamespace(mean=np.array([[0.3, 0.5, 0.6]]), top=np.array([[1.0, 1.0, 1.0]]))
-    audited = SimpleNamespace(before=view, phases=[phase], slack=np.zeros((2, 1)), sums=[0])
-    found = Errors(audited, 1)
+    model, slack = SimpleNamespace(sums=[0]), np.zeros((2, 1))
+    audit: Any = SimpleNamespace(before=view, phases=[phase], slack=slack, model=model)
+    found = Errors(audit, 1)
     # A user drawn for certain adds no error; the other counts 1 / 0.5 times.
     assert found.assumed[0] == pytest.approx([0.4 * (1 - 0.5) / 0.5**2])
     assert found.assumed[1] == pytest.approx([(0 + 0.6**2 * (1 - 0.5) / 0.5**2) / 2])
@@ -111,7 +112,7 @@ def test_what_users_add_to_an_audit_by_hand() -> None:
     assert found.noise == pytest.approx(np.array([[0, 0, -0.2 / np.sqrt(0.5) * 0.3]]))
     # What is assumed exceeds the variance of the other user, 0.2^2 (1 / 0.5^2 - 1 / 0.5) and noise.
     total, square = 0.8 + 0.3**2, 0.04 * 2 + 0.04 / 0.5 * 0.3**2
-    ((result,),), _ = estimates([audited], np.array([[[-9.0]], [[9.0]]]), 0.9)
+    ((result,),), _ = estimates([audit], np.array([[[-9.0]], [[9.0]]]), 0.9)
     centre, half = (1.4 + 0.1 - 0.4) / 3, t.ppf(0.95, (total / square) ** 2) * np.sqrt(total) / 3
     assert result[1:4] == pytest.approx((centre - half, centre + half, centre))
     assert result.value == pytest.approx(1.4 / 3)  # the model's: the error is within a deviation
@@ -127,8 +128,9 @@ def test_the_variance_of_an_audit_is_unbiased() -> None:
             for k, (drawn, reached) in enumerate([(p, p), (q, p * q)][:count])
         ]
         view = SimpleNamespace(mean=np.zeros((1, 1)), top=np.ones((1, 1)))
-        audited = SimpleNamespace(before=view, phases=phases, slack=np.zeros((2, 1)), sums=[])
-        found = Errors(audited, 2)
+        model, slack = SimpleNamespace(sums=[]), np.zeros((2, 1))
+        audit: Any = SimpleNamespace(before=view, phases=phases, slack=slack, model=model)
+        found = Errors(audit, 2)
         sums.append(found.shift[0, 0])
         variances.append(found.variance[0, 0])
     weights = np.array([1 - p, p * (1 - q), p * q])

@@ -14,7 +14,7 @@ from sampled_metrics._base import settings as base
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE, MOST_ITEMS
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.budget.audit import Audited, audit
+from sampled_metrics.budget.audit import Audit
 from sampled_metrics.budget.candidates import Order
 from sampled_metrics.budget.estimates import estimates
 from sampled_metrics.budget.model import Model, parse_metrics
@@ -221,14 +221,14 @@ class Session:
             yield from joined([model.counts.ask(model.counts.left) for model in models])
         else:
             yield from joined([explore(model, total) for model in models])
-        audits = [audit(m, limit - int(m.counts.m.sum()), already) for m in models]
-        audited: list[Audited] = yield from joined(audits)
+        audits = [Audit(m, limit - int(m.counts.m.sum()), already) for m in models]
+        yield from joined([audit.run() for audit in audits])
         for name, model in zip(settings.names, models, strict=True):
             question_scores(name if len(models) > 1 else "", model.counts)
         level = 1.0 - risk * (1.0 - settings.confidence)
         bounds = np.stack([model.limits().mean(axis=-1) for model in models], axis=1)
-        single, pairs = estimates(audited, bounds, level)
-        drawn = [set(x.phases[0].users.tolist()) for x in audited if x.phases]
+        single, pairs = estimates(audits, bounds, level)
+        drawn = [set(x.phases[0].users.tolist()) for x in audits if x.phases]
         return BudgetResult(
             names=settings.names,
             metrics=tuple(map(str, self._metrics)),
@@ -242,7 +242,7 @@ class Session:
             confidence=settings.confidence,
             level=level,
             proxy=frame.order.proxy.name,
-            depth=tuple(map(depth_of, models, audited)),
+            depth=tuple(map(depth_of, audits)),
             proxy_helps=tuple(model.proxy_helps for model in models),
         )
 

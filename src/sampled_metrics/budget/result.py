@@ -10,9 +10,8 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from sampled_metrics._base.text import Parts
-from sampled_metrics.budget.audit import Audited
+from sampled_metrics.budget.audit import Audit
 from sampled_metrics.budget.estimates import Estimate
-from sampled_metrics.budget.model import Model
 from sampled_metrics.inference.decisions import decided
 from sampled_metrics.inference.orders import is_above, order_in_words
 from sampled_metrics.inference.results import (
@@ -323,16 +322,17 @@ class BudgetResult(Shown):
             yield "  That is soon: rank fully (sampled_metrics.rank), which leaves no error."
 
 
-def depth_of(model: Model, audited: Audited) -> float:
+def depth_of(audit: Audit) -> float:
     """Depth of the proxy's order, by the audited users of whom all candidates were scored."""
-    frame = model.counts.frame
+    counts = audit.model.counts
+    frame = counts.frame
     weight = np.zeros(frame.n.shape[0])
-    for phase in audited.phases:
+    for phase in audit.phases:
         weight[phase.users] = 1.0 / phase.reached
-    users = np.flatnonzero((weight > 0) & (model.counts.left.sum(1) == 0))
+    users = np.flatnonzero((weight > 0) & (counts.left.sum(1) == 0))
     if users.size < LEAST_CONFIRMED:
         return math.nan
-    better = frame.by_user(model.counts.better.T.astype(np.float64))[:, users] @ weight[users]
+    better = frame.by_user(counts.better.T.astype(np.float64))[:, users] @ weight[users]
     sums = np.concatenate([[0.0], np.cumsum(better)])
     if not sums[-1]:
         return 0.0

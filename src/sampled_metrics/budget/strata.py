@@ -1,9 +1,10 @@
 """Strata of the proxy's order, and counts of better candidates in them."""
 
 from collections.abc import Generator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int, ranges
 from sampled_metrics.budget.candidates import Order
@@ -23,13 +24,12 @@ def edges(n_largest: int) -> Int:
     >>> edges(3700)
     array([   0,    5,   15,   40,  100,  250,  600, 1400, 3700])
     """
+    n = max(n_largest, 1)
     inner: list[float] = list(EDGES)
-    while inner[-1] * GROWTH < LAST * n_largest:
+    while inner[-1] * GROWTH < LAST * n:
         inner.append(inner[-1] * GROWTH)
-    rounded = [round(edge) for edge in inner if edge < LAST * n_largest]
-    if not rounded:
-        rounded = [0]
-    return np.array([*rounded, max(n_largest, 1)])
+    rounded = [round(edge) for edge in inner if edge < LAST * n]
+    return np.array([*rounded, n])
 
 
 class Frame:
@@ -61,9 +61,9 @@ class Frame:
         place = np.repeat(np.arange(user.size), count)
         return place, ranges(first, count)
 
-    def by_user(self, rows: Float) -> Float:
+    def by_user(self, rows: NDArray[Any], function: np.ufunc = np.add) -> NDArray[Any]:
         """Sum over the held-out rows of each user; rows are the last axis."""
-        return np.add.reduceat(rows, self._first_row[:-1], axis=-1)
+        return function.reduceat(rows, self._first_row[:-1], axis=-1)
 
 
 class Asked(NamedTuple):
@@ -85,21 +85,20 @@ class Counts:
         # Scores asked, shape (users, strata): the first so many of the random order. Those of them
         # above, or equal to, the held-out score, shape (rows, strata).
         self.m: Int = np.zeros(frame.n.shape, np.int64)
-        self.better: Int = np.zeros((frame.owner.size, frame.n.shape[1]), np.int64)
-        self.tied: Int = np.zeros_like(self.better)
+        self.better = np.zeros((frame.owner.size, frame.n.shape[1]), np.int64)
+        self.tied = np.zeros_like(self.better)
         # Held-out items of the same user that score higher, ties in the order given.
         order = np.lexsort((-held_scores, frame.owner))
         first = np.searchsorted(frame.owner, frame.owner)
-        self.above: Int = np.empty(order.size, np.int64)
+        self.above = np.empty(order.size, np.int64)
         self.above[order] = np.arange(order.size) - first
 
     def ask(self, more: Int) -> Asking:
         """Ask for and count the next `more` scores, shape (users, strata)."""
-        some_user, some_stratum = np.nonzero(more)
-        count = more[some_user, some_stratum]
-        index = ranges(self.m[some_user, some_stratum], count)
-        user = np.repeat(some_user, count)
-        stratum = np.repeat(some_stratum, count)
+        some = np.nonzero(more)
+        count = more[some]
+        index = ranges(self.m[some], count)
+        user, stratum = (np.repeat(part, count) for part in some)
         scores = yield Asked(user, self.frame.items(user, stratum, index))
         self.m += more
         # Each score is compared with that of every held-out item of its user.
@@ -119,6 +118,11 @@ class Counts:
     def known(self) -> Int:
         """Better candidates known of each held-out row, held-out ones included."""
         return self.better.sum(1) + self.above
+
+    @property
+    def n_tied(self) -> Int:
+        """Candidates known to be level with each held-out row."""
+        return self.tied.sum(1)
 
     @property
     def expected_better(self) -> Float:
