@@ -13,7 +13,7 @@ from sampled_metrics.budget.estimates import MOST_FREEDOM, RESOLUTION, Errors, c
 from sampled_metrics.budget.result import depth_of
 
 NO_SUMS = SimpleNamespace(sums=[])  # no metric rests on random draws
-WIDE = np.stack([np.full((2, 1), -99.0), np.full((2, 1), 99.0)])  # bounds that clip nothing
+WIDE = SimpleNamespace(least=np.full((1, 1), -99.0), top=np.full((1, 1), 99.0))  # clips nothing
 
 
 def audited(change: Any, drawn: Any, n_phases: int, slack: Any = (0.0, 0.0)) -> Any:
@@ -30,9 +30,8 @@ def audited(change: Any, drawn: Any, n_phases: int, slack: Any = (0.0, 0.0)) -> 
         )
         phases.append(phase)
     view = SimpleNamespace(mean=np.zeros((1, 1)), top=np.zeros((1, 1)))
-    return SimpleNamespace(
-        before=view, phases=phases, slack=np.array(slack)[:, None], model=NO_SUMS
-    )
+    found = {"before": view, "now": WIDE, "phases": phases, "model": NO_SUMS}
+    return SimpleNamespace(**found, slack=np.array(slack)[:, None])
 
 
 def outcomes(drawn_a: Any, drawn_b: Any) -> Any:
@@ -73,7 +72,7 @@ def test_the_error_of_a_difference_is_its_standard_deviation(drawn_b: Any) -> No
     mean, square = 0.0, 0.0
     for probability, stays_a, stays_b in outcomes(drawn_a, drawn_b):
         both = [audited(change_a, drawn_a, stays_a), audited(change_b, drawn_b, stays_b)]
-        _, pairs = estimates(both, WIDE, confidence=0.95)
+        _, pairs = estimates(both, confidence=0.95)
         found = pairs[0, 1][0]
         mean += probability * (found.std_error**2 - RESOLUTION**2)
         square += probability * found.centre**2
@@ -93,7 +92,7 @@ def test_what_is_unknown_of_one_lies_on_the_other_side_of_the_difference(
         ([sure, unsure], (-half - below, half + above)),
         ([unsure, unsure], (-half - below - above, half + below + above)),
     ):
-        _, pairs = estimates(both, WIDE, confidence=0.95)
+        _, pairs = estimates(both, confidence=0.95)
         found = pairs[0, 1][0]
         assert (found.low, found.high) == pytest.approx(ends)
 
@@ -133,6 +132,6 @@ def test_errors_that_were_not_seen_cancel_as_far_as_those_that_were(
         each.phases = [phase._replace(variance=np.array([[variance]]))]
         both.append(each)
     spread = both[0].phases[0].spread.item()
-    _, pairs = estimates(both, WIDE, confidence=0.95)
+    _, pairs = estimates(both, confidence=0.95)
     found = pairs[0, 1][0]
     assert found.std_error**2 == pytest.approx(share * spread * 25 + RESOLUTION**2)

@@ -14,7 +14,6 @@ from sampled_metrics.budget import evaluate_on_budget, evaluation
 from sampled_metrics.budget.candidates import Order, make_proxy
 from sampled_metrics.budget.evaluation import LOOKS, Session, Settings, expectation
 from sampled_metrics.budget.problem import Problem
-from sampled_metrics.budget.strata import Frame
 
 NAMES = ("recall@5", "ndcg@5", "ap")
 K = 5
@@ -291,9 +290,9 @@ def test_looks_spend_the_error_rate_and_the_budget() -> None:
 def told(world: World, budget: float, **options: Any) -> Session:
     """A session of two recommenders that was told all that it asked."""
     problem = Problem.of(world.held, world.seen)
-    frame = Frame(Order(problem, make_proxy(world.truth, problem, 0)), 0)
+    order = Order(problem, make_proxy(world.truth, problem, 0))
     settings = Settings(names=("A", "B"), metrics=NAMES, budget=budget, **options)
-    session = Session(frame, settings)
+    session = Session(order, settings)
     assert session.expected() == {}
     while (batch := session.ask()) is not None:
         scores = np.stack([world.scores, -world.scores])

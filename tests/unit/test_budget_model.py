@@ -220,7 +220,7 @@ def test_gain_is_the_variance_by_score(lists: Any, tied: bool) -> None:
 @pytest.mark.parametrize("lists", [None, LISTS])
 def test_limits_are_those_of_all_or_none_of_the_rest_being_better(lists: Any) -> None:
     counts, _ = counted(False, lists)
-    low, high = Model(counts, METRICS).limits()
+    _, _, low, high, _ = Model(counts, METRICS).view()
     for user in range(USERS):
         rows = np.flatnonzero(counts.frame.owner == user)
         left = int((counts.frame.n[user] - counts.m[user]).sum())
@@ -325,10 +325,10 @@ def first_of(users: int, items: int) -> tuple[Counts, Any]:
 def test_number_of_classes_and_of_bins(rows: int, classes: int, bins: int) -> None:
     """A class for every 20 rows, 20 to 40; a bin for every 100, half of them for the best 30 %."""
     counts, _ = first_of(rows, 50)
-    counts.frame.own = np.random.default_rng(0).permutation(rows).astype(float)
+    counts.frame.order.own = np.random.default_rng(0).permutation(rows).astype(float)
     model = Model(counts, METRICS)
     assert model.posterior.shape == (rows, classes)
-    inside = model._in_bin[np.argsort(counts.frame.own)]
+    inside = model._in_bin[np.argsort(counts.frame.order.own)]
     assert inside.shape[1] == bins
     assert (np.diff(inside.argmax(axis=1)) >= 0).all()
     half = bins // 2

@@ -102,8 +102,9 @@ def test_what_users_add_to_an_audit_by_hand() -> None:
         variance=np.array([[0.2, 0.4]]),
     )
     view = SimpleNamespace(mean=np.array([[0.3, 0.5, 0.6]]), top=np.array([[1.0, 1.0, 1.0]]))
-    model, slack = SimpleNamespace(sums=[0]), np.zeros((2, 1))
-    audit: Any = SimpleNamespace(before=view, phases=[phase], slack=slack, model=model)
+    wide = SimpleNamespace(least=np.full((1, 3), -9.0), top=np.full((1, 3), 9.0))
+    given = {"model": SimpleNamespace(sums=[0]), "before": view, "now": wide}
+    audit: Any = SimpleNamespace(**given, phases=[phase], slack=np.zeros((2, 1)))
     found = Errors(audit, 1)
     # A user drawn for certain adds no error; the other counts 1 / 0.5 times.
     assert found.assumed[0] == pytest.approx([0.4 * (1 - 0.5) / 0.5**2])
@@ -112,7 +113,7 @@ def test_what_users_add_to_an_audit_by_hand() -> None:
     assert found.noise == pytest.approx(np.array([[0, 0, -0.2 / np.sqrt(0.5) * 0.3]]))
     # What is assumed exceeds the variance of the other user, 0.2^2 (1 / 0.5^2 - 1 / 0.5) and noise.
     total, square = 0.8 + 0.3**2, 0.04 * 2 + 0.04 / 0.5 * 0.3**2
-    ((result,),), _ = estimates([audit], np.array([[[-9.0]], [[9.0]]]), 0.9)
+    ((result,),), _ = estimates([audit], 0.9)
     centre, half = (1.4 + 0.1 - 0.4) / 3, t.ppf(0.95, (total / square) ** 2) * np.sqrt(total) / 3
     assert result[1:4] == pytest.approx((centre - half, centre + half, centre))
     assert result.value == pytest.approx(1.4 / 3)  # the model's: the error is within a deviation
@@ -128,8 +129,9 @@ def test_the_variance_of_an_audit_is_unbiased() -> None:
             for k, (drawn, reached) in enumerate([(p, p), (q, p * q)][:count])
         ]
         view = SimpleNamespace(mean=np.zeros((1, 1)), top=np.ones((1, 1)))
-        model, slack = SimpleNamespace(sums=[]), np.zeros((2, 1))
-        audit: Any = SimpleNamespace(before=view, phases=phases, slack=slack, model=model)
+        wide = SimpleNamespace(least=np.full((1, 1), -9.0), top=np.full((1, 1), 9.0))
+        given = {"model": SimpleNamespace(sums=[]), "before": view, "now": wide}
+        audit: Any = SimpleNamespace(**given, phases=phases, slack=np.zeros((2, 1)))
         found = Errors(audit, 2)
         sums.append(found.shift[0, 0])
         variances.append(found.variance[0, 0])

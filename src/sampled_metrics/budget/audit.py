@@ -51,8 +51,8 @@ class Audit:
 
     Attributes
     ----------
-    model, before
-        Of the recommender; what it said before the audit.
+    model, before, now
+        Of the recommender; what it says before the audit and after the last phase.
     phases
         What was found so far.
     slack
@@ -72,7 +72,7 @@ class Audit:
         self._first_places = FirstPlaces(model.counts, stream(seed, f"audit {look} draws"))
         rates = model.posterior @ model.share  # of better ones in each stratum, before
         self._rates = model.frame.by_user(rates.T, np.minimum).T
-        self._now = self.before
+        self.now = self.before
         self._value = self.before.mean.copy()
         self._reached = np.ones(self._value.shape[1])
 
@@ -105,7 +105,7 @@ class Audit:
         if number < PHASES - 1:
             scores = self._scan(users, number / (PHASES - 1.0))
         if random.any():
-            mean = self._now.row_mean[self.model.sums[0]]
+            mean = self.now.row_mean[self.model.sums[0]]
             scores[random] = self._first_places.next(users[random], mean, number)
         return scores
 
@@ -122,19 +122,23 @@ class Audit:
 
     def _leave(self, users: Int) -> None:
         """Note how far off the values of users may be that cost more than is left."""
-        least, most = self.model.limits()[:, :, users]
         value = self._value[:, users]
-        distance = np.maximum([value - least, most - value], 0.0)
+        below = value - self.now.least[:, users]
+        above = self.now.top[:, users] - value
+        distance = np.maximum([below, above], 0.0)
         self.slack += (distance / self._reached[users]).sum(2)
 
     def _phase(
-        self, users: Int, scores: Int, random: NDArray[np.bool_]
+        self,
+        users: Int,
+        scores: Int,
+        random: NDArray[np.bool_],
     ) -> Generator[Asked, Float, Int]:
         """Draw users, ask for their scores, and return the users drawn."""
-        expected = self._now.variance[:, users] + FLOOR * self._now.top[:, users] ** 2
+        expected = self.now.variance[:, users] + FLOOR * self.now.top[:, users] ** 2
         worth = expected.copy()
         sums = self.model.sums
-        mean = self._now.mean[sums][:, users]
+        mean = self.now.mean[sums][:, users]
         worth[sums] += mean**2 * random  # draws tell 1 / rank roughly
         cost = scores.sum(1)
         taken, drawn = self._draw(users, cost, self.model.priority @ worth)
@@ -145,7 +149,7 @@ class Audit:
         self._scores_left -= int(more.sum())
         yield from self._counts.ask(more)
         self._first_places.update(users[random], cost[taken][random])
-        self._now = self.model.view()
+        self.now = self.model.view()
         value = self._values(users)
         self._reached[users] *= drawn
         phase = Phase(
@@ -160,7 +164,12 @@ class Audit:
         self._value[:, users] = value
         return users
 
-    def _draw(self, users: Int, cost: Int, worth: Float) -> tuple[Int, Float]:
+    def _draw(
+        self,
+        users: Int,
+        cost: Int,
+        worth: Float,
+    ) -> tuple[Int, Float]:
         """Draw users worth much per score; return their places and probabilities."""
         number = len(self.phases)
         shares = SHARES
@@ -180,15 +189,19 @@ class Audit:
 
     def _values(self, users: Int) -> Float:
         """Metrics of users: without a cutoff by random draws, the rest by the model."""
-        values = self._now.mean[:, users]
+        values = self.now.mean[:, users]
         for index in self.model.sums:
-            row_mean = self._now.row_mean[index]
+            row_mean = self.now.row_mean[index]
             rows = self._first_places.known + self._first_places.factor * row_mean
             values[index] = self.model.frame.by_user(rows * self.model.scale[index])[users]
         return values
 
 
-def _scan_length(left: Int, rate: Float, missing: Int) -> Float:
+def _scan_length(
+    left: Int,
+    rate: Float,
+    missing: Int,
+) -> Float:
     """Candidates to scan until `missing` better ones are expected, shape (users, 1).
 
     It is 0 where so many are not expected in all that is left.

@@ -68,9 +68,10 @@ class Correction:
     variance: Float  # of the estimated error
     assumed: Float  # least variances of the sum over users; shape (2, metrics)
     slack: Float  # possible error of users that cost too much, below and above; (2, metrics)
+    bounds: Float  # of the values that the scores allow; shape (2, metrics)
 
-    def estimates(self, bounds: Float, confidence: float) -> list[Estimate]:
-        """Estimate each metric; the scores allow values within bounds, shape (2, metrics)."""
+    def estimates(self, confidence: float) -> list[Estimate]:
+        """Estimate each metric."""
         n_users = self.variance.shape[1]
         largest = np.max([self.variance.sum(1), *self.assumed], axis=0)
         total = largest + RESOLUTION**2
@@ -82,8 +83,8 @@ class Correction:
         model = self.mean.sum(1) / n_users
         error = self.shift.sum(1) / n_users
         centre = model + error
-        low = np.clip(centre - half - below, *bounds)
-        high = np.clip(centre + half + above, *bounds)
+        low = np.clip(centre - half - below, *self.bounds)
+        high = np.clip(centre + half + above, *self.bounds)
         surely_up = np.maximum(error - deviation - below, 0.0)
         surely_down = np.minimum(error + deviation + above, 0.0)
         value = np.clip(model + surely_up + surely_down, low, high)
@@ -101,6 +102,7 @@ class Errors(Correction):
     def __init__(self, audit: Audit, n_phases: int) -> None:
         self.mean = audit.before.mean
         self.slack = audit.slack
+        self.bounds = np.mean([audit.now.least, audit.now.top], axis=-1)
         n_metrics, n_users = self.mean.shape
         self.change = np.zeros((n_phases, n_metrics, n_users))
         self.noise = np.zeros((n_metrics, n_users))  # of random draws, not part of the design
@@ -154,29 +156,27 @@ def _difference(a: Errors, b: Errors) -> Correction:
         variance=variance,
         assumed=np.clip(seen, LEAST_SHARE, 1.0) * (a.assumed + b.assumed),
         slack=b.slack + a.slack[::-1],
+        bounds=b.bounds - a.bounds[::-1],
     )
 
 
 def estimates(
-    audits: Sequence[Audit], bounds: Float, confidence: float
+    audits: Sequence[Audit], confidence: float
 ) -> tuple[list[list[Estimate]], dict[tuple[int, int], list[Estimate]]]:
     """Estimate the metrics of recommenders, and the differences b - a of all pairs (a, b).
 
-    `bounds` are the least and greatest values that the scores allow, shape (2, recommenders,
-    metrics); intervals do not go beyond them. Where an audit disagrees with a recommender's model
-    in any metric, its values are taken.
+    Intervals do not go beyond what the scores allow. Where an audit disagrees with a recommender's
+    model in any metric, its values are taken.
     """
     n_phases = max(len(audit.phases) for audit in audits)
     errors = [Errors(audit, n_phases) for audit in audits]
     single = []
-    for i, error in enumerate(errors):
-        rows = error.estimates(bounds[:, i], confidence)
+    for error in errors:
+        rows = error.estimates(confidence)
         if any(x.disagrees for x in rows):
             rows = [x._replace(value=min(max(x.centre, x.low), x.high)) for x in rows]
         single.append(rows)
     pairs = {}
     for a, b in combinations(range(len(errors)), 2):
-        difference = _difference(errors[a], errors[b])
-        between = bounds[:, b] - bounds[::-1, a]
-        pairs[a, b] = difference.estimates(between, confidence)
+        pairs[a, b] = _difference(errors[a], errors[b]).estimates(confidence)
     return single, pairs

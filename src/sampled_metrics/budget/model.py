@@ -71,7 +71,8 @@ class View(NamedTuple):
 
     mean: Float
     variance: Float
-    top: Float  # greatest possible value
+    least: Float  # that the scores allow
+    top: Float
     row_mean: Float  # mean for held-out rows, unscaled; shape (metrics, rows)
 
 
@@ -93,7 +94,7 @@ class Model:
         factors = [_factor(measure, n_held_out, counts.above) for measure in measures]
         self.scale = np.stack(factors)  # of rows in the metrics of their users
         self._poisson = PoissonMeans(measures, self.depth, int(frame.order.n.max()))
-        self._in_bin = _in_bin(frame.own)
+        self._in_bin = _in_bin(frame.order.own)
         n_rows, n_bins = self._in_bin.shape
         n_classes = max(LEAST_CLASSES, min(MOST_CLASSES, n_rows // ROWS_PER_CLASS))
         self._floor = min(0.07 / frame.edges[-1], 2e-5)
@@ -145,23 +146,19 @@ class Model:
         rows = np.flatnonzero(counts.n_tied)
         found = self._moments_of_tied(rows, posterior[rows], unscored[rows])
         mean[:, rows], variance[:, rows] = found
+        n_left = counts.left.sum(1)[self.frame.owner]
+        least = over_ties(self.measures, counts.known + n_left, counts.n_tied)
         top = over_ties(self.measures, counts.known, counts.n_tied)
-        is_done = counts.left.sum(1)[self.frame.owner] == 0
+        is_done = n_left == 0
         mean[:, is_done] = top[:, is_done]
         variance[:, is_done] = 0.0
         return View(
             mean=by_user(mean * self.scale),
             variance=by_user(variance * self.scale**2),
+            least=by_user(least * self.scale),
             top=by_user(top * self.scale),
             row_mean=mean,
         )
-
-    def limits(self) -> Float:
-        """Least and greatest metrics of each user that the scores allow; (2, metrics, users)."""
-        counts = self.counts
-        most = counts.known + counts.left.sum(1)[self.frame.owner]
-        ends = [over_ties(self.measures, x, counts.n_tied) for x in (most, counts.known)]
-        return self.frame.by_user(np.stack(ends) * self.scale)
 
     @property
     def live(self) -> NDArray[np.bool_]:
@@ -182,7 +179,13 @@ class Model:
 
     def _expected_classes(self, data: Float) -> Float:
         """Probability of each class for each row, shape (rows, classes)."""
-        logs = np.vstack([np.log(self.share).T, np.log1p(-self.share).T, np.log(self._prior)])
+        logs = np.vstack(
+            [
+                np.log(self.share).T,
+                np.log1p(-self.share).T,
+                np.log(self._prior),
+            ]
+        )
         likelihood = data @ logs
         likelihood -= likelihood.max(1, keepdims=True)
         np.exp(likelihood, out=likelihood)
@@ -195,7 +198,12 @@ class Model:
         by_row = (weight * self.counts.expected_better).sum(1, keepdims=True)
         return (weight * KAPPA) @ share.T + by_row
 
-    def _moments_of_tied(self, rows: Int, posterior: Float, unscored: Float) -> Float:
+    def _moments_of_tied(
+        self,
+        rows: Int,
+        posterior: Float,
+        unscored: Float,
+    ) -> Float:
         """Mean and variance of the metrics of rows with ties."""
         known = self.counts.known[rows]
         tied = self.counts.n_tied[rows]
@@ -262,7 +270,12 @@ class PoissonMeans:
     From r = `depth` on metrics with a cutoff are zero, and ap is expanded, as for large means.
     """
 
-    def __init__(self, measures: Sequence[Measure], depth: int, n_largest: int) -> None:
+    def __init__(
+        self,
+        measures: Sequence[Measure],
+        depth: int,
+        n_largest: int,
+    ) -> None:
         self._measures = measures
         self._depth = depth
         low = np.log(SMALLEST)
@@ -288,7 +301,12 @@ class PoissonMeans:
             if measures[place].cutoff is None:
                 table[:, ~is_small] = _expansion(better, means[~is_small], power + 1)
 
-    def moments(self, share: Float, better: Int, mean: Float) -> Float:
+    def moments(
+        self,
+        share: Float,
+        better: Int,
+        mean: Float,
+    ) -> Float:
         """Mean and variance of the metrics of held-out rows, shape (2, metrics, rows).
 
         Besides `better` known ones, `mean` are expected in classes of probability `share`.

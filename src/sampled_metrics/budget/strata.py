@@ -1,4 +1,4 @@
-"""Strata of the proxy's order, and counts of better candidates in them."""
+"""Strata of the proxy's order, counts of better candidates in them, and what these tell."""
 
 from collections.abc import Generator
 from typing import Any, NamedTuple
@@ -7,12 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int, ranges
+from sampled_metrics._base.asking import ask
+from sampled_metrics._base.errors import reading
 from sampled_metrics.budget.candidates import Order
 from sampled_metrics.budget.keyed import hashed, permuted, stream
 
 # Narrow where a proxy puts the items that outrank the held-out one, wide in the tail.
 EDGES = (0, 5, 15, 40, 100, 250, 600, 1400)
 GROWTH = 2.4  # of the edges beyond
+LEAST_ODDS = 3.0  # ratio of odds from which a model of the proxy's order pays
+QUANTILE = 2.326  # of the normal distribution, one-sided, for an error of 1 %
+MANY = 50  # held-out items, whose mean place tells a random order from a poor one
+POOR = 0.55  # mean share of candidates below the held-out item
+TOP = 0.9  # share below near the top
+AT_TOP = 0.3  # share of rows there
 LAST = 0.9  # share of the candidates below which edges lie
 
 
@@ -37,15 +45,12 @@ class Frame:
 
     def __init__(self, order: Order, seed: int) -> None:
         self.order = order
-        self.own = order.own
         self.seed = seed
         self.owner = order.problem.owner
         self.edges = edges(int(order.n.max()))
         # Candidates of each user in each stratum, shape (users, strata).
-        lower = self.edges[:-1]
-        self.n = np.clip(order.n[:, np.newaxis], lower, self.edges[1:]) - lower
-        users = np.arange(order.n.size + 1)
-        self._first_row = np.searchsorted(self.owner, users)
+        self.n = np.diff(np.minimum(order.n[:, np.newaxis], self.edges))
+        self._first_row = np.searchsorted(self.owner, np.arange(order.n.size + 1))
         self._key = stream(seed, "order within strata")
 
     def items(self, user: Int, stratum: Int, index: Int) -> Int:
@@ -115,6 +120,11 @@ class Counts:
         return self.frame.n - self.m
 
     @property
+    def n_asked(self) -> int:
+        """Number of scores asked."""
+        return int(self.m.sum())
+
+    @property
     def known(self) -> Int:
         """Better candidates known of each held-out row, held-out ones included."""
         return self.better.sum(1) + self.above
@@ -128,3 +138,53 @@ class Counts:
     def expected_better(self) -> Float:
         """Better candidates among those scored, with half of the tied, shape (rows, strata)."""
         return self.better + 0.5 * self.tied
+
+
+def proxy_helps(counts: Counts) -> bool:
+    """Test whether better candidates gather at one end of the proxy's order.
+
+    From one score in every stratum of each user. A pair is a score from the first half of the
+    strata and one from the second half of a user, of which one only is better than the held-out
+    item. True if the first, or the second, is the better one in more than LEAST_ODDS times as many
+    pairs; where the odds are LEAST_ODDS or less, in 1 % of evaluations at most. Users are
+    independent, their pairs are not.
+    """
+    middle = counts.m.shape[1] // 2
+    n_rows = np.bincount(counts.frame.owner)
+    better = counts.frame.by_user(counts.expected_better.T) / n_rows
+    worse = np.where(counts.m.T > 0, 1.0 - better, 0.0)
+    first = better[:middle].sum(0) * worse[middle:].sum(0)
+    second = worse[:middle].sum(0) * better[middle:].sum(0)
+    n_first = first.sum() + 0.5
+    n_second = second.sum() + 0.5
+    error = np.sqrt(np.square(first / n_first - second / n_second).sum())
+    distance = abs(np.log(n_first / n_second)) - QUANTILE * error
+    return bool(distance > np.log(LEAST_ODDS))
+
+
+def question_scores(name: str, counts: Counts) -> None:
+    """Ask about scores that are all equal, or in random or reversed order."""
+    asked = counts.m[counts.frame.owner]
+    if len(asked) < MANY:
+        return
+    with reading(name):
+        is_equal = counts.tied.sum(axis=1) == asked.sum(axis=1)
+        n_equal = int(np.count_nonzero(is_equal))
+        if 2 * n_equal >= len(asked):
+            ask(
+                "recommender",
+                f"all scores of {n_equal:,} of {len(asked):,} held-out items and their candidates "
+                "are equal: are these scores?",
+            )
+            return
+        n_candidates = counts.frame.n[counts.frame.owner]
+        candidates = np.where(asked > 0, n_candidates, 0)
+        share = counts.expected_better / np.maximum(asked, 1)
+        n_better = (share * candidates).sum(axis=1)
+        below = 1.0 - n_better / candidates.sum(axis=1)
+        if below.mean() < POOR and (below >= TOP).mean() < AT_TOP:
+            ask(
+                "recommender",
+                f"held-out items are above about {below.mean():.0%} of their candidates, 50 % in a "
+                "random order: are higher scores better, and are its arguments users, then items?",
+            )
