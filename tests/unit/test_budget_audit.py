@@ -25,15 +25,7 @@ METRICS = parse_metrics(["recall@3", "ndcg@3", "ap"])
 def test_variance_of_a_draw_is_unbiased(drawn: float, before: float) -> None:
     """A user counts 1 / reached if it is drawn in this and in all phases before, 0 otherwise."""
     reached = before * drawn
-    none = np.zeros(1)
-    phase = Phase(
-        users=np.arange(1),
-        change=none,
-        variance=none,
-        drawn=np.array([drawn]),
-        reached=np.array([reached]),
-        random=none > 0,
-    )
+    phase = Phase(np.zeros((1, 1)), np.array([drawn]), np.array([reached]))
     # Among those that were in all phases before: p (1 - p) times the squared weight.
     variance = before * drawn * (1 - drawn) / reached**2
     assert reached * phase.spread[0] == pytest.approx(variance, rel=1e-12)
@@ -177,7 +169,7 @@ def test_audits_are_unbiased_and_cover_whatever_the_model_says(lie: Any, tied: b
             assert [x.value for x in row] == [np.clip(x.centre, x.low, x.high) for x in row]
         covered.append([x.low <= value <= x.high for x, value in zip(row, exact, strict=True)])
         assert counts.m.sum() - 6 * 150 <= 1800
-        assert found.phases[0].users.size > 0
+        assert found.users.size > 0
     spread = np.std(centres, axis=0) / np.sqrt(runs)
     assert np.all(np.abs(np.mean(centres, axis=0) - exact) <= 4 * spread)
     assert np.all(np.mean(covered, axis=0) >= 0.9)

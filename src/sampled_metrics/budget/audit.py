@@ -31,14 +31,11 @@ NEGLIGIBLE = 1e-15  # probability below which further draws are not followed
 
 
 class Phase(NamedTuple):
-    """Users drawn in a phase, at least one; arrays of shape (users,) or (metrics, users)."""
+    """What became of users in a phase; those who were not drawn have no change, and drawn is 1."""
 
-    users: Int
-    change: Float  # of the value
-    variance: Float  # that the model expects, with a floor
+    change: Float  # of the value; shape (metrics, users)
     drawn: Float  # probability of being drawn in this phase, for those still in the audit
     reached: Float  # probability of having been drawn in this phase and all before
-    random: NDArray[np.bool_]  # whether the value of a metric without cutoff rests on random draws
 
     @property
     def spread(self) -> Float:
@@ -53,8 +50,15 @@ class Audit:
     ----------
     model, before, now
         Of the recommender; what it says before the audit and after the last phase.
-    phases
-        What was found so far.
+    phases, users
+        What was found so far; the users drawn in the first phase, of whom the others draw some.
+    reached
+        Probability of having been drawn as often as a user was.
+    noise
+        Of random draws in the sum over users, not part of the design; shape (metrics, users).
+    assumed
+        Variance of the sum by the model, and that of one more user with the worst possible error;
+        shape (2, metrics).
     slack
         Possible error of users that cost too much, below and above; shape (2, metrics).
     """
@@ -63,8 +67,15 @@ class Audit:
         seed = model.frame.seed
         self.model = model
         self.before = model.view()
+        self.now = self.before
         self.phases: list[Phase] = []
-        self.slack = np.zeros((2, len(model.measures)))
+        n_metrics, n_users = self.now.mean.shape
+        self.users = np.arange(0)
+        self.reached = np.ones(n_users)
+        self.noise = np.zeros((n_metrics, n_users))
+        self.assumed = np.zeros((2, n_metrics))
+        self.slack = np.zeros((2, n_metrics))
+        self._value = self.now.mean
         self._counts = model.counts
         self._scores_left = scores_left
         # `look` numbers the audits of an evaluation that may stop early; each draws users anew.
@@ -72,13 +83,10 @@ class Audit:
         self._first_places = FirstPlaces(model.counts, stream(seed, f"audit {look} draws"))
         rates = model.posterior @ model.share  # of better ones in each stratum, before
         self._rates = model.frame.by_user(rates.T, np.minimum).T
-        self.now = self.before
-        self._value = self.before.mean.copy()
-        self._reached = np.ones(self._value.shape[1])
 
     def run(self) -> Generator[Asked, Float, "Audit"]:
         """Ask for scores phase by phase, as far as there are any left."""
-        users = np.arange(self._reached.size)
+        users = np.arange(self.reached.size)
         while True:
             users = self.unfinished(users)
             random = ~self.model.live  # those of whom no metric with a cutoff is open
@@ -88,7 +96,49 @@ class Audit:
             users = users[fits]
             if not users.size:
                 return self
-            users = yield from self._phase(users, scores[fits], random[users])
+            scores = scores[fits]
+            cost = scores.sum(1)
+            expected = self.now.variance + FLOOR * self.now.top**2
+            taken, drawn = self._draw(users, cost, expected, random)
+            users = users[taken]
+            more = np.zeros_like(self._counts.m)
+            more[users] = scores[taken]
+            self._scores_left -= int(more.sum())
+            yield from self._counts.ask(more)
+            at_random = users[random[users]]
+            self._first_places.update(at_random, more.sum(1)[at_random])
+            self.now = self.model.view()
+            self.note(users, drawn, self._values(), expected, at_random)
+
+    def note(
+        self,
+        users: Int,
+        drawn: Float,
+        values: Float,
+        expected: Float,
+        at_random: Int,
+    ) -> None:
+        """Note the new values of users drawn, of whom the model expected a variance.
+
+        Those of some without a cutoff rest on draws at random.
+        """
+        value = self._value.copy()
+        value[:, users] = values[:, users]
+        phase = Phase(value - self._value, np.ones(self.reached.size), self.reached.copy())
+        phase.drawn[users] = drawn
+        phase.reached[users] *= drawn
+        spread = phase.spread[users]
+        self.assumed[0] += (expected[:, users] * spread).sum(1)
+        if not self.phases:
+            self.users = users
+            mean = self.before.mean[:, users]
+            worst = np.maximum(mean, self.before.top[:, users] - mean)
+            self.assumed[1] = (worst**2 * spread).mean(1)
+        noisy = np.ix_(self.model.sums, at_random)
+        self.noise[noisy] += phase.change[noisy] / np.sqrt(phase.reached[at_random])
+        self.phases.append(phase)
+        self.reached = phase.reached
+        self._value = value
 
     def unfinished(self, users: Int) -> Int:
         """Users of whom some metric is not known."""
@@ -126,58 +176,27 @@ class Audit:
         below = value - self.now.least[:, users]
         above = self.now.top[:, users] - value
         distance = np.maximum([below, above], 0.0)
-        self.slack += (distance / self._reached[users]).sum(2)
-
-    def _phase(
-        self,
-        users: Int,
-        scores: Int,
-        random: NDArray[np.bool_],
-    ) -> Generator[Asked, Float, Int]:
-        """Draw users, ask for their scores, and return the users drawn."""
-        expected = self.now.variance[:, users] + FLOOR * self.now.top[:, users] ** 2
-        worth = expected.copy()
-        sums = self.model.sums
-        mean = self.now.mean[sums][:, users]
-        worth[sums] += mean**2 * random  # draws tell 1 / rank roughly
-        cost = scores.sum(1)
-        taken, drawn = self._draw(users, cost, self.model.priority @ worth)
-        users = users[taken]
-        random = random[taken]
-        more = np.zeros_like(self._counts.m)
-        more[users] = scores[taken]
-        self._scores_left -= int(more.sum())
-        yield from self._counts.ask(more)
-        self._first_places.update(users[random], cost[taken][random])
-        self.now = self.model.view()
-        value = self._values(users)
-        self._reached[users] *= drawn
-        phase = Phase(
-            users=users,
-            change=value - self._value[:, users],
-            variance=expected[:, taken],
-            drawn=drawn,
-            reached=self._reached[users],
-            random=random,
-        )
-        self.phases.append(phase)
-        self._value[:, users] = value
-        return users
+        self.slack += (distance / self.reached[users]).sum(2)
 
     def _draw(
         self,
         users: Int,
         cost: Int,
-        worth: Float,
+        expected: Float,
+        random: NDArray[np.bool_],
     ) -> tuple[Int, Float]:
-        """Draw users worth much per score; return their places and probabilities."""
+        """Draw users whose values vary much per score; return their places and probabilities."""
         number = len(self.phases)
+        sums = self.model.sums
+        worth = expected.copy()
+        worth[sums] += self.now.mean[sums] ** 2 * random  # draws tell 1 / rank roughly
+        of_user = self.model.priority @ worth[:, users]
         shares = SHARES
         if not self.model.proxy_helps:
             # A few scores say little of a user, so that all are drawn more evenly.
-            worth = (1.0 - EVEN) * worth + EVEN * worth.mean()
+            of_user = (1.0 - EVEN) * of_user + EVEN * of_user.mean()
             shares = ALONE
-        weight = np.sqrt(worth / cost) / self._reached[users]
+        weight = np.sqrt(of_user / cost) / self.reached[users]
         limit = int(shares[min(number, len(shares) - 1)] * self._scores_left)
         at = uniform(self._key, users, number) / weight
         order = np.argsort(at, kind="stable")
@@ -187,13 +206,13 @@ class Audit:
         threshold = np.append(at[order], np.inf)[count]  # the first that does not fit
         return taken, np.minimum(1.0, weight[taken] * threshold)
 
-    def _values(self, users: Int) -> Float:
-        """Metrics of users: without a cutoff by random draws, the rest by the model."""
-        values = self.now.mean[:, users]
+    def _values(self) -> Float:
+        """Metrics of all users: without a cutoff by random draws, the rest by the model."""
+        values = self.now.mean.copy()
         for index in self.model.sums:
             row_mean = self.now.row_mean[index]
             rows = self._first_places.known + self._first_places.factor * row_mean
-            values[index] = self.model.frame.by_user(rows * self.model.scale[index])[users]
+            values[index] = self.model.frame.by_user(rows * self.model.scale[index])
         return values
 
 

@@ -9,14 +9,14 @@ error would add.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, zip_longest
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
 
 from sampled_metrics._base.arrays import Float
-from sampled_metrics.budget.audit import Audit
+from sampled_metrics.budget.audit import Audit, Phase
 
 LEAST_SHARE = 0.5  # of the errors assumed for two recommenders, in their difference
 RESOLUTION = 0.3  # users; standard deviation added, as an audit cannot see a fraction of one
@@ -24,6 +24,7 @@ DISAGREEMENT = 1.0 / 3.0  # of half an interval, between audit and model
 LEAST_FREEDOM = 3.0
 MOST_FREEDOM = 1e6
 SMALLEST = 1e-30  # that a sum of variances is divided by
+NOBODY = Phase(np.zeros(1), np.ones(1), np.ones(1))  # was drawn
 
 
 class Estimate(NamedTuple):
@@ -92,62 +93,42 @@ class Correction:
         return [Estimate(*row) for row in np.transpose(columns).tolist()]
 
 
-class Errors(Correction):
-    """Estimated errors of a model, and what is assumed of their variance, summed over users.
-
-    Phases are rows: `change` has shape (phases, metrics, users), probabilities (phases, users),
-    with 1 for users that are not in a phase.
-    """
-
-    def __init__(self, audit: Audit, n_phases: int) -> None:
-        self.mean = audit.before.mean
-        self.slack = audit.slack
-        self.bounds = np.mean([audit.now.least, audit.now.top], axis=-1)
-        n_metrics, n_users = self.mean.shape
-        self.change = np.zeros((n_phases, n_metrics, n_users))
-        self.noise = np.zeros((n_metrics, n_users))  # of random draws, not part of the design
-        self.drawn = np.ones((n_phases, n_users))
-        self.reached = np.ones((n_phases, n_users))
-        self.assumed = np.zeros((2, n_metrics))  # by the model; for one more of the worst errors
-        sums = audit.model.sums
-        for number, phase in enumerate(audit.phases):
-            users = phase.users
-            self.change[number][:, users] = phase.change
-            self.drawn[number, users] = phase.drawn
-            self.reached[number, users] = phase.reached
-            noise = phase.change[sums] / np.sqrt(phase.reached) * phase.random
-            self.noise[np.ix_(sums, users)] += noise
-            self.assumed[0] += (phase.variance * phase.spread).sum(1)
-        for first in audit.phases[:1]:
-            mean = self.mean[:, first.users]
-            worst = np.maximum(mean, audit.before.top[:, first.users] - mean)
-            self.assumed[1] = (worst**2 * first.spread).mean(1)
-        self.shift = (self.change / self.reached[:, np.newaxis]).sum(0)
-        self.variance = covariance(self, self) + self.noise**2
+def corrected(audit: Audit) -> Correction:
+    """Errors of a recommender's model."""
+    now = audit.now
+    shift = np.zeros(audit.noise.shape)
+    for phase in audit.phases:
+        shift += phase.change / phase.reached
+    return Correction(
+        mean=audit.before.mean,
+        shift=shift,
+        variance=covariance(audit, audit) + audit.noise**2,
+        assumed=audit.assumed,
+        slack=audit.slack,
+        bounds=np.mean([now.least, now.top], axis=-1),
+    )
 
 
-def covariance(a: Errors, b: Errors) -> Float:
+def covariance(a: Audit, b: Audit) -> Float:
     """Unbiased covariance of the sums of two recommenders, by user; shape (metrics, users)."""
-    n_phases = len(a.change)
-    total = np.zeros(a.mean.shape)
-    joint = np.ones(a.mean.shape[1])  # probability of both having reached a phase
-    for phase in range(n_phases):
-        joint = joint * np.minimum(a.drawn[phase], b.drawn[phase])
-        later_of_b = [(a, b, later) for later in range(phase, n_phases)]
-        later_of_a = [(b, a, later) for later in range(phase + 1, n_phases)]
-        for first, second, later in later_of_b + later_of_a:
-            p = first.reached[phase]
-            q = second.reached[later]
-            further = q / second.reached[phase]
-            weight = 1.0 / (p * q) - 1.0 / (joint * further)
-            total += first.change[phase] * second.change[later] * weight
+    total = np.zeros(a.noise.shape)
+    joint = np.ones(total.shape[1])  # probability of both having reached a phase
+    phases = list(zip_longest(a.phases, b.phases, fillvalue=NOBODY))
+    for number, (of_a, of_b) in enumerate(phases):
+        joint = joint * np.minimum(of_a.drawn, of_b.drawn)
+        pairs = [(of_a, of_b, late_b) for _, late_b in phases[number:]]
+        pairs += [(of_b, of_a, late_a) for late_a, _ in phases[number + 1 :]]
+        for early, beside, late in pairs:
+            further = late.reached / beside.reached
+            weight = 1.0 / (early.reached * late.reached) - 1.0 / (joint * further)
+            total += early.change * late.change * weight
     return total
 
 
-def _difference(a: Errors, b: Errors) -> Correction:
-    """Errors of the difference b - a."""
+def _difference(a: Correction, b: Correction, shared: Float) -> Correction:
+    """Errors of the difference b - a of two recommenders, whose sums have a covariance."""
     separate = a.variance + b.variance
-    variance = separate - 2.0 * (covariance(a, b) + a.noise * b.noise)
+    variance = separate - 2.0 * shared
     # Errors that the audit did not see are assumed to cancel as far as those that it saw.
     seen = variance.sum(1) / np.maximum(separate.sum(1), SMALLEST)
     return Correction(
@@ -168,15 +149,16 @@ def estimates(
     Intervals do not go beyond what the scores allow. Where an audit disagrees with a recommender's
     model in any metric, its values are taken.
     """
-    n_phases = max(len(audit.phases) for audit in audits)
-    errors = [Errors(audit, n_phases) for audit in audits]
+    corrections = [corrected(audit) for audit in audits]
     single = []
-    for error in errors:
-        rows = error.estimates(confidence)
+    for correction in corrections:
+        rows = correction.estimates(confidence)
         if any(x.disagrees for x in rows):
             rows = [x._replace(value=min(max(x.centre, x.low), x.high)) for x in rows]
         single.append(rows)
     pairs = {}
-    for a, b in combinations(range(len(errors)), 2):
-        pairs[a, b] = _difference(errors[a], errors[b]).estimates(confidence)
+    for a, b in combinations(range(len(audits)), 2):
+        shared = covariance(audits[a], audits[b]) + audits[a].noise * audits[b].noise
+        difference = _difference(corrections[a], corrections[b], shared)
+        pairs[a, b] = difference.estimates(confidence)
     return single, pairs

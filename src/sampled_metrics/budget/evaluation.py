@@ -235,7 +235,6 @@ class Session:
             question_scores(name * (len(models) > 1), model.counts)
         level = 1.0 - risk * (1.0 - settings.confidence)
         single, pairs = estimates(audits, level)
-        audited = [phase.users.tolist() for audit in audits for phase in audit.phases[:1]]
         return BudgetResult(
             names=settings.names,
             metrics=settings.metrics,
@@ -244,7 +243,7 @@ class Session:
             n_asked=tuple(model.counts.n_asked for model in models),
             n_held_out=frame.owner.size,
             n_users=frame.order.n.size,
-            n_audited=len(set().union(*audited)),
+            n_audited=np.unique(np.concatenate([audit.users for audit in audits])).size,
             n_candidates=n_candidates,
             confidence=settings.confidence,
             level=level,

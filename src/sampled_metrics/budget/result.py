@@ -234,13 +234,12 @@ def depth_of(audit: Audit) -> float:
     """Depth of the proxy's order, by the audited users of whom all candidates were scored."""
     counts = audit.model.counts
     frame = counts.frame
-    weight = np.zeros(frame.n.shape[0])
-    for phase in audit.phases:
-        weight[phase.users] = 1.0 / phase.reached
-    users = np.flatnonzero((weight > 0) & (counts.left.sum(1) == 0))
+    is_confirmed = counts.left.sum(1)[audit.users] == 0
+    users = audit.users[is_confirmed]
     if users.size < LEAST_CONFIRMED:
         return math.nan
-    better = frame.by_user(counts.better.T.astype(np.float64))[:, users] @ weight[users]
+    weight = 1.0 / audit.reached[users]
+    better = frame.by_user(counts.better.T.astype(np.float64))[:, users] @ weight
     sums = np.concatenate([[0.0], np.cumsum(better)])
     if not sums[-1]:
         return 0.0
