@@ -294,7 +294,7 @@ def told(world: World, budget: float, **options: Any) -> Session:
     settings = Settings(names=("A", "B"), metrics=NAMES, budget=budget, **options)
     session = Session(order, settings)
     assert session.expected() == {}
-    while (batch := session.ask()) is not None:
+    while (batch := session.state.next) is not None:
         scores = np.stack([world.scores, -world.scores])
         session.tell(scores[batch.recommender, batch.users, batch.items])
     return session
@@ -308,7 +308,7 @@ def test_sessions_expect_what_they_found(
     world: World, budget: float, until_decided: bool, risk: float
 ) -> None:
     session = told(world, budget, confidence=0.9, until_decided=until_decided)
-    result, expected = session.finished(), session.expected()
+    result, expected = session.result, session.expected()
     assert (result.confidence, result.level) == (0.9, pytest.approx(1 - risk * 0.1))
     assert list(expected) == ["A", "B"]
     exact = [world.exact(world.scores), world.exact(-world.scores)]

@@ -10,9 +10,8 @@ from collections.abc import Generator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Float, Int, ranges
+from sampled_metrics._base.arrays import Bool, Float, Int, ranges
 from sampled_metrics.budget.keyed import Words, hashed, permuted, stream, uniform
 from sampled_metrics.budget.model import Model
 from sampled_metrics.budget.strata import Asked, Counts
@@ -104,9 +103,10 @@ class Audit:
             more = np.zeros_like(self._counts.m)
             more[users] = scores[taken]
             self._scores_left -= int(more.sum())
+            before = (self._counts.known, self._counts.n_tied)
             yield from self._counts.ask(more)
             at_random = users[random[users]]
-            self._first_places.update(at_random, more.sum(1)[at_random])
+            self._first_places.update(at_random, more.sum(1)[at_random], *before)
             self.now = self.model.view()
             self.note(users, drawn, self._values(), expected, at_random)
 
@@ -148,7 +148,7 @@ class Audit:
         is_unfinished = (n_open > 0) & (self._counts.left.sum(1) > 0)
         return users[is_unfinished[users]]
 
-    def _plan(self, users: Int, random: NDArray[np.bool_]) -> Int:
+    def _plan(self, users: Int, random: Bool) -> Int:
         """Scores of each stratum to ask next, in the proxy's order or at random."""
         number = len(self.phases)
         scores = self._counts.left[users]
@@ -183,7 +183,7 @@ class Audit:
         users: Int,
         cost: Int,
         expected: Float,
-        random: NDArray[np.bool_],
+        random: Bool,
     ) -> tuple[Int, Float]:
         """Draw users whose values vary much per score; return their places and probabilities."""
         number = len(self.phases)
@@ -251,7 +251,6 @@ class FirstPlaces:
         self.known = np.zeros(n_rows)
         self.factor = np.ones(n_rows)
         self._counts = counts
-        self._before = (counts.known, counts.n_tied)  # the last draws
         self._key = key
         self._better = np.zeros(n_rows, np.int64)  # known before the first draws
         self._turns = np.zeros(len(counts.m), np.int64)
@@ -259,7 +258,6 @@ class FirstPlaces:
 
     def next(self, users: Int, mean: Float, number: int) -> Int:
         """Scores to ask next of each stratum; `mean` is the expected 1 / rank of all rows."""
-        self._before = (self._counts.known, self._counts.n_tied)
         least = self._counts.frame.by_user(mean, np.minimum)[users]
         left = self._counts.left[users]
         n_left = left.sum(1)
@@ -268,15 +266,14 @@ class FirstPlaces:
         draws = np.where(turn < TURNS - 1, draws, n_left)
         return random_draws(left, draws.astype(np.int64), hashed(self._key + number, users))
 
-    def update(self, users: Int, draws: Int) -> None:
-        """Count draws, with better ones known before the first ones and found by the last."""
+    def update(self, users: Int, draws: Int, known: Int, tied: Int) -> None:
+        """Count draws; `known` and `tied` are those of all rows before."""
         place, row = self._counts.frame.rows_of(users)
-        known, tied = (values[row] for values in self._before)
         turn = self._turns[users][place]
-        before = known + self._binomial(row, tied, 2)
+        before = known[row] + self._binomial(row, tied[row], 2)
         self._better[row] = np.where(turn == 0, before, self._better[row])
-        found = self._counts.known[row] - known
-        found += self._binomial(row, self._counts.n_tied[row] - tied, 3, turn)
+        found = (self._counts.known - known)[row]
+        found += self._binomial(row, (self._counts.n_tied - tied)[row], 3, turn)
         n_left = self._counts.left.sum(1)[users] + draws
         value, factor = after_draws(n_left[place], self._better[row], draws[place], found)
         self.known[row] += self.factor[row] * value

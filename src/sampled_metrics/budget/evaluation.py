@@ -78,8 +78,10 @@ class Session:
     state
         Scores answered so far and the pairs to be scored next.
     result
-        The result, None while there is more to ask.
+        The result, once there is nothing more to ask.
     """
+
+    result: BudgetResult
 
     def __init__(
         self, order: Order, settings: Settings, begun: State | None = None, path: Path | None = None
@@ -92,7 +94,6 @@ class Session:
         self._metrics = parse_metrics(settings.metrics, single=single)
         self._models: list[Model] = []
         self._steps = self._evaluation()
-        self.result: BudgetResult | None = None
         self._told: list[Scored] = []
         self.state = replace(begun or State(), answers=[], check=0)
         self._ask(next(self._steps))
@@ -118,12 +119,8 @@ class Session:
             scores = self.state.earlier.of(batch)
         self.state.next = Scored(*batch, scores)
 
-    def ask(self) -> Scored | None:
-        """Return the pairs to be scored next; None when the result is ready."""
-        return self.state.next
-
     def tell(self, scores: ArrayLike) -> None:
-        """Take the scores of the pairs that `ask` returned, in their order."""
+        """Take the scores of the pairs in `state.next`, in their order."""
         state = self.state
         asked = state.next
         if asked is None:
@@ -135,8 +132,8 @@ class Session:
         if is_wrong.any():
             row = int(np.argmax(is_wrong))
             pair = f"item {asked.items[row]} for user {asked.users[row]}"
-            problem = f"score of {pair} is {values[row]}; expected a finite number"
-            raise InputError(problem, row=row + 1)
+            found = f"score of {pair} is {values[row]}"
+            raise InputError(f"{found}; expected a finite number", row=row + 1)
         state.check = crc32(np.concatenate(asked[:3]).astype("<i8").tobytes(), state.check)
         state.answers.append(values)
         self._told.append(asked._replace(scores=values))
@@ -170,12 +167,6 @@ class Session:
         parts = [*self._told, self.state.next, self.state.earlier]
         found = Scored.joined([part for part in parts if part])
         return found.take(~found.missing)
-
-    def finished(self) -> BudgetResult:
-        """Return the result of a complete evaluation."""
-        if self.result is None:
-            raise InputError("the evaluation is not complete; ask for the next batch")
-        return self.result
 
     def expected(self) -> dict[str, dict[str, float]]:
         """Return the metrics of each recommender that the model expects by the scores so far.

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sampled_metrics._base.arrays import EXACT, Float, Ids, Int, first_duplicate
+from sampled_metrics._base.arrays import EXACT, Float, Ids, first_duplicate
 from sampled_metrics._base.asking import collected
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import new_folder, read_arrays, read_json, reading_as, write_json
@@ -103,14 +103,10 @@ class Folder:
     @property
     def pairs(self) -> dict[str, Any]:
         """The pairs to be scored next as columns of ids, without those whose scores are known."""
-        numbers = self._numbers()
-        return {name: ids[numbers[name]] for name, ids in self._ids.items()}
-
-    def _numbers(self) -> dict[str, Int]:
-        """The same as columns of running numbers."""
         wanted = self.asked.take(self.asked.missing)
         columns = (wanted.users, wanted.items, wanted.recommender)
-        return dict(zip(self._ids, columns, strict=False))
+        ids = zip(self._ids.items(), columns, strict=False)
+        return {name: of_column[numbers] for (name, of_column), numbers in ids}
 
     def tell(self, paths: Sequence[Path]) -> str:
         """Take the scores of the pairs asked from files; return their price and what they tell."""
@@ -145,7 +141,7 @@ class Folder:
             problem = f"{waiting}; see `sampled-metrics budget ask`"
             raise InputError(problem, path=self.path)
         with collected() as notes:
-            found = self.session().finished()
+            found = self.session().result
         return replace(found, notes=tuple(notes))
 
     def session(self) -> Session:
@@ -159,9 +155,11 @@ class Folder:
     def _read_scores(self, paths: Sequence[Path]) -> Float:
         """Read the scores of all pairs asked, in their order; rows of the files may have any."""
         ids = self._ids
+        asked = self.pairs
         sizes = [names.size for names in ids.values()]
         columns = (*ids, "score")
-        wanted = np.ravel_multi_index(list(self._numbers().values()), sizes)
+        numbers = [places(asked[name], ids[name]) for name in ids]
+        wanted = np.ravel_multi_index(numbers, sizes)
         scores = np.empty(wanted.size)
         rows = np.empty(0, np.int64)
         for path in paths:
@@ -184,7 +182,7 @@ class Folder:
             scores[row] = values
         missing = np.setdiff1d(np.arange(wanted.size), rows)
         if missing.size:
-            pair = ", ".join(f"{name} {column[missing[0]]}" for name, column in self.pairs.items())
+            pair = ", ".join(f"{name} {asked[name][missing[0]]}" for name in ids)
             problem = f"no score of {pair}; {missing.size:,} of {wanted.size:,} pairs lack one"
             raise InputError(problem, path=" and ".join(map(str, paths)))
         return scores

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, roots_legendre
 
 from sampled_metrics import metrics
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Bool, Float, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget.strata import Counts
 from sampled_metrics.metrics import Measure
@@ -161,7 +160,7 @@ class Model:
         )
 
     @property
-    def live(self) -> NDArray[np.bool_]:
+    def live(self) -> Bool:
         """Whether a metric with a cutoff is open for some held-out row of a user."""
         n_open = self.frame.by_user(self.counts.known < self.depth)
         return (n_open > 0) & (self.counts.left.sum(1) > 0)

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.arrays import (
     EXACT,
+    Bool,
     Ids,
     Int,
     id_column,
@@ -119,7 +120,8 @@ class Problem(NamedTuple):
             names = " and ".join(tables)
             raise InputError(f"one of {names} has ids; give all as tables, or none")
         listed = tables.get("candidates")
-        known = known_items(relevant, seen, items, [listed] if listed is not None else [])
+        named = [listed] if listed is not None else []
+        known = known_items(tables["relevant"], tables.get("seen"), items, named)
         owner, item = known.held_out.matrix().nonzero()
         both = [known.seen.matrix(), known.seen_by_others.matrix()]
         problem = cls(
@@ -191,7 +193,7 @@ class Problem(NamedTuple):
         n_seen = np.diff(self.seen.indptr).astype(np.int64)
         return self.seen.shape[1] - n_seen - np.bincount(self.owner)
 
-    def is_candidate(self, users: Int) -> NDArray[np.bool_]:
+    def is_candidate(self, users: Int) -> Bool:
         """Mark the candidates of some users, and maybe their held-out items."""
         if self.candidates is not None:
             return self.candidates[users].toarray() != 0

@@ -150,14 +150,14 @@ def evaluate_on_budget(
             _question_stored(session.scored(), scorers)
         _log.log(*expectation(order, settings.budget))
         times = _score(session, list(scorers.values()), batch_size)
-    return replace(session.finished(), seconds_per_score=times, notes=tuple(notes))
+    return replace(session.result, seconds_per_score=times, notes=tuple(notes))
 
 
 def _score(session: Session, scorers: Sequence[Scorer], size: int | None) -> tuple[float, ...]:
     """Score and keep all that the session asks; return the mean time of a pair by recommender."""
     seconds = np.zeros(len(scorers))
     pairs = np.zeros(len(scorers))
-    while (batch := session.ask()) is not None:
+    while (batch := session.state.next) is not None:
         for number, score in enumerate(scorers):
             mine = np.flatnonzero((batch.recommender == number) & batch.missing)
             step = size or max(mine.size, 1)

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Bool, Float, Int
 from sampled_metrics._base.files import read_arrays, reading_as, replacing
 from sampled_metrics.tables.arrow import places
 
@@ -37,11 +36,11 @@ class Scored(NamedTuple):
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
     @property
-    def missing(self) -> NDArray[np.bool_]:
+    def missing(self) -> Bool:
         """Which pairs have no score."""
         return np.isnan(self.scores)
 
-    def take(self, which: NDArray[np.bool_]) -> "Scored":
+    def take(self, which: Bool) -> "Scored":
         """Select some pairs."""
         recommender, users, items = (column[which] for column in self[:3])
         return Scored(recommender, users, items, self.scores[which])

@@ -168,8 +168,7 @@ def question_scores(name: str, counts: Counts) -> None:
     if len(asked) < MANY:
         return
     with reading(name):
-        is_equal = counts.tied.sum(axis=1) == asked.sum(axis=1)
-        n_equal = int(np.count_nonzero(is_equal))
+        n_equal = np.count_nonzero(counts.n_tied == asked.sum(axis=1))
         if 2 * n_equal >= len(asked):
             ask(
                 "recommender",
@@ -177,8 +176,7 @@ def question_scores(name: str, counts: Counts) -> None:
                 "are equal: are these scores?",
             )
             return
-        n_candidates = counts.frame.n[counts.frame.owner]
-        candidates = np.where(asked > 0, n_candidates, 0)
+        candidates = counts.frame.n[counts.frame.owner] * (asked > 0)
         share = counts.expected_better / np.maximum(asked, 1)
         n_better = (share * candidates).sum(axis=1)
         below = 1.0 - n_better / candidates.sum(axis=1)
