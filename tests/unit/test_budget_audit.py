@@ -245,7 +245,7 @@ def test_users_whose_first_better_place_is_known_are_asked_no_more() -> None:
     """User 0: one of two draws was better. User 1: none yet. User 2: nothing is left."""
     frame = SimpleNamespace(by_user=lambda rows: rows)
     run = SimpleNamespace(
-        model=SimpleNamespace(sums=np.array([0]), frame=frame),
+        model=SimpleNamespace(sums=np.array([0]), frame=frame, live=None),
         _first_places=SimpleNamespace(factor=np.array([0.0, 0.3, 0.3])),
         _counts=SimpleNamespace(left=np.array([[5, 5], [5, 5], [0, 0]])),
     )

@@ -142,11 +142,11 @@ class Audit:
 
     def unfinished(self, users: Int) -> Int:
         """Users of whom some metric is not known."""
-        if not self.model.sums.size:
-            return users[self.model.live[users]]
-        n_open = self.model.frame.by_user(self._first_places.factor > 0)
-        is_unfinished = (n_open > 0) & (self._counts.left.sum(1) > 0)
-        return users[is_unfinished[users]]
+        is_open = self.model.live
+        if self.model.sums.size:
+            n_open = self.model.frame.by_user(self._first_places.factor > 0)
+            is_open = (n_open > 0) & (self._counts.left.sum(1) > 0)
+        return users[is_open[users]]
 
     def _plan(self, users: Int, random: Bool) -> Int:
         """Scores of each stratum to ask next, in the proxy's order or at random."""

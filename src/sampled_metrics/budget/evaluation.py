@@ -109,8 +109,7 @@ class Session:
         )
         if len(now) != len(before) or not all(map(np.array_equal, now, before)):
             raise InputError("the saved scores belong to another evaluation; start anew")
-        if self.state.next and saved.next:
-            self.state.next.scores[:] = saved.next.scores
+        self.state.next = saved.next
 
     def _ask(self, batch: Batch) -> None:
         """Note the pairs to be scored next, and scores of them from a smaller budget."""

@@ -195,8 +195,10 @@ def _arrays(order: Order) -> dict[str, Any]:
     arrays.update((name, getattr(problem, name)) for name in _OF_PROBLEM)
     if problem.candidates is not None:
         arrays.update(structure(problem.candidates, _LISTED))
-    of_order = (order.proxy.name, order.proxy.is_common, order.head, order.own)
-    arrays.update(zip(_OF_ORDER, map(np.asarray, of_order), strict=True))
+    arrays["proxy"] = order.proxy.name
+    arrays["is_common"] = order.proxy.is_common
+    arrays["head"] = order.head
+    arrays["own"] = order.own
     return arrays
 
 

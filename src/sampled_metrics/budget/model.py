@@ -312,8 +312,8 @@ class PoissonMeans:
         """
         n_measures, _, size = self._tables.shape[1:]
         powers = np.zeros((2, n_measures, better.size))
-        near = np.flatnonzero(better < self._depth)
-        far = np.flatnonzero(better >= self._depth)
+        near = better < self._depth
+        far = ~near
         logs = np.log(np.maximum(mean[near], SMALLEST))
         place = np.clip((logs - self._low) * self._scale, 0.0, size - 1.001)
         column = place.astype(np.int64)

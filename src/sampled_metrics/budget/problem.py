@@ -111,14 +111,9 @@ class Problem(NamedTuple):
         others = {name: items_of for name, items_of in others.items() if items_of is not None}
         if not others:
             raise InputError("neither seen (--seen) nor candidates (--candidates); give one")
-        given = {"relevant": relevant, **others}
-        tables = {name: table_of_items(items_of, name) for name, items_of in given.items()}
-        n_tables = sum(table is not None for table in tables.values())
-        if n_tables == 0:
+        tables = _tables({"relevant": relevant, **others})
+        if not tables:
             return cls._of_positions(relevant, others, items, shape)
-        if n_tables < len(tables):
-            names = " and ".join(tables)
-            raise InputError(f"one of {names} has ids; give all as tables, or none")
         listed = tables.get("candidates")
         named = [listed] if listed is not None else []
         known = known_items(tables["relevant"], tables.get("seen"), items, named)
@@ -190,8 +185,7 @@ class Problem(NamedTuple):
         """Count the candidates of each user, the held-out items not included."""
         if self.candidates is not None:
             return np.diff(self.candidates.indptr).astype(np.int64)
-        n_seen = np.diff(self.seen.indptr).astype(np.int64)
-        return self.seen.shape[1] - n_seen - np.bincount(self.owner)
+        return self.seen.shape[1] - np.diff(self.seen.indptr) - np.bincount(self.owner)
 
     def is_candidate(self, users: Int) -> Bool:
         """Mark the candidates of some users, and maybe their held-out items."""
@@ -224,6 +218,19 @@ class Problem(NamedTuple):
             if (place < 0).any():
                 raise InputError(f"{name} lacks {ids[np.argmin(place)]}, an id of the others")
         return row, column
+
+
+def _tables(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables of what is given by ids, none of what is given by position."""
+    tables = {}
+    for name, items_of in given.items():
+        table = table_of_items(items_of, name)
+        if table is not None:
+            tables[name] = table
+    if tables and len(tables) < len(given):
+        names = " and ".join(given)
+        raise InputError(f"one of {names} has ids; give all as tables, or none")
+    return tables
 
 
 def _shape_of(

@@ -145,15 +145,15 @@ class BudgetResult(Shown):
         looks = (1.0 - self.confidence) / (1.0 - self.level)  # at which it might have stopped
         n_items = round((self.n_candidates + self.n_held_out) / self.n_users)
         for (a, b), leads in self.differences.items():
-            for i, metric in enumerate(self.metrics):
-                lead = leads[i]
+            rows = zip(self.metrics, leads, self.estimates[a], self.estimates[b], strict=True)
+            for metric, lead, of_a, of_b in rows:
                 yield Compared(
                     a=self.names[a],
                     b=self.names[b],
                     metric=metric,
                     estimator="budget",
-                    value_a=self.estimates[a][i].value,
-                    value_b=self.estimates[b][i].value,
+                    value_a=of_a.value,
+                    value_b=of_b.value,
                     difference=lead.value,
                     std_error=lead.std_error,
                     ci_low=lead.low,
@@ -262,7 +262,7 @@ def p_value(estimate: Estimate, level: float) -> float:
     if not std_error:
         return 0.0 if centre else 1.0
     reach = max(high - centre, centre - low)
-    slack = max(0.0, reach - float(stdtrit(freedom, 1.0 - risk / 2.0)) * std_error)
+    slack = max(0.0, reach - stdtrit(freedom, 1.0 - risk / 2.0) * std_error)
     distance = max(0.0, abs(centre) - slack) / std_error
     p = 2.0 * float(stdtr(freedom, -distance))
     if low <= 0.0 <= high:
@@ -275,11 +275,15 @@ def _heading(confidence: float) -> str:
 
 
 def _order_parts(orders: list[Compared], confidence: float) -> Parts:
-    rows = []
-    for result in orders:
-        row: Row = {"a": result.a, "b": result.b, "metric": result.metric}
-        row["b - a"] = result.difference
-        row[_heading(confidence)] = span(result.ci_low, result.ci_high)
-        row["order"] = order_in_words(result)
-        rows.append(row)
+    rows = [
+        {
+            "a": result.a,
+            "b": result.b,
+            "metric": result.metric,
+            "b - a": result.difference,
+            _heading(confidence): span(result.ci_low, result.ci_high),
+            "order": order_in_words(result),
+        }
+        for result in orders
+    ]
     return [rows]

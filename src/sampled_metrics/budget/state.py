@@ -77,26 +77,25 @@ class State:
         with reading_as(path, what):
             answers = [arrays[f"scores{number}"] for number in range(int(arrays["rounds"]))]
             state = cls(answers, int(arrays["check"]))
+            arrays["scores"] = arrays["part"].astype(np.float64)
             if "items" in arrays:
-                arrays["scores"] = arrays["part"]
                 state.next = Scored(*(arrays[name] for name in Scored._fields))
             if "budget" in arrays:
                 state.budget = float(arrays["budget"])
-                state.earlier = Scored(*(arrays[f"{_EARLIER}{name}"] for name in Scored._fields))
+                state.earlier = Scored(*(arrays[_EARLIER + name] for name in Scored._fields))
             return state
 
     def save(self, path: Path) -> None:
         """Write the state as `.npz`, all or nothing."""
         arrays: dict[str, Any] = {"rounds": len(self.answers), "check": self.check}
-        arrays["part"] = np.empty(0)
         for i, scores in enumerate(self.answers):
             arrays[f"scores{i}"] = scores
-        if self.next is not None:
+        if self.next:
             arrays.update(self.next._asdict())
-            arrays["part"] = arrays.pop("scores")
-        if self.earlier is not None:
-            for name, column in self.earlier._asdict().items():
-                arrays[f"{_EARLIER}{name}"] = column
+        arrays["part"] = arrays.pop("scores", np.empty(0))
+        if self.earlier:
             arrays["budget"] = self.budget
+            for name, column in self.earlier._asdict().items():
+                arrays[_EARLIER + name] = column
         with replacing(path) as temporary, temporary.open("wb") as file:
             np.savez(file, **arrays)
