@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sampled_metrics.budget.audit import Phase, _Audit, _scan_length, audit
+from sampled_metrics.budget.audit import Audit, Phase, _scan_length, after_draws, random_draws
 from sampled_metrics.budget.candidates import Order, make_proxy
 from sampled_metrics.budget.estimates import estimates
 from sampled_metrics.budget.evaluation import LOOKS
-from sampled_metrics.budget.first_places import after_draws, random_draws
 from sampled_metrics.budget.keyed import hashed
 from sampled_metrics.budget.model import Model, View, parse_metrics
 from sampled_metrics.budget.problem import Problem
@@ -26,15 +25,7 @@ METRICS = parse_metrics(["recall@3", "ndcg@3", "ap"])
 def test_variance_of_a_draw_is_unbiased(drawn: float, before: float) -> None:
     """A user counts 1 / reached if it is drawn in this and in all phases before, 0 otherwise."""
     reached = before * drawn
-    none = np.zeros(1)
-    phase = Phase(
-        users=np.arange(1),
-        change=none,
-        variance=none,
-        drawn=np.array([drawn]),
-        reached=np.array([reached]),
-        random=none > 0,
-    )
+    phase = Phase(np.zeros((1, 1)), np.array([drawn]), np.array([reached]))
     # Among those that were in all phases before: p (1 - p) times the squared weight.
     variance = before * drawn * (1 - drawn) / reached**2
     assert reached * phase.spread[0] == pytest.approx(variance, rel=1e-12)
@@ -116,7 +107,7 @@ def lying(view: View, run: Model, lie: str, exact: Any) -> View:
     mean[2, dead] = np.minimum(mean[2, dead], 1 / (run.counts.known[dead] + 1.0))
     done = run.counts.left.sum(1) == 0
     mean[:, done] = view.mean[:, done]
-    return View(mean, 0.1 * mean * (1 - mean), view.top, mean)
+    return view._replace(mean=mean, variance=0.1 * mean * (1 - mean), row_mean=mean)
 
 
 class World:
@@ -145,9 +136,8 @@ class World:
 def audited(counts: Counts, scores: Any, money: int, look: int = 0, level: float = 0.95) -> Any:
     """One audit; return the estimates and what it found."""
     model = Model(counts, METRICS)
-    found = drive(audit(model, money, look), scores)
-    bounds = model.limits().mean(axis=-1)[:, np.newaxis]
-    (row,), _ = estimates([found], bounds, confidence=level)
+    found = drive(Audit(model, money, look).run(), scores)
+    (row,), _ = estimates([found], confidence=level)
     return row, found
 
 
@@ -179,7 +169,7 @@ def test_audits_are_unbiased_and_cover_whatever_the_model_says(lie: Any, tied: b
             assert [x.value for x in row] == [np.clip(x.centre, x.low, x.high) for x in row]
         covered.append([x.low <= value <= x.high for x, value in zip(row, exact, strict=True)])
         assert counts.m.sum() - 6 * 150 <= 1800
-        assert found.phases[0].users.size > 0
+        assert found.users.size > 0
     spread = np.std(centres, axis=0) / np.sqrt(runs)
     assert np.all(np.abs(np.mean(centres, axis=0) - exact) <= 4 * spread)
     assert np.all(np.mean(covered, axis=0) >= 0.9)
@@ -220,10 +210,9 @@ def test_audits_of_everybody_are_exact_and_of_nobody_leave_what_the_scores_allow
 def test_recommenders_are_audited_on_the_same_users() -> None:
     world = World(80, 50, 2)
     models = [Model(world.counted(4, 6), METRICS) for _ in range(2)]
-    results = [drive(audit(model, 1500, 0), world.scores) for model in models]
+    results = [drive(Audit(model, 1500, 0).run(), world.scores) for model in models]
     assert len(results[0].phases) > 2
-    bounds = np.stack([np.zeros((2, 3)), np.ones((2, 3))])
-    single, pairs = estimates(results, bounds, confidence=0.95)
+    single, pairs = estimates(results, confidence=0.95)
     assert [x.centre for x in pairs[0, 1]] == [0.0, 0.0, 0.0]
     errors = zip(pairs[0, 1], single[0], strict=True)
     assert all(pair.std_error <= x.std_error for pair, x in errors)
@@ -237,7 +226,7 @@ def test_a_scan_asks_until_enough_better_ones_are_expected() -> None:
     counts = counted(scores, 0, 60, scores)
     model = Model(counts, parse_metrics(["recall@20"]))
     model.share = np.full_like(model.share, 0.5)  # by which half of all candidates are better
-    asked = next(audit(model, 10**6, 0))
+    asked = next(Audit(model, 10**6, 0).run())
     known = counts.better.sum(1)
     assert known.min() < 6
     assert 15 < known.max() < 20
@@ -256,9 +245,8 @@ def test_users_whose_first_better_place_is_known_are_asked_no_more() -> None:
     """User 0: one of two draws was better. User 1: none yet. User 2: nothing is left."""
     frame = SimpleNamespace(by_user=lambda rows: rows)
     run = SimpleNamespace(
-        _model=SimpleNamespace(sums=[0]),
+        model=SimpleNamespace(sums=np.array([0]), frame=frame, live=None),
         _first_places=SimpleNamespace(factor=np.array([0.0, 0.3, 0.3])),
-        _frame=frame,
         _counts=SimpleNamespace(left=np.array([[5, 5], [5, 5], [0, 0]])),
     )
-    assert _Audit.unfinished(cast(_Audit, run), np.arange(3)).tolist() == [1]
+    assert Audit.unfinished(cast(Audit, run), np.arange(3)).tolist() == [1]

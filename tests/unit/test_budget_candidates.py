@@ -190,7 +190,10 @@ def test_the_lowest_score_of_a_table_is_above_no_score(tmp_path: Path) -> None:
         path, index=False
     )
     problem = SimpleNamespace(
-        user_ids=np.arange(1), item_ids=np.arange(4), seen=csr_array((1, 4), dtype=np.int8)
+        user_ids=np.arange(1),
+        item_ids=np.arange(4),
+        events=csr_array((1, 4)),
+        seen=csr_array((1, 4)),
     )
     proxy = make_proxy(path, cast(Problem, problem), 0)
     (scores,) = proxy.scores(np.array([0]))

@@ -9,27 +9,33 @@ import pytest
 from scipy.stats import t
 
 from sampled_metrics.budget.audit import Phase
-from sampled_metrics.budget.estimates import MOST_FREEDOM, RESOLUTION, Errors, covariance, estimates
+from sampled_metrics.budget.estimates import (
+    MOST_FREEDOM,
+    RESOLUTION,
+    corrected,
+    covariance,
+    estimates,
+)
 from sampled_metrics.budget.result import depth_of
 
-WIDE = np.stack([np.full((2, 1), -99.0), np.full((2, 1), 99.0)])  # bounds that clip nothing
+WIDE = SimpleNamespace(least=np.full((1, 1), -99.0), top=np.full((1, 1), 99.0))  # clips nothing
 
 
 def audited(change: Any, drawn: Any, n_phases: int, slack: Any = (0.0, 0.0)) -> Any:
     """What an audit of one user found who was drawn in some phases and then no more."""
     phases = []
     for number in range(n_phases):
-        phase = Phase(
-            users=np.array([0]),
-            change=np.array([[change[number]]]),
-            variance=np.zeros((1, 1)),
-            drawn=np.array([drawn[number]]),
-            reached=np.array([np.prod(drawn[: number + 1])]),
-            random=np.array([0.0]),
-        )
-        phases.append(phase)
+        reached = np.array([np.prod(drawn[: number + 1])])
+        phases.append(Phase(np.array([[change[number]]]), np.array([drawn[number]]), reached))
     view = SimpleNamespace(mean=np.zeros((1, 1)), top=np.zeros((1, 1)))
-    return SimpleNamespace(before=view, phases=phases, slack=np.array(slack)[:, None], sums=[])
+    return SimpleNamespace(
+        before=view,
+        now=WIDE,
+        phases=phases,
+        noise=np.zeros((1, 1)),
+        assumed=np.zeros((2, 1)),
+        slack=np.array(slack)[:, None],
+    )
 
 
 def outcomes(drawn_a: Any, drawn_b: Any) -> Any:
@@ -55,10 +61,11 @@ def test_the_covariance_of_two_audits_is_unbiased(drawn_b: Any) -> None:
     change_a, change_b = (0.3, -0.5), (0.2, 0.4)
     mean, product_of_sums = 0.0, 0.0
     for probability, stays_a, stays_b in outcomes(drawn_a, drawn_b):
-        a = Errors(audited(change_a, drawn_a, stays_a), 2)
-        b = Errors(audited(change_b, drawn_b, stays_b), 2)
+        a = audited(change_a, drawn_a, stays_a)
+        b = audited(change_b, drawn_b, stays_b)
         mean += probability * covariance(a, b)[0, 0]
-        product_of_sums += probability * a.shift[0, 0] * b.shift[0, 0]
+        shifts = corrected(a).shift[0, 0], corrected(b).shift[0, 0]
+        product_of_sums += probability * np.prod(shifts)
     assert mean == pytest.approx(product_of_sums - sum(change_a) * sum(change_b))
 
 
@@ -70,7 +77,7 @@ def test_the_error_of_a_difference_is_its_standard_deviation(drawn_b: Any) -> No
     mean, square = 0.0, 0.0
     for probability, stays_a, stays_b in outcomes(drawn_a, drawn_b):
         both = [audited(change_a, drawn_a, stays_a), audited(change_b, drawn_b, stays_b)]
-        _, pairs = estimates(both, WIDE, confidence=0.95)
+        _, pairs = estimates(both, confidence=0.95)
         found = pairs[0, 1][0]
         mean += probability * (found.std_error**2 - RESOLUTION**2)
         square += probability * found.centre**2
@@ -90,7 +97,7 @@ def test_what_is_unknown_of_one_lies_on_the_other_side_of_the_difference(
         ([sure, unsure], (-half - below, half + above)),
         ([unsure, unsure], (-half - below - above, half + below + above)),
     ):
-        _, pairs = estimates(both, WIDE, confidence=0.95)
+        _, pairs = estimates(both, confidence=0.95)
         found = pairs[0, 1][0]
         assert (found.low, found.high) == pytest.approx(ends)
 
@@ -104,8 +111,9 @@ def test_few_users_do_not_judge_a_proxy(n_users: int, is_known: bool) -> None:
     left = np.ones((40, 2))
     left[:n_users] = 0
     counts = SimpleNamespace(frame=frame, left=left, better=np.tile([0, 4], (40, 1)))
-    found = SimpleNamespace(phases=[SimpleNamespace(users=np.arange(40), reached=np.ones(40))])
-    depth = depth_of(SimpleNamespace(counts=counts), found)
+    model = SimpleNamespace(counts=counts)
+    audit: Any = SimpleNamespace(model=model, users=np.arange(40), reached=np.ones(40))
+    depth = depth_of(audit)
     assert np.isnan(depth) == (not is_known)
     if is_known:
         assert depth == pytest.approx(10 + 0.9 * 90)
@@ -122,13 +130,10 @@ def test_errors_that_were_not_seen_cancel_as_far_as_those_that_were(
     change: Any, share: float
 ) -> None:
     """Both audits drew the user at rate 0.4; the models assume variances of 9 and 16 for others."""
-    both = []
-    for value, variance in zip(change, (9.0, 16.0), strict=True):
-        each = audited((value,), (0.4,), 1)
-        (phase,) = each.phases
-        each.phases = [phase._replace(variance=np.array([[variance]]))]
-        both.append(each)
+    both = [audited((value,), (0.4,), 1) for value in change]
     spread = both[0].phases[0].spread.item()
-    _, pairs = estimates(both, WIDE, confidence=0.95)
+    for audit, variance in zip(both, (9.0, 16.0), strict=True):
+        audit.assumed[0] = variance * spread
+    _, pairs = estimates(both, confidence=0.95)
     found = pairs[0, 1][0]
     assert found.std_error**2 == pytest.approx(share * spread * 25 + RESOLUTION**2)

@@ -14,7 +14,6 @@ from sampled_metrics.budget import evaluate_on_budget, evaluation
 from sampled_metrics.budget.candidates import Order, make_proxy
 from sampled_metrics.budget.evaluation import LOOKS, Session, Settings, expectation
 from sampled_metrics.budget.problem import Problem
-from sampled_metrics.budget.strata import Frame
 
 NAMES = ("recall@5", "ndcg@5", "ap")
 K = 5
@@ -291,11 +290,11 @@ def test_looks_spend_the_error_rate_and_the_budget() -> None:
 def told(world: World, budget: float, **options: Any) -> Session:
     """A session of two recommenders that was told all that it asked."""
     problem = Problem.of(world.held, world.seen)
-    frame = Frame(Order(problem, make_proxy(world.truth, problem, 0)), 0)
+    order = Order(problem, make_proxy(world.truth, problem, 0))
     settings = Settings(names=("A", "B"), metrics=NAMES, budget=budget, **options)
-    session = Session(frame, settings)
+    session = Session(order, settings)
     assert session.expected() == {}
-    while (batch := session.ask()) is not None:
+    while (batch := session.state.next) is not None:
         scores = np.stack([world.scores, -world.scores])
         session.tell(scores[batch.recommender, batch.users, batch.items])
     return session
@@ -309,7 +308,7 @@ def test_sessions_expect_what_they_found(
     world: World, budget: float, until_decided: bool, risk: float
 ) -> None:
     session = told(world, budget, confidence=0.9, until_decided=until_decided)
-    result, expected = session.finished(), session.expected()
+    result, expected = session.result, session.expected()
     assert (result.confidence, result.level) == (0.9, pytest.approx(1 - risk * 0.1))
     assert list(expected) == ["A", "B"]
     exact = [world.exact(world.scores), world.exact(-world.scores)]

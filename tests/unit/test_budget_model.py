@@ -9,10 +9,9 @@ from numpy.polynomial.legendre import leggauss
 from scipy.sparse import csr_array
 from scipy.stats import poisson
 
-from sampled_metrics.budget.audit import audit
+from sampled_metrics.budget.audit import Audit, FirstPlaces
 from sampled_metrics.budget.candidates import Order, make_proxy
 from sampled_metrics.budget.evaluation import explore
-from sampled_metrics.budget.first_places import FirstPlaces
 from sampled_metrics.budget.model import Model, initial_shares, parse_metrics
 from sampled_metrics.budget.problem import Problem
 from sampled_metrics.budget.strata import Counts, Frame, edges
@@ -221,7 +220,7 @@ def test_gain_is_the_variance_by_score(lists: Any, tied: bool) -> None:
 @pytest.mark.parametrize("lists", [None, LISTS])
 def test_limits_are_those_of_all_or_none_of_the_rest_being_better(lists: Any) -> None:
     counts, _ = counted(False, lists)
-    low, high = Model(counts, METRICS).limits()
+    _, _, low, high, _ = Model(counts, METRICS).view()
     for user in range(USERS):
         rows = np.flatnonzero(counts.frame.owner == user)
         left = int((counts.frame.n[user] - counts.m[user]).sum())
@@ -326,10 +325,10 @@ def first_of(users: int, items: int) -> tuple[Counts, Any]:
 def test_number_of_classes_and_of_bins(rows: int, classes: int, bins: int) -> None:
     """A class for every 20 rows, 20 to 40; a bin for every 100, half of them for the best 30 %."""
     counts, _ = first_of(rows, 50)
-    counts.frame.own = np.random.default_rng(0).permutation(rows).astype(float)
+    counts.frame.order.own = np.random.default_rng(0).permutation(rows).astype(float)
     model = Model(counts, METRICS)
     assert model.posterior.shape == (rows, classes)
-    inside = model._in_bin[np.argsort(counts.frame.own)]
+    inside = model._in_bin[np.argsort(counts.frame.order.own)]
     assert inside.shape[1] == bins
     assert (np.diff(inside.argmax(axis=1)) >= 0).all()
     half = bins // 2
@@ -343,35 +342,41 @@ def test_phases_of_an_audit_grow_and_spend_their_shares() -> None:
     model = Model(counts, parse_metrics(["recall@3", "ndcg@3"]))
     model.share = np.full_like(model.share, 1e-9)  # so that no better ones are expected
     view, money = model.view(), 9000
-    found: Any = None
-    task = audit(model, money, 0)
-    costs = []
+    found = Audit(model, money, 0)
+    task = found.run()
+    costs, drawn, assumed = [], [], []
     try:
         asked = next(task)
         while True:
-            costs.append(set(np.bincount(asked.user)[np.unique(asked.user)].tolist()))
+            users, n_asked = np.unique(asked.user, return_counts=True)
+            costs.append(set(n_asked.tolist()))
+            drawn.append(users)
             asked = task.send(scores[asked.user, asked.item])
-    except StopIteration as stop:
-        found = stop.value
+            assumed.append(found.assumed[0].copy())
+    except StopIteration:
+        pass
     sizes = [16, ceil(16 * (199 / 16) ** (1 / 3)), ceil(16 * (199 / 16) ** (2 / 3))]
     sizes.append(199 - sum(sizes))
     assert costs == [{size} for size in sizes]
-    users = 200
-    for phase, size, share in zip(found.phases, sizes, (0.3, 0.4, 0.5, 1.0), strict=True):
-        users = min(users, int(share * money) // size)
-        assert phase.users.size == users
-        money -= users * size
+    n_users = 200
+    for of_phase, size, share in zip(drawn, sizes, (0.3, 0.4, 0.5, 1.0), strict=True):
+        n_users = min(n_users, int(share * money) // size)
+        assert of_phase.size == n_users
+        money -= n_users * size
     first, second = found.phases[:2]
-    top = view.top[:, first.users]
+    users = drawn[0]
+    assert found.users.tolist() == users.tolist()
+    top = view.top[:, users]
     assert top == pytest.approx(np.ones_like(top))
-    expected = view.variance[:, first.users] + 0.001 * top**2
-    np.testing.assert_allclose(first.variance, expected, rtol=1e-12)
-    worth = first.variance[0] / 4 + first.variance[1]
-    quotient = first.drawn / np.sqrt(worth)
-    assert first.drawn.max() < 1
-    assert quotient == pytest.approx(np.full(first.users.size, quotient[0]))
-    both = np.isin(first.users, second.users)
-    np.testing.assert_allclose(second.reached, first.drawn[both] * second.drawn)
+    expected = view.variance[:, users] + 0.001 * top**2
+    np.testing.assert_allclose(assumed[0], expected @ first.spread[users], rtol=1e-12)
+    worth = expected[0] / 4 + expected[1]
+    quotient = first.drawn[users] / np.sqrt(worth)
+    assert first.drawn.max() == 1  # of those who were not drawn
+    assert first.drawn[users].max() < 1
+    assert quotient == pytest.approx(np.full(users.size, quotient[0]))
+    both = drawn[1]
+    np.testing.assert_allclose(second.reached[both], first.drawn[both] * second.drawn[both])
 
 
 def test_draws_of_each_turn() -> None:

@@ -1,17 +1,17 @@
 """Random keys, strata, and metrics under a Poisson law."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import chi2, poisson, t
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.budget.audit import Phase
-from sampled_metrics.budget.estimates import Errors, estimates
+from sampled_metrics.budget.audit import Audit
+from sampled_metrics.budget.estimates import corrected, estimates
 from sampled_metrics.budget.keyed import hashed, permuted, stream, uniform
-from sampled_metrics.budget.model import over_ties, parse_metrics
-from sampled_metrics.budget.poisson import PoissonMeans
+from sampled_metrics.budget.model import PoissonMeans, over_ties, parse_metrics
 from sampled_metrics.budget.strata import edges
 
 
@@ -92,26 +92,34 @@ def test_beyond_the_depth_ap_is_its_mean_under_the_poisson_law() -> None:
     assert found == pytest.approx(expected, rel=5e-4)
 
 
-def test_what_users_add_to_an_audit_by_hand() -> None:
-    phase = Phase(
-        users=np.array([0, 2]),
-        change=np.array([[0.1, -0.2]]),
-        drawn=np.array([1.0, 0.5]),
-        reached=np.array([1.0, 0.5]),
-        random=np.array([0.0, 0.3]),
-        variance=np.array([[0.2, 0.4]]),
+def begun(mean: Any, n_users: int) -> Any:
+    """An audit before its first phase, of a metric that the scores leave between -9 and 9."""
+    wide = {"least": np.full((1, n_users), -9.0), "top": np.full((1, n_users), 9.0)}
+    return SimpleNamespace(
+        model=SimpleNamespace(sums=np.array([0])),
+        before=SimpleNamespace(mean=mean, top=np.ones((1, n_users))),
+        now=SimpleNamespace(**wide),
+        phases=[],
+        reached=np.ones(n_users),
+        noise=np.zeros((1, n_users)),
+        assumed=np.zeros((2, 1)),
+        slack=np.zeros((2, 1)),
+        _value=mean,
     )
-    view = SimpleNamespace(mean=np.array([[0.3, 0.5, 0.6]]), top=np.array([[1.0, 1.0, 1.0]]))
-    audited = SimpleNamespace(before=view, phases=[phase], slack=np.zeros((2, 1)), sums=[0])
-    found = Errors(audited, 1)
+
+
+def test_what_users_add_to_an_audit_by_hand() -> None:
+    audit = begun(np.array([[0.3, 0.5, 0.6]]), 3)
+    values, variance = np.array([[0.4, 0.9, 0.4]]), np.array([[0.2, 0.9, 0.4]])
+    Audit.note(audit, np.array([0, 2]), np.array([1.0, 0.5]), values, variance, np.array([2]))
     # A user drawn for certain adds no error; the other counts 1 / 0.5 times.
-    assert found.assumed[0] == pytest.approx([0.4 * (1 - 0.5) / 0.5**2])
-    assert found.assumed[1] == pytest.approx([(0 + 0.6**2 * (1 - 0.5) / 0.5**2) / 2])
-    assert found.shift == pytest.approx(np.array([[0.1, 0, -0.2 / 0.5]]))
-    assert found.noise == pytest.approx(np.array([[0, 0, -0.2 / np.sqrt(0.5) * 0.3]]))
+    assert audit.assumed[0] == pytest.approx([0.4 * (1 - 0.5) / 0.5**2])
+    assert audit.assumed[1] == pytest.approx([(0 + 0.6**2 * (1 - 0.5) / 0.5**2) / 2])
+    assert corrected(audit).shift == pytest.approx(np.array([[0.1, 0, -0.2 / 0.5]]))
+    assert audit.noise == pytest.approx(np.array([[0, 0, -0.2 / np.sqrt(0.5)]]))
     # What is assumed exceeds the variance of the other user, 0.2^2 (1 / 0.5^2 - 1 / 0.5) and noise.
-    total, square = 0.8 + 0.3**2, 0.04 * 2 + 0.04 / 0.5 * 0.3**2
-    ((result,),), _ = estimates([audited], np.array([[[-9.0]], [[9.0]]]), 0.9)
+    total, square = 0.8 + 0.3**2, 0.04 * 2 + 0.04 / 0.5
+    ((result,),), _ = estimates([audit], 0.9)
     centre, half = (1.4 + 0.1 - 0.4) / 3, t.ppf(0.95, (total / square) ** 2) * np.sqrt(total) / 3
     assert result[1:4] == pytest.approx((centre - half, centre + half, centre))
     assert result.value == pytest.approx(1.4 / 3)  # the model's: the error is within a deviation
@@ -122,13 +130,11 @@ def test_the_variance_of_an_audit_is_unbiased() -> None:
     p, q, change = 0.4, 0.7, (0.3, -0.5)
     sums, variances = [], []
     for count in range(3):
-        phases = [
-            Phase(*map(np.array, ([0], [[change[k]]], [[0.0]], [drawn], [reached], [0.0])))
-            for k, (drawn, reached) in enumerate([(p, p), (q, p * q)][:count])
-        ]
-        view = SimpleNamespace(mean=np.zeros((1, 1)), top=np.ones((1, 1)))
-        audited = SimpleNamespace(before=view, phases=phases, slack=np.zeros((2, 1)), sums=[])
-        found = Errors(audited, 2)
+        audit = begun(np.zeros((1, 1)), 1)
+        for drawn, value in ((p, change[0]), (q, sum(change)))[:count]:
+            given = (np.array([drawn]), np.array([[value]]), np.zeros((1, 1)))
+            Audit.note(audit, np.arange(1), *given, np.arange(0))
+        found = corrected(audit)
         sums.append(found.shift[0, 0])
         variances.append(found.variance[0, 0])
     weights = np.array([1 - p, p * (1 - q), p * q])

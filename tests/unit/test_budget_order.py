@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 
 from sampled_metrics._base.arrays import blocks
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.budget import candidates
 from sampled_metrics.budget.candidates import LEAST_HEAD, Order, als, make_proxy
 from sampled_metrics.budget.problem import Problem
 from sampled_metrics.budget.strata import Counts, Frame
@@ -24,9 +25,9 @@ def world(seed: int = 0, items: int = ITEMS) -> tuple[csr_array, Any, Any]:
     return csr_array(seen.astype(float)), held, rng.random((USERS, items))
 
 
-def ordered(problem: Problem, proxy: Any, **options: Any) -> tuple[Order, list[Any]]:
+def ordered(problem: Problem, proxy: Any) -> tuple[Order, list[Any]]:
     """The order, and all items of each user in it."""
-    order = Order(problem, make_proxy(proxy, problem, 0), **options)
+    order = Order(problem, make_proxy(proxy, problem, 0))
     users = enumerate(order.n)
     return order, [order.items(np.full(n, user), np.arange(n)).tolist() for user, n in users]
 
@@ -70,13 +71,14 @@ def test_order_is_the_proxys_among_the_candidates(
     ],
 )
 def test_beyond_the_head_candidates_follow_by_popularity(
-    items: int, entries: int, length: int
+    items: int, entries: int, length: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The head of a user is its part of all entries, but at least the least head."""
     seen, held, scores = world(1, items)
     problem = Problem.of(held, seen)
     events = np.asarray(seen.sum(axis=0)).ravel()
-    found = ordered(problem, scores, head_entries=entries)[1]
+    monkeypatch.setattr(candidates, "HEAD_ENTRIES", entries)
+    found = ordered(problem, scores)[1]
     for user in (0, 1, USERS - 1):
         allowed = seen[[user]].toarray()[0] == 0
         allowed[held[user]] = False

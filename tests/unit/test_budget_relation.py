@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sampled_metrics.budget.relation import LEAST_ODDS, QUANTILE, proxy_helps
+from sampled_metrics.budget.strata import LEAST_ODDS, QUANTILE, proxy_helps
 
 STRATA = 6
 

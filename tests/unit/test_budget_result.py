@@ -100,18 +100,24 @@ def test_notes_say_what_to_do() -> None:
     assert "interval: " not in str(result([0.1, 0.2, 0.1], n_asked=(5000,) * 3))
 
 
+def depth(counts: Any, reached: Any) -> float:
+    """Depth by an audit of all users of these counts."""
+    model = SimpleNamespace(counts=counts)
+    audit: Any = SimpleNamespace(model=model, users=np.arange(30), reached=reached)
+    return depth_of(audit)
+
+
 def test_depth_of_an_order_by_hand() -> None:
     """All better items are among the first ten places, or there are none."""
     frame = SimpleNamespace(
         n=np.ones((30, 2)), edges=np.array([0, 10, 100]), by_user=lambda rows: rows
     )
-    audited = SimpleNamespace(phases=[SimpleNamespace(users=np.arange(30), reached=np.ones(30))])
     for better, expected in ((0, 0.0), (4, 10 * DEPTH_SHARE)):
         found = np.tile([better, 0], (30, 1))
         counts = SimpleNamespace(frame=frame, left=np.zeros((30, 2)), better=found)
-        assert depth_of(SimpleNamespace(counts=counts), audited) == pytest.approx(expected)
+        assert depth(counts, np.ones(30)) == pytest.approx(expected)
     counts.left[:] = 1  # nobody's candidates were all scored
-    assert np.isnan(depth_of(SimpleNamespace(counts=counts), audited))
+    assert np.isnan(depth(counts, np.ones(30)))
 
 
 def notes(*leads: float, **changed: Any) -> list[str]:
@@ -222,13 +228,9 @@ def test_depth_weighs_users_by_how_seldom_they_were_drawn() -> None:
     early = np.arange(30) < 15
     better = np.stack([3 * early, 3 * ~early], axis=1)
     counts = SimpleNamespace(frame=frame, left=np.zeros((30, 2)), better=better)
-    phases = [
-        SimpleNamespace(users=np.arange(30), reached=np.ones(30)),
-        SimpleNamespace(users=np.arange(15), reached=np.full(15, 0.5)),
-    ]
-    depth = depth_of(SimpleNamespace(counts=counts), SimpleNamespace(phases=phases))
+    reached = np.where(early, 0.5, 1.0)
     # two thirds of the weight lie before 10, and 0.9 of it 7/10 of the way from there to 100
-    assert depth == pytest.approx(10 + 90 * (0.9 - 2 / 3) / (1 / 3))
+    assert depth(counts, reached) == pytest.approx(10 + 90 * (0.9 - 2 / 3) / (1 / 3))
 
 
 def test_orders_as_a_table() -> None:

@@ -15,6 +15,7 @@ from sampled_metrics._base.errors import InputError
 
 Float: TypeAlias = NDArray[np.float64]
 Int: TypeAlias = NDArray[np.int64]
+Bool: TypeAlias = NDArray[np.bool_]
 Ids: TypeAlias = NDArray[np.integer] | NDArray[np.str_]
 Rows: TypeAlias = Int | NDArray[np.bool_] | slice  # as arrays are indexed
 

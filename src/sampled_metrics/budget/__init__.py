@@ -5,7 +5,7 @@ the metrics, and a model of latent classes of users turns them into estimates. A
 drawn with known probabilities corrects the model and gives the intervals.
 
 Modules in the order of the data: `problem` (users, items, scores), `candidates` (proxies, order),
-`strata` (scores), `model` (classes, posterior) with `poisson`, `audit` with `first_places`,
+`strata` (scores), `model` (classes, posterior), `audit`,
 `estimates`, `evaluation` (the method as a generator of batches), `result`, `folder` (the evaluation
 from files), and `scoring` (the evaluation of functions).
 """

@@ -10,32 +10,31 @@ from collections.abc import Generator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Float, Int
-from sampled_metrics.budget.first_places import FirstPlaces
-from sampled_metrics.budget.keyed import stream, uniform
-from sampled_metrics.budget.model import Model, View
-from sampled_metrics.budget.strata import Asked, Asking
+from sampled_metrics._base.arrays import Bool, Float, Int, ranges
+from sampled_metrics.budget.keyed import Words, hashed, permuted, stream, uniform
+from sampled_metrics.budget.model import Model
+from sampled_metrics.budget.strata import Asked, Counts
 
 FLOOR = 0.001  # share of the squared greatest value added to the variance a model states
 PHASES = 4  # of scanning in the proxy's order
 FIRST = 16  # least number of scores of a user in the first phase
-SHARES = (0.3, 0.4, 0.5)  # of the scores left that the first phases may spend
-ALONE = (0.5, 0.6, 0.6)  # the same where the proxy does not help
+SHARES = (0.3, 0.4, 0.5, 1.0)  # of the scores left that phases may spend, the last one any number
+ALONE = (0.5, 0.6, 0.6, 1.0)  # the same where the proxy does not help
 EVEN = 0.5  # share of a user's worth that is the mean of all, where the proxy does not help
 LEAST_RATE = 1e-9  # of better ones in a stratum, to divide by
+FOUND = 3.0  # better ones expected of the random draws of a first turn
+GROWTH = 8.0  # of the number of draws, from turn to turn
+TURNS = 3  # the last one draws all that is left
+NEGLIGIBLE = 1e-15  # probability below which further draws are not followed
 
 
 class Phase(NamedTuple):
-    """Users drawn in a phase; arrays of shape (users,) or (metrics, users)."""
+    """What became of users in a phase; those who were not drawn have no change, and drawn is 1."""
 
-    users: Int
-    change: Float  # of the value
-    variance: Float  # that the model expects, with a floor
+    change: Float  # of the value; shape (metrics, users)
     drawn: Float  # probability of being drawn in this phase, for those still in the audit
     reached: Float  # probability of having been drawn in this phase and all before
-    random: NDArray[np.bool_]  # whether the value of a metric without cutoff rests on random draws
 
     @property
     def spread(self) -> Float:
@@ -43,212 +42,290 @@ class Phase(NamedTuple):
         return (1.0 - self.drawn) / self.reached**2
 
 
-class Audited(NamedTuple):
-    """What the audit of a recommender found."""
+class Audit:
+    """An audit of a recommender.
 
-    before: View
-    phases: list[Phase]  # empty ones included
-    slack: Float  # possible error of users that cost too much, below and above; (2, metrics)
-    sums: list[int]  # metrics without a cutoff
-
-
-def audit(model: Model, scores_left: int, look: int) -> Generator[Asked, Float, Audited]:
-    """Ask for at most `scores_left` scores phase by phase, and return what was found.
-
-    `look` numbers the audits of an evaluation that may stop early; each draws users anew.
+    Attributes
+    ----------
+    model, before, now
+        Of the recommender; what it says before the audit and after the last phase.
+    phases, users
+        What was found so far; the users drawn in the first phase, of whom the others draw some.
+    reached
+        Probability of having been drawn as often as a user was.
+    noise
+        Of random draws in the sum over users, not part of the design; shape (metrics, users).
+    assumed
+        Variance of the sum by the model, and that of one more user with the worst possible error;
+        shape (2, metrics).
+    slack
+        Possible error of users that cost too much, below and above; shape (2, metrics).
     """
-    run = _Audit(model, scores_left, look)
-    users = run.unfinished(np.arange(run.n_users))
-    while users.size:
-        plans = run.affordable(run.plans(users))
-        if not plans.users.size:
-            break
-        users = yield from run.phase(plans)
-        users = run.unfinished(users)
-    return Audited(run.before, run.phases, run.slack, model.sums)
-
-
-class _Plans(NamedTuple):
-    """Scores that users would be asked for in the next phase."""
-
-    users: Int
-    scores: Int  # of each stratum, shape (users, strata)
-    random: NDArray[np.bool_]  # whether they are asked in random order
-
-    @property
-    def cost(self) -> Int:
-        return self.scores.sum(1)
-
-    def take(self, which: Int | NDArray[np.bool_]) -> "_Plans":
-        return _Plans(self.users[which], self.scores[which], self.random[which])
-
-
-class _Audit:
-    """An audit between its phases."""
 
     def __init__(self, model: Model, scores_left: int, look: int) -> None:
-        seed = model.counts.frame.seed
-        self.n_users = model.counts.m.shape[0]
+        seed = model.frame.seed
+        self.model = model
         self.before = model.view()
+        self.now = self.before
         self.phases: list[Phase] = []
-        self.slack = np.zeros((2, len(model.measures)))
-        self._model = model
+        n_metrics, n_users = self.now.mean.shape
+        self.users = np.arange(0)
+        self.reached = np.ones(n_users)
+        self.noise = np.zeros((n_metrics, n_users))
+        self.assumed = np.zeros((2, n_metrics))
+        self.slack = np.zeros((2, n_metrics))
+        self._value = self.now.mean
         self._counts = model.counts
-        self._frame = model.counts.frame
         self._scores_left = scores_left
+        # `look` numbers the audits of an evaluation that may stop early; each draws users anew.
         self._key = stream(seed, f"audit {look} users")
         self._first_places = FirstPlaces(model.counts, stream(seed, f"audit {look} draws"))
-        self._rates = model.posterior @ model.share  # of better ones in each stratum, before
-        self._now = self.before
-        self._value = self.before.mean.copy()
-        self._reached = np.ones(self.n_users)
+        rates = model.posterior @ model.share  # of better ones in each stratum, before
+        self._rates = model.frame.by_user(rates.T, np.minimum).T
+
+    def run(self) -> Generator[Asked, Float, "Audit"]:
+        """Ask for scores phase by phase, as far as there are any left."""
+        users = np.arange(self.reached.size)
+        while True:
+            users = self.unfinished(users)
+            random = ~self.model.live  # those of whom no metric with a cutoff is open
+            scores = self._plan(users, random[users])
+            fits = scores.sum(1) <= self._scores_left
+            self._leave(users[~fits])
+            users = users[fits]
+            if not users.size:
+                return self
+            scores = scores[fits]
+            cost = scores.sum(1)
+            expected = self.now.variance + FLOOR * self.now.top**2
+            taken, drawn = self._draw(users, cost, expected, random)
+            users = users[taken]
+            more = np.zeros_like(self._counts.m)
+            more[users] = scores[taken]
+            self._scores_left -= int(more.sum())
+            before = (self._counts.known, self._counts.n_tied)
+            yield from self._counts.ask(more)
+            at_random = users[random[users]]
+            self._first_places.update(at_random, more.sum(1)[at_random], *before)
+            self.now = self.model.view()
+            self.note(users, drawn, self._values(), expected, at_random)
+
+    def note(
+        self,
+        users: Int,
+        drawn: Float,
+        values: Float,
+        expected: Float,
+        at_random: Int,
+    ) -> None:
+        """Note the new values of users drawn, of whom the model expected a variance.
+
+        Those of some without a cutoff rest on draws at random.
+        """
+        value = self._value.copy()
+        value[:, users] = values[:, users]
+        phase = Phase(value - self._value, np.ones(self.reached.size), self.reached.copy())
+        phase.drawn[users] = drawn
+        phase.reached[users] *= drawn
+        spread = phase.spread[users]
+        self.assumed[0] += (expected[:, users] * spread).sum(1)
+        if not self.phases:
+            self.users = users
+            mean = self.before.mean[:, users]
+            worst = np.maximum(mean, self.before.top[:, users] - mean)
+            self.assumed[1] = (worst**2 * spread).mean(1)
+        noisy = np.ix_(self.model.sums, at_random)
+        self.noise[noisy] += phase.change[noisy] / np.sqrt(phase.reached[at_random])
+        self.phases.append(phase)
+        self.reached = phase.reached
+        self._value = value
 
     def unfinished(self, users: Int) -> Int:
         """Users of whom some metric is not known."""
-        if not self._model.sums:
-            return users[self._model.live[users]]
-        is_open = self._first_places.factor > 0
-        n_open = self._frame.by_user(is_open.astype(np.float64))
-        n_left = self._counts.left.sum(1)
-        is_unfinished = (n_open > 0) & (n_left > 0)
-        return users[is_unfinished[users]]
+        is_open = self.model.live
+        if self.model.sums.size:
+            n_open = self.model.frame.by_user(self._first_places.factor > 0)
+            is_open = (n_open > 0) & (self._counts.left.sum(1) > 0)
+        return users[is_open[users]]
 
-    def plans(self, users: Int) -> _Plans:
-        """Scores to ask next: by the proxy while a metric with a cutoff is open, then at random."""
-        random = ~self._model.live[users]
-        scores = self._scan(users)
+    def _plan(self, users: Int, random: Bool) -> Int:
+        """Scores of each stratum to ask next, in the proxy's order or at random."""
+        number = len(self.phases)
+        scores = self._counts.left[users]
+        if number < PHASES - 1:
+            scores = self._scan(users, number / (PHASES - 1.0))
         if random.any():
-            mean = self._now.row_mean[self._model.sums[0]]
-            number = len(self.phases)
+            mean = self.now.row_mean[self.model.sums[0]]
             scores[random] = self._first_places.next(users[random], mean, number)
-        return _Plans(users, scores, random)
+        return scores
 
-    def affordable(self, plans: _Plans) -> _Plans:
-        """Drop users that cost more than is left, and note how far off their values may be."""
-        fits = plans.cost <= self._scores_left
-        users = plans.users[~fits]
-        least, most = self._model.limits()[:, :, users]
-        value = self._value[:, users]
-        distance = np.maximum([value - least, most - value], 0.0)
-        self.slack += (distance / self._reached[users]).sum(2)
-        return plans.take(fits)
-
-    def phase(self, plans: _Plans) -> Generator[Asked, Float, Int]:
-        """Draw users, ask for their scores, and return the users drawn."""
-        expected = self._now.variance[:, plans.users]
-        expected += FLOOR * self._now.top[:, plans.users] ** 2
-        taken, drawn = self._draw(plans, expected)
-        plans = plans.take(taken)
-        users = plans.users
-        yield from self._ask(plans)
-        self._now = self._model.view()
-        value = self._values(users)
-        self._reached[users] *= drawn
-        phase = Phase(
-            users=users,
-            change=value - self._value[:, users],
-            variance=expected[:, taken],
-            drawn=drawn,
-            reached=self._reached[users],
-            random=plans.random,
-        )
-        self.phases.append(phase)
-        self._value[:, users] = value
-        return users
-
-    def _draw(self, plans: _Plans, expected: Float) -> tuple[Int, Float]:
-        """Draw users whose values vary much per score; return their places and probabilities."""
-        number = len(self.phases)
-        sums = self._model.sums
-        worth = expected.copy()
-        mean = self._now.mean[sums][:, plans.users]
-        worth[sums] += mean**2 * plans.random  # draws tell 1 / rank roughly
-        cost = plans.cost
-        of_user = self._model.priority @ worth
-        shares = SHARES
-        if not self._model.proxy_helps:
-            # A few scores say little of a user, so that all are drawn more evenly.
-            of_user = (1.0 - EVEN) * of_user + EVEN * of_user.mean()
-            shares = ALONE
-        weight = np.sqrt(of_user / cost) / self._reached[plans.users]
-        share = 1.0
-        if number < len(shares):
-            share = shares[number]
-        limit = max(int(share * self._scores_left), int(cost.max()))
-        at = uniform(self._key, plans.users, number)
-        return _drawn(at, weight, cost, limit)
-
-    def _ask(self, plans: _Plans) -> Asking:
-        known = self._counts.known
-        tied = self._counts.tied.sum(1)
-        more = np.zeros_like(self._counts.m)
-        more[plans.users] = plans.scores
-        self._scores_left -= int(plans.cost.sum())
-        yield from self._counts.ask(more)
-        at_random = plans.take(plans.random)
-        self._first_places.update(at_random.users, at_random.cost, known, tied)
-
-    def _values(self, users: Int) -> Float:
-        """Metrics of users: without a cutoff by random draws, the rest by the model."""
-        values = self._now.mean[:, users]
-        for index in self._model.sums:
-            row_mean = self._now.row_mean[index]
-            rows = self._first_places.known + self._first_places.factor * row_mean
-            scaled = rows * self._model.scale[index]
-            values[index] = self._frame.by_user(scaled)[users]
-        return values
-
-    def _scan(self, users: Int) -> Int:
+    def _scan(self, users: Int, progress: float) -> Int:
         """Scores of each stratum, in the proxy's order, until enough better ones are expected."""
-        number = len(self.phases)
         left = self._counts.left[users]
-        if number >= PHASES - 1:
-            return left
-        known, rate = self._least_known(users)
-        missing = (self._model.depth - known + 1)[:, np.newaxis]  # one more than is needed
-        length = _scan_length(left, rate, missing)
-        n_most = max(int(self._frame.order.n.max()), FIRST + 1)
-        fewest = FIRST * (n_most / FIRST) ** (number / (PHASES - 1.0))
-        length = np.ceil(np.maximum(length, fewest))
+        known = self.model.frame.by_user(self._counts.known, np.minimum)[users]
+        missing = self.model.depth - known + 1  # one more than is needed
+        length = _scan_length(left, self._rates[users], missing[:, np.newaxis])
+        n_most = max(int(self.model.frame.order.n.max()), FIRST + 1)
+        length = np.ceil(np.maximum(length, FIRST * (n_most / FIRST) ** progress))
         ahead = np.cumsum(left, axis=1) - left
         return np.clip(length - ahead, 0, left).astype(np.int64)
 
-    def _least_known(self, users: Int) -> tuple[Int, Float]:
-        """Better ones known, and rate of them by stratum, of the row of each user with fewest."""
-        place, row = self._frame.rows_of(users)
-        known = np.full(users.size, self._model.depth)
-        rate = np.ones((users.size, self._rates.shape[1]))
-        np.minimum.at(known, place, self._counts.known[row])
-        np.minimum.at(rate, place, self._rates[row])
-        return known, rate
+    def _leave(self, users: Int) -> None:
+        """Note how far off the values of users may be that cost more than is left."""
+        value = self._value[:, users]
+        below = value - self.now.least[:, users]
+        above = self.now.top[:, users] - value
+        distance = np.maximum([below, above], 0.0)
+        self.slack += (distance / self.reached[users]).sum(2)
+
+    def _draw(
+        self,
+        users: Int,
+        cost: Int,
+        expected: Float,
+        random: Bool,
+    ) -> tuple[Int, Float]:
+        """Draw users whose values vary much per score; return their places and probabilities."""
+        number = len(self.phases)
+        sums = self.model.sums
+        worth = expected.copy()
+        worth[sums] += self.now.mean[sums] ** 2 * random  # draws tell 1 / rank roughly
+        of_user = self.model.priority @ worth[:, users]
+        shares = SHARES
+        if not self.model.proxy_helps:
+            # A few scores say little of a user, so that all are drawn more evenly.
+            of_user = (1.0 - EVEN) * of_user + EVEN * of_user.mean()
+            shares = ALONE
+        weight = np.sqrt(of_user / cost) / self.reached[users]
+        limit = int(shares[min(number, len(shares) - 1)] * self._scores_left)
+        at = uniform(self._key, users, number) / weight
+        order = np.argsort(at, kind="stable")
+        total = np.cumsum(cost[order])
+        count = np.searchsorted(total, max(limit, cost.max()), side="right")
+        taken = np.sort(order[:count])
+        threshold = np.append(at[order], np.inf)[count]  # the first that does not fit
+        return taken, np.minimum(1.0, weight[taken] * threshold)
+
+    def _values(self) -> Float:
+        """Metrics of all users: without a cutoff by random draws, the rest by the model."""
+        values = self.now.mean.copy()
+        for index in self.model.sums:
+            row_mean = self.now.row_mean[index]
+            rows = self._first_places.known + self._first_places.factor * row_mean
+            values[index] = self.model.frame.by_user(rows * self.model.scale[index])
+        return values
 
 
-def _scan_length(left: Int, rate: Float, missing: Int) -> Float:
+def _scan_length(
+    left: Int,
+    rate: Float,
+    missing: Int,
+) -> Float:
     """Candidates to scan until `missing` better ones are expected, shape (users, 1).
 
     It is 0 where so many are not expected in all that is left.
     """
     expected = left * rate
     found = np.cumsum(expected, axis=1)
-    stratum = (found >= missing).argmax(1)[:, np.newaxis]
-    found_before = np.take_along_axis(found - expected, stratum, axis=1)
-    rate_there = np.take_along_axis(rate, stratum, axis=1)
     ahead = np.cumsum(left, axis=1) - left
-    start = np.take_along_axis(ahead, stratum, axis=1)
-    further: Float = np.ceil((missing - found_before) / np.maximum(rate_there, LEAST_RATE))
-    length = start + further
-    length[found[:, -1:] < missing] = 0
-    return length
+    stratum = (found >= missing).argmax(1)[:, np.newaxis]
+    start, found_before, rate_there = (
+        np.take_along_axis(values, stratum, axis=1) for values in (ahead, found - expected, rate)
+    )
+    length = start + np.ceil((missing - found_before) / np.maximum(rate_there, LEAST_RATE))
+    return np.where(found[:, -1:] < missing, 0.0, length)
 
 
-def _drawn(at: Float, weight: Float, cost: Int, limit: int) -> tuple[Int, Float]:
-    """Draw users, with weights, until their cost reaches a limit; their places, probabilities."""
-    at = at / weight  # the first that does not fit gives the threshold of the others
-    order = np.argsort(at, kind="stable")
-    total = np.cumsum(cost[order])
-    count = int(np.searchsorted(total, limit, side="right"))
-    taken = np.sort(order[:count])
-    if count == at.size:
-        return taken, np.ones(count)
-    threshold = at[order[count]]
-    return taken, np.minimum(1.0, weight[taken] * threshold)
+class FirstPlaces:
+    """Estimates of 1 / rank from random draws, for users with enough better candidates known.
+
+    Put the unscored candidates and the known better ones into a random order. The place of the
+    first better one, divided by one more than their number, is unbiased for 1 / rank. Only the
+    unscored ones cost scores; over the places of the known ones the mean is taken. After some
+    draws the expectation is `known + factor * (1 / rank)`; `factor` is 0 where a better one was
+    drawn, elsewhere the draws may go on.
+    """
+
+    def __init__(self, counts: Counts, key: int) -> None:
+        n_rows = counts.above.size
+        self.known = np.zeros(n_rows)
+        self.factor = np.ones(n_rows)
+        self._counts = counts
+        self._key = key
+        self._better = np.zeros(n_rows, np.int64)  # known before the first draws
+        self._turns = np.zeros(len(counts.m), np.int64)
+        self._coin = uniform(key, np.arange(n_rows), 1)  # probability that a tied one is better
+
+    def next(self, users: Int, mean: Float, number: int) -> Int:
+        """Scores to ask next of each stratum; `mean` is the expected 1 / rank of all rows."""
+        least = self._counts.frame.by_user(mean, np.minimum)[users]
+        left = self._counts.left[users]
+        n_left = left.sum(1)
+        turn = self._turns[users]
+        draws = np.clip(np.ceil(FOUND * GROWTH**turn * least * n_left), 1, n_left)
+        draws = np.where(turn < TURNS - 1, draws, n_left)
+        return random_draws(left, draws.astype(np.int64), hashed(self._key + number, users))
+
+    def update(self, users: Int, draws: Int, known: Int, tied: Int) -> None:
+        """Count draws; `known` and `tied` are those of all rows before."""
+        place, row = self._counts.frame.rows_of(users)
+        turn = self._turns[users][place]
+        before = known[row] + self._binomial(row, tied[row], 2)
+        self._better[row] = np.where(turn == 0, before, self._better[row])
+        found = (self._counts.known - known)[row]
+        found += self._binomial(row, (self._counts.n_tied - tied)[row], 3, turn)
+        n_left = self._counts.left.sum(1)[users] + draws
+        value, factor = after_draws(n_left[place], self._better[row], draws[place], found)
+        self.known[row] += self.factor[row] * value
+        self.factor[row] *= factor
+        self._turns[users] += 1
+
+    def _binomial(self, row: Int, count: Int, *keys: Int | int) -> Int:
+        """Numbers of tied candidates that are better."""
+        if not count.any():
+            return count
+        from scipy.stats import binom  # slow to import
+
+        at = uniform(self._key, row, *keys)
+        return binom.ppf(at, count, self._coin[row]).astype(np.int64)
+
+
+def after_draws(left: Int, better: Int, draws: Int, found: Int) -> tuple[Float, Float]:
+    """Known part and factor of 1 / rank, given how many draws are better; see `FirstPlaces`.
+
+    Examples
+    --------
+    >>> after_draws(np.array([3]), np.array([0]), np.array([3]), np.array([1]))[0]
+    array([0.5])
+    """
+    n = left + better + 1.0
+    total = np.ones(n.size)
+    product = np.ones(n.size)
+    rows = np.arange(n.size)
+    for drawn in range(int(draws.max(initial=0))):
+        is_open = (draws[rows] > drawn) & (product[rows] > NEGLIGIBLE)
+        rows = rows[is_open]
+        still_left = left[rows] - drawn
+        still_drawn = draws[rows] - drawn
+        # Probability that no better candidate, known or new, comes before the next draw.
+        product[rows] *= still_left / (still_left + better[rows])
+        product[rows] *= (still_drawn - found[rows]) / still_drawn
+        total[rows] += product[rows]
+    none_found = found == 0
+    beyond = np.where(none_found, product, 0.0)
+    known = (total - beyond) / n
+    factor = beyond * (n - draws) / n
+    return known, factor
+
+
+def random_draws(left: Int, draws: Int, keys: Words) -> Int:
+    """Numbers of draws from each stratum, without replacement from all that is unscored."""
+    n_users, n_strata = left.shape
+    ends = np.cumsum(left, axis=1)
+    user = np.repeat(np.arange(n_users), draws)
+    turn = ranges(0, draws)
+    candidate = permuted(turn, ends[user, -1], keys[user])
+    is_before = ends[user] <= candidate[:, np.newaxis]
+    stratum = is_before.sum(1)
+    cells = np.bincount(user * n_strata + stratum, minlength=left.size)
+    return cells.reshape(left.shape)

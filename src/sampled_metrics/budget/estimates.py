@@ -8,14 +8,15 @@ error would add.
 """
 
 from collections.abc import Sequence
-from itertools import combinations
+from dataclasses import dataclass
+from itertools import combinations, zip_longest
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
 
 from sampled_metrics._base.arrays import Float
-from sampled_metrics.budget.audit import Audited, Phase
+from sampled_metrics.budget.audit import Audit, Phase
 
 LEAST_SHARE = 0.5  # of the errors assumed for two recommenders, in their difference
 RESOLUTION = 0.3  # users; standard deviation added, as an audit cannot see a fraction of one
@@ -23,6 +24,7 @@ DISAGREEMENT = 1.0 / 3.0  # of half an interval, between audit and model
 LEAST_FREEDOM = 3.0
 MOST_FREEDOM = 1e6
 SMALLEST = 1e-30  # that a sum of variances is divided by
+NOBODY = Phase(np.zeros(1), np.ones(1), np.ones(1))  # was drawn
 
 
 class Estimate(NamedTuple):
@@ -58,16 +60,16 @@ class Estimate(NamedTuple):
         return distance > DISAGREEMENT * (self.high - self.low) / 2.0
 
 
-class Correction(NamedTuple):
-    """Model's means and estimates of their error, of a recommender or of a difference."""
+@dataclass
+class Correction:
+    """A model's means and estimates of their errors, or those of a difference of two."""
 
     mean: Float  # by the model; this and the next two have shape (metrics, users)
     shift: Float  # estimated error
     variance: Float  # of the estimated error
     assumed: Float  # least variances of the sum over users; shape (2, metrics)
     slack: Float  # possible error of users that cost too much, below and above; (2, metrics)
-    least: Float  # that the scores allow; shape (metrics,)
-    most: Float
+    bounds: Float  # of the values that the scores allow; shape (2, metrics)
 
     def estimates(self, confidence: float) -> list[Estimate]:
         """Estimate each metric."""
@@ -82,149 +84,81 @@ class Correction(NamedTuple):
         model = self.mean.sum(1) / n_users
         error = self.shift.sum(1) / n_users
         centre = model + error
-        low = np.clip(centre - half - below, self.least, self.most)
-        high = np.clip(centre + half + above, self.least, self.most)
+        low = np.clip(centre - half - below, *self.bounds)
+        high = np.clip(centre + half + above, *self.bounds)
         surely_up = np.maximum(error - deviation - below, 0.0)
         surely_down = np.minimum(error + deviation + above, 0.0)
         value = np.clip(model + surely_up + surely_down, low, high)
         columns = (value, low, high, centre, deviation, freedom, model)
-        return [Estimate(*map(float, row)) for row in np.transpose(columns)]
+        return [Estimate(*row) for row in np.transpose(columns).tolist()]
 
 
-class Errors:
-    """Estimated errors of a model, and what is assumed of their variance, summed over users.
-
-    Phases are rows: `change` has shape (phases, metrics, users), probabilities (phases, users),
-    with 1 for users that are not in a phase.
-    """
-
-    def __init__(self, audited: Audited, n_phases: int) -> None:
-        self.mean = audited.before.mean
-        self.slack = audited.slack
-        n_metrics, n_users = self.mean.shape
-        self.change = np.zeros((n_phases, n_metrics, n_users))
-        self.noise = np.zeros((n_metrics, n_users))  # of random draws, not part of the design
-        self.inside = np.zeros((n_phases, n_users), bool)
-        self.drawn = np.ones((n_phases, n_users))
-        self.reached = np.ones((n_phases, n_users))
-        self.assumed = np.zeros((2, n_metrics))  # by the model; for one more of the worst errors
-        for number, phase in enumerate(audited.phases):
-            self._add(number, phase, audited.sums)
-        if audited.phases and audited.phases[0].users.size:
-            first = audited.phases[0]
-            self.assumed[1] = self._of_one_more(first, audited.before.top)
-        weighted = self.change / self.reached[:, np.newaxis]
-        self.shift = weighted.sum(0)
-        self.variance = covariance(self, self) + self.noise**2
-
-    def _add(self, number: int, phase: Phase, sums: Sequence[int]) -> None:
-        self.change[number][:, phase.users] = phase.change
-        self.inside[number, phase.users] = True
-        self.drawn[number, phase.users] = phase.drawn
-        self.reached[number, phase.users] = phase.reached
-        for index in sums:
-            noise = phase.change[index] / np.sqrt(phase.reached) * phase.random
-            self.noise[index, phase.users] += noise
-        self.assumed[0] += (phase.variance * phase.spread).sum(1)
-
-    def _of_one_more(self, phase: Phase, top: Float) -> Float:
-        """Variance that one more user with the worst possible error would add."""
-        mean = self.mean[:, phase.users]
-        worst = np.maximum(mean, top[:, phase.users] - mean)
-        return (worst**2 * phase.spread).mean(1)
-
-    def correction(self, least: Float, most: Float) -> Correction:
-        """Errors of this recommender."""
-        return Correction(
-            mean=self.mean,
-            shift=self.shift,
-            variance=self.variance,
-            assumed=self.assumed,
-            slack=self.slack,
-            least=least,
-            most=most,
-        )
+def corrected(audit: Audit) -> Correction:
+    """Errors of a recommender's model."""
+    now = audit.now
+    shift = np.zeros(audit.noise.shape)
+    for phase in audit.phases:
+        shift += phase.change / phase.reached
+    return Correction(
+        mean=audit.before.mean,
+        shift=shift,
+        variance=covariance(audit, audit) + audit.noise**2,
+        assumed=audit.assumed,
+        slack=audit.slack,
+        bounds=np.mean([now.least, now.top], axis=-1),
+    )
 
 
-def covariance(a: Errors, b: Errors) -> Float:
+def covariance(a: Audit, b: Audit) -> Float:
     """Unbiased covariance of the sums of two recommenders, by user; shape (metrics, users)."""
-    n_phases = len(a.inside)
-    total = np.zeros(a.mean.shape)
-    joint = np.ones(a.mean.shape[1])  # probability of both having reached a phase
-    for phase in range(n_phases):
-        joint = joint * np.minimum(a.drawn[phase], b.drawn[phase])
-        for later in range(phase, n_phases):
-            _add_covariance(total, joint, (a, phase), (b, later))
-        for later in range(phase + 1, n_phases):
-            _add_covariance(total, joint, (b, phase), (a, later))
+    total = np.zeros(a.noise.shape)
+    joint = np.ones(total.shape[1])  # probability of both having reached a phase
+    phases = list(zip_longest(a.phases, b.phases, fillvalue=NOBODY))
+    for number, (of_a, of_b) in enumerate(phases):
+        joint = joint * np.minimum(of_a.drawn, of_b.drawn)
+        pairs = [(of_a, of_b, late_b) for _, late_b in phases[number:]]
+        pairs += [(of_b, of_a, late_a) for late_a, _ in phases[number + 1 :]]
+        for early, beside, late in pairs:
+            further = late.reached / beside.reached
+            weight = 1.0 / (early.reached * late.reached) - 1.0 / (joint * further)
+            total += early.change * late.change * weight
     return total
 
 
-def _add_covariance(
-    total: Float, joint: Float, early: tuple[Errors, int], late: tuple[Errors, int]
-) -> None:
-    """Add the covariance of an early phase of one recommender and a late one of the other."""
-    first, phase = early
-    second, later = late
-    users = np.flatnonzero(first.inside[phase] & second.inside[later])
-    p = first.reached[phase, users]
-    q = second.reached[later, users]
-    further = q / second.reached[phase, users]
-    change = first.change[phase][:, users]
-    change_later = second.change[later][:, users]
-    weight = 1.0 / (p * q) - 1.0 / (joint[users] * further)
-    total[:, users] += change * change_later * weight
-
-
-def _difference(a: Errors, b: Errors, least: Float, most: Float) -> Correction:
-    """Errors of the difference b - a."""
+def _difference(a: Correction, b: Correction, shared: Float) -> Correction:
+    """Errors of the difference b - a of two recommenders, whose sums have a covariance."""
     separate = a.variance + b.variance
-    shared = covariance(a, b) + a.noise * b.noise
     variance = separate - 2.0 * shared
     # Errors that the audit did not see are assumed to cancel as far as those that it saw.
     seen = variance.sum(1) / np.maximum(separate.sum(1), SMALLEST)
-    seen = np.clip(seen, LEAST_SHARE, 1.0)
-    assumed = seen * (a.assumed + b.assumed)
     return Correction(
         mean=b.mean - a.mean,
         shift=b.shift - a.shift,
         variance=variance,
-        assumed=assumed,
+        assumed=np.clip(seen, LEAST_SHARE, 1.0) * (a.assumed + b.assumed),
         slack=b.slack + a.slack[::-1],
-        least=least,
-        most=most,
+        bounds=b.bounds - a.bounds[::-1],
     )
 
 
 def estimates(
-    audited: Sequence[Audited], bounds: Float, confidence: float
+    audits: Sequence[Audit], confidence: float
 ) -> tuple[list[list[Estimate]], dict[tuple[int, int], list[Estimate]]]:
     """Estimate the metrics of recommenders, and the differences b - a of all pairs (a, b).
 
-    `bounds` are the least and greatest values that the scores allow, shape (2, recommenders,
-    metrics); intervals do not go beyond them.
+    Intervals do not go beyond what the scores allow. Where an audit disagrees with a recommender's
+    model in any metric, its values are taken.
     """
-    n_phases = max(len(result.phases) for result in audited)
-    errors = [Errors(result, n_phases) for result in audited]
-    least, most = bounds
+    corrections = [corrected(audit) for audit in audits]
     single = []
-    for i, error in enumerate(errors):
-        found = error.correction(least[i], most[i]).estimates(confidence)
-        single.append(_settled(found))
+    for correction in corrections:
+        rows = correction.estimates(confidence)
+        if any(x.disagrees for x in rows):
+            rows = [x._replace(value=min(max(x.centre, x.low), x.high)) for x in rows]
+        single.append(rows)
     pairs = {}
-    for a, b in combinations(range(len(errors)), 2):
-        low = least[b] - most[a]
-        high = most[b] - least[a]
-        pairs[a, b] = _difference(errors[a], errors[b], low, high).estimates(confidence)
+    for a, b in combinations(range(len(audits)), 2):
+        shared = covariance(audits[a], audits[b]) + audits[a].noise * audits[b].noise
+        difference = _difference(corrections[a], corrections[b], shared)
+        pairs[a, b] = difference.estimates(confidence)
     return single, pairs
-
-
-def _settled(rows: list[Estimate]) -> list[Estimate]:
-    """Take the audit's values if it disagrees with a recommender's model in any metric."""
-    if not any(x.disagrees for x in rows):
-        return rows
-    settled = []
-    for x in rows:
-        value = min(max(x.centre, x.low), x.high)
-        settled.append(x._replace(value=value))
-    return settled

@@ -2,7 +2,9 @@
 
 import logging
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 from zlib import crc32
 
@@ -14,15 +16,20 @@ from sampled_metrics._base import settings as base
 from sampled_metrics._base.arrays import Float
 from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE, MOST_ITEMS
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.budget.audit import Audited, audit
+from sampled_metrics.budget.audit import Audit
 from sampled_metrics.budget.candidates import Order
 from sampled_metrics.budget.estimates import estimates
 from sampled_metrics.budget.model import Model, parse_metrics
-from sampled_metrics.budget.questions import question_scores
-from sampled_metrics.budget.relation import proxy_helps
 from sampled_metrics.budget.result import LEAST_CONFIRMED, MODEL_SHARE, BudgetResult, depth_of
 from sampled_metrics.budget.state import Batch, Scored, State
-from sampled_metrics.budget.strata import Asked, Asking, Counts, Frame
+from sampled_metrics.budget.strata import (
+    Asked,
+    Asking,
+    Counts,
+    Frame,
+    proxy_helps,
+    question_scores,
+)
 from sampled_metrics.inference.results import UNDECIDED
 
 # Budget spent at each look of an evaluation that may stop early, and its part of 1 - confidence.
@@ -71,121 +78,112 @@ class Session:
     state
         Scores answered so far and the pairs to be scored next.
     result
-        The result, None while there is more to ask.
+        The result, once there is nothing more to ask.
     """
 
+    result: BudgetResult
+
     def __init__(
-        self,
-        frame: Frame,
-        settings: Settings,
-        saved: State | None = None,
-        earlier: Scored | None = None,
+        self, order: Order, settings: Settings, begun: State | None = None, path: Path | None = None
     ) -> None:
+        frame = Frame(order, settings.seed)
         self._frame = frame
         self._settings = settings
-        owner = frame.owner
-        self._metrics = parse_metrics(settings.metrics, single=owner.size == frame.order.n.size)
+        self._path = path
+        single = frame.owner.size == order.n.size
+        self._metrics = parse_metrics(settings.metrics, single=single)
         self._models: list[Model] = []
         self._steps = self._evaluation()
-        self.result: BudgetResult | None = None
         self._told: list[Scored] = []
-        empty = State()
-        if saved is not None:
-            empty = State(budget=saved.budget, earlier=saved.earlier)
-        elif earlier is not None:
-            empty = State(budget=settings.budget, earlier=earlier)
-        self.state = empty.following((), 0, next(self._steps))
-        if saved is not None:
-            self._resume(saved)
+        self.state = replace(begun or State(), answers=[], check=0)
+        self._ask(next(self._steps))
 
-    def _resume(self, saved: State) -> None:
+    def resume(self, saved: State) -> None:
         """Tell the scores that were saved, and compare the pairs that follow."""
         for scores in saved.answers:
-            if self.state.batch is None or scores.shape != self.state.batch.users.shape:
+            if self.state.next is None or scores.shape != self.state.next.users.shape:
                 break  # refused below, where answers are counted
             self.tell(scores)
-        now, before = ((x.check, len(x.answers), *(x.batch or ())) for x in (self.state, saved))
-        equal = len(now) == len(before) and all(map(np.array_equal, now, before))
-        if not equal or saved.part.shape != self.state.part.shape:
+        now, before = (
+            [[x.check, len(x.answers)], *(x.next or ())[:3]] for x in (self.state, saved)
+        )
+        if len(now) != len(before) or not all(map(np.array_equal, now, before)):
             raise InputError("the saved scores belong to another evaluation; start anew")
-        self.state = self.state._replace(part=np.array(saved.part, np.float64))
+        self.state.next = saved.next
 
-    def ask(self) -> Batch | None:
-        """Return the pairs to be scored next; None when the result is ready."""
-        return self.state.batch
+    def _ask(self, batch: Batch) -> None:
+        """Note the pairs to be scored next, and scores of them from a smaller budget."""
+        scores = np.full(batch.users.size, np.nan)
+        if self.state.earlier:
+            scores = self.state.earlier.of(batch)
+        self.state.next = Scored(*batch, scores)
 
     def tell(self, scores: ArrayLike) -> None:
-        """Take the scores of the pairs that `ask` returned, in their order."""
-        answers = self.state.answers
-        batch = self.state.batch
-        if batch is None:
+        """Take the scores of the pairs in `state.next`, in their order."""
+        state = self.state
+        asked = state.next
+        if asked is None:
             raise InputError("the evaluation is complete; there is nothing to tell")
         values = np.array(scores, dtype=np.float64)
-        if values.shape != batch.users.shape:
-            raise InputError(f"{values.size} scores for {batch.users.size} pairs")
+        if values.shape != asked.users.shape:
+            raise InputError(f"{values.size} scores for {asked.users.size} pairs")
         is_wrong = np.isnan(values) | (values == np.inf)
         if is_wrong.any():
             row = int(np.argmax(is_wrong))
-            pair = f"item {batch.items[row]} for user {batch.users[row]}"
-            problem = f"score of {pair} is {values[row]}; expected a finite number"
-            raise InputError(problem, row=row + 1)
-        check = crc32(np.concatenate(batch).astype("<i8").tobytes(), self.state.check)
-        self._told.append(Scored(batch, values))
+            pair = f"item {asked.items[row]} for user {asked.users[row]}"
+            found = f"score of {pair} is {values[row]}"
+            raise InputError(f"{found}; expected a finite number", row=row + 1)
+        state.check = crc32(np.concatenate(asked[:3]).astype("<i8").tobytes(), state.check)
+        state.answers.append(values)
+        self._told.append(asked._replace(scores=values))
         try:
-            following = self._steps.send(values)
+            self._ask(self._steps.send(values))
         except StopIteration as stop:
-            following = None
+            state.next = None
             self.result = replace(stop.value, n_unused=self._unused())
-        self.state = self.state.following([*answers, values], check, following)
 
     def tell_known(self) -> None:
-        """Tell batches of which all scores are known from an earlier, smaller budget."""
-        while self.state.batch is not None and not np.isnan(self.state.part).any():
-            self.tell(self.state.part)
+        """Tell batches of which all scores are known, maybe from an earlier, smaller budget."""
+        while self.state.next and not self.state.next.missing.any():
+            self.tell(self.state.next.scores)
+
+    def save(self) -> None:
+        """Write the state, if the evaluation has a file for it."""
+        if self._path:
+            self.state.save(self._path)
 
     def _unused(self) -> tuple[int, ...]:
         """Count the scores of each recommender from a smaller budget that were not told again."""
         count = len(self._settings.names)
-        if self.state.earlier is None:
+        earlier = self.state.earlier
+        if not earlier:
             return (0,) * count
-        earlier = self.state.earlier.pairs
-        is_unused = np.isnan(Scored.joined(self._told).of(earlier))
-        return tuple(np.bincount(earlier.recommender[is_unused], minlength=count).tolist())
+        unused = earlier.take(np.isnan(Scored.joined(self._told).of(earlier)))
+        return tuple(np.bincount(unused.recommender, minlength=count).tolist())
 
     def scored(self) -> Scored:
         """Return all pairs that have a score."""
-        parts = list(self._told)
-        if self.state.batch is not None:
-            known = ~np.isnan(self.state.part)
-            batch = Batch(*(column[known] for column in self.state.batch))
-            parts.append(Scored(batch, self.state.part[known]))
-        if self.state.earlier is not None:
-            parts.append(self.state.earlier)
-        return Scored.joined(parts)
-
-    def finished(self) -> BudgetResult:
-        """Return the result of a complete evaluation."""
-        if self.result is None:
-            raise InputError("the evaluation is not complete; ask for the next batch")
-        return self.result
+        parts = [*self._told, self.state.next, self.state.earlier]
+        found = Scored.joined([part for part in parts if part])
+        return found.take(~found.missing)
 
     def expected(self) -> dict[str, dict[str, float]]:
         """Return the metrics of each recommender that the model expects by the scores so far.
 
         They are not audited, so they may be far off; empty until candidates were scored.
         """
-        found: dict[str, dict[str, float]] = {}
+        found = {}
         for name, model in zip(self._settings.names, self._models, strict=False):
             if model.counts.m.any():
                 means = model.view().mean.mean(axis=-1)
-                found[name] = dict(zip(map(str, self._metrics), means.tolist(), strict=True))
+                found[name] = dict(zip(self._settings.metrics, means.tolist(), strict=True))
         return found
 
     def _evaluation(self) -> Generator[Batch, Float, BudgetResult]:
         """Yield batches of pairs, take their scores, return the result."""
         frame = self._frame
         settings = self._settings
-        count = len(self._settings.names)
+        count = len(settings.names)
         n_users = frame.order.n.size
         limit = int(settings.budget * n_users)
         first_round = n_users * int(np.count_nonzero(frame.n.any(0)))
@@ -195,54 +193,52 @@ class Session:
         items = frame.order.problem.item
         number = np.repeat(np.arange(count), items.size)
         held = yield Batch(number, np.tile(frame.owner, count), np.tile(items, count))
-        models = [Model(Counts(frame, x), self._metrics) for x in held.reshape(count, -1)]
-        self._models = models
+        for scores in np.split(held, count):
+            self._models.append(Model(Counts(frame, scores), self._metrics))
         looks = LOOKS
         if not settings.until_decided:
             looks = ((1.0, 1.0),)
         for share, risk in looks:
             if MODEL_SHARE * share * limit < first_round and share < 1.0:
                 continue
-            result = yield from self._look(models, int(share * limit), risk)
+            result = yield from self._look(int(share * limit), risk)
             if all(pair.order != UNDECIDED for pair in result.compare()):
                 break
         return result
 
-    def _look(
-        self, models: list[Model], limit: int, risk: float
-    ) -> Generator[Batch, Float, BudgetResult]:
+    def _look(self, limit: int, risk: float) -> Generator[Batch, Float, BudgetResult]:
         """Continue the rounds and audit, at most `limit` scores in all per recommender."""
         # The audit draws users anew, so its intervals hold whatever came before.
         settings = self._settings
         frame = self._frame
-        already = max(int(model.counts.m.sum()) for model in models)
-        total = already + int(MODEL_SHARE * (limit - already))
-        if frame.n.sum() <= limit:
+        models = self._models
+        n_candidates = int(frame.n.sum())
+        already = max(model.counts.n_asked for model in models)
+        if n_candidates <= limit:
             yield from joined([model.counts.ask(model.counts.left) for model in models])
         else:
+            total = already + int(MODEL_SHARE * (limit - already))
             yield from joined([explore(model, total) for model in models])
-        audits = [audit(m, limit - int(m.counts.m.sum()), already) for m in models]
-        audited: list[Audited] = yield from joined(audits)
+        audits = [Audit(m, limit - m.counts.n_asked, already) for m in models]
+        yield from joined([audit.run() for audit in audits])
         for name, model in zip(settings.names, models, strict=True):
-            question_scores(name if len(models) > 1 else "", model.counts)
+            question_scores(name * (len(models) > 1), model.counts)
         level = 1.0 - risk * (1.0 - settings.confidence)
-        bounds = np.stack([model.limits().mean(axis=-1) for model in models], axis=1)
-        single, pairs = estimates(audited, bounds, level)
-        drawn = [set(x.phases[0].users.tolist()) for x in audited if x.phases]
+        single, pairs = estimates(audits, level)
         return BudgetResult(
             names=settings.names,
-            metrics=tuple(map(str, self._metrics)),
+            metrics=settings.metrics,
             estimates=single,
             differences=pairs,
-            n_asked=tuple(int(model.counts.m.sum()) for model in models),
+            n_asked=tuple(model.counts.n_asked for model in models),
             n_held_out=frame.owner.size,
             n_users=frame.order.n.size,
-            n_audited=len(set().union(*drawn)),
-            n_candidates=int(frame.n.sum()),
+            n_audited=np.unique(np.concatenate([audit.users for audit in audits])).size,
+            n_candidates=n_candidates,
             confidence=settings.confidence,
             level=level,
             proxy=frame.order.proxy.name,
-            depth=tuple(map(depth_of, models, audited)),
+            depth=tuple(map(depth_of, audits)),
             proxy_helps=tuple(model.proxy_helps for model in models),
         )
 
@@ -281,42 +277,34 @@ def explore(model: Model, total: int) -> Asking:
     if not model.proxy_helps:
         return  # the audit ranks users more fully for the rest
     fewest = np.array([*BATCHES, *[BATCH] * n_strata][:n_strata])
-    first = counts.m.sum() / n_users + 3.0
-    budget = total / n_users
-    rounds = max(LEAST_ROUNDS, int(ROUNDS_PER_E * np.log(max(budget / first, 1.0))))
-    limits = np.array([budget])
-    if budget > first:
-        limits = np.geomspace(first, budget, rounds)
-    for limit in limits.tolist():
-        room = min(int(limit * n_users), total) - int(counts.m.sum())
+    first = counts.n_asked / n_users + 3.0
+    limits = [total / n_users]
+    if limits[0] > first:
+        rounds = max(LEAST_ROUNDS, int(ROUNDS_PER_E * np.log(limits[0] / first)))
+        limits = np.geomspace(first, limits[0], rounds).tolist()
+    for limit in limits:
+        room = min(int(limit * n_users), total) - counts.n_asked
         gain = model.gain()
-        size = np.minimum(np.maximum(fewest, counts.m), counts.left).ravel()
-        ranked = np.argsort(-np.where(size > 0, gain.ravel(), -1.0), kind="stable")
-        taken = ranked[: np.searchsorted(np.cumsum(size[ranked]), room, side="right")]
-        more = np.zeros(size.size, np.int64)
-        more[taken] = size[taken]
+        more = np.minimum(np.maximum(fewest, counts.m), counts.left).ravel()
+        ranked = np.argsort(-np.where(more > 0, gain.ravel(), -1.0), kind="stable")
+        n_taken = np.searchsorted(np.cumsum(more[ranked]), room, side="right")
+        more[ranked[n_taken:]] = 0
         if more.any():
             yield from counts.ask(more.reshape(n_users, n_strata))
             model.fit(ROUND_STEPS)
     model.fit(LAST_STEPS)
 
 
-def joined(tasks: Sequence[Generator[Asked, Float, Any]]) -> Generator[Batch, Float, list[Any]]:
-    """Run tasks side by side, a request of each in every batch; return what they return."""
-    results: list[Any] = [None] * len(tasks)
+def joined(tasks: Sequence[Generator[Asked, Any, object]]) -> Generator[Batch, Float, None]:
+    """Run tasks side by side, a request of each in every batch."""
     replies: dict[int, Float | None] = dict.fromkeys(range(len(tasks)))
     while True:
         wanted: dict[int, Asked] = {}
         for place, scores in replies.items():
-            try:
-                if scores is None:
-                    wanted[place] = next(tasks[place])
-                else:
-                    wanted[place] = tasks[place].send(scores)
-            except StopIteration as stop:
-                results[place] = stop.value
+            with suppress(StopIteration):
+                wanted[place] = tasks[place].send(scores)
         if not wanted:
-            return results
+            return
         sizes = [asked.user.size for asked in wanted.values()]
         users, items = map(np.concatenate, zip(*wanted.values(), strict=True))
         scores = yield Batch(np.repeat(list(wanted), sizes), users, items)

@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import roots_legendre
+from scipy.special import gammaln, roots_legendre
 
 from sampled_metrics import metrics
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Bool, Float, Int
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.budget.poisson import PoissonMeans
 from sampled_metrics.budget.strata import Counts
 from sampled_metrics.metrics import Measure
 from sampled_metrics.ranks import Ranks
@@ -33,6 +31,9 @@ UNSEEN = 0.3  # scores added to what was seen, so that thin strata stay interest
 MOST_SHARE = 0.995  # of better candidates in a stratum
 DEEPEST = 10  # better candidates that end a scan where no metric has a cutoff
 TIE_NODES = roots_legendre(6)  # of the integral over the order of ties
+SMALLEST = 1e-4  # Poisson mean in the tables
+STEP = 0.068  # of the logarithm of the mean
+EXACT_BELOW = 600.0  # means, or 3 times the depth; larger ones by expansion
 
 
 def parse_metrics(names: str | Sequence[str | Measure], single: bool = True) -> tuple[Measure, ...]:
@@ -42,28 +43,19 @@ def parse_metrics(names: str | Sequence[str | Measure], single: bool = True) -> 
     """
     measures = metrics.parse_measures(names)
     for measure in measures:
-        if not isinstance(measure, Measure):
-            raise InputError(f"found {measure!r}; expected a name")
-        if not _is_estimated(measure):
+        is_cut = measure.cutoff is not None
+        kinds = {"rr", "ap"}
+        sums = {"ap"}
+        if is_cut:
+            kinds = {"recall", "hit", "ndcg", "rr", "ap"}
+            sums = {"recall", "ndcg"}
+        if measure.kind not in kinds:
             known = "recall@k, hr@k, ndcg@k, mrr@k, mrr, map@k, map"
             raise InputError(f"unknown metric {str(measure)!r}; known: {known}")
-        if not single and not _is_sum(measure):
+        if not single and measure.kind not in sums:
             problem = f"{measure} of users with several held-out items is not estimated"
             raise InputError(f"metrics: {problem}; take recall@k, ndcg@k or ap")
     return tuple(measures)
-
-
-def _is_estimated(measure: Measure) -> bool:
-    if measure.kind in ("recall", "hit", "ndcg"):
-        return measure.cutoff is not None
-    return measure.kind in ("rr", "ap")
-
-
-def _is_sum(measure: Measure) -> bool:
-    """Whether the metric of a user is a weighted sum over the held-out items."""
-    if measure.kind == "ap":
-        return measure.cutoff is None
-    return measure.kind in ("recall", "ndcg")
 
 
 def over_ties(measures: Sequence[Measure], better: Int, tied: Int) -> Float:
@@ -78,7 +70,8 @@ class View(NamedTuple):
 
     mean: Float
     variance: Float
-    top: Float  # greatest possible value
+    least: Float  # that the scores allow
+    top: Float
     row_mean: Float  # mean for held-out rows, unscaled; shape (metrics, rows)
 
 
@@ -88,28 +81,26 @@ class Model:
     def __init__(self, counts: Counts, measures: Sequence[Measure]) -> None:
         frame = counts.frame
         self.counts = counts
-        self.measures = tuple(measures)
+        self.frame = frame
+        self.measures = measures
         self.proxy_helps = True  # by the first scores
         cutoffs = [measure.cutoff for measure in measures if measure.cutoff]
         self.depth = max(cutoffs, default=DEEPEST)  # better ones after which those are zero
-        self.sums = [i for i, measure in enumerate(measures) if measure.cutoff is None]
-        self.priority = np.ones(len(measures))
-        for i, measure in enumerate(measures):
-            if measure.kind in ("recall", "hit"):
-                self.priority[i] = 0.25
-        self.scale = _scale(counts, measures)
-        n_largest = int(frame.order.n.max())
-        self._poisson = PoissonMeans(measures, self.depth, n_largest)
-        bins = _bins(frame.own)
-        n_bins = int(bins.max()) + 1
-        n_classes = max(LEAST_CLASSES, frame.owner.size // ROWS_PER_CLASS)
-        n_classes = min(MOST_CLASSES, n_classes)
-        self._in_bin = np.eye(n_bins)[bins]
-        self._floor = min(0.07 / max(frame.edges[-1], 1), 2e-5)
+        self.sums = np.flatnonzero([measure.cutoff is None for measure in measures])
+        is_recall = [measure.kind in ("recall", "hit") for measure in measures]
+        self.priority = np.where(is_recall, 0.25, 1.0)
+        n_held_out = np.bincount(frame.owner)[frame.owner]
+        factors = [_factor(measure, n_held_out, counts.above) for measure in measures]
+        self.scale = np.stack(factors)  # of rows in the metrics of their users
+        self._poisson = PoissonMeans(measures, self.depth, int(frame.order.n.max()))
+        self._in_bin = _in_bin(frame.order.own)
+        n_rows, n_bins = self._in_bin.shape
+        n_classes = max(LEAST_CLASSES, min(MOST_CLASSES, n_rows // ROWS_PER_CLASS))
+        self._floor = min(0.07 / frame.edges[-1], 2e-5)
         self._initial = initial_shares(frame.edges, n_classes)
         self._prior = np.full((n_bins, n_classes), 1 / n_classes)
         self.share = self._initial
-        self.posterior = np.full((bins.size, n_classes), 1 / n_classes)
+        self.posterior = np.full((n_rows, n_classes), 1 / n_classes)
 
     def fit(self, steps: int) -> None:
         """Take steps of expectation maximisation."""
@@ -118,71 +109,65 @@ class Model:
         self.posterior = self._expected_classes(data)
         for _ in range(steps):
             sums = self.posterior.T @ data
-            hits = sums[:, :n_strata]
-            misses = sums[:, n_strata : 2 * n_strata]
-            in_bin = sums[:, 2 * n_strata :].T
+            hits, misses, in_bin = np.split(sums, [n_strata, 2 * n_strata], axis=1)
             share = (hits + SMOOTHING * self._initial) / (hits + misses + SMOOTHING)
             self.share = np.clip(share, self._floor, MOST_SHARE)
-            shares = in_bin.sum(0) / in_bin.sum()
-            prior = in_bin + shares + 1e-6
+            prior = in_bin.T + in_bin.sum(1) / in_bin.sum() + 1e-6
             self._prior = prior / prior.sum(1, keepdims=True)
             self.posterior = self._expected_classes(data)
 
     def gain(self) -> Float:
         """Variance of the metrics per score, for each user and stratum."""
+        counts = self.counts
         scored, better = self._tempered()
         hits = self.posterior.T @ better + UNSEEN
         share = hits / (self.posterior.T @ scored + UNSEEN)
         share = np.clip(share, self._floor, MOST_SHARE)
-        known = self.counts.known + self.counts.tied.sum(1) // 2
-        unscored = self._unscored(share)
-        _, variance = self._poisson.moments(self.posterior, known, unscored)
+        known = counts.known + counts.n_tied // 2
+        _, variance = self._poisson.moments(self.posterior, known, self._unscored(share))
         probability = self.posterior @ share
         spread = probability * (1.0 - probability)
-        left = self.counts.left[self.counts.frame.owner]
-        total = np.maximum((left * spread).sum(1), 1e-9)
-        scale = (self.priority @ variance) / total
+        total = (counts.left[self.frame.owner] * spread).sum(1)
+        scale = (self.priority @ variance) / np.maximum(total, 1e-9)
         rows = scale[:, np.newaxis] * spread
-        return self.counts.frame.by_user(rows.T).T
+        return self.frame.by_user(rows.T).T
 
     def view(self) -> View:
-        """Metrics of all users by the classes as last fitted."""
-        by_user = self.counts.frame.by_user
+        """Metrics of all users by the classes as last fitted; the order of ties is integrated out.
+
+        Those of users whose candidates are all scored are exact.
+        """
+        by_user = self.frame.by_user
+        counts = self.counts
         posterior = self._expected_classes(self._data())
-        mean, variance = self._posterior_of_rows(posterior)
-        tied = self.counts.tied.sum(1)
-        top = over_ties(self.measures, self.counts.known, tied)
+        unscored = self._unscored(self.share)
+        mean, variance = self._poisson.moments(posterior, counts.known, unscored)
+        rows = np.flatnonzero(counts.n_tied)
+        found = self._moments_of_tied(rows, posterior[rows], unscored[rows])
+        mean[:, rows], variance[:, rows] = found
+        n_left = counts.left.sum(1)[self.frame.owner]
+        least = over_ties(self.measures, counts.known + n_left, counts.n_tied)
+        top = over_ties(self.measures, counts.known, counts.n_tied)
+        is_done = n_left == 0
+        mean[:, is_done] = top[:, is_done]
+        variance[:, is_done] = 0.0
         return View(
             mean=by_user(mean * self.scale),
             variance=by_user(variance * self.scale**2),
+            least=by_user(least * self.scale),
             top=by_user(top * self.scale),
             row_mean=mean,
         )
 
-    def limits(self) -> Float:
-        """Least and greatest metrics of each user that the scores allow; (2, metrics, users)."""
-        fewest = self.counts.known
-        most = fewest + self._n_left()
-        tied = self.counts.tied.sum(1)
-        worst = over_ties(self.measures, most, tied)
-        best = over_ties(self.measures, fewest, tied)
-        both = np.stack([worst, best])
-        return self.counts.frame.by_user(both * self.scale)
-
     @property
-    def live(self) -> NDArray[np.bool_]:
+    def live(self) -> Bool:
         """Whether a metric with a cutoff is open for some held-out row of a user."""
-        is_open = self.counts.known < self.depth
-        n_open = self.counts.frame.by_user(is_open.astype(np.float64))
+        n_open = self.frame.by_user(self.counts.known < self.depth)
         return (n_open > 0) & (self.counts.left.sum(1) > 0)
-
-    def _n_left(self) -> Int:
-        """Unscored candidates of the user of each row."""
-        return self.counts.left.sum(1)[self.counts.frame.owner]
 
     def _tempered(self) -> tuple[Float, Float]:
         """Scored, and better with half of the tied, of each row and stratum, overdispersed."""
-        scored = self.counts.m[self.counts.frame.owner]
+        scored = self.counts.m[self.frame.owner]
         factor = (KAPPA + 1.0) / (KAPPA + np.maximum(scored, 1))
         return scored * factor, self.counts.expected_better * factor
 
@@ -193,9 +178,13 @@ class Model:
 
     def _expected_classes(self, data: Float) -> Float:
         """Probability of each class for each row, shape (rows, classes)."""
-        hit = np.log(self.share)
-        miss = np.log1p(-self.share)
-        logs = np.vstack([hit.T, miss.T, np.log(self._prior)])
+        logs = np.vstack(
+            [
+                np.log(self.share).T,
+                np.log1p(-self.share).T,
+                np.log(self._prior),
+            ]
+        )
         likelihood = data @ logs
         likelihood -= likelihood.max(1, keepdims=True)
         np.exp(likelihood, out=likelihood)
@@ -203,66 +192,49 @@ class Model:
 
     def _unscored(self, share: Float) -> Float:
         """Expected number of better ones among what was not scored, shape (rows, classes)."""
-        owner = self.counts.frame.owner
+        owner = self.frame.owner
         weight = self.counts.left[owner] / (KAPPA + self.counts.m[owner])
         by_row = (weight * self.counts.expected_better).sum(1, keepdims=True)
         return (weight * KAPPA) @ share.T + by_row
 
-    def _posterior_of_rows(self, posterior: Float) -> tuple[Float, Float]:
-        """Mean and variance of the metrics of each row; the order of ties is integrated out."""
-        known = self.counts.known
-        tied = self.counts.tied.sum(1)
-        unscored = self._unscored(self.share)
-        mean, variance = self._poisson.moments(posterior, known, unscored)
-        rows = np.flatnonzero(tied)
-        if rows.size:
-            found = self._posterior_of_tied(rows, posterior[rows], unscored[rows])
-            mean[:, rows], variance[:, rows] = found
-        is_done = self._n_left() == 0
-        mean[:, is_done] = over_ties(self.measures, known, tied)[:, is_done]
-        variance[:, is_done] = 0.0
-        return mean, variance
-
-    def _posterior_of_tied(
-        self, rows: Int, posterior: Float, unscored: Float
-    ) -> tuple[Float, Float]:
+    def _moments_of_tied(
+        self,
+        rows: Int,
+        posterior: Float,
+        unscored: Float,
+    ) -> Float:
         """Mean and variance of the metrics of rows with ties."""
         known = self.counts.known[rows]
-        tied = self.counts.tied.sum(1)[rows]
+        tied = self.counts.n_tied[rows]
         better = self.counts.better.sum(1)[rows]
         part = tied / (2.0 * better + tied)  # of the ties in what is expected
-        first = np.zeros((len(self.measures), rows.size))
-        second = np.zeros_like(first)
+        powers = np.zeros((2, len(self.measures), rows.size))
         for node, weight in zip(*TIE_NODES, strict=True):
             root = (node + 1.0) / 2.0
             place = root**3
-            weight = 1.5 * weight * root**2
             n_above = np.floor(place * tied + 0.5)
-            above = known + n_above.astype(np.int64)
             factor = 1.0 - part + 2.0 * part * place
-            expected = unscored * factor[:, np.newaxis]
-            mean, variance = self._poisson.moments(posterior, above, expected)
-            first += weight * mean
-            second += weight * (variance + mean**2)
-        return first, np.maximum(second - first**2, 0.0)
+            mean, variance = self._poisson.moments(
+                posterior, known + n_above.astype(np.int64), unscored * factor[:, np.newaxis]
+            )
+            powers += 1.5 * weight * root**2 * np.stack([mean, variance + mean**2])
+        return _of_powers(powers)
 
 
-def _scale(counts: Counts, measures: Sequence[Measure]) -> Float:
-    """Factor of each held-out row's metric in that of its user, shape (metrics, rows)."""
-    owner = counts.frame.owner
-    n_held_out = np.bincount(owner)[owner]
-    return np.stack([_factor(measure, n_held_out, counts.above) for measure in measures])
+def _of_powers(powers: Float) -> Float:
+    """Mean and variance of the expectations of powers 1 and 2."""
+    first, second = powers
+    return np.stack([first, np.maximum(second - first**2, 0.0)])
 
 
 def _factor(measure: Measure, n_held_out: Int, above: Int) -> Float:
-    """Factor of each held-out row.
+    """Factor of each held-out row's metric in that of its user.
 
     With R held-out items, recall@k is their mean recall, ndcg@k the sum of their discounts over
     that of min(R, k) items on top, and ap their mean precision, better held-out ones counted.
     """
     if measure.kind == "ndcg":
-        place = np.arange(1, int(n_held_out.max()) + 1)
-        ideal = np.cumsum(1.0 / np.log2(place + 1))
+        ideal = np.cumsum(1.0 / np.log2(np.arange(2, n_held_out.max() + 2)))
         n_on_top = np.minimum(n_held_out, measure.cutoff or n_held_out)
         return 1.0 / ideal[n_on_top - 1]
     if measure.kind == "ap":
@@ -274,20 +246,93 @@ def initial_shares(bounds: Int, classes: int) -> Float:
     """Logistic in the logarithm of the position, from classes with few better ones to many."""
     n = max(int(bounds[-1]), 2)
     middle = np.sqrt((bounds[:-1] + 1.0) * bounds[1:])
-    last = np.log(max(0.85 * n, 1.0))
-    level = np.linspace(np.log(0.3), last, classes)
+    level = np.linspace(np.log(0.3), np.log(0.85 * n), classes)
     distance = level[:, np.newaxis] - np.log(middle)
     odds = np.exp(-1.2 * distance)
     return np.clip(0.95 / (1.0 + odds), 0.07 / n, 0.98)
 
 
-def _bins(own: Float) -> Int:
-    """Bins of the held-out items' own places, finer where the proxy ranks them high."""
+def _in_bin(own: Float) -> Float:
+    """1 in the bin of each held-out item's own place, finer where the proxy ranks them high."""
     n_bins = max(2, min(BINS, own.size // ROWS_PER_BIN))
     half = n_bins // 2
     head = np.linspace(0, HEAD_SHARE, half + 1)
     tail = np.linspace(HEAD_SHARE, 1, n_bins - half + 1)
-    inner = np.append(head, tail[1:])[1:-1]
-    cuts = np.unique(np.quantile(own, inner))
+    cuts = np.unique(np.quantile(own, np.append(head[1:], tail[1:-1])))
     bins = np.searchsorted(cuts, own, side="right")
-    return np.unique(bins, return_inverse=True)[1]
+    return np.where(bins[:, np.newaxis] == np.unique(bins), 1.0, 0.0)
+
+
+class PoissonMeans:
+    """Mean and variance of metrics of r + X better ones, X Poisson, by interpolation in log E X.
+
+    From r = `depth` on metrics with a cutoff are zero, and ap is expanded, as for large means.
+    """
+
+    def __init__(
+        self,
+        measures: Sequence[Measure],
+        depth: int,
+        n_largest: int,
+    ) -> None:
+        self._measures = measures
+        self._depth = depth
+        low = np.log(SMALLEST)
+        high = np.log(max(1.1 * n_largest, 10.0))
+        n_steps = int(np.ceil((high - low) / STEP))
+        self._low = low
+        self._scale = n_steps / (high - low)
+        means = np.exp(np.linspace(low, high, n_steps + 1))
+        is_small = means <= max(EXACT_BELOW, 3.0 * depth)
+        small = means[is_small]
+        largest = small[-1]
+        size = int(largest + 12.0 * np.sqrt(largest) + 30.0)
+        support = np.arange(max(depth, size))
+        logs = np.outer(np.log(small), support) - small[:, np.newaxis]
+        law = np.exp(logs - gammaln(support + 1.0))  # of X for each mean
+        better = np.arange(depth)[:, np.newaxis]
+        # Of powers 1 and 2 of each metric, the expectation for each r and mean of X.
+        self._tables = np.zeros((2, len(measures), depth, means.size))
+        for power, place in np.ndindex(self._tables.shape[:2]):
+            table = self._tables[power, place]
+            values = measures[place].at(better + support + 1, n_largest)
+            table[:, is_small] = values ** (power + 1) @ law.T
+            if measures[place].cutoff is None:
+                table[:, ~is_small] = _expansion(better, means[~is_small], power + 1)
+
+    def moments(
+        self,
+        share: Float,
+        better: Int,
+        mean: Float,
+    ) -> Float:
+        """Mean and variance of the metrics of held-out rows, shape (2, metrics, rows).
+
+        Besides `better` known ones, `mean` are expected in classes of probability `share`.
+        """
+        n_measures, _, size = self._tables.shape[1:]
+        powers = np.zeros((2, n_measures, better.size))
+        near = better < self._depth
+        far = ~near
+        logs = np.log(np.maximum(mean[near], SMALLEST))
+        place = np.clip((logs - self._low) * self._scale, 0.0, size - 1.001)
+        column = place.astype(np.int64)
+        right = share[near] * (place - column)
+        left = share[near] - right
+        column += (better[near] * size)[:, np.newaxis]
+        for power, index in np.ndindex(powers.shape[:2]):
+            table = self._tables[power, index].ravel()
+            found = powers[power, index]
+            found[near] = np.einsum("ug,ug->u", left, table[column])
+            found[near] += np.einsum("ug,ug->u", right, table[column + 1])
+            if self._measures[index].cutoff is None:
+                values = _expansion(better[far, np.newaxis], mean[far], power + 1)
+                found[far] = (share[far] * values).sum(axis=1)
+        return _of_powers(powers)
+
+
+def _expansion(better: Int, mean: Float, power: int) -> Float:
+    """Mean of 1/(better + X + 1)^power, X Poisson of a large mean."""
+    total = better + 1.0 + mean
+    spread = (2 * power - 1) * mean / total**2
+    return (1.0 + spread) / total**power

@@ -1,6 +1,6 @@
 """What is evaluated: seen and relevant items of users, and scores under the same ids."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.arrays import (
     EXACT,
+    Bool,
     Ids,
     Int,
     id_column,
@@ -20,10 +21,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.kinds import is_pandas
 from sampled_metrics._base.sparse import (
     canonical,
-    from_structure,
     marked,
-    structure,
-    structure_names,
 )
 from sampled_metrics.inputs.held import OfUsers
 from sampled_metrics.inputs.items import items_by_id, known_items, table_of_items
@@ -32,12 +30,9 @@ from sampled_metrics.inputs.questions import ask_of_grades
 from sampled_metrics.inputs.scores import as_array
 from sampled_metrics.tables.arrow import places
 from sampled_metrics.tables.names import ITEM
-from sampled_metrics.tables.table import Table
 
 Scorer = Callable[[Int, Int], Any]
 Function = Callable[[Ids, Ids], ArrayLike]  # score of each pair of a user and an item
-_COLUMNS = ("owner", "item", "user_ids", "item_ids", "by_id")  # of a saved problem
-_LISTED = "candidates_"  # prefix of the arrays of its candidates, if they were given
 
 
 class Grid(NamedTuple):
@@ -52,20 +47,18 @@ class Grid(NamedTuple):
         """Take a DataFrame with ids as index and columns, or a sparse or dense matrix."""
         if issparse(data):
             values = canonical(data)
-            if values.dtype.kind in "iu" and values.nnz:
-                _require_exact(name, values.data)
+            _require_exact(name, values.data)
         else:
             values = ordered_floats(as_array(data, name))
         if values.ndim != 2 or not all(values.shape):
             raise InputError(f"{name} has shape {values.shape}; expected users x items")
         if not is_pandas(data):
             return cls(values)
-        n_users, n_items = values.shape
-        user_ids = id_column(f"ids of {name}", data.index, n_users)
-        item_ids = id_column(f"ids of {name}", data.columns, n_items)
-        require_unique(f"id of {name}", user_ids)
-        require_unique(f"id of {name}", item_ids)
-        return cls(values, user_ids, item_ids)
+        ids = []
+        for axis, size in zip((data.index, data.columns), values.shape, strict=True):
+            ids.append(id_column(f"ids of {name}", axis, size))
+            require_unique(f"id of {name}", ids[-1])
+        return cls(values, *ids)
 
     def items(self) -> Any:
         """Return a table of all items, None without ids."""
@@ -114,34 +107,16 @@ class Problem(NamedTuple):
 
         `shape` is that of scores by position, if they are a matrix.
         """
-        if seen is None and candidates is None:
+        others = {"seen": seen, "candidates": candidates}
+        others = {name: items_of for name, items_of in others.items() if items_of is not None}
+        if not others:
             raise InputError("neither seen (--seen) nor candidates (--candidates); give one")
-        given = {"relevant": relevant, "seen": seen, "candidates": candidates}
-        tables = {}
-        for name, items_of in given.items():
-            if items_of is not None:
-                tables[name] = table_of_items(items_of, name)
-        n_tables = sum(table is not None for table in tables.values())
-        if n_tables == 0:
-            return cls._of_positions(relevant, seen, items, candidates, shape)
-        if n_tables < len(tables):
-            names = " and ".join(tables)
-            raise InputError(f"one of {names} has ids; give all as tables, or none")
-        return cls._of_tables(
-            tables["relevant"], tables.get("seen"), items, tables.get("candidates")
-        )
-
-    @classmethod
-    def _of_tables(
-        cls,
-        relevant: Table | None,
-        seen: Table | None,
-        items: OfUsers | None,
-        candidates: Table | None,
-    ) -> "Problem":
-        """Take tables of ids."""
-        others = [] if candidates is None else [candidates]
-        known = known_items(relevant, seen, items, others)
+        tables = _tables({"relevant": relevant, **others})
+        if not tables:
+            return cls._of_positions(relevant, others, items, shape)
+        listed = tables.get("candidates")
+        named = [listed] if listed is not None else []
+        known = known_items(tables["relevant"], tables.get("seen"), items, named)
         owner, item = known.held_out.matrix().nonzero()
         both = [known.seen.matrix(), known.seen_by_others.matrix()]
         problem = cls(
@@ -151,62 +126,47 @@ class Problem(NamedTuple):
             user_ids=known.user_ids,
             item_ids=known.item_ids,
         )
-        if candidates is None:
+        if listed is None:
             return problem
-        listed = items_by_id(candidates, "candidates").within(known.user_ids, known.item_ids)
-        return problem._among(listed.matrix())
+        by_id = items_by_id(listed, "candidates").within(known.user_ids, known.item_ids)
+        return problem._among(by_id.matrix())
 
     @classmethod
     def _of_positions(
         cls,
         relevant: OfUsers,
-        seen: OfUsers | None,
-        items: OfUsers | None,
-        candidates: OfUsers | None,
+        others: dict[str, Any],
+        items: Any,
         shape: tuple[int, int] | None,
     ) -> "Problem":
         """Take rows and columns, and put users with held-out items first."""
-        shape = _shape_of(relevant, seen, items, candidates, shape)
-        _require_number(items, shape[1])
-        events = csr_array(shape)
-        if seen is not None:
-            events = _marks("seen", seen, shape)
-        row, item = _held_out(relevant, events)
+        shape = _shape_of(relevant, others, items, shape)
+        if items is not None and whole_number("items", items, 1) != shape[1]:
+            raise InputError(f"items is {items}; expected {shape[1]}, the number of all items")
+        marks = {name: _marks(name, items_of, shape) for name, items_of in others.items()}
+        events = marks.get("seen", csr_array(shape))
+        held = items_by_position(relevant, "relevant", shape)
+        ask_of_grades(held.relevance)
+        row = held.owners
+        if not row.size:
+            raise InputError("relevant has no items; expected at least one")
+        is_seen = np.ravel(events[row, held.item]) != 0
+        if is_seen.any():
+            user, item = held.pair(int(np.argmax(is_seen)))
+            raise InputError(f"relevant: held-out item {item} of user {user} is seen")
         user_ids, owner = np.unique(row, return_inverse=True)
-        others = np.setdiff1d(np.arange(events.shape[0]), user_ids)
+        without = np.setdiff1d(np.arange(shape[0]), user_ids)
         problem = cls(
-            events=events[np.append(user_ids, others)],
+            events=events[np.append(user_ids, without)],
             owner=owner,
-            item=item,
+            item=held.item,
             user_ids=user_ids,
-            item_ids=np.arange(events.shape[1]),
+            item_ids=np.arange(shape[1]),
             by_id=False,
         )
-        if candidates is None:
+        if "candidates" not in marks:
             return problem
-        return problem._among(_marks("candidates", candidates, shape)[user_ids])
-
-    @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Problem":
-        """Take what `arrays` returned."""
-        columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}
-        candidates = None
-        if structure_names(_LISTED)[0] in arrays:
-            candidates = from_structure(arrays, _LISTED)
-        return cls(from_structure(arrays), candidates=candidates, **columns)
-
-    @staticmethod
-    def array_names() -> tuple[str, ...]:
-        """Return the names of arrays that every saved problem has."""
-        return *structure_names(), *_COLUMNS
-
-    def arrays(self) -> dict[str, Any]:
-        """Return the problem as arrays, to be saved."""
-        arrays = structure(self.events)
-        arrays.update((name, getattr(self, name)) for name in _COLUMNS)
-        if self.candidates is not None:
-            arrays.update(structure(self.candidates, _LISTED))
-        return arrays
+        return problem._among(marks["candidates"][user_ids])
 
     def _among(self, candidates: csr_array) -> "Problem":
         """Return the problem with these candidates, but for seen and held-out items."""
@@ -225,10 +185,9 @@ class Problem(NamedTuple):
         """Count the candidates of each user, the held-out items not included."""
         if self.candidates is not None:
             return np.diff(self.candidates.indptr).astype(np.int64)
-        n_seen = np.diff(self.seen.indptr).astype(np.int64)
-        return self.seen.shape[1] - n_seen - np.bincount(self.owner)
+        return self.seen.shape[1] - np.diff(self.seen.indptr) - np.bincount(self.owner)
 
-    def is_candidate(self, users: Int) -> NDArray[np.bool_]:
+    def is_candidate(self, users: Int) -> Bool:
         """Mark the candidates of some users, and maybe their held-out items."""
         if self.candidates is not None:
             return self.candidates[users].toarray() != 0
@@ -253,42 +212,38 @@ class Problem(NamedTuple):
             return self.user_ids, self.item_ids
         if grid.user_ids is None:
             raise InputError(f"{name} has no ids; expected a DataFrame with index and columns")
-        row = _places(name, self.user_ids, grid.user_ids)
-        column = _places(name, self.item_ids, grid.item_ids)
+        row = places(self.user_ids, grid.user_ids)
+        column = places(self.item_ids, grid.item_ids)
+        for place, ids in ((row, self.user_ids), (column, self.item_ids)):
+            if (place < 0).any():
+                raise InputError(f"{name} lacks {ids[np.argmin(place)]}, an id of the others")
         return row, column
 
 
-def _places(name: str, ids: Ids, among: Ids) -> Int:
-    """Place of each id among those of a grid."""
-    found = places(ids, among)
-    if (found < 0).any():
-        raise InputError(f"{name} lacks {ids[np.argmin(found)]}, an id of the others")
-    return found
-
-
-def _require_number(items: Any, n_items: int) -> None:
-    """Raise InputError unless `items` is the number of items, if it is given."""
-    if items is not None and whole_number("items", items, 1) != n_items:
-        raise InputError(f"items is {items}; expected {n_items}, the number of all items")
+def _tables(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables of what is given by ids, none of what is given by position."""
+    tables = {}
+    for name, items_of in given.items():
+        table = table_of_items(items_of, name)
+        if table is not None:
+            tables[name] = table
+    if tables and len(tables) < len(given):
+        names = " and ".join(given)
+        raise InputError(f"one of {names} has ids; give all as tables, or none")
+    return tables
 
 
 def _shape_of(
-    relevant: OfUsers,
-    seen: OfUsers | None,
-    items: Any,
-    candidates: OfUsers | None,
-    shape: tuple[int, int] | None,
+    relevant: OfUsers, others: dict[str, Any], items: Any, shape: tuple[int, int] | None
 ) -> tuple[int, int]:
     """Return the number of users and of items of what is given by position."""
-    for given in (seen, candidates, relevant):
+    for given in (*others.values(), relevant):
         found = tuple(getattr(given, "shape", ()))
         if len(found) == 2:
             return found
     if shape is not None:
         return shape
-    for name, given in (("seen", seen), ("candidates", candidates)):
-        if given is None:
-            continue
+    for name, given in others.items():
         if not isinstance(given, list | tuple):
             raise InputError(
                 f"{name} is of type {type(given).__name__}; expected a matrix or lists"
@@ -321,28 +276,13 @@ def numbers(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Any:
     array = as_array(values, name)
     if array.shape != shape:
         raise InputError(f"{name} has shape {array.shape}; expected {shape}")
-    if array.dtype.kind in "iu" and array.size:
-        _require_exact(name, array)
+    _require_exact(name, array)
     return array
 
 
-def _require_exact(name: str, whole: NDArray[Any]) -> None:
+def _require_exact(name: str, array: NDArray[Any]) -> None:
     """Raise InputError for whole numbers that are not compared exactly."""
-    largest = max(int(whole.max()), -int(whole.min()))
-    if largest > EXACT:
-        raise InputError(f"{name} has {largest}; expected whole numbers of at most 2^53")
-
-
-def _held_out(relevant: OfUsers, seen: csr_array) -> tuple[Int, Int]:
-    """Return row and column of each held-out item."""
-    held = items_by_position(relevant, "relevant", seen.shape)
-    ask_of_grades(held.relevance)
-    row = held.owners
-    item = held.item
-    if not row.size:
-        raise InputError("relevant has no items; expected at least one")
-    is_seen = np.ravel(seen[row, item]) != 0
-    if is_seen.any():
-        first = int(np.argmax(is_seen))
-        raise InputError(f"relevant: held-out item {item[first]} of user {row[first]} is seen")
-    return row, item
+    if array.dtype.kind in "iu" and array.size:
+        largest = max(int(array.max()), -int(array.min()))
+        if largest > EXACT:
+            raise InputError(f"{name} has {largest}; expected whole numbers of at most 2^53")

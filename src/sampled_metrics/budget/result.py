@@ -1,7 +1,7 @@
 """What an evaluation on a budget returns, as rows, orders and text."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from sampled_metrics._base.text import Parts
-from sampled_metrics.budget.audit import Audited
+from sampled_metrics._base.text import Parts, plain
+from sampled_metrics.budget.audit import Audit
 from sampled_metrics.budget.estimates import Estimate
-from sampled_metrics.budget.model import Model
 from sampled_metrics.inference.decisions import decided
 from sampled_metrics.inference.orders import is_above, order_in_words
 from sampled_metrics.inference.results import (
@@ -97,12 +96,10 @@ class BudgetResult(Shown):
         """
         rows = []
         for number, name in enumerate(self.names):
-            depth = None
-            if not math.isnan(self.depth[number]):
-                depth = self.depth[number]
-            weak = None
-            if self.weak[number] or depth is not None:
-                weak = self.weak[number]
+            depth = self.depth[number]
+            weak: bool | None = self.weak[number]
+            if math.isnan(depth) and not weak:
+                weak = None
             for metric, x in zip(self.metrics, self.estimates[number], strict=True):
                 row: Row = {
                     "recommender": name,
@@ -123,7 +120,7 @@ class BudgetResult(Shown):
                     "weak_proxy": weak,
                 }
                 rows.append(row)
-        return rows
+        return plain(rows)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the rows as a DataFrame."""
@@ -148,15 +145,15 @@ class BudgetResult(Shown):
         looks = (1.0 - self.confidence) / (1.0 - self.level)  # at which it might have stopped
         n_items = round((self.n_candidates + self.n_held_out) / self.n_users)
         for (a, b), leads in self.differences.items():
-            for i, metric in enumerate(self.metrics):
-                lead = leads[i]
+            rows = zip(self.metrics, leads, self.estimates[a], self.estimates[b], strict=True)
+            for metric, lead, of_a, of_b in rows:
                 yield Compared(
                     a=self.names[a],
                     b=self.names[b],
                     metric=metric,
                     estimator="budget",
-                    value_a=self.estimates[a][i].value,
-                    value_b=self.estimates[b][i].value,
+                    value_a=of_a.value,
+                    value_b=of_b.value,
                     difference=lead.value,
                     std_error=lead.std_error,
                     ci_low=lead.low,
@@ -182,13 +179,12 @@ class BudgetResult(Shown):
     def parts(self, correction: str = "holm", **_: Any) -> Parts:
         """Return tables of metrics and orders, and what the numbers mean and cost."""
         table = []
-        for number, name in enumerate(self.names):
-            for metric, x in zip(self.metrics, self.estimates[number], strict=True):
-                row: Row = {"recommender": name, "metric": metric, "value": x.value}
-                row[f"interval ({100 * self.confidence:g} %)"] = span(x.low, x.high)
-                table.append(row)
+        for row in self.rows():
+            shown = {name: row[name] for name in ("recommender", "metric", "value")}
+            shown[_heading(self.confidence)] = span(row["ci_low"], row["ci_high"])
+            table.append(shown)
         orders = self.compare(correction)
-        notes = ["\n".join(self._notes(orders, correction)), *questions(self.notes)]
+        notes = [self._notes(orders, correction), *questions(self.notes)]
         if not orders:
             return [table, *notes]
         return [table, *orders.parts(), *notes]
@@ -203,136 +199,47 @@ class BudgetResult(Shown):
         """Whether the audit disagrees with a recommender's model, and so gives the values."""
         return tuple(any(x.disagrees for x in row) for row in self.estimates)
 
-    def _notes(self, orders: list[Compared], correction: str) -> Iterator[str]:
+    def _notes(self, orders: Sequence[Compared], correction: str) -> str:
         """Say what the numbers are, what they cost, how the proxy fits, and what to do."""
-        users = count(self.n_users, "user")
-        if min(self.n_asked) == self.n_candidates:
-            yield f"Exact metrics of these {users}, because all candidates were scored. Fractions."
-            yield self._price()
-            return
-        yield f"Exact metrics of these {users}, estimated on a budget. Fractions."
-        yield from self._notes_on_values(orders)
-        yield (
-            "interval: of what a full ranking of these users would give, by the audit of "
-            f"{self.n_audited:,} of them; other users like these are not covered."
-        )
-        if orders:
-            yield from self._notes_on_orders(orders, correction)
-        yield self._price()
-        yield from self._notes_on_proxy()
-        yield from self._notes_on_useless()
-        if self.seconds_per_score:
-            yield from self._notes_on_time(sum(self.seconds_per_score))
+        import jinja2
 
-    def _price(self) -> str:
-        prices = []
-        for name, price in zip(self.names, self.scores_per_user, strict=True):
-            if len(self.names) > 1:
-                prices.append(f"{name} {price:.4g}")
-            else:
-                prices.append(f"{price:.4g}")
-        return (
-            f"price: {', '.join(prices)} scores per user of "
-            f"{self.n_candidates / self.n_users:,.5g} candidates, held-out items not counted"
-            f"{self._unused()}."
-        )
-
-    def _unused(self) -> str:
-        """Say how many scores a smaller budget paid for that this one does not use."""
-        if not any(self.n_unused):
-            return ""
-        unused = [f"{n / self.n_users:.4g}" for n in self.n_unused]
-        return f"; {', '.join(unused)} more, of the smaller budget before, are not used"
-
-    def _notes_on_values(self, orders: list[Compared]) -> Iterator[str]:
-        weak = [name for name, is_weak in zip(self.names, self.weak, strict=True) if is_weak]
-        if weak:
-            yield f"value: from the model; for {', '.join(weak)} from the audit, which disagrees."
-        else:
-            yield "value: from the model."
-        if any(abs(x.difference - (x.value_b - x.value_a)) > ROUNDING for x in orders):
-            yield (
-                "b - a: order recommenders by it. It is not the difference of the values, because "
-                "errors of a pair cancel."
-            )
-
-    def _notes_on_orders(self, orders: list[Compared], correction: str) -> Iterator[str]:
-        n_pairs = len(self.differences)
-        rule = "order: decided if the interval of b - a excludes 0"
-        if n_pairs > 1 and correction != "none":
-            rule += f", also corrected for {n_pairs} pairs ({correction})"
-        yield f"{rule}."
-        if any(pair.order == UNDECIDED for pair in orders):
-            yield "  An undecided order needs a larger budget, a better proxy or full rankings."
-
-    def _notes_on_proxy(self) -> Iterator[str]:
-        order = "highest by it"
-        if self.proxy == "popularity":
-            order = "most popular"
-        known = []
-        unknown = []
-        for name, depth, helps in zip(self.names, self.depth, self.proxy_helps, strict=True):
-            if math.isnan(depth) and helps:
-                unknown.append(name)
-            elif math.isnan(depth):
-                continue
-            elif len(self.names) > 1:
-                known.append(f"the {depth:,.0f} {order} ({name})")
-            else:
-                known.append(f"the {depth:,.0f} {order}")
-        if known:
-            yield (
-                f"proxy: {self.proxy}; 90 % of the items that beat the held-out one are among "
-                f"{', '.join(known)}."
-            )
-        else:
-            yield f"proxy: {self.proxy}."
-        if unknown:
-            yield (
-                f"  {', '.join(unknown)}: too few users were ranked fully to judge the proxy, and "
-                f"if it hides what they like, the interval can be too narrow. {self._remedy()}"
-            )
-
-    def _notes_on_useless(self) -> Iterator[str]:
-        names = [x for x, helps in zip(self.names, self.proxy_helps, strict=True) if not helps]
-        if names:
-            yield (
-                f"  {', '.join(names)}: the first scores show little relation to the proxy's "
-                "order, so random users were ranked fully for the scores of the model. With a "
-                "better proxy the intervals are narrower for the same price."
-            )
-
-    def _remedy(self) -> str:
-        """Say which budget pays for enough full lists in the audit."""
+        # A budget that pays for enough full lists in the audit, rounded up to two digits.
         lists = SURER * LEAST_CONFIRMED / (1.0 - MODEL_SHARE)
         budget = lists * self.n_candidates / self.n_users**2
         unit = 10.0 ** max(math.floor(math.log10(budget)) - 1, 0)
-        enough = math.ceil(budget / unit) * unit
-        if enough * self.n_users >= self.n_candidates:
-            return "For so few users, score all candidates, which leaves no error."
-        return f"Take a budget of about {enough:,.0f}; the same folder goes on with it."
-
-    def _notes_on_time(self, seconds_per_score: float) -> Iterator[str]:
         n_scores = self.n_candidates + self.n_held_out
-        seconds = n_scores * seconds_per_score
-        scores = f"{n_scores:,} scores"
-        if len(self.names) > 1:
-            scores = f"{len(self.names)} x {scores}"
-        yield f"full ranking: {scores}, about {float(f'{seconds:.2g}'):,g} s."
-        if seconds < SOON:
-            yield "  That is soon: rank fully (sampled_metrics.rank), which leaves no error."
+        seconds = n_scores * sum(self.seconds_per_score)
+        differences = [x.difference - (x.value_b - x.value_a) for x in orders]
+        environment = jinja2.Environment(  # noqa: S701 - of plain text
+            loader=jinja2.PackageLoader("sampled_metrics.budget"),
+            trim_blocks=True,
+            undefined=jinja2.StrictUndefined,
+        )
+        notes = environment.get_template("notes.txt").render(
+            result=self,
+            recommenders=self.rows()[:: len(self.metrics)],
+            users=count(self.n_users, "user"),
+            correction=correction,
+            moved=any(abs(difference) > ROUNDING for difference in differences),
+            undecided=any(x.order == UNDECIDED for x in orders),
+            enough=math.ceil(budget / unit) * unit,
+            n_scores=n_scores,
+            seconds=float(f"{seconds:.2g}"),
+            is_soon=seconds < SOON,
+        )
+        return notes.rstrip()
 
 
-def depth_of(model: Model, audited: Audited) -> float:
+def depth_of(audit: Audit) -> float:
     """Depth of the proxy's order, by the audited users of whom all candidates were scored."""
-    frame = model.counts.frame
-    weight = np.zeros(frame.n.shape[0])
-    for phase in audited.phases:
-        weight[phase.users] = 1.0 / phase.reached
-    users = np.flatnonzero((weight > 0) & (model.counts.left.sum(1) == 0))
+    counts = audit.model.counts
+    frame = counts.frame
+    is_confirmed = counts.left.sum(1)[audit.users] == 0
+    users = audit.users[is_confirmed]
     if users.size < LEAST_CONFIRMED:
         return math.nan
-    better = frame.by_user(model.counts.better.T.astype(np.float64))[:, users] @ weight[users]
+    weight = 1.0 / audit.reached[users]
+    better = frame.by_user(counts.better.T.astype(np.float64))[:, users] @ weight
     sums = np.concatenate([[0.0], np.cumsum(better)])
     if not sums[-1]:
         return 0.0
@@ -355,7 +262,7 @@ def p_value(estimate: Estimate, level: float) -> float:
     if not std_error:
         return 0.0 if centre else 1.0
     reach = max(high - centre, centre - low)
-    slack = max(0.0, reach - float(stdtrit(freedom, 1.0 - risk / 2.0)) * std_error)
+    slack = max(0.0, reach - stdtrit(freedom, 1.0 - risk / 2.0) * std_error)
     distance = max(0.0, abs(centre) - slack) / std_error
     p = 2.0 * float(stdtr(freedom, -distance))
     if low <= 0.0 <= high:
@@ -363,12 +270,20 @@ def p_value(estimate: Estimate, level: float) -> float:
     return min(p, float(np.nextafter(risk, 0.0)))
 
 
+def _heading(confidence: float) -> str:
+    return f"interval ({100 * confidence:g} %)"
+
+
 def _order_parts(orders: list[Compared], confidence: float) -> Parts:
-    rows = []
-    for result in orders:
-        row: Row = {"a": result.a, "b": result.b, "metric": result.metric}
-        row["b - a"] = result.difference
-        row[f"interval ({100 * confidence:g} %)"] = span(result.ci_low, result.ci_high)
-        row["order"] = order_in_words(result)
-        rows.append(row)
+    rows = [
+        {
+            "a": result.a,
+            "b": result.b,
+            "metric": result.metric,
+            "b - a": result.difference,
+            _heading(confidence): span(result.ci_low, result.ci_high),
+            "order": order_in_words(result),
+        }
+        for result in orders
+    ]
     return [rows]

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -11,23 +11,21 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.asking import collected
+from sampled_metrics._base.asking import ask, collected
 from sampled_metrics._base.defaults import BUDGET, BUDGET_METRICS, CONFIDENCE
-from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import (
-    alone_in,
-)
+from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.files import alone_in
 from sampled_metrics._base.kinds import Kind, is_dictionary, kind_of
 from sampled_metrics.budget.candidates import Order, make_proxy
 from sampled_metrics.budget.evaluation import Session, Settings, expectation
-from sampled_metrics.budget.folder import STATE, Folder
+from sampled_metrics.budget.folder import Folder
 from sampled_metrics.budget.problem import Function, Grid, Problem, Scorer, numbers
-from sampled_metrics.budget.questions import question_stored
 from sampled_metrics.budget.result import BudgetResult
-from sampled_metrics.budget.state import Batch, Scored
-from sampled_metrics.budget.strata import Frame
+from sampled_metrics.budget.state import Scored
 from sampled_metrics.inputs.held import OfUsers
 
+_SCORED_AGAIN = 8  # pairs of each recommender that a folder has scores of
+_CLOSE = 1e-3  # relative, and of the standard deviation of scores, that no training explains
 _log = logging.getLogger("sampled_metrics")
 Recommender: TypeAlias = Function | OfUsers
 
@@ -112,8 +110,8 @@ def evaluate_on_budget(
     >>> bool(np.isclose(result.estimates[0][0].value, exact))
     True
     """
-    if batch_size is not None and whole_number("batch_size", batch_size) < 1:
-        raise InputError(f"batch_size is {batch_size}, expected at least 1")
+    if batch_size is not None:
+        whole_number("batch_size", batch_size, 1)
     if state is not None and not isinstance(state, str | Path):
         raise InputError(f"state is a {type(state).__name__}; expected the name of a folder")
     given: Any = recommender
@@ -130,74 +128,73 @@ def evaluate_on_budget(
         "until_decided": until_decided,
     }
     settings = Settings.of(options, "evaluate_on_budget")
-    sources = []
-    for scores in given.values():
-        is_grid = kind_of(scores) is not Kind.FUNCTION
-        sources.append(Grid.of("recommender", scores) if is_grid else scores)
-    grids = [source for source in sources if isinstance(source, Grid)]
-    catalogue = items
+    sources = {
+        name: scores if kind_of(scores) is Kind.FUNCTION else Grid.of("recommender", scores)
+        for name, scores in given.items()
+    }
+    grids = [source for source in sources.values() if isinstance(source, Grid)]
     if items is None and grids:
-        catalogue = grids[0].items()
+        items = grids[0].items()
     shapes = [grid.values.shape for grid in grids if grid.item_ids is None]
-    shape = next(iter(shapes), None)
     with collected() as notes, ExitStack() as stack:
-        problem = Problem.of(relevant, seen, catalogue, candidates, shape)
-        scorers = [problem.scorer("recommender", source) for source in sources]
+        problem = Problem.of(relevant, seen, items, candidates, next(iter(shapes), None))
+        scorers = {name: problem.scorer("recommender", source) for name, source in sources.items()}
         order = Order(problem, make_proxy(proxy, problem, settings.seed))
-        folder = None
-        if state is not None:
-            folder = Folder.resumed(Path(state), order, settings)
-            stack.enter_context(alone_in(folder.path))
-            folder = Folder(folder.path)  # as another process may have left it
-            session = folder.session()
-            _question_stored(session.scored(), scorers, settings.names)
+        if state is None:
+            session = Session(order, settings)
         else:
-            session = Session(Frame(order, settings.seed), settings)
+            path = Path(state)
+            Folder.resume(path, order, settings)
+            stack.enter_context(alone_in(path))
+            session = Folder(path).session()  # as another process may have left it
+            _question_stored(session.scored(), scorers)
         _log.log(*expectation(order, settings.budget))
-        times = _scored(session, folder, scorers, batch_size)
-    return replace(session.finished(), seconds_per_score=times, notes=tuple(notes))
+        times = _score(session, list(scorers.values()), batch_size)
+    return replace(session.result, seconds_per_score=times, notes=tuple(notes))
 
 
-def _question_stored(stored: Scored, scorers: Sequence[Scorer], names: Sequence[str]) -> None:
-    """Ask whether recommenders are still those whose scores are stored."""
-    for number, name in enumerate(names):
-        mine = stored.pairs.recommender == number
-        if mine.any():
-            pairs = Batch(*(column[mine] for column in stored.pairs))
-            label = name if len(names) > 1 else ""
-            question_stored(label, Scored(pairs, stored.scores[mine]), scorers[number])
-
-
-def _scored(
-    session: Session, folder: Folder | None, scorers: Sequence[Scorer], size: int | None
-) -> tuple[float, ...]:
-    """Score all that the session asks; return the mean time of a pair by recommender."""
+def _score(session: Session, scorers: Sequence[Scorer], size: int | None) -> tuple[float, ...]:
+    """Score and keep all that the session asks; return the mean time of a pair by recommender."""
     seconds = np.zeros(len(scorers))
     pairs = np.zeros(len(scorers))
-    for number, part, *pair in _parts(session, folder, size):
-        began = time.perf_counter()
-        found = numbers("result of recommender", scorers[number](*pair), part.shape)
-        session.state.part[part] = found
-        seconds[number] += time.perf_counter() - began
-        pairs[number] += part.size
+    while (batch := session.state.next) is not None:
+        for number, score in enumerate(scorers):
+            mine = np.flatnonzero((batch.recommender == number) & batch.missing)
+            step = size or max(mine.size, 1)
+            for first in range(0, mine.size, step):
+                part = mine[first : first + step]
+                began = time.perf_counter()
+                found = score(batch.users[part], batch.items[part])
+                batch.scores[part] = numbers("result of recommender", found, part.shape)
+                seconds[number] += time.perf_counter() - began
+                pairs[number] += part.size
+                session.save()
+        session.tell(batch.scores)
+        session.save()
+        _log.info("%s scores so far", f"{sum(map(len, session.state.answers)):,}")
     if not pairs.all():
         return ()
     return tuple((seconds / pairs).tolist())
 
 
-def _parts(session: Session, folder: Folder | None, size: int | None) -> Iterator[Any]:
-    """Yield recommender, places in the batch, users and items to score; keep what was scored."""
-    while (batch := session.ask()) is not None:
-        missing = session.state.missing
-        for number in range(batch.recommender.max() + 1):
-            mine = np.flatnonzero((batch.recommender == number) & missing)
-            step = size or max(mine.size, 1)
-            for first in range(0, mine.size, step):
-                part = mine[first : first + step]
-                yield number, part, batch.users[part], batch.items[part]
-                if folder:
-                    session.state.save(folder.path / STATE)
-        session.tell(session.state.part)
-        if folder:
-            session.state.save(folder.path / STATE)
-        _log.info("%s scores so far", f"{sum(map(len, session.state.answers)):,}")
+def _question_stored(stored: Scored, scorers: Mapping[str, Scorer]) -> None:
+    """Ask whether recommenders are those of the stored scores, by some of their pairs again."""
+    for number, (name, score) in enumerate(scorers.items()):
+        mine = stored.take(stored.recommender == number)
+        if not mine.scores.size:
+            continue
+        spread = np.linspace(0, mine.scores.size - 1, _SCORED_AGAIN)
+        some = np.unique(spread.astype(int))
+        before = mine.scores[some]
+        finite = mine.scores[np.isfinite(mine.scores)]
+        margin = _CLOSE * (finite.std() if finite.size else 0.0)
+        now = score(mine.users[some], mine.items[some])
+        differ = ~np.isclose(now, before, rtol=_CLOSE, atol=margin)
+        if differ.any():
+            with reading(name * (len(scorers) > 1)):
+                ask(
+                    "state",
+                    f"{differ.sum()} of {differ.size} pairs have another score now than in the "
+                    "folder: was the recommender trained again? Its old scores are used; name a "
+                    "new folder",
+                )

@@ -1,17 +1,26 @@
-"""Strata of the proxy's order, and counts of better candidates in them."""
+"""Strata of the proxy's order, counts of better candidates in them, and what these tell."""
 
 from collections.abc import Generator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sampled_metrics._base.arrays import Float, Int, ranges
+from sampled_metrics._base.asking import ask
+from sampled_metrics._base.errors import reading
 from sampled_metrics.budget.candidates import Order
 from sampled_metrics.budget.keyed import hashed, permuted, stream
 
 # Narrow where a proxy puts the items that outrank the held-out one, wide in the tail.
 EDGES = (0, 5, 15, 40, 100, 250, 600, 1400)
 GROWTH = 2.4  # of the edges beyond
+LEAST_ODDS = 3.0  # ratio of odds from which a model of the proxy's order pays
+QUANTILE = 2.326  # of the normal distribution, one-sided, for an error of 1 %
+MANY = 50  # held-out items, whose mean place tells a random order from a poor one
+POOR = 0.55  # mean share of candidates below the held-out item
+TOP = 0.9  # share below near the top
+AT_TOP = 0.3  # share of rows there
 LAST = 0.9  # share of the candidates below which edges lie
 
 
@@ -23,13 +32,12 @@ def edges(n_largest: int) -> Int:
     >>> edges(3700)
     array([   0,    5,   15,   40,  100,  250,  600, 1400, 3700])
     """
+    n = max(n_largest, 1)
     inner: list[float] = list(EDGES)
-    while inner[-1] * GROWTH < LAST * n_largest:
+    while inner[-1] * GROWTH < LAST * n:
         inner.append(inner[-1] * GROWTH)
-    rounded = [round(edge) for edge in inner if edge < LAST * n_largest]
-    if not rounded:
-        rounded = [0]
-    return np.array([*rounded, max(n_largest, 1)])
+    rounded = [round(edge) for edge in inner if edge < LAST * n]
+    return np.array([*rounded, n])
 
 
 class Frame:
@@ -37,15 +45,12 @@ class Frame:
 
     def __init__(self, order: Order, seed: int) -> None:
         self.order = order
-        self.own = order.own
         self.seed = seed
         self.owner = order.problem.owner
         self.edges = edges(int(order.n.max()))
         # Candidates of each user in each stratum, shape (users, strata).
-        lower = self.edges[:-1]
-        self.n = np.clip(order.n[:, np.newaxis], lower, self.edges[1:]) - lower
-        users = np.arange(order.n.size + 1)
-        self._first_row = np.searchsorted(self.owner, users)
+        self.n = np.diff(np.minimum(order.n[:, np.newaxis], self.edges))
+        self._first_row = np.searchsorted(self.owner, np.arange(order.n.size + 1))
         self._key = stream(seed, "order within strata")
 
     def items(self, user: Int, stratum: Int, index: Int) -> Int:
@@ -61,9 +66,9 @@ class Frame:
         place = np.repeat(np.arange(user.size), count)
         return place, ranges(first, count)
 
-    def by_user(self, rows: Float) -> Float:
+    def by_user(self, rows: NDArray[Any], function: np.ufunc = np.add) -> NDArray[Any]:
         """Sum over the held-out rows of each user; rows are the last axis."""
-        return np.add.reduceat(rows, self._first_row[:-1], axis=-1)
+        return function.reduceat(rows, self._first_row[:-1], axis=-1)
 
 
 class Asked(NamedTuple):
@@ -85,21 +90,20 @@ class Counts:
         # Scores asked, shape (users, strata): the first so many of the random order. Those of them
         # above, or equal to, the held-out score, shape (rows, strata).
         self.m: Int = np.zeros(frame.n.shape, np.int64)
-        self.better: Int = np.zeros((frame.owner.size, frame.n.shape[1]), np.int64)
-        self.tied: Int = np.zeros_like(self.better)
+        self.better = np.zeros((frame.owner.size, frame.n.shape[1]), np.int64)
+        self.tied = np.zeros_like(self.better)
         # Held-out items of the same user that score higher, ties in the order given.
         order = np.lexsort((-held_scores, frame.owner))
         first = np.searchsorted(frame.owner, frame.owner)
-        self.above: Int = np.empty(order.size, np.int64)
+        self.above = np.empty(order.size, np.int64)
         self.above[order] = np.arange(order.size) - first
 
     def ask(self, more: Int) -> Asking:
         """Ask for and count the next `more` scores, shape (users, strata)."""
-        some_user, some_stratum = np.nonzero(more)
-        count = more[some_user, some_stratum]
-        index = ranges(self.m[some_user, some_stratum], count)
-        user = np.repeat(some_user, count)
-        stratum = np.repeat(some_stratum, count)
+        some = np.nonzero(more)
+        count = more[some]
+        index = ranges(self.m[some], count)
+        user, stratum = (np.repeat(part, count) for part in some)
         scores = yield Asked(user, self.frame.items(user, stratum, index))
         self.m += more
         # Each score is compared with that of every held-out item of its user.
@@ -116,11 +120,69 @@ class Counts:
         return self.frame.n - self.m
 
     @property
+    def n_asked(self) -> int:
+        """Number of scores asked."""
+        return int(self.m.sum())
+
+    @property
     def known(self) -> Int:
         """Better candidates known of each held-out row, held-out ones included."""
         return self.better.sum(1) + self.above
 
     @property
+    def n_tied(self) -> Int:
+        """Candidates known to be level with each held-out row."""
+        return self.tied.sum(1)
+
+    @property
     def expected_better(self) -> Float:
         """Better candidates among those scored, with half of the tied, shape (rows, strata)."""
         return self.better + 0.5 * self.tied
+
+
+def proxy_helps(counts: Counts) -> bool:
+    """Test whether better candidates gather at one end of the proxy's order.
+
+    From one score in every stratum of each user. A pair is a score from the first half of the
+    strata and one from the second half of a user, of which one only is better than the held-out
+    item. True if the first, or the second, is the better one in more than LEAST_ODDS times as many
+    pairs; where the odds are LEAST_ODDS or less, in 1 % of evaluations at most. Users are
+    independent, their pairs are not.
+    """
+    middle = counts.m.shape[1] // 2
+    n_rows = np.bincount(counts.frame.owner)
+    better = counts.frame.by_user(counts.expected_better.T) / n_rows
+    worse = np.where(counts.m.T > 0, 1.0 - better, 0.0)
+    first = better[:middle].sum(0) * worse[middle:].sum(0)
+    second = worse[:middle].sum(0) * better[middle:].sum(0)
+    n_first = first.sum() + 0.5
+    n_second = second.sum() + 0.5
+    error = np.sqrt(np.square(first / n_first - second / n_second).sum())
+    distance = abs(np.log(n_first / n_second)) - QUANTILE * error
+    return bool(distance > np.log(LEAST_ODDS))
+
+
+def question_scores(name: str, counts: Counts) -> None:
+    """Ask about scores that are all equal, or in random or reversed order."""
+    asked = counts.m[counts.frame.owner]
+    if len(asked) < MANY:
+        return
+    with reading(name):
+        n_equal = np.count_nonzero(counts.n_tied == asked.sum(axis=1))
+        if 2 * n_equal >= len(asked):
+            ask(
+                "recommender",
+                f"all scores of {n_equal:,} of {len(asked):,} held-out items and their candidates "
+                "are equal: are these scores?",
+            )
+            return
+        candidates = counts.frame.n[counts.frame.owner] * (asked > 0)
+        share = counts.expected_better / np.maximum(asked, 1)
+        n_better = (share * candidates).sum(axis=1)
+        below = 1.0 - n_better / candidates.sum(axis=1)
+        if below.mean() < POOR and (below >= TOP).mean() < AT_TOP:
+            ask(
+                "recommender",
+                f"held-out items are above about {below.mean():.0%} of their candidates, 50 % in a "
+                "random order: are higher scores better, and are its arguments users, then items?",
+            )

@@ -84,7 +84,7 @@ def start(
     order = Order(problem, make_proxy(proxy, problem, chosen.seed))
     if (folder / SETTINGS).is_file() and chosen.budget > Folder(folder).settings.budget:
         with alone_in(folder):
-            Folder.resumed(folder, order, chosen)
+            Folder.resume(folder, order, chosen)
     else:
         Folder.create(folder, order, chosen)
     _log.info(
@@ -106,7 +106,7 @@ def ask(folder: State, output: options.Output = None) -> None:
     from sampled_metrics.budget.folder import Folder
 
     opened = Folder(folder)
-    if opened.state.batch is None:
+    if opened.state.next is None:
         _log.info("%s: complete; `sampled-metrics budget result` prints the result", folder)
         raise typer.Exit(NOTHING_LEFT)
     emit_columns(opened.pairs, Format.CSV, output)
