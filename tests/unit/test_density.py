@@ -20,7 +20,7 @@ CEILINGS = {  # nodes of syntax a line, and compressed ones in 1,000 lines; peer
     "estimators": (6.4, 4),
     "inference": (6.1, 19),
     "metrics": (6.6, 8),
-    "inputs": (6.3, 27),
+    "inputs": (6.3, 17),
     "pages": (6.5, 10),
     "ranks": (5.7, 10),
     "sampling": (6.8, 12),

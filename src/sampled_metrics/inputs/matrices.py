@@ -13,18 +13,20 @@ from sampled_metrics._base.arguments import check_arguments, require_same
 from sampled_metrics._base.arrays import Ids, Int, array_of, id_column, require_unique
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.kinds import Kind, kind_of
-from sampled_metrics.inputs.coincidences import question_column
-from sampled_metrics.inputs.items import Axes, items_of_scores, table_of_items
-from sampled_metrics.inputs.options import Ranked
-from sampled_metrics.inputs.positions import (
+from sampled_metrics.inputs.items import (
+    Axes,
     is_nested,
     items_by_position,
     items_of_arrays,
+    items_of_scores,
     rows_of,
+    table_of_items,
 )
+from sampled_metrics.inputs.options import Ranked
 from sampled_metrics.inputs.questions import (
     ask_of_seen_and_relevant,
     ask_of_seen_items,
+    question_column,
     question_places,
 )
 from sampled_metrics.inputs.scores import Scores, inner_products, scores_of

@@ -5,13 +5,13 @@ from typing import Any
 from weakref import WeakSet
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sampled_metrics._base.arrays import Float, Int
+from sampled_metrics._base.arrays import Float, Floats, Int
 from sampled_metrics._base.asking import ask, collected
 from sampled_metrics.ranks import Ranks
 
 _MANY = 50  # rows, of which the mean rank tells a random order from a poor one
+_LEAST_BY_CHANCE = 8.0  # relevant items in lists, from which on more than these would be found
 _SEVERAL = 10  # users and items, of which fewer are complete by chance
 _MOST_FIELDS = 5  # of a row that is no list of items
 _LEAST = 8  # largest sampled rank that may be an end: ranks near 1 are frequent anyway
@@ -92,7 +92,7 @@ def ask_of_cut_lists(length: Int, n_items: int) -> None:
         )
 
 
-def ask_of_rank_and_score(user: Int, rank: Int, score: NDArray[np.floating]) -> None:
+def ask_of_rank_and_score(user: Int, rank: Int, score: Floats) -> None:
     """Ask about lists whose scores are neither in the order of the ranks nor in the reverse."""
     order = np.lexsort((rank, user))
     steps = np.diff(score[order])[np.diff(user[order]) == 0]
@@ -232,7 +232,7 @@ def question_samples(
         )
 
 
-def question_scales(own: NDArray[np.floating], others: NDArray[np.floating]) -> None:
+def question_scales(own: Floats, others: Floats) -> None:
     """Ask whether some scores are probabilities and the others are not, `own` of held-out items."""
     if own.size < _MANY or not others.size:
         return
@@ -251,7 +251,7 @@ def question_scales(own: NDArray[np.floating], others: NDArray[np.floating]) -> 
             )
 
 
-def question_padding(scores: NDArray[np.floating]) -> None:
+def question_padding(scores: Floats) -> None:
     """Ask whether rows of scores of negatives are filled up with one number."""
     users, width = scores.shape
     if users < _SEVERAL or width < 3:
@@ -260,7 +260,7 @@ def question_padding(scores: NDArray[np.floating]) -> None:
     _ask_of_filler(scores[:, ::-1], "begin with")
 
 
-def _ask_of_filler(scores: NDArray[np.floating], words: str) -> None:
+def _ask_of_filler(scores: Floats, words: str) -> None:
     """Ask about rows that end in the same score several times."""
     users, width = scores.shape
     tails = scores[scores[:, -1] == scores[:, -2]]
@@ -421,3 +421,47 @@ def _correlation(a: Int, b: Int) -> float:
     if np.ptp(a) == 0 or np.ptp(b) == 0:
         return 0.0
     return float(np.corrcoef(a, b)[0, 1])
+
+
+def question_lists(length: Int, n_relevant: Int, n_found: int, n_items: int) -> None:
+    """Ask about cut lists that hold every relevant item, or no more of them than by chance.
+
+    There are `n_items` items at least, and a length and relevant items of each user.
+    """
+    longest = int(length.max(initial=0))
+    if length.size < _MANY or 2 * longest >= n_items:
+        return
+    expected = float((length * n_relevant).sum()) / n_items
+    if n_found == n_relevant.sum():
+        ask(
+            "data",
+            f"lists of {longest} or fewer of {n_items:,} items hold every relevant item of "
+            f"{length.size:,} users: were users without a hit left out, or are these sampled "
+            "candidates? `correct` takes those",
+        )
+    elif expected >= _LEAST_BY_CHANCE and n_found <= expected + 2.0 * np.sqrt(expected):
+        ask(
+            "relevant",
+            f"lists hold {n_found:,} of {n_relevant.sum():,} relevant items, and {expected:.0f} by "
+            "chance: are ids of items the same in both?",
+        )
+
+
+def question_column(scores: Floats, own: Floats, column: int) -> None:
+    """Ask whether a column is padding, as it has one score for all users and no other column has.
+
+    `own` are the scores of held-out items.
+    """
+    if len(scores) < _MANY:
+        return
+    first = scores[0, column]
+    if not np.isfinite(first) or (scores[:, column] != first).any():
+        return
+    share = float((own <= first).mean())
+    n_constant = int(np.count_nonzero((scores == scores[0]).all(axis=0)))
+    if share > 0.1 and n_constant == 1:
+        ask(
+            "data",
+            f"column {column} has the same score for all users, {first:g}, which {share:.0%} of "
+            "held-out items are not above: is it padding? Leave it out, or give it as seen",
+        )

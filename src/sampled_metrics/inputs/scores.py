@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arrays import Int, array_of
+from sampled_metrics._base.arrays import Array, Float, Int, array_of
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_array, read_arrays
 from sampled_metrics._base.kinds import Kind, has_ids, is_sparse
@@ -21,7 +21,7 @@ from sampled_metrics.ranks.products import Products, Score
 from sampled_metrics.tables.lines import require_file
 
 
-def as_array(data: Any, name: str = "data") -> NDArray[Any]:
+def as_array(data: Any, name: str = "data") -> Array:
     """Return numbers of one or two dimensions as an array."""
     has_array = hasattr(data, "__array__")
     if hasattr(data, "__arrow_c_stream__") and not has_array:
@@ -33,9 +33,11 @@ def as_array(data: Any, name: str = "data") -> NDArray[Any]:
     except RuntimeError as error:  # of a tensor of torch with gradients
         raise InputError(f"{name}: {type(data).__name__} is no array ({error})") from error
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or not array.size:
-        shape = f" of {array.dtype}, shape {array.shape}" if array.ndim else ""
-        found = f"{name}: found {type(data).__name__}{shape}"
-        raise InputError(f"{found}; expected numbers, a DataFrame, a file (docs/inputs.md)")
+        shape = f" of {array.dtype}, shape {array.shape}" * bool(array.ndim)
+        raise InputError(
+            f"{name}: found {type(data).__name__}{shape}; "
+            "expected numbers, a DataFrame, a file (docs/inputs.md)"
+        )
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
@@ -76,6 +78,7 @@ _NUMBERS = {
     "bfloat16": "bfloat16 is no type of numpy; give .astype('float32')",
 }
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_AXES = ("index", "columns")  # of pandas
 _BESIDE = ("held_out", "seen", "seen_indptr", "positive", "user_ids", "item_ids")
 
 
@@ -104,22 +107,27 @@ class Scores(NamedTuple):
     path: Path | None = None
 
     @classmethod
-    def of_matrix(cls, matrix: NDArray[Any], **beside: Any) -> Scores:
-        """Take a matrix of numbers."""
+    def of_matrix(cls, matrix: Array, *beside: Any) -> Scores:
+        """Take a matrix of numbers, and what is beside it in the order of the attributes."""
         if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not matrix.size:
-            found = f"{matrix.dtype} of shape {matrix.shape}"
-            raise InputError(f"scores are {found}; expected numbers, users x items")
-        return cls(matrix.__getitem__, matrix.shape, **beside)
+            raise InputError(
+                f"scores are {matrix.dtype} of shape {matrix.shape}; "
+                "expected numbers, users x items"
+            )
+        return cls(matrix.__getitem__, matrix.shape, *beside)
 
     def shape_for(self, n_users: int) -> tuple[int, int]:
         """Return the shape for so many users, of whom the function is asked for one."""
         first = self.rows(np.arange(min(n_users, 1)))
-        if np.ndim(first) != 2:
-            found = f"{type(first).__name__} of shape {np.shape(first)}"
-            raise InputError(f"the function returned {found}; expected scores, users x items")
-        return n_users, np.shape(first)[1]
+        shape = np.shape(first)
+        if len(shape) != 2:
+            raise InputError(
+                f"the function returned {type(first).__name__} of shape {shape}; "
+                "expected scores, users x items"
+            )
+        return n_users, shape[1]
 
-    def matrix(self) -> NDArray[Any]:
+    def matrix(self) -> Array:
         """Return all scores at once."""
         if self.shape is None:
             raise InputError("found a function; expected scores, users x items")
@@ -134,7 +142,7 @@ class Counts(NamedTuple):
     tied: Int
 
 
-def counts_beside(scores: NDArray[Any], positive: Any, *, has_gaps: bool = False) -> Counts:
+def counts_beside(scores: Array, positive: Any, *, has_gaps: bool = False) -> Counts:
     """Count the scores of each row that are above the one in a column, or equal to it.
 
     `positive` is the column, one for all rows or one per row, negative from the end. With
@@ -146,8 +154,10 @@ def counts_beside(scores: NDArray[Any], positive: Any, *, has_gaps: bool = False
     Counts(candidates=array([4]), better=array([1]), tied=array([1]))
     """
     if scores.ndim != 2 or scores.shape[1] < 2:
-        found = f"{scores.dtype} of shape {scores.shape}"
-        raise InputError(f"scores are {found}; expected numbers, shape (users, 1 + negatives)")
+        raise InputError(
+            f"scores are {scores.dtype} of shape {scores.shape}; "
+            "expected numbers, shape (users, 1 + negatives)"
+        )
     users, width = scores.shape
     column = array_of("positive", positive)
     is_whole = column.dtype.kind in "iu" and column.shape in {(), (users,)}
@@ -157,10 +167,10 @@ def counts_beside(scores: NDArray[Any], positive: Any, *, has_gaps: bool = False
             found = str(column)
         raise InputError(f"positive is {found}; expected one of the columns 0 to {width - 1}")
     own = scores[np.arange(users), column][:, np.newaxis]
-    is_known = np.isfinite(scores)
-    is_candidate = is_known
+    is_candidate = np.isfinite(scores)
+    is_known = is_candidate
     if has_gaps:
-        is_known = is_known | ((scores == -np.inf) & (own > -np.inf))
+        is_known = is_candidate | ((scores == -np.inf) & (own > -np.inf))
     if not is_known.all():
         row, bad = np.argwhere(~is_known)[0]
         problem = f"the score in column {bad} is {scores[row, bad]}; expected finite numbers"
@@ -172,7 +182,7 @@ def counts_beside(scores: NDArray[Any], positive: Any, *, has_gaps: bool = False
     )
 
 
-def scores_of(data: Any, kind: Kind, name: str, what: str = "") -> Scores | NDArray[Any]:
+def scores_of(data: Any, kind: Kind, name: str, what: str = "") -> Scores | Array:
     """Return scores, or an array of one dimension.
 
     Data is the name of a file of arrays, a function of users, a pair of factors, or numbers of any
@@ -184,28 +194,20 @@ def scores_of(data: Any, kind: Kind, name: str, what: str = "") -> Scores | NDAr
         case Kind.FUNCTION:
             return Scores(data, None)
         case Kind.PAIR:
-            return _scores_of_factors(as_array(data[0], name), as_array(data[1], name))
+            users, items = (as_array(part, name) for part in data)
+            return Scores(inner_products(users, items), (len(users), len(items)))
         case Kind.SPARSE:
             return _scores_of_sparse(data, name)
-    return _scores_of_numbers(data, kind, name)
-
-
-def _scores_of_factors(users: NDArray[Any], items: NDArray[Any]) -> Scores:
-    return Scores(inner_products(users, items), (len(users), len(items)))
-
-
-def _scores_of_numbers(data: Any, kind: Kind, name: str) -> Scores | NDArray[Any]:
-    """Take an array, or a DataFrame whose index and columns are ids if they are no numbers."""
     array = as_array(data, name)
     if array.ndim == 1:
         return array
-    if kind is not Kind.FRAME:
-        return Scores.of_matrix(array)
-    ids = [getattr(data, axis) if has_ids(data, axis) else None for axis in ("index", "columns")]
-    return Scores.of_matrix(array, user_ids=ids[0], item_ids=ids[1])
+    ids = []
+    if kind is Kind.FRAME:  # whose index and columns are ids if they are no running numbers
+        ids = [getattr(data, axis) if has_ids(data, axis) else None for axis in _AXES]
+    return Scores.of_matrix(array, *ids)
 
 
-def _scores_of_file(path: Path, what: str) -> Scores | NDArray[Any]:
+def _scores_of_file(path: Path, what: str) -> Scores | Array:
     """Read an `.npy` block by block, or an `.npz` with `scores` and arrays beside them."""
     with reading(path):
         require_file(path, what)
@@ -213,14 +215,11 @@ def _scores_of_file(path: Path, what: str) -> Scores | NDArray[Any]:
             arrays = {"scores": read_array(path, what, mmap_mode="r")}
         else:
             arrays = read_arrays(path, "arrays with scores", ("scores",), _BESIDE)
-        scores: NDArray[Any] = arrays.pop("scores")
+        scores: Array = arrays.pop("scores")
         if scores.ndim == 1:
             return scores
-        user_ids = arrays.pop("user_ids", None)
-        item_ids = arrays.pop("item_ids", None)
-        return Scores.of_matrix(
-            scores, user_ids=user_ids, item_ids=item_ids, beside=arrays, path=path
-        )
+        ids = [arrays.pop(name, None) for name in ("user_ids", "item_ids")]
+        return Scores.of_matrix(scores, *ids, arrays, path)
 
 
 def _scores_of_sparse(data: Any, name: str) -> Scores:
@@ -239,9 +238,7 @@ def inner_products(users: ArrayLike, items: ArrayLike, n_users: int | None = Non
     return Products(left, right)
 
 
-def _vectors(
-    name: str, vectors: ArrayLike, rows: int | None, columns: int | None
-) -> NDArray[np.float64]:
+def _vectors(name: str, vectors: ArrayLike, rows: int | None, columns: int | None) -> Float:
     array = np.atleast_1d(array_of("score", vectors))
     expected = (
         len(array) if rows is None else rows,
@@ -249,6 +246,8 @@ def _vectors(
     )
     is_finite = array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
     if not is_finite or array.shape != expected:
-        found = f"{array.dtype} of shape {array.shape}"
-        raise InputError(f"score: vectors of {name} are {found}; expected finite, of {expected}")
+        raise InputError(
+            f"score: vectors of {name} are {array.dtype} of shape {array.shape}; "
+            f"expected finite, of {expected}"
+        )
     return np.ascontiguousarray(array, np.float64)

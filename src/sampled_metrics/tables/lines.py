@@ -41,33 +41,34 @@ def require_file(path: Path, what: str) -> None:
         raise InputError(f"empty; expected {what}", path=path)
 
 
-def first_line(path: Path, what: str) -> str:
-    """Return the first line of a text file that is not empty."""
+def first_lines(path: Path, what: str) -> tuple[str, str]:
+    """Return the first line of a text file that is not empty, and the beginning of the next."""
     require_file(path, what)
     try:
         with pa.input_stream(str(path)) as stream:
             beginning = stream.read(_HEAD)
-        kind = _other_kind(beginning)
-        if kind is not None:
-            raise InputError(f"found {kind}; expected {what}", path=path)
-        if b"\0" in beginning:
-            raise InputError(f"not text; expected {what}", path=path)
+        problem = _problem_of(beginning)
+        if problem:
+            raise InputError(f"{problem}; expected {what}", path=path)
         text = beginning.removeprefix(BYTE_ORDER_MARK).lstrip(b"\r\n")
-        if not text:
-            raise InputError(f"empty; expected {what}", path=path)
-        return re.split(rb"[\r\n]", text)[0].decode()
+        first, *rest = re.split(rb"[\r\n]+", text, maxsplit=2)
+        return first.decode(), b"".join(rest[:1]).decode(errors="replace")
     except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
         raise InputError(f"not text ({error}); expected {what}", path=path) from error
 
 
-def _other_kind(beginning: bytes) -> str | None:
-    """Return what a file is that does not hold a table of text, with a remedy."""
+def _problem_of(beginning: bytes) -> str:
+    """Return why a file that begins so does not hold a table of text, with a remedy, if any."""
     for mark, kind in _OTHER_KINDS.items():
         if beginning.startswith(mark):
-            return kind
-    if beginning.lstrip()[:1] in {b"{", b"["}:
-        return "JSON; save it as CSV"
-    return None
+            return f"found {kind}"
+    if beginning.lstrip().startswith((b"{", b"[")):
+        return "found JSON; save it as CSV"
+    if b"\0" in beginning:
+        return "not text"
+    if not beginning.removeprefix(BYTE_ORDER_MARK).strip(b"\r\n"):
+        return "empty"
+    return ""
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:

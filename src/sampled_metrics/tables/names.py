@@ -5,7 +5,8 @@ typed headers (`user_id:token`) lose their types.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,39 +35,33 @@ class Names(NamedTuple):
 
     all: tuple[str, ...]  # without types and aliases
     wanted: dict[str, str]  # the name here by the name in the table
+    floats: tuple[str, ...]  # other columns, which hold numbers with decimals
 
 
-def named(path: Path, names: Sequence[str], columns: Sequence[str]) -> Names:
+def named(
+    path: Path, names: Sequence[str], columns: Sequence[str], is_float: Iterable[bool] = ()
+) -> Names:
     """Name the columns of a table, of which `columns` are wanted.
 
-    A duplicate of a wanted column is an error.
+    A duplicate of a wanted column is an error. `is_float` tells which hold numbers with decimals.
     """
     bare = [TYPE.sub("", name.strip()) for name in names]
     for column, aliases in _ALIASES.items():
         if column in columns and column not in bare:
             bare = [_without_alias(name, column, aliases, columns) for name in bare]
     if "score" in columns and not _ORDERED.intersection(bare):
-        _name_scores(bare)
+        lower = [name.lower() for name in bare]
+        for alias in [alias for alias in _SCORES if alias in lower][:1]:
+            bare[lower.index(alias)] = "score"
     for column in columns:
         if bare.count(column) > 1:
             raise InputError(f"duplicate column {column}", path=path)
-    wanted = {}
-    for name, column in zip(names, bare, strict=True):
-        if column in columns:
-            wanted[name] = column
-    return Names(all=tuple(bare), wanted=wanted)
+    wanted = {name: own for name, own in zip(names, bare, strict=True) if own in columns}
+    floats = [name for name in compress(names, is_float) if name not in wanted]
+    return Names(tuple(bare), wanted, tuple(floats))
 
 
 def _without_alias(name: str, column: str, aliases: set[str], columns: Sequence[str]) -> str:
     if name not in columns and name.lower().replace("_", "") in aliases:
         return column
     return name
-
-
-def _name_scores(bare: list[str]) -> None:
-    """Rename the first alias of scores that is there."""
-    lower = [name.lower() for name in bare]
-    for alias in _SCORES:
-        if alias in lower:
-            bare[lower.index(alias)] = "score"
-            return
