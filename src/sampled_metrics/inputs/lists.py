@@ -38,14 +38,6 @@ class _Lists(NamedTuple):
         """Return the number of items of each user."""
         return np.bincount(self.user, minlength=len(self.user_ids))
 
-    def without(self, seen: Items) -> _Lists:
-        """Return the lists without the items that their users have seen."""
-        own = seen.within(self.user_ids, self.item_ids)
-        new = ~own.has(self.user, self.item)
-        if not new.any():
-            raise InputError("users have seen all items of the lists; expected some that are new")
-        return self._replace(user=self.user[new], item=self.item[new], score=self.score[new])
-
 
 class _Found(NamedTuple):
     """Where relevant items are in the lists."""
@@ -70,7 +62,7 @@ def ranks_of_lists(table: Table, ranked: Ranked) -> Ranks:
     lists = _lists_of(table, ranked.n_items)
     if ranked.seen is not None:
         with reading(ranked.seen):
-            lists = lists.without(_seen_of(ranked, relevant, lists))
+            lists = _unseen(lists, relevant, items_by_id(ranked.seen, SEEN))
     elif "rank" not in table.columns and (lists.lengths() == len(lists.item_ids)).all():
         ask_of_seen_items(len(lists.user_ids), len(lists.item_ids))
     require_common(ITEM, RELEVANT, relevant.item_ids, "the lists", lists.item_ids)
@@ -125,19 +117,21 @@ def _lists_of(table: Table, n_items: int | None) -> _Lists:
     return _Lists(user, item.astype(np.int64), score, user_ids, item_ids)
 
 
-def _seen_of(ranked: Ranked, relevant: Items, lists: _Lists) -> Items:
-    """Return the items seen by users of lists, of which none may be relevant."""
-    seen = items_by_id(ranked.seen, SEEN)
+def _unseen(lists: _Lists, relevant: Items, seen: Items) -> _Lists:
+    """Return the lists without the items that their users have seen, of which none is relevant."""
     require_common(USER, SEEN, seen.user_ids, "the lists", lists.user_ids)
     require_common(ITEM, SEEN, seen.item_ids, "the lists", lists.item_ids)
     mine = seen.within(relevant.user_ids, seen.item_ids)
     ask_of_seen_and_relevant(mine.item.size, relevant.item.size, relevant.n_users)
-    own = seen.within(relevant.user_ids, relevant.item_ids)
-    both = own.has(relevant.owners, relevant.item)
+    of_relevant = seen.within(relevant.user_ids, relevant.item_ids)
+    both = of_relevant.has(relevant.owners, relevant.item)
     if both.any():
         user, item = relevant.pair(int(np.argmax(both)))
         raise InputError(f"item {item} of user {user} is both relevant and seen")
-    return seen
+    new = ~seen.within(lists.user_ids, lists.item_ids).has(lists.user, lists.item)
+    if not new.any():
+        raise InputError("users have seen all items of the lists; expected some that are new")
+    return lists._replace(user=lists.user[new], item=lists.item[new], score=lists.score[new])
 
 
 def _find(relevant: Items, lists: _Lists) -> _Found:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments, require_same
-from sampled_metrics._base.arrays import Array, Bools, Ids, Int, first_duplicate, generator
+from sampled_metrics._base.arrays import Array, Bools, Int, first_duplicate, generator
 from sampled_metrics._base.asking import ask
 from sampled_metrics._base.defaults import MOST_ITEMS
 from sampled_metrics._base.errors import InputError, reading
@@ -77,7 +77,7 @@ def _sampled_of(given: Given, drawn: Drawn) -> SampledRanks:
         case SampledRanks():
             drawn.refuse("sampled ranks", "positive", "relevant")
             _agreed(drawn, given.n_items, given.n_negatives, given.sampling)
-            _question(given, None)
+            question_samples(given, None)
             return given
         case Ranks():
             raise InputError("found full rankings, which need no correction; `evaluate` takes them")
@@ -106,16 +106,6 @@ def _agreed(
     return drawn._replace(**{name: x for name, x in found.items() if x is not None})
 
 
-def _question(sampled: SampledRanks, users: Ids | None) -> None:
-    question_samples(
-        sampled.sampled_ranks,
-        sampled.n_items,
-        sampled.n_negatives,
-        users,
-        distinct=sampled.sampling is Sampling.DISTINCT,
-    )
-
-
 def _of_matrix(given: Scores, drawn: Drawn) -> SampledRanks:
     """Rank the scores in one column, `positive`, among those in the others."""
     drawn.refuse("a matrix of scores", "relevant")
@@ -126,15 +116,15 @@ def _of_matrix(given: Scores, drawn: Drawn) -> SampledRanks:
     if positive is None:
         raise InputError("found scores; give positive (--positive), the column of held-out items")
     scores = given.matrix()
-    if isinstance(positive, str) and given.item_ids is not None:
-        names = list(given.item_ids)
-        positive = names.index(positive) if positive in names else positive
+    names = list(given.beside.get("item_ids", ()))
+    if isinstance(positive, str) and positive in names:
+        positive = names.index(positive)
     counts = counts_beside(scores, positive)
     is_own = np.zeros(scores.shape, bool)
     is_own[np.arange(len(scores)), positive] = True
     question_padding(scores[~is_own].reshape(len(scores), -1))
     question_scales(scores[is_own], scores[~is_own])
-    user_ids = None if given.path is None else given.user_ids
+    user_ids = given.beside.get("user_ids") if given.path else None
     return ranked(drawn, counts.better, counts.tied, counts.candidates - 1, user_ids)
 
 
@@ -268,9 +258,9 @@ def made(
     way = Sampling(drawn.sampling or Sampling.WITHOUT_REPLACEMENT)
     if isinstance(m, np.ndarray):
         ranks, m = _thinned(ranks, m, way, drawn.seed)
-    make = SampledRanks.trusted if is_checked else SampledRanks
+    make: Any = SampledRanks.trusted if is_checked else SampledRanks
     sampled = make(ranks, drawn.n_items, m, way, users, several_items)
-    _question(sampled, None if repeated or several_items else sampled.users)
+    question_samples(sampled, None if repeated or several_items else sampled.users)
     return sampled
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import scipy  # `scipy.sparse` takes long to import, so only where it is used
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arrays import Array, Float, Int, array_of
+from sampled_metrics._base.arrays import Array, Int, array_of
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import read_array, read_arrays
 from sampled_metrics._base.kinds import Kind, has_ids, is_sparse
@@ -77,8 +77,7 @@ _NUMBERS = {
     "torch.bfloat16": "bfloat16 is no type of numpy; give .float()",
     "bfloat16": "bfloat16 is no type of numpy; give .astype('float32')",
 }
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
-_AXES = ("index", "columns")  # of pandas
+_AXES = {"user_ids": "index", "item_ids": "columns"}  # of pandas
 _BESIDE = ("held_out", "seen", "seen_indptr", "positive", "user_ids", "item_ids")
 
 
@@ -91,30 +90,32 @@ class Scores(NamedTuple):
         Function from row numbers of users to their scores, shape (some, items).
     shape
         Of users x items; None if it is not known, as that of a function of the caller.
-    user_ids, item_ids
-        Ids beside the matrix, as they are given; None without.
     beside
-        Other arrays of its file, such as `held_out`, `seen` and `positive`.
+        Arrays beside the matrix: `user_ids` and `item_ids`, and in its file `held_out`, `seen` and
+        `positive`.
     path
         Its file, None in memory.
     """
 
     rows: Score
     shape: tuple[int, int] | None
-    user_ids: Any = None
-    item_ids: Any = None
-    beside: Mapping[str, Any] = _NOTHING
+    beside: Mapping[str, Any] = MappingProxyType({})
     path: Path | None = None
 
     @classmethod
-    def of_matrix(cls, matrix: Array, *beside: Any) -> Scores:
-        """Take a matrix of numbers, and what is beside it in the order of the attributes."""
+    def of_matrix(
+        cls,
+        matrix: Array,
+        beside: Mapping[str, Any] = MappingProxyType({}),
+        path: Path | None = None,
+    ) -> Scores:
+        """Take a matrix of numbers."""
         if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not matrix.size:
             raise InputError(
                 f"scores are {matrix.dtype} of shape {matrix.shape}; "
                 "expected numbers, users x items"
             )
-        return cls(matrix.__getitem__, matrix.shape, *beside)
+        return cls(matrix.__getitem__, matrix.shape, beside, path)
 
     def shape_for(self, n_users: int) -> tuple[int, int]:
         """Return the shape for so many users, of whom the function is asked for one."""
@@ -201,10 +202,10 @@ def scores_of(data: Any, kind: Kind, name: str, what: str = "") -> Scores | Arra
     array = as_array(data, name)
     if array.ndim == 1:
         return array
-    ids = []
+    ids = {}
     if kind is Kind.FRAME:  # whose index and columns are ids if they are no running numbers
-        ids = [getattr(data, axis) if has_ids(data, axis) else None for axis in _AXES]
-    return Scores.of_matrix(array, *ids)
+        ids = {key: getattr(data, axis) for key, axis in _AXES.items() if has_ids(data, axis)}
+    return Scores.of_matrix(array, ids)
 
 
 def _scores_of_file(path: Path, what: str) -> Scores | Array:
@@ -218,8 +219,7 @@ def _scores_of_file(path: Path, what: str) -> Scores | Array:
         scores: Array = arrays.pop("scores")
         if scores.ndim == 1:
             return scores
-        ids = [arrays.pop(name, None) for name in ("user_ids", "item_ids")]
-        return Scores.of_matrix(scores, *ids, arrays, path)
+        return Scores.of_matrix(scores, arrays, path)
 
 
 def _scores_of_sparse(data: Any, name: str) -> Scores:
@@ -233,21 +233,15 @@ def _scores_of_sparse(data: Any, name: str) -> Scores:
 
 def inner_products(users: ArrayLike, items: ArrayLike, n_users: int | None = None) -> Products:
     """Check vectors of users and items, and return the function of scores that they make."""
-    left = _vectors("users", users, n_users, None)
-    right = _vectors("items", items, None, left.shape[1])
-    return Products(left, right)
-
-
-def _vectors(name: str, vectors: ArrayLike, rows: int | None, columns: int | None) -> Float:
-    array = np.atleast_1d(array_of("score", vectors))
-    expected = (
-        len(array) if rows is None else rows,
-        array.shape[-1] if columns is None else columns,
-    )
-    is_finite = array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
-    if not is_finite or array.shape != expected:
-        raise InputError(
-            f"score: vectors of {name} are {array.dtype} of shape {array.shape}; "
-            f"expected finite, of {expected}"
-        )
-    return np.ascontiguousarray(array, np.float64)
+    left = np.atleast_1d(array_of("score", users))
+    right = np.atleast_1d(array_of("score", items))
+    rows = len(left) if n_users is None else n_users
+    for name, vectors, n_vectors in (("users", left, rows), ("items", right, len(right))):
+        expected = n_vectors, left.shape[-1]
+        is_finite = vectors.dtype.kind in "fiu" and np.isfinite(vectors).all()
+        if not is_finite or vectors.shape != expected:
+            raise InputError(
+                f"score: vectors of {name} are {vectors.dtype} of shape {vectors.shape}; "
+                f"expected finite, of {expected}"
+            )
+    return Products(np.ascontiguousarray(left, float), np.ascontiguousarray(right, float))

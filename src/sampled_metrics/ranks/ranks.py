@@ -248,13 +248,13 @@ class Ranks:
                 "expected a column relevance, qrels or a matrix with grades"
             )
         user = np.repeat(np.arange(len(self)), self.n_relevant)
-        enough = np.bincount(user[self.relevance >= min_relevance], minlength=len(self)) > 0
-        if not enough.any():
+        users = np.unique(user[self.relevance >= min_relevance])
+        if not users.size:
             raise InputError(
                 f"min_relevance (--min-relevance) is {min_relevance:g}, but the highest relevance "
                 f"is {self.relevance.max(initial=0.0):g}"
             )
-        return self.take(enough)._changed(min_relevance=float(min_relevance))
+        return self.take(users)._changed(min_relevance=float(min_relevance))
 
     def single(self) -> Self:
         """Return the ranks if each user has one held-out item, fully ranked, else InputError."""
@@ -355,20 +355,15 @@ def _check_counts(counts: Mapping[str, Int]) -> Int:
     _require_lengths(counts, *_OF_USERS)
     _require_lengths(counts, "n_better", "n_tied")
     n, found, relevant, depth = (counts[name] for name in _OF_USERS)
+    require("n_candidates", n, n >= 0, "at least 0 (0: not known)")
+    require("n_relevant", relevant, relevant >= 1, "at least 1")
+    require("n_found", found, (found >= 0) & (found <= relevant), "0 to n_relevant")
     known = n > 0
-    for name, good, expected in (
-        ("n_candidates", n >= 0, "at least 0 (0: not known)"),
-        ("n_relevant", relevant >= 1, "at least 1"),
-        ("n_found", (found >= 0) & (found <= relevant), "0 to n_relevant"),
-        ("depth", (depth >= 0) & (~known | (depth <= n)), "0 to n_candidates"),
-        (
-            "n_relevant",
-            ~known | (relevant - found <= n - depth),
-            "at most n_found and the candidates below depth",
-        ),
-    ):
-        require(name, counts[name], good, expected)
-    better, tied = counts["n_better"], counts["n_tied"]
+    require("depth", depth, (depth >= 0) & (~known | (depth <= n)), "0 to n_candidates")
+    fits = ~known | (relevant - found <= n - depth)
+    require("n_relevant", relevant, fits, "at most n_found and the candidates below depth")
+    better = counts["n_better"]
+    tied = counts["n_tied"]
     if better.size != found.sum():
         raise InputError(f"{better.size} ranks of items, but n_found is {found.sum()} in all")
     user = np.repeat(np.arange(found.size), found)
@@ -385,8 +380,9 @@ def _checked_relevance(relevance: ArrayLike, counts: Mapping[str, Int], order: I
     """Raise InputError unless grades fit; return them with those of the items found in order."""
     n_relevant = counts["n_relevant"]
     grades = array_of("relevance", relevance, np.float64).copy()
-    if grades.shape != (n_relevant.sum(),):
-        raise InputError(f"relevance has shape {grades.shape}; expected {(n_relevant.sum(),)}")
+    expected = (n_relevant.sum(),)
+    if grades.shape != expected:
+        raise InputError(f"relevance has shape {grades.shape}; expected {expected}")
     good = np.isfinite(grades) & (grades > 0.0)
     require("relevance", grades, good, "a finite number above 0")
     found = ranges(starts(n_relevant), counts["n_found"])
@@ -396,7 +392,8 @@ def _checked_relevance(relevance: ArrayLike, counts: Mapping[str, Int], order: I
 
 def _check_levels(counts: Mapping[str, Int]) -> None:
     """Raise InputError unless items of a user are tied or apart, at most n_tied + 1 tied."""
-    better, tied = counts["n_better"], counts["n_tied"]
+    better = counts["n_better"]
+    tied = counts["n_tied"]
     user = np.repeat(np.arange(counts["n_found"].size), counts["n_found"])
     same = (np.diff(better) == 0) & (np.diff(tied) == 0)
     apart = (np.diff(user) > 0) | (np.diff(better) > tied[:-1])

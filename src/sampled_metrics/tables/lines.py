@@ -10,7 +10,7 @@ from pathlib import Path
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.packages import pyarrow as pa
 
-LONGEST = 80  # characters of a value in a message
+_LONGEST = 80  # characters of a value in a message
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors write
 _HEAD = 1 << 16  # bytes, in which the first line ends
 _OTHER_KINDS = {
@@ -29,16 +29,23 @@ def require_file(path: Path, what: str) -> None:
         raise InputError(f"no such file; expected {what}", path=path) from None
     except (OSError, ValueError) as error:  # too long, or with a character that no name has
         problem = getattr(error, "strerror", None) or str(error)
-        if len(str(path)) > LONGEST:
-            path = Path(f"{str(path)[:LONGEST]}...")
-        raise InputError(f"no name of a file ({problem}); expected {what}", path=path) from None
+        raise InputError(
+            f"no name of a file ({problem}); expected {what}", path=shortened(str(path))
+        ) from None
+    problem = ""
     if path.is_dir():
-        raise InputError(f"a folder; expected {what}", path=path)
-    if not path.is_file():
+        problem = "a folder"
+    elif not path.is_file():
         problem = "a pipe or device, which cannot be read twice"
+    elif path.stat().st_size == 0:
+        problem = "empty"
+    if problem:
         raise InputError(f"{problem}; expected {what}", path=path)
-    if path.stat().st_size == 0:
-        raise InputError(f"empty; expected {what}", path=path)
+
+
+def shortened(text: str) -> str:
+    """Return a text that is too long for a message without its end."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def first_lines(path: Path, what: str) -> tuple[str, str]:

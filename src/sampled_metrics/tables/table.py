@@ -26,7 +26,7 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.packages import pyarrow as pa
 from sampled_metrics.tables import arrow
-from sampled_metrics.tables.lines import LONGEST, filled_lines
+from sampled_metrics.tables.lines import filled_lines, shortened
 from sampled_metrics.tables.names import KNOWN, Names, named
 
 Expected: TypeAlias = str | Callable[[int], str]  # in words, or those of a row
@@ -216,9 +216,8 @@ class Table:
         shown = str(found)
         if isinstance(found, np.floating):
             shown = f"{found:.15g}"
-        if len(shown) > LONGEST:  # a stray quote makes one value of many lines
-            shown = f"{shown[:LONGEST]}..."
-        return self.error_at(row, f"found {shown}; expected {expected}", name)
+        # A stray quote makes one value of many lines.
+        return self.error_at(row, f"found {shortened(shown)}; expected {expected}", name)
 
     def error_at(self, row: int, problem: str, column: str | None = None) -> InputError:
         """Make the error for a row, which counts from 0."""

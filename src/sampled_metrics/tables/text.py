@@ -49,21 +49,28 @@ def read_text(
 ) -> Table:
     """Read a text file, which may be of the format `trec`; see `read_table`."""
     first, second = first_lines(path, what)
-    if trec is not None and _is_trec(path, first, trec):
-        return _read_trec(path, trec, columns, ids)
-    if separator is None:
-        separator = "\t" if "\t" in first else ","
+    is_trec = trec is not None and _is_trec(path, first, trec)
+    if trec is not None and is_trec:
+        what = trec.what
+        separator = " "
+        fields = list(trec.columns)
+    else:
+        if separator is None:
+            separator = "\t" if "\t" in first else ","
+        fields = _fields(first, separator)
     is_float = [bool(_DECIMAL.fullmatch(text)) for text in _fields(second, separator)]
-    names = named(path, _fields(first, separator), columns, is_float)
+    names = named(path, fields, columns, is_float)
     if not names.wanted:
         return Table(path, {}, names.all)
     with _parsing(path, what, separator):
+        source = _with_single_blanks(path) if is_trec else str(path)
         read = reader.read_csv(
-            str(path),
-            parse_options=reader.ParseOptions(delimiter=separator),
-            convert_options=_conversion(names, ids, as_text=_has_hexadecimal(path)),
+            source,
+            reader.ReadOptions(column_names=fields if is_trec else None),
+            reader.ParseOptions(delimiter=separator, quote_char=not is_trec and '"'),
+            _conversion(path, names, ids),
         )
-    return Table.of(path, names, read, header=1)
+    return Table.of(path, names, read, header=int(not is_trec))
 
 
 def _fields(line: str, separator: str) -> list[str]:
@@ -73,20 +80,12 @@ def _fields(line: str, separator: str) -> list[str]:
     return next(csv.reader([line], delimiter=separator), [])
 
 
-def _read_trec(path: Path, trec: Trec, columns: Sequence[str], ids: Sequence[str]) -> Table:
-    names = named(path, trec.columns, columns)
-    with _parsing(path, trec.what, " "):
-        with pa.input_stream(str(path)) as stream:
-            text = stream.read().removeprefix(BYTE_ORDER_MARK)
-        text = re.sub(rb"[ \t]+", b" ", text)
-        text = re.sub(rb"^ | (?=\r?$)", b"", text, flags=re.MULTILINE)
-        read = reader.read_csv(
-            pa.BufferReader(text),
-            reader.ReadOptions(column_names=list(trec.columns)),
-            reader.ParseOptions(delimiter=" ", quote_char=False),
-            _conversion(names, ids, as_text=_is_hexadecimal(text)),
-        )
-    return Table.of(path, names, read, header=0)
+def _with_single_blanks(path: Path) -> pa.BufferReader:
+    """Return the text of a file whose columns are separated by any blanks, by one each."""
+    with pa.input_stream(str(path)) as stream:
+        text = stream.read().removeprefix(BYTE_ORDER_MARK)
+    text = re.sub(rb"[ \t]+", b" ", text)
+    return pa.BufferReader(re.sub(rb"^ | (?=\r?$)", b"", text, flags=re.MULTILINE))
 
 
 def _is_trec(path: Path, first: str, trec: Trec) -> bool:
@@ -100,27 +99,23 @@ def _is_trec(path: Path, first: str, trec: Trec) -> bool:
     return arrow.fits(arrow.texts_as_arrow(numbers), pa.float64())
 
 
-def _conversion(names: Names, ids: Sequence[str], *, as_text: bool) -> Any:
-    """Return pyarrow's options for the wanted columns: ids as text with codes, others guessed."""
+def _conversion(path: Path, names: Names, ids: Sequence[str]) -> Any:
+    """Return pyarrow's options for the wanted columns: ids as text with codes, others guessed.
+
+    Others are text if there may be a number such as 0x10, which pyarrow would read as 16.
+    """
+    with pa.input_stream(str(path)) as stream:
+        parts = iter(lambda: stream.read(_PART), b"")
+        has_hexadecimal = any(b"0x" in part or b"0X" in part for part in parts)
     types = {}
     for name, known in names.wanted.items():
         if known in ids:
             types[name] = pa.dictionary(pa.int32(), pa.string())
-        elif as_text:
+        elif has_hexadecimal:
             types[name] = pa.string()
     return reader.ConvertOptions(
         include_columns=list(names.wanted), column_types=types, null_values=[""]
     )
-
-
-def _has_hexadecimal(path: Path) -> bool:
-    """Return whether a file may hold a number such as 0x10, which pyarrow would read as 16."""
-    with pa.input_stream(str(path)) as stream:
-        return any(map(_is_hexadecimal, iter(lambda: stream.read(_PART), b"")))
-
-
-def _is_hexadecimal(text: bytes) -> bool:
-    return b"0x" in text or b"0X" in text
 
 
 @contextmanager
