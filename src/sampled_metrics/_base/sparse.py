@@ -56,7 +56,7 @@ def structure_names(name: str = "") -> tuple[str, ...]:
     return f"{name}shape", f"{name}indptr", f"{name}indices"
 
 
-def structure(table: scipy.sparse.csr_array, name: str = "") -> dict[str, Array]:
+def structure(table: scipy.sparse.csr_array, name: str = "") -> dict[str, Any]:
     """Return where the entries of a table are, as arrays for `numpy.savez`, prefixed by a name."""
     values = (np.array(table.shape), table.indptr, table.indices)
     return dict(zip(structure_names(name), values, strict=True))

@@ -25,32 +25,33 @@ def all_alike(
 
     The other of the two dictionaries is empty. Data of both kinds is an error.
     """
-    among: dict[str, object] = {}
-    full: dict[str, object] = {}
+    given: dict[str, object] = {}
+    is_sampled: dict[str, bool] = {}
     for name, value in data.items():
-        given = None
+        found = None
         # Files of arrays are large, so they are read one after the other.
         if kind_of(value) is not Kind.FILE_OF_ARRAYS:
             with reading(name):
-                given = recognise(value, FULL)
-        of_its_kind = among if _is_sampled(given, drawn) else full
-        of_its_kind[name] = given or value
+                found = recognise(value, FULL)
+        given[name] = found or value
+        is_sampled[name] = _is_sampled(found, drawn)
+    among = [name for name in given if is_sampled[name]]
+    full = [name for name in given if not is_sampled[name]]
     if among and full:
         raise InputError(
-            f"{next(iter(full))} is ranked in full, {next(iter(among))} among samples; "
-            "compare like with like"
+            f"{full[0]} is ranked in full, {among[0]} among samples; compare like with like"
         )
     if full and drawn.sampling is not None:
         raise InputError("sampling (--sampling) is for sampled rankings, these are full")
     samples = {}
     rankings = {}
-    for name, found in among.items():
+    for name, value in given.items():
         with reading(name):
-            ranked.check("sampled ranks")
-            samples[name] = as_sampled(found, drawn)
-    for name, found in full.items():
-        with reading(name):
-            rankings[name] = as_ranks(found, ranked)
+            if full:
+                rankings[name] = as_ranks(value, ranked)
+            else:
+                ranked.check("sampled ranks")
+                samples[name] = as_sampled(value, drawn)
     return samples, rankings
 
 

@@ -163,7 +163,9 @@ def require_different(table: Table, user: Codes | Int, item: Codes | Int) -> Non
     raise table.error_at(again, problem)
 
 
-def require_common(column: str, name: str, ids: pa.Array, others_name: str, others: Any) -> None:
+def require_common(
+    column: str, name: str, ids: pa.Array, others_name: str, others: pa.Array
+) -> None:
     """Raise InputError if ids of users, or of items, have nothing in common, nor are too few.
 
     A few ids may differ by chance, unless one column holds numbers and one text.
@@ -356,8 +358,7 @@ def _of_lists(lists: Sequence[Sequence[Any]], name: str, shape: Shape | None) ->
     if shape is not None and len(lists) != shape[0]:
         raise InputError(f"{name}: found lists of {len(lists)} users; expected {shape[0]}")
     sizes = [len(items) for items in lists]
-    flat = [item for items in lists for item in items]
-    item = integers(name, flat or np.zeros(0, np.int64), is_column=True)
+    item = integers(name, [item for items in lists for item in items], is_column=True)
     n_items = int(item.max(initial=-1)) + 1 if shape is None else shape[1]
     if item.size and not 0 <= item.min() <= item.max() < n_items:
         raise InputError(
@@ -365,8 +366,7 @@ def _of_lists(lists: Sequence[Sequence[Any]], name: str, shape: Shape | None) ->
             f"expected columns, 0 to {n_items - 1}"
         )
     ask_of_rows_of_ids(name, item, sizes)
-    user = np.repeat(np.arange(len(lists)), sizes)
-    items = Items.of_pairs(user, item, len(lists), n_items, name=name)
+    items = Items(np.cumsum([0, *sizes]), item, n_items)
     return Items.of_matrix(canonical(items.matrix()), name)
 
 

@@ -369,8 +369,8 @@ def _ask_of_last_rank(worst: Int, n_items: int) -> None:
     width = -(-largest // 10)
     if largest < _LEAST or (largest + width > n_items and _FAR * largest > n_items):
         return
-    near = np.count_nonzero(worst >= largest - width)
-    before = np.count_nonzero(worst >= largest - 2 * width) - near
+    near = int(np.count_nonzero(worst >= largest - width))
+    before = int(np.count_nonzero(worst >= largest - 2 * width)) - near
     expected = near * min(1.0, near / max(before, 1))  # behind it, if their number falls as before
     found = ""
     if largest + width <= n_items and expected >= 2 * _ENOUGH:
@@ -428,7 +428,7 @@ def question_lists(length: Int, n_relevant: Int, n_found: int, n_items: int) -> 
     longest = int(length.max(initial=0))
     if length.size < _MANY or 2 * longest >= n_items:
         return
-    expected = (length * n_relevant).sum() / n_items
+    expected = float((length * n_relevant).sum()) / n_items
     if n_found == n_relevant.sum():
         ask(
             "data",

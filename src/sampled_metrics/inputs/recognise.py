@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from sampled_metrics.tables.names import ITEM, KNOWN, USER, named
 from sampled_metrics.tables.reading import read_table
 from sampled_metrics.tables.table import Table
 from sampled_metrics.tables.text import RUN, Trec
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SEVERAL = (list, tuple, set, frozenset, np.ndarray)
 _OF_COLUMNS = ("rank", "n_better", "sampled_rank")  # any of which makes a dictionary a table
@@ -77,10 +80,11 @@ def recognise(data: Any, what: str) -> Recognised:
     if isinstance(data, Ranks | SampledRanks):
         return Recognised(data, None)
     found = table_of(data, what, name="data", value="score", trec=RUN)
-    if found is Kind.PAIR and np.asarray(data[0]).dtype.kind in "iu":
-        ids = np.asarray(data[0])  # that implicit recommends, -1 where there are too few
-        lists = {user: items[items >= 0] for user, items in enumerate(ids)}
-        found = _table_of_users(lists, "data", "score")
+    if found is Kind.PAIR:
+        ids = np.asarray(data[0])
+        if ids.dtype.kind in "iu":  # that implicit recommends, -1 where there are too few
+            lists = {user: items[items >= 0] for user, items in enumerate(ids)}
+            found = _table_of_users(lists, "data", "score")
     if isinstance(found, Table):
         return Recognised(_kind_of(found), found.path)
     return Recognised(scores_of(data, found, "data", what), data)
@@ -129,7 +133,7 @@ def table_of(data: Any, what: str, *, name: str, value: str, trec: Trec) -> Tabl
     return kind
 
 
-def _is_matrix(frame: Any) -> bool:
+def _is_matrix(frame: pd.DataFrame | pa.Table) -> bool:
     """Return whether a DataFrame has numbers only, in columns without a known name."""
     if is_pandas(frame):
         names = [str(name) for name in frame.columns]

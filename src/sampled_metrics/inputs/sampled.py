@@ -36,7 +36,7 @@ from sampled_metrics.tables.names import ITEM, USER
 from sampled_metrics.tables.table import Table
 
 
-def as_sampled(data: Any, drawn: Drawn) -> SampledRanks:
+def as_sampled(data: object, drawn: Drawn) -> SampledRanks:
     """Return the sampled ranks that some data gives.
 
     The data is `SampledRanks`; sampled ranks from 1, shape (users,); scores of held-out items and
@@ -190,11 +190,10 @@ def _held_out(table: Table, drawn: Drawn, user: Int, user_ids: pa.Array) -> Bool
         (held, "no held-out item among the candidates of"),
         (~held, "no negatives for"),
     ):
-        count = np.bincount(user[rows], minlength=len(user_ids))
-        if not count.all():
-            first = user_ids[int(np.argmin(count))]
-            n_without = int((count == 0).sum())
-            raise InputError(f"{problem} user {first} ({n_without} users have none)")
+        without = np.flatnonzero(np.bincount(user[rows], minlength=len(user_ids)) == 0)
+        if without.size:
+            first = user_ids[int(without[0])]
+            raise InputError(f"{problem} user {first} ({without.size} users have none)")
     return held
 
 
@@ -210,9 +209,7 @@ def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
     if "sampling" in columns:
         way, ways = table.codes("sampling")
         sampling = str(ways[0])
-        if len(ways) > 1:
-            other = int(np.argmax(way != way[0]))
-            raise table.error("sampling", other, ways[way[other]], f"{sampling}, as in row 1")
+        table.refuse("sampling", way > 0, table.ids("sampling"), f"{sampling}, as in row 1")
     most = drawn.n_negatives if m is None else m
     ranks = table.whole("sampled_rank", 1, None if most is None else most + 1)
     if "n_candidates" in columns:
@@ -223,8 +220,7 @@ def _of_ranks(table: Table, drawn: Drawn) -> SampledRanks:
         ids = [USER, *(columns.keys() & {ITEM})]
         again = first_duplicate(repetition, *(table.codes(name)[0] for name in ids))
         if again is not None:
-            names = ("repetition", *ids)
-            found = ", ".join(f"{name} {columns[name][again]}" for name in names)
+            found = ", ".join(f"{name} {columns[name][again]}" for name in ("repetition", *ids))
             raise table.error_at(again, f"duplicate of {found}")
     users = None
     if USER in columns:

@@ -41,14 +41,14 @@ def as_array(data: Any, name: str = "data") -> Array:
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-def refuse_special(data: Any, name: str) -> None:
+def refuse_special(data: object, name: str) -> None:
     """Raise InputError for objects that another call of their library makes an array or a table."""
     remedy = _remedy_of_tensor(data) or _remedy_of_table(data)
     if remedy:
         raise InputError(f"{name}: found {type(data).__name__}, {remedy}")
 
 
-def _remedy_of_tensor(data: Any) -> str:
+def _remedy_of_tensor(data: object) -> str:
     """Return the call that makes numbers of a tensor numbers of numpy; empty if none is needed."""
     remedy = _NUMBERS.get(str(getattr(data, "dtype", "")), "")
     if str(getattr(data, "layout", "torch.strided")) != "torch.strided":
@@ -60,7 +60,7 @@ def _remedy_of_tensor(data: Any) -> str:
     return remedy
 
 
-def _remedy_of_table(data: Any) -> str:
+def _remedy_of_table(data: object) -> str:
     """Return the call that makes an object of another library a table or an array."""
     if hasattr(data, "collect") and hasattr(data, "lazy"):
         return "not calculated yet; give .collect()"
@@ -143,7 +143,7 @@ class Counts(NamedTuple):
     tied: Int
 
 
-def counts_beside(scores: Array, positive: Any, *, has_gaps: bool = False) -> Counts:
+def counts_beside(scores: Array, positive: ArrayLike, *, has_gaps: bool = False) -> Counts:
     """Count the scores of each row that are above the one in a column, or equal to it.
 
     `positive` is the column, one for all rows or one per row, negative from the end. With
@@ -186,8 +186,9 @@ def counts_beside(scores: Array, positive: Any, *, has_gaps: bool = False) -> Co
 def scores_of(data: Any, kind: Kind, name: str, what: str = "") -> Scores | Array:
     """Return scores, or an array of one dimension.
 
-    Data is the name of a file of arrays, a function of users, a pair of factors, or numbers of any
-    library. Errors call it `name`, and a file that is missing `what`.
+    Data is the name of a file of arrays, a function of users, a pair of factors, a sparse matrix,
+    of which what is not stored is 0, or numbers of any library. Errors call it `name`, and a file
+    that is missing `what`.
     """
     match kind:
         case Kind.FILE | Kind.FILE_OF_ARRAYS:
@@ -198,7 +199,11 @@ def scores_of(data: Any, kind: Kind, name: str, what: str = "") -> Scores | Arra
             users, items = (as_array(part, name) for part in data)
             return Scores(inner_products(users, items), (len(users), len(items)))
         case Kind.SPARSE:
-            return _scores_of_sparse(data, name)
+            if data.ndim != 2:
+                raise InputError(f"{name} has shape {data.shape}; expected users x items")
+            require_sound(data, name)
+            matrix = scipy.sparse.csr_array(with_numbers_of_scipy(data))
+            return Scores(lambda rows: matrix[rows].toarray(), matrix.shape)
     array = as_array(data, name)
     if array.ndim == 1:
         return array
@@ -220,15 +225,6 @@ def _scores_of_file(path: Path, what: str) -> Scores | Array:
         if scores.ndim == 1:
             return scores
         return Scores.of_matrix(scores, arrays, path)
-
-
-def _scores_of_sparse(data: Any, name: str) -> Scores:
-    """Take a sparse matrix, of which what is not stored is 0."""
-    if data.ndim != 2:
-        raise InputError(f"{name} has shape {data.shape}; expected users x items")
-    require_sound(data, name)
-    matrix = scipy.sparse.csr_array(with_numbers_of_scipy(data))
-    return Scores(lambda rows: matrix[rows].toarray(), matrix.shape)
 
 
 def inner_products(users: ArrayLike, items: ArrayLike, n_users: int | None = None) -> Products:

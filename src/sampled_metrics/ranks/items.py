@@ -54,10 +54,9 @@ class Items(NamedTuple):
     ) -> Items:
         """Take pairs in any order; each user's items stay in it."""
         order = np.argsort(user, kind="stable")
-        start = np.zeros(n_users + 1, np.int64)
-        np.cumsum(np.bincount(user, minlength=n_users), out=start[1:])
+        counts = np.bincount(user, minlength=n_users)
         return cls(
-            start=start,
+            start=np.append(0, np.cumsum(counts)),
             item=item[order],
             n_items=n_items,
             relevance=select_rows(relevance, order),

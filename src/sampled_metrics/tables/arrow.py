@@ -164,14 +164,11 @@ def places(ids: Values, among: Values) -> Int:
 def encoded(column: Values) -> tuple[Codes, pa.Array]:
     """Encode ids, an array of pyarrow or numpy: int32 codes, and the distinct ids."""
     column = chunked(column)
-    if not len(column):  # pyarrow encodes it as no chunks at all
-        codes = np.empty(0, np.int32)
-        return codes, pa.array([], column.type)
     if not pa.types.is_dictionary(column.type):
         column = call("dictionary_encode", column)
-    column = column.unify_dictionaries()
-    names = column.chunk(0).dictionary
-    codes = np.concatenate([as_numpy(chunk.indices) for chunk in column.chunks])
+    column = column.combine_chunks()
+    names = column.dictionary
+    codes = as_numpy(column.indices)
     used = np.bincount(codes, minlength=len(names)) > 0
     if not used.all():  # a dictionary may hold values that no row has
         codes = (np.cumsum(used) - 1)[codes]

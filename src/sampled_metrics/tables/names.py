@@ -21,10 +21,9 @@ KNOWN = (
 TYPE = re.compile(r":(token|float)(_seq)?\Z")  # that RecBole adds to the name of a column
 
 # Names that other libraries give to the columns, in lower case without underscores.
-_ALIASES = {
-    USER: {"user", "userid", "uid", "useridx", "qid", "queryid"},
-    ITEM: {"item", "itemid", "iid", "itemidx", "movie", "movieid", "docid"},
-}
+_USERS = ("user", "userid", "uid", "useridx", "qid", "queryid")
+_ITEMS = ("item", "itemid", "iid", "itemidx", "movie", "movieid", "docid")
+_ALIASES = {**dict.fromkeys(_USERS, USER), **dict.fromkeys(_ITEMS, ITEM)}
 # Names that they give to scores, the first that is there; `rating` is what Spark recommends by.
 _SCORES = ("prediction", "predictions", "pred", "est", "logit", "logits", "rating")
 _ORDERED = {"score", "rank", "sampled_rank", "n_better", "relevance"}  # nothing else is a score
@@ -46,12 +45,15 @@ def named(
     A duplicate of a wanted column is an error. `is_float` tells which hold numbers with decimals.
     """
     bare = [TYPE.sub("", name.strip()) for name in names]
-    for column, aliases in _ALIASES.items():
-        if column in columns and column not in bare:
-            bare = [_without_alias(name, column, aliases, columns) for name in bare]
+    lacking = set(columns).difference(bare)
+    for place, name in enumerate(bare):
+        column = _ALIASES.get(name.lower().replace("_", ""))
+        if column in lacking and name not in columns:
+            bare[place] = column
     if "score" in columns and not _ORDERED.intersection(bare):
         lower = [name.lower() for name in bare]
-        for alias in [alias for alias in _SCORES if alias in lower][:1]:
+        alias = next((alias for alias in _SCORES if alias in lower), None)
+        if alias is not None:
             bare[lower.index(alias)] = "score"
     for column in columns:
         if bare.count(column) > 1:
@@ -59,9 +61,3 @@ def named(
     wanted = {name: own for name, own in zip(names, bare, strict=True) if own in columns}
     floats = [name for name in compress(names, is_float) if name not in wanted]
     return Names(tuple(bare), wanted, tuple(floats))
-
-
-def _without_alias(name: str, column: str, aliases: set[str], columns: Sequence[str]) -> str:
-    if name not in columns and name.lower().replace("_", "") in aliases:
-        return column
-    return name

@@ -259,8 +259,7 @@ class Table:
         self.require(name)
         column = self.columns[name]
         if column.null_count:
-            is_missing = column.is_null().to_numpy()
-            row = int(np.argmax(is_missing))
+            row = int(np.argmax(column.is_null().to_numpy()))
             raise self.error(name, row, "nothing", expected)
         return column
 
