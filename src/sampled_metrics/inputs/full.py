@@ -167,12 +167,14 @@ def ranks_of_columns(table: Table, ranked: Ranked) -> Ranks:
         grades = grades_of(relevance)
     source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
     if USER in table.columns:
-        ranks = _by_user(table, *counts, grades, source)
+        ranks = _by_user(table, counts, grades, source)
     else:
         ranks = Ranks.trusted(*counts, relevance=grades, source=source)
     require_same("n_items", ranked.n_items, "n_candidates", ranks.n_candidates)
     least = float(table.metadata.get(b"min_relevance", b"0"))
-    return ranks.at_least(least) if least > 0.0 else ranks
+    if least > 0.0:
+        return ranks.at_least(least)
+    return ranks
 
 
 def _counts_of_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
@@ -191,14 +193,10 @@ def _counts_of_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
 
 
 def _by_user(
-    table: Table,
-    n_candidates: Int,
-    n_better: Int,
-    n_tied: Int,
-    grades: Float | None,
-    source: str,
+    table: Table, counts: tuple[Int, Int, Int], grades: Float | None, source: str
 ) -> Ranks:
     """Put the rows of each user together."""
+    n_candidates, n_better, n_tied = counts
     user, user_ids = table.codes(USER)
     n_found = np.bincount(user)
     order = np.argsort(user, kind="stable")

@@ -217,8 +217,7 @@ def known_items(
     named = [held.item_ids, of_seen.item_ids]
     if items is not None:
         others = [read_table(items, "items (item_id)"), *others]
-    for table in others:
-        named.append(table.ids(ITEM).combine_chunks())
+    named += [table.ids(ITEM) for table in others]
     user_ids = _distinct([held.user_ids])
     item_ids = _distinct(named)
     mine = of_seen.within(user_ids, item_ids)
@@ -347,10 +346,11 @@ def _of_columns(columns: Array, name: str, shape: Shape | None) -> Items:
             row = int(np.argmin(good))
             problem = f"{item[row]}, expected 0 to {n_items - 1}"
             raise InputError(problem, row=row + 1, column=name)
-    users = np.flatnonzero(item != -1)
-    if users.size == item.size:
+    has_item = item != -1
+    start = np.append(0, np.cumsum(has_item))
+    if has_item.all():
         name = HELD_OUT
-    return Items.of_pairs(users, item[users], item.size, n_items, name=name)
+    return Items(start, item[has_item], n_items, name=name)
 
 
 def _of_lists(lists: Sequence[Sequence[Any]], name: str, shape: Shape | None) -> Items:

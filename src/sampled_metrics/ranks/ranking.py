@@ -40,7 +40,7 @@ def rank_items(
 
     `sampled_metrics.rank` says more of the arguments, of which the scores are a function here.
     """
-    sizes = relevant.sizes
+    sizes = np.diff(relevant.start)
     n_users = sizes.size
     empty = np.zeros(0, np.int64)
     if seen is None:

@@ -160,9 +160,17 @@ class Ranks:
         """
         made = object.__new__(cls)
         n_found = others.setdefault("n_found", np.ones_like(n_candidates))
-        made.__dict__.update(n_candidates=n_candidates, n_better=n_better, n_tied=n_tied)
-        made.__dict__.update(n_relevant=n_found, depth=n_candidates, relevance=None, users=None)
-        made.__dict__.update({"source": "unknown", **others})
+        made.__dict__.update(
+            n_candidates=n_candidates,
+            n_better=n_better,
+            n_tied=n_tied,
+            n_relevant=n_found,
+            depth=n_candidates,
+            relevance=None,
+            users=None,
+            source="unknown",
+        )
+        made.__dict__.update(others)
         return made
 
     def _changed(self, **changes: Any) -> Self:

@@ -113,8 +113,14 @@ class SampledRanks:
     ) -> Self:
         """Make sampled ranks without checking them."""
         made = object.__new__(cls)
-        made.__dict__.update(sampled_ranks=sampled_ranks, n_items=n_items, n_negatives=n_negatives)
-        made.__dict__.update(sampling=sampling, users=users, several_items=several_items)
+        made.__dict__.update(
+            sampled_ranks=sampled_ranks,
+            n_items=n_items,
+            n_negatives=n_negatives,
+            sampling=sampling,
+            users=users,
+            several_items=several_items,
+        )
         return made
 
     def __repr__(self) -> str:

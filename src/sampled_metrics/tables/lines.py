@@ -45,7 +45,9 @@ def require_file(path: Path, what: str) -> None:
 
 def shortened(text: str) -> str:
     """Return a text that is too long for a message without its end."""
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    if len(text) > _LONGEST:
+        return f"{text[:_LONGEST]}..."
+    return text
 
 
 def first_lines(path: Path, what: str) -> tuple[str, str]:

@@ -163,14 +163,14 @@ class Table:
         self.refuse(name, ~np.isfinite(values), values, _TIMES)
         return values, None
 
-    def ids(self, name: str) -> pa.ChunkedArray:
+    def ids(self, name: str) -> pa.Array:
         """Return a column of ids: int64 if all are whole numbers as usually written, else text.
 
         `007` is not written as a number usually is, so a column that holds it stays text and it
         differs from `7`.
         """
         codes, names = self.codes(name)
-        return arrow.chunked(arrow.take(names, codes))
+        return arrow.take(names, codes)
 
     def codes(self, name: str) -> tuple[arrow.Codes, pa.Array]:
         """Encode a column of ids: int32 codes of the rows, and the id of each code.
